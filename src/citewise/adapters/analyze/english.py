@@ -1,0 +1,74 @@
+"""English text and program code into terms. The tables of stop words are data, the rest is splitting."""
+
+import re
+import threading
+import unicodedata
+from collections.abc import Iterator
+
+import Stemmer
+
+from citewise.model.terms import Terms
+
+MOST_CHARACTERS = 64  # a longer token is data (a hash, a base64 run), not a word anyone types
+
+# The usual function words of English; question words are kept out too, since every question has one.
+STOP_WORDS = frozenset(
+    """a about after again all also am an and any are as at be because been before being between both but by can
+    could did do does doing down during each few for from further had has have having he her here hers him his how
+    i if in into is it its itself just me more most my no nor not of off on once only or other our ours out over
+    own same she should so some such than that the their theirs them then there these they this those through to
+    too under until up very was we were what when where which while who whom why will with would you your
+    yours""".split()
+)
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_IDENTIFIER = re.compile(r"[^\W]+(?:[.:/-]+[^\W]+)*")
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+")
+
+
+class EnglishAnalyzer:
+    """Stems for prose, split and whole tokens for code; writing without spaces becomes pairs of characters."""
+
+    version = "english-1"
+
+    def __init__(self) -> None:
+        self._of_thread = threading.local()  # a Stemmer keeps a buffer, so threads must not share one
+
+    @property
+    def _stemmer(self) -> Stemmer.Stemmer:
+        if not hasattr(self._of_thread, "stemmer"):
+            self._of_thread.stemmer = Stemmer.Stemmer("english")
+        return self._of_thread.stemmer
+
+    def terms(self, text: str) -> Terms:
+        plain = unicodedata.normalize("NFKC", text)
+        return Terms(words=tuple(self._words(plain)), code=tuple(_code_tokens(plain)))
+
+    def _words(self, text: str) -> Iterator[str]:
+        found = [word for word in _WORD.findall(text.lower()) if word not in STOP_WORDS]
+        for stem in self._stemmer.stemWords(found):
+            if stem and len(stem) <= MOST_CHARACTERS:
+                yield stem
+        if not text.isascii():
+            for run in _CJK.findall(text):
+                yield from (run[at : at + 2] for at in range(max(1, len(run) - 1)))
+
+
+def _code_tokens(text: str) -> Iterator[str]:
+    """Each identifier whole, then its dotted parts, then their camelCase, snake_case and digit parts."""
+    for whole in _IDENTIFIER.findall(text):
+        seen = set()
+        for token in (whole, *_pieces(whole)):
+            small = token.lower()
+            if small not in seen and 0 < len(small) <= MOST_CHARACTERS:
+                seen.add(small)
+                yield small
+
+
+def _pieces(whole: str) -> Iterator[str]:
+    if whole.isalpha() and (whole.islower() or whole.istitle()):
+        return
+    for name in re.split(r"[.:/-]+", whole):
+        yield name
+        yield from _PARTS.findall(name)

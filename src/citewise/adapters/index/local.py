@@ -1,0 +1,74 @@
+"""The embedded index: a folder a scope, holding tantivy's files, vector segments and a manifest.
+
+Readers look at the manifest before each search and take up what changed, so several processes may search while
+one writes. Nothing here is the truth: what is missing or damaged stands at position 0 and is rebuilt by a replay.
+"""
+
+import shutil
+import threading
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from citewise.adapters.index.shard import Shard
+from citewise.model.errors import Unavailable
+from citewise.model.ids import ChunkId
+from citewise.model.point import Hit, Point
+from citewise.model.scope import Scope
+from citewise.model.terms import TermField
+from citewise.model.vector import Vector
+from citewise.model.where import Where
+
+
+class LocalIndex:
+    """Every scope's shard below one folder. Recall is exact: filters select rows, and all of them are scanned."""
+
+    def __init__(self, root: Path, *, dimensions: int) -> None:
+        self._root = root
+        self._dimensions = dimensions
+        self._shards: dict[Scope, Shard] = {}
+        self._lock = threading.Lock()
+
+    def nearest(self, vector: Vector, *, where: Where, limit: int) -> tuple[Hit, ...]:
+        with _our_errors("search vectors", where.scope):
+            return self._shard(where.scope).nearest(vector, where.all_conditions, limit)
+
+    def matching(
+        self, terms: Sequence[str], *, field: TermField, where: Where, limit: int
+    ) -> tuple[Hit, ...]:
+        with _our_errors("search words", where.scope):
+            return self._shard(where.scope).matching(terms, field, where.all_conditions, limit)
+
+    def write(self, scope: Scope, *, puts: Sequence[Point], drops: Collection[ChunkId], position: int) -> None:
+        with _our_errors("write the index", scope):
+            self._shard(scope).write(puts, drops, position)
+
+    def position(self, scope: Scope) -> int:
+        with _our_errors("open the index", scope):
+            return self._shard(scope).position
+
+    def reset(self, scope: Scope) -> None:
+        with _our_errors("reset the index", scope), self._lock:
+            self._shards.pop(scope, None)
+            shutil.rmtree(self._folder(scope), ignore_errors=True)
+
+    def _shard(self, scope: Scope) -> Shard:
+        with self._lock:
+            shard = self._shards.get(scope)
+            if shard is None:
+                shard = self._shards[scope] = Shard(self._folder(scope), dimensions=self._dimensions)
+            return shard
+
+    def _folder(self, scope: Scope) -> Path:
+        return self._root / scope.tenant / scope.project  # names are checked where a Scope is made
+
+
+@contextmanager
+def _our_errors(action: str, scope: Scope) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise Unavailable(
+            f"could not {action} of {scope}: {error}; "
+            "if the disk has room and this goes on, run `citewise reindex` to rebuild the index from the catalog"
+        ) from error

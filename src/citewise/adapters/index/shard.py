@@ -1,0 +1,186 @@
+"""One scope's part of the embedded index: words, vectors, and the manifest that joins them."""
+
+import logging
+import threading
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+import numpy as np
+from pyroaring import BitMap
+
+from citewise.adapters.index.compact import merged, rows_of_points
+from citewise.adapters.index.files import (
+    FileMark,
+    Manifest,
+    is_whole,
+    mark_of,
+    read_manifest,
+    write_durably,
+    write_manifest,
+)
+from citewise.adapters.index.segments import Segment, write_segment
+from citewise.adapters.index.vectors import VectorSet, id_to_key
+from citewise.adapters.index.words import WordIndex, damaged_files
+from citewise.model.ids import ChunkId
+from citewise.model.point import Hit, Point
+from citewise.model.terms import TermField
+from citewise.model.vector import Vector
+from citewise.model.where import Condition
+
+_log = logging.getLogger(__name__)
+
+MOST_DEAD = 0.3  # share of deleted rows at which all segments are rewritten; 0: always, 1: never
+TRIES = 5  # at reading a manifest's files while a writer replaces them
+
+
+class Shard:
+    """Searches and writes one scope. Reads are lock-free; taking up a newer manifest is not."""
+
+    def __init__(self, folder: Path, *, dimensions: int) -> None:
+        self._folder = folder
+        self._dimensions = dimensions
+        self._lock = threading.Lock()
+        self._seen: tuple[int, int] | None = None  # the manifest file that was last taken up
+        self._manifest = Manifest()
+        self._vectors = VectorSet((), BitMap(), dimensions=dimensions)
+        self._words: WordIndex | None = None
+
+    @property
+    def position(self) -> int:
+        """How far in the log this shard stands, once its files have been found whole."""
+        self._refresh()
+        return self._manifest.position
+
+    def nearest(self, vector: Vector, conditions: tuple[Condition, ...], limit: int) -> tuple[Hit, ...]:
+        self._refresh()
+        return self._vectors.nearest(vector, conditions, limit)
+
+    def matching(
+        self, terms: Sequence[str], field: TermField, conditions: Sequence[Condition], limit: int
+    ) -> tuple[Hit, ...]:
+        self._refresh()
+        return self._words.matching(terms, field, conditions, limit) if self._words else ()
+
+    def write(self, puts: Sequence[Point], drops: Collection[ChunkId], position: int) -> None:
+        """Words first, then vectors, then the manifest: a crash in between is healed by replaying."""
+        self._refresh()
+        with self._lock:
+            latest = list({point.id: point for point in puts}.values())
+            words = self._words or WordIndex(self._folder / "words")
+            words.write(latest, drops)
+            manifest = self._written_vectors(latest, drops, position)
+            write_manifest(self._manifest_file, manifest)
+            self._sweep(manifest)
+        self._refresh()
+
+    @property
+    def _manifest_file(self) -> Path:
+        return self._folder / "manifest"
+
+    def _written_vectors(self, puts: Sequence[Point], drops: Collection[ChunkId], position: int) -> Manifest:
+        old = self._manifest
+        generation = old.generation + 1
+        segments = [Segment(self._folder / mark.name) for mark in old.segments]
+        marks = list(old.segments)
+        dead = self._dead(old) | self._rows_of(segments, [*drops, *(point.id for point in puts)])
+        if puts:
+            name = f"{generation}.rows"
+            write_segment(self._folder / name, rows_of_points(puts, self._dimensions))
+            segments.append(Segment(self._folder / name))
+            marks.append(mark_of(self._folder / name))
+        first = _first_to_merge(segments, dead)
+        if first is not None:
+            name = f"{generation}m.rows"
+            rows, dead = merged(segments, dead, first)
+            write_segment(self._folder / name, rows)
+            marks = [*marks[:first], mark_of(self._folder / name)] if len(rows.keys) else marks[:first]
+        return Manifest(position, generation, tuple(marks), self._written_dead(dead, generation))
+
+    def _written_dead(self, dead: BitMap, generation: int) -> FileMark | None:
+        if not dead:
+            return None
+        file = self._folder / f"{generation}.dead"
+        write_durably(file, [dead.serialize()])
+        return mark_of(file)
+
+    def _dead(self, manifest: Manifest) -> BitMap:
+        return (
+            BitMap.deserialize((self._folder / manifest.dead.name).read_bytes()) if manifest.dead else BitMap()
+        )
+
+    def _rows_of(self, segments: Sequence[Segment], ids: Collection[ChunkId]) -> BitMap:
+        wanted = np.fromiter((id_to_key(id_) for id_ in ids), dtype=np.uint64, count=len(ids))
+        found, start = BitMap(), 0
+        for segment in segments:
+            found |= BitMap(np.flatnonzero(np.isin(segment.keys, wanted)).astype(np.uint32)).shift(start)
+            start += segment.rows
+        return found
+
+    def _sweep(self, manifest: Manifest) -> None:
+        """Remove files that no manifest names any more; open readers keep what they have mapped."""
+        named = {mark.name for mark in manifest.marks}
+        for file in self._folder.iterdir():
+            if file.suffix in (".rows", ".dead", ".new") and file.name not in named:
+                file.unlink(missing_ok=True)
+
+    def _refresh(self) -> None:
+        """Take up the manifest on disk if it is another one than before."""
+        seen = _mark(self._manifest_file)
+        if seen == self._seen:
+            return
+        with self._lock:
+            for _ in range(TRIES):
+                seen = _mark(self._manifest_file)
+                if seen == self._seen:
+                    return
+                if self._taken_up():
+                    self._seen = seen
+                    return
+                if _mark(self._manifest_file) == seen:
+                    break  # nobody is writing: the files really are not what the manifest says
+            self._take_up_nothing(seen)
+
+    def _taken_up(self) -> bool:
+        manifest = read_manifest(self._manifest_file)
+        if manifest is None:
+            return False
+        known = {segment.name for segment in self._manifest.segments}
+        if not all(is_whole(self._folder, mark) for mark in manifest.marks if mark.name not in known):
+            return False
+        if self._words is None:
+            if any(damaged_files(self._folder / "words")):
+                return False
+            self._words = WordIndex(self._folder / "words")
+        self._words.reload()
+        segments = [Segment(self._folder / mark.name) for mark in manifest.segments]
+        self._vectors = VectorSet(segments, self._dead(manifest), dimensions=self._dimensions)
+        self._manifest = manifest
+        return True
+
+    def _take_up_nothing(self, seen: tuple[int, int] | None) -> None:
+        if seen is not None:
+            _log.warning("the index in %s is damaged and has to be rebuilt from the catalog", self._folder)
+        self._seen = seen
+        self._manifest = Manifest()
+        self._vectors = VectorSet((), BitMap(), dimensions=self._dimensions)
+        self._words = None
+
+
+def _mark(file: Path) -> tuple[int, int] | None:
+    try:
+        state = file.stat()
+    except FileNotFoundError:
+        return None
+    return state.st_mtime_ns, state.st_ino
+
+
+def _first_to_merge(segments: Sequence[Segment], dead: BitMap) -> int | None:
+    """Where merging begins: everything once much is dead, else the tail while it is not smaller by half."""
+    total = sum(segment.rows for segment in segments)
+    if total and len(dead) > MOST_DEAD * total:
+        return 0
+    first, rows = len(segments) - 1, segments[-1].rows if segments else 0
+    while first > 0 and segments[first - 1].rows <= 2 * rows:
+        first -= 1
+        rows += segments[first].rows
+    return first if first < len(segments) - 1 else None

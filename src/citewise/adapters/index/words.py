@@ -1,0 +1,150 @@
+"""BM25 over ready-made terms, by tantivy: two fields, and the filter as clauses that never touch the score."""
+
+import json
+import struct
+from collections.abc import Collection, Iterator, Sequence
+from decimal import Decimal
+from pathlib import Path
+
+import tantivy
+from tantivy import Document, Index, Occur, Query, SchemaBuilder, Searcher
+
+from citewise.adapters.index.files import crc_of
+from citewise.adapters.index.vectors import id_to_key, key_to_id
+from citewise.model.ids import ChunkId
+from citewise.model.point import Hit, Point, best_first
+from citewise.model.terms import TermField
+from citewise.model.where import AnyOf, Between, Condition
+
+HEAP_BYTES = 64_000_000  # tantivy's buffer before it starts a new segment
+FOOTER_MAGIC = 1337  # ends every file of a tantivy segment, behind the footer's length
+
+
+def _schema() -> tantivy.Schema:
+    builder = SchemaBuilder()
+    builder.add_text_field("id", tokenizer_name="raw", index_option="basic")
+    builder.add_unsigned_field("key", fast=True)  # the same id as a number: read in bulk for the hits
+    builder.add_text_field(TermField.WORDS.value, tokenizer_name="whitespace", index_option="freq")
+    builder.add_text_field(TermField.CODE.value, tokenizer_name="whitespace", index_option="freq")
+    builder.add_text_field("labels", tokenizer_name="raw", index_option="basic")
+    builder.add_json_field("numbers", fast=True, tokenizer_name="raw", index_option="basic")
+    return builder.build()
+
+
+SCHEMA = _schema()
+
+
+class WordIndex:
+    """One tantivy folder, opened for reading; `write` opens a writer for as long as it takes."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._index = Index(SCHEMA, path=str(folder))
+
+    def reload(self) -> None:
+        """See what was committed since, by whichever process."""
+        self._index.reload()
+
+    def write(self, puts: Sequence[Point], drops: Collection[ChunkId]) -> None:
+        """Delete, then add: doing it twice is doing it once. Committed and merged when this returns."""
+        writer = self._index.writer(HEAP_BYTES, 1)
+        for id_ in (*drops, *(point.id for point in puts)):
+            writer.delete_documents_by_term("id", id_)
+        for point in puts:
+            writer.add_document(_document(point))
+        writer.commit()
+        writer.wait_merging_threads()
+        self.reload()
+
+    def matching(
+        self, terms: Sequence[str], field: TermField, conditions: Sequence[Condition], limit: int
+    ) -> tuple[Hit, ...]:
+        """The `limit` chunks of highest BM25 among those the conditions admit."""
+        searcher = self._index.searcher()
+        wanted = min(limit, searcher.num_docs)
+        if not terms or wanted <= 0:
+            return ()
+        query = self._query(terms, field, conditions)
+        fetched = wanted + 1
+        while True:
+            found = searcher.search(query, limit=fetched, count=False).hits
+            # Equal scores at the cut come in the order of tantivy's segments: take them all, then choose by id.
+            if len(found) < fetched or found[wanted - 1][0] > found[-1][0]:
+                break
+            fetched *= 2
+        return tuple(best_first(_hits(searcher, found))[:wanted])
+
+    def _query(self, terms: Sequence[str], field: TermField, conditions: Sequence[Condition]) -> Query:
+        any_term = [
+            (Occur.Should, Query.term_query(SCHEMA, field.value, term, "freq")) for term in dict.fromkeys(terms)
+        ]
+        clauses = [(Occur.Must, Query.boolean_query(any_term))]
+        clauses += [(Occur.Must, Query.const_score_query(self._filter(one), 0.0)) for one in conditions]
+        return Query.boolean_query(clauses)
+
+    def _filter(self, condition: Condition) -> Query:
+        if isinstance(condition, AnyOf):
+            return Query.term_set_query(SCHEMA, "labels", sorted(condition.labels))
+        return self._between(condition)
+
+    def _between(self, condition: Between) -> Query:
+        """tantivy-py has no range query over a JSON path but the one that its parser makes."""
+        field = f"numbers.{_number_key(condition.field)}"
+        if condition.low is None and condition.high is None:
+            return Query.exists_query(field)
+        return self._index.parse_query(f"{field}:[{_bound(condition.low)} TO {_bound(condition.high)}]")
+
+
+def _document(point: Point) -> Document:
+    document = Document()
+    document.add_text("id", point.id)
+    document.add_unsigned("key", id_to_key(point.id))
+    document.add_text(TermField.WORDS.value, " ".join(point.terms.words))
+    document.add_text(TermField.CODE.value, " ".join(point.terms.code))
+    for name in point.labels:
+        document.add_text("labels", name)
+    if point.numbers:
+        document.add_json("numbers", {_number_key(name): float(value) for name, value in point.numbers.items()})
+    return document
+
+
+def _number_key(name: str) -> str:
+    """A field name that needs no escaping in a query, whatever an author called his metadata."""
+    return f"f{name.encode('utf-8', 'surrogatepass').hex()}"
+
+
+def _bound(value: float | None) -> str:
+    """A number as the parser takes it: exact, and without an exponent."""
+    return "*" if value is None else format(Decimal(value), "f")
+
+
+def _hits(searcher: Searcher, found: Sequence[tuple[float, tantivy.DocAddress]]) -> list[Hit]:
+    keys = searcher.fast_field_values("key", [address for _, address in found])
+    return [Hit(key_to_id(key), float(score)) for key, (score, _) in zip(keys, found, strict=True)]
+
+
+def damaged_files(folder: Path) -> Iterator[str]:
+    """Names of segment files whose own checksum fails, or the index's head if that cannot be read."""
+    try:
+        segments = json.loads((folder / "meta.json").read_text())["segments"]
+    except (OSError, ValueError, KeyError, TypeError):
+        yield "meta.json"
+        return
+    for segment in segments:
+        files = sorted(folder.glob(f"{segment['segment_id'].replace('-', '')}.*"))
+        if not files:
+            yield segment["segment_id"]
+        yield from (file.name for file in files if not _has_true_footer(file))
+
+
+def _has_true_footer(file: Path) -> bool:
+    """tantivy ends each file with a footer that holds the CRC-32 of what stands before it."""
+    try:
+        with file.open("rb") as opened:
+            end = opened.seek(-8, 2)
+            length, magic = struct.unpack("<II", opened.read(8))
+            opened.seek(end - length)
+            footer = json.loads(opened.read(length))
+        return magic == FOOTER_MAGIC and bool(footer["crc"] == crc_of(file, size=end - length))
+    except (OSError, ValueError, KeyError, TypeError, struct.error):
+        return False

@@ -1,0 +1,211 @@
+"""Markdown and MDX as Docusaurus reads them, made into blocks with their source lines."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from citewise.adapters.parsers.frontmatter import split_front_matter
+from citewise.adapters.parsers.markdown_dropped import imports_end, may_hold_comment, without_comments
+from citewise.adapters.parsers.markdown_headings import HeadingReader
+from citewise.adapters.parsers.markdown_rules import Notes, block_parser, block_tokens
+from citewise.model.block import Block, BlockKind, Heading, Parsed
+from citewise.model.slug import Slugger
+
+MAX_WARNINGS = 20  # per document; a broken generator can make thousands of the same kind
+_KINDS = {
+    "heading_open": BlockKind.HEADING,
+    "paragraph": BlockKind.PARAGRAPH,
+    "comment": BlockKind.PARAGRAPH,  # what is left of its lines once the comment is out
+    "bullet_list_open": BlockKind.LIST,
+    "ordered_list_open": BlockKind.LIST,
+    "list_item_open": BlockKind.ITEM,
+    "blockquote_open": BlockKind.QUOTE,
+    "fence": BlockKind.CODE,
+    "code_block": BlockKind.CODE,
+    "table": BlockKind.TABLE,
+    "admonition_open": BlockKind.ADMONITION,
+    "math": BlockKind.MATH,
+    "html_block": BlockKind.HTML,
+    "hr": BlockKind.RULE,
+}
+_LANGUAGE = re.compile(r"\s*([^\s{]+)")  # of an info string such as `jsx {1,3-5} title="app.js"`
+_CONTAINERS = frozenset({BlockKind.LIST, BlockKind.ITEM, BlockKind.QUOTE})
+_COMMENTED = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.HTML, BlockKind.TABLE})
+
+
+class MarkdownParser:
+    """Parses one Markdown or MDX file after another; keeps nothing between them."""
+
+    version = "markdown-1"
+
+    def __init__(self) -> None:
+        self._blocks = block_parser()
+        self._inline = MarkdownIt("commonmark").enable("strikethrough")
+
+    def parse(self, text: str) -> Parsed:
+        text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+        front, body_line, warnings = split_front_matter(text)
+        lines = text.split("\n")[body_line - 1 :]
+        body = text if body_line == 1 else "\n".join(lines)
+        notes = Notes()
+        roots = _tree(block_tokens(self._blocks, body, notes))
+        page = _Page(lines, body_line, HeadingReader(self._inline, body), notes)
+        page.drop_imports(roots)
+        if may_hold_comment(body):
+            page.drop_comments(roots)
+        blocks = tuple(page.blocks(roots))
+        return Parsed(front, blocks, (*warnings, *page.warnings()))
+
+
+@dataclass(slots=True)
+class _Node:
+    """A token with the tokens inside it."""
+
+    token: Token
+    kind: BlockKind
+    first: int  # lines of the body, counted from 0; `end` is the one after the last
+    end: int
+    content: str = ""
+    inside: list["_Node"] = field(default_factory=list)
+
+
+def _tree(tokens: Sequence[Token]) -> list[_Node]:
+    roots: list[_Node] = []
+    open_nodes: list[_Node] = []
+    for token in tokens:
+        if token.nesting < 0:
+            open_nodes.pop()
+        elif token.type == "inline":
+            open_nodes[-1].content = token.content
+        else:
+            first, end = token.map or (0, 0)
+            node = _Node(token, _KINDS[token.type], first, end)
+            (open_nodes[-1].inside if open_nodes else roots).append(node)
+            if token.nesting > 0:
+                open_nodes.append(node)
+    return roots
+
+
+class _Page:
+    """The lines of one body on their way to blocks. A dropped line becomes an empty one, so numbers stay true."""
+
+    def __init__(self, lines: list[str], first_line: int, headings: HeadingReader, notes: Notes) -> None:
+        self._lines = lines
+        self._first_line = first_line
+        self._headings = headings
+        self._notes = notes
+        self._slugger = Slugger()
+        self._dropped: set[int] = set()
+
+    def warnings(self) -> tuple[str, ...]:
+        said = [f"line {line + self._first_line}: {text}" for line, text in sorted(self._notes.warnings.items())]
+        more = [f"and {len(said) - MAX_WARNINGS} more warnings"] if len(said) > MAX_WARNINGS else []
+        return (*said[:MAX_WARNINGS], *more)
+
+    def drop_imports(self, roots: Sequence[_Node]) -> None:
+        for node in roots:
+            if node.kind is BlockKind.PARAGRAPH and self._lines[node.first].startswith("import"):
+                text = "\n".join(self._lines[node.first : node.end])
+                dropped = imports_end(text)
+                count = text.count("\n", 0, dropped) + (0 < dropped == len(text))
+                for line in range(node.first, node.first + count):
+                    self._replace(line, "")
+
+    def drop_comments(self, nodes: Sequence[_Node]) -> None:
+        for node in nodes:
+            if node.kind in _COMMENTED:
+                # A table's cells end with its row, so a stray backtick must not reach into the next one.
+                step = 1 if node.kind is BlockKind.TABLE else node.end - node.first
+                for first in range(node.first, node.end, step):
+                    self._drop_comments_between(first, first + step)
+            self.drop_comments(node.inside)
+
+    def _drop_comments_between(self, first: int, end: int) -> None:
+        text = "\n".join(self._lines[first:end])
+        kept, unclosed = without_comments(text)
+        if unclosed is not None:
+            line = first + text.count("\n", 0, unclosed)
+            self._notes.warnings[line] = "a comment is never closed; kept as text"
+        if kept != text:
+            for line, left in enumerate(kept.split("\n"), first):
+                if left != self._lines[line]:
+                    self._replace(line, left.rstrip() if left.strip(" \t>*+-") else "")
+
+    def _replace(self, line: int, left: str) -> None:
+        self._lines[line] = left
+        if not left:
+            self._dropped.add(line)
+
+    def blocks(self, roots: Sequence[_Node]) -> Iterator[Block]:
+        """The blocks in order. Lines that no rule claimed are paragraphs: nothing may vanish."""
+        done = 0
+        for node in roots:
+            yield from self._unclaimed(done, node.first)
+            block = self._block(node, node.first, node.end)
+            if block is not None:
+                yield block
+            done = max(done, node.end)
+        yield from self._unclaimed(done, len(self._lines))
+
+    def _unclaimed(self, first: int, end: int) -> Iterator[Block]:
+        for line in range(first, end):
+            if self._lines[line].strip():
+                number = line + self._first_line
+                yield Block(BlockKind.PARAGRAPH, self._lines[line], number, number)
+
+    def _block(self, node: _Node, first: int, end: int) -> Block | None:
+        while first < end and not self._lines[first].strip():
+            first += 1
+        while first < end and not self._lines[end - 1].strip():
+            end -= 1
+        if first == end:
+            return None
+        return Block(
+            node.kind,
+            self._text(first, end),
+            first + self._first_line,
+            end - 1 + self._first_line,
+            children=self._children(node, first, end),
+            heading=self._heading(node),
+            language=self._language(node) if node.kind is BlockKind.CODE else None,
+        )
+
+    def _text(self, first: int, end: int) -> str:
+        if not self._dropped:
+            return "\n".join(self._lines[first:end])
+        return "\n".join(self._lines[line] for line in range(first, end) if line not in self._dropped)
+
+    def _children(self, node: _Node, first: int, end: int) -> tuple[Block, ...]:
+        """Blocks inside, which share out all lines of their parent: each reaches to where the next begins."""
+        if node.kind not in _CONTAINERS:
+            self._pass_headings(node)
+            return ()
+        starts = [first, *(child.first for child in node.inside[1:]), end]
+        made = (self._block(child, starts[i], starts[i + 1]) for i, child in enumerate(node.inside))
+        return tuple(block for block in made if block is not None)
+
+    def _pass_headings(self, node: _Node) -> None:
+        """Headings in an atomic block take their anchors, though nobody will see them."""
+        for child in node.inside:
+            self._heading(child)
+            self._pass_headings(child)
+
+    def _heading(self, node: _Node) -> Heading | None:
+        if node.kind is not BlockKind.HEADING:
+            return None
+        title, chosen = self._headings.read(node.content)
+        anchor = self._slugger.explicit(chosen) if chosen else self._slugger.anchor(title)
+        return Heading(int(node.token.tag[1]), title, anchor)
+
+    def _language(self, node: _Node) -> str | None:
+        fence = node.token.markup
+        if not fence:
+            return None
+        last = self._lines[node.end - 1].lstrip(" \t>").rstrip()
+        if node.end - 1 == node.first or last.strip(fence[0]) or len(last) < len(fence):
+            self._notes.warnings[node.first] = "a code fence is never closed; all that follows in it is code"
+        language = _LANGUAGE.match(node.token.info)
+        return language[1].lower() if language else None

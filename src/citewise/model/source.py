@@ -1,0 +1,27 @@
+"""What a walk over a source yields."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRef:
+    """A registered source: documents from `root` carry paths that start with `mount` (often empty)."""
+
+    mount: str
+    root: str  # relative to the library folder, so that moving both together changes nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file worth reading; `path` is relative to the source, with forward slashes."""
+
+    path: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file that is not ingested, and why."""
+
+    path: str
+    reason: str

@@ -1,0 +1,17 @@
+"""Analyzer: makes terms of text, for documents and queries alike."""
+
+from typing import Protocol
+
+from citewise.model.terms import Terms
+
+
+class Analyzer(Protocol):
+    """Splits text into the tokens that BM25 counts.
+
+    Promises: the same text gives the same terms; no term is empty, holds white space or is longer than 64
+    characters; never raises.
+    """
+
+    @property
+    def version(self) -> str: ...  # changes when the same text may give other terms
+    def terms(self, text: str) -> Terms: ...

@@ -1,0 +1,33 @@
+"""Index: finds chunk ids by meaning and by words, filtered inside the search."""
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from citewise.model.ids import ChunkId
+from citewise.model.point import Hit, Point
+from citewise.model.scope import Scope
+from citewise.model.terms import TermField
+from citewise.model.vector import Vector
+from citewise.model.where import Where
+
+
+class Index(Protocol):
+    """Finds chunk ids by meaning and by words. A projection of the catalog: it may be dropped at any time.
+
+    Promises: best first, equal scores by id; never more than `limit`; `where` narrows before the cut, not
+    after, so `limit` hits come back whenever that many are visible (and match, for words); exactly what
+    `Where.admits` is found; an empty index answers (); recall@60 of the exact answer is at least 0.95 at every
+    filter selectivity. `write` is idempotent and durable, with the position, when it returns; readers in other
+    processes see it at their next search. `position` is 0 for a scope that is missing or damaged.
+    An unreachable index raises Unavailable.
+    """
+
+    def nearest(self, vector: Vector, *, where: Where, limit: int) -> tuple[Hit, ...]: ...
+    def matching(
+        self, terms: Sequence[str], *, field: TermField, where: Where, limit: int
+    ) -> tuple[Hit, ...]: ...
+    def write(
+        self, scope: Scope, *, puts: Sequence[Point], drops: Collection[ChunkId], position: int
+    ) -> None: ...
+    def position(self, scope: Scope) -> int: ...
+    def reset(self, scope: Scope) -> None: ...
