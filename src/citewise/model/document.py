@@ -10,6 +10,15 @@ from citewise.model.scope import Access, Scope
 
 
 @dataclass(frozen=True, slots=True)
+class Stamp:
+    """What a stored document was made of; equal stamps mean that making it again would change nothing."""
+
+    source: Digest  # of the file's bytes
+    recipe: Digest  # of parser, chunker, masking and path rules
+    origin: Digest  # of what the caller said about it: access, corpus type
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """A file as the library knows it. `text` is what was read, with secrets masked."""
 
@@ -26,7 +35,7 @@ class Document:
     content_type: str
     metadata: Mapping[str, Json]  # the rest of the frontmatter: slug, id, sidebar_label, unknown keys
     access: Access
-    stamp: Digest  # of the file's bytes and of everything that decides what becomes of them
+    stamp: Stamp
     text: str
 
 

@@ -1,4 +1,4 @@
-"""Heading anchors, built as Docusaurus and GitHub build them, so that a citation's link lands on its section."""
+"""Heading anchors, as Docusaurus and GitHub build them, so that a citation's link lands on its section."""
 
 import re
 import unicodedata

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from citewise.model.change import ChunkCounts
 from citewise.model.chunk import Chunk
-from citewise.model.document import Document
+from citewise.model.document import Document, Stamp
 from citewise.model.ids import Digest
 from citewise.model.scope import Scope
 from citewise.model.vector import Vector
@@ -39,7 +39,7 @@ class Catalog(Protocol):
     raises Unavailable and loses nothing.
     """
 
-    def known(self, scope: Scope, mount: str) -> Mapping[str, Digest]: ...  # path -> stamp
+    def known(self, scope: Scope, mount: str) -> Mapping[str, Stamp]: ...  # by path
     def store(self, writes: Sequence[DocumentWrite]) -> ChunkCounts: ...
     def remove(self, scope: Scope, paths: Collection[str]) -> int: ...  # chunks gone
     def documents(self, scope: Scope) -> Iterator[Document]: ...

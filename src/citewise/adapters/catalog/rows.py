@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from citewise.model.change import Change, IndexRecord
 from citewise.model.chunk import Chunk, Piece, searchable_text
-from citewise.model.document import Document
+from citewise.model.document import Document, Stamp
 from citewise.model.ids import ChunkId, Digest, DocumentId
 from citewise.model.scope import Access, Reader, Scope
 from citewise.model.vector import Vector
@@ -21,7 +21,7 @@ def document_row(document: Document, scope_id: int) -> Row:
         "scope": scope_id,
         "path": document.path,
         "mount": document.mount,
-        "stamp": document.stamp,
+        "stamp": stamp_text(document.stamp),
         "title": document.title,
         "description": document.description,
         "tags": _json(document.tags),
@@ -85,7 +85,7 @@ def document_of(row: sqlite3.Row, scope: Scope, readers: Iterable[str]) -> Docum
         content_type=row["content_type"],
         metadata=json.loads(row["metadata"]),
         access=Access(frozenset(Reader(reader) for reader in readers)),
-        stamp=Digest(row["stamp"]),
+        stamp=stamp_of(row["stamp"]),
         text=row["text"],
     )
 
@@ -127,6 +127,14 @@ def change_of(row: sqlite3.Row) -> Change:
             numbers=json.loads(row["numbers"]),
         )
     return Change(row["position"], ChunkId(row["chunk_id"]), record)
+
+
+def stamp_text(stamp: Stamp) -> str:
+    return f"{stamp.source} {stamp.recipe} {stamp.origin}"
+
+
+def stamp_of(stored: str) -> Stamp:
+    return Stamp(*(Digest(part) for part in stored.split(" ")))
 
 
 def _labels(stored: str) -> frozenset[Label]:

@@ -4,11 +4,20 @@ import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from citewise.adapters.catalog.connections import Connections
-from citewise.adapters.catalog.rows import change_of, chunk_of, chunk_row, document_of, document_row, upsert
+from citewise.adapters.catalog.rows import (
+    change_of,
+    chunk_of,
+    chunk_row,
+    document_of,
+    document_row,
+    stamp_of,
+    upsert,
+)
 from citewise.adapters.catalog.schema import migrate
 from citewise.model.change import Change, ChunkCounts
 from citewise.model.chunk import Chunk
-from citewise.model.document import Document
+from citewise.model.document import Document, Stamp
+from citewise.model.errors import Misconfigured
 from citewise.model.ids import ChunkId, Digest
 from citewise.model.scope import Scope
 from citewise.model.source import SourceRef
@@ -30,15 +39,22 @@ class SqliteCatalog:
     def close(self) -> None:
         self._connections.close()
 
+    def check(self) -> None:
+        """Raise Misconfigured if the file is damaged."""
+        with self._connections.reading("check the catalog") as connection:
+            (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        if found != "ok":
+            raise Misconfigured(f"the catalog {self._connections.file} is damaged: {found}")
+
     # Catalog
 
-    def known(self, scope: Scope, mount: str) -> Mapping[str, Digest]:
+    def known(self, scope: Scope, mount: str) -> Mapping[str, Stamp]:
         with self._connections.reading("list documents") as connection:
             rows = connection.execute(
                 "SELECT path, stamp FROM documents WHERE scope = ? AND mount = ?",
                 (_scope_id(connection, scope), mount),
             )
-            return {row["path"]: Digest(row["stamp"]) for row in rows}
+            return {row["path"]: stamp_of(row["stamp"]) for row in rows}
 
     def store(self, writes: Sequence[DocumentWrite]) -> ChunkCounts:
         total = ChunkCounts()

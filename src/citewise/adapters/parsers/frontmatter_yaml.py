@@ -5,8 +5,9 @@ Values stay nodes, because a title such as `1.10` or `2024-01-01` must keep the 
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import date
+from itertools import pairwise
 
 import yaml
 
@@ -21,6 +22,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C one is an optio
 _ENTRY = re.compile(r"^([A-Za-z_][\w-]*)[ \t]*:(?=\s|$)", re.MULTILINE)
 _LEADING_TABS = re.compile(r"^\t+", re.MULTILINE)
 _NULL = "tag:yaml.org,2002:null"
+_TEXT = "tag:yaml.org,2002:str"
 
 
 class Unreadable(Exception):
@@ -36,12 +38,7 @@ def top_level(text: str, warnings: list[str]) -> Fields | None:
     try:
         return _fields(_root(_LEADING_TABS.sub(lambda tabs: "  " * len(tabs[0]), text)), warnings)
     except Unreadable:
-        return _salvaged(text) or None
-
-
-def json_value(node: yaml.Node) -> Json:
-    """The value of a node as JSON would hold it, or Unreadable when its aliases unfold without bound."""
-    return _Unfolding().value(node)
+        return _salvaged(text, warnings) or None
 
 
 def raw_text(node: yaml.Node | None) -> str | None:
@@ -56,7 +53,7 @@ def _root(text: str) -> yaml.Node | None:
         _check_size(text)
         loader = _LOADER(text)
         try:
-            return loader.get_single_node()  # type: ignore[no-any-return]
+            return loader.get_single_node()
         finally:
             loader.dispose()
     except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -79,67 +76,66 @@ def _fields(root: yaml.Node | None, warnings: list[str]) -> Fields | None:
     if not isinstance(root, yaml.MappingNode):
         return None
     fields: dict[str, yaml.Node] = {}
-    for key_node, value in root.value:
-        key = _key(key_node)
-        if key in fields:
-            warnings.append(f"front matter has the key {key!r} twice; the last one counts")
-        fields[key] = _twice(value) if key in fields and key.lower() == "access" else value
+    for key, value in root.value:
+        _add(fields, Unfolding().key(key), value, warnings)
     return fields
 
 
-def _twice(value: yaml.Node) -> yaml.Node:
-    """Two access rules contradict each other, and a guess might open what was meant to be closed."""
-    return yaml.ScalarNode("tag:yaml.org,2002:str", "(given twice)", value.start_mark, value.end_mark)
+def _add(fields: dict[str, yaml.Node], key: str, value: yaml.Node, warnings: list[str]) -> None:
+    if key in fields:
+        warnings.append(f"front matter has the key {key[:80]!r} twice; the last one counts")
+        if key.lower() == "access":  # a guess between two rules might open what was meant to be closed
+            value = yaml.ScalarNode(_TEXT, "(given twice)")
+    fields[key] = value
 
 
-def _salvaged(text: str) -> Fields:
+def _salvaged(text: str, warnings: list[str]) -> Fields:
     fields: dict[str, yaml.Node] = {}
-    for key, entry, value in _entries(text):
+    for entry in _entries(text):
         try:
-            fields |= _fields(_root(entry), []) or {}
+            for key, value in (_fields(_root(entry), warnings) or {}).items():
+                _add(fields, key, value, warnings)
         except Unreadable:
-            bare = " ".join(value.split()).strip("\"'")
-            fields[key] = yaml.ScalarNode("tag:yaml.org,2002:str", bare)
+            key, _, rest = entry.partition(":")
+            _add(fields, key.strip(), yaml.ScalarNode(_TEXT, rest.strip().strip("\"'")), warnings)
     return fields
 
 
-def _entries(text: str) -> Iterator[tuple[str, str, str]]:
-    """Key, whole entry and value of each top-level `key: ...` with the lines that belong to it."""
-    found = list(_ENTRY.finditer(text))[: MAX_SALVAGED + 1]
-    for match, following in zip(found, [*found[1:], None], strict=True):
-        end = following.start() if following else len(text)
-        yield match[1], text[match.start() : end], text[match.end() : end]
+def _entries(text: str) -> list[str]:
+    """Each top-level `key: ...` with the lines that belong to it."""
+    starts = [match.start() for match in _ENTRY.finditer(text)][:MAX_SALVAGED]
+    return [text[start:end] for start, end in pairwise([*starts, len(text)])]
 
 
-def _key(node: yaml.Node) -> str:
-    return str(node.value) if isinstance(node, yaml.ScalarNode) else str(json_value(node))
-
-
-class _Unfolding:
-    """Turns nodes into values, counting, since a few aliases can stand for billions of nodes."""
+class Unfolding:
+    """Turns nodes into what JSON would hold, counting: a few aliases can stand for billions of nodes."""
 
     def __init__(self) -> None:
         self._left = MAX_NODES
+        self._constructor = yaml.constructor.SafeConstructor()
 
     def value(self, node: yaml.Node, depth: int = 0) -> Json:
+        """The value, or Unreadable when the count runs out."""
         self._left -= 1
         if self._left < 0 or depth > MAX_DEPTH:
             raise Unreadable("its aliases unfold into too much")
         if isinstance(node, yaml.MappingNode):
-            return {_key(key): self.value(value, depth + 1) for key, value in node.value}
+            return {self.key(key): self.value(value, depth + 1) for key, value in node.value}
         if isinstance(node, yaml.SequenceNode):
             return [self.value(item, depth + 1) for item in node.value]
-        return _scalar(node)
+        return self._scalar(node)
 
+    def key(self, node: yaml.Node) -> str:
+        return str(node.value) if isinstance(node, yaml.ScalarNode) else str(self.value(node))
 
-def _scalar(node: yaml.Node) -> Json:
-    """A number, truth value, null or text; dates and everything with a tag of its own as text."""
-    try:
-        value = yaml.SafeLoader("").construct_object(node)
-    except (yaml.YAMLError, ValueError, OverflowError):
-        return str(node.value)
-    if isinstance(value, date):  # a datetime is one too
-        return value.isoformat()
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(node.value)
-    return value if isinstance(value, str | int | float | bool | None) else str(node.value)
+    def _scalar(self, node: yaml.Node) -> Json:
+        """A number, truth value, null or text; dates and everything with a tag of its own as text."""
+        try:
+            value = self._constructor.construct_object(node)
+        except (yaml.YAMLError, ValueError, OverflowError):
+            return str(node.value)
+        if isinstance(value, date):  # a datetime is one too
+            return value.isoformat()
+        if isinstance(value, float) and not math.isfinite(value):
+            return str(node.value)
+        return value if isinstance(value, str | int | float | None) else str(node.value)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -10,7 +11,8 @@ from markdown_it.token import Token
 from citewise.adapters.parsers.frontmatter import split_front_matter
 from citewise.adapters.parsers.markdown_dropped import imports_end, may_hold_comment, without_comments
 from citewise.adapters.parsers.markdown_headings import HeadingReader
-from citewise.adapters.parsers.markdown_rules import Notes, block_parser, block_tokens
+from citewise.adapters.parsers.markdown_rules import block_parser, block_tokens
+from citewise.adapters.parsers.markdown_state import Notes
 from citewise.model.block import Block, BlockKind, Heading, Parsed
 from citewise.model.slug import Slugger
 
@@ -57,7 +59,12 @@ class MarkdownParser:
         if may_hold_comment(body):
             page.drop_comments(roots)
         blocks = tuple(page.blocks(roots))
-        return Parsed(front, blocks, (*warnings, *page.warnings()))
+        return Parsed(front, blocks, _first_few((*warnings, *page.warnings())))
+
+
+def _first_few(warnings: tuple[str, ...]) -> tuple[str, ...]:
+    more = len(warnings) - MAX_WARNINGS
+    return warnings if more <= 0 else (*warnings[:MAX_WARNINGS], f"and {more} more warnings")
 
 
 @dataclass(slots=True)
@@ -90,7 +97,7 @@ def _tree(tokens: Sequence[Token]) -> list[_Node]:
 
 
 class _Page:
-    """The lines of one body on their way to blocks. A dropped line becomes an empty one, so numbers stay true."""
+    """The lines of one body on their way to blocks. Dropped lines become empty, so that numbers stay true."""
 
     def __init__(self, lines: list[str], first_line: int, headings: HeadingReader, notes: Notes) -> None:
         self._lines = lines
@@ -101,9 +108,8 @@ class _Page:
         self._dropped: set[int] = set()
 
     def warnings(self) -> tuple[str, ...]:
-        said = [f"line {line + self._first_line}: {text}" for line, text in sorted(self._notes.warnings.items())]
-        more = [f"and {len(said) - MAX_WARNINGS} more warnings"] if len(said) > MAX_WARNINGS else []
-        return (*said[:MAX_WARNINGS], *more)
+        notes = sorted(self._notes.warnings.items())
+        return tuple(f"line {line + self._first_line}: {text}" for line, text in notes)
 
     def drop_imports(self, roots: Sequence[_Node]) -> None:
         for node in roots:
@@ -151,10 +157,11 @@ class _Page:
         yield from self._unclaimed(done, len(self._lines))
 
     def _unclaimed(self, first: int, end: int) -> Iterator[Block]:
-        for line in range(first, end):
-            if self._lines[line].strip():
-                number = line + self._first_line
-                yield Block(BlockKind.PARAGRAPH, self._lines[line], number, number)
+        for is_text, group in groupby(range(first, end), lambda line: bool(self._lines[line].strip())):
+            if is_text:
+                run = list(group)
+                text = self._text(run[0], run[-1] + 1)
+                yield Block(BlockKind.PARAGRAPH, text, run[0] + self._first_line, run[-1] + self._first_line)
 
     def _block(self, node: _Node, first: int, end: int) -> Block | None:
         while first < end and not self._lines[first].strip():
@@ -163,15 +170,15 @@ class _Page:
             end -= 1
         if first == end:
             return None
-        return Block(
-            node.kind,
-            self._text(first, end),
-            first + self._first_line,
-            end - 1 + self._first_line,
-            children=self._children(node, first, end),
-            heading=self._heading(node),
-            language=self._language(node) if node.kind is BlockKind.CODE else None,
-        )
+        text = self._text(first, end)
+        first_line, last_line = first + self._first_line, end - 1 + self._first_line
+        if node.kind in _CONTAINERS:
+            children = self._children(node, first, end)
+            return Block(node.kind, text, first_line, last_line, children)
+        heading = self._heading(node) if node.kind is BlockKind.HEADING else None
+        language = self._language(node) if node.kind is BlockKind.CODE else None
+        self._pass_headings(node.inside)
+        return Block(node.kind, text, first_line, last_line, heading=heading, language=language)
 
     def _text(self, first: int, end: int) -> str:
         if not self._dropped:
@@ -180,22 +187,18 @@ class _Page:
 
     def _children(self, node: _Node, first: int, end: int) -> tuple[Block, ...]:
         """Blocks inside, which share out all lines of their parent: each reaches to where the next begins."""
-        if node.kind not in _CONTAINERS:
-            self._pass_headings(node)
-            return ()
         starts = [first, *(child.first for child in node.inside[1:]), end]
         made = (self._block(child, starts[i], starts[i + 1]) for i, child in enumerate(node.inside))
         return tuple(block for block in made if block is not None)
 
-    def _pass_headings(self, node: _Node) -> None:
-        """Headings in an atomic block take their anchors, though nobody will see them."""
-        for child in node.inside:
-            self._heading(child)
-            self._pass_headings(child)
+    def _pass_headings(self, nodes: Sequence[_Node]) -> None:
+        """Headings in an atomic block take their anchors, though no block shows them."""
+        for node in nodes:
+            if node.kind is BlockKind.HEADING:
+                self._heading(node)
+            self._pass_headings(node.inside)
 
-    def _heading(self, node: _Node) -> Heading | None:
-        if node.kind is not BlockKind.HEADING:
-            return None
+    def _heading(self, node: _Node) -> Heading:
         title, chosen = self._headings.read(node.content)
         anchor = self._slugger.explicit(chosen) if chosen else self._slugger.anchor(title)
         return Heading(int(node.token.tag[1]), title, anchor)

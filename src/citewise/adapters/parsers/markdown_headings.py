@@ -10,6 +10,7 @@ from markdown_it.token import Token
 from citewise.adapters.parsers.markdown_dropped import without_comments
 
 _EXPLICIT_ID = re.compile(r"\{(?:#(?P<classic>(?:(?!\{#|\}).)+)|/\*[ \t]*#(?P<mdx>\S+?)[ \t]*\*/)\}$")
+_CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 _NEEDS_PARSING = re.compile(r"[\\`*_~\[\]<&]")
 _DEFINITION = re.compile(r"^ {0,3}\[([^\[\]\n]{1,999})\]:[ \t]*\S", re.MULTILINE)
 MAX_TITLE = 2_000  # characters; a longer heading is an accident, and inline parsing is not linear
@@ -35,6 +36,8 @@ class HeadingReader:
     def _plain(self, content: str) -> str:
         if len(content) > MAX_TITLE or not _NEEDS_PARSING.search(content):
             return content
+        if not _NEEDS_PARSING.search(_CODE.sub("", content)):  # the usual case: nothing but code spans
+            return _CODE.sub(r"\1", content)
         tokens = self._inline.parseInline(content, {"references": self._known_references(content)})
         return _shown_text(tokens[0].children or ())
 

@@ -1,63 +1,35 @@
 """The block rules of Markdown as Docusaurus writes it, on top of markdown-it's own.
 
-markdown-it tries every rule on every line. Here the first character of a line picks the few that can apply, a
-paragraph looks for its setext underline in the same pass that looks for its end, and no rule copies content: only
-the line ranges of the blocks are wanted. What is inside a line (emphasis, links) is not looked at.
+markdown-it tries every rule on every line. Here the first character of a line picks the few that can apply,
+a paragraph looks for its setext underline in the same pass that looks for its end, and no rule copies
+content: only the line ranges of the blocks are wanted. What is inside a line (emphasis, links) is not read.
 """
 
-import re
-from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from markdown_it import MarkdownIt
+from markdown_it import rules_block as standard
 from markdown_it.ruler import Ruler
-from markdown_it.rules_block import StateBlock, blockquote, code, fence, heading, hr, html_block, list_block, table
+from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
+
+from citewise.adapters.parsers.markdown_regions import admonition, comment, math
+from citewise.adapters.parsers.markdown_state import MAX_LEVEL, Notes, State, line_text, push_block
 
 Rule: TypeAlias = Callable[[StateBlock, int, int, bool], bool]
 
-MAX_LEVEL = 40  # levels of nesting (a list takes two); what lies deeper is read as plain paragraphs
-_ADMONITION = re.compile(r"(:{3,})[ \t]*[A-Za-z][\w-]*(?![^\s\[{])")
-_FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")
 _DELIMITER_ROW = frozenset("|-:")  # how the second line of a table may start
-_COMMENT_ENDS = {"<!--": "-->", "{/*": "*/}"}
-
-
-@dataclass(slots=True)
-class Notes:
-    """What the rules learn while they read one document."""
-
-    warnings: dict[int, str] = field(default_factory=dict)  # by line, counted from 0
-    hopeless: dict[tuple[str, int, int], tuple[int, int]] = field(default_factory=dict)
-    found: dict[str, tuple[int, int]] = field(default_factory=dict)
-
-    def is_hopeless(self, key: tuple[str, int, int], line: int) -> bool:
-        """Whether a search from `line` is part of one that failed; without this, repeats cost squared time."""
-        first, last = self.hopeless.get(key, (1, 0))
-        return first <= line <= last
-
-    def find(self, source: str, closer: str, start: int) -> int:
-        """Like source.find, but a gap already searched is not searched again."""
-        searched_from, hit = self.found.get(closer, (1, 0))
-        if not (searched_from <= start and (start <= hit or hit < 0)):
-            hit = source.find(closer, start)
-            self.found[closer] = (start, hit)
-        return hit
-
-
-class Lines(StateBlock):
-    """markdown-it's state without the content of blocks, which would be copied line by line for nobody."""
-
-    def getLines(self, begin: int, end: int, indent: int, keepLastLF: bool) -> str:  # noqa: N802
-        return ""
 
 
 def block_tokens(parser: MarkdownIt, source: str, notes: Notes) -> list[Token]:
     """The block tokens of a text whose lines end in a plain line feed."""
-    state = Lines(source, parser, {"notes": notes}, [])
-    parser.block.tokenize(state, 0, state.lineMax)
+    state = State(source, parser, notes)
+    try:
+        parser.block.tokenize(state, 0, state.lineMax)
+    except (IndexError, RuntimeError) as error:  # what markdown-it 4 is known to raise on some broken input
+        notes.warnings[0] = f"blocks could not be told apart ({type(error).__name__}); read as paragraphs"
+        return []
     return state.tokens
 
 
@@ -66,27 +38,17 @@ def block_parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"maxNesting": 10 * MAX_LEVEL})
     ruler: Ruler[Rule] = Ruler()
     ruler.push("any", _any_block, {"alt": []})
-    ruler.push("code", code, {"alt": []})  # never reached, but its name tells the state that indents are code
+    # Never reached as a rule of its own, but its name tells the state that indented lines are code.
+    ruler.push("code", standard.code, {"alt": []})
     for container, rules in _INTERRUPTIONS.items():
         ruler.push(f"interrupts_{container}", _interruption(rules), {"alt": [container]})
     parser.block.ruler = ruler
     return parser
 
 
-def _text(state: StateBlock, line: int) -> str:
-    return state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
-
-
-def _push(state: StateBlock, kind: str, start: int, end: int) -> Token:
-    token = state.push(kind, "", 0)
-    token.map = [start, end]
-    state.line = end
-    return token
-
-
 def _any_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if state.sCount[start] - state.blkIndent >= 4:
-        return code(state, start, end, silent)
+        return standard.code(state, start, end, silent)
     if _starts_table(state, start, end) and _table(state, start, end, silent):
         return True
     for rule in _FIRST.get(state.src[state.bMarks[start] + state.tShift[start]], ()):
@@ -98,7 +60,8 @@ def _any_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 def _interruption(rules: Mapping[str, Sequence[Rule]]) -> Rule:
     def interrupts(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         position = state.bMarks[start] + state.tShift[start]
-        return any(rule(state, start, end, True) for rule in rules.get(state.src[position : position + 1], ()))
+        mark = state.src[position : position + 1]
+        return any(rule(state, start, end, True) for rule in rules.get(mark, ()))
 
     return interrupts
 
@@ -110,14 +73,14 @@ def _paragraph(state: StateBlock, start: int, end: int) -> bool:
     while line < state.lineMax and not state.isEmpty(line):
         if state.sCount[line] - state.blkIndent <= 3:
             level = _setext_level(state, line) if line < end else 0
-            if level or _interrupts_paragraph(state, line):
+            if level or _interrupts_paragraph(state, line, end):
                 break
         line += 1
     state.parentType = outer
     if level:
         _push_setext(state, start, line, level)
     else:
-        _push(state, "paragraph", start, line)
+        push_block(state, "paragraph", start, line)
     return True
 
 
@@ -125,24 +88,24 @@ def _setext_level(state: StateBlock, line: int) -> int:
     mark = state.src[state.bMarks[line] + state.tShift[line]]
     if mark not in "-=" or state.sCount[line] < state.blkIndent:
         return 0
-    underline = _text(state, line).rstrip(" \t")
+    underline = line_text(state, line).rstrip(" \t")
     return 0 if underline.strip(mark) else 1 if mark == "=" else 2
 
 
-def _interrupts_paragraph(state: StateBlock, line: int) -> bool:
+def _interrupts_paragraph(state: StateBlock, line: int, end: int) -> bool:
     if state.sCount[line] < 0:  # markdown-it's mark for a lazy line that the quote around has already judged
         return False
     rules = _INTERRUPTIONS["paragraph"].get(state.src[state.bMarks[line] + state.tShift[line]], ())
-    if any(rule(state, line, state.lineMax, True) for rule in rules):
+    if any(rule(state, line, end, True) for rule in rules):
         return True
-    return _starts_table(state, line, state.lineMax) and table(state, line, state.lineMax, True)
+    return _starts_table(state, line, state.lineMax) and standard.table(state, line, state.lineMax, True)
 
 
 def _push_setext(state: StateBlock, start: int, underline: int, level: int) -> None:
     token = state.push("heading_open", f"h{level}", 1)
     token.map = [start, underline + 1]
     inline = state.push("inline", "", 0)
-    inline.content = "\n".join(_text(state, line).strip() for line in range(start, underline))
+    inline.content = "\n".join(line_text(state, line).strip() for line in range(start, underline))
     state.push("heading_close", f"h{level}", -1)
     state.line = underline + 1
 
@@ -156,7 +119,7 @@ def _starts_table(state: StateBlock, line: int, end: int) -> bool:
 
 
 def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    if not table(state, start, end, True):
+    if not standard.table(state, start, end, True):
         return False
     line = start + 2
     while line < end and not (
@@ -166,7 +129,7 @@ def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         or _interrupts_quote(state, line, end, True)
     ):
         line += 1
-    _push(state, "table", start, line)
+    push_block(state, "table", start, line)
     return True
 
 
@@ -180,143 +143,29 @@ def _shallow(rule: Rule) -> Rule:
 
 
 def _html(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    # An unclosed comment would swallow the rest of the file; _comment has already taken the closed ones.
-    return not _text(state, start).startswith("<!--") and html_block(state, start, end, silent)
+    # An unclosed comment would swallow the rest of the file; comment() has already taken the closed ones.
+    return not line_text(state, start).startswith("<!--") and standard.html_block(state, start, end, silent)
 
 
-def _comment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """A comment that starts a line, with any blank lines in it, and whatever follows on its last line."""
-    position = state.bMarks[start] + state.tShift[start]
-    opener = next((opener for opener in _COMMENT_ENDS if state.src.startswith(opener, position)), None)
-    if opener is None or state.is_code_block(start):
-        return False
-    notes: Notes = state.env["notes"]
-    closed = notes.find(state.src, _COMMENT_ENDS[opener], position + (2 if opener == "<!--" else 3))
-    last = bisect_left(state.eMarks, closed)
-    if closed < 0 or last >= end or _is_left_before(state, start, last):
-        return False
-    if not silent:
-        _push(state, "comment", start, last + 1)
-    return True
-
-
-def _is_left_before(state: StateBlock, start: int, last: int) -> bool:
-    """Whether the list item around ends between the two lines."""
-    indents = state.sCount[start + 1 : last + 1]
-    return any(
-        indent < state.blkIndent and not state.isEmpty(line) for line, indent in enumerate(indents, start + 1)
-    )
-
-
-def _math(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    opening = _text(state, start).rstrip()
-    if not opening.startswith("$$") or state.is_code_block(start):
-        return False
-    inside = opening[2:]
-    if "$$" in inside:
-        last = start if len(inside) > 2 and inside.find("$$") == len(inside) - 2 else None
-    else:
-        last = _math_end(state, start, end, is_bare=not inside)
-    if last is not None and not silent:
-        _push(state, "math", start, last + 1)
-    return last is not None
-
-
-def _math_end(state: StateBlock, start: int, end: int, *, is_bare: bool) -> int | None:
-    notes: Notes = state.env["notes"]
-    key = ("$$" if is_bare else "$", state.blkIndent, end)
-    if notes.is_hopeless(key, start):
-        return None
-    line = start
-    for line in range(start + 1, end):
-        text = _text(state, line).rstrip()
-        if text.endswith("$$"):
-            return line
-        # A price or a shell variable may start a line with dollars, so only a bare $$ reaches over blank lines.
-        if (not text and not is_bare) or (text and state.sCount[line] < state.blkIndent):
-            break
-    notes.hopeless[key] = (start, line)
-    if is_bare:
-        notes.warnings[start] = "a math block is never closed; read as text"
-    return None
-
-
-def _admonition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    opening = _ADMONITION.match(_text(state, start))
-    if opening is None or state.is_code_block(start):
-        return False
-    last = _admonition_end(state, start, end, colons=opening[1])
-    if last is None:
-        return False
-    if not silent:
-        _push_admonition(state, start, last)
-    return True
-
-
-def _admonition_end(state: StateBlock, start: int, end: int, *, colons: str) -> int | None:
-    """The line that closes it. Another opening that its own close would need comes first: never closed."""
-    notes: Notes = state.env["notes"]
-    key = (colons, state.blkIndent, end)
-    if not notes.is_hopeless(key, start):
-        stop, closes = _colon_line(state, start, end, colons=colons)
-        if closes:
-            return stop
-        notes.hopeless[key] = (start, stop - 1)
-    notes.warnings[start] = "an admonition is never closed; read as text"
-    return None
-
-
-def _colon_line(state: StateBlock, start: int, end: int, *, colons: str) -> tuple[int, bool]:
-    """Where the search for a close ends, and whether with one."""
-    code_fence = ""
-    for line in range(start + 1, end):
-        text = _text(state, line).rstrip()
-        if text and state.sCount[line] < state.blkIndent:
-            return line, False
-        if code_fence:
-            if text.startswith(code_fence) and not text.strip(code_fence[0]):
-                code_fence = ""
-        elif opened := _FENCE.match(text):
-            code_fence = opened[1] or opened[2]
-        elif text.startswith(colons):
-            if not text.strip(":"):
-                return line, True
-            if _ADMONITION.match(text):
-                return line, False
-    return end, False
-
-
-def _push_admonition(state: StateBlock, start: int, last: int) -> None:
-    """Its inside is read too: comments in it are dropped, and its headings take anchors."""
-    state.push("admonition_open", "", 1).map = [start, last + 1]
-    if state.level < MAX_LEVEL and last > start + 1:
-        outer = (state.parentType, state.lineMax)
-        state.parentType, state.lineMax = "admonition", last
-        state.md.block.tokenize(state, start + 1, last)
-        state.parentType, state.lineMax = outer
-    state.push("admonition_close", "", -1)
-    state.line = last + 1
-
-
-_list = _shallow(list_block)
-_quote = _shallow(blockquote)
+_list = _shallow(standard.list_block)
+_quote = _shallow(standard.blockquote)
 # Which rules a line's first character calls for, in the order in which CommonMark lets them win.
 _FIRST: dict[str, tuple[Rule, ...]] = {
     **dict.fromkeys("0123456789+", (_list,)),
-    **dict.fromkeys("*-", (hr, _list)),
-    **dict.fromkeys("`~", (fence,)),
-    "_": (hr,),
+    **dict.fromkeys("*-", (standard.hr, _list)),
+    **dict.fromkeys("`~", (standard.fence,)),
+    "_": (standard.hr,),
     ">": (_quote,),
-    "<": (_comment, _html),
-    "{": (_comment,),
-    "#": (heading,),
-    ":": (_admonition,),
-    "$": (_math,),
+    "<": (comment, _html),
+    "{": (comment,),
+    "#": (standard.heading,),
+    ":": (admonition,),
+    "$": (math,),
 }
 _INTERRUPTIONS: dict[str, dict[str, tuple[Rule, ...]]] = {
     "paragraph": _FIRST,
     "blockquote": _FIRST,
     "list": {mark: rules for mark, rules in _FIRST.items() if mark in "`~>:$"}
-    | dict.fromkeys("*-_", (hr,)),
+    | dict.fromkeys("*-_", (standard.hr,)),
 }
 _interrupts_quote = _interruption(_FIRST)

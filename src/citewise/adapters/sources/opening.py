@@ -71,10 +71,13 @@ def _target_below(root: str, path: str) -> str:
 
 
 def _bytes_of(descriptor: int, limit: int) -> bytes:
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
         raise BadData("not a regular file")
-    with open(descriptor, "rb", closefd=False) as file:
-        data = file.read(limit + 1)
+    with open(descriptor, "rb", buffering=0, closefd=False) as file:
+        data = file.read(min(status.st_size, limit) + 1)
+        while len(data) <= limit and (more := file.read(limit + 1 - len(data))):
+            data += more
     if len(data) > limit:
         raise BadData(f"has grown beyond the limit of {limit} bytes since it was found")
     return data

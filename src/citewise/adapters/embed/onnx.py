@@ -1,0 +1,224 @@
+"""Text into vectors through onnxruntime: windows, batches, pooling; models come from outside.
+
+A batch holds windows of one exact length, so nothing is padded and nothing masked. Each core runs its own
+batches on one shared session: splitting a batch over the cores costs half as much again (ADR 0004).
+"""
+
+import hashlib
+import os
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from citewise.adapters.embed.wordpiece import token_ids
+from citewise.model.errors import Misconfigured
+from citewise.model.vector import EmbeddingModel, Vector
+
+Ids = list[int]
+Floats = NDArray[np.float32]
+
+INPUTS = {"input_ids", "attention_mask", "token_type_ids"}
+
+
+@dataclass(frozen=True, slots=True)
+class Prefixes:
+    """What a model wants in front of a query and of a document, in every window."""
+
+    query: str = ""
+    document: str = ""
+
+
+NO_PREFIXES = Prefixes()
+
+
+class OnnxEmbedder:
+    """Embedder over one onnxruntime session, safe to share between threads.
+
+    `batch_tokens` above 1 is for graphs in which no text can touch its batch neighbors' vectors.
+    """
+
+    def __init__(
+        self,
+        session: onnxruntime.InferenceSession,
+        tokenizer: Tokenizer,
+        *,
+        model: EmbeddingModel,
+        prefixes: Prefixes = NO_PREFIXES,
+        batch_tokens: int = 1,
+    ) -> None:
+        self._session = session
+        self._tokenizer = tokenizer
+        self._model = model
+        self._batch_tokens = batch_tokens
+        head, self._tail = _special_ids(tokenizer)
+        of_query, of_document = token_ids(tokenizer, [prefixes.query, prefixes.document])
+        self._query_head, self._document_head = head + of_query, head + of_document
+        self._inputs = {one.name: np.dtype(one.type[7:-1]) for one in session.get_inputs()}  # tensor(int64)
+
+    @property
+    def model(self) -> EmbeddingModel:
+        return self._model
+
+    def documents(self, texts: Sequence[str]) -> tuple[Vector, ...]:
+        return self._vectors(texts, self._document_head)
+
+    def query(self, text: str) -> Vector:
+        return self._vectors([text], self._query_head)[0]
+
+    def _vectors(self, texts: Sequence[str], head: Ids) -> tuple[Vector, ...]:
+        cut = [self._windows(ids, head) for ids in token_ids(self._tokenizer, texts)]
+        means = iter(self._means([window for windows in cut for window in windows]))
+        return tuple(_pooled([(next(means), len(window)) for window in windows]) for windows in cut)
+
+    def _windows(self, ids: Ids, head: Ids) -> list[Ids]:
+        """The text in as few windows as hold it, about equally long, each with prefix and special tokens."""
+        room = self._model.window_tokens - len(head) - len(self._tail)
+        if room < 1:
+            raise Misconfigured(
+                f"A window of {self._model.window_tokens} tokens leaves {self._model.name} no room for text "
+                "after its prefix. Shorten the prefix or widen the window."
+            )
+        count = max(1, -(-len(ids) // room))
+        size = max(1, -(-len(ids) // count))
+        starts = range(0, max(1, len(ids)), size)
+        return [[*head, *ids[at : at + size], *self._tail] for at in starts]
+
+    def _means(self, windows: Sequence[Ids]) -> list[Floats]:
+        """Each window's mean over its tokens, in order."""
+        batches = list(length_batches([len(window) for window in windows], self._batch_tokens))
+        means: list[Floats] = [np.empty(0, np.float32)] * len(windows)
+
+        def run(batch: list[int]) -> None:
+            for at, mean in zip(batch, self._run([windows[at] for at in batch]), strict=True):
+                means[at] = mean
+
+        if len(batches) == 1:
+            run(batches[0])
+        else:
+            with ThreadPoolExecutor(os.cpu_count()) as cores:
+                list(cores.map(run, batches))
+        return means
+
+    def _run(self, windows: list[Ids]) -> Floats:
+        ids = np.array(windows)
+        values = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        feed = {name: values[name].astype(kind) for name, kind in self._inputs.items()}
+        output: Floats = self._session.run(None, feed)[0]
+        return output.mean(axis=1) if output.ndim == 3 else output
+
+
+def from_folder(
+    folder: Path, *, window_tokens: int = 256, prefixes: Prefixes = NO_PREFIXES
+) -> tuple[OnnxEmbedder, "TokenizerCounter"]:
+    """Embedder and token counter from a folder with model.onnx and tokenizer.json, one text at a time.
+
+    Alone, because a dynamically quantized model would let batch neighbors change each other's vectors.
+    """
+    for name in ("model.onnx", "tokenizer.json"):
+        if not (folder / name).is_file():
+            raise Misconfigured(
+                f"The embedding model folder {folder} has no {name}; it must hold model.onnx and "
+                "tokenizer.json. Export the model to ONNX, or name the folder that holds both."
+            )
+    session = open_session(folder / "model.onnx")
+    tokenizer = _tokenizer(folder / "tokenizer.json")
+    name = f"{folder.name}/{_fingerprint(folder, f'{window_tokens} {prefixes}')}"
+    model = EmbeddingModel(name, _dimensions(session, folder), window_tokens)
+    embedder = OnnxEmbedder(session, tokenizer, model=model, prefixes=prefixes)
+    return embedder, TokenizerCounter(tokenizer)
+
+
+def open_session(model: Path | bytes, *, optimize: bool = True) -> onnxruntime.InferenceSession:
+    """A session that computes on the thread that asks; `optimize` lets onnxruntime rewrite the graph."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3  # errors only
+    levels = onnxruntime.GraphOptimizationLevel
+    options.graph_optimization_level = levels.ORT_ENABLE_ALL if optimize else levels.ORT_DISABLE_ALL
+    source = model if isinstance(model, bytes) else str(model)
+    try:
+        session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        what = "from memory" if isinstance(model, bytes) else str(model)
+        raise Misconfigured(
+            f"onnxruntime cannot open the model {what}: {error}. Fetch the file again."
+        ) from error
+    unknown = {one.name for one in session.get_inputs()} - INPUTS
+    if unknown:
+        raise Misconfigured(
+            f"The model {model!r} wants inputs {sorted(unknown)}; a text encoder has only {sorted(INPUTS)}. "
+            "Export it for feature extraction."
+        )
+    return session
+
+
+def length_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
+    """Positions grouped into batches of one exact length and at most `batch_tokens`, longest first."""
+    alike = defaultdict(list)
+    for at, length in enumerate(lengths):
+        alike[length].append(at)
+    for length in sorted(alike, reverse=True):
+        size = max(1, batch_tokens // length)
+        for start in range(0, len(alike[length]), size):
+            yield alike[length][start : start + size]
+
+
+class TokenizerCounter:
+    """TokenCounter for any tokenizer, on all cores."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        return [len(ids) for ids in token_ids(self._tokenizer, texts)]
+
+
+def _pooled(windows: Sequence[tuple[Floats, int]]) -> Vector:
+    """The mean over all tokens of a text, at unit length."""
+    total = sum(mean.astype(np.float64) * tokens for mean, tokens in windows)
+    return Vector((total / np.linalg.norm(total)).astype("<f4").tobytes())
+
+
+def _special_ids(tokenizer: Tokenizer) -> tuple[Ids, Ids]:
+    """What the model expects before and after a text, read off a one-word example."""
+    bare, full = (tokenizer.encode("a", add_special_tokens=special).ids for special in (False, True))
+    before = next(at for at in range(len(full)) if full[at : at + len(bare)] == bare)
+    return full[:before], full[before + len(bare) :]
+
+
+def _tokenizer(file: Path) -> Tokenizer:
+    try:
+        tokenizer = Tokenizer.from_file(str(file))
+    except Exception as error:
+        raise Misconfigured(
+            f"The tokenizer {file} cannot be read: {error}. Export the model again."
+        ) from error
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def _dimensions(session: onnxruntime.InferenceSession, folder: Path) -> int:
+    size = session.get_outputs()[0].shape[-1]
+    if not isinstance(size, int):
+        raise Misconfigured(
+            f"The model in {folder} does not say how long its vectors are. Export it with that fixed."
+        )
+    return size
+
+
+def _fingerprint(folder: Path, settings: str) -> str:
+    """Changes with the weights, the tokenizer and everything else that moves a vector."""
+    digest = hashlib.sha256(settings.encode())
+    for file in [*sorted(folder.glob("model.onnx*")), folder / "tokenizer.json"]:
+        with file.open("rb") as content:
+            digest.update(hashlib.file_digest(content, "sha256").digest())
+    return digest.hexdigest()[:12]

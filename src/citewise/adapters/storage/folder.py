@@ -1,0 +1,121 @@
+"""The library's folder: which generation is current, and who may write.
+
+    CURRENT        the name of the generation that serves
+    write.lock     held by the one process that writes
+    gen-1/         catalog.db and index/; a re-embedding makes gen-2 beside it and then swaps CURRENT
+"""
+
+import fcntl
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from citewise.model.errors import BadRequest, Misconfigured, Unavailable
+
+_GENERATION = re.compile(r"gen-(\d+)")
+
+
+class LibraryFolder:
+    """One folder that holds everything."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @property
+    def exists(self) -> bool:
+        return (self.root / "CURRENT").is_file()
+
+    def current(self) -> Path:
+        """The folder of the generation that serves."""
+        if not self.exists:
+            raise BadRequest(
+                f"there is no library at {self.root}: make one with `citewise ingest PATH`, "
+                "or name another folder with --library"
+            )
+        return self._generation((self.root / "CURRENT").read_text().strip())
+
+    def create(self) -> Path:
+        """The current generation, made if this is a new library."""
+        if self.exists:
+            return self.current()
+        first = self.root / "gen-1"
+        with self._our_errors():
+            first.mkdir(parents=True, exist_ok=True)
+            self.swap_to(first)
+        return first
+
+    def next(self) -> Path:
+        """The folder for the generation after the current one; what an interrupted run left there stays."""
+        number = int(_number(self.current().name)) + 1
+        folder = self.root / f"gen-{number}"
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    def swap_to(self, generation: Path) -> None:
+        """Make a generation the current one: readers that open from now on see it, whole."""
+        beside = self.root / "CURRENT.new"
+        with beside.open("w") as opened:
+            opened.write(f"{generation.name}\n")
+            opened.flush()
+            os.fsync(opened.fileno())
+        beside.replace(self.root / "CURRENT")
+
+    def remove_others(self) -> None:
+        """Remove generations that no longer serve; a reader that has one open keeps what it opened."""
+        current = self.current()
+        for folder in self.root.glob("gen-*"):
+            if folder != current and _GENERATION.fullmatch(folder.name):
+                shutil.rmtree(folder, ignore_errors=True)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the write lock; the system lets go of it if the process dies, however it dies."""
+        with self._our_errors():
+            self.root.mkdir(parents=True, exist_ok=True)
+            lock = (self.root / "write.lock").open("a+")
+        with lock as opened:
+            try:
+                fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                opened.seek(0)
+                holder = opened.read(20).strip() or "unknown"
+                raise Unavailable(
+                    f"another process (pid {holder}) is writing to {self.root}; try again when it is done"
+                ) from error
+            opened.truncate(0)
+            opened.write(f"{os.getpid()}\n")
+            opened.flush()
+            yield
+
+    def _generation(self, name: str) -> Path:
+        folder = self.root / name
+        if not _GENERATION.fullmatch(name) or not folder.is_dir():
+            raise Misconfigured(
+                f"{self.root / 'CURRENT'} names {name!r}, which is not there: restore the library from a backup, "
+                "or move the folder away and ingest again"
+            )
+        return folder
+
+    def refuse_foreign(self) -> None:
+        """A folder full of other things is a slip of the fingers, not a place for a library."""
+        if self.root.is_dir():
+            names = {entry.name for entry in self.root.iterdir()} - {"write.lock", "CURRENT.new"}
+            if names and not any(name == "CURRENT" or _GENERATION.fullmatch(name) for name in names):
+                raise BadRequest(f"{self.root} holds other files; name a new or empty folder with --library")
+        elif self.root.exists():
+            raise BadRequest(f"{self.root} is a file; --library names a folder")
+
+    @contextmanager
+    def _our_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise Unavailable(f"cannot write to the library folder {self.root}: {error.strerror}") from error
+
+
+def _number(name: str) -> str:
+    match = _GENERATION.fullmatch(name)
+    return match.group(1) if match else "0"

@@ -1,0 +1,121 @@
+"""`citewise status`, `doctor` and `reindex`: call, then show."""
+
+import json
+import sys
+from dataclasses import asdict
+
+from rich.console import Console
+from rich.table import Table
+
+from citewise.flows.reembed import ReembedReport
+from citewise.model.care import Check, Status
+from citewise.settings import Settings
+from citewise.wiring.care import doctor, reindex, status
+
+
+def run_status(settings: Settings, *, as_json: bool) -> int:
+    """0 if all is well, 1 if the library has a problem."""
+    found = status(settings)
+    if as_json:
+        _print_json(status_json(found))
+    else:
+        _show_status(found)
+    return 1 if found.problems else 0
+
+
+def status_json(found: Status) -> dict[str, object]:
+    """The shape that programs rely on (SPEC J)."""
+    return {
+        "library": found.library,
+        "documents": found.documents,
+        "chunks": found.chunks,
+        "scopes": [asdict(scope) for scope in found.scopes],
+        "embedding_model": {"name": found.embedding_model, "dimensions": found.dimensions},
+        "chunker": found.chunker,
+        "engines": dict(found.engines),
+        "sizes": {"catalog_bytes": found.catalog_bytes, "index_bytes": found.index_bytes},
+        "log_position": max((scope.log_position for scope in found.scopes), default=0),
+        "last_ingest": found.last_ingest,
+        "problems": list(found.problems),
+    }
+
+
+def _show_status(found: Status) -> None:
+    console = Console()
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column()
+    table.add_row("library", found.library)
+    table.add_row("holds", f"{found.documents} documents, {found.chunks} chunks")
+    table.add_row("model", f"{found.embedding_model}, {found.dimensions} dimensions")
+    table.add_row("engines", ", ".join(f"{part}: {engine}" for part, engine in found.engines.items()))
+    table.add_row("size", f"catalog {found.catalog_bytes / 1e6:.1f} MB, index {found.index_bytes / 1e6:.1f} MB")
+    if found.last_ingest:
+        last = found.last_ingest
+        table.add_row(
+            "last ingest", f"{last['finished_at']}: {last['seen']} files in {last['seconds']} s, {last['failed']} failed"
+        )
+    for scope in found.scopes:
+        table.add_row(
+            f"{scope.tenant}/{scope.project}",
+            f"{scope.documents} documents, {scope.chunks} chunks, log {scope.log_position}, index {scope.index_position}",
+        )
+    console.print(table, highlight=False)
+    for problem in found.problems:
+        console.print(f"[bold red]problem[/bold red] {problem}", highlight=False)
+
+
+def run_doctor(settings: Settings, *, as_json: bool) -> int:
+    """0 if every check is fine, 1 otherwise."""
+    checks = doctor(settings)
+    if as_json:
+        _print_json({"checks": [_check_json(check) for check in checks], "ok": all(check.is_ok for check in checks)})
+    else:
+        _show_checks(checks)
+    return 0 if all(check.is_ok for check in checks) else 1
+
+
+def _check_json(check: Check) -> dict[str, object]:
+    return {
+        "name": check.name,
+        "ok": check.is_ok,
+        "detail": check.detail,
+        "problem": None if check.is_ok else check.detail,
+        "remedy": check.remedy or None,
+    }
+
+
+def _show_checks(checks: tuple[Check, ...]) -> None:
+    console = Console()
+    for check in checks:
+        mark = "[green]ok[/green]     " if check.is_ok else "[bold red]problem[/bold red]"
+        console.print(f"{mark} [bold]{check.name}[/bold]: ", end="")
+        console.print(check.detail, markup=False, highlight=False)
+        if check.remedy:
+            console.print(f"        what to do: {check.remedy}", markup=False, highlight=False)
+
+
+def run_reindex(settings: Settings, *, as_json: bool) -> int:
+    """Rebuild, or re-embed where the settings ask for it."""
+    done = 0
+
+    def on_progress(more: int) -> None:
+        nonlocal done
+        done += more
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r{done} done")
+
+    made = reindex(settings, on_progress=on_progress)
+    if sys.stderr.isatty() and done:
+        sys.stderr.write("\n")
+    embedded = made.embedded if isinstance(made, ReembedReport) else 0
+    chunks = done if not isinstance(made, ReembedReport) else made.chunks.created
+    if as_json:
+        _print_json({"reembedded": isinstance(made, ReembedReport), "chunks": chunks, "embedded": embedded})
+    else:
+        Console().print(f"index rebuilt from the catalog: {chunks} chunks, {embedded} texts embedded", highlight=False)
+    return 0
+
+
+def _print_json(value: object) -> None:
+    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")

@@ -1,0 +1,148 @@
+"""The command line: names, flags, exit codes. Each command's work is imported when it runs, so that help is quick."""
+
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="citewise",
+    help="Ask your own documents and get answers that point at their sources.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help: rich would double the time it takes to show
+)
+
+LibraryOption = Annotated[
+    Path | None,
+    typer.Option("--library", metavar="DIR", help="Library folder (default .citewise, or CITEWISE_LIBRARY)."),
+]
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", metavar="FILE", help="Settings file (default citewise.toml here).")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON to standard output.")]
+TenantOption = Annotated[str, typer.Option("--tenant", metavar="T", help="Tenant.")]
+ProjectOption = Annotated[str, typer.Option("--project", metavar="P", help="Project of the tenant.")]
+
+
+@app.command()
+def ingest(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH…", help="Folders or files.")],
+    library: LibraryOption = None,
+    tenant: TenantOption = "default",
+    project: ProjectOption = "default",
+    access: Annotated[
+        list[str] | None,
+        typer.Option("--access", help="Who may read: public, project, owner:USER, group:GROUP. Repeatable."),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="Name of the source; its documents' paths start with it.")
+    ] = None,
+    include: Annotated[
+        list[str] | None, typer.Option("--include", metavar="GLOB", help="Only files that match. Repeatable.")
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option("--exclude", metavar="GLOB", help="Leave out what matches. Repeatable.")
+    ] = None,
+    max_file_mb: Annotated[
+        float | None, typer.Option("--max-file-mb", min=0.001, help="Skip larger files (default 10).")
+    ] = None,
+    corpus_type: Annotated[
+        str | None, typer.Option("--corpus-type", help="Such as DOC_TEXTBOOK; the path decides otherwise.")
+    ] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Go on, and ingest what changes.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="A line for each file, once it is safe on disk.")
+    ] = False,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Bring a library up to date with folders or files; the library is made if there is none."""
+    from citewise.entry.cli.ingest import IngestOptions, run_ingest
+    from citewise.entry.cli.options import with_ingest_flags
+
+    settings = with_ingest_flags(_settings(library, config), include, exclude, max_file_mb)
+    options = IngestOptions(
+        tenant, project, tuple(access or ()), name, corpus_type, watch=watch, verbose=verbose, as_json=as_json
+    )
+    raise typer.Exit(run_ingest(settings, paths, options))
+
+
+@app.command()
+def status(library: LibraryOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """What a library holds and whether all is well with it."""
+    from citewise.entry.cli.care import run_status
+
+    raise typer.Exit(run_status(_settings(library, config), as_json=as_json))
+
+
+@app.command()
+def doctor(library: LibraryOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """Check model, catalog, index and disk; say what to do about problems."""
+    from citewise.entry.cli.care import run_doctor
+
+    raise typer.Exit(run_doctor(_settings(library, config), as_json=as_json))
+
+
+@app.command()
+def reindex(library: LibraryOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """Rebuild the index from the catalog; with another model or chunk size in the settings, re-embed."""
+    from citewise.entry.cli.care import run_reindex
+
+    raise typer.Exit(run_reindex(_settings(library, config), as_json=as_json))
+
+
+@app.command()
+def demo(library: LibraryOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """Ingest the sample handbook that ships with citewise, and say what to try next."""
+    from citewise.entry.cli.demo import run_demo
+
+    raise typer.Exit(run_demo(_settings(library or Path(".demo"), config), as_json=as_json))
+
+
+@app.callback(invoke_without_command=True)
+def _top(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
+    if version:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"citewise {installed('citewise')}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line; every foreseen error becomes one line and an exit code."""
+    from citewise.model.errors import CitewiseError
+
+    logging.basicConfig(level=logging.WARNING, format="citewise: %(message)s", stream=sys.stderr)
+    try:
+        app()
+    except CitewiseError as error:
+        _stop(f"citewise: {error}", EXIT_CODES.get(type(error).__name__, 1))
+    except KeyboardInterrupt:
+        _stop("citewise: stopped; what was ingested is safe, run the command again to go on", 130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whoever read our output has gone
+        sys.exit(1)
+
+
+EXIT_CODES = {"BadData": 1, "BadRequest": 2, "Misconfigured": 3, "Unavailable": 4}
+
+
+def _stop(message: str, code: int) -> None:
+    sys.stderr.write(f"{message}\n")
+    sys.exit(code)
+
+
+def _settings(library: Path | None, config: Path | None) -> "Settings":
+    from dataclasses import replace
+
+    from citewise.settings import read_settings
+
+    settings = read_settings(config, os.environ)
+    return replace(settings, library=library) if library else settings

@@ -1,0 +1,59 @@
+"""Progress on standard error: a bar with the time left on a terminal, a line a file with --verbose."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from citewise.model.report import Embedded, Event, FileDone, Outcome, Walked
+
+
+@contextmanager
+def shown_progress(*, verbose: bool, bar: bool) -> Iterator[Callable[[Event], None]]:
+    """A listener for the flow's events."""
+    console = Console(stderr=True)
+    if verbose or not bar or not console.is_terminal:
+        yield _lines if verbose else _silence
+        return
+    columns = (
+        TextColumn("[bold]{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[embedded]} embedded"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        yield _Bar(progress)
+
+
+class _Bar:
+    """Counts kilobytes settled: files differ in size, and time goes with size."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._task = progress.add_task("looking", total=None, embedded=0)
+        self._embedded = 0
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, Walked):
+            self._progress.reset(self._task, description="ingesting kB", total=event.bytes // 1000 + event.files)
+        elif isinstance(event, Embedded):
+            self._embedded += event.texts
+            self._progress.update(self._task, embedded=self._embedded)
+        else:
+            self._progress.advance(self._task, event.size // 1000 + 1)
+
+
+def _lines(event: Event) -> None:
+    if isinstance(event, FileDone):
+        chunks = f" ({event.chunks} chunks)" if event.outcome is Outcome.INGESTED else ""
+        sys.stderr.write(f"{event.outcome.value} {event.path}{chunks}\n")
+        sys.stderr.flush()
+
+
+def _silence(event: Event) -> None:
+    """Nobody is watching."""

@@ -1,0 +1,100 @@
+"""The ingest report, as JSON and as a table."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from functools import reduce
+
+from rich.console import Console
+from rich.table import Table
+
+from citewise.model.report import Failed, IngestReport
+from citewise.model.source import Skipped
+
+LINES_SHOWN = 12  # of each list; the JSON report has them all
+
+
+def combined(reports: Sequence[IngestReport]) -> IngestReport:
+    """Several sources' reports as one."""
+    return reduce(_added, reports, IngestReport())
+
+
+def _added(left: IngestReport, right: IngestReport) -> IngestReport:
+    return IngestReport(
+        seen=left.seen + right.seen,
+        ingested=left.ingested + right.ingested,
+        unchanged=left.unchanged + right.unchanged,
+        removed=left.removed + right.removed,
+        skipped=left.skipped + right.skipped,
+        failed=left.failed + right.failed,
+        warnings=left.warnings + right.warnings,
+        chunks=left.chunks + right.chunks,
+        embedded=left.embedded + right.embedded,
+        masked=Counter(left.masked) + Counter(right.masked),
+        seconds=left.seconds + right.seconds,
+    )
+
+
+def report_json(report: IngestReport) -> dict[str, object]:
+    """The shape that programs rely on (SPEC J)."""
+    return {
+        "seen": report.seen,
+        "ingested": report.ingested,
+        "unchanged": report.unchanged,
+        "removed": report.removed,
+        "skipped": [asdict(entry) for entry in report.skipped],
+        "failed": [asdict(entry) for entry in report.failed],
+        "warnings": [asdict(entry) for entry in report.warnings],
+        "chunks": asdict(report.chunks),
+        "embedded": report.embedded,
+        "masked": dict(report.masked),
+        "seconds": round(report.seconds, 3),
+        "chunks_per_second": round(report.chunks_per_second, 1),
+    }
+
+
+def show_report(report: IngestReport) -> None:
+    """The report for a person, on standard output."""
+    console = Console()
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column()
+    chunks = report.chunks
+    table.add_row(
+        "files",
+        f"{report.seen} seen: {report.ingested} ingested, {report.unchanged} unchanged, "
+        f"{len(report.skipped)} skipped, {len(report.failed)} failed; {report.removed} removed",
+    )
+    table.add_row(
+        "chunks",
+        f"{chunks.created} created, {chunks.updated} updated, {chunks.deleted} deleted, {chunks.unchanged} unchanged",
+    )
+    table.add_row(
+        "embedded", f"{report.embedded} texts in {report.seconds:.1f} s ({report.chunks_per_second:.1f} chunks/s)"
+    )
+    if report.masked:
+        table.add_row("masked", ", ".join(f"{count} {kind}" for kind, count in sorted(report.masked.items())))
+    console.print(table)
+    _show_reasons(console, "skipped", report.skipped)
+    _show_reasons(console, "warnings", report.warnings)
+    _show_entries(console, report.failed)
+
+
+def _show_reasons(console: Console, title: str, entries: Iterable[Skipped | Failed]) -> None:
+    """Counted by reason: there may be thousands."""
+    reasons = Counter(entry.reason for entry in entries)
+    if reasons:
+        console.print(f"[bold]{title}[/bold]")
+    for reason, count in reasons.most_common(LINES_SHOWN):
+        console.print(f"  {count:>5} × {reason}", markup=False, highlight=False)
+    if len(reasons) > LINES_SHOWN:
+        console.print(f"  … {len(reasons) - LINES_SHOWN} more reasons; --json lists every file")
+
+
+def _show_entries(console: Console, entries: Sequence[Failed]) -> None:
+    if entries:
+        console.print("[bold red]failed[/bold red]")
+    for entry in entries[:LINES_SHOWN]:
+        console.print(f"  {entry.path}: {entry.reason}", markup=False, highlight=False)
+    if len(entries) > LINES_SHOWN:
+        console.print(f"  … {len(entries) - LINES_SHOWN} more; --json lists every file")

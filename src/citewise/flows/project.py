@@ -1,0 +1,63 @@
+"""The change log -> the index. A rebuild is nothing else: the same replay, from position 0."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from citewise.model.change import Change
+from citewise.model.point import Point
+from citewise.model.scope import Scope
+from citewise.ports.analyzer import Analyzer
+from citewise.ports.index import Index
+from citewise.ports.outbox import Outbox
+
+CHANGES_AT_ONCE = 8192  # a replay's unit of memory and of durability
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """Brings the index to where the catalog is. Idempotent: stopped anywhere, it goes on from there."""
+
+    outbox: Outbox
+    index: Index
+    analyzer: Analyzer
+
+    def __call__(self, scope: Scope, *, on_progress: Callable[[int], None] = lambda done: None) -> int:
+        """Apply what is missing; returns how many changes that were."""
+        position = self.index.position(scope)
+        if position < self.outbox.floor(scope) or position > self.outbox.last_position(scope):
+            position = 0
+        if position == 0:
+            self.index.reset(scope)  # nothing of it can be trusted, or nothing is there
+        applied = 0
+        while changes := self.outbox.changes(scope, after=position, limit=CHANGES_AT_ONCE):
+            position = changes[-1].position
+            self.index.write(
+                scope,
+                puts=[self._point(change) for change in changes if change.record],
+                drops=[change.chunk_id for change in changes if not change.record],
+                position=position,
+            )
+            applied += len(changes)
+            on_progress(len(changes))
+        if applied:
+            self.outbox.forget_drops(scope, up_to=position)
+        return applied
+
+    def is_behind(self, scope: Scope) -> bool:
+        """Whether a search of this scope could miss, or still find, what the catalog says."""
+        return self.index.position(scope) != self.outbox.last_position(scope)
+
+    def rebuild(self, scope: Scope, *, on_progress: Callable[[int], None] = lambda done: None) -> int:
+        """Drop the scope's index and make it anew, without embedding anything."""
+        self.index.reset(scope)
+        return self(scope, on_progress=on_progress)
+
+    def _point(self, change: Change) -> Point:
+        assert change.record is not None
+        return Point(
+            id=change.chunk_id,
+            vector=change.record.vector,
+            terms=self.analyzer.terms(change.record.text),
+            labels=change.record.labels,
+            numbers=change.record.numbers,
+        )

@@ -1,0 +1,153 @@
+"""One frozen tree of settings, read once: defaults, then citewise.toml, then CITEWISE_… in the environment."""
+
+import difflib
+import os
+import tomllib
+import types
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from pathlib import Path
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from citewise.model.errors import Misconfigured
+from citewise.model.path_rules import DEFAULT_RULES, PathRule
+
+PREFIX = "CITEWISE_"
+FILE = "citewise.toml"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingSettings:
+    """Which model turns text into vectors."""
+
+    provider: str = "minilm"  # minilm: built in; onnx: a folder with model.onnx and tokenizer.json; openai: an API
+    path: str = ""  # onnx: the folder
+    model: str = ""  # openai: the model's name there
+    base_url: str = "https://api.openai.com/v1"  # openai: any compatible server
+    api_key_variable: str = "OPENAI_API_KEY"  # openai: the variable that holds the key; the key is never stored
+    dimensions: int = 0  # openai: what the model gives; 0 where the provider knows
+    window_tokens: int = 0  # tokens the model sees at once; 0 where the provider knows
+    batch_size: int = 100  # openai: texts a request
+    timeout_seconds: float = 30.0  # openai: for one request
+    query_prefix: str = ""
+    document_prefix: str = ""
+    threads: int = 0  # onnx, minilm: cores to use; 0: all of them
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkSettings:
+    """How large chunks are, in tokens of the embedding model; lowered to what its window can see."""
+
+    target_tokens: int = 500
+    floor_tokens: int = 200
+    ceiling_tokens: int = 800
+    overlap_tokens: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class IngestSettings:
+    """What is taken in, and who may read it."""
+
+    include: tuple[str, ...] = ()  # patterns as in .gitignore; empty: everything
+    exclude: tuple[str, ...] = ()
+    max_file_mb: float = 10.0
+    access: tuple[str, ...] = ()  # public, project, owner:USER, group:GROUP; empty: project
+    access_by_path: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # pattern -> rules; first match
+    path_rules: tuple[PathRule, ...] = DEFAULT_RULES
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that can be set."""
+
+    library: Path = Path(".citewise")
+    cache: Path = field(default_factory=lambda: _cache_home() / "citewise")  # prepared models
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    chunks: ChunkSettings = ChunkSettings()
+    ingest: IngestSettings = IngestSettings()
+
+
+def read_settings(file: Path | None, environment: Mapping[str, str]) -> Settings:
+    """Settings from a file (`citewise.toml` here, if none is named) and the environment, which wins."""
+    path = file or Path(FILE)
+    tree: dict[str, Any] = {}
+    if file is not None or path.is_file():
+        tree = _read_toml(path)
+    for name, value in environment.items():
+        if name.startswith(PREFIX):
+            _place(tree, name.removeprefix(PREFIX).lower().split("__"), value, name)
+    return _built(Settings, tree, where="")
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise Misconfigured(f"cannot read the settings file {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise Misconfigured(f"the settings file {path} is not valid TOML: {error}") from error
+
+
+def _place(tree: dict[str, Any], keys: list[str], value: str, name: str) -> None:
+    *outer, last = keys
+    for key in outer:
+        tree = tree.setdefault(key, {})
+        if not isinstance(tree, dict):
+            raise Misconfigured(f"{name} is no setting: {key!r} is not a table")
+    tree[last] = value
+
+
+def _built(kind: type[T], tree: Mapping[str, Any], *, where: str) -> T:
+    """A frozen value from a tree of plain ones; an unknown name is an error with the nearest known one."""
+    hints = get_type_hints(kind)
+    known = {each.name: each for each in fields(kind)}  # type: ignore[arg-type]
+    values = {}
+    for name, value in tree.items():
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(known)}"
+            raise Misconfigured(f"there is no setting {where}{name}{hint}")
+        values[name] = _value(hints[name], value, where=f"{where}{name}")
+    missing = [n for n, f in known.items() if n not in values and f.default is MISSING and f.default_factory is MISSING]
+    if missing:
+        raise Misconfigured(f"{where or 'settings'} lacks {', '.join(missing)}")
+    return kind(**values)
+
+
+def _value(kind: Any, value: Any, *, where: str) -> Any:
+    origin = get_origin(kind)
+    if is_dataclass(kind) and isinstance(kind, type):
+        return _built(kind, _checked(value, dict, where), where=f"{where}.")
+    if origin is tuple:
+        items = value.split(",") if isinstance(value, str) else _checked(value, list, where)
+        return tuple(_value(get_args(kind)[0], item, where=where) for item in items)
+    if origin is Mapping or (isinstance(origin, type) and issubclass(origin, Mapping)):
+        table = _checked(value, dict, where)
+        return {str(name): _value(get_args(kind)[1], item, where=f"{where}.{name}") for name, item in table.items()}
+    if origin in (Union, types.UnionType):
+        return _value(get_args(kind)[0], value, where=where)
+    return _plain(kind, value, where)
+
+
+def _plain(kind: Any, value: Any, where: str) -> Any:
+    """Strings come from the environment and are read as what the setting is."""
+    try:
+        if kind is Path:
+            return Path(_checked(value, str, where)).expanduser()
+        if kind in (int, float) and isinstance(value, str | int | float) and not isinstance(value, bool):
+            return kind(value)
+    except ValueError as error:
+        raise Misconfigured(f"setting {where} must be a {kind.__name__}, not {value!r}") from error
+    return _checked(value, kind, where)
+
+
+def _checked(value: Any, kind: type[T], where: str) -> T:
+    if not isinstance(value, kind):
+        raise Misconfigured(f"setting {where} must be a {kind.__name__}, not {value!r}")
+    return value
+
+
+def _cache_home() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")

@@ -1,0 +1,157 @@
+"""Looking after a library: what it holds, whether it is well, and making its index anew."""
+
+import importlib.metadata
+import json
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from citewise.adapters.catalog.connections import Connections
+from citewise.adapters.catalog.sqlite import SqliteCatalog
+from citewise.adapters.index.local import LocalIndex
+from citewise.adapters.storage.folder import LibraryFolder
+from citewise.flows.reembed import ReembedReport
+from citewise.model.care import Check, ScopeStatus, Status
+from citewise.model.errors import CitewiseError, Misconfigured
+from citewise.model.library import LibraryFacts
+from citewise.settings import Settings
+from citewise.wiring.embedding import embedding_of
+from citewise.wiring.full import Library, opened_for_writing, opened_unchecked, reembed, unfit
+
+LEAST_FREE_BYTES = 500_000_000  # under this an ingestion may not finish
+
+
+def status(settings: Settings) -> Status:
+    """What the library says about itself; nothing is loaded, healed or written."""
+    folder = LibraryFolder(settings.library)
+    generation = folder.current()
+    with _catalog(generation) as catalog:
+        stored = catalog.facts()
+        facts = LibraryFacts.of(stored)
+        index = LocalIndex(generation / "index", dimensions=facts.dimensions or 1)
+        scopes = tuple(
+            ScopeStatus(
+                census.scope.tenant,
+                census.scope.project,
+                census.documents,
+                census.chunks,
+                census.last_position,
+                index.position(census.scope),
+            )
+            for census in catalog.census()
+        )
+        return Status(
+            library=str(settings.library),
+            embedding_model=facts.model,
+            dimensions=facts.dimensions,
+            chunker=facts.chunker,
+            engines={"catalog": "sqlite", "words": "tantivy", "vectors": "faiss"},
+            scopes=scopes,
+            catalog_bytes=_size(*generation.glob("catalog.db*")),
+            index_bytes=_size(*(generation / "index").rglob("*")),
+            last_ingest=json.loads(stored["last_ingest"]) if "last_ingest" in stored else None,
+            problems=tuple(_problems(scopes)),
+        )
+
+
+def _problems(scopes: tuple[ScopeStatus, ...]) -> Iterator[str]:
+    for scope in scopes:
+        if scope.index_position != scope.log_position:
+            yield (
+                f"the index of {scope.tenant}/{scope.project} stands at {scope.index_position} of "
+                f"{scope.log_position}: the next ingest or `citewise reindex` brings it up to date"
+            )
+
+
+def doctor(settings: Settings) -> tuple[Check, ...]:
+    """Look at everything that has to be right, and say what to do where it is not."""
+    return tuple(_checks(settings))
+
+
+def _checks(settings: Settings) -> Iterator[Check]:
+    yield Check("python", sys.version.split()[0])
+    yield Check("citewise", importlib.metadata.version("citewise"))
+    yield _tried("embedding model", lambda: _embedding_detail(settings), "follow the message, then try again")
+    yield _disk(settings.library)
+    folder = LibraryFolder(settings.library)
+    if not folder.exists:
+        yield Check("library", f"none at {settings.library}", "make one with `citewise ingest PATH`")
+        return
+    yield _tried("write lock", lambda: _lock_detail(folder), "wait for that process, or stop it")
+    yield _tried("catalog", lambda: _catalog_detail(folder), "restore the library from a backup, or ingest again")
+    yield _tried("settings", lambda: _fit_detail(settings), "use other settings, or run `citewise reindex`")
+    yield _tried("index", lambda: _index_detail(settings), "run `citewise reindex`")
+
+
+def _tried(name: str, look: Callable[[], str], remedy: str) -> Check:
+    try:
+        return Check(name, look())
+    except CitewiseError as error:
+        return Check(name, str(error), remedy)
+
+
+def _embedding_detail(settings: Settings) -> str:
+    embedder = embedding_of(settings).embedder
+    embedder.query("Is anybody there?")
+    return f"{embedder.model.name}, {embedder.model.dimensions} dimensions, window {embedder.model.window_tokens}"
+
+
+def _disk(library: Path) -> Check:
+    near = next(folder for folder in (library.resolve(), *library.resolve().parents) if folder.exists())
+    free = shutil.disk_usage(near).free
+    remedy = "make room before ingesting more" if free < LEAST_FREE_BYTES else ""
+    return Check("disk", f"{free / 1e9:.1f} GB free", remedy)
+
+
+def _lock_detail(folder: LibraryFolder) -> str:
+    with folder.writing():
+        return "free"
+
+
+def _catalog_detail(folder: LibraryFolder) -> str:
+    with _catalog(folder.current()) as catalog:
+        catalog.check()
+        census = catalog.census()
+        return f"whole; {sum(each.documents for each in census)} documents, {sum(each.chunks for each in census)} chunks"
+
+
+def _fit_detail(settings: Settings) -> str:
+    with opened_unchecked(settings) as library:
+        problem = unfit(library)
+        if problem:
+            raise Misconfigured(problem)
+        return "fit the library"
+
+
+def _index_detail(settings: Settings) -> str:
+    found = status(settings)
+    if found.problems:
+        raise Misconfigured("; ".join(found.problems))
+    return f"whole; {found.index_bytes / 1e6:.1f} MB, up to date with the catalog"
+
+
+def reindex(settings: Settings, *, on_progress: Callable[[int], None]) -> ReembedReport | int:
+    """Rebuild the index by a replay; where the settings ask for another model or other chunks, re-embed."""
+    with opened_unchecked(settings) as library:
+        fits = unfit(library) is None
+    if not fits:
+        return reembed(settings, on_document=lambda path: on_progress(1))
+    with opened_for_writing(settings) as library:
+        return sum(
+            library.project.rebuild(census.scope, on_progress=on_progress) for census in library.catalog.census()
+        )
+
+
+@contextmanager
+def _catalog(generation: Path) -> Iterator[SqliteCatalog]:
+    catalog = SqliteCatalog(Connections(generation / "catalog.db"), model_name="")
+    try:
+        yield catalog
+    finally:
+        catalog.close()
+
+
+def _size(*files: Path) -> int:
+    return sum(file.stat().st_size for file in files if file.is_file())

