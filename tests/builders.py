@@ -5,12 +5,15 @@ import random
 import struct
 from collections.abc import Iterable, Mapping
 
-from citewise.model.ids import ChunkId, digest
+from citewise.model.chunk import Piece, chunks_of
+from citewise.model.document import Document, Stamp
+from citewise.model.ids import ChunkId, digest, document_id
 from citewise.model.point import Point
-from citewise.model.scope import Scope
+from citewise.model.scope import Access, Scope
 from citewise.model.terms import Terms
 from citewise.model.vector import Vector
 from citewise.model.where import Label, label
+from citewise.ports.catalog import DocumentWrite
 
 SCOPE = Scope("acme", "handbook")
 DIMENSIONS = 32
@@ -49,3 +52,47 @@ def a_point(
         labels=frozenset({*(Label(item) for item in labels), *(label("access", reader) for reader in readers)}),
         numbers=numbers or {},
     )
+
+
+def a_document(path: str, *, scope: Scope = SCOPE, access: Access | None = None) -> Document:
+    stamp = Stamp(digest("source", path), digest("recipe"), digest("origin"))
+    return Document(
+        id=document_id(scope, path),
+        scope=scope,
+        path=path,
+        mount="",
+        title=path,
+        description="",
+        tags=("tide",),
+        module="Unknown",
+        chapter="Unknown",
+        corpus_type="DOC_PAGE",
+        content_type="prose",
+        metadata={"sidebar_position": 2, "draft": False},
+        access=access or Access(),
+        stamp=stamp,
+        text="",
+    )
+
+
+def a_piece(text: str, *, ordinal: int = 0) -> Piece:
+    return Piece(
+        anchor="",
+        ordinal=ordinal,
+        section="N/A",
+        breadcrumb=(),
+        text=text,
+        first_line=ordinal + 1,
+        last_line=ordinal + 1,
+        tokens=len(text.split()),
+        kind=None,
+        has_code=False,
+        has_equations=False,
+        language=None,
+    )
+
+
+def a_write(path: str, texts: Iterable[str], *, scope: Scope = SCOPE, access: Access | None = None) -> DocumentWrite:
+    document = a_document(path, scope=scope, access=access)
+    chunks = chunks_of(document, tuple(a_piece(text, ordinal=n) for n, text in enumerate(texts)))
+    return DocumentWrite(document, chunks, {chunk.text_digest: a_vector(chunk.piece.text) for chunk in chunks})

@@ -1,7 +1,7 @@
 """What every index promises, whichever engine serves it."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,12 +18,12 @@ OTHER = Scope("rival", "handbook")
 
 
 @pytest.fixture(params=["plain", "local"])
-def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Index]:
+def index(request: pytest.FixtureRequest, tmp_path: Path) -> Index:
     makers: dict[str, Callable[[], Index]] = {
         "plain": PlainIndex,
         "local": lambda: LocalIndex(tmp_path, dimensions=DIMENSIONS),
     }
-    yield makers[request.param]()
+    return makers[request.param]()
 
 
 def where(*conditions: Condition, readers: frozenset[Reader] | None = None, scope: Scope = SCOPE) -> Where:
@@ -75,9 +75,7 @@ def test_a_filter_never_moves_a_score(index: Index) -> None:
 
 
 def test_limit_hits_come_back_whenever_that_many_are_visible(index: Index) -> None:
-    points = [
-        a_point(n, words="tide", readers=["group:ops"] if n % 50 == 0 else ["owner:ann"]) for n in range(1000)
-    ]
+    points = [a_point(n, words="tide", readers=["group:ops"] if n % 50 == 0 else ["owner:ann"]) for n in range(1000)]
     index.write(SCOPE, puts=points, drops=(), position=1)
     ops = where(readers=frozenset({PUBLIC, Reader("group:ops")}))
     assert len(index.nearest(a_vector("q"), where=ops, limit=20)) == 20
@@ -88,7 +86,13 @@ def test_limit_hits_come_back_whenever_that_many_are_visible(index: Index) -> No
 def test_numbers_are_filtered_by_range_with_both_ends_included(index: Index) -> None:
     points = [a_point(n, words="tide", numbers={"metadata.draft: no\"'*": n / 2}) for n in range(-10, 10)]
     index.write(SCOPE, puts=[*points, a_point("none", words="tide")], drops=(), position=1)
-    for low, high, count in ((-1.0, 2.0, 7), (None, -4.5, 2), (4.5, None, 1), (None, None, 20), (3.0, 1.0, 0)):
+    for low, high, count in (
+        (-1.0, 2.0, 7),
+        (None, -4.5, 2),
+        (4.5, None, 1),
+        (None, None, 20),
+        (3.0, 1.0, 0),
+    ):
         narrow = where(Between("metadata.draft: no\"'*", low, high))
         assert len(index.nearest(a_vector(1), where=narrow, limit=50)) == count
         assert len(index.matching(["tide"], field=TermField.WORDS, where=narrow, limit=50)) == count

@@ -26,9 +26,7 @@ class PlainIndex:
         hits = [Hit(point.id, _dot(vector, point.vector)) for point in self.visible(where)]
         return tuple(best_first(hits)[:limit])
 
-    def matching(
-        self, terms: Sequence[str], *, field: TermField, where: Where, limit: int
-    ) -> tuple[Hit, ...]:
+    def matching(self, terms: Sequence[str], *, field: TermField, where: Where, limit: int) -> tuple[Hit, ...]:
         everything = list(self._points.get(where.scope, {}).values())
         documents = {point.id: Counter(_terms(point, field)) for point in everything}
         average = sum(sum(counts.values()) for counts in documents.values()) / max(1, len(documents))
@@ -55,9 +53,7 @@ class PlainIndex:
 
     def visible(self, where: Where) -> list[Point]:
         return [
-            point
-            for point in self._points.get(where.scope, {}).values()
-            if where.admits(point.labels, point.numbers)
+            point for point in self._points.get(where.scope, {}).values() if where.admits(point.labels, point.numbers)
         ]
 
 

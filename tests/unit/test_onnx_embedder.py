@@ -106,10 +106,10 @@ def test_the_recipe_gives_the_pinned_graph() -> None:
 
 
 def test_no_pair_of_weights_can_overflow() -> None:
-    weights = np.array([[127, -127], [127, -127], [-127, 3], [5, 127]], np.int8)
-    steps, scales = pair_limited(weights, np.array([[0.01, 0.02]], np.float32))
+    exact = np.array([[1.0, -2.0], [1.0, -2.0], [-1.0, 0.1], [0.1, 2.0]])
+    steps, scales = pair_limited(exact)
     assert np.abs(steps.astype(int).reshape(2, 2, 2).sum(axis=1)).max() <= PAIR_LIMIT
-    assert steps * scales == pytest.approx(weights * np.array([0.01, 0.02]), abs=0.02)
+    assert steps * scales == pytest.approx(exact, abs=0.02)
 
 
 def test_a_wrong_checksum_is_refused(tmp_path: Path) -> None:
@@ -124,9 +124,7 @@ def test_a_missing_model_file_is_named(tmp_path: Path) -> None:
         minilm.load(tmp_path, packaged=tmp_path / "absent.onnx")
 
 
-def test_a_damaged_cached_graph_is_prepared_again(
-    embedder: OnnxEmbedder, cache: Path, tmp_path: Path
-) -> None:
+def test_a_damaged_cached_graph_is_prepared_again(embedder: OnnxEmbedder, cache: Path, tmp_path: Path) -> None:
     damaged = tmp_path / minilm.CACHED_NAME
     damaged.write_bytes((cache / minilm.CACHED_NAME).read_bytes()[:-100])
     again, _ = minilm.load(tmp_path)

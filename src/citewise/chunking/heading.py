@@ -4,8 +4,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-from citewise.chunking.sizes import ChunkSizes
+from citewise.chunking.sizes import DEFAULT_SIZES, ChunkSizes
 from citewise.chunking.units import Unit, overlap_of, parts_of, unit_of
 from citewise.model.block import Block, BlockKind
 from citewise.model.chunk import NO_SECTION, Piece, searchable_text
@@ -32,7 +33,7 @@ class HeadingChunker:
 
     counter: TokenCounter
     window_tokens: int
-    sizes: ChunkSizes = ChunkSizes()
+    sizes: ChunkSizes = DEFAULT_SIZES
 
     @property
     def version(self) -> str:
@@ -56,7 +57,10 @@ class HeadingChunker:
             dict.fromkeys(
                 text
                 for section in sections
-                for text in (searchable_text(section.breadcrumb, ""), *(block.text for block in section.blocks))
+                for text in (
+                    searchable_text(section.breadcrumb, ""),
+                    *(block.text for block in section.blocks),
+                )
             )
         )
         return dict(zip(texts, self.counter.counts(texts), strict=True))
@@ -172,7 +176,7 @@ def _piece(section: Section, units: tuple[Unit, ...], ordinal: int) -> Piece:
 
 def _joined(units: tuple[Unit, ...]) -> str:
     parts = [units[0].text]
-    for before, unit in zip(units, units[1:], strict=False):
+    for before, unit in pairwise(units):
         parts.append(before.glue_to(unit))
         parts.append(unit.text)
     return "".join(parts)

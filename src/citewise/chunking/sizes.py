@@ -30,3 +30,5 @@ class ChunkSizes:
 
 
 TARGET_SHARE = 0.8  # of a lowered ceiling; 1 fills each window to the brim
+
+DEFAULT_SIZES = ChunkSizes()

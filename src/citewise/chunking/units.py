@@ -9,7 +9,7 @@ from citewise.ports.token_counter import TokenCounter
 
 WHOLE = frozenset({BlockKind.CODE, BlockKind.TABLE, BlockKind.ADMONITION, BlockKind.MATH, BlockKind.HTML})
 
-_SENTENCE_END = re.compile(r"(?<=[.!?…。！？])[\"')\]*_`]*\s+(?=\S)|\n(?=\S)")
+_SENTENCE_END = re.compile(r"(?<=[.!?\u2026\u3002\uff01\uff1f])[\"')\]*_`]*\s+(?=\S)|\n(?=\S)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,8 +102,6 @@ def _failure(prepared: Prepared, vectors: Vectors) -> EmbeddingFailure | None:
 def _write(prepared: Prepared, vectors: Vectors) -> DocumentWrite:
     own = {chunk.text_digest: vectors.get(chunk.text_digest) for chunk in prepared.chunks}
     made = {
-        key: vector
-        for key, vector in own.items()
-        if vector is not None and not isinstance(vector, EmbeddingFailure)
+        key: vector for key, vector in own.items() if vector is not None and not isinstance(vector, EmbeddingFailure)
     }
     return DocumentWrite(prepared.document, prepared.chunks, made)

@@ -24,7 +24,8 @@ class Project:
     def __call__(self, scope: Scope, *, on_progress: Callable[[int], None] = lambda done: None) -> int:
         """Apply what is missing; returns how many changes that were."""
         position = self.index.position(scope)
-        if position < self.outbox.floor(scope) or position > self.outbox.last_position(scope):
+        last = self.outbox.last_position(scope)
+        if position < self.outbox.floor(scope) or position > last:
             position = 0
         if position == 0:
             self.index.reset(scope)  # nothing of it can be trusted, or nothing is there
@@ -39,6 +40,9 @@ class Project:
             )
             applied += len(changes)
             on_progress(len(changes))
+        if position < last:  # the log ended in drops that were forgotten: there is nothing to do but to say so
+            position = last
+            self.index.write(scope, puts=(), drops=(), position=position)
         if applied:
             self.outbox.forget_drops(scope, up_to=position)
         return applied

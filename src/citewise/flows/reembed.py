@@ -43,9 +43,7 @@ class Reembed:
             self.absorb.project(census.scope)
         return total
 
-    def _scope(
-        self, scope: Scope, total: ReembedReport, on_document: Callable[[str], None]
-    ) -> ReembedReport:
+    def _scope(self, scope: Scope, total: ReembedReport, on_document: Callable[[str], None]) -> ReembedReport:
         def settled(prepared: Prepared, failure: EmbeddingFailure | None) -> None:
             if failure:  # half a library is none: stop, keep the old one, and go on from here next time
                 raise Unavailable(
@@ -60,9 +58,7 @@ class Reembed:
             documents += 1
             group.add(self._again(document))
         group.flush()
-        return ReembedReport(
-            total.documents + documents, total.chunks + group.chunks, total.embedded + group.embedded
-        )
+        return ReembedReport(total.documents + documents, total.chunks + group.chunks, total.embedded + group.embedded)
 
     def _remove_leftovers(self, scope: Scope) -> None:
         """Documents that an interrupted run had made and the old library has lost since."""

@@ -62,7 +62,7 @@ class IngestReport:
     skipped: tuple[Skipped, ...] = ()
     failed: tuple[Failed, ...] = ()
     warnings: tuple[Failed, ...] = ()  # of files that were ingested all the same
-    chunks: ChunkCounts = ChunkCounts()
+    chunks: ChunkCounts = field(default_factory=ChunkCounts)
     embedded: int = 0
     masked: Mapping[str, int] = field(default_factory=dict)  # kinds of secrets and how many were masked
     seconds: float = 0.0

@@ -13,7 +13,7 @@ _STANDS_FOR_TOKEN = re.compile(r"(?i)example|placeholder|redacted|your[-_]|x{5,}
 _VARIABLE = re.compile(r"\$+[A-Za-z_]\w*|\$env:\w+|%\w+%|xxx|[{<\[(].*")
 _YAML_MARK = re.compile(r"[!&*@#|>]")  # a tag, an anchor, an alias, a comment, a block
 _CODE = re.compile(r"[A-Za-z_$][\w$]*+(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]*+)++")  # config.token, env?.KEY
-_WORDS = re.compile(r"[A-Za-z]*+\d{0,4}+(?:[-_.:/][A-Za-z]*+\d{0,4}+)++")  # db-password-2, v1.2
+_WORDS = re.compile(r"[A-Za-z]{0,15}+\d{0,4}+(?:[-_.:/][A-Za-z]{0,15}+\d{0,4}+)++")  # db-password-2, v1.2
 _KNOWN_TERM = re.compile(
     r"(?i)(?:oauth|sha|md|hs|rs|es|aes|rsa|base|utf|int|float|x|ed|argon|ipv)-?"
     r"(?:25519|4096|2048|1024|512|509|384|256|128|64|32|16|8|6|5|4|2)"
@@ -61,11 +61,7 @@ def has_few_kinds(value: str) -> bool:
 
 def _stands_for_another(value: str) -> bool:
     """Whether a value is a placeholder, a variable, or a mask."""
-    return (
-        has_few_kinds(value)
-        or _STANDS_FOR.search(value) is not None
-        or _VARIABLE.fullmatch(value) is not None
-    )
+    return has_few_kinds(value) or _STANDS_FOR.search(value) is not None or _VARIABLE.fullmatch(value) is not None
 
 
 def _is_mixed(value: str) -> bool:

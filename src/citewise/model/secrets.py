@@ -22,6 +22,8 @@ from citewise.model.secret_values import (
     is_real_url_password,
 )
 
+VERSION = "secrets-1"  # changes when the same text may be masked differently
+
 
 @dataclass(frozen=True, slots=True)
 class Masked:
@@ -67,12 +69,14 @@ def _joined(spans: Iterable[_Span]) -> list[_Span]:
     return joined
 
 
+_LONGEST_JUDGED = 400  # characters; what a value is shows in its beginning
+
 # Tokens: a telling beginning and a long random rest, without a break.
 
 _RUN_CHARACTERS = frozenset((string.ascii_letters + string.digits + "_-.").encode())
 _RUNS = bytes(ord("a") if byte in _RUN_CHARACTERS else ord(" ") for byte in range(256))
 _LONG = b"a" * 20  # the shortest token of all, an AWS access key id, has 20 characters
-_VARIED = re.compile(rb"[A-Z0-9]")  # no token is without; most long names in links are
+_VARIED = re.compile(rb"[0-9]|A[KS]IA|gh[opsur]_|hf_")  # few long names in links and code have a digit
 # A token starts where a word starts, also behind an escape such as \n or %20.
 _START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-F]{2}))"
 _END = r"(?![A-Za-z0-9])"
@@ -110,7 +114,7 @@ def _tokens(text: str, plain: bytes) -> Iterator[_Span]:
 
 def _tokens_in_run(text: str, start: int, end: int) -> Iterator[_Span]:
     for match in _TOKEN.finditer(text, start, end):
-        if match.lastindex is not None and is_real_token(match.group()):
+        if match.lastindex is not None and is_real_token(match.group()[:_LONGEST_JUDGED]):
             yield _Span(*match.span(), _TOKEN_KINDS[match.lastindex - 1])
 
 
@@ -118,25 +122,36 @@ def _tokens_in_run(text: str, start: int, end: int) -> Iterator[_Span]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Name:
-    """A way of writing a credential down; `anchor` is in every instance, in lower case."""
+class _Way:
+    """A way of writing a credential down."""
 
     kind: str
-    anchor: bytes
     pattern: re.Pattern[str]
-    is_real: Callable[[str], bool] | None = None  # None: depends on whether the value is quoted
+    is_real: Callable[[str], bool] | None = None  # None: it depends on whether the value is quoted
 
 
-_OWNERS = "access account api auth encryption master private secret shared signing storage".split()
+_OWNERS = (
+    "access",
+    "account",
+    "api",
+    "auth",
+    "encryption",
+    "master",
+    "private",
+    "shared",
+    "signing",
+    "storage",
+)
 _KEY = "(?:" + "|".join(f"(?<={owner})|(?<={owner}[_-])" for owner in _OWNERS) + ")key"
-_SECRET = r"secret(?:[_-]?(?:access[_-]?)?key)?"
-# What may stand between a name and its value: the end of a string or of emphasis, a sign, a type.
+_SECRET = "secret(?:[_-]?(?:access[_-]?)?key)?"
+# What may stand between a name and its value: the end of a string or of emphasis, a sign, a type. A bracket
+# only behind a quote, so that no mask ("[secret: token]") is ever taken for a name.
 _CLOSE = r"""\d{0,2}(?:["'`]\]?|\*{1,2}|__)?[ \t]{0,8}"""
 _SIGN = r"(?::=|=>|={1,3}|:)\*{0,2}[ \t]{0,8}"
 _TYPED = r""":[ \t]?[A-Za-z_][\w.\[\]|]{0,40}[ \t]?=[ \t]?(?=["'`])"""
 _BARE = r"""[^\s"'`<>()\[\]{},;\\&]++(?:&(?!\w{1,40}=)[^\s"'`<>()\[\]{},;\\&]*+)*+"""
 _VALUE = (
-    r"""(?:(["'`])(?P<quoted>[^\s"'`]{4,}+)(?:\1|(?=\s|\Z))"""
+    r"""(?:(["'`])(?P<quoted>[^\s"'`]{4,}+)\1"""
     # NAME=value is the shell's form, and anything may follow it but a call, an index or the next argument.
     rf"|(?<==)(?![A-Za-z_]\w*+[(\[{{,)])(?P<env>{_BARE})(?![(\[{{])"
     # Any other bare value ends its line; otherwise it is a sentence or code.
@@ -144,63 +159,65 @@ _VALUE = (
 )
 
 
-def _name(kind: str, anchor: str, name: str) -> _Name:
-    return _Name(kind, anchor.encode(), re.compile(f"(?i:{name}){_CLOSE}(?:{_TYPED}|{_SIGN}){_VALUE}"))
+def _assignment(kind: str, name: str) -> _Way:
+    return _Way(kind, re.compile(f"(?i:{name}){_CLOSE}(?:{_TYPED}|{_SIGN}){_VALUE}"))
 
 
-_NAMES = (
-    _Name(
-        "aws-secret-key",
-        b"secret",
-        re.compile(rf"""(?i:{_SECRET}){_CLOSE}{_SIGN}["'`]?([A-Za-z0-9/+]{{40}})(?![A-Za-z0-9/+=])"""),
-        is_real_token,
-    ),
-    _Name(
-        "authorization",
-        b"authorization",
-        re.compile(
-            r"""(?i:authorization)["'`]?\]?[ \t]{0,4}(?:[:=,]|=>)[ \t]{0,4}["'`]?"""
-            r"(?i:bearer|basic|token)[ \t]{1,4}([A-Za-z0-9._~+/=-]{8,}+)"
+_AWS_SECRET = re.compile(rf"""(?i:{_SECRET}){_CLOSE}{_SIGN}["'`]?([A-Za-z0-9/+]{{40}})(?![A-Za-z0-9/+=])""")
+_HEADER = re.compile(
+    r"""(?i:authorization)(?:["'`]\]?)?[ \t]{0,4}(?:[:=,]|=>)[ \t]{0,4}["'`]?"""
+    r"(?i:bearer|basic|token)[ \t]{1,4}([A-Za-z0-9._~+/=-]{8,}+)"
+)
+_URL = re.compile(r"""://[^\s/@:"'<>?#]{0,64}:([^\s/@"'<>]{1,300})@""")
+_WEBHOOK = re.compile(r"://hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9_/-]{20,300})")
+# By a string that is in every instance, in lower case; the first way that fits tells the kind.
+_WAYS: Mapping[bytes, tuple[_Way, ...]] = MappingProxyType(
+    {
+        b"://": (
+            _Way("url-password", _URL, is_real_url_password),
+            _Way("slack-webhook", _WEBHOOK, is_real_token),
         ),
-        is_real_header,
-    ),
-    _Name(
-        "url-password",
-        b"://",
-        re.compile(r"""://[^\s/@:"'<>?\#]{0,64}:([^\s/@"'<>]{1,300})@"""),
-        is_real_url_password,
-    ),
-    _Name(
-        "slack-webhook",
-        b"hooks.slack.com/",
-        re.compile(r"(?i:hooks\.slack\.com)/(?:services|workflows|triggers)/([A-Za-z0-9_/-]{20,300})"),
-        is_real_token,
-    ),
-    _name("password", "passw", "passw(?:or)?d"),
-    _name("password", "passphrase", "passphrase"),
-    _name("password", "pwd", "pwd"),
-    _name("shared-secret", "secret", _SECRET),
-    _name("token", "token", "token"),
-    _name("key", "key", _KEY),
+        b"authorization": (_Way("authorization", _HEADER, is_real_header),),
+        b"pass": (_assignment("password", "pass(?:w(?:or)?d|phrase)"),),
+        b"pwd": (_assignment("password", "pwd"),),
+        b"secret": (
+            _Way("aws-secret-key", _AWS_SECRET, is_real_token),
+            _assignment("shared-secret", _SECRET),
+        ),
+        b"token": (_assignment("token", "token"),),
+        b"key": (_assignment("key", _KEY),),
+    }
 )
 
 
 def _assigned(text: str, plain: bytes) -> Iterator[_Span]:
     lower = plain.lower()
-    for name in _NAMES:
-        at = lower.find(name.anchor)
+    for anchor, ways in _WAYS.items():
+        at = lower.find(anchor)
         while at >= 0:
-            match = name.pattern.match(text, at)
-            if match is not None and _is_real(name, match):
-                yield _Span(*match.span(match.lastindex or 0), name.kind)
-            # Behind a value that was looked at, real or not: looking again from inside it could go on forever.
-            at = lower.find(name.anchor, at + len(name.anchor) if match is None else match.end())
+            seen_to, span = _value_at(text, at, ways)
+            if span is not None:
+                yield span
+            at = lower.find(anchor, max(seen_to, at + len(anchor)))
 
 
-def _is_real(name: _Name, match: re.Match[str]) -> bool:
-    value = match.group(match.lastindex or 0)
-    if name.is_real is not None:
-        return name.is_real(value)
+def _value_at(text: str, at: int, ways: tuple[_Way, ...]) -> tuple[int, _Span | None]:
+    """How far the text was looked at, and the value if it is a credential.
+
+    The caller goes on behind a value, real or not: to look again from inside it could take quadratic time.
+    """
+    for way in ways:
+        match = way.pattern.match(text, at)
+        if match is not None and match.lastindex is not None:
+            real = _is_real(way, match)
+            return match.end(), _Span(*match.span(match.lastindex), way.kind) if real else None
+    return at, None
+
+
+def _is_real(way: _Way, match: re.Match[str]) -> bool:
+    value = match.group(match.lastindex or 0)[:_LONGEST_JUDGED]
+    if way.is_real is not None:
+        return way.is_real(value)
     return is_real_quoted(value) if match.lastgroup == "quoted" else is_real_bare(value)
 
 
@@ -208,31 +225,35 @@ def _is_real(name: _Name, match: re.Match[str]) -> bool:
 
 _ARMOR = b"-----BEGIN "
 _FIRST_LINE = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_KEY_RUN = re.compile(r"[A-Za-z0-9+/=]{16,}+(?:(?:\\[rn])++[A-Za-z0-9+/=]++)*+")  # \n: a key inside a string
-_KEY_REST = re.compile(r"[ \t]*([A-Za-z0-9+/=]{2,15})\s*")
-_BETWEEN = re.compile(r"\s*(?:[A-Za-z-]{1,40}: .*|\W*)", re.DOTALL)  # a header of the armor, or nothing
+_STOP = re.compile(r"\n|-----")
+# A key inside a string has the two characters \n where its lines end.
+_KEY_LINE = re.compile(r"\W*+([A-Za-z0-9+/=]{16,}+(?:(?:\\[rn])++[A-Za-z0-9+/=]++)*+)(?:\\[rn]|\W)*+")
+_KEY_REST = re.compile(r"\W*?([A-Za-z0-9+/=]{2,}+)(?:\\[rn]|\W)*+")  # once it has begun, a line may be short
+_BETWEEN = re.compile(r"\s*+(?:[A-Za-z-]{1,40}: .*+|(?:\\[rn]|\W)*+)", re.DOTALL)  # a header, or nothing at all
 
 
 def _private_keys(text: str, plain: bytes) -> Iterator[_Span]:
     at = plain.find(_ARMOR)
     while at >= 0:
         first = _FIRST_LINE.match(text, at)
-        end = at + len(_ARMOR)
-        if first is not None:
-            end = first.end()
-            for number, (start, end) in enumerate(_key_lines(text, first.end())):
-                yield _Span(start, end, "private-key", counts=number == 0)
-        at = plain.find(_ARMOR, end)
+        lines = [] if first is None else list(_key_lines(text, first.end()))
+        for number, (start, end) in enumerate(lines):
+            yield _Span(start, end, "private-key", counts=number == 0)
+        at = plain.find(_ARMOR, lines[-1][1] if lines else at + len(_ARMOR))
 
 
 def _key_lines(text: str, start: int) -> Iterator[tuple[int, int]]:
     begun = False
-    while start < len(text):
-        end = text.find("\n", start) + 1 or len(text)
-        runs = [run.span() for run in _KEY_RUN.finditer(text, start, end) if not has_few_kinds(run.group())]
-        rest = _KEY_REST.fullmatch(text, start, end) if begun and not runs else None
-        yield from [rest.span(1)] if rest else runs
-        if "-----" in text[start:end] or not (runs or rest or _BETWEEN.fullmatch(text, start, end)):
+    stop = _STOP.search(text, start)
+    while True:
+        end = len(text) if stop is None else stop.start()
+        line = (_KEY_REST if begun else _KEY_LINE).fullmatch(text, start, end)
+        if line is not None and (begun or not has_few_kinds(line.group(1))):
+            begun = True
+            yield line.span(1)
+        elif line is None and _BETWEEN.fullmatch(text, start, end) is None:
             return
-        begun = begun or bool(runs)
-        start = end
+        if stop is None or stop.group() != "\n":
+            return
+        start = stop.end()
+        stop = _STOP.search(text, start)

@@ -20,7 +20,10 @@ def slug(title: str) -> str:
 
 
 class Slugger:
-    """Hands out the anchors of one page, top to bottom; no two generated ones are equal."""
+    """Hands out the anchors of one page, top to bottom; no two generated ones are equal.
+
+    An anchor that an author chose may equal a generated one: Docusaurus does not look, so neither may we.
+    """
 
     def __init__(self) -> None:
         self._repeats: dict[str, int] = {}  # anchor -> how often its title came again
@@ -32,11 +35,6 @@ class Slugger:
             candidate = f"{base}-{self._repeats[base]}"
         self._repeats[candidate] = 0
         return candidate
-
-    def explicit(self, anchor: str) -> str:
-        """An anchor its author chose: taken as it is, and never generated again."""
-        self._repeats.setdefault(anchor, 0)
-        return anchor
 
 
 def _is_kept(character: str) -> bool:

@@ -4,6 +4,11 @@ import codecs
 
 from citewise.model.errors import BadData
 
+
+class NotText(BadData):
+    """The file is no text at all: nothing its author could mend."""
+
+
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -13,7 +18,7 @@ def decoded(data: bytes) -> str:
         return _utf16(data)
     nul = data.find(b"\0")
     if nul >= 0:
-        raise BadData(f"binary file: NUL byte at offset {nul}")
+        raise NotText(f"binary file: NUL byte at offset {nul}")
     try:
         return data.removeprefix(codecs.BOM_UTF8).decode("utf-8")
     except UnicodeDecodeError as error:
@@ -30,5 +35,5 @@ def _utf16(data: bytes) -> str:
     nul = text.find("\0")
     if nul >= 0:
         offset = len(text[:nul].encode("utf-16"))  # the mark counts, as it does in the file
-        raise BadData(f"binary file: NUL byte at offset {offset}")
+        raise NotText(f"binary file: NUL byte at offset {offset}")
     return text

@@ -18,7 +18,7 @@ from citewise.model.errors import CitewiseError, Misconfigured
 from citewise.model.library import LibraryFacts
 from citewise.settings import Settings
 from citewise.wiring.embedding import embedding_of
-from citewise.wiring.full import Library, opened_for_writing, opened_unchecked, reembed, unfit
+from citewise.wiring.full import opened_for_writing, opened_unchecked, reembed, unfit
 
 LEAST_FREE_BYTES = 500_000_000  # under this an ingestion may not finish
 
@@ -114,7 +114,9 @@ def _catalog_detail(folder: LibraryFolder) -> str:
     with _catalog(folder.current()) as catalog:
         catalog.check()
         census = catalog.census()
-        return f"whole; {sum(each.documents for each in census)} documents, {sum(each.chunks for each in census)} chunks"
+        return (
+            f"whole; {sum(each.documents for each in census)} documents, {sum(each.chunks for each in census)} chunks"
+        )
 
 
 def _fit_detail(settings: Settings) -> str:

@@ -28,9 +28,7 @@ def embedding_of(settings: Settings) -> Embedding:
     makers: dict[str, Callable[[Settings], Embedding]] = {"minilm": _minilm, "onnx": _onnx, "openai": _openai}
     maker = makers.get(settings.embedding.provider)
     if maker is None:
-        raise Misconfigured(
-            f"embedding.provider is {settings.embedding.provider!r}; it can be {', '.join(makers)}"
-        )
+        raise Misconfigured(f"embedding.provider is {settings.embedding.provider!r}; it can be {', '.join(makers)}")
     return maker(settings)
 
 

@@ -61,13 +61,12 @@ def opened_for_writing(settings: Settings, embedding: Embedding | None = None) -
     """The library with its write lock held, made if it is new, and healed before anything is added."""
     folder = LibraryFolder(settings.library)
     folder.refuse_foreign()
-    with folder.writing():
-        with _opened(settings, folder, folder.create(), embedding) as library:
-            if not library.catalog.facts():
-                library.catalog.remember(_facts(library).stored)
-            _refuse_unfit(library)
-            library.heal()
-            yield library
+    with folder.writing(), _opened(settings, folder, folder.create(), embedding) as library:
+        if not library.catalog.facts():
+            library.catalog.remember(_facts(library).stored)
+        _refuse_unfit(library)
+        library.heal()
+        yield library
 
 
 @contextmanager

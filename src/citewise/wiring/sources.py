@@ -4,7 +4,7 @@ import json
 import logging
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 class Wish:
     """What a caller asks to have ingested, and how."""
 
-    scope: Scope = Scope()
+    scope: Scope = field(default_factory=Scope)
     access: tuple[str, ...] = ()
     corpus_type: str | None = None
     name: str | None = None  # of the source; its documents' paths start with it
@@ -154,9 +154,7 @@ def _known_below(library: Library, scope: Scope, target: Target) -> frozenset[st
         return frozenset()
     prefix = f"{target.ref.mount}/" if target.ref.mount else ""
     known = (path.removeprefix(prefix) for path in library.catalog.known(scope, target.ref.mount))
-    return frozenset(
-        path for path in known if any(path == part or path.startswith(f"{part}/") for part in target.only)
-    )
+    return frozenset(path for path in known if any(path == part or path.startswith(f"{part}/") for part in target.only))
 
 
 def remember_ingest(library: Library, report: IngestReport) -> None:

@@ -4,6 +4,7 @@ import re
 import threading
 import unicodedata
 from collections.abc import Iterator
+from importlib.resources import files
 
 import Stemmer
 
@@ -11,17 +12,10 @@ from citewise.model.terms import Terms
 
 MOST_CHARACTERS = 64  # a longer token is data (a hash, a base64 run), not a word anyone types
 
-# The usual function words of English; question words are kept out too, since every question has one.
-STOP_WORDS = frozenset(
-    """a about after again all also am an and any are as at be because been before being between both but by can
-    could did do does doing down during each few for from further had has have having he her here hers him his how
-    i if in into is it its itself just me more most my no nor not of off on once only or other our ours out over
-    own same she should so some such than that the their theirs them then there these they this those through to
-    too under until up very was we were what when where which while who whom why will with would you your
-    yours""".split()
-)
+# The usual function words of English; question words are among them, since every question has one.
+STOP_WORDS = frozenset(files("citewise").joinpath("data", "stop-words-en.txt").read_text("utf-8").split())
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 _IDENTIFIER = re.compile(r"[^\W]+(?:[.:/-]+[^\W]+)*")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+")

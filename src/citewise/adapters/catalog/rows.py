@@ -67,7 +67,10 @@ def upsert(table: str, rows: Iterable[Row]) -> tuple[str, list[Row]]:
     columns = ", ".join(names)
     values = ", ".join(f":{name}" for name in names)
     changes = ", ".join(f"{name} = excluded.{name}" for name in names if name != "id")
-    return f"INSERT INTO {table} ({columns}) VALUES ({values}) ON CONFLICT (id) DO UPDATE SET {changes}", listed
+    return (
+        f"INSERT INTO {table} ({columns}) VALUES ({values}) ON CONFLICT (id) DO UPDATE SET {changes}",
+        listed,
+    )
 
 
 def document_of(row: sqlite3.Row, scope: Scope, readers: Iterable[str]) -> Document:

@@ -111,7 +111,10 @@ class SqliteCatalog:
             )
             return tuple(
                 ScopeCensus(
-                    Scope(row["tenant"], row["project"]), row["documents"], row["chunks"], row["last_position"]
+                    Scope(row["tenant"], row["project"]),
+                    row["documents"],
+                    row["chunks"],
+                    row["last_position"],
                 )
                 for row in rows
             )
@@ -171,7 +174,8 @@ class SqliteCatalog:
     def sources(self, scope: Scope) -> tuple[SourceRef, ...]:
         with self._connections.reading("list sources") as connection:
             rows = connection.execute(
-                "SELECT mount, root FROM sources WHERE scope = ? ORDER BY mount", (_scope_id(connection, scope),)
+                "SELECT mount, root FROM sources WHERE scope = ? ORDER BY mount",
+                (_scope_id(connection, scope),),
             )
             return tuple(SourceRef(row["mount"], row["root"]) for row in rows)
 
@@ -243,9 +247,7 @@ def _scope_id(connection: sqlite3.Connection, scope: Scope) -> int:
 
 
 def _made_scope_id(connection: sqlite3.Connection, scope: Scope) -> int:
-    connection.execute(
-        "INSERT OR IGNORE INTO scopes (tenant, project) VALUES (?, ?)", (scope.tenant, scope.project)
-    )
+    connection.execute("INSERT OR IGNORE INTO scopes (tenant, project) VALUES (?, ?)", (scope.tenant, scope.project))
     return _scope_id(connection, scope)
 
 

@@ -70,9 +70,7 @@ def _write(cached: Path, graph: bytes) -> None:
         draft.write_bytes(graph)
         os.replace(draft, cached)
     except OSError as error:
-        log.warning(
-            "The prepared model cannot be kept in %s (%s); every start prepares it.", cached.parent, error
-        )
+        log.warning("The prepared model cannot be kept in %s (%s); every start prepares it.", cached.parent, error)
     finally:
         _discard(draft)
 

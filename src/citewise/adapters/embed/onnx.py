@@ -148,9 +148,7 @@ def open_session(model: Path | bytes, *, optimize: bool = True) -> onnxruntime.I
         session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     except Exception as error:
         what = "from memory" if isinstance(model, bytes) else str(model)
-        raise Misconfigured(
-            f"onnxruntime cannot open the model {what}: {error}. Fetch the file again."
-        ) from error
+        raise Misconfigured(f"onnxruntime cannot open the model {what}: {error}. Fetch the file again.") from error
     unknown = {one.name for one in session.get_inputs()} - INPUTS
     if unknown:
         raise Misconfigured(
@@ -198,9 +196,7 @@ def _tokenizer(file: Path) -> Tokenizer:
     try:
         tokenizer = Tokenizer.from_file(str(file))
     except Exception as error:
-        raise Misconfigured(
-            f"The tokenizer {file} cannot be read: {error}. Export the model again."
-        ) from error
+        raise Misconfigured(f"The tokenizer {file} cannot be read: {error}. Export the model again.") from error
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer
@@ -209,9 +205,7 @@ def _tokenizer(file: Path) -> Tokenizer:
 def _dimensions(session: onnxruntime.InferenceSession, folder: Path) -> int:
     size = session.get_outputs()[0].shape[-1]
     if not isinstance(size, int):
-        raise Misconfigured(
-            f"The model in {folder} does not say how long its vectors are. Export it with that fixed."
-        )
+        raise Misconfigured(f"The model in {folder} does not say how long its vectors are. Export it with that fixed.")
     return size
 
 

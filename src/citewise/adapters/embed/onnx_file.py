@@ -85,9 +85,7 @@ class Graph:
         graph = b"".join(_message(GRAPH_NODE, node) for node in self.nodes) + _text(GRAPH_NAME, "prepared")
         graph += b"".join(_message(GRAPH_TENSOR, _packed(*item)) for item in self.weights.items())
         graph += _message(GRAPH_INPUT, _value(*source)) + _message(GRAPH_OUTPUT, _value(*result))
-        opsets = (
-            _text(OPSET_DOMAIN, name) + _int(OPSET_VERSION, version) for name, version in OPSETS.items()
-        )
+        opsets = (_text(OPSET_DOMAIN, name) + _int(OPSET_VERSION, version) for name, version in OPSETS.items())
         head = _int(MODEL_IR_VERSION, IR_VERSION) + b"".join(_message(MODEL_OPSET, one) for one in opsets)
         return head + _message(MODEL_GRAPH, graph)
 
@@ -188,9 +186,7 @@ def _packed(name: str, values: Array) -> bytes:
 
 
 def _value(name: str, like: Array) -> bytes:
-    dims = (
-        _int(DIM_VALUE, size) if size else _text(DIM_NAME, f"any{at}") for at, size in enumerate(like.shape)
-    )
+    dims = (_int(DIM_VALUE, size) if size else _text(DIM_NAME, f"any{at}") for at, size in enumerate(like.shape))
     shape = b"".join(_message(1, one) for one in dims)
     tensor = _int(1, ELEMENT_CODES[like.dtype]) + _message(2, shape)  # element type, shape
     return _text(VALUE_NAME, name) + _message(VALUE_TYPE, _message(1, tensor))

@@ -33,9 +33,7 @@ class LocalIndex:
         with _our_errors("search vectors", where.scope):
             return self._shard(where.scope).nearest(vector, where.all_conditions, limit)
 
-    def matching(
-        self, terms: Sequence[str], *, field: TermField, where: Where, limit: int
-    ) -> tuple[Hit, ...]:
+    def matching(self, terms: Sequence[str], *, field: TermField, where: Where, limit: int) -> tuple[Hit, ...]:
         with _our_errors("search words", where.scope):
             return self._shard(where.scope).matching(terms, field, where.all_conditions, limit)
 

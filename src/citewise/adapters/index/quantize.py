@@ -38,7 +38,8 @@ class Quantizer:
 
     def cosines(self, products: Floats) -> Floats:
         """Inner products of codes as cosines."""
-        return products / (self._scale * self._scale)
+        cosines: Floats = products / (self._scale * self._scale)
+        return cosines
 
     def _rounded(self, vectors: Floats) -> Floats:
         return np.clip(np.rint(rotated(vectors) * self._scale), -127, 127)

@@ -45,7 +45,13 @@ def write_segment(file: Path, rows: Rows) -> None:
         "numbers": [[name, len(values)] for name, (_, values) in sorted(rows.numbers.items())],
     }
     encoded = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
-    parts = [MAGIC, struct.pack("<I", len(encoded)), encoded, rows.keys.astype("<u8").tobytes(), rows.codes.tobytes()]
+    parts = [
+        MAGIC,
+        struct.pack("<I", len(encoded)),
+        encoded,
+        rows.keys.astype("<u8").tobytes(),
+        rows.codes.tobytes(),
+    ]
     parts.extend(data for _, data in bitmaps)
     for _, (at, values) in sorted(rows.numbers.items()):
         parts.extend((at.astype("<u4").tobytes(), values.astype("<f8").tobytes()))

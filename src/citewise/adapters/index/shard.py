@@ -104,9 +104,7 @@ class Shard:
         return mark_of(file)
 
     def _dead(self, manifest: Manifest) -> BitMap:
-        return (
-            BitMap.deserialize((self._folder / manifest.dead.name).read_bytes()) if manifest.dead else BitMap()
-        )
+        return BitMap.deserialize((self._folder / manifest.dead.name).read_bytes()) if manifest.dead else BitMap()
 
     def _rows_of(self, segments: Sequence[Segment], ids: Collection[ChunkId]) -> BitMap:
         wanted = np.fromiter((id_to_key(id_) for id_ in ids), dtype=np.uint64, count=len(ids))
@@ -141,9 +139,14 @@ class Shard:
             self._take_up_nothing(seen)
 
     def _taken_up(self) -> bool:
+        """Whether the files on disk are what the manifest says; if so, they are what is searched now."""
         manifest = read_manifest(self._manifest_file)
-        if manifest is None:
+        try:
+            return manifest is not None and self._opened(manifest)
+        except (OSError, ValueError):  # a file is missing or no longer what it was
             return False
+
+    def _opened(self, manifest: Manifest) -> bool:
         known = {segment.name for segment in self._manifest.segments}
         if not all(is_whole(self._folder, mark) for mark in manifest.marks if mark.name not in known):
             return False

@@ -68,7 +68,8 @@ class VectorSet:
     def _scan(
         self, query: npt.NDArray[np.float32], mask: npt.NDArray[np.uint8], limit: int
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
-        parameters = faiss.SearchParameters(sel=faiss.IDSelectorBitmap(mask))
+        # FAISS's stubs describe the C++ constructors; in Python it takes the bits and keyword arguments.
+        parameters = faiss.SearchParameters(sel=faiss.IDSelectorBitmap(mask))  # type: ignore[call-arg, arg-type]
         scores, rows = self._index.search(query, limit, params=parameters)
         return scores[0], rows[0]
 

@@ -120,7 +120,7 @@ def _bound(value: float | None) -> str:
 
 def _hits(searcher: Searcher, found: Sequence[tuple[float, tantivy.DocAddress]]) -> list[Hit]:
     keys = searcher.fast_field_values("key", [address for _, address in found])
-    return [Hit(key_to_id(key), float(score)) for key, (score, _) in zip(keys, found, strict=True)]
+    return [Hit(key_to_id(int(key or 0)), float(score)) for key, (score, _) in zip(keys, found, strict=True)]
 
 
 def damaged_files(folder: Path) -> Iterator[str]:

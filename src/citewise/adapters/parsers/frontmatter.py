@@ -78,7 +78,7 @@ def _front_matter(fields: Fields, warnings: list[str]) -> FrontMatter:
         learning_objectives=_objectives(nodes.get("learning_objectives")),
         access=_access(fields, nodes),
     )
-    return replace(front, other=_others(values, front, warnings))
+    return replace(front, other=_others(values, front, warnings=warnings))
 
 
 def _bounded_values(fields: Fields, warnings: list[str]) -> dict[str, Json]:
@@ -93,7 +93,7 @@ def _bounded_values(fields: Fields, warnings: list[str]) -> dict[str, Json]:
     return values
 
 
-def _others(values: Mapping[str, Json], front: FrontMatter, warnings: list[str]) -> dict[str, Json]:
+def _others(values: Mapping[str, Json], front: FrontMatter, *, warnings: list[str]) -> dict[str, Json]:
     """What has no field of its own, or did not fit into it."""
     others = {key: value for key, value in values.items() if key.lower() != "access"}
     for key in sorted(_KNOWN & others.keys()):

@@ -76,12 +76,13 @@ def _fields(root: yaml.Node | None, warnings: list[str]) -> Fields | None:
     if not isinstance(root, yaml.MappingNode):
         return None
     fields: dict[str, yaml.Node] = {}
+    unfolding = Unfolding()
     for key, value in root.value:
-        _add(fields, Unfolding().key(key), value, warnings)
+        _add(fields, unfolding.key(key), value=value, warnings=warnings)
     return fields
 
 
-def _add(fields: dict[str, yaml.Node], key: str, value: yaml.Node, warnings: list[str]) -> None:
+def _add(fields: dict[str, yaml.Node], key: str, *, value: yaml.Node, warnings: list[str]) -> None:
     if key in fields:
         warnings.append(f"front matter has the key {key[:80]!r} twice; the last one counts")
         if key.lower() == "access":  # a guess between two rules might open what was meant to be closed
@@ -94,10 +95,11 @@ def _salvaged(text: str, warnings: list[str]) -> Fields:
     for entry in _entries(text):
         try:
             for key, value in (_fields(_root(entry), warnings) or {}).items():
-                _add(fields, key, value, warnings)
+                _add(fields, key, value=value, warnings=warnings)
         except Unreadable:
             key, _, rest = entry.partition(":")
-            _add(fields, key.strip(), yaml.ScalarNode(_TEXT, rest.strip().strip("\"'")), warnings)
+            bare = yaml.ScalarNode(_TEXT, rest.strip().strip("\"'"))
+            _add(fields, key.strip(), value=bare, warnings=warnings)
     return fields
 
 

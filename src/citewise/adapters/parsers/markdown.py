@@ -53,8 +53,8 @@ class MarkdownParser:
         lines = text.split("\n")[body_line - 1 :]
         body = text if body_line == 1 else "\n".join(lines)
         notes = Notes()
-        roots = _tree(block_tokens(self._blocks, body, notes))
-        page = _Page(lines, body_line, HeadingReader(self._inline, body), notes)
+        roots = _tree(block_tokens(self._blocks, body, notes=notes))
+        page = _Page(lines, body_line, headings=HeadingReader(self._inline, body), notes=notes)
         page.drop_imports(roots)
         if may_hold_comment(body):
             page.drop_comments(roots)
@@ -99,7 +99,7 @@ def _tree(tokens: Sequence[Token]) -> list[_Node]:
 class _Page:
     """The lines of one body on their way to blocks. Dropped lines become empty, so that numbers stay true."""
 
-    def __init__(self, lines: list[str], first_line: int, headings: HeadingReader, notes: Notes) -> None:
+    def __init__(self, lines: list[str], first_line: int, *, headings: HeadingReader, notes: Notes) -> None:
         self._lines = lines
         self._first_line = first_line
         self._headings = headings
@@ -150,7 +150,7 @@ class _Page:
         done = 0
         for node in roots:
             yield from self._unclaimed(done, node.first)
-            block = self._block(node, node.first, node.end)
+            block = self._block(node, first=node.first, end=node.end)
             if block is not None:
                 yield block
             done = max(done, node.end)
@@ -163,7 +163,7 @@ class _Page:
                 text = self._text(run[0], run[-1] + 1)
                 yield Block(BlockKind.PARAGRAPH, text, run[0] + self._first_line, run[-1] + self._first_line)
 
-    def _block(self, node: _Node, first: int, end: int) -> Block | None:
+    def _block(self, node: _Node, *, first: int, end: int) -> Block | None:
         while first < end and not self._lines[first].strip():
             first += 1
         while first < end and not self._lines[end - 1].strip():
@@ -173,7 +173,7 @@ class _Page:
         text = self._text(first, end)
         first_line, last_line = first + self._first_line, end - 1 + self._first_line
         if node.kind in _CONTAINERS:
-            children = self._children(node, first, end)
+            children = self._children(node, first=first, end=end)
             return Block(node.kind, text, first_line, last_line, children)
         heading = self._heading(node) if node.kind is BlockKind.HEADING else None
         language = self._language(node) if node.kind is BlockKind.CODE else None
@@ -185,10 +185,11 @@ class _Page:
             return "\n".join(self._lines[first:end])
         return "\n".join(self._lines[line] for line in range(first, end) if line not in self._dropped)
 
-    def _children(self, node: _Node, first: int, end: int) -> tuple[Block, ...]:
+    def _children(self, node: _Node, *, first: int, end: int) -> tuple[Block, ...]:
         """Blocks inside, which share out all lines of their parent: each reaches to where the next begins."""
-        starts = [first, *(child.first for child in node.inside[1:]), end]
-        made = (self._block(child, starts[i], starts[i + 1]) for i, child in enumerate(node.inside))
+        starts = (first, *(child.first for child in node.inside[1:]))
+        spans = zip(node.inside, starts, (*starts[1:], end), strict=False)  # an empty item has no child
+        made = (self._block(child, first=start, end=stop) for child, start, stop in spans)
         return tuple(block for block in made if block is not None)
 
     def _pass_headings(self, nodes: Sequence[_Node]) -> None:
@@ -200,7 +201,7 @@ class _Page:
 
     def _heading(self, node: _Node) -> Heading:
         title, chosen = self._headings.read(node.content)
-        anchor = self._slugger.explicit(chosen) if chosen else self._slugger.anchor(title)
+        anchor = chosen or self._slugger.anchor(title)
         return Heading(int(node.token.tag[1]), title, anchor)
 
     def _language(self, node: _Node) -> str | None:
@@ -209,6 +210,6 @@ class _Page:
             return None
         last = self._lines[node.end - 1].lstrip(" \t>").rstrip()
         if node.end - 1 == node.first or last.strip(fence[0]) or len(last) < len(fence):
-            self._notes.warnings[node.first] = "a code fence is never closed; all that follows in it is code"
+            self._notes.warnings[node.first] = "a code fence is never closed; the rest is code"
         language = _LANGUAGE.match(node.token.info)
         return language[1].lower() if language else None

@@ -58,7 +58,7 @@ def _comments(text: str) -> Iterator[tuple[int, int]]:
     while mark := _MARK.search(text, position):
         opener, position = mark[0], mark.end()
         if opener[0] == "`":
-            position = _span_end(closing_runs[len(opener)], position, len(opener))
+            position = _span_end(closing_runs[len(opener)], position, length=len(opener))
         elif opener in _CLOSERS and opener not in hopeless:
             closer, overlap = _CLOSERS[opener]
             closed = text.find(closer, mark.start() + overlap)
@@ -75,7 +75,7 @@ def _runs_by_length(text: str) -> defaultdict[int, list[int]]:
     return runs
 
 
-def _span_end(starts: list[int], position: int, length: int) -> int:
+def _span_end(starts: list[int], position: int, *, length: int) -> int:
     """Where the code span opened before `position` ends; it is only backticks if nothing closes it."""
     index = bisect_left(starts, position)
     return starts[index] + length if index < len(starts) else position

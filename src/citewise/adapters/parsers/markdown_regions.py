@@ -22,16 +22,16 @@ def comment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if opener is None or state.is_code_block(start):
         return False
     notes: Notes = state.env["notes"]
-    closed = notes.find(state.src, _COMMENT_ENDS[opener], position + (2 if opener == "<!--" else 3))
+    closed = notes.find(state.src, _COMMENT_ENDS[opener], start=position + (2 if opener == "<!--" else 3))
     last = bisect_left(state.eMarks, closed)
-    if closed < 0 or last >= end or _is_left_before(state, start, last):
+    if closed < 0 or last >= end or _is_left_before(state, start, last=last):
         return False
     if not silent:
-        push_block(state, "comment", start, last + 1)
+        push_block(state, "comment", start=start, end=last + 1)
     return True
 
 
-def _is_left_before(state: StateBlock, start: int, last: int) -> bool:
+def _is_left_before(state: StateBlock, start: int, *, last: int) -> bool:
     """Whether the list item around ends between the two lines."""
     notes: Notes = state.env["notes"]
     key = ("comment", state.blkIndent, last)
@@ -52,13 +52,13 @@ def math(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if "$$" in inside:
         last = start if len(inside) > 2 and inside.find("$$") == len(inside) - 2 else None
     else:
-        last = _math_end(state, start, end, is_bare=not inside)
+        last = _math_end(state, start, end=end, is_bare=not inside)
     if last is not None and not silent:
-        push_block(state, "math", start, last + 1)
+        push_block(state, "math", start=start, end=last + 1)
     return last is not None
 
 
-def _math_end(state: StateBlock, start: int, end: int, *, is_bare: bool) -> int | None:
+def _math_end(state: StateBlock, start: int, *, end: int, is_bare: bool) -> int | None:
     notes: Notes = state.env["notes"]
     key = ("$$" if is_bare else "$", state.blkIndent, end)
     if notes.is_hopeless(key, start):
@@ -81,20 +81,20 @@ def admonition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     opening = _ADMONITION.match(line_text(state, start))
     if opening is None or state.is_code_block(start):
         return False
-    last = _admonition_end(state, start, end, colons=opening[1])
+    last = _admonition_end(state, start, end=end, colons=opening[1])
     if last is None:
         return False
     if not silent:
-        _push_admonition(state, start, last)
+        _push_admonition(state, start, last=last)
     return True
 
 
-def _admonition_end(state: StateBlock, start: int, end: int, *, colons: str) -> int | None:
+def _admonition_end(state: StateBlock, start: int, *, end: int, colons: str) -> int | None:
     """The line that closes it. Another opening that its own close would need comes first: never closed."""
     notes: Notes = state.env["notes"]
     key = (colons, state.blkIndent, end)
     if not notes.is_hopeless(key, start):
-        stop, closes = _colon_line(state, start, end, colons=colons)
+        stop, closes = _colon_line(state, start, end=end, colons=colons)
         if closes:
             return stop
         notes.hopeless[key] = (start, stop - 1)
@@ -102,7 +102,7 @@ def _admonition_end(state: StateBlock, start: int, end: int, *, colons: str) -> 
     return None
 
 
-def _colon_line(state: StateBlock, start: int, end: int, *, colons: str) -> tuple[int, bool]:
+def _colon_line(state: StateBlock, start: int, *, end: int, colons: str) -> tuple[int, bool]:
     """Where the search for a close ends, and whether with one."""
     code_fence = ""
     for line in range(start + 1, end):
@@ -122,7 +122,7 @@ def _colon_line(state: StateBlock, start: int, end: int, *, colons: str) -> tupl
     return end, False
 
 
-def _push_admonition(state: StateBlock, start: int, last: int) -> None:
+def _push_admonition(state: StateBlock, start: int, *, last: int) -> None:
     """Its inside is read too: comments in it are dropped, and its headings take anchors."""
     state.push("admonition_open", "", 1).map = [start, last + 1]
     if state.level < MAX_LEVEL and last > start + 1:

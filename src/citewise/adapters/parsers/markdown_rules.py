@@ -22,9 +22,9 @@ Rule: TypeAlias = Callable[[StateBlock, int, int, bool], bool]
 _DELIMITER_ROW = frozenset("|-:")  # how the second line of a table may start
 
 
-def block_tokens(parser: MarkdownIt, source: str, notes: Notes) -> list[Token]:
+def block_tokens(parser: MarkdownIt, source: str, *, notes: Notes) -> list[Token]:
     """The block tokens of a text whose lines end in a plain line feed."""
-    state = State(source, parser, notes)
+    state = State(source, parser, notes=notes)
     try:
         parser.block.tokenize(state, 0, state.lineMax)
     except (IndexError, RuntimeError) as error:  # what markdown-it 4 is known to raise on some broken input
@@ -49,12 +49,12 @@ def block_parser() -> MarkdownIt:
 def _any_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if state.sCount[start] - state.blkIndent >= 4:
         return standard.code(state, start, end, silent)
-    if _starts_table(state, start, end) and _table(state, start, end, silent):
+    if _starts_table(state, start, end=end) and _table(state, start, end, silent):
         return True
     for rule in _FIRST.get(state.src[state.bMarks[start] + state.tShift[start]], ()):
         if rule(state, start, end, silent):
             return True
-    return _paragraph(state, start, end)
+    return _paragraph(state, start, end=end)
 
 
 def _interruption(rules: Mapping[str, Sequence[Rule]]) -> Rule:
@@ -66,21 +66,21 @@ def _interruption(rules: Mapping[str, Sequence[Rule]]) -> Rule:
     return interrupts
 
 
-def _paragraph(state: StateBlock, start: int, end: int) -> bool:
+def _paragraph(state: StateBlock, start: int, *, end: int) -> bool:
     """A paragraph, or the setext heading it turns out to be."""
     outer, state.parentType = state.parentType, "paragraph"
     line, level = start + 1, 0
     while line < state.lineMax and not state.isEmpty(line):
         if state.sCount[line] - state.blkIndent <= 3:
             level = _setext_level(state, line) if line < end else 0
-            if level or _interrupts_paragraph(state, line, end):
+            if level or _interrupts_paragraph(state, line, end=end):
                 break
         line += 1
     state.parentType = outer
     if level:
-        _push_setext(state, start, line, level)
+        _push_setext(state, start, underline=line, level=level)
     else:
-        push_block(state, "paragraph", start, line)
+        push_block(state, "paragraph", start=start, end=line)
     return True
 
 
@@ -92,16 +92,16 @@ def _setext_level(state: StateBlock, line: int) -> int:
     return 0 if underline.strip(mark) else 1 if mark == "=" else 2
 
 
-def _interrupts_paragraph(state: StateBlock, line: int, end: int) -> bool:
+def _interrupts_paragraph(state: StateBlock, line: int, *, end: int) -> bool:
     if state.sCount[line] < 0:  # markdown-it's mark for a lazy line that the quote around has already judged
         return False
     rules = _INTERRUPTIONS["paragraph"].get(state.src[state.bMarks[line] + state.tShift[line]], ())
     if any(rule(state, line, end, True) for rule in rules):
         return True
-    return _starts_table(state, line, state.lineMax) and standard.table(state, line, state.lineMax, True)
+    return _starts_table(state, line, end=state.lineMax) and standard.table(state, line, state.lineMax, True)
 
 
-def _push_setext(state: StateBlock, start: int, underline: int, level: int) -> None:
+def _push_setext(state: StateBlock, start: int, *, underline: int, level: int) -> None:
     token = state.push("heading_open", f"h{level}", 1)
     token.map = [start, underline + 1]
     inline = state.push("inline", "", 0)
@@ -110,7 +110,7 @@ def _push_setext(state: StateBlock, start: int, underline: int, level: int) -> N
     state.line = underline + 1
 
 
-def _starts_table(state: StateBlock, line: int, end: int) -> bool:
+def _starts_table(state: StateBlock, line: int, *, end: int) -> bool:
     """A cheap look ahead: most lines are not followed by a row of dashes."""
     if line + 1 >= end:
         return False
@@ -129,7 +129,7 @@ def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         or _interrupts_quote(state, line, end, True)
     ):
         line += 1
-    push_block(state, "table", start, line)
+    push_block(state, "table", start=start, end=line)
     return True
 
 
@@ -165,7 +165,6 @@ _FIRST: dict[str, tuple[Rule, ...]] = {
 _INTERRUPTIONS: dict[str, dict[str, tuple[Rule, ...]]] = {
     "paragraph": _FIRST,
     "blockquote": _FIRST,
-    "list": {mark: rules for mark, rules in _FIRST.items() if mark in "`~>:$"}
-    | dict.fromkeys("*-_", (standard.hr,)),
+    "list": {mark: rules for mark, rules in _FIRST.items() if mark in "`~>:$"} | dict.fromkeys("*-_", (standard.hr,)),
 }
 _interrupts_quote = _interruption(_FIRST)

@@ -6,7 +6,6 @@ from operator import add
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
-from markdown_it.token import Token
 
 MAX_LEVEL = 40  # levels of nesting (a list takes two); what lies deeper is read as plain paragraphs
 
@@ -24,7 +23,7 @@ class Notes:
         first, last = self.hopeless.get(key, (1, 0))
         return first <= line <= last
 
-    def find(self, source: str, closer: str, start: int) -> int:
+    def find(self, source: str, closer: str, *, start: int) -> int:
         """Like source.find, but a gap already searched is not searched again."""
         searched_from, hit = self.found.get(closer, (1, 0))
         if not (searched_from <= start and (start <= hit or hit < 0)):
@@ -36,7 +35,7 @@ class Notes:
 class State(StateBlock):
     """markdown-it's state, set up line by line instead of by character, and without the content of blocks."""
 
-    def __init__(self, source: str, parser: MarkdownIt, notes: Notes) -> None:
+    def __init__(self, source: str, parser: MarkdownIt, *, notes: Notes) -> None:
         super().__init__("", parser, {"notes": notes}, [])
         lines = source.split("\n")
         if not lines[-1].strip(" \t"):
@@ -61,8 +60,6 @@ def line_text(state: StateBlock, line: int) -> str:
     return state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
 
 
-def push_block(state: StateBlock, kind: str, start: int, end: int) -> Token:
-    token = state.push(kind, "", 0)
-    token.map = [start, end]
+def push_block(state: StateBlock, kind: str, *, start: int, end: int) -> None:
+    state.push(kind, "", 0).map = [start, end]
     state.line = end
-    return token

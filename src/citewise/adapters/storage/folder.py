@@ -1,8 +1,8 @@
 """The library's folder: which generation is current, and who may write.
 
-    CURRENT        the name of the generation that serves
-    write.lock     held by the one process that writes
-    gen-1/         catalog.db and index/; a re-embedding makes gen-2 beside it and then swaps CURRENT
+CURRENT        the name of the generation that serves
+write.lock     held by the one process that writes
+gen-1/         catalog.db and index/; a re-embedding makes gen-2 beside it and then swaps CURRENT
 """
 
 import fcntl

@@ -53,12 +53,14 @@ def _show_status(found: Status) -> None:
     if found.last_ingest:
         last = found.last_ingest
         table.add_row(
-            "last ingest", f"{last['finished_at']}: {last['seen']} files in {last['seconds']} s, {last['failed']} failed"
+            "last ingest",
+            f"{last['finished_at']}: {last['seen']} files in {last['seconds']} s, {last['failed']} failed",
         )
     for scope in found.scopes:
         table.add_row(
             f"{scope.tenant}/{scope.project}",
-            f"{scope.documents} documents, {scope.chunks} chunks, log {scope.log_position}, index {scope.index_position}",
+            f"{scope.documents} documents, {scope.chunks} chunks; "
+            f"log at {scope.log_position}, index at {scope.index_position}",
         )
     console.print(table, highlight=False)
     for problem in found.problems:

@@ -10,9 +10,7 @@ from citewise.settings import Settings
 
 def run_demo(settings: Settings, *, as_json: bool) -> int:
     """Ingest the handbook and say what can be done with it."""
-    options = IngestOptions(
-        "default", "default", (), None, None, watch=False, verbose=False, as_json=as_json
-    )
+    options = IngestOptions("default", "default", (), None, None, watch=False, verbose=False, as_json=as_json)
     with as_file(files("citewise") / "data" / "handbook") as handbook:
         code = run_ingest(settings, [handbook], options)
     if not as_json:

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -52,8 +52,7 @@ def _watch(settings: Settings, embedding: Embedding, targets: list[Path], option
     sys.stderr.write("watching for changes; stop with Ctrl-C\n")
     for changed in changes_below(targets, own=settings.library):
         steps = [
-            partial(ingest_changed, path=target, changed=paths, wish=options.wish)
-            for target, paths in changed.items()
+            partial(ingest_changed, path=target, changed=paths, wish=options.wish) for target, paths in changed.items()
         ]
         report = _run(settings, embedding, options, steps)
         if report.ingested or report.removed or report.failed:
@@ -61,7 +60,7 @@ def _watch(settings: Settings, embedding: Embedding, targets: list[Path], option
 
 
 def _run(
-    settings: Settings, embedding: Embedding, options: IngestOptions, steps: list[Callable[..., IngestReport]]
+    settings: Settings, embedding: Embedding, options: IngestOptions, steps: Sequence[Callable[..., IngestReport]]
 ) -> IngestReport:
     """Open the library, take the steps, remember the report. The write lock is held no longer than that."""
     with (
@@ -79,5 +78,3 @@ def _print(report: IngestReport, options: IngestOptions) -> None:
         sys.stdout.flush()
     else:
         show_report(report)
-
-

@@ -4,9 +4,12 @@ import logging
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from citewise.settings import Settings
 
 app = typer.Typer(
     name="citewise",
@@ -46,7 +49,8 @@ def ingest(
         list[str] | None, typer.Option("--include", metavar="GLOB", help="Only files that match. Repeatable.")
     ] = None,
     exclude: Annotated[
-        list[str] | None, typer.Option("--exclude", metavar="GLOB", help="Leave out what matches. Repeatable.")
+        list[str] | None,
+        typer.Option("--exclude", metavar="GLOB", help="Leave out what matches. Repeatable."),
     ] = None,
     max_file_mb: Annotated[
         float | None, typer.Option("--max-file-mb", min=0.001, help="Skip larger files (default 10).")

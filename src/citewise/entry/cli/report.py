@@ -70,7 +70,8 @@ def show_report(report: IngestReport) -> None:
         f"{chunks.created} created, {chunks.updated} updated, {chunks.deleted} deleted, {chunks.unchanged} unchanged",
     )
     table.add_row(
-        "embedded", f"{report.embedded} texts in {report.seconds:.1f} s ({report.chunks_per_second:.1f} chunks/s)"
+        "embedded",
+        f"{report.embedded} texts in {report.seconds:.1f} s ({report.chunks_per_second:.1f} chunks/s)",
     )
     if report.masked:
         table.add_row("masked", ", ".join(f"{count} {kind}" for kind, count in sorted(report.masked.items())))
@@ -86,7 +87,7 @@ def _show_reasons(console: Console, title: str, entries: Iterable[Skipped | Fail
     if reasons:
         console.print(f"[bold]{title}[/bold]")
     for reason, count in reasons.most_common(LINES_SHOWN):
-        console.print(f"  {count:>5} × {reason}", markup=False, highlight=False)
+        console.print(f"  {count:>5} x {reason}", markup=False, highlight=False)
     if len(reasons) > LINES_SHOWN:
         console.print(f"  … {len(reasons) - LINES_SHOWN} more reasons; --json lists every file")
 

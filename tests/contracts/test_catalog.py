@@ -1,0 +1,173 @@
+"""What every catalog promises, with its change log, embedding cache and registry."""
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from citewise.adapters.catalog.connections import Connections
+from citewise.adapters.catalog.schema import MIGRATIONS, migrate
+from citewise.adapters.catalog.sqlite import SqliteCatalog
+from citewise.model.change import ChunkCounts
+from citewise.model.errors import Misconfigured, Unavailable
+from citewise.model.scope import Access, Scope
+from citewise.model.source import SourceRef
+from tests.builders import SCOPE, a_document, a_vector, a_write
+
+OTHER = Scope("rival", "handbook")
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Iterator[SqliteCatalog]:
+    opened = SqliteCatalog(Connections(tmp_path / "catalog.db"), model_name="m")
+    yield opened
+    opened.close()
+
+
+def test_what_is_stored_comes_back(catalog: SqliteCatalog) -> None:
+    write = a_write("guide/a.md", ["one", "two"], access=Access.of(["group:ops", "owner:ann"]))
+    assert catalog.store([write]) == ChunkCounts(created=2)
+    assert catalog.chunks(SCOPE, "guide/a.md") == write.chunks
+    assert list(catalog.documents(SCOPE)) == [write.document]
+    assert catalog.known(SCOPE, "") == {"guide/a.md": write.document.stamp}
+
+
+def test_storing_again_changes_nothing_and_logs_nothing(catalog: SqliteCatalog) -> None:
+    catalog.store([a_write("a.md", ["one", "two"])])
+    before = catalog.last_position(SCOPE)
+    assert catalog.store([a_write("a.md", ["one", "two"])]) == ChunkCounts(unchanged=2)
+    assert catalog.last_position(SCOPE) == before
+
+
+def test_only_what_changed_is_logged(catalog: SqliteCatalog) -> None:
+    catalog.store([a_write("a.md", ["one", "two", "three"])])
+    before = catalog.last_position(SCOPE)
+    now = a_write("a.md", ["one", "TWO"])
+    assert catalog.store([now]) == ChunkCounts(updated=1, deleted=1, unchanged=1)
+    changes = catalog.changes(SCOPE, after=before, limit=10)
+    assert {change.chunk_id: change.record is not None for change in changes} == {
+        now.chunks[1].id: True,
+        a_write("a.md", ["one", "two", "three"]).chunks[2].id: False,
+    }
+
+
+def test_moved_lines_are_kept_without_a_log_entry(catalog: SqliteCatalog) -> None:
+    write = a_write("a.md", ["one"])
+    catalog.store([write])
+    before = catalog.last_position(SCOPE)
+    moved = replace(write.chunks[0], position=3, piece=replace(write.chunks[0].piece, first_line=9, last_line=9))
+    assert catalog.store([replace(write, chunks=(moved,))]) == ChunkCounts(unchanged=1)
+    assert catalog.chunks(SCOPE, "a.md")[0].piece.first_line == 9
+    assert catalog.last_position(SCOPE) == before
+
+
+def test_a_new_access_rule_is_a_change_of_every_chunk(catalog: SqliteCatalog) -> None:
+    catalog.store([a_write("a.md", ["one", "two"])])
+    assert catalog.store([a_write("a.md", ["one", "two"], access=Access.of(["public"]))]) == ChunkCounts(updated=2)
+
+
+def test_removing_a_document_drops_its_chunks(catalog: SqliteCatalog) -> None:
+    catalog.store([a_write("a.md", ["one", "two"]), a_write("b.md", ["three"])])
+    assert catalog.remove(SCOPE, ["a.md", "never.md"]) == 2
+    assert catalog.chunks(SCOPE, "a.md") == ()
+    drops = [change for change in catalog.changes(SCOPE, after=0, limit=10) if change.record is None]
+    assert len(drops) == 2
+    assert [each.documents for each in catalog.census()] == [1]
+
+
+def test_reading_the_log_from_zero_gives_every_living_chunk_once(catalog: SqliteCatalog) -> None:
+    catalog.store([a_write("a.md", ["one", "two"])])
+    catalog.store([a_write("a.md", ["ONE", "two"])])
+    changes = catalog.changes(SCOPE, after=0, limit=10)
+    assert [change.record.text for change in changes if change.record] == ["two", "ONE"]
+    assert [change.position for change in changes] == sorted(change.position for change in changes)
+
+
+def test_forgotten_drops_raise_the_floor(catalog: SqliteCatalog) -> None:
+    catalog.store([a_write("a.md", ["one"])])
+    catalog.remove(SCOPE, ["a.md"])
+    last = catalog.last_position(SCOPE)
+    catalog.forget_drops(SCOPE, up_to=last)
+    assert catalog.floor(SCOPE) == last
+    assert catalog.last_position(SCOPE) == last
+    assert catalog.changes(SCOPE, after=0, limit=10) == ()
+    catalog.store([a_write("a.md", ["one"])])
+    assert catalog.last_position(SCOPE) > last
+
+
+def test_scopes_keep_their_own_documents_and_logs(catalog: SqliteCatalog) -> None:
+    catalog.store([a_write("a.md", ["ours"]), a_write("a.md", ["theirs"], scope=OTHER)])
+    assert [change.record.text for change in catalog.changes(SCOPE, after=0, limit=9) if change.record] == ["ours"]
+    assert catalog.remove(OTHER, ["a.md"]) == 1
+    assert len(catalog.chunks(SCOPE, "a.md")) == 1
+
+
+def test_vectors_are_remembered_by_text_even_after_removal(catalog: SqliteCatalog) -> None:
+    write = a_write("a.md", ["one"])
+    catalog.store([write])
+    catalog.remove(SCOPE, ["a.md"])
+    key = write.chunks[0].text_digest
+    assert catalog.vectors([key]) == {key: a_vector("one")}
+
+
+def test_vectors_of_another_model_are_not_found(catalog: SqliteCatalog, tmp_path: Path) -> None:
+    write = a_write("a.md", ["one"])
+    catalog.store([write])
+    other = SqliteCatalog(Connections(tmp_path / "catalog.db"), model_name="n")
+    assert other.vectors([write.chunks[0].text_digest]) == {}
+    other.close()
+
+
+def test_sources_and_facts_are_remembered(catalog: SqliteCatalog) -> None:
+    catalog.register(SCOPE, SourceRef("", "../docs"))
+    catalog.register(SCOPE, SourceRef("", "../moved"))
+    catalog.remember({"model": "m"})
+    catalog.remember({"model": "n"})
+    assert catalog.sources(SCOPE) == (SourceRef("", "../moved"),)
+    assert catalog.sources(OTHER) == ()
+    assert catalog.facts() == {"model": "n"}
+
+
+def test_a_failing_store_leaves_nothing_behind(catalog: SqliteCatalog) -> None:
+    good = a_write("a.md", ["one"])
+    bad = replace(good, document=replace(a_document("b.md"), title=None))  # type: ignore[arg-type]
+    with pytest.raises(Misconfigured):
+        catalog.store([good, bad])
+    assert catalog.known(SCOPE, "") == {}
+    assert catalog.last_position(SCOPE) == 0
+
+
+def test_a_full_disk_is_unavailable_and_loses_nothing(catalog: SqliteCatalog) -> None:
+    catalog.store([a_write("a.md", ["one"])])
+    with catalog._connections.reading("limit") as connection:
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(Unavailable, match="make room on the disk"):
+        catalog.store([a_write("big.md", ["x" * 100_000])])
+    assert list(catalog.known(SCOPE, "")) == ["a.md"]
+
+
+def test_a_newer_schema_is_refused(catalog: SqliteCatalog, tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "catalog.db") as connection:
+        connection.execute("PRAGMA user_version = 99")
+    with pytest.raises(Misconfigured, match="newer citewise"):
+        SqliteCatalog(Connections(tmp_path / "catalog.db"), model_name="m")
+
+
+def test_an_older_schema_is_migrated_step_by_step(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "old.db", isolation_level=None)
+    migrate(connection)
+    newer = (*MIGRATIONS, "ALTER TABLE documents ADD COLUMN pages INTEGER;", "CREATE TABLE extra (x);")
+    migrate(connection, newer)
+    migrate(connection, newer)
+    assert connection.execute("PRAGMA user_version").fetchone() == (len(newer),)
+    assert connection.execute("SELECT count(pages) FROM documents").fetchone() == (0,)
+    connection.close()
+
+
+def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
+    (tmp_path / "catalog.db").write_bytes(b"not a database, just some text that goes on for a while" * 50)
+    with pytest.raises(Misconfigured, match="damaged"):
+        SqliteCatalog(Connections(tmp_path / "catalog.db"), model_name="m")

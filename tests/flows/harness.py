@@ -1,0 +1,70 @@
+"""A whole library in a temporary folder: real parser, catalog and index; a quick embedder."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from citewise.model.report import Event, IngestReport
+from citewise.model.scope import LOCAL_PRINCIPAL, Principal, Scope
+from citewise.model.terms import TermField
+from citewise.model.where import Where
+from citewise.settings import ChunkSettings, Settings
+from citewise.wiring.embedding import Embedding
+from citewise.wiring.full import Library, opened_for_writing
+from citewise.wiring.sources import Wish, ingest
+from tests.fakes.counters import HashEmbedder, WordCounter
+
+SIZES = ChunkSettings(target_tokens=60, floor_tokens=20, ceiling_tokens=90, overlap_tokens=10)
+
+
+class Shelf:
+    """A library and a folder of documents beside it."""
+
+    def __init__(self, home: Path) -> None:
+        self.docs = home / "docs"
+        self.docs.mkdir()
+        self.settings = Settings(library=home / "library", cache=home / "cache", chunks=SIZES)
+        self.embedder = HashEmbedder()
+        self.events: list[Event] = []
+
+    def write(self, path: str, text: str) -> Path:
+        file = self.docs / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        return file
+
+    def ingest(self, path: Path | None = None, wish: Wish | None = None) -> IngestReport:
+        self.embedder.embedded.clear()
+        with self.opened() as library:
+            return ingest(library, path or self.docs, wish or Wish(), on_event=self.events.append)
+
+    @contextmanager
+    def opened(self) -> Iterator[Library]:
+        with opened_for_writing(self.settings, Embedding(self.embedder, WordCounter())) as library:
+            yield library
+
+    def found(self, word: str, *, principal: Principal = LOCAL_PRINCIPAL, scope: Scope | None = None) -> set[str]:
+        """The ids that both rankings can see for a word: in the index by words, and in it by vectors at all."""
+        where = Where(scope or Scope(), principal.readers)
+        with self.opened() as library:
+            terms = library.project.analyzer.terms(word).words
+            by_words = library.index.matching(terms, field=TermField.WORDS, where=where, limit=1000)
+            by_meaning = library.index.nearest(self.embedder.query(word), where=where, limit=1000)
+            ids = {hit.id for hit in by_words}
+            assert ids <= {hit.id for hit in by_meaning}
+            return {str(id_) for id_ in ids}
+
+    def snapshot(self, scope: Scope | None = None) -> dict[str, tuple[str, ...]]:
+        """Each document's chunk ids and texts, as the catalog has them."""
+        chosen = scope or Scope()
+        with self.opened() as library:
+            return {
+                document.path: tuple(
+                    f"{chunk.id} {chunk.piece.text}" for chunk in library.catalog.chunks(chosen, document.path)
+                )
+                for document in library.catalog.documents(chosen)
+            }
+
+    def with_settings(self, **changes: object) -> None:
+        self.settings = replace(self.settings, **changes)  # type: ignore[arg-type]

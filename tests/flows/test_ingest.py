@@ -1,0 +1,263 @@
+"""Ingesting a folder, again and again."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from citewise.model.change import ChunkCounts
+from citewise.model.errors import BadRequest, Misconfigured
+from citewise.model.ids import chunk_id
+from citewise.model.report import FileDone, Outcome
+from citewise.model.scope import Principal, Scope
+from citewise.wiring.sources import Wish
+from tests.fakes.counters import HashEmbedder
+from tests.flows.harness import Shelf
+
+GUIDE = """---
+title: Tide guide
+tags: [tide, gauge]
+---
+
+# Tide guide
+
+Tides rise and fall twice a day.
+
+## Gauges
+
+A gauge reads the water level every six minutes.
+
+## Alerts
+
+An alert fires when the level passes the flood mark.
+"""
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    shelf = Shelf(tmp_path)
+    shelf.write("guide.md", GUIDE)
+    shelf.write("ops/pumps.md", "# Pumps\n\nPumps start when the sump is full.\n")
+    return shelf
+
+
+def test_a_folder_becomes_documents_and_chunks_that_are_found(shelf: Shelf) -> None:
+    report = shelf.ingest()
+    assert (report.seen, report.ingested, report.failed, report.skipped) == (2, 2, (), ())
+    assert report.chunks == ChunkCounts(created=4)
+    assert report.embedded == 4
+    assert len(shelf.found("gauge")) == 1
+    assert len(shelf.found("pumps")) == 1
+
+
+def test_ingesting_twice_changes_nothing_and_embeds_nothing(shelf: Shelf) -> None:
+    shelf.ingest()
+    before = shelf.snapshot()
+    report = shelf.ingest()
+    assert (report.ingested, report.unchanged, report.removed) == (0, 2, 0)
+    assert report.chunks == ChunkCounts()
+    assert report.embedded == 0
+    assert shelf.snapshot() == before
+
+
+def test_an_edited_section_changes_only_its_own_chunks(shelf: Shelf) -> None:
+    shelf.ingest()
+    before = shelf.snapshot()["guide.md"]
+    shelf.write("guide.md", GUIDE.replace("Tides rise", "A new line.\n\nTides rise"))
+    report = shelf.ingest()
+    assert report.chunks == ChunkCounts(updated=1, unchanged=2)
+    assert shelf.embedder.embedded == [text for text in shelf.embedder.embedded if "A new line" in text]
+    assert shelf.snapshot()["guide.md"][1:] == before[1:]
+    with shelf.opened() as library:
+        alerts = library.catalog.chunks(Scope(), "guide.md")[2].piece
+        lines = (shelf.docs / "guide.md").read_text().split("\n")
+        assert lines[alerts.first_line - 1] == "## Alerts"
+
+
+def test_a_removed_section_takes_its_chunks_along(shelf: Shelf) -> None:
+    shelf.ingest()
+    shelf.write("guide.md", GUIDE[: GUIDE.index("## Alerts")])
+    assert shelf.ingest().chunks == ChunkCounts(deleted=1, unchanged=2)
+    assert shelf.found("flood") == set()
+
+
+def test_a_renamed_file_is_not_embedded_again(shelf: Shelf) -> None:
+    shelf.ingest()
+    (shelf.docs / "guide.md").rename(shelf.docs / "handbook.md")
+    report = shelf.ingest()
+    assert (report.ingested, report.removed, report.embedded) == (1, 1, 0)
+    assert report.chunks == ChunkCounts(created=3, deleted=3)
+    assert list(shelf.snapshot()) == ["handbook.md", "ops/pumps.md"]
+
+
+def test_a_file_without_any_title_can_be_renamed_without_embedding(shelf: Shelf) -> None:
+    shelf.write("plain.md", "Only words.\n")
+    shelf.ingest()
+    (shelf.docs / "plain.md").rename(shelf.docs / "other.md")
+    assert shelf.ingest().embedded == 0
+
+
+def test_a_removed_file_is_gone_from_catalog_and_index(shelf: Shelf) -> None:
+    shelf.ingest()
+    (shelf.docs / "ops/pumps.md").unlink()
+    report = shelf.ingest()
+    assert (report.removed, report.chunks.deleted) == (1, 1)
+    assert shelf.found("pumps") == set()
+    assert list(shelf.snapshot()) == ["guide.md"]
+
+
+def test_one_file_can_be_ingested_alone_and_removes_nothing(shelf: Shelf) -> None:
+    shelf.ingest()
+    shelf.write("guide.md", GUIDE.replace("six", "ten"))
+    shelf.write("ops/pumps.md", "# Pumps\n\nNot looked at.\n")
+    report = shelf.ingest(shelf.docs / "guide.md")
+    assert (report.seen, report.ingested, report.removed) == (1, 1, 0)
+    assert len(shelf.found("sump")) == 1
+
+
+def test_a_part_of_a_source_keeps_the_paths_of_the_whole(shelf: Shelf) -> None:
+    shelf.ingest()
+    shelf.write("ops/new.md", "# New\n\nFresh words.\n")
+    (shelf.docs / "ops/pumps.md").unlink()
+    report = shelf.ingest(shelf.docs / "ops")
+    assert (report.ingested, report.removed) == (1, 1)
+    assert list(shelf.snapshot()) == ["guide.md", "ops/new.md"]
+
+
+def test_a_second_source_is_mounted_under_its_name(shelf: Shelf, tmp_path: Path) -> None:
+    shelf.ingest()
+    more = tmp_path / "more"
+    more.mkdir()
+    (more / "guide.md").write_text("# Another guide\n\nDifferent words.\n")
+    assert shelf.ingest(more).ingested == 1
+    assert list(shelf.snapshot()) == ["guide.md", "more/guide.md", "ops/pumps.md"]
+    assert shelf.ingest().removed == 0
+
+
+def test_ids_follow_the_documented_scheme(shelf: Shelf) -> None:
+    shelf.ingest()
+    expected = chunk_id(Scope(), "guide.md", anchor="gauges", ordinal=0)
+    assert shelf.snapshot()["guide.md"][1].startswith(expected)
+
+
+def test_a_broken_file_fails_alone_and_keeps_what_was_known_of_it(shelf: Shelf) -> None:
+    shelf.ingest()
+    (shelf.docs / "guide.md").write_bytes(b"# Broken \xff\xfe here\n")
+    report = shelf.ingest()
+    assert [(entry.path, "not UTF-8" in entry.reason) for entry in report.failed] == [("guide.md", True)]
+    assert (report.unchanged, report.removed) == (1, 0)
+    assert len(shelf.found("gauge")) == 1
+
+
+def test_a_binary_file_is_skipped_with_a_reason(shelf: Shelf) -> None:
+    (shelf.docs / "image.md").write_bytes(b"\x89PNG\x00\x01")
+    report = shelf.ingest()
+    assert [entry.path for entry in report.skipped] == ["image.md"]
+    assert "binary" in report.skipped[0].reason
+    assert report.seen == report.ingested + len(report.skipped)
+
+
+def test_a_file_of_only_frontmatter_is_a_document_without_chunks(shelf: Shelf) -> None:
+    shelf.write("empty.md", "---\ntitle: Nothing here\n---\n")
+    report = shelf.ingest()
+    assert report.ingested == 3
+    assert [entry.path for entry in report.warnings] == ["empty.md"]
+    assert shelf.snapshot()["empty.md"] == ()
+    assert shelf.ingest().unchanged == 3
+
+
+def test_a_document_that_cannot_be_embedded_fails_and_the_rest_go_on(shelf: Shelf) -> None:
+    shelf.embedder = HashEmbedder(poison="sump")
+    report = shelf.ingest()
+    assert [entry.path for entry in report.failed] == ["ops/pumps.md"]
+    assert "choked" in report.failed[0].reason
+    assert list(shelf.snapshot()) == ["guide.md"]
+    shelf.embedder = HashEmbedder()
+    assert shelf.ingest().ingested == 1
+
+
+def test_secrets_are_masked_before_anything_is_stored(shelf: Shelf) -> None:
+    key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    shelf.write("deploy.md", f"# Deploy\n\nUse the token {key} to push.\n")
+    report = shelf.ingest()
+    assert sum(report.masked.values()) == 1
+    assert all(key not in text for texts in shelf.snapshot().values() for text in texts)
+    assert all(key not in text for text in shelf.embedder.embedded)
+    raw = b"".join(file.read_bytes() for file in shelf.settings.library.rglob("*") if file.is_file())
+    assert key.encode() not in raw
+
+
+def test_an_ingested_file_is_announced_only_when_it_is_stored(shelf: Shelf) -> None:
+    stored: list[bool] = []
+    with shelf.opened() as library:
+        from citewise.wiring.sources import ingest
+
+        def on_event(event: object) -> None:
+            if isinstance(event, FileDone) and event.outcome is Outcome.INGESTED:
+                stored.append(event.path in library.catalog.known(Scope(), ""))
+
+        ingest(library, shelf.docs, Wish(), on_event=on_event)
+    assert stored == [True, True]
+
+
+def test_access_comes_from_the_call_the_path_and_the_frontmatter(shelf: Shelf) -> None:
+    shelf.write("open.md", "---\naccess: public\n---\n\n# Open\n\nharbor words\n")
+    by_path = {"ops/**": ("group:ops",)}
+    shelf.with_settings(ingest=replace(shelf.settings.ingest, access_by_path=by_path))
+    shelf.ingest(wish=Wish(access=("owner:ann",)))
+    stranger, ann = Principal(), Principal(user="ann")
+    ops = Principal(user="bob", groups=frozenset({"ops"}))
+    assert len(shelf.found("harbor", principal=stranger)) == 1
+    assert len(shelf.found("gauge", principal=ann)) == 1
+    assert shelf.found("gauge", principal=ops) == set()
+    assert len(shelf.found("sump", principal=ops)) == 1
+    assert shelf.found("sump", principal=ann) == set()
+
+
+def test_by_default_members_of_the_project_see_a_document_and_strangers_do_not(shelf: Shelf) -> None:
+    shelf.ingest()
+    assert len(shelf.found("gauge", principal=Principal(user="bob"))) == 1
+    assert shelf.found("gauge", principal=Principal()) == set()
+    assert shelf.found("gauge", scope=Scope("rival")) == set()
+
+
+def test_a_changed_access_rule_reaches_the_index_without_embedding(shelf: Shelf) -> None:
+    shelf.ingest()
+    report = shelf.ingest(wish=Wish(access=("group:ops",)))
+    assert report.embedded == 0
+    assert report.chunks.updated == 4
+    assert shelf.found("gauge", principal=Principal(user="bob")) == set()
+
+
+def test_a_frontmatter_rule_that_is_none_fails_closed(shelf: Shelf) -> None:
+    shelf.write("guide.md", GUIDE.replace("title:", "access: everyone-i-like\ntitle:"))
+    report = shelf.ingest()
+    assert [entry.path for entry in report.failed] == ["guide.md"]
+    assert "access rule" in report.failed[0].reason
+
+
+def test_the_report_adds_up(shelf: Shelf) -> None:
+    shelf.write(".gitignore", "drafts/\n")
+    shelf.write("drafts/x.md", "# X\n")
+    shelf.write("picture.png", "not really")
+    shelf.write("blank.md", "")
+    (shelf.docs / "bad.md").write_bytes(b"\xff")
+    for _ in range(2):
+        report = shelf.ingest()
+        settled = report.ingested + report.unchanged + len(report.skipped) + len(report.failed)
+        assert report.seen == settled
+        files_done = [event for event in shelf.events if isinstance(event, FileDone)]
+        assert len(files_done) == report.seen
+        shelf.events.clear()
+
+
+def test_a_library_of_another_model_is_refused_with_the_command_that_re_embeds(shelf: Shelf) -> None:
+    shelf.ingest()
+    shelf.embedder = HashEmbedder(name="hash-2")
+    with pytest.raises(Misconfigured, match="citewise reindex"):
+        shelf.ingest()
+
+
+def test_a_missing_folder_is_a_bad_request(shelf: Shelf) -> None:
+    with pytest.raises(BadRequest, match="no folder or file"):
+        shelf.ingest(shelf.docs / "nowhere")

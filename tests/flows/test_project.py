@@ -1,0 +1,66 @@
+"""The index follows the catalog, whatever happens to it."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from citewise.model.scope import Scope
+from tests.flows.harness import Shelf
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    shelf = Shelf(tmp_path)
+    for n in range(5):
+        shelf.write(f"p{n}.md", f"# Page {n}\n\nharbor words number{n}\n")
+    shelf.ingest()
+    return shelf
+
+
+def index_files(shelf: Shelf, pattern: str) -> list[Path]:
+    return sorted((shelf.settings.library / "gen-1" / "index").rglob(pattern))
+
+
+def test_a_deleted_index_folder_is_rebuilt_without_embedding(shelf: Shelf) -> None:
+    shutil.rmtree(shelf.settings.library / "gen-1" / "index")
+    shelf.embedder.embedded.clear()
+    assert len(shelf.found("harbor")) == 5
+    assert shelf.embedder.embedded == []
+
+
+@pytest.mark.parametrize("pattern", ["*.rows", "manifest", "*.idx", "*.term", "*.fast", "meta.json"])
+@pytest.mark.parametrize("damage", ["flip", "truncate", "delete"])
+def test_a_damaged_index_file_is_noticed_and_rebuilt(shelf: Shelf, pattern: str, damage: str) -> None:
+    file = index_files(shelf, pattern)[0]
+    data = bytearray(file.read_bytes())
+    file.unlink()  # and written anew: a file that is still mapped by this process must not shrink under it
+    if damage == "truncate":
+        file.write_bytes(data[: len(data) // 2])
+    elif damage == "flip":
+        data[len(data) // 2] ^= 0xFF
+        file.write_bytes(data)
+    shelf.embedder.embedded.clear()
+    assert len(shelf.found("harbor")) == 5
+    assert shelf.embedder.embedded == []
+
+
+def test_an_index_that_fell_behind_catches_up_when_the_library_is_opened(shelf: Shelf) -> None:
+    manifest = index_files(shelf, "manifest")[0].parent
+    old = shelf.settings.library.parent / "old-index"
+    shutil.copytree(manifest, old)
+    shelf.write("p5.md", "# Page 5\n\nharbor words\n")
+    (shelf.docs / "p0.md").unlink()
+    shelf.ingest()
+    shutil.rmtree(manifest)
+    shutil.copytree(old, manifest)
+    with shelf.opened() as library:
+        assert not library.project.is_behind(Scope())
+    assert len(shelf.found("harbor")) == 5
+
+
+def test_rebuilding_gives_the_same_index(shelf: Shelf) -> None:
+    before = shelf.found("harbor")
+    with shelf.opened() as library:
+        assert library.project.rebuild(Scope()) == 5
+    assert shelf.found("harbor") == before

@@ -1,0 +1,89 @@
+"""What holds of every document: cover, order, size, determinism, and that an edit stays local."""
+
+import re
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from citewise.adapters.parsers.markdown import MarkdownParser
+from citewise.chunking.heading import HeadingChunker
+from citewise.chunking.sizes import ChunkSizes
+from citewise.model.chunk import Piece
+from tests.fakes.counters import WordCounter
+from tests.markdown import block, document, sections
+
+SIZES = ChunkSizes(target=40, floor=15, ceiling=60, overlap=10)
+
+
+def pieces_of(text: str) -> tuple[Piece, ...]:
+    return HeadingChunker(WordCounter(), 100_000, SIZES)(MarkdownParser().parse(text).blocks, title=None)
+
+
+def tokens(text: str) -> list[str]:
+    return re.findall(r"\w+", text)
+
+
+@settings(max_examples=150, deadline=None)
+@given(document)
+def test_every_word_is_in_a_piece_that_covers_its_line(text: str) -> None:
+    pieces = pieces_of(text)
+    for number, line in enumerate(text.split("\n"), start=1):
+        held = {
+            token for piece in pieces if piece.first_line <= number <= piece.last_line for token in tokens(piece.text)
+        }
+        assert set(tokens(line)) <= held
+
+
+@settings(max_examples=100, deadline=None)
+@given(document)
+def test_pieces_come_in_order_and_are_the_same_each_time(text: str) -> None:
+    pieces = pieces_of(text)
+    assert pieces == pieces_of(text)
+    lasts = [piece.last_line for piece in pieces]
+    firsts = [piece.first_line for piece in pieces]
+    assert lasts == sorted(lasts)
+    assert firsts == sorted(firsts)
+    places = [(piece.anchor, piece.ordinal) for piece in pieces]
+    assert len(set(places)) == len(places)
+
+
+@settings(max_examples=150, deadline=None)
+@given(document)
+def test_only_a_single_large_block_passes_the_ceiling(text: str) -> None:
+    for piece in pieces_of(text):
+        if piece.tokens > SIZES.ceiling:
+            blocks = MarkdownParser().parse(piece.text).blocks
+            assert sum(1 for each in blocks if each.heading is None) == 1
+
+
+@settings(max_examples=150, deadline=None)
+@given(document)
+def test_no_fence_table_or_admonition_is_cut(text: str) -> None:
+    whole = [each.text for each in MarkdownParser().parse(text).blocks if each.kind in ("code", "table", "admonition")]
+    pieces = pieces_of(text)
+    for each in whole:
+        assert any(each in piece.text for piece in pieces)
+    for piece in pieces:
+        assert len(re.findall(r"^(?:```|~~~~)", piece.text, re.MULTILINE)) % 2 == 0
+
+
+@settings(max_examples=150, deadline=None)
+@given(sections, st.data())
+def test_an_edit_in_one_section_changes_no_piece_of_another(texts: list[str], data: st.DataObject) -> None:
+    # Headings are made unique, as an edit of one heading may renumber anchors of its namesakes.
+    unique = [re.sub(r"^(#+ )", rf"\1Section {n} ", text, count=1) for n, text in enumerate(texts)]
+    at = data.draw(st.integers(0, len(unique) - 1))
+    edited = [*unique[:at], f"{unique[at]}\n\n{data.draw(block)}", *unique[at + 1 :]]
+    before, after = ("\n\n".join(parts) + "\n" for parts in (unique, edited))
+
+    def others(text: str) -> dict[tuple[str, int], str]:
+        own = f"section-{at}-"
+        # An empty section joins the one below it, so that one counts as edited too.
+        below = f"section-{at + 1}-"
+        return {
+            (piece.anchor, piece.ordinal): piece.text
+            for piece in pieces_of(text)
+            if not piece.anchor.startswith((own, below))
+        }
+
+    assert others(before) == others(after)

@@ -1,0 +1,82 @@
+"""Three real documentation trees: no word is lost, and markdown-it finds as many fences and tables."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+
+from citewise.adapters.parsers.markdown import MarkdownParser
+from citewise.model.block import Block, BlockKind
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+TREES = ("textbook/website/docs", "docs_docusaurus", "docs_react_native")
+FULL = MarkdownIt("commonmark").enable("table")
+FRONT_MATTER = re.compile(r"\A---\n.*?^---\n", re.DOTALL | re.MULTILINE)
+COMMENT = re.compile(r"<!--.*?-->|\{/\*.*?\*/\}", re.DOTALL)
+IMPORT = re.compile(r"^import\b.*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)  # paragraphs that may hold some
+
+
+def bodies(tree: str) -> Iterator[tuple[Path, str, str]]:
+    """Path, text and body of each file."""
+    if not (DATA / tree).is_dir():
+        pytest.skip(f"the documentation tree {tree} is not beside this repository (shared/data)")
+    for path in sorted((DATA / tree).rglob("*.md*")):
+        text = path.read_bytes().decode().replace("\r\n", "\n")
+        yield path, text, FRONT_MATTER.sub("", text)
+
+
+def words(texts: Iterable[str]) -> Counter[str]:
+    return Counter(word for text in texts for word in re.findall(r"\w+", text))
+
+
+def plain_counts(text: str) -> Counter[str]:
+    names = {"fence": "fence", "table_open": "table"}
+    return Counter(names[token.type] for token in FULL.parse(text) if token.type in names)
+
+
+def our_counts(block: Block) -> Counter[str]:
+    """Fences and tables of a block; an admonition shows no parts, so its inside is counted by markdown-it."""
+    if block.kind is BlockKind.ADMONITION:
+        return plain_counts(block.text)
+    opening = block.text.lstrip(" \t>-*0123456789.")[:3]
+    is_fence = block.kind is BlockKind.CODE and opening in ("```", "~~~")
+    own = Counter(fence=int(is_fence), table=int(block.kind is BlockKind.TABLE))
+    return sum((our_counts(child) for child in block.children), own)
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_every_word_of_every_body_is_in_a_block(tree: str) -> None:
+    parser = MarkdownParser()
+    for path, text, body in bodies(tree):
+        lost = words([body]) - words(block.text for block in parser.parse(text).blocks)
+        dropped = words(COMMENT.findall(body) + IMPORT.findall(body))
+        assert not lost - dropped, path
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_blocks_are_their_source_lines_unless_something_was_dropped(tree: str) -> None:
+    parser = MarkdownParser()
+    for path, text, body in bodies(tree):
+        lines = text.split("\n")
+        is_whole = not COMMENT.search(body)
+        for block in parser.parse(text).blocks if is_whole else ():
+            source = "\n".join(lines[block.first_line - 1 : block.last_line])
+            assert block.text in (source, IMPORT.sub("", source).lstrip("\n")), path
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_there_are_as_many_fences_and_tables_as_markdown_it_finds(tree: str) -> None:
+    parser = MarkdownParser()
+    for path, text, body in bodies(tree):
+        ours = sum((our_counts(block) for block in parser.parse(text).blocks), Counter[str]())
+        assert +ours == plain_counts(body), path
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_real_documents_raise_no_warning(tree: str) -> None:
+    parser = MarkdownParser()
+    for path, text, _ in bodies(tree):
+        assert parser.parse(text).warnings == (), path
