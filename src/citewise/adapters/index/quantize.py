@@ -42,7 +42,8 @@ class Quantizer:
         return cosines
 
     def _rounded(self, vectors: Floats) -> Floats:
-        return np.clip(np.rint(rotated(vectors) * self._scale), -127, 127)
+        rounded: Floats = np.clip(np.rint(rotated(vectors) * self._scale), -127, 127)
+        return rounded
 
 
 def as_floats(vectors: list[Vector], dimensions: int) -> Floats:

@@ -1,0 +1,42 @@
+"""Running the installed command as a person or a program would."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+COMMAND = str(Path(sys.executable).with_name("citewise"))
+
+
+def citewise(
+    *words: str | Path, cwd: Path, env: dict[str, str] | None = None, timeout: float = 120
+) -> subprocess.CompletedProcess[str]:
+    """One run of the command."""
+    return subprocess.run(
+        [COMMAND, *map(str, words)],
+        cwd=cwd,
+        env={**os.environ, "NO_COLOR": "1", "COLUMNS": "200", **(env or {})},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=timeout,
+    )
+
+
+def json_of(*words: str | Path, cwd: Path, code: int = 0, env: dict[str, str] | None = None) -> dict[str, Any]:
+    """What a run with --json prints; its exit code must be the one expected."""
+    done = citewise(*words, "--json", cwd=cwd, env=env)
+    assert done.returncode == code, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def error_of(*words: str | Path, cwd: Path, code: int, env: dict[str, str] | None = None) -> str:
+    """The message of a run that must fail with this code: one line, no stack trace, nothing on stdout."""
+    done = citewise(*words, cwd=cwd, env=env)
+    assert done.returncode == code, (done.returncode, done.stderr)
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    return done.stderr

@@ -1,0 +1,139 @@
+"""`citewise ingest` and its neighbors as real processes."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.cli import COMMAND, citewise, error_of, json_of
+
+PAGE = "# Tides\n\nTides rise and fall twice a day.\n\n## Gauges\n\nA gauge reads the level.\n"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "docs" / "module-1" / "1.1-basics").mkdir(parents=True)
+    (tmp_path / "docs" / "intro.md").write_text(PAGE)
+    (tmp_path / "docs" / "module-1" / "1.1-basics" / "lab.md").write_text("# Lab\n\nMeasure it.\n")
+    return tmp_path
+
+
+def test_the_json_report_has_the_documented_shape(home: Path) -> None:
+    report = json_of("ingest", "docs", cwd=home)
+    assert {"seen", "ingested", "unchanged", "removed", "skipped", "failed", "chunks", "embedded"} <= report.keys()
+    assert {"seconds", "chunks_per_second"} <= report.keys()
+    assert report["chunks"] == {"created": 3, "updated": 0, "deleted": 0, "unchanged": 0}
+    assert report["seen"] == report["ingested"] == 2
+    again = json_of("ingest", "docs", cwd=home)
+    assert (again["unchanged"], again["embedded"]) == (2, 0)
+    assert again["chunks"] == {"created": 0, "updated": 0, "deleted": 0, "unchanged": 0}
+
+
+def test_status_and_doctor_tell_about_the_library(home: Path) -> None:
+    json_of("ingest", "docs", cwd=home)
+    status = json_of("status", cwd=home)
+    assert (status["documents"], status["chunks"], status["problems"]) == (2, 3, [])
+    assert status["embedding_model"]["dimensions"] == 384
+    assert status["last_ingest"]["seen"] == 2
+    assert {"engines", "sizes", "log_position"} <= status.keys()
+    checks = json_of("doctor", cwd=home)["checks"]
+    assert all(check["ok"] for check in checks)
+    assert {"embedding model", "catalog", "index", "disk"} <= {check["name"] for check in checks}
+
+
+def test_people_get_a_readable_report(home: Path) -> None:
+    done = citewise("ingest", "docs", "--verbose", cwd=home)
+    assert "2 seen: 2 ingested" in done.stdout
+    assert "ingested intro.md (2 chunks)" in done.stderr
+    assert "3 chunks" in citewise("status", cwd=home).stdout
+    assert "ok" in citewise("doctor", cwd=home).stdout
+
+
+def test_a_failing_file_gives_exit_code_1_and_is_named(home: Path) -> None:
+    (home / "docs" / "bad.md").write_bytes(b"fine\nuntil \xff here\n")
+    report = json_of("ingest", "docs", cwd=home, code=1)
+    assert report["failed"] == [{"path": "bad.md", "reason": "is not UTF-8: byte 0xff at line 2; save it as UTF-8"}]
+    assert report["ingested"] == 2
+
+
+def test_the_library_can_be_named_by_flag_and_by_variable(home: Path) -> None:
+    json_of("ingest", "docs", "--library", "here", cwd=home)
+    assert json_of("status", cwd=home, env={"CITEWISE_LIBRARY": "here"})["documents"] == 2
+    assert "no library" in error_of("status", cwd=home, code=2)
+
+
+def test_scopes_are_kept_apart(home: Path) -> None:
+    json_of("ingest", "docs", "--tenant", "acme", "--project", "a", cwd=home)
+    json_of("ingest", "docs/intro.md", "--tenant", "rival", cwd=home)
+    scopes = {(each["tenant"], each["project"]): each["documents"] for each in json_of("status", cwd=home)["scopes"]}
+    assert scopes == {("acme", "a"): 2, ("rival", "default"): 1}
+
+
+def test_reindex_rebuilds_without_embedding(home: Path) -> None:
+    json_of("ingest", "docs", cwd=home)
+    made = json_of("reindex", cwd=home)
+    assert made == {"reembedded": False, "chunks": 3, "embedded": 0}
+    assert json_of("status", cwd=home)["problems"] == []
+
+
+def test_another_chunk_size_is_refused_until_reindex_makes_the_library_anew(home: Path) -> None:
+    json_of("ingest", "docs", cwd=home)
+    (home / "citewise.toml").write_text("[chunks]\ntarget_tokens = 60\nfloor_tokens = 10\nceiling_tokens = 80\n")
+    message = error_of("ingest", "docs", cwd=home, code=3)
+    assert "citewise reindex" in message
+    made = json_of("reindex", cwd=home)
+    assert made["reembedded"] is True
+    assert json_of("ingest", "docs", cwd=home)["unchanged"] == 2
+    assert [entry.name for entry in sorted((home / ".citewise").glob("gen-*"))] == ["gen-2"]
+
+
+def test_the_demo_is_ready_in_one_command(tmp_path: Path) -> None:
+    done = citewise("demo", "--library", "demo", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "0 failed" in done.stdout
+    assert "citewise status --library demo" in done.stdout
+    assert json_of("status", "--library", "demo", cwd=tmp_path)["documents"] >= 12
+
+
+def test_watching_takes_up_changes_until_it_is_interrupted(home: Path) -> None:
+    watcher = subprocess.Popen(
+        [COMMAND, "ingest", "docs", "--watch", "--json"],
+        cwd=home,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert watcher.stdout is not None
+        assert watcher.stderr is not None
+        assert json.loads(watcher.stdout.readline())["ingested"] == 2
+        assert "watching" in watcher.stderr.readline()
+        time.sleep(1.0)  # the watch has to be in place before the change
+        (home / "docs" / "new.md").write_text("# New\n\nJust written.\n")
+        (home / "docs" / "intro.md").unlink()
+        report = json.loads(watcher.stdout.readline())
+        while report["removed"] == 0:  # the two changes may come one by one
+            report = json.loads(watcher.stdout.readline())
+        assert json_of("status", cwd=home)["documents"] == 2
+        watcher.send_signal(signal.SIGINT)
+        assert watcher.wait(20) == 130
+    finally:
+        watcher.kill()
+        watcher.communicate()
+
+
+def test_output_is_only_json_on_stdout_even_with_progress(home: Path) -> None:
+    done = citewise("ingest", "docs", "--json", "--verbose", cwd=home)
+    json.loads(done.stdout)
+    assert "ingested" in done.stderr
+
+
+def test_the_command_explains_itself(home: Path) -> None:
+    assert "ingest" in citewise("--help", cwd=home).stdout
+    assert citewise("--version", cwd=home).stdout.startswith("citewise ")
+    assert citewise("nonsense", cwd=home).returncode == 2
+    assert os.listdir(home) == ["docs"]

@@ -1,0 +1,69 @@
+"""Rules of the house that no review should have to check."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "citewise"
+HEAVY = ("faiss", "numpy", "onnxruntime", "sqlite3", "tantivy", "tokenizers", "httpx", "yaml", "markdown_it", "rich")
+
+
+def run(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+
+
+def modules_after(statement: str) -> set[str]:
+    done = run(sys.executable, "-c", f"import sys\n{statement}\nprint(*sys.modules)")
+    assert done.returncode == 0, done.stderr
+    return {name.partition(".")[0] for name in done.stdout.split()}
+
+
+def test_every_room_imports_only_what_it_may() -> None:
+    done = run(str(Path(sys.executable).with_name("lint-imports")))
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import citewise",
+        "import citewise.entry.cli.main",
+        "import citewise.model.chunk, citewise.ports.index, citewise.flows.ingest",
+    ],
+)
+def test_nothing_heavy_is_imported_before_it_is_needed(statement: str) -> None:
+    assert modules_after(statement).isdisjoint(HEAVY)
+
+
+def test_the_embedder_is_not_loaded_to_find_that_nothing_changed(tmp_path: Path) -> None:
+    statement = (
+        "from pathlib import Path\n"
+        "from citewise.settings import Settings\n"
+        "from citewise.wiring.full import opened_for_writing\n"
+        f"with opened_for_writing(Settings(library=Path({str(tmp_path / 'library')!r}))): pass"
+    )
+    assert "onnxruntime" not in modules_after(statement)
+
+
+def test_the_version_is_the_packages() -> None:
+    import citewise
+
+    assert re.fullmatch(r"\d+\.\d+\.\d+", citewise.__version__)
+    with pytest.raises(AttributeError):
+        _ = citewise.nothing
+
+
+def test_every_folder_is_a_package_at_most_two_deep() -> None:
+    folders = {file.parent for file in SOURCE.rglob("*.py")}
+    for folder in folders:
+        assert (folder / "__init__.py").is_file()
+        assert len(folder.relative_to(SOURCE).parts) <= 2
+
+
+def test_no_file_of_code_is_over_500_lines() -> None:
+    long = [file.name for file in SOURCE.rglob("*.py") if len(file.read_text().splitlines()) > 500]
+    assert long == []

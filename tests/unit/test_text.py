@@ -1,0 +1,49 @@
+"""Bytes to text."""
+
+import codecs
+
+import pytest
+
+from citewise.model.errors import BadData
+from citewise.model.text import NotText, decoded
+
+
+@pytest.mark.parametrize("text", ["", "plain", "naïve — 日本語 🎉\n", "\ufeffkept where it is not the first\ufeff"[1:]])
+def test_utf8_is_read_as_it_is(text: str) -> None:
+    assert decoded(text.encode()) == text
+
+
+def test_a_byte_order_mark_is_not_part_of_the_text() -> None:
+    assert decoded(codecs.BOM_UTF8 + "é".encode()) == "é"
+
+
+@pytest.mark.parametrize(("mark", "encoding"), [(codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")])
+def test_utf16_that_says_so_is_read(mark: bytes, encoding: str) -> None:
+    assert decoded(mark + "naïve 🎉\n".encode(encoding)) == "naïve 🎉\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"a\n" * 11 + b"caf\xff\n", "is not UTF-8: byte 0xff at line 12; save it as UTF-8"),
+        (codecs.BOM_UTF8 + b"a\n\xe9 b", "is not UTF-8: byte 0xe9 at line 2; save it as UTF-8"),
+        (b"cut \xe2\x82", "is not UTF-8: byte 0xe2 at line 1; save it as UTF-8"),
+        (b"\xed\xa0\x80", "is not UTF-8: byte 0xed at line 1; save it as UTF-8"),
+        (codecs.BOM_UTF16_LE + b"a\x00b", "is not UTF-16 past offset 4; save it as UTF-8"),
+        (codecs.BOM_UTF16_LE + b"\x00\xd8a\x00", "is not UTF-16 past offset 2; save it as UTF-8"),
+    ],
+)
+def test_broken_text_says_where_and_what_to_do(data: bytes, reason: str) -> None:
+    with pytest.raises(BadData) as raised:
+        decoded(data)
+    assert str(raised.value) == reason
+
+
+@pytest.mark.parametrize(
+    ("data", "offset"),
+    [(b"\x89PNG\x00", 4), (b"\x00", 0), (codecs.BOM_UTF16_LE + "ab\0".encode("utf-16-le"), 6)],
+)
+def test_a_nul_means_that_it_is_no_text(data: bytes, offset: int) -> None:
+    with pytest.raises(NotText) as raised:
+        decoded(data)
+    assert str(raised.value) == f"binary file: NUL byte at offset {offset}"
