@@ -33,13 +33,13 @@ format: $(READY)  ## rewrite the code as ruff would have it
 	$(BIN)/ruff format src tests benchmarks
 
 shape: $(READY)  ## sizes of functions and files
-	$(BIN)/python benchmarks/shape.py
+	$(BIN)/python -m benchmarks.shape
 
 bench-ingest: $(READY)  ## speed of ingestion, opening and starting
-	$(BIN)/python benchmarks/ingest.py
+	$(BIN)/python -m benchmarks.ingest
 
 bench-embedding: $(READY)  ## the prepared embedding graph against the packaged one
-	$(BIN)/python benchmarks/embedding_graph.py
+	$(BIN)/python -m benchmarks.embedding_graph
 
 wheel: $(READY)  ## build the wheel into dist/
 	$(BIN)/python -m build --wheel --outdir dist .

@@ -33,7 +33,6 @@ class EmbeddingSettings:
     timeout_seconds: float = 30.0  # openai: for one request
     query_prefix: str = ""
     document_prefix: str = ""
-    threads: int = 0  # onnx, minilm: cores to use; 0: all of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +43,12 @@ class ChunkSettings:
     floor_tokens: int = 200
     ceiling_tokens: int = 800
     overlap_tokens: int = 50
+
+    def __post_init__(self) -> None:
+        if not 0 < self.floor_tokens <= self.target_tokens <= self.ceiling_tokens:
+            raise Misconfigured("settings chunks: floor_tokens <= target_tokens <= ceiling_tokens, all above 0")
+        if not 0 <= self.overlap_tokens <= self.target_tokens // 2:
+            raise Misconfigured("settings chunks: overlap_tokens is at least 0 and at most half of target_tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +144,24 @@ def _plain(kind: Any, value: Any, where: str) -> Any:
         if kind in (int, float) and isinstance(value, str | int | float) and not isinstance(value, bool):
             return kind(value)
     except ValueError as error:
-        raise Misconfigured(f"setting {where} must be a {kind.__name__}, not {value!r}") from error
+        raise Misconfigured(f"setting {where} must be {_IN_WORDS[kind]}, not {value!r}") from error
     return _checked(value, kind, where)
 
 
 def _checked(value: Any, kind: type[T], where: str) -> T:
-    if not isinstance(value, kind):
-        raise Misconfigured(f"setting {where} must be a {kind.__name__}, not {value!r}")
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise Misconfigured(f"setting {where} must be {_IN_WORDS[kind]}, not {value!r}")
     return value
+
+
+_IN_WORDS: Mapping[type, str] = {
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    Path: "a path",
+    list: "a list",
+    dict: "a table",
+}
 
 
 def _cache_home() -> Path:

@@ -188,4 +188,3 @@ def test_bad_settings_are_explained_with_the_nearest_name(home: Path) -> None:
     assert "not valid TOML" in error_of("status", cwd=home, code=3)
     (home / "citewise.toml").write_text("[chunks]\ntarget_tokens = 'many'\n")
     assert "chunks.target_tokens" in error_of("status", cwd=home, code=3)
-

@@ -212,7 +212,7 @@ def test_names_that_no_report_can_print_are_skipped(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_read_is_skipped_and_the_rest_goes_on(shared: Path) -> None:
     write(shared, "a.md", "locked/b.md", "listed/c.md", "z.md")
     (shared / "locked").chmod(0)
-    (shared / "listed").chmod(0o744)  # its names can be read, its files cannot
+    (shared / "listed").chmod(0o444)  # its names can be read, its files cannot
     with unprivileged():
         entries = list(a_source(shared).walk())
     assert entries == [

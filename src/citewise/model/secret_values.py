@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import itertools
 import re
 
 _STANDS_FOR = re.compile(
@@ -22,6 +23,8 @@ _PLACE = re.compile(r"(?i)(?:[a-z][a-z0-9+.-]{0,20}:)?//|[.~]{0,2}/|[a-z]:\\|(?:
 _WORDS_FOR_PASSWORD = frozenset({"pass", "password", "passwd", "pw", "pwd", "secret", "token", "key"})
 _MARKS = frozenset("!@#$%^&*+=?~|")
 _FEWEST_CHARACTERS = 6  # a shorter quoted value is a word, a flag or a joke
+_FEWEST_SCRAMBLED = 10  # characters; of fewer letters, chance alone may spell a name
+_SCRAMBLED_SHARE = 0.42  # case changes a character: useIdToken has 0.4, random letters have 0.5
 _FEWEST_KINDS = 4  # different characters; "aaaa-aaaa" and "000000" stand for something
 
 
@@ -65,10 +68,16 @@ def _stands_for_another(value: str) -> bool:
 
 
 def _is_mixed(value: str) -> bool:
-    """Letters among digits or marks, once terms such as sha256 are set aside, and more than joined words."""
+    """Letters among digits, marks or each other, terms such as sha256 set aside, and more than joined words."""
     rest = set(_KNOWN_TERM.sub("", value))
-    digits_or_marks = any(map(str.isdigit, rest)) or not rest.isdisjoint(_MARKS)
+    digits_or_marks = any(map(str.isdigit, rest)) or not rest.isdisjoint(_MARKS) or _is_scrambled(value)
     return digits_or_marks and any(map(str.isalpha, rest)) and _WORDS.fullmatch(value) is None
+
+
+def _is_scrambled(value: str) -> bool:
+    """Whether upper and lower case alternate more often than in any name: random letters do every other time."""
+    changes = sum(before.isupper() != after.isupper() for before, after in itertools.pairwise(value))
+    return len(value) >= _FEWEST_SCRAMBLED and changes >= _SCRAMBLED_SHARE * len(value)
 
 
 def _is_name_and_password(value: str) -> bool:

@@ -76,7 +76,8 @@ _LONGEST_JUDGED = 400  # characters; what a value is shows in its beginning
 _RUN_CHARACTERS = frozenset((string.ascii_letters + string.digits + "_-.").encode())
 _RUNS = bytes(ord("a") if byte in _RUN_CHARACTERS else ord(" ") for byte in range(256))
 _LONG = b"a" * 20  # the shortest token of all, an AWS access key id, has 20 characters
-_VARIED = re.compile(rb"[0-9]|A[KS]IA|gh[opsur]_|hf_")  # few long names in links and code have a digit
+# Few long names in links and code have a digit; of these tokens, some in a hundred have none either.
+_VARIED = re.compile(rb"[0-9]|A(?:[KS]IA|Iza)|gh[opsur]_|hf_|glpat-|[rs]k[_-]|npm_|xox")
 # A token starts where a word starts, also behind an escape such as \n or %20.
 _START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-F]{2}))"
 _END = r"(?![A-Za-z0-9])"

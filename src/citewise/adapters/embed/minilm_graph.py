@@ -18,15 +18,17 @@ from numpy.typing import NDArray
 from citewise.adapters.embed.onnx_file import Array, Graph, tensors
 from citewise.model.vector import EmbeddingModel
 
-RECIPE = "q8-2"
+RECIPE = "q8-3"
 
 LAYERS, HEADS, WIDTH = 6, 12, 384
 MODEL = EmbeddingModel(name=f"all-MiniLM-L6-v2/{RECIPE}", dimensions=WIDTH, window_tokens=256)
 EPSILON = 1e-12  # of layer normalization, from the model's configuration
-ZERO_POINT = 128  # what 0.0 becomes as uint8
-LEVELS = 127  # steps between 0.0 and a token's largest component
+ZERO_POINT = 128  # what 0.0 becomes as uint8, with 127 steps on either side
+GELU_ZERO_POINT = 32  # after GELU, which never falls below GELU_DEPTH, most steps go to the positive side
+GELU_DEPTH = -0.17
+HIGHEST = 255
+LEVELS = HIGHEST - ZERO_POINT
 PAIR_LIMIT = 128  # 255 · 128 < 2¹⁵: two neighboring weights of one sign add up to at most this
-GELU_DEPTH = 0.17  # GELU never falls below -0.17, so its largest value is also its largest magnitude
 LOUD = {99: 4, 63: 2, 157: 2, 223: 2, 338: 2}  # channel: divisor; without them cosine to fp32 falls by 0.001
 CONTRIB = "com.microsoft"
 
@@ -94,8 +96,8 @@ class _Recipe:
         place = graph.add("Slice", [graph.weight("places", places), start, length, axis])
         rows = graph.add("Reshape", [graph.add("Add", [found, place]), self._constant("flat", [-1, WIDTH])])
         count = graph.add("ReduceProd", ["shape"], keepdims=1)
-        graph.weight("zero_point", np.array(ZERO_POINT, np.uint8))
-        graph.add("Expand", ["zero_point", count], ["zero_points"])
+        for name, point in (("zero", ZERO_POINT), ("gelu_zero", GELU_ZERO_POINT)):
+            graph.add("Expand", [graph.weight(name, np.array(point, np.uint8)), count], [f"{name}s"])
         return self._normalized("inner.embeddings.LayerNorm", rows)
 
     def _layer(self, layer: int, rows: str) -> str:
@@ -133,10 +135,11 @@ class _Recipe:
         graph = self._graph
         weights, scales = pair_limited(exact)
         scale = self._row_scales(rows, gelu=gelu)
-        quantized = graph.add("QuantizeLinear", [rows, scale, "zero_points"], axis=0)
-        one, zero = graph.weight("one", np.array(1, np.float32)), graph.weight("zero", np.array(0, np.int8))
+        zero = "gelu_zero" if gelu else "zero"
+        quantized = graph.add("QuantizeLinear", [rows, scale, f"{zero}s"], axis=0)
+        one, none = graph.weight("one", np.array(1, np.float32)), graph.weight("none", np.array(0, np.int8))
         factors = [quantized, graph.weight(name, weights), one, graph.weight(f"{name}_scale", scales)]
-        product = graph.add("MatMulIntegerToFloat", [*factors, "zero_point", zero], domain=CONTRIB)
+        product = graph.add("MatMulIntegerToFloat", [*factors, zero, none], domain=CONTRIB)
         return graph.add("Mul", [product, graph.add("Unsqueeze", [scale, self._constant("last", [-1])])])
 
     def _exact(self, matrices: list[str]) -> Doubles:
@@ -147,12 +150,14 @@ class _Recipe:
 
     def _row_scales(self, rows: str, *, gelu: bool) -> str:
         graph, last = self._graph, self._constant("last", [-1])
-        if gelu:
-            peak = graph.add("ReduceMax", [rows, last], keepdims=0)
-            peak = graph.add("Max", [peak, graph.weight("depth", np.array(GELU_DEPTH, np.float32))])
-        else:
+        if not gelu:
             peak = graph.add("ReduceMax", [graph.add("Abs", [rows]), last], keepdims=0)
-        return graph.add("Mul", [peak, graph.weight("step", np.array(1 / LEVELS, np.float32))])
+            return graph.add("Mul", [peak, graph.weight("step", np.array(1 / LEVELS, np.float32))])
+        step = np.array(1 / (HIGHEST - GELU_ZERO_POINT), np.float32)
+        least = np.array(-GELU_DEPTH / GELU_ZERO_POINT, np.float32)  # below it, negative values would be cut off
+        peak = graph.add("ReduceMax", [rows, last], keepdims=0)
+        scale = graph.add("Mul", [peak, graph.weight("gelu_step", step)])
+        return graph.add("Max", [scale, graph.weight("gelu_least", least)])
 
     def _joined(self, name: str, rows: str, *, skipped: str) -> str:
         biased = self._graph.add("Add", [rows, self._kept(f"{name}.dense.bias")])

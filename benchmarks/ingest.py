@@ -1,0 +1,144 @@
+"""How fast is ingestion, and is the pipeline ever the bottleneck? Prints the numbers that the docs quote.
+
+Rates are ratios within one run wherever they can be, since machines are noisy.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+
+from benchmarks.synthetic import writes
+from citewise.adapters.parsers.markdown import MarkdownParser
+from citewise.chunking.heading import HeadingChunker
+from citewise.model.document import title_of
+from citewise.model.scope import Scope
+from citewise.settings import Settings
+from citewise.wiring.embedding import embedding_of
+from citewise.wiring.full import opened_for_writing
+from citewise.wiring.sources import Wish, ingest
+
+COMMAND = str(Path(sys.executable).with_name("citewise"))
+OPEN = """
+import json, resource, sys, time
+from pathlib import Path
+from citewise.model.scope import Scope
+from citewise.model.where import Where
+from citewise.settings import Settings
+from citewise.wiring.full import opened_for_reading
+from benchmarks.synthetic import query_vector
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+started = time.perf_counter()
+with opened_for_reading(Settings(library=Path(sys.argv[1]))) as library:
+    hits = library.index.nearest(query_vector(384, seed=3), where=Where(Scope(), None), limit=60)
+    seconds = time.perf_counter() - started
+    assert len(hits) == 60
+memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(json.dumps({"seconds": seconds, "mb": memory / 1000, "more_mb": (memory - before) / 1000}))
+"""
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--data", type=Path, default=Path("../shared/data"))
+    arguments.add_argument("--chunks", type=int, default=100_000, help="size of the synthetic library")
+    chosen = arguments.parse_args()
+    parts: list[Callable[[], None]] = [bench_help, lambda: bench_synthetic(chosen.chunks)]
+    if chosen.data.is_dir():
+        parts = [lambda: bench_cutting(chosen.data), lambda: bench_textbook(chosen.data), *parts]
+    else:
+        print(f"no shared data at {chosen.data}: only the synthetic parts run")
+    for part in parts:
+        part()
+
+
+def bench_cutting(data: Path) -> None:
+    """Parsing and chunking alone, on three real trees."""
+    trees = [data / "textbook/website/docs", data / "docs_docusaurus", data / "docs_react_native"]
+    texts = [(file.name, file.read_text()) for tree in trees for file in sorted(tree.rglob("*.md*"))]
+    size = sum(len(text.encode()) for _, text in texts) / 1e6
+    embedding = embedding_of(Settings())
+    parser = MarkdownParser()
+    chunker = HeadingChunker(embedding.counter, embedding.embedder.model.window_tokens)
+    seconds = []
+    for _ in range(3):
+        started = time.perf_counter()
+        pieces = 0
+        for name, text in texts:
+            parsed = parser.parse(text)
+            title = title_of(parsed, name)
+            pieces += len(chunker(parsed.blocks, title=title.text if title.is_given else None))
+        seconds.append(time.perf_counter() - started)
+    said("parse and chunk", f"{size / min(seconds):.2f} MB/s", f"{len(texts)} files, {size:.2f} MB, {pieces} chunks")
+
+
+def bench_textbook(data: Path) -> None:
+    """A whole ingestion against the embedding model alone on the same texts, then the same tree again."""
+    docs = data / "textbook/website/docs"
+    with tempfile.TemporaryDirectory() as home:
+        settings = Settings(library=Path(home) / "library")
+        embedding = embedding_of(settings)
+        embedding.embedder.query("warm up")
+        with opened_for_writing(settings, embedding) as library:
+            report = ingest(library, docs, Wish())
+            texts = [
+                chunk.embedded_text
+                for document in library.catalog.documents(Scope())
+                for chunk in library.catalog.chunks(Scope(), document.path)
+            ]
+        alone = timed(lambda: embedding.embedder.documents(list(dict.fromkeys(texts))))
+        rate, bare = report.embedded / report.seconds, len(set(texts)) / alone
+        said("textbook ingest", f"{rate:.1f} chunks/s", f"{report.ingested} files, {report.embedded} embedded")
+        said("model alone", f"{bare:.1f} chunks/s", "same texts, same run")
+        said("ingest / model", f"{rate / bare:.0%}", "at least 80 % wanted")
+        again: list[str] = [COMMAND, "ingest", str(docs), "--library", str(settings.library), "--json"]
+        started = time.perf_counter()
+        second = json.loads(subprocess.run(again, capture_output=True, text=True, check=True).stdout)
+        took = time.perf_counter() - started
+        said("second ingest", f"{took:.2f} s", f"whole process; {second['embedded']} embedded (under 2 s wanted)")
+
+
+def bench_synthetic(chunks: int) -> None:
+    """Many chunks with ready vectors: writing, projecting, opening, memory."""
+    with tempfile.TemporaryDirectory() as home:
+        settings = Settings(library=Path(home) / "library")
+        with opened_for_writing(settings) as library:
+            made = writes(chunks, library.embedding.embedder.model.dimensions)
+            stored = projected = 0.0
+            while group := list(islice(made, 200)):
+                stored += timed(lambda group=group: library.catalog.store(group))  # type: ignore[misc]
+                projected += timed(lambda: library.project(Scope()))
+        said("catalog writes", f"{chunks / stored:,.0f} chunks/s", f"{chunks:,} chunks with ready vectors")
+        said("index writes", f"{chunks / projected:,.0f} chunks/s", "terms, postings, codes and bitmaps")
+        done = subprocess.run(
+            [sys.executable, "-c", OPEN, str(settings.library)], capture_output=True, text=True, check=True
+        )
+        opened = json.loads(done.stdout)
+        said("open and search", f"{opened['seconds']:.2f} s", "fresh process, checksums verified (under 1 s wanted)")
+        said("memory", f"{opened['mb']:.0f} MB", f"{opened['more_mb']:.0f} MB more than before it was opened")
+
+
+def bench_help() -> None:
+    """The time it takes to be told what there is."""
+    runs = [timed(lambda: subprocess.run([COMMAND, "--help"], capture_output=True, check=True)) for _ in range(7)]
+    said("citewise --help", f"{statistics.median(runs):.2f} s", "median of 7 (under 0.3 s wanted)")
+
+
+def timed(action: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    action()
+    return time.perf_counter() - started
+
+
+def said(what: str, figure: str, remark: str) -> None:
+    print(f"{what:<18} {figure:>18}   {remark}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

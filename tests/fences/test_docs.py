@@ -1,0 +1,90 @@
+"""Documents say what is true: settings, commands and links."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from citewise.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+
+def settings_rows(value: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
+    for each in fields(value):
+        inner = getattr(value, each.name)
+        if is_dataclass(inner):
+            yield from settings_rows(inner, f"{prefix}{each.name}.")
+        elif each.name == "path_rules":
+            yield f"{prefix}{each.name}", "see `model/path_rules.py`"
+        elif each.name == "cache":
+            yield f"{prefix}{each.name}", "`citewise` in the user's cache folder"
+        else:
+            yield f"{prefix}{each.name}", f"`{inner!s}`" if inner not in ("", (), {}) else "empty"
+
+
+def comments() -> dict[str, str]:
+    """What settings.py says beside each setting."""
+    source = (ROOT / "src/citewise/settings.py").read_text()
+    found = re.findall(r"^    (\w+): .*?(?:  # (.*))?$", source, re.MULTILINE)
+    return {name: remark for name, remark in found}
+
+
+def settings_table() -> str:
+    remarks = comments()
+    rows = [
+        f"| `{name}` | {default} | {remarks.get(name.rpartition('.')[2], '')} |"
+        for name, default in settings_rows(Settings())
+    ]
+    return "\n".join(["| setting | default | |", "| --- | --- | --- |", *rows])
+
+
+def test_every_setting_is_documented() -> None:
+    page = ROOT / "docs" / "configuration.md"
+    text = page.read_text()
+    fresh = re.sub(
+        r"(<!-- settings:[^>]*-->\n).*?(<!-- /settings -->)",
+        lambda match: f"{match[1]}{settings_table()}\n{match[2]}",
+        text,
+        flags=re.DOTALL,
+    )
+    if os.environ.get("CITEWISE_WRITE_DOCS"):
+        page.write_text(fresh)
+    assert page.read_text() == fresh
+
+
+def test_the_help_of_every_command_is_documented() -> None:
+    page = ROOT / "docs" / "commands.md"
+    fresh = "# Commands\n\nGenerated from `--help` by tests/fences/test_docs.py (CITEWISE_WRITE_DOCS=1 renews it).\n"
+    for words in ([], ["ingest"], ["status"], ["doctor"], ["reindex"], ["demo"]):
+        done = subprocess.run(
+            [str(Path(sys.executable).with_name("citewise")), *words, "--help"],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "COLUMNS": "100"},
+        )
+        fresh += f"\n## {' '.join(['citewise', *words])}\n\n```text\n{done.stdout.strip()}\n```\n"
+    if os.environ.get("CITEWISE_WRITE_DOCS"):
+        page.write_text(fresh)
+    assert page.read_text() == fresh
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+def test_make_words_in_the_documents_exist() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for page in PAGES:
+        for word in re.findall(r"`make ([a-z-]+)", page.read_text()):
+            assert word in targets, (page.name, word)

@@ -1,0 +1,100 @@
+"""Real documentation trees: no word lost, nothing cut that must stay whole, no chunk over the ceiling without reason."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from citewise.adapters.embed.minilm_graph import MODEL
+from citewise.adapters.embed.wordpiece import WordPieceCounter, uncased_tokenizer
+from citewise.adapters.parsers.markdown import MarkdownParser
+from citewise.chunking.heading import HeadingChunker
+from citewise.chunking.sizes import SPECIAL_TOKENS
+from citewise.model.block import Block, BlockKind, Parsed
+from citewise.model.chunk import Piece, searchable_text
+from citewise.model.document import title_of
+
+ROOT = Path(__file__).parents[2]
+SHARED = ROOT.parent / "shared" / "data"
+TREES = {
+    "handbook": ROOT / "src" / "citewise" / "data" / "handbook",
+    "textbook": SHARED / "textbook" / "website" / "docs",
+    "docusaurus": SHARED / "docs_docusaurus",
+    "react_native": SHARED / "docs_react_native",
+}
+COUNTER = WordPieceCounter(uncased_tokenizer())
+CHUNKER = HeadingChunker(COUNTER, MODEL.window_tokens)
+
+
+@pytest.fixture(params=TREES, scope="module")
+def pages(request: pytest.FixtureRequest) -> list[tuple[Path, Parsed, tuple[Piece, ...]]]:
+    tree = TREES[request.param]
+    if not tree.is_dir():
+        pytest.skip(f"the shared data set {request.param} is not on this machine; the handbook is always tested")
+    return [cut(file) for file in sorted(tree.rglob("*.md*"))]
+
+
+def cut(file: Path) -> tuple[Path, Parsed, tuple[Piece, ...]]:
+    parsed = MarkdownParser().parse(file.read_text())
+    title = title_of(parsed, file.name)
+    return file, parsed, CHUNKER(parsed.blocks, title=title.text if title.is_given else None)
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"\w+", text)
+
+
+def body_lines(file: Path) -> Iterator[tuple[int, str]]:
+    """Lines of the body that hold words to be found: an independent, line-wise reading of the file."""
+    text = file.read_text()
+    front = re.match(r"---\n.*?\n---\n", text, re.DOTALL)
+    blank = re.compile(r"<!--.*?-->|\{/\*.*?\*/\}", re.DOTALL)
+    one_import = r"import\s(?:[^;'\"]*?from\s*)?['\"][^'\"]*['\"];?[ \t]*"
+    imports = re.compile(rf"^(?:{one_import})+$", re.MULTILINE)
+    body = text[front.end() :] if front else text
+    for pattern in (blank, imports):
+        body = pattern.sub(lambda match: "\n" * match.group().count("\n"), body)
+    first = text[: front.end()].count("\n") + 1 if front else 1
+    yield from enumerate(body.split("\n"), start=first)
+
+
+def test_every_word_of_every_body_is_in_a_chunk_at_its_line(
+    pages: list[tuple[Path, Parsed, tuple[Piece, ...]]],
+) -> None:
+    for file, _, pieces in pages:
+        for number, line in body_lines(file):
+            held = {
+                word for piece in pieces if piece.first_line <= number <= piece.last_line for word in words(piece.text)
+            }
+            assert set(words(line)) <= held, (file, number, line)
+
+
+def whole_blocks(blocks: tuple[Block, ...]) -> Iterator[Block]:
+    for block in blocks:
+        if block.kind in (BlockKind.CODE, BlockKind.TABLE, BlockKind.ADMONITION):
+            yield block
+        else:
+            yield from whole_blocks(block.children)
+
+
+def test_no_fence_table_or_admonition_is_cut(pages: list[tuple[Path, Parsed, tuple[Piece, ...]]]) -> None:
+    for file, parsed, pieces in pages:
+        for block in whole_blocks(parsed.blocks):
+            assert any(block.text in piece.text for piece in pieces), (file, block.first_line)
+
+
+def test_only_single_larger_blocks_pass_the_ceiling(pages: list[tuple[Path, Parsed, tuple[Piece, ...]]]) -> None:
+    for file, _, pieces in pages:
+        for piece in pieces:
+            prefix = COUNTER.counts([searchable_text(piece.breadcrumb, "")])[0]
+            if piece.tokens + prefix + SPECIAL_TOKENS > MODEL.window_tokens:
+                blocks = MarkdownParser().parse(piece.text).blocks
+                larger = [block for block in blocks if block.heading is None]
+                assert len(larger) == 1, (file, piece.first_line, piece.tokens)
+
+
+def test_counts_add_up(pages: list[tuple[Path, Parsed, tuple[Piece, ...]]]) -> None:
+    for file, _, pieces in pages:
+        counts = COUNTER.counts([piece.text for piece in pieces])
+        assert counts == [piece.tokens for piece in pieces], file

@@ -1,0 +1,39 @@
+"""Terms for BM25."""
+
+import pytest
+
+from citewise.adapters.analyze.english import EnglishAnalyzer
+
+ANALYZER = EnglishAnalyzer()
+
+
+def test_words_are_stemmed_without_stop_words() -> None:
+    assert ANALYZER.terms("The gauges are calibrating the Sensors").words == ("gaug", "calibr", "sensor")
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("getUserName", {"getusername", "get", "user", "name"}),
+        ("read_tide_gauge", {"read_tide_gauge", "read", "tide", "gauge"}),
+        ("rclpy.node.Node", {"rclpy.node.node", "rclpy", "node"}),
+        ("HTTPServer2", {"httpserver2", "http", "server", "2"}),
+        ("k8s-prod", {"k8s-prod", "k8s", "k", "8", "s", "prod"}),
+        ("plain", {"plain"}),
+    ],
+)
+def test_code_tokens_are_split_and_kept_whole(text: str, tokens: set[str]) -> None:
+    assert set(ANALYZER.terms(text).code) == tokens
+
+
+def test_writing_without_spaces_becomes_pairs() -> None:
+    assert {"水位", "位計"} <= set(ANALYZER.terms("水位計").words)
+
+
+def test_terms_hold_no_white_space_and_no_monsters() -> None:
+    terms = ANALYZER.terms("a" * 500 + " \x00 \u2028 ok ﬁne")
+    for token in (*terms.words, *terms.code):
+        assert token
+        assert not any(character.isspace() for character in token)
+        assert len(token) <= 64
+    assert "fine" in terms.code

@@ -1,0 +1,35 @@
+"""Scopes, access rules and principals."""
+
+import pytest
+
+from citewise.model.errors import BadRequest
+from citewise.model.scope import LOCAL_PRINCIPAL, PROJECT, PUBLIC, Access, Principal, Scope
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "a b", "-x", "x" * 65, "a\nb", "a=b"])
+def test_names_that_could_leave_their_folder_are_refused(name: str) -> None:
+    with pytest.raises(BadRequest):
+        Scope(name)
+    with pytest.raises(BadRequest):
+        Access.of([f"group:{name}"])
+
+
+def test_no_rule_means_the_project() -> None:
+    assert Access.of([]).readers == {PROJECT}
+
+
+def test_rules_add_up() -> None:
+    assert Access.of(["public", " owner:ann ", "group:ops"]).readers == {PUBLIC, "owner:ann", "group:ops"}
+
+
+@pytest.mark.parametrize("rule", ["everyone", "public:x", "group", "group:", "user:ann", ""])
+def test_unknown_rules_are_refused(rule: str) -> None:
+    with pytest.raises(BadRequest, match=r"access rule|usable name"):
+        Access.of([rule])
+
+
+def test_who_counts_as_which_reader() -> None:
+    assert LOCAL_PRINCIPAL.readers is None
+    assert Principal().readers == {PUBLIC}
+    assert Principal(user="ann").readers == {PUBLIC, PROJECT, "owner:ann"}
+    assert Principal(groups=frozenset({"ops"})).readers == {PUBLIC, PROJECT, "group:ops"}

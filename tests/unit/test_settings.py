@@ -1,0 +1,88 @@
+"""Settings from files and the environment."""
+
+from pathlib import Path
+
+import pytest
+
+from citewise.model.errors import Misconfigured
+from citewise.settings import Settings, read_settings
+
+
+def read(tmp_path: Path, text: str, **environment: str) -> Settings:
+    file = tmp_path / "citewise.toml"
+    file.write_text(text)
+    return read_settings(file, environment)
+
+
+def test_defaults_need_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert read_settings(None, {}) == Settings()
+
+
+def test_a_file_fills_the_tree(tmp_path: Path) -> None:
+    settings = read(
+        tmp_path,
+        """
+        library = "here"
+        [chunks]
+        target_tokens = 300
+        [ingest]
+        exclude = ["drafts/"]
+        max_file_mb = 2
+        access_by_path = { "ops/**" = ["group:ops"] }
+        [[ingest.path_rules]]
+        pattern = "^x"
+        sets = { content_type = "lab" }
+        """,
+    )
+    assert settings.library == Path("here")
+    assert settings.chunks.target_tokens == 300
+    assert settings.ingest.exclude == ("drafts/",)
+    assert settings.ingest.max_file_mb == 2.0
+    assert settings.ingest.access_by_path == {"ops/**": ("group:ops",)}
+    assert settings.ingest.path_rules[0].sets == {"content_type": "lab"}
+
+
+def test_the_environment_wins(tmp_path: Path) -> None:
+    settings = read(
+        tmp_path,
+        "library = 'file'\n[chunks]\ntarget_tokens = 400\n",
+        CITEWISE_LIBRARY="variable",
+        CITEWISE_CHUNKS__TARGET_TOKENS="207",
+        CITEWISE_INGEST__EXCLUDE="a,b",
+        UNRELATED="x",
+    )
+    assert settings.library == Path("variable")
+    assert settings.chunks.target_tokens == 207
+    assert settings.ingest.exclude == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("libary = 'x'", "did you mean 'library'"),
+        ("zzz = 1", "known are"),
+        ("[embedding]\nprovder = 'x'", "embedding.provder"),
+        ("[chunks]\ntarget_tokens = 'many'", "chunks.target_tokens must be a whole number"),
+        ("[chunks]\ntarget_tokens = true", "chunks.target_tokens"),
+        ("chunks = 3", "chunks must be a table"),
+        ("[ingest]\nexclude = 3", "ingest.exclude"),
+        ("[[ingest.path_rules]]\nsets = {}", "lacks pattern"),
+        ("not toml", "not valid TOML"),
+        ("[chunks]\nfloor_tokens = 600", "floor_tokens <= target_tokens"),
+        ("[chunks]\noverlap_tokens = 400", "overlap_tokens"),
+    ],
+)
+def test_mistakes_are_named(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(Misconfigured, match=said):
+        read(tmp_path, text)
+
+
+def test_a_variable_below_a_plain_setting_is_no_setting(tmp_path: Path) -> None:
+    with pytest.raises(Misconfigured, match="CITEWISE_LIBRARY__X"):
+        read(tmp_path, "library = 'x'", CITEWISE_LIBRARY__X="1")
+
+
+def test_a_named_file_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(Misconfigured, match=r"nowhere\.toml"):
+        read_settings(tmp_path / "nowhere.toml", {})
