@@ -7,8 +7,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from citewise.model.ids import ChunkId
 from citewise.model.scope import Scope
 from citewise.model.terms import TermField
+from citewise.model.vector import Vector
 from citewise.model.where import Where
 from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding, embedding_of
@@ -48,7 +50,7 @@ def killed_run(home: Path, after_seconds: float) -> tuple[set[str], bool]:
     return {line.split(" ")[1] for line in lines}, was_killed
 
 
-def contents(library: Path, embedding: Embedding) -> dict[str, list[tuple[str, str, bytes]]]:
+def contents(library: Path, embedding: Embedding) -> dict[str, list[tuple[ChunkId, str, Vector]]]:
     """Every document's chunks with their vectors; the index must answer, and hold exactly these chunks."""
     with opened_for_reading(Settings(library=library), embedding) as opened:
         catalog = opened.catalog

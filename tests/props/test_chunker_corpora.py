@@ -1,4 +1,4 @@
-"""Real documentation trees: no word lost, nothing cut that must stay whole, no chunk over the ceiling without reason."""
+"""Real documentation trees: no word lost, nothing cut that must stay whole, no chunk too large without reason."""
 
 import re
 from collections.abc import Iterator

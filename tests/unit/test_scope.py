@@ -3,7 +3,7 @@
 import pytest
 
 from citewise.model.errors import BadRequest
-from citewise.model.scope import LOCAL_PRINCIPAL, PROJECT, PUBLIC, Access, Principal, Scope
+from citewise.model.scope import LOCAL_PRINCIPAL, PROJECT, PUBLIC, Access, Principal, Reader, Scope
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "a b", "-x", "x" * 65, "a\nb", "a=b"])
@@ -30,6 +30,6 @@ def test_unknown_rules_are_refused(rule: str) -> None:
 
 def test_who_counts_as_which_reader() -> None:
     assert LOCAL_PRINCIPAL.readers is None
-    assert Principal().readers == {PUBLIC}
-    assert Principal(user="ann").readers == {PUBLIC, PROJECT, "owner:ann"}
-    assert Principal(groups=frozenset({"ops"})).readers == {PUBLIC, PROJECT, "group:ops"}
+    assert Principal().readers == frozenset({PUBLIC})
+    assert Principal(user="ann").readers == frozenset({PUBLIC, PROJECT, Reader("owner:ann")})
+    assert Principal(groups=frozenset({"ops"})).readers == frozenset({PUBLIC, PROJECT, Reader("group:ops")})

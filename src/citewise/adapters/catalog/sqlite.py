@@ -106,7 +106,8 @@ class SqliteCatalog:
                 "SELECT s.tenant, s.project, "
                 "(SELECT count(*) FROM documents d WHERE d.scope = s.id) AS documents, "
                 "(SELECT count(*) FROM changes c WHERE c.scope = s.id AND c.is_put) AS chunks, "
-                "max(coalesce((SELECT max(position) FROM changes c WHERE c.scope = s.id), 0), s.log_floor) AS last_position "
+                "max(s.log_floor, coalesce((SELECT max(position) FROM changes c WHERE c.scope = s.id), 0)) "
+                "AS last_position "
                 "FROM scopes s ORDER BY s.tenant, s.project"
             )
             return tuple(
