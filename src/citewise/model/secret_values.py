@@ -14,7 +14,9 @@ _STANDS_FOR_TOKEN = re.compile(r"(?i)example|placeholder|redacted|your[-_]|x{5,}
 _VARIABLE = re.compile(r"\$+[A-Za-z_]\w*|\$env:\w+|%\w+%|xxx|[{<\[(].*")
 _YAML_MARK = re.compile(r"[!&*@#|>]")  # a tag, an anchor, an alias, a comment, a block
 _CODE = re.compile(r"[A-Za-z_$][\w$]*+(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]*+)++")  # config.token, env?.KEY
-_WORDS = re.compile(r"[A-Za-z]{0,15}+\d{0,4}+(?:[-_.:/][A-Za-z]{0,15}+\d{0,4}+)++")  # db-password-2, v1.2
+# Words as people write them, also fooBar and FOO, with a number behind; letters in random case are none.
+_WORD = r"(?:[A-Z]{2,15}+(?![a-z])|(?:[A-Z]?[a-z]{2,15}+){0,4}+[A-Za-z]?+)\d{0,4}+"
+_WORDS = re.compile(rf"{_WORD}(?:[-_.:/]{_WORD})++")  # db-password-2, v1.2
 _KNOWN_TERM = re.compile(
     r"(?i)(?:oauth|sha|md|hs|rs|es|aes|rsa|base|utf|int|float|x|ed|argon|ipv)-?"
     r"(?:25519|4096|2048|1024|512|509|384|256|128|64|32|16|8|6|5|4|2)"

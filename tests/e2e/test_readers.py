@@ -1,0 +1,72 @@
+"""Several searchers while one ingests: in other processes, and in threads of the same one."""
+
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from citewise.adapters.index.local import LocalIndex
+from citewise.model.scope import Scope
+from citewise.model.terms import TermField
+from citewise.model.where import Where
+from citewise.settings import Settings
+from citewise.wiring.embedding import embedding_of
+from citewise.wiring.full import opened_for_reading
+from tests.builders import DIMENSIONS, SCOPE, a_point, a_vector
+from tests.e2e.cli import COMMAND, json_of
+
+EVERYTHING = Where(Scope(), None)
+
+
+def test_a_reader_sees_an_ingestion_of_another_process_grow(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "first.md").write_text("# First\n\nharbor\n")
+    json_of("ingest", "docs", cwd=tmp_path)
+    for n in range(400):
+        sections = "\n\n".join(f"## Part {k}\n\nharbor words {n} {k}" for k in range(4))
+        (docs / f"p{n}.md").write_text(f"# Page {n}\n\n{sections}\n")
+    embedding = embedding_of(Settings())
+    query = embedding.embedder.query("harbor")
+    settings = Settings(library=tmp_path / ".citewise")
+    seen = []
+    writer = subprocess.Popen(
+        [COMMAND, "ingest", "docs"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    with opened_for_reading(settings, embedding) as library:
+        while writer.poll() is None:
+            by_words = library.index.matching(["harbor"], field=TermField.WORDS, where=EVERYTHING, limit=5000)
+            by_meaning = library.index.nearest(query, where=EVERYTHING, limit=5000)
+            assert by_words
+            assert by_meaning
+            seen.append(len(by_meaning))
+            time.sleep(0.02)
+        assert writer.communicate()[1] == ""
+        assert writer.returncode == 0
+        assert len(library.index.nearest(query, where=EVERYTHING, limit=5000)) == 1601
+        assert len(library.index.matching(["harbor"], field=TermField.WORDS, where=EVERYTHING, limit=5000)) == 1601
+    assert seen == sorted(seen)
+    assert len(set(seen)) > 1
+
+
+def test_threads_search_one_index_while_it_is_written(tmp_path: Path) -> None:
+    index = LocalIndex(tmp_path, dimensions=DIMENSIONS)
+    index.write(SCOPE, puts=[a_point(n, words="tide") for n in range(50)], drops=(), position=1)
+    everything = Where(SCOPE, None)
+    done = False
+
+    def search(thread: int) -> int:
+        runs = 0
+        while not done:
+            assert len(index.nearest(a_vector(thread), where=everything, limit=20)) == 20
+            assert len(index.matching(["tide"], field=TermField.WORDS, where=everything, limit=20)) == 20
+            runs += 1
+        return runs
+
+    with ThreadPoolExecutor(8) as pool:
+        searches = [pool.submit(search, thread) for thread in range(8)]
+        for position in range(2, 12):
+            puts = [a_point(position * 100 + n, words="tide") for n in range(30)]
+            index.write(SCOPE, puts=puts, drops=[a_point(n).id for n in range(position)], position=position)
+        done = True
+        assert all(each.result() > 0 for each in searches)
