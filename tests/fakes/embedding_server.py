@@ -4,7 +4,7 @@ import hashlib
 import json
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Lock, Thread
@@ -105,6 +105,10 @@ def _handler(server: EmbeddingServer) -> type[BaseHTTPRequestHandler]:
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True  # or every answer waits 40 ms for the other side
 
+        def handle(self) -> None:
+            with suppress(ConnectionError):  # a client may hang up in the middle of an answer
+                super().handle()
+
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             asked = Asked(request["model"], tuple(request["input"]), dict(self.headers.items()))
@@ -117,10 +121,7 @@ def _handler(server: EmbeddingServer) -> type[BaseHTTPRequestHandler]:
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(reply.body)))
             self.end_headers()
-            try:
-                self.wfile.write(reply.body)
-            except (BrokenPipeError, ConnectionResetError):  # a client may stop reading
-                self.close_connection = True
+            self.wfile.write(reply.body)
 
         def log_message(self, format: str, *args: object) -> None:
             """Keep quiet."""

@@ -169,7 +169,7 @@ def _piece(section: Section, units: tuple[Unit, ...], ordinal: int) -> Piece:
         tokens=_total(units),
         kind=kind,
         has_code=kind == "code" or any(unit.kind is BlockKind.CODE for unit in units) or "```" in text,
-        has_equations=any(unit.kind is BlockKind.MATH for unit in units) or bool(_EQUATION.search(text)),
+        has_equations="$" in text and _EQUATION.search(text) is not None,
         language=language,
     )
 

@@ -29,7 +29,7 @@ GELU_DEPTH = -0.17
 HIGHEST = 255
 LEVELS = HIGHEST - ZERO_POINT
 PAIR_LIMIT = 128  # 255 · 128 < 2¹⁵: two neighboring weights of one sign add up to at most this
-LOUD = {99: 4, 63: 2, 157: 2, 223: 2, 338: 2}  # channel: divisor; without them cosine to fp32 falls by 0.001
+LOUD = {99: 4, 63: 2, 157: 2, 223: 2, 338: 2}  # channel: divisor; without, cosine to fp32 falls by 0.001
 CONTRIB = "com.microsoft"
 
 Floats = NDArray[np.float32]
