@@ -236,6 +236,16 @@ def test_a_frontmatter_rule_that_is_none_fails_closed(shelf: Shelf) -> None:
     assert "access rule" in report.failed[0].reason
 
 
+def test_a_folder_that_cannot_be_read_keeps_its_documents(shelf: Shelf) -> None:
+    shelf.ingest()
+    # A .gitignore that cannot be read hides what it would have ignored, so its folder is not walked.
+    (shelf.docs / "ops" / ".gitignore").symlink_to("/nowhere/at/all")
+    report = shelf.ingest()
+    assert [entry.path for entry in report.skipped] == ["ops/"]
+    assert report.removed == 0
+    assert len(shelf.found("sump")) == 1
+
+
 def test_the_report_adds_up(shelf: Shelf) -> None:
     shelf.write(".gitignore", "drafts/\n")
     shelf.write("drafts/x.md", "# X\n")

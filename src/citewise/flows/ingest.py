@@ -112,11 +112,21 @@ class _Run:
         gone = {self._request.mounted(path) for path in self._request.gone}
         if self._request.is_whole:
             gone |= self._stamps.keys()
-        gone = (gone & self._stamps.keys()) - self._found.keys()
+        gone = (gone & self._stamps.keys()) - self._found.keys() - self._unseen()
         if gone:
             self._removed = len(gone)
             self._deleted = self._flow.absorb.catalog.remove(self._request.scope, sorted(gone))
         self._flow.absorb.project(self._request.scope)
+
+    def _unseen(self) -> set[str]:
+        """Documents below what could not be looked at: a slip in permissions is no deletion."""
+        unseen = [self._request.mounted(entry.path) for entry in self._skipped if entry.is_unseen]
+        return {
+            path
+            for path in self._stamps
+            for entry in unseen
+            if path == entry or (entry.endswith("/") and path.startswith(entry))
+        }
 
     def report(self) -> IngestReport:
         chunks = self._group.chunks

@@ -21,7 +21,11 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file that is not ingested, and why."""
+    """A file or folder (its path ends in a slash) that is not ingested, and why.
+
+    `is_unseen`: it could not even be looked at, so what the library knows of it stays.
+    """
 
     path: str
     reason: str
+    is_unseen: bool = False

@@ -4,12 +4,14 @@ import re
 import threading
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 from importlib.resources import files
 
 import Stemmer
 
 from citewise.model.terms import Terms
 
+REMEMBERED = 100_000  # identifiers whose tokens are kept at hand; text repeats itself
 MOST_CHARACTERS = 64  # a longer token is data (a hash, a base64 run), not a word anyone types
 
 # The usual function words of English; question words are among them, since every question has one.
@@ -18,6 +20,7 @@ STOP_WORDS = frozenset(files("citewise").joinpath("data", "stop-words-en.txt").r
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 _IDENTIFIER = re.compile(r"[^\W]+(?:[.:/-]+[^\W]+)*")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
+_JOINTS = re.compile(r"[.:/-]+")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+")
 
 
@@ -41,9 +44,7 @@ class EnglishAnalyzer:
 
     def _words(self, text: str) -> Iterator[str]:
         found = [word for word in _WORD.findall(text.lower()) if word not in STOP_WORDS]
-        for stem in self._stemmer.stemWords(found):
-            if stem and len(stem) <= MOST_CHARACTERS:
-                yield stem
+        yield from (stem for stem in self._stemmer.stemWords(found) if 0 < len(stem) <= MOST_CHARACTERS)
         if not text.isascii():
             for run in _CJK.findall(text):
                 yield from (run[at : at + 2] for at in range(max(1, len(run) - 1)))
@@ -52,17 +53,18 @@ class EnglishAnalyzer:
 def _code_tokens(text: str) -> Iterator[str]:
     """Each identifier whole, then its dotted parts, then their camelCase, snake_case and digit parts."""
     for whole in _IDENTIFIER.findall(text):
-        seen = set()
-        for token in (whole, *_pieces(whole)):
-            small = token.lower()
-            if small not in seen and 0 < len(small) <= MOST_CHARACTERS:
-                seen.add(small)
-                yield small
+        yield from _tokens_of(whole)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _tokens_of(whole: str) -> tuple[str, ...]:
+    tokens = dict.fromkeys(token.lower() for token in (whole, *_pieces(whole)))
+    return tuple(token for token in tokens if 0 < len(token) <= MOST_CHARACTERS)
 
 
 def _pieces(whole: str) -> Iterator[str]:
     if whole.isalpha() and (whole.islower() or whole.istitle()):
         return
-    for name in re.split(r"[.:/-]+", whole):
+    for name in _JOINTS.split(whole):
         yield name
         yield from _PARTS.findall(name)

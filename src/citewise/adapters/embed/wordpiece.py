@@ -48,7 +48,12 @@ class WordPieceCounter:
 
     def counts(self, texts: Sequence[str]) -> list[int]:
         return [
-            sum(map(self._pieces.__getitem__, WORD.findall(text.lower()) if PLAIN.fullmatch(text) else BLANKS.split(text)))
+            sum(
+                map(
+                    self._pieces.__getitem__,
+                    WORD.findall(text.lower()) if PLAIN.fullmatch(text) else BLANKS.split(text),
+                )
+            )
             for text in texts
         ]
 

@@ -109,7 +109,7 @@ class FolderSource:
                 try:
                     pending += self._entries(f"{entry.path}/", entry.ignores)
                 except (OSError, BadData) as error:
-                    yield Skipped(entry.shown, f"folder cannot be read: {_why(error)}")
+                    yield Skipped(entry.shown, f"folder cannot be read: {_why(error)}", is_unseen=True)
 
     def _entries(self, prefix: str, ignores: tuple[_Ignore, ...]) -> list[_Entry]:
         """What lies in a folder, the last path first."""
@@ -161,7 +161,7 @@ class FolderSource:
         try:
             status = self._status(entry)
         except BadData as error:
-            return Skipped(entry.path, str(error))
+            return Skipped(entry.path, str(error), is_unseen=isinstance(entry.status, OSError))
         reason = self._file_reason(entry, status)
         return Found(entry.path, status.st_size) if reason is None else Skipped(entry.path, reason)
 

@@ -42,7 +42,7 @@ def report_json(report: IngestReport) -> dict[str, object]:
         "ingested": report.ingested,
         "unchanged": report.unchanged,
         "removed": report.removed,
-        "skipped": [asdict(entry) for entry in report.skipped],
+        "skipped": [{"path": entry.path, "reason": entry.reason} for entry in report.skipped],
         "failed": [asdict(entry) for entry in report.failed],
         "warnings": [asdict(entry) for entry in report.warnings],
         "chunks": asdict(report.chunks),
