@@ -174,12 +174,14 @@ def test_a_library_folder_full_of_other_files_is_refused(home: Path) -> None:
         (("ingest", "docs", "--tenant", "../up"), 2, "tenant"),
         (("ingest", "docs", "--max-file-mb", "-1"), 2, "max-file-mb"),
         (("ingest", "docs", "--name", "../x"), 2, "source name"),
+        (("ingest", "docs", "--corpus-type", "book"), 2, "corpus type"),
         (("ingest", "docs", "--config", "nowhere.toml"), 3, "nowhere.toml"),
         (("ingest", "docs", "--library", "docs/tides.md"), 2, "is a file"),
     ],
 )
 def test_bad_flags_are_explained(home: Path, words: tuple[str, ...], code: int, said: str) -> None:
     assert said in error_of(*words, cwd=home, code=code)
+    assert not (home / ".citewise").exists()
 
 
 def test_bad_settings_are_explained_with_the_nearest_name(home: Path) -> None:

@@ -134,6 +134,15 @@ def test_a_second_source_is_mounted_under_its_name(shelf: Shelf, tmp_path: Path)
     assert shelf.ingest().removed == 0
 
 
+def test_a_source_that_moved_keeps_its_documents_when_it_is_named(shelf: Shelf, tmp_path: Path) -> None:
+    shelf.ingest()
+    before = shelf.snapshot()
+    moved = shelf.docs.rename(tmp_path / "content")
+    report = shelf.ingest(moved, Wish(name="."))
+    assert (report.unchanged, report.ingested, report.removed) == (2, 0, 0)
+    assert shelf.snapshot() == before
+
+
 def test_ids_follow_the_documented_scheme(shelf: Shelf) -> None:
     shelf.ingest()
     expected = chunk_id(Scope(), "guide.md", anchor="gauges", ordinal=0)

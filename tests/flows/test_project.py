@@ -59,6 +59,17 @@ def test_an_index_that_fell_behind_catches_up_when_the_library_is_opened(shelf: 
     assert len(shelf.found("harbor")) == 5
 
 
+def test_another_analyzer_makes_the_index_anew_without_embedding(shelf: Shelf) -> None:
+    with shelf.opened() as library:
+        library.catalog.remember({"analyzer": "english-0"})
+        assert library.needs_healing()
+    shelf.embedder.embedded.clear()
+    with shelf.opened() as library:
+        assert not library.needs_healing()
+    assert shelf.embedder.embedded == []
+    assert len(shelf.found("harbor")) == 5
+
+
 def test_rebuilding_gives_the_same_index(shelf: Shelf) -> None:
     before = shelf.found("harbor")
     with shelf.opened() as library:

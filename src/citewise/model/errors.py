@@ -3,7 +3,8 @@
 CitewiseError
 ├── BadRequest      the caller: the request cannot be served as it was put
 ├── Misconfigured   the operator: settings, model or library do not fit together
-├── Unavailable     time: a lock, disk or service is not there now; trying again may help
+├── Unavailable     time: a disk or service is not there now; trying again may help
+│   └── Locked      another process is writing
 └── BadData         the author of a source: the file itself is broken
 
 A message says what failed, on what, and what to try. Entry points map the four to exit codes once.
@@ -24,6 +25,10 @@ class Misconfigured(CitewiseError):
 
 class Unavailable(CitewiseError):
     """A lock, a disk or a service is not there right now."""
+
+
+class Locked(Unavailable):
+    """Another process is writing to the library."""
 
 
 class BadData(CitewiseError):

@@ -1,5 +1,6 @@
 """Settings -> a library that can be written, read and looked after. The only room that names the store's adapters."""
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,11 +18,13 @@ from citewise.flows.absorb import Absorb
 from citewise.flows.prepare import Prepare
 from citewise.flows.project import Project
 from citewise.flows.reembed import Reembed, ReembedReport
-from citewise.model.errors import Misconfigured, Unavailable
+from citewise.model.errors import Locked, Misconfigured, Unavailable
 from citewise.model.library import LibraryFacts
 from citewise.ports.index import Index
 from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding, embedding_of
+
+_log = logging.getLogger(__name__)
 
 SUFFIXES = frozenset({".md", ".mdx"})
 
@@ -45,15 +48,23 @@ class Library:
     def absorb(self) -> Absorb:
         return Absorb(self.embedding.embedder, self.catalog, (self.catalog,), self.project)
 
+    def needs_healing(self) -> bool:
+        """Whether the index is not what the catalog and the analyzer would make of it."""
+        scopes = [census.scope for census in self.catalog.census()]
+        return self._has_other_terms() or any(self.project.is_behind(scope) for scope in scopes)
+
     def heal(self) -> None:
         """Bring every scope's index to where the catalog is: after a crash, a deletion, a new analyzer."""
-        ours = self.project.analyzer.version
-        if LibraryFacts.of(self.catalog.facts()).analyzer not in ("", ours):
-            for census in self.catalog.census():
-                self.index.reset(census.scope)
-        for census in self.catalog.census():
-            self.project(census.scope)
-        self.catalog.remember({"analyzer": ours})
+        scopes = [census.scope for census in self.catalog.census()]
+        if self._has_other_terms():
+            for scope in scopes:
+                self.index.reset(scope)
+            self.catalog.remember({"analyzer": self.project.analyzer.version})
+        for scope in scopes:
+            self.project(scope)
+
+    def _has_other_terms(self) -> bool:
+        return LibraryFacts.of(self.catalog.facts()).analyzer != self.project.analyzer.version
 
 
 @contextmanager
@@ -75,13 +86,19 @@ def opened_for_reading(settings: Settings, embedding: Embedding | None = None) -
     folder = LibraryFolder(settings.library)
     with _opened(settings, folder, folder.current(), embedding) as library:
         _refuse_unfit(library)
-        if any(library.project.is_behind(census.scope) for census in library.catalog.census()):
-            try:
-                with folder.writing():
-                    library.heal()
-            except Unavailable:
-                pass  # the writer brings the index up to date itself
+        if library.needs_healing():
+            _heal_if_possible(library)
         yield library
+
+
+def _heal_if_possible(library: Library) -> None:
+    try:
+        with library.folder.writing():
+            library.heal()
+    except Locked:
+        _log.info("another process is writing; it brings the index up to date itself")
+    except Unavailable as error:
+        _log.warning("the index is not up to date, and cannot be brought so now: %s", error)
 
 
 @contextmanager

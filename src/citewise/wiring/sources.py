@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -20,6 +21,8 @@ from citewise.wiring.full import SUFFIXES, Library
 
 _log = logging.getLogger(__name__)
 
+UNNAMED = "."  # names the first source of a scope, whose documents' paths start with nothing
+
 
 @dataclass(frozen=True, slots=True)
 class Wish:
@@ -29,6 +32,14 @@ class Wish:
     access: tuple[str, ...] = ()
     corpus_type: str | None = None
     name: str | None = None  # of the source; its documents' paths start with it
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant before a library is made for it."""
+        Access.of(self.access)
+        if self.name is not None:
+            mount_named(self.name)
+        if self.corpus_type is not None and re.fullmatch(r"[A-Z]+(_[A-Z]+)+", self.corpus_type) is None:
+            raise BadRequest(f"corpus type {self.corpus_type!r} is none: write it like DOC_TEXTBOOK")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,17 +111,15 @@ def ingest_target(
 def target_of(library: Library, path: Path, wish: Wish) -> Target:
     """The registered source that the path belongs to; a new folder is registered."""
     full = existing(path)
+    named = None if wish.name is None else mount_named(wish.name)
     known = {ref: _root(library, ref) for ref in library.catalog.sources(wish.scope)}
     for ref, root in known.items():
-        if full == root and wish.name in (None, ref.mount):
-            return Target(ref, root, None)
-        if full.is_relative_to(root) and full != root and wish.name in (None, ref.mount):
-            return Target(ref, root, frozenset({full.relative_to(root).as_posix()}))
+        if full.is_relative_to(root) and named in (None, ref.mount):
+            return Target(ref, root, None if full == root else frozenset({full.relative_to(root).as_posix()}))
     root = full if full.is_dir() else full.parent
-    for inner in known.values():
-        if inner.is_relative_to(root) and inner != root:
-            _log.warning("%s holds %s, which is a source already: its pages will be there twice", root, inner)
-    mount = _named(wish.name) if wish.name else _mount(root, [ref.mount for ref in known])
+    for ref, other in known.items():
+        _warn_about(ref, other, root, named)
+    mount = _mount(root, [ref.mount for ref in known]) if named is None else named
     ref = SourceRef(mount, os.path.relpath(root, library.folder.root.resolve()))
     library.catalog.register(wish.scope, ref)
     return Target(ref, root, None if full.is_dir() else frozenset({full.name}))
@@ -131,7 +140,23 @@ def _root(library: Library, ref: SourceRef) -> Path:
     return Path(os.path.normpath(library.folder.root.resolve() / ref.root))
 
 
-def _named(name: str) -> str:
+def _warn_about(ref: SourceRef, other: Path, root: Path, named: str | None) -> None:
+    """A new source beside others: say what its user may not have meant."""
+    if other != root and other.is_relative_to(root):
+        _log.warning("%s holds %s, which is a source already: its pages will be there twice", root, other)
+    if not other.exists() and named != ref.mount:
+        _log.warning(
+            "the source folder %s is gone; its documents stay. If it has become %s, say so with --name %s",
+            other,
+            root,
+            ref.mount or UNNAMED,
+        )
+
+
+def mount_named(name: str) -> str:
+    """A name as a path's beginning; a single dot is the source that needed none."""
+    if name == UNNAMED:
+        return ""
     return "/".join(checked_name("source name", part) for part in name.strip("/").split("/"))
 
 

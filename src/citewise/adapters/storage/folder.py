@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from citewise.model.errors import BadRequest, Misconfigured, Unavailable
+from citewise.model.errors import BadRequest, Locked, Misconfigured, Unavailable
 
 _GENERATION = re.compile(r"gen-(\d+)")
 
@@ -82,7 +82,7 @@ class LibraryFolder:
             except BlockingIOError as error:
                 opened.seek(0)
                 holder = opened.read(20).strip() or "unknown"
-                raise Unavailable(
+                raise Locked(
                     f"another process (pid {holder}) is writing to {self.root}; try again when it is done"
                 ) from error
             opened.truncate(0)

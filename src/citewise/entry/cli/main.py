@@ -43,14 +43,16 @@ def ingest(
         typer.Option("--access", help="Who may read: public, project, owner:USER, group:GROUP. Repeatable."),
     ] = None,
     name: Annotated[
-        str | None, typer.Option("--name", help="Name of the source; its documents' paths start with it.")
+        str | None,
+        typer.Option("--name", help="Name of the source; its documents' paths start with it ('.': the first)."),
     ] = None,
     include: Annotated[
-        list[str] | None, typer.Option("--include", metavar="GLOB", help="Only files that match. Repeatable.")
+        list[str] | None,
+        typer.Option("--include", metavar="GLOB", help="Only files that match; others are removed. Repeatable."),
     ] = None,
     exclude: Annotated[
         list[str] | None,
-        typer.Option("--exclude", metavar="GLOB", help="Leave out what matches. Repeatable."),
+        typer.Option("--exclude", metavar="GLOB", help="Leave out, and remove, what matches. Repeatable."),
     ] = None,
     max_file_mb: Annotated[
         float | None, typer.Option("--max-file-mb", min=0.001, help="Skip larger files (default 10).")
