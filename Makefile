@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check format types fences golden shape bench-ingest bench-embedding wheel clean
+.PHONY: help demo test check format shape bench-ingest bench-embedding bench-chunks wheel clean
 
 help:  ## list the words
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -40,6 +40,9 @@ bench-ingest: $(READY)  ## speed of ingestion, opening and starting
 
 bench-embedding: $(READY)  ## the prepared embedding graph against the packaged one
 	$(BIN)/python -m benchmarks.embedding_graph
+
+bench-chunks: $(READY)  ## ways of cutting, on the textbook questions (needs the shared data)
+	$(BIN)/python -m benchmarks.chunk_size
 
 wheel: $(READY)  ## build the wheel into dist/
 	$(BIN)/python -m build --wheel --outdir dist .
