@@ -40,6 +40,8 @@ def test_a_reader_sees_an_ingestion_of_another_process_grow(tmp_path: Path) -> N
             assert by_words
             assert by_meaning
             seen.append(len(by_meaning))
+            newcomer = LocalIndex(settings.library / "gen-1" / "index", dimensions=384)
+            assert len(newcomer.nearest(query, where=EVERYTHING, limit=5000)) >= len(by_meaning)
             time.sleep(0.02)
         assert writer.communicate()[1] == ""
         assert writer.returncode == 0

@@ -109,19 +109,22 @@ def opened_unchecked(settings: Settings) -> Iterator[Library]:
         yield library
 
 
-def reembed(settings: Settings, *, on_document: Callable[[str], None]) -> ReembedReport:
+def reembed(
+    settings: Settings, *, on_document: Callable[[str], None], embedding: Embedding | None = None
+) -> ReembedReport:
     """Make the library anew beside the old one, with the settings' model and sizes, then swap."""
     folder = LibraryFolder(settings.library)
-    current = folder.current()
-    with folder.writing(), _opened(settings, folder, current) as old:
-        with _opened(settings, folder, folder.next()) as new:
-            new.catalog.remember(_facts(new).stored)
+    with folder.writing():
+        following = folder.next()
+        with (
+            _opened(settings, folder, folder.current(), embedding) as old,
+            _opened(settings, folder, following, embedding) as new,
+        ):
+            new.catalog.remember({**old.catalog.facts(), **_facts(new).stored})
             absorb = Absorb(new.embedding.embedder, new.catalog, (new.catalog, old.catalog), new.project)
             report = Reembed(old.catalog, old.catalog, new.catalog, new.prepare, absorb)(on_document=on_document)
-            facts = old.catalog.facts()
-            new.catalog.remember({name: facts[name] for name in ("last_ingest",) if name in facts})
-        folder.swap_to(folder.next())
-    folder.remove_others()
+        folder.swap_to(following)
+        folder.remove_others()
     return report
 
 

@@ -20,7 +20,7 @@ from citewise.adapters.index.files import (
 )
 from citewise.adapters.index.segments import Segment, write_segment
 from citewise.adapters.index.vectors import VectorSet, id_to_key
-from citewise.adapters.index.words import WordIndex, damaged_files
+from citewise.adapters.index.words import WordIndex, is_damaged
 from citewise.model.ids import ChunkId
 from citewise.model.point import Hit, Point
 from citewise.model.terms import TermField
@@ -122,21 +122,25 @@ class Shard:
                 file.unlink(missing_ok=True)
 
     def _refresh(self) -> None:
-        """Take up the manifest on disk if it is another one than before."""
+        """Take up the manifest on disk if it is another one than before.
+
+        If it is gone, the shard is being rebuilt or its generation was replaced: what is in memory still answers.
+        """
         seen = _mark(self._manifest_file)
-        if seen == self._seen:
+        if seen in (None, self._seen):
             return
         with self._lock:
             for _ in range(TRIES):
                 seen = _mark(self._manifest_file)
-                if seen == self._seen:
+                if seen is None or seen == self._seen:
                     return
                 if self._taken_up():
                     self._seen = seen
                     return
                 if _mark(self._manifest_file) == seen:
                     break  # nobody is writing: the files really are not what the manifest says
-            self._take_up_nothing(seen)
+            if seen is not None:
+                self._take_up_nothing(seen)
 
     def _taken_up(self) -> bool:
         """Whether the files on disk are what the manifest says; if so, they are what is searched now."""
@@ -151,7 +155,7 @@ class Shard:
         if not all(is_whole(self._folder, mark) for mark in manifest.marks if mark.name not in known):
             return False
         if self._words is None:
-            if any(damaged_files(self._folder / "words")):
+            if is_damaged(self._folder / "words"):
                 return False
             self._words = WordIndex(self._folder / "words")
         self._words.reload()
@@ -160,9 +164,8 @@ class Shard:
         self._manifest = manifest
         return True
 
-    def _take_up_nothing(self, seen: tuple[int, int] | None) -> None:
-        if seen is not None:
-            _log.warning("the index in %s is damaged and has to be rebuilt from the catalog", self._folder)
+    def _take_up_nothing(self, seen: tuple[int, int]) -> None:
+        _log.warning("the index in %s is damaged and has to be rebuilt from the catalog", self._folder)
         self._seen = seen
         self._manifest = Manifest()
         self._vectors = VectorSet((), BitMap(), dimensions=self._dimensions)

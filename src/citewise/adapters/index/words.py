@@ -2,6 +2,7 @@
 
 import json
 import struct
+import time
 from collections.abc import Collection, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +18,7 @@ from citewise.model.terms import TermField
 from citewise.model.where import AnyOf, Between, Condition
 
 HEAP_BYTES = 64_000_000  # tantivy's buffer before it starts a new segment
+TRIES, PAUSE_SECONDS = 5, 0.05  # at finding the files of a folder whole while another process writes to it
 FOOTER_MAGIC = 1337  # ends every file of a tantivy segment, behind the footer's length
 
 
@@ -123,18 +125,25 @@ def _hits(searcher: Searcher, found: Sequence[tuple[float, tantivy.DocAddress]])
     return [Hit(key_to_id(int(key or 0)), float(score)) for key, (score, _) in zip(keys, found, strict=True)]
 
 
-def damaged_files(folder: Path) -> Iterator[str]:
-    """Names of segment files whose own checksum fails, or the index's head if that cannot be read."""
+def is_damaged(folder: Path) -> bool:
+    """Whether a file fails its own checksum; asked again for a while, since a writer may be replacing files."""
+    for _ in range(TRIES):
+        if all(_has_true_footer(file) for file in _segment_files(folder)):
+            return False
+        time.sleep(PAUSE_SECONDS)
+    return True
+
+
+def _segment_files(folder: Path) -> Iterator[Path]:
+    """The files that the index's head names; the head itself, which has no footer, if it cannot be read."""
+    head = folder / "meta.json"
     try:
-        segments = json.loads((folder / "meta.json").read_text())["segments"]
+        segments = [segment["segment_id"].replace("-", "") for segment in json.loads(head.read_text())["segments"]]
     except (OSError, ValueError, KeyError, TypeError):
-        yield "meta.json"
+        yield head
         return
     for segment in segments:
-        files = sorted(folder.glob(f"{segment['segment_id'].replace('-', '')}.*"))
-        if not files:
-            yield segment["segment_id"]
-        yield from (file.name for file in files if not _has_true_footer(file))
+        yield from sorted(folder.glob(f"{segment}.*")) or [folder / segment]
 
 
 def _has_true_footer(file: Path) -> bool:

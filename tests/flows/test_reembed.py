@@ -1,0 +1,85 @@
+"""Another model or another way of cutting: the library is made anew beside itself."""
+
+from pathlib import Path
+
+import pytest
+
+from citewise.model.errors import Misconfigured, Unavailable
+from citewise.model.scope import Scope
+from citewise.model.where import Where
+from citewise.settings import ChunkSettings
+from citewise.wiring.embedding import Embedding
+from citewise.wiring.full import opened_for_reading, reembed
+from citewise.wiring.sources import Wish
+from tests.fakes.counters import HashEmbedder, WordCounter
+from tests.flows.harness import Shelf
+
+EVERYTHING = Where(Scope(), None)
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    shelf = Shelf(tmp_path)
+    for n in range(6):
+        shelf.write(f"p{n}.md", f"# Page {n}\n\nharbor words number{n}\n")
+    shelf.ingest(wish=Wish(access=("group:ops",), corpus_type="DOC_RUNBOOK"))
+    return shelf
+
+
+def made_anew(shelf: Shelf, embedder: HashEmbedder) -> list[str]:
+    seen: list[str] = []
+    shelf.embedder = embedder
+    reembed(shelf.settings, on_document=seen.append, embedding=Embedding(embedder, WordCounter()))
+    return seen
+
+
+def generations(shelf: Shelf) -> list[str]:
+    return sorted(folder.name for folder in shelf.settings.library.glob("gen-*"))
+
+
+def test_another_model_embeds_every_text_and_the_next_ingest_finds_nothing_to_do(shelf: Shelf) -> None:
+    before = shelf.snapshot()
+    assert len(made_anew(shelf, HashEmbedder(name="hash-2"))) == 6
+    assert len(shelf.embedder.embedded) == 6
+    assert generations(shelf) == ["gen-2"]
+    assert shelf.snapshot() == before
+    report = shelf.ingest(wish=Wish(access=("group:ops",), corpus_type="DOC_RUNBOOK"))
+    assert (report.unchanged, report.embedded) == (6, 0)
+    assert len(shelf.found("harbor")) == 6
+
+
+def test_other_sizes_reuse_the_vectors_of_texts_that_stay_the_same(shelf: Shelf) -> None:
+    shelf.with_settings(chunks=ChunkSettings(70, 20, 90, 10))
+    with pytest.raises(Misconfigured, match="chunker"):
+        shelf.ingest()
+    made_anew(shelf, HashEmbedder())
+    assert shelf.embedder.embedded == []
+
+
+def test_the_old_library_answers_until_the_new_one_is_whole(shelf: Shelf) -> None:
+    old = Embedding(HashEmbedder(), WordCounter())
+    new = Embedding(HashEmbedder(name="hash-2"), WordCounter())
+
+    def look(path: str) -> None:
+        with opened_for_reading(shelf.settings, old) as library:
+            assert len(library.index.nearest(old.embedder.query("harbor"), where=EVERYTHING, limit=9)) == 6
+
+    with opened_for_reading(shelf.settings, old) as open_before:
+        reembed(shelf.settings, on_document=look, embedding=new)
+        assert len(open_before.index.nearest(old.embedder.query("harbor"), where=EVERYTHING, limit=9)) == 6
+    with pytest.raises(Misconfigured), opened_for_reading(shelf.settings, old):
+        pass
+
+
+def test_an_interrupted_run_leaves_the_library_as_it_was_and_is_taken_up_again(shelf: Shelf) -> None:
+    with pytest.raises(Unavailable, match="run the command again"):
+        made_anew(shelf, HashEmbedder(name="hash-2", poison="number3"))
+    assert generations(shelf) == ["gen-1", "gen-2"]
+    shelf.embedder = HashEmbedder()
+    assert len(shelf.found("harbor")) == 6
+    (shelf.docs / "p0.md").unlink()
+    shelf.ingest(wish=Wish(access=("group:ops",), corpus_type="DOC_RUNBOOK"))
+    made_anew(shelf, HashEmbedder(name="hash-2"))
+    assert shelf.embedder.embedded == ["Page 3\n\n# Page 3\n\nharbor words number3"]
+    assert sorted(shelf.snapshot()) == [f"p{n}.md" for n in range(1, 6)]
+    assert len(shelf.found("harbor")) == 5
