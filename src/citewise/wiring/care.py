@@ -142,7 +142,7 @@ def reindex(settings: Settings, *, on_progress: Callable[[int], None]) -> Reembe
         return reembed(settings, on_document=lambda path: on_progress(1))
     with opened_for_writing(settings) as library:
         return sum(
-            library.project.rebuild(census.scope, on_progress=on_progress) for census in library.catalog.census()
+            library.project.rebuild(scope, on_progress=on_progress) for scope in library.catalog.scopes()
         )
 
 

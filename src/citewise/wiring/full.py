@@ -50,12 +50,11 @@ class Library:
 
     def needs_healing(self) -> bool:
         """Whether the index is not what the catalog and the analyzer would make of it."""
-        scopes = [census.scope for census in self.catalog.census()]
-        return self._has_other_terms() or any(self.project.is_behind(scope) for scope in scopes)
+        return self._has_other_terms() or any(map(self.project.is_behind, self.catalog.scopes()))
 
     def heal(self) -> None:
         """Bring every scope's index to where the catalog is: after a crash, a deletion, a new analyzer."""
-        scopes = [census.scope for census in self.catalog.census()]
+        scopes = self.catalog.scopes()
         if self._has_other_terms():
             for scope in scopes:
                 self.index.reset(scope)

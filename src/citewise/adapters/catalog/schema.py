@@ -82,6 +82,7 @@ MIGRATIONS = (
         is_put INTEGER NOT NULL
     );
     CREATE INDEX changes_by_scope ON changes (scope, position);
+    CREATE INDEX drops_by_scope ON changes (scope, position) WHERE NOT is_put;
     """,
 )
 

@@ -122,6 +122,11 @@ class SqliteCatalog:
 
     # Outbox
 
+    def scopes(self) -> tuple[Scope, ...]:
+        with self._connections.reading("list scopes") as connection:
+            rows = connection.execute("SELECT tenant, project FROM scopes ORDER BY tenant, project")
+            return tuple(Scope(row["tenant"], row["project"]) for row in rows)
+
     def floor(self, scope: Scope) -> int:
         with self._connections.reading("read the change log") as connection:
             row = connection.execute(
