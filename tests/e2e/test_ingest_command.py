@@ -3,8 +3,10 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -71,6 +73,15 @@ def test_scopes_are_kept_apart(home: Path) -> None:
     json_of("ingest", "docs/intro.md", "--tenant", "rival", cwd=home)
     scopes = {(each["tenant"], each["project"]): each["documents"] for each in json_of("status", cwd=home)["scopes"]}
     assert scopes == {("acme", "a"): 2, ("rival", "default"): 1}
+
+
+def test_owner_and_group_alone_mean_who_runs_the_command(home: Path) -> None:
+    flags = ("--user", "ann", "--group", "ops", "--group", "dev", "--access", "owner", "--access", "group")
+    json_of("ingest", "docs", *flags, cwd=home)
+    with closing(sqlite3.connect(home / ".citewise" / "gen-1" / "catalog.db")) as connection:
+        readers = {reader for (reader,) in connection.execute("SELECT DISTINCT reader FROM access")}
+    assert readers == {"owner:ann", "group:ops", "group:dev"}
+    assert "access rule" in error_of("ingest", "docs", "--access", "owner", cwd=home, code=2)
 
 
 def test_reindex_rebuilds_without_embedding(home: Path) -> None:

@@ -141,9 +141,7 @@ def reindex(settings: Settings, *, on_progress: Callable[[int], None]) -> Reembe
     if not fits:
         return reembed(settings, on_document=lambda path: on_progress(1))
     with opened_for_writing(settings) as library:
-        return sum(
-            library.project.rebuild(scope, on_progress=on_progress) for scope in library.catalog.scopes()
-        )
+        return sum(library.project.rebuild(scope, on_progress=on_progress) for scope in library.catalog.scopes())
 
 
 @contextmanager

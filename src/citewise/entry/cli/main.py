@@ -29,6 +29,8 @@ ConfigOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON to standard output.")]
 TenantOption = Annotated[str, typer.Option("--tenant", metavar="T", help="Tenant.")]
+UserOption = Annotated[str | None, typer.Option("--user", metavar="U", help="Who you are.")]
+GroupOption = Annotated[list[str] | None, typer.Option("--group", metavar="G", help="A group you are in. Repeatable.")]
 ProjectOption = Annotated[str, typer.Option("--project", metavar="P", help="Project of the tenant.")]
 
 
@@ -38,9 +40,15 @@ def ingest(
     library: LibraryOption = None,
     tenant: TenantOption = "default",
     project: ProjectOption = "default",
+    user: UserOption = None,
+    group: GroupOption = None,
     access: Annotated[
         list[str] | None,
-        typer.Option("--access", help="Who may read: public, project, owner:USER, group:GROUP. Repeatable."),
+        typer.Option(
+            "--access",
+            help="Who may read: public, project, owner:USER, group:GROUP; owner alone is --user, "
+            "group alone is each --group. Repeatable.",
+        ),
     ] = None,
     name: Annotated[
         str | None,
@@ -69,11 +77,18 @@ def ingest(
 ) -> None:
     """Bring a library up to date with folders or files; the library is made if there is none."""
     from citewise.entry.cli.ingest import IngestOptions, run_ingest
-    from citewise.entry.cli.options import with_ingest_flags
+    from citewise.entry.cli.options import spelled_out, with_ingest_flags
 
     settings = with_ingest_flags(_settings(library, config), include, exclude, max_file_mb)
     options = IngestOptions(
-        tenant, project, tuple(access or ()), name, corpus_type, watch=watch, verbose=verbose, as_json=as_json
+        tenant,
+        project,
+        spelled_out(access or (), user, group or ()),
+        name,
+        corpus_type,
+        watch=watch,
+        verbose=verbose,
+        as_json=as_json,
     )
     raise typer.Exit(run_ingest(settings, paths, options))
 

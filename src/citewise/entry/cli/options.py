@@ -1,8 +1,22 @@
 """Flags laid over settings."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from citewise.settings import Settings
+
+
+def spelled_out(rules: Iterable[str], user: str | None, groups: Iterable[str]) -> tuple[str, ...]:
+    """Access rules with `owner` and `group` alone replaced by whom they mean."""
+    return tuple(named for rule in rules for named in _meant(rule, user, tuple(groups)))
+
+
+def _meant(rule: str, user: str | None, groups: tuple[str, ...]) -> tuple[str, ...]:
+    if rule == "owner" and user:
+        return (f"owner:{user}",)
+    if rule == "group" and groups:
+        return tuple(f"group:{group}" for group in groups)
+    return (rule,)
 
 
 def with_ingest_flags(
