@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from citewise.model.chunk import Piece, chunks_of
 from citewise.model.document import Document, Stamp
-from citewise.model.ids import digest, document_id
+from citewise.model.ids import Digest, digest, document_id
 from citewise.model.scope import Access, Scope
 from citewise.model.vector import Vector
 from citewise.ports.catalog import DocumentWrite
@@ -19,8 +19,11 @@ VOCABULARY = 50_000
 CLUSTERS = 200
 
 
-def writes(chunks: int, dimensions: int, *, seed: int = 1) -> Iterator[DocumentWrite]:
-    """Documents of twenty chunks each, until there are that many chunks."""
+Ready = tuple[DocumentWrite, dict[Digest, Vector]]
+
+
+def writes(chunks: int, dimensions: int, *, seed: int = 1) -> Iterator[Ready]:
+    """Documents of twenty chunks each with their vectors, until there are that many chunks."""
     draw = np.random.default_rng(seed)
     centers = draw.standard_normal((CLUSTERS, dimensions)).astype(np.float32)
     for number in range(chunks // CHUNKS_A_DOCUMENT):
@@ -33,12 +36,12 @@ def query_vector(dimensions: int, *, seed: int) -> Vector:
     return _unit(np.random.default_rng(seed).standard_normal(dimensions).astype(np.float32))
 
 
-def _write(number: int, words: npt.NDArray[np.int64], vectors: npt.NDArray[np.float32]) -> DocumentWrite:
+def _write(number: int, words: npt.NDArray[np.int64], vectors: npt.NDArray[np.float32]) -> Ready:
     document = _document(f"part-{number % 50}/page-{number}.md")
     pieces = tuple(_piece(" ".join(f"w{word}" for word in row), ordinal) for ordinal, row in enumerate(words))
     chunks = chunks_of(document, pieces)
     ready = {chunk.text_digest: _unit(vector) for chunk, vector in zip(chunks, vectors, strict=True)}
-    return DocumentWrite(document, chunks, ready)
+    return DocumentWrite(document, chunks), ready
 
 
 def _document(path: str) -> Document:

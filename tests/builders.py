@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from citewise.model.chunk import Piece, chunks_of
 from citewise.model.document import Document, Stamp
-from citewise.model.ids import ChunkId, digest, document_id
+from citewise.model.ids import ChunkId, Digest, digest, document_id
 from citewise.model.point import Point
 from citewise.model.scope import Access, Scope
 from citewise.model.terms import Terms
@@ -95,4 +95,8 @@ def a_piece(text: str, *, ordinal: int = 0) -> Piece:
 def a_write(path: str, texts: Iterable[str], *, scope: Scope = SCOPE, access: Access | None = None) -> DocumentWrite:
     document = a_document(path, scope=scope, access=access)
     chunks = chunks_of(document, tuple(a_piece(text, ordinal=n) for n, text in enumerate(texts)))
-    return DocumentWrite(document, chunks, {chunk.text_digest: a_vector(chunk.piece.text) for chunk in chunks})
+    return DocumentWrite(document, chunks)
+
+
+def vectors_of(write: DocumentWrite) -> dict[Digest, Vector]:
+    return {chunk.text_digest: a_vector(chunk.piece.text) for chunk in write.chunks}

@@ -122,13 +122,28 @@ def test_writing_twice_is_writing_once(index: Index) -> None:
     assert len(index.matching(["ebb"], field=TermField.WORDS, where=where(), limit=9)) == 2
 
 
-def test_reset_forgets_one_scope(index: Index) -> None:
+def test_an_index_made_anew_takes_the_place_of_the_one_that_answers_meanwhile(index: Index) -> None:
     for scope in (SCOPE, OTHER):
-        index.write(scope, puts=[a_point(1)], drops=(), position=3)
-    index.reset(SCOPE)
+        index.write(scope, puts=[a_point(1, words="ebb")], drops=(), position=3)
+    index.begin_anew(SCOPE)
+    index.write(SCOPE, puts=[a_point(2, words="ebb")], drops=(), position=1)
+    assert [hit.id for hit in index.nearest(a_vector(1), where=where(), limit=5)] == [an_id(1)]
+    assert [hit.id for hit in index.matching(["ebb"], field=TermField.WORDS, where=where(), limit=5)] == [an_id(1)]
+    index.write(SCOPE, puts=[a_point(3, words="ebb")], drops=(), position=2)
+    index.finish_anew(SCOPE)
+    assert index.position(SCOPE) == 2
+    expected = {an_id(2), an_id(3)}
+    assert {hit.id for hit in index.nearest(a_vector(1), where=where(), limit=5)} == expected
+    assert {hit.id for hit in index.matching(["ebb"], field=TermField.WORDS, where=where(), limit=5)} == expected
+    assert index.position(OTHER) == 3
+
+
+def test_an_index_made_anew_of_nothing_is_empty(index: Index) -> None:
+    index.write(SCOPE, puts=[a_point(1)], drops=(), position=3)
+    index.begin_anew(SCOPE)
+    index.finish_anew(SCOPE)
     assert index.position(SCOPE) == 0
     assert index.nearest(a_vector(1), where=where(), limit=5) == ()
-    assert index.position(OTHER) == 3
 
 
 @pytest.mark.parametrize("share", [1.0, 0.5, 0.1, 0.01, 0.001])

@@ -21,6 +21,7 @@ class PlainIndex:
     def __init__(self) -> None:
         self._points: dict[Scope, dict[ChunkId, Point]] = {}
         self._positions: dict[Scope, int] = {}
+        self._building: dict[Scope, tuple[dict[ChunkId, Point], int]] = {}
 
     def nearest(self, vector: Vector, *, where: Where, limit: int) -> tuple[Hit, ...]:
         hits = [Hit(point.id, _dot(vector, point.vector)) for point in self.visible(where)]
@@ -38,18 +39,23 @@ class PlainIndex:
         return tuple(best_first(hits)[:limit])
 
     def write(self, scope: Scope, *, puts: Sequence[Point], drops: Collection[ChunkId], position: int) -> None:
-        points = self._points.setdefault(scope, {})
+        points = self._building[scope][0] if scope in self._building else self._points.setdefault(scope, {})
         for id_ in drops:
             points.pop(id_, None)
         points.update({point.id: point for point in puts})
-        self._positions[scope] = position
+        if scope in self._building:
+            self._building[scope] = (points, position)
+        else:
+            self._positions[scope] = position
 
     def position(self, scope: Scope) -> int:
         return self._positions.get(scope, 0)
 
-    def reset(self, scope: Scope) -> None:
-        self._points.pop(scope, None)
-        self._positions.pop(scope, None)
+    def begin_anew(self, scope: Scope) -> None:
+        self._building[scope] = ({}, 0)
+
+    def finish_anew(self, scope: Scope) -> None:
+        self._points[scope], self._positions[scope] = self._building.pop(scope)
 
     def visible(self, where: Where) -> list[Point]:
         return [

@@ -203,7 +203,7 @@ def test_an_ingested_file_is_announced_only_when_it_is_stored(shelf: Shelf) -> N
 
         def on_event(event: object) -> None:
             if isinstance(event, FileDone) and event.outcome is Outcome.INGESTED:
-                stored.append(event.path in library.catalog.known(Scope(), ""))
+                stored.append(event.path in library.catalog.known(Scope()))
 
         ingest(library, shelf.docs, Wish(), on_event=on_event)
     assert stored == [True, True]

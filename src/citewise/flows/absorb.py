@@ -67,7 +67,11 @@ class Group:
             return
         vectors = self._vectors(waiting)
         failures = {prepared.document.id: _failure(prepared, vectors) for prepared in waiting}
-        writes = [_write(prepared, vectors) for prepared in waiting if not failures[prepared.document.id]]
+        writes = [
+            DocumentWrite(prepared.document, prepared.chunks)
+            for prepared in waiting
+            if not failures[prepared.document.id]
+        ]
         self.chunks += self._absorb.catalog.store(writes)
         for prepared in waiting:
             self._on_settled(prepared, failures[prepared.document.id])
@@ -77,19 +81,23 @@ class Group:
             self._unprojected = 0
 
     def _vectors(self, waiting: Sequence[Prepared]) -> Vectors:
-        """Vectors that the library does not hold yet; equal texts are embedded once."""
+        """Vectors that the library did not hold yet. Equal texts are embedded once, and what was embedded is kept
+        at once: neither a refused neighbor nor an interruption makes anyone pay for it again."""
         texts = {chunk.text_digest: chunk.embedded_text for item in waiting for chunk in item.chunks}
         own, *others = self._absorb.caches
         missing = texts.keys() - own.vectors(texts.keys()).keys()
         found: dict[Digest, Vector | EmbeddingFailure] = {}
         for cache in others:
             found |= cache.vectors(missing - found.keys())
+        own.keep(_made(found))
         new = [key for key in texts if key in missing and key not in found]
         for start in range(0, len(new), TEXTS_AT_ONCE):
             keys = new[start : start + TEXTS_AT_ONCE]
             made = self._absorb.embedder.documents([texts[key] for key in keys])
-            found |= zip(keys, made, strict=True)
-            self.embedded += sum(1 for outcome in made if not isinstance(outcome, EmbeddingFailure))
+            outcomes = dict(zip(keys, made, strict=True))
+            own.keep(_made(outcomes))
+            found |= outcomes
+            self.embedded += len(_made(outcomes))
             self._on_embedded(len(keys))
         return found
 
@@ -99,9 +107,5 @@ def _failure(prepared: Prepared, vectors: Vectors) -> EmbeddingFailure | None:
     return next((outcome for outcome in outcomes if isinstance(outcome, EmbeddingFailure)), None)
 
 
-def _write(prepared: Prepared, vectors: Vectors) -> DocumentWrite:
-    own = {chunk.text_digest: vectors.get(chunk.text_digest) for chunk in prepared.chunks}
-    made = {
-        key: vector for key, vector in own.items() if vector is not None and not isinstance(vector, EmbeddingFailure)
-    }
-    return DocumentWrite(prepared.document, prepared.chunks, made)
+def _made(outcomes: Vectors) -> dict[Digest, Vector]:
+    return {key: vector for key, vector in outcomes.items() if not isinstance(vector, EmbeddingFailure)}

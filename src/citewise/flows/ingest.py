@@ -17,7 +17,7 @@ from citewise.model.errors import BadData, BadRequest
 from citewise.model.ids import digest_bytes
 from citewise.model.report import Embedded, Event, Failed, FileDone, IngestReport, Outcome, Walked
 from citewise.model.scope import Access, Scope
-from citewise.model.source import Found, Skipped
+from citewise.model.source import Found, Skipped, at_or_above
 from citewise.model.text import NotText, decoded
 from citewise.model.vector import EmbeddingFailure
 from citewise.ports.source import Source
@@ -70,7 +70,9 @@ class _Run:
         self._flow = flow
         self._request = request
         self._on_event = on_event
-        self._stamps = flow.absorb.catalog.known(request.scope, request.mount)
+        known = flow.absorb.catalog.known(request.scope)
+        self._stamps = {path: one.stamp for path, one in known.items() if one.mount == request.mount}
+        self._taken = {path: one.mount for path, one in known.items() if one.mount != request.mount}
         self._found: dict[str, Found] = {}  # by document path: what stays in the library
         self._group = Group(
             flow.absorb,
@@ -120,13 +122,8 @@ class _Run:
 
     def _unseen(self) -> set[str]:
         """Documents below what could not be looked at: a slip in permissions is no deletion."""
-        unseen = [self._request.mounted(entry.path) for entry in self._skipped if entry.is_unseen]
-        return {
-            path
-            for path in self._stamps
-            for entry in unseen
-            if path == entry or (entry.endswith("/") and path.startswith(entry))
-        }
+        unseen = {self._request.mounted(entry.path) for entry in self._skipped if entry.is_unseen}
+        return {path for path in self._stamps if unseen and not unseen.isdisjoint(at_or_above(path))}
 
     def report(self) -> IngestReport:
         chunks = self._group.chunks
@@ -144,6 +141,9 @@ class _Run:
 
     def _prepared(self, origin: Origin, entry: Found) -> Prepared | None:
         """The file as a document, or None where the library holds just that already."""
+        if origin.path in self._taken:
+            other = self._taken[origin.path] or "."
+            raise BadData(f"its path {origin.path} belongs to source {other}: give this source a --name of its own")
         data = self._flow.source.read(entry)
         source = digest_bytes(data)
         if self._stamps.get(origin.path) == self._flow.prepare.stamp(origin, source):

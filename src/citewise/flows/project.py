@@ -21,15 +21,26 @@ class Project:
     index: Index
     analyzer: Analyzer
 
-    def __call__(self, scope: Scope, *, on_progress: Callable[[int], None] = lambda done: None) -> int:
+    def __call__(self, scope: Scope) -> int:
         """Apply what is missing; returns how many changes that were."""
         position = self.index.position(scope)
-        last = self.outbox.last_position(scope)
-        if position < self.outbox.floor(scope) or position > last:
-            position = 0
-        if position == 0:
-            self.index.reset(scope)  # nothing of it can be trusted, or nothing is there
-        applied = 0
+        if position == 0 or not self.outbox.floor(scope) <= position <= self.outbox.last_position(scope):
+            return self.rebuild(scope)  # nothing of it can be trusted, or nothing is there
+        return self._replay(scope, position, on_progress=lambda done: None)
+
+    def is_behind(self, scope: Scope) -> bool:
+        """Whether a search of this scope could miss, or still find, what the catalog says."""
+        return self.index.position(scope) != self.outbox.last_position(scope)
+
+    def rebuild(self, scope: Scope, *, on_progress: Callable[[int], None] = lambda done: None) -> int:
+        """Make the scope's index anew beside the one that answers, then swap; nothing is embedded."""
+        self.index.begin_anew(scope)
+        applied = self._replay(scope, 0, on_progress=on_progress)
+        self.index.finish_anew(scope)
+        return applied
+
+    def _replay(self, scope: Scope, position: int, *, on_progress: Callable[[int], None]) -> int:
+        last, applied = self.outbox.last_position(scope), 0
         while changes := self.outbox.changes(scope, after=position, limit=CHANGES_AT_ONCE):
             position = changes[-1].position
             self.index.write(
@@ -46,15 +57,6 @@ class Project:
         if applied:
             self.outbox.forget_drops(scope, up_to=position)
         return applied
-
-    def is_behind(self, scope: Scope) -> bool:
-        """Whether a search of this scope could miss, or still find, what the catalog says."""
-        return self.index.position(scope) != self.outbox.last_position(scope)
-
-    def rebuild(self, scope: Scope, *, on_progress: Callable[[int], None] = lambda done: None) -> int:
-        """Drop the scope's index and make it anew, without embedding anything."""
-        self.index.reset(scope)
-        return self(scope, on_progress=on_progress)
 
     def _point(self, change: Change) -> Point:
         assert change.record is not None

@@ -62,10 +62,8 @@ class Reembed:
 
     def _remove_leftovers(self, scope: Scope) -> None:
         """Documents that an interrupted run had made and the old library has lost since."""
-        for source in self.new_registry.sources(scope):
-            made = self.absorb.catalog.known(scope, source.mount)
-            gone = made.keys() - self.old.known(scope, source.mount).keys()
-            self.absorb.catalog.remove(scope, sorted(gone))
+        gone = self.absorb.catalog.known(scope).keys() - self.old.known(scope).keys()
+        self.absorb.catalog.remove(scope, sorted(gone))
 
     def _again(self, document: Document) -> Prepared:
         """The stored text prepared anew; its stamp says that it came from the same file, told the same things."""

@@ -19,6 +19,14 @@ class Stamp:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownDocument:
+    """What a library remembers of a document it holds: which source it is of, and what it was made of."""
+
+    mount: str
+    stamp: Stamp
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """A file as the library knows it. `text` is what was read, with secrets masked."""
 

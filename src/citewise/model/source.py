@@ -1,5 +1,6 @@
 """What a walk over a source yields."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 
@@ -9,6 +10,14 @@ class SourceRef:
 
     mount: str
     root: str  # relative to the library folder, so that moving both together changes nothing
+
+
+def at_or_above(path: str) -> Iterator[str]:
+    """The path itself, and the folders above it with the slash that they are written with."""
+    yield path
+    for at, character in enumerate(path):
+        if character == "/":
+            yield path[: at + 1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,19 +6,16 @@ from typing import Protocol
 
 from citewise.model.change import ChunkCounts
 from citewise.model.chunk import Chunk
-from citewise.model.document import Document, Stamp
-from citewise.model.ids import Digest
+from citewise.model.document import Document, KnownDocument
 from citewise.model.scope import Scope
-from citewise.model.vector import Vector
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentWrite:
-    """A document with all its chunks, and the vectors that the embedding cache does not hold yet."""
+    """A document with all its chunks, whose vectors the embedding cache holds already."""
 
     document: Document
     chunks: tuple[Chunk, ...]
-    vectors: Mapping[Digest, Vector]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +36,7 @@ class Catalog(Protocol):
     raises Unavailable and loses nothing.
     """
 
-    def known(self, scope: Scope, mount: str) -> Mapping[str, Stamp]: ...  # by path
+    def known(self, scope: Scope) -> Mapping[str, KnownDocument]: ...  # by path
     def store(self, writes: Sequence[DocumentWrite]) -> ChunkCounts: ...
     def remove(self, scope: Scope, paths: Collection[str]) -> int: ...  # chunks gone
     def documents(self, scope: Scope) -> Iterator[Document]: ...

@@ -10,7 +10,9 @@ from citewise.model.vector import Vector
 class EmbeddingCache(Protocol):
     """Finds vectors made earlier.
 
-    Promises: only vectors of the library's own model come back; a digest it does not know is simply absent.
+    Promises: only vectors of the library's own model come back; a digest it does not know is simply absent; what
+    is kept is durable when the call returns, whatever becomes of the documents it was made for.
     """
 
     def vectors(self, digests: Collection[Digest]) -> Mapping[Digest, Vector]: ...
+    def keep(self, vectors: Mapping[Digest, Vector]) -> None: ...

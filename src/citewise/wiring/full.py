@@ -1,6 +1,7 @@
 """Settings -> a library that can be written, read and looked after. The only room that names the store's adapters."""
 
 import logging
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -39,10 +40,7 @@ class Library:
     catalog: SqliteCatalog
     index: Index
     prepare: Prepare
-
-    @property
-    def project(self) -> Project:
-        return Project(self.catalog, self.index, EnglishAnalyzer())
+    project: Project
 
     @property
     def absorb(self) -> Absorb:
@@ -54,16 +52,15 @@ class Library:
 
     def heal(self) -> None:
         """Bring every scope's index to where the catalog is: after a crash, a deletion, a new analyzer."""
-        scopes = self.catalog.scopes()
+        remake = self.project.rebuild if self._has_other_terms() else self.project
+        for scope in self.catalog.scopes():
+            remake(scope)
         if self._has_other_terms():
-            for scope in scopes:
-                self.index.reset(scope)
             self.catalog.remember({"analyzer": self.project.analyzer.version})
-        for scope in scopes:
-            self.project(scope)
 
     def _has_other_terms(self) -> bool:
-        return LibraryFacts.of(self.catalog.facts()).analyzer != self.project.analyzer.version
+        ours = self.project.analyzer.version
+        return self.catalog.facts().get("analyzer", ours) != ours
 
 
 @contextmanager
@@ -71,12 +68,16 @@ def opened_for_writing(settings: Settings, embedding: Embedding | None = None) -
     """The library with its write lock held, made if it is new, and healed before anything is added."""
     folder = LibraryFolder(settings.library)
     folder.refuse_foreign()
-    with folder.writing(), _opened(settings, folder, folder.create(), embedding) as library:
-        if not library.catalog.facts():
-            library.catalog.remember(_facts(library).stored)
-        _refuse_unfit(library)
-        library.heal()
-        yield library
+    with folder.writing():
+        generation = folder.current() if folder.exists else folder.first()
+        with _opened(settings, folder, generation, embedding, may_create=not folder.exists) as library:
+            if "model" not in library.catalog.facts():
+                library.catalog.remember(_facts(library).stored)
+            _refuse_unfit(library)
+            library.heal()
+            if not folder.exists:  # only now is there something that a reader could open
+                folder.swap_to(generation)
+            yield library
 
 
 @contextmanager
@@ -113,11 +114,12 @@ def reembed(
 ) -> ReembedReport:
     """Make the library anew beside the old one, with the settings' model and sizes, then swap."""
     folder = LibraryFolder(settings.library)
+    chosen = embedding or embedding_of(settings)
     with folder.writing():
         following = folder.next()
         with (
-            _opened(settings, folder, folder.current(), embedding) as old,
-            _opened(settings, folder, following, embedding) as new,
+            _opened(settings, folder, folder.current(), chosen) as old,
+            _opened_next(settings, folder, following, chosen) as new,
         ):
             new.catalog.remember({**old.catalog.facts(), **_facts(new).stored})
             absorb = Absorb(new.embedding.embedder, new.catalog, (new.catalog, old.catalog), new.project)
@@ -127,10 +129,25 @@ def reembed(
     return report
 
 
+@contextmanager
+def _opened_next(
+    settings: Settings, folder: LibraryFolder, generation: Path, embedding: Embedding
+) -> Iterator[Library]:
+    """The next generation: what an interrupted run left of it, if that was making the very same."""
+    with _opened(settings, folder, generation, embedding, may_create=True) as library:
+        stored = library.catalog.facts()
+        is_the_same = not stored or LibraryFacts.of(stored) == _facts(library)
+    if not is_the_same:
+        shutil.rmtree(generation)
+        generation.mkdir()
+    with _opened(settings, folder, generation, embedding, may_create=True) as library:
+        yield library
+
+
 def unfit(library: Library) -> str | None:
     """In words, why the library cannot be used with these settings (D4); None if it can."""
     stored = library.catalog.facts()
-    differences = LibraryFacts.of(stored).differences(_facts(library)) if stored else ()  # none yet: it is new
+    differences = LibraryFacts.of(stored).differences(_facts(library)) if "model" in stored else ()  # else it is new
     if not differences:
         return None
     return (
@@ -159,7 +176,12 @@ def _facts(library: Library) -> LibraryFacts:
 
 @contextmanager
 def _opened(
-    settings: Settings, folder: LibraryFolder, generation: Path, embedding: Embedding | None = None
+    settings: Settings,
+    folder: LibraryFolder,
+    generation: Path,
+    embedding: Embedding | None = None,
+    *,
+    may_create: bool = False,
 ) -> Iterator[Library]:
     embedding = embedding or embedding_of(settings)
     model = embedding.embedder.model
@@ -169,15 +191,18 @@ def _opened(
         model.window_tokens,
         ChunkSizes(sizes.target_tokens, sizes.floor_tokens, sizes.ceiling_tokens, sizes.overlap_tokens),
     )
-    catalog = SqliteCatalog(Connections(generation / "catalog.db"), model_name=model.name)
+    connections = Connections(generation / "catalog.db", may_create=may_create)
+    catalog = SqliteCatalog(connections, model_name=model.name)
+    index = LocalIndex(generation / "index", dimensions=model.dimensions)
     try:
         yield Library(
             settings=settings,
             folder=folder,
             embedding=embedding,
             catalog=catalog,
-            index=LocalIndex(generation / "index", dimensions=model.dimensions),
+            index=index,
             prepare=Prepare(MarkdownParser(), chunker, settings.ingest.path_rules),
+            project=Project(catalog, index, EnglishAnalyzer()),
         )
     finally:
         catalog.close()

@@ -15,7 +15,7 @@ from citewise.flows.ingest import Ingest, IngestRequest
 from citewise.model.errors import BadRequest
 from citewise.model.report import Event, IngestReport
 from citewise.model.scope import Access, Scope, checked_name
-from citewise.model.source import SourceRef
+from citewise.model.source import SourceRef, at_or_above
 from citewise.settings import IngestSettings
 from citewise.wiring.full import SUFFIXES, Library
 
@@ -36,7 +36,7 @@ class Wish:
     def __post_init__(self) -> None:
         """Refuse what cannot be meant before a library is made for it."""
         Access.of(self.access)
-        if self.name is not None:
+        if self.name is not None and ".." in self.name.split("/"):
             mount_named(self.name)
         if self.corpus_type is not None and re.fullmatch(r"[A-Z]+(_[A-Z]+)+", self.corpus_type) is None:
             raise BadRequest(f"corpus type {self.corpus_type!r} is none: write it like DOC_TEXTBOOK")
@@ -53,9 +53,16 @@ class Target:
 
 def existing(path: Path) -> Path:
     """The path in full, or BadRequest: checked before a library is made for it."""
-    if not path.exists():
-        raise BadRequest(f"there is no folder or file at {path}")
-    return path.resolve()
+    try:
+        if not path.exists():
+            raise BadRequest(f"there is no folder or file at {path}")
+        full = path.resolve()
+        str(full).encode("utf-8")
+    except OSError as error:
+        raise BadRequest(f"{path} cannot be looked at: {error.strerror}") from error
+    except UnicodeEncodeError as error:
+        raise BadRequest(f"the name of {path!r} is not valid UTF-8: rename it, then ingest it") from error
+    return full
 
 
 def ingest(
@@ -97,6 +104,7 @@ def ingest_target(
         own_folders=(library.folder.root.resolve(),),
         only=target.only,
     )
+    library.catalog.register(wish.scope, target.ref)  # now that the source was found fit to be walked
     request = IngestRequest(
         scope=wish.scope,
         mount=target.ref.mount,
@@ -111,17 +119,18 @@ def ingest_target(
 def target_of(library: Library, path: Path, wish: Wish) -> Target:
     """The registered source that the path belongs to; a new folder is registered."""
     full = existing(path)
-    named = None if wish.name is None else mount_named(wish.name)
     known = {ref: _root(library, ref) for ref in library.catalog.sources(wish.scope)}
-    for ref, root in known.items():
-        if full.is_relative_to(root) and named in (None, ref.mount):
-            return Target(ref, root, None if full == root else frozenset({full.relative_to(root).as_posix()}))
+    named = None if wish.name is None else mount_named(wish.name, [ref.mount for ref in known])
+    holding = [ref for ref, root in known.items() if full.is_relative_to(root) and named in (None, ref.mount)]
+    if holding:
+        ref = max(holding, key=lambda each: len(known[each].parts))  # of nested sources the innermost
+        only = None if full == known[ref] else frozenset({full.relative_to(known[ref]).as_posix()})
+        return Target(ref, known[ref], only)
     root = full if full.is_dir() else full.parent
-    for ref, other in known.items():
-        _warn_about(ref, other, root, named)
-    mount = _mount(root, [ref.mount for ref in known]) if named is None else named
+    for other in known:
+        _warn_about(other, known[other], root, named)
+    mount = _mount(library, wish.scope, root, known) if named is None else named
     ref = SourceRef(mount, os.path.relpath(root, library.folder.root.resolve()))
-    library.catalog.register(wish.scope, ref)
     return Target(ref, root, None if full.is_dir() else frozenset({full.name}))
 
 
@@ -146,29 +155,32 @@ def _warn_about(ref: SourceRef, other: Path, root: Path, named: str | None) -> N
         _log.warning("%s holds %s, which is a source already: its pages will be there twice", root, other)
     if not other.exists() and named != ref.mount:
         _log.warning(
-            "the source folder %s is gone; its documents stay. If it has become %s, say so with --name %s",
+            "the source folder %s is gone; its documents stay. If it has become %s, say so with --name %r",
             other,
             root,
             ref.mount or UNNAMED,
         )
 
 
-def mount_named(name: str) -> str:
-    """A name as a path's beginning; a single dot is the source that needed none."""
+def mount_named(name: str, known: Iterable[str] = ()) -> str:
+    """A name as a path's beginning; a single dot is the source that needed none, a known mount is taken as it is."""
     if name == UNNAMED:
         return ""
+    if name in known:
+        return name
     return "/".join(checked_name("source name", part) for part in name.strip("/").split("/"))
 
 
-def _mount(root: Path, taken: Iterable[str]) -> str:
-    """The first source of a scope needs no name; later ones get the end of their path, as long as it must be."""
-    names = set(taken)
-    if not names:
+def _mount(library: Library, scope: Scope, root: Path, known: Iterable[SourceRef]) -> str:
+    """The first source of a scope needs no name; later ones get the end of their path, as long as it must be
+    for no document to have a path that starts so already."""
+    if not (mounts := {ref.mount for ref in known}):
         return ""
+    taken = {above.rstrip("/") for path in library.catalog.known(scope) for above in at_or_above(path)} | mounts
     parts = [part for part in root.parts if part != root.anchor]
     for length in range(1, len(parts) + 1):
         mount = "/".join(parts[-length:])
-        if mount not in names:
+        if mount not in taken:
             return mount
     raise BadRequest(f"{root} needs a name of its own: give one with --name")
 
@@ -178,8 +190,10 @@ def _known_below(library: Library, scope: Scope, target: Target) -> frozenset[st
     if target.only is None:
         return frozenset()
     prefix = f"{target.ref.mount}/" if target.ref.mount else ""
-    known = (path.removeprefix(prefix) for path in library.catalog.known(scope, target.ref.mount))
-    return frozenset(path for path in known if any(path == part or path.startswith(f"{part}/") for part in target.only))
+    known = library.catalog.known(scope).items()
+    own = (path.removeprefix(prefix) for path, one in known if one.mount == target.ref.mount)
+    parts = target.only | {f"{part}/" for part in target.only}
+    return frozenset(path for path in own if not parts.isdisjoint(at_or_above(path)))
 
 
 def remember_ingest(library: Library, report: IngestReport) -> None:

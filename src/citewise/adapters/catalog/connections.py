@@ -14,8 +14,9 @@ BUSY_SECONDS = 30.0  # how long a writer waits for another one's transaction; ou
 class Connections:
     """Connections to one file; each thread gets its own, since SQLite's cannot be shared safely."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, *, may_create: bool = False) -> None:
         self._file = file
+        self._may_create = may_create
         self._of_thread = threading.local()
         self._all: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
@@ -28,7 +29,7 @@ class Connections:
         """This thread's connection."""
         connection: sqlite3.Connection | None = getattr(self._of_thread, "connection", None)
         if connection is None:
-            connection = _connected(self._file)
+            connection = _connected(self._file, may_create=self._may_create)
             self._of_thread.connection = connection
             with self._lock:
                 self._all.append(connection)
@@ -70,6 +71,8 @@ def our_errors(action: str, file: Path) -> Iterator[None]:
     except sqlite3.OperationalError as error:
         raise Unavailable(f"could not {action} in {file}: {error}; {_remedy(error)}") from error
     except sqlite3.DatabaseError as error:
+        if not getattr(error, "sqlite_errorname", "").startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+            raise
         raise Misconfigured(
             f"could not {action}: the catalog {file} is damaged ({error}); "
             "restore it from a backup, or move the library folder away and ingest again"
@@ -85,9 +88,11 @@ def _remedy(error: sqlite3.OperationalError) -> str:
     return "check that the folder exists and may be written to"
 
 
-def _connected(file: Path) -> sqlite3.Connection:
+def _connected(file: Path, *, may_create: bool) -> sqlite3.Connection:
+    # A reader must not make an empty catalog where a generation is just being removed.
+    address = f"{file.resolve().as_uri()}?mode={'rwc' if may_create else 'rw'}"
     # check_same_thread=False only so that close() may close them all; each thread still uses its own.
-    connection = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     connection.row_factory = sqlite3.Row
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")  # what was acknowledged survives a power cut too

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from citewise.model.change import Change, IndexRecord
 from citewise.model.chunk import Chunk, Piece, searchable_text
 from citewise.model.document import Document, Stamp
+from citewise.model.errors import Misconfigured
 from citewise.model.ids import ChunkId, Digest, DocumentId
 from citewise.model.scope import Access, Reader, Scope
 from citewise.model.vector import Vector
@@ -123,6 +124,10 @@ def chunk_of(row: sqlite3.Row, scope: Scope) -> Chunk:
 def change_of(row: sqlite3.Row) -> Change:
     record = None
     if row["is_put"]:
+        if row["vector"] is None:
+            raise Misconfigured(
+                f"chunk {row['chunk_id']} has no vector of the library's model: run `citewise reindex` to embed anew"
+            )
         record = IndexRecord(
             text=searchable_text(tuple(json.loads(row["breadcrumb"])), row["text"]),
             vector=Vector(row["vector"]),

@@ -6,7 +6,7 @@ from citewise.model.errors import Misconfigured
 
 APPLICATION_ID = 0x63697465  # "cite": says that a SQLite file is ours
 
-# One script per version, applied in order; a published one is never edited.
+# One script per version, applied in order; a published one is never edited. No semicolon but between statements.
 MIGRATIONS = (
     """
     CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -89,14 +89,26 @@ MIGRATIONS = (
 
 def migrate(connection: sqlite3.Connection, migrations: tuple[str, ...] = MIGRATIONS) -> None:
     """Bring the file to the newest schema, each step whole or not at all; a newer file is refused."""
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    version = _version(connection)
     if version > len(migrations):
         raise Misconfigured(
             f"this library was written by a newer citewise (schema {version}, this one knows {len(migrations)}): "
             "upgrade citewise, or use another library folder with --library"
         )
     for number in range(version, len(migrations)):
-        connection.executescript(
-            f"BEGIN IMMEDIATE; {migrations[number]} "
-            f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {number + 1}; COMMIT;"
-        )
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            if _version(connection) == number:  # another process may have been quicker
+                for statement in migrations[number].split(";"):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                connection.execute(f"PRAGMA user_version = {number + 1}")
+            connection.execute("COMMIT")
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(version)

@@ -16,8 +16,8 @@ from citewise.adapters.catalog.rows import (
 from citewise.adapters.catalog.schema import migrate
 from citewise.model.change import Change, ChunkCounts
 from citewise.model.chunk import Chunk
-from citewise.model.document import Document, Stamp
-from citewise.model.errors import Misconfigured
+from citewise.model.document import Document, KnownDocument
+from citewise.model.errors import CitewiseError, Misconfigured
 from citewise.model.ids import ChunkId, Digest
 from citewise.model.scope import Scope
 from citewise.model.source import SourceRef
@@ -33,8 +33,12 @@ class SqliteCatalog:
     def __init__(self, connections: Connections, *, model_name: str) -> None:
         self._connections = connections
         self._model_name = model_name
-        with connections.reading("open the catalog") as connection:
-            migrate(connection)
+        try:
+            with connections.reading("open the catalog") as connection:
+                migrate(connection)
+        except CitewiseError:
+            connections.close()
+            raise
 
     def close(self) -> None:
         self._connections.close()
@@ -48,13 +52,12 @@ class SqliteCatalog:
 
     # Catalog
 
-    def known(self, scope: Scope, mount: str) -> Mapping[str, Stamp]:
+    def known(self, scope: Scope) -> Mapping[str, KnownDocument]:
         with self._connections.reading("list documents") as connection:
             rows = connection.execute(
-                "SELECT path, stamp FROM documents WHERE scope = ? AND mount = ?",
-                (_scope_id(connection, scope), mount),
+                "SELECT path, mount, stamp FROM documents WHERE scope = ?", (_scope_id(connection, scope),)
             )
-            return {row["path"]: stamp_of(row["stamp"]) for row in rows}
+            return {row["path"]: KnownDocument(row["mount"], stamp_of(row["stamp"])) for row in rows}
 
     def store(self, writes: Sequence[DocumentWrite]) -> ChunkCounts:
         total = ChunkCounts()
@@ -175,6 +178,13 @@ class SqliteCatalog:
                 found |= {Digest(row["text_digest"].hex()): Vector(row["vector"]) for row in rows}
         return found
 
+    def keep(self, vectors: Mapping[Digest, Vector]) -> None:
+        with self._connections.writing("keep embeddings") as connection:
+            connection.executemany(
+                "INSERT OR IGNORE INTO embeddings (text_digest, model, vector) VALUES (?, ?, ?)",
+                [(bytes.fromhex(key), self._model_name, vector) for key, vector in vectors.items()],
+            )
+
     # Registry
 
     def sources(self, scope: Scope) -> tuple[SourceRef, ...]:
@@ -212,10 +222,6 @@ class SqliteCatalog:
         connection.executemany(
             "INSERT INTO access (document_id, reader) VALUES (?, ?)",
             [(document.id, reader) for reader in sorted(document.access.readers)],
-        )
-        connection.executemany(
-            "INSERT OR IGNORE INTO embeddings (text_digest, model, vector) VALUES (?, ?, ?)",
-            [(bytes.fromhex(key), self._model_name, vector) for key, vector in write.vectors.items()],
         )
         return _store_chunks(connection, scope_id, write)
 

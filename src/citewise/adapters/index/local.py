@@ -27,6 +27,7 @@ class LocalIndex:
         self._root = root
         self._dimensions = dimensions
         self._shards: dict[Scope, Shard] = {}
+        self._building: dict[Scope, Shard] = {}  # made anew beside those that answer
         self._lock = threading.Lock()
 
     def nearest(self, vector: Vector, *, where: Where, limit: int) -> tuple[Hit, ...]:
@@ -39,16 +40,32 @@ class LocalIndex:
 
     def write(self, scope: Scope, *, puts: Sequence[Point], drops: Collection[ChunkId], position: int) -> None:
         with _our_errors("write the index", scope):
-            self._shard(scope).write(puts, drops, position)
+            (self._building.get(scope) or self._shard(scope)).write(puts, drops, position)
 
     def position(self, scope: Scope) -> int:
         with _our_errors("open the index", scope):
             return self._shard(scope).position
 
-    def reset(self, scope: Scope) -> None:
-        with _our_errors("reset the index", scope), self._lock:
+    def begin_anew(self, scope: Scope) -> None:
+        with _our_errors("begin a new index", scope), self._lock:
+            beside = self._beside(scope)
+            if beside.exists():  # left by a run that was stopped
+                shutil.rmtree(beside)
+            self._building[scope] = Shard(beside, dimensions=self._dimensions)
+
+    def finish_anew(self, scope: Scope) -> None:
+        """Swap by renaming; a crash in between leaves no index at all, which the next opening rebuilds."""
+        with _our_errors("put the new index in place", scope), self._lock:
+            self._building.pop(scope)
             self._shards.pop(scope, None)
-            shutil.rmtree(self._folder(scope), ignore_errors=True)
+            folder, beside = self._folder(scope), self._beside(scope)
+            old = folder.with_name(f"{folder.name}~old")
+            shutil.rmtree(old, ignore_errors=True)
+            if folder.exists():
+                folder.rename(old)
+            if beside.exists():
+                beside.rename(folder)
+            shutil.rmtree(old, ignore_errors=True)
 
     def _shard(self, scope: Scope) -> Shard:
         with self._lock:
@@ -59,6 +76,9 @@ class LocalIndex:
 
     def _folder(self, scope: Scope) -> Path:
         return self._root / scope.tenant / scope.project  # names are checked where a Scope is made
+
+    def _beside(self, scope: Scope) -> Path:
+        return self._root / scope.tenant / f"{scope.project}~new"  # no project's name holds a tilde
 
 
 @contextmanager

@@ -34,7 +34,7 @@ TRIES = 5  # at reading a manifest's files while a writer replaces them
 
 
 class Shard:
-    """Searches and writes one scope. Reads are lock-free; taking up a newer manifest is not."""
+    """Searches and writes one scope. Searches wait for each other only while a newer manifest is taken up."""
 
     def __init__(self, folder: Path, *, dimensions: int) -> None:
         self._folder = folder
@@ -42,7 +42,9 @@ class Shard:
         self._lock = threading.Lock()
         self._seen: tuple[int, int] | None = None  # the manifest file that was last taken up
         self._manifest = Manifest()
-        self._vectors = VectorSet((), BitMap(), dimensions=dimensions)
+        self._segments: list[Segment] = []
+        self._dead_rows = BitMap()
+        self._vectors: VectorSet | None = None  # of this manifest, once somebody searches: a writer needs none
         self._words: WordIndex | None = None
 
     @property
@@ -53,13 +55,14 @@ class Shard:
 
     def nearest(self, vector: Vector, conditions: tuple[Condition, ...], limit: int) -> tuple[Hit, ...]:
         self._refresh()
-        return self._vectors.nearest(vector, conditions, limit)
+        return self._vector_set().nearest(vector, conditions, limit)
 
     def matching(
         self, terms: Sequence[str], field: TermField, conditions: Sequence[Condition], limit: int
     ) -> tuple[Hit, ...]:
         self._refresh()
-        return self._words.matching(terms, field, conditions, limit) if self._words else ()
+        words = self._words
+        return words.matching(terms, field, conditions, limit) if words else ()
 
     def write(self, puts: Sequence[Point], drops: Collection[ChunkId], position: int) -> None:
         """Words first, then vectors, then the manifest: a crash in between is healed by replaying."""
@@ -159,16 +162,27 @@ class Shard:
                 return False
             self._words = WordIndex(self._folder / "words")
         self._words.reload()
-        segments = [Segment(self._folder / mark.name) for mark in manifest.segments]
-        self._vectors = VectorSet(segments, self._dead(manifest), dimensions=self._dimensions)
+        self._segments = [Segment(self._folder / mark.name) for mark in manifest.segments]
+        self._dead_rows = self._dead(manifest)
+        self._vectors = None
         self._manifest = manifest
         return True
+
+    def _vector_set(self) -> VectorSet:
+        """The vectors of the manifest that was taken up last, loaded when they are first asked for."""
+        vectors = self._vectors
+        if vectors is None:
+            with self._lock:
+                if self._vectors is None:
+                    self._vectors = VectorSet(self._segments, self._dead_rows, dimensions=self._dimensions)
+                vectors = self._vectors
+        return vectors
 
     def _take_up_nothing(self, seen: tuple[int, int]) -> None:
         _log.warning("the index in %s is damaged and has to be rebuilt from the catalog", self._folder)
         self._seen = seen
         self._manifest = Manifest()
-        self._vectors = VectorSet((), BitMap(), dimensions=self._dimensions)
+        self._segments, self._dead_rows, self._vectors = [], BitMap(), None
         self._words = None
 
 

@@ -74,15 +74,15 @@ class VectorSet:
         return scores[0], rows[0]
 
     def _mask(self, conditions: tuple[Condition, ...]) -> tuple[int, npt.NDArray[np.uint8]]:
-        kept = self._masks.get(conditions)
+        kept = self._masks.pop(conditions, None)
         if kept is None:
             rows = self.rows(conditions)
             bits = np.zeros(len(self._keys), dtype=bool)
             bits[np.asarray(rows.to_array(), dtype=np.int64)] = True
             kept = (len(rows), np.packbits(bits, bitorder="little"))
-            self._masks[conditions] = kept
-            while len(self._masks) > MASKS_KEPT:
-                self._masks.popitem(last=False)
+        self._masks[conditions] = kept  # at the end: the one used longest ago is the first to go
+        if len(self._masks) > MASKS_KEPT:
+            self._masks.popitem(last=False)
         return kept
 
     def _rows_of(self, condition: Condition) -> BitMap:

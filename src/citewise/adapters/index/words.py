@@ -138,12 +138,19 @@ def _segment_files(folder: Path) -> Iterator[Path]:
     """The files that the index's head names; the head itself, which has no footer, if it cannot be read."""
     head = folder / "meta.json"
     try:
-        segments = [segment["segment_id"].replace("-", "") for segment in json.loads(head.read_text())["segments"]]
-    except (OSError, ValueError, KeyError, TypeError):
+        segments = [
+            (segment["segment_id"].replace("-", ""), (segment["deletes"] or {}).get("opstamp"))
+            for segment in json.loads(head.read_text())["segments"]
+        ]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         yield head
         return
-    for segment in segments:
-        yield from sorted(folder.glob(f"{segment}.*")) or [folder / segment]
+    for name, deletes in segments:
+        # Other deletions than the ones it names were never committed, or are about to be.
+        files = [file for file in folder.glob(f"{name}.*") if file.suffix != ".del"]
+        yield from files or [folder / name]
+        if deletes is not None:
+            yield folder / f"{name}.{deletes}.del"
 
 
 def _has_true_footer(file: Path) -> bool:

@@ -140,4 +140,6 @@ class Unfolding:
             return value.isoformat()
         if isinstance(value, float) and not math.isfinite(value):
             return str(node.value)
+        if isinstance(value, int) and abs(value) >= 2**63:  # nothing that stores or prints it need take more
+            return str(node.value)
         return value if isinstance(value, str | int | float | None) else str(node.value)

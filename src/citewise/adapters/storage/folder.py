@@ -35,36 +35,43 @@ class LibraryFolder:
                 f"there is no library at {self.root}: make one with `citewise ingest PATH`, "
                 "or name another folder with --library"
             )
-        return self._generation((self.root / "CURRENT").read_text().strip())
-
-    def create(self) -> Path:
-        """The current generation, made if this is a new library."""
-        if self.exists:
-            return self.current()
-        first = self.root / "gen-1"
         with self._our_errors():
-            first.mkdir(parents=True, exist_ok=True)
-            self.swap_to(first)
-        return first
+            return self._generation((self.root / "CURRENT").read_text().strip())
+
+    def first(self) -> Path:
+        """The folder for a new library's generation; the library is there once `swap_to` has named it."""
+        with self._our_errors():
+            if any(_GENERATION.fullmatch(entry.name) and entry.name != "gen-1" for entry in self.root.iterdir()):
+                raise Misconfigured(
+                    f"{self.root} holds a library whose CURRENT file is lost: write the name of its newest gen-… "
+                    "folder into CURRENT, or restore it from a backup"
+                )
+            folder = self.root / "gen-1"
+            folder.mkdir(exist_ok=True)
+        return folder
 
     def next(self) -> Path:
         """The folder for the generation after the current one; what an interrupted run left there stays."""
         number = int(_number(self.current().name)) + 1
         folder = self.root / f"gen-{number}"
-        folder.mkdir(exist_ok=True)
+        with self._our_errors():
+            folder.mkdir(exist_ok=True)
         return folder
 
     def swap_to(self, generation: Path) -> None:
         """Make a generation the current one: readers that open from now on see it, whole."""
         beside = self.root / "CURRENT.new"
-        with beside.open("w") as opened:
-            opened.write(f"{generation.name}\n")
-            opened.flush()
-            os.fsync(opened.fileno())
-        beside.replace(self.root / "CURRENT")
+        with self._our_errors():
+            with beside.open("w") as opened:
+                opened.write(f"{generation.name}\n")
+                opened.flush()
+                os.fsync(opened.fileno())
+            beside.replace(self.root / "CURRENT")
+            for folder in (self.root, self.root.resolve().parent):
+                _flush(folder)
 
     def remove_others(self) -> None:
-        """Remove generations that no longer serve; a reader that has one open keeps what it opened."""
+        """Remove generations that no longer serve; what a reader has open and mapped stays readable to it."""
         current = self.current()
         for folder in self.root.glob("gen-*"):
             if folder != current and _GENERATION.fullmatch(folder.name):
@@ -101,6 +108,10 @@ class LibraryFolder:
 
     def refuse_foreign(self) -> None:
         """A folder full of other things is a slip of the fingers, not a place for a library."""
+        with self._our_errors():
+            self._refuse_foreign()
+
+    def _refuse_foreign(self) -> None:
         if self.root.is_dir():
             names = {entry.name for entry in self.root.iterdir()} - {"write.lock", "CURRENT.new"}
             if names and not any(name == "CURRENT" or _GENERATION.fullmatch(name) for name in names):
@@ -113,9 +124,18 @@ class LibraryFolder:
         try:
             yield
         except OSError as error:
-            raise Unavailable(f"cannot write to the library folder {self.root}: {error.strerror}") from error
+            raise Unavailable(f"cannot use the library folder {self.root}: {error.strerror}") from error
 
 
 def _number(name: str) -> str:
     match = _GENERATION.fullmatch(name)
     return match.group(1) if match else "0"
+
+
+def _flush(folder: Path) -> None:
+    """A rename is durable once its folder is."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

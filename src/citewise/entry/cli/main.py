@@ -138,21 +138,19 @@ def _top(
 
 def main() -> None:
     """Run the command line; every foreseen error becomes one line and an exit code."""
-    from citewise.model.errors import CitewiseError
+    from citewise.model.errors import BadRequest, CitewiseError, Misconfigured, Unavailable
 
     logging.basicConfig(level=logging.WARNING, format="citewise: %(message)s", stream=sys.stderr)
     try:
         app()
     except CitewiseError as error:
-        _stop(f"citewise: {error}", EXIT_CODES.get(type(error).__name__, 1))
+        codes = {BadRequest: 2, Misconfigured: 3, Unavailable: 4}
+        _stop(f"citewise: {error}", next((code for kind, code in codes.items() if isinstance(error, kind)), 1))
     except KeyboardInterrupt:
         _stop("citewise: stopped; what was ingested is safe, run the command again to go on", 130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whoever read our output has gone
         sys.exit(1)
-
-
-EXIT_CODES = {"BadData": 1, "BadRequest": 2, "Misconfigured": 3, "Unavailable": 4}
 
 
 def _stop(message: str, code: int) -> None:
