@@ -1,13 +1,13 @@
 """One frozen tree of settings, read once: defaults, then citewise.toml, then CITEWISE_… in the environment."""
 
 import difflib
+import math
 import os
 import tomllib
-import types
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from citewise.model.errors import Misconfigured
 from citewise.model.path_rules import DEFAULT_RULES, PathRule
@@ -33,6 +33,12 @@ class EmbeddingSettings:
     timeout_seconds: float = 30.0  # openai: for one request
     query_prefix: str = ""
     document_prefix: str = ""
+
+    def __post_init__(self) -> None:
+        if self.batch_size < 1 or self.timeout_seconds <= 0:
+            raise Misconfigured("settings embedding: batch_size and timeout_seconds must be above 0")
+        if self.dimensions < 0 or self.window_tokens < 0:
+            raise Misconfigured("settings embedding: dimensions and window_tokens must not be below 0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +86,18 @@ def read_settings(file: Path | None, environment: Mapping[str, str]) -> Settings
     tree: dict[str, Any] = {}
     if file is not None or path.is_file():
         tree = _read_toml(path)
+    key_variable = _key_variable(tree, environment)
     for name, value in environment.items():
-        if name.startswith(PREFIX):
+        if name.startswith(PREFIX) and name != key_variable:
             _place(tree, name.removeprefix(PREFIX).lower().split("__"), value, name)
     return _built(Settings, tree, where="")
+
+
+def _key_variable(tree: Mapping[str, Any], environment: Mapping[str, str]) -> object:
+    """The variable that holds the key of a remote model: it may start as ours do, and is no setting all the same."""
+    table = tree.get("embedding")
+    named = table.get("api_key_variable") if isinstance(table, dict) else None
+    return environment.get(f"{PREFIX}EMBEDDING__API_KEY_VARIABLE", named)
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -128,11 +142,9 @@ def _value(kind: Any, value: Any, *, where: str) -> Any:
     if origin is tuple:
         items = value.split(",") if isinstance(value, str) else _checked(value, list, where)
         return tuple(_value(get_args(kind)[0], item, where=where) for item in items)
-    if origin is Mapping or (isinstance(origin, type) and issubclass(origin, Mapping)):
+    if origin is Mapping:
         table = _checked(value, dict, where)
         return {str(name): _value(get_args(kind)[1], item, where=f"{where}.{name}") for name, item in table.items()}
-    if origin in (Union, types.UnionType):
-        return _value(get_args(kind)[0], value, where=where)
     return _plain(kind, value, where)
 
 
@@ -142,10 +154,17 @@ def _plain(kind: Any, value: Any, where: str) -> Any:
         if kind is Path:
             return Path(_checked(value, str, where)).expanduser()
         if kind in (int, float) and isinstance(value, str | int | float) and not isinstance(value, bool):
-            return kind(value)
-    except ValueError as error:
+            return _number(kind, value)
+    except (ValueError, OverflowError) as error:
         raise Misconfigured(f"setting {where} must be {_IN_WORDS[kind]}, not {value!r}") from error
     return _checked(value, kind, where)
+
+
+def _number(kind: type[int] | type[float], value: str | int | float) -> int | float:
+    number = kind(value)
+    if not math.isfinite(number) or (isinstance(value, float) and number != value):
+        raise ValueError(value)
+    return number
 
 
 def _checked(value: Any, kind: type[T], where: str) -> T:

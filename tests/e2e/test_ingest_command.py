@@ -93,7 +93,7 @@ def test_reindex_rebuilds_without_embedding(home: Path) -> None:
 
 def test_another_chunk_size_is_refused_until_reindex_makes_the_library_anew(home: Path) -> None:
     json_of("ingest", "docs", cwd=home)
-    (home / "citewise.toml").write_text("[chunks]\ntarget_tokens = 60\nfloor_tokens = 10\nceiling_tokens = 80\n")
+    (home / "citewise.toml").write_text("[chunks]\ntarget_tokens = 60\nfloor_tokens = 10\nceiling_tokens = 80\noverlap_tokens = 20\n")
     message = error_of("ingest", "docs", cwd=home, code=3)
     assert "citewise reindex" in message
     made = json_of("reindex", cwd=home)

@@ -77,7 +77,7 @@ def chunks_of(document: Document, pieces: Iterator[Piece] | tuple[Piece, ...]) -
             position=position,
             piece=piece,
             content_type=piece.kind or document.content_type,
-            labels=shared | _piece_labels(document, piece),
+            labels=shared | _piece_labels(piece),
             numbers=numbers,
         )
         for position, piece in enumerate(pieces)
@@ -110,7 +110,7 @@ def _document_numbers(document: Document) -> dict[str, float]:
     }
 
 
-def _piece_labels(document: Document, piece: Piece) -> frozenset[Label]:
+def _piece_labels(piece: Piece) -> frozenset[Label]:
     labels = set()
     if piece.kind:
         labels.add(label("content_type", piece.kind))  # beside the document's: a lab's code is both

@@ -9,12 +9,15 @@ DocumentId = NewType("DocumentId", str)  # 16 hex digits
 ChunkId = NewType("ChunkId", str)  # 16 hex digits
 Digest = NewType("Digest", str)  # 64 hex digits of SHA-256
 
-_SEPARATOR = "\x1f"  # cannot occur in a scope, a path segment or an anchor, so no two inputs join to one string
-
 
 def digest(*parts: str) -> Digest:
-    """SHA-256 over the parts, kept apart."""
-    return Digest(hashlib.sha256(_SEPARATOR.join(parts).encode("utf-8", "surrogatepass")).hexdigest())
+    """SHA-256 over the parts, each behind its length, so that no two lists of parts look the same."""
+    hashed = hashlib.sha256()
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        hashed.update(b"%d:" % len(data))
+        hashed.update(data)
+    return Digest(hashed.hexdigest())
 
 
 def digest_bytes(data: bytes) -> Digest:

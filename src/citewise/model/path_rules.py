@@ -5,9 +5,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from citewise.model.errors import Misconfigured
+
 FIELDS = ("module", "chapter", "corpus_type", "content_type")
 UNKNOWN = "Unknown"
 _DEFAULTS = {"module": UNKNOWN, "chapter": UNKNOWN, "corpus_type": "DOC_PAGE", "content_type": "prose"}
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +23,16 @@ class PathRule:
 
     pattern: str
     sets: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        try:
+            names = {*self.sets, *_compiled(self.pattern).groupindex}
+        except re.error as error:
+            raise Misconfigured(f"path rule {self.pattern!r} is no regular expression: {error}") from error
+        if unknown := names - set(FIELDS):
+            raise Misconfigured(
+                f"path rule {self.pattern!r} fills {', '.join(sorted(unknown))}: use {', '.join(FIELDS)}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +73,6 @@ def path_facts(path: str, rules: Iterable[PathRule] = DEFAULT_RULES) -> PathFact
         match = _compiled(rule.pattern).search(path)
         if match:
             for name, value in {**rule.sets, **match.groupdict()}.items():
-                facts.setdefault(name, value)
+                if value is not None:
+                    facts.setdefault(name, value)
     return PathFacts(**{name: facts.get(name, _DEFAULTS[name]) for name in FIELDS})
-
-
-@lru_cache(maxsize=256)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)

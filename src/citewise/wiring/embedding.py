@@ -81,6 +81,8 @@ def _remote(settings: Settings, model: EmbeddingModel) -> Embedder:
 
     chosen = settings.embedding
     key = os.environ.get(chosen.api_key_variable, "")
+    if not key.isascii() or not key.isprintable():
+        raise Misconfigured(f"the key in {chosen.api_key_variable} holds characters that no key has: set it again")
     client = httpx.Client(
         base_url=chosen.base_url,
         headers={"Authorization": f"Bearer {key}"} if key else {},

@@ -84,7 +84,7 @@ def ingest_changed(
     """Look only at what changed below a path that was ingested before; new ignore rules concern all of it."""
     target = target_of(library, path, wish)
     files = list(changed)
-    if not any(file.name == ".gitignore" for file in files):
+    if path not in files and not any(file.name == ".gitignore" for file in files):
         only = frozenset(file.relative_to(target.root).as_posix() for file in files)
         target = replace(target, only=only)
     return ingest_target(library, target, wish, on_event=on_event)

@@ -100,7 +100,7 @@ class OnnxEmbedder:
         if len(batches) == 1:
             run(batches[0])
         else:
-            with ThreadPoolExecutor(os.cpu_count()) as cores:
+            with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as cores:
                 list(cores.map(run, batches))
         return means
 
@@ -108,8 +108,18 @@ class OnnxEmbedder:
         ids = np.array(windows)
         values = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         feed = {name: values[name].astype(kind) for name, kind in self._inputs.items()}
-        output: Floats = self._session.run(None, feed)[0]
+        output = self._output(feed)
         return output.mean(axis=1) if output.ndim == 3 else output
+
+    def _output(self, feed: dict[str, NDArray[np.generic]]) -> Floats:
+        try:
+            output: Floats = self._session.run(None, feed)[0]
+        except Exception as error:  # onnxruntime's own errors share no other base
+            raise Misconfigured(
+                f"{self._model.name} cannot take {feed['input_ids'].shape[1]} tokens at once: {str(error)[:200]}. "
+                "Set embedding.window_tokens to what the model sees."
+            ) from error
+        return output
 
 
 def from_folder(

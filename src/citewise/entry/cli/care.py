@@ -41,7 +41,7 @@ def status_json(found: Status) -> dict[str, object]:
 
 
 def _show_status(found: Status) -> None:
-    console = Console()
+    console = Console(markup=False)
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(style="bold")
     table.add_column()
@@ -64,7 +64,7 @@ def _show_status(found: Status) -> None:
         )
     console.print(table, highlight=False)
     for problem in found.problems:
-        console.print(f"[bold red]problem[/bold red] {problem}", highlight=False)
+        console.print(f"problem: {problem}", style="bold red", highlight=False)
 
 
 def run_doctor(settings: Settings, *, as_json: bool) -> int:

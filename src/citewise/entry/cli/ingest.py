@@ -1,6 +1,7 @@
 """`citewise ingest`: runs the flow for each path, shows progress, prints the report, and watches if asked to."""
 
 import json
+import logging
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from citewise.entry.cli.progress import shown_progress
 from citewise.entry.cli.report import combined, report_json, show_report
+from citewise.model.errors import Unavailable
 from citewise.model.report import IngestReport
 from citewise.model.scope import Scope
 from citewise.settings import Settings
@@ -16,6 +18,8 @@ from citewise.wiring.embedding import Embedding, embedding_of
 from citewise.wiring.full import opened_for_writing
 from citewise.wiring.sources import Wish, existing, ingest, ingest_changed, remember_ingest
 from citewise.wiring.watch import changes_below
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +53,26 @@ def run_ingest(settings: Settings, paths: list[Path], options: IngestOptions) ->
 
 
 def _watch(settings: Settings, embedding: Embedding, targets: list[Path], options: IngestOptions) -> None:
+    """Take up changes as they come; what cannot be done now (another process is writing) is tried again."""
     sys.stderr.write("watching for changes; stop with Ctrl-C\n")
+    pending: dict[Path, set[Path]] = {}
     for changed in changes_below(targets, own=settings.library):
+        for target, paths in changed.items():
+            pending.setdefault(target, set()).update(paths)
         steps = [
-            partial(ingest_changed, path=target, changed=paths, wish=options.wish) for target, paths in changed.items()
+            partial(ingest_changed, path=target, changed=paths, wish=options.wish)
+            for target, paths in pending.items()
+            if target.exists()
         ]
-        report = _run(settings, embedding, options, steps)
-        if report.ingested or report.removed or report.failed:
-            _print(report, options)
+        if steps:
+            try:
+                report = _run(settings, embedding, options, steps)
+            except Unavailable as error:
+                _log.warning("%s; trying again", error)
+                continue
+            if report.ingested or report.removed or report.failed:
+                _print(report, options)
+        pending.clear()
 
 
 def _run(
