@@ -1,6 +1,7 @@
 """Bad input gets a clear error, and nothing is lost by it."""
 
 import fcntl
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -182,6 +183,20 @@ def test_a_library_folder_full_of_other_files_is_refused(home: Path) -> None:
 def test_bad_flags_are_explained(home: Path, words: tuple[str, ...], code: int, said: str) -> None:
     assert said in error_of(*words, cwd=home, code=code)
     assert not (home / ".citewise").exists()
+
+
+def test_a_path_that_cannot_be_looked_at_is_a_bad_request(home: Path) -> None:
+    assert "cannot be looked at" in error_of("ingest", "x" * 5000, cwd=home, code=2)
+    folder = os.fsencode(home) + b"/bad-\xff"
+    os.mkdir(folder)
+    done = subprocess.run([COMMAND, "ingest", folder], cwd=home, capture_output=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert b"not valid UTF-8" in done.stderr
+
+
+def test_brackets_in_a_library_name_are_shown_as_they_are(home: Path) -> None:
+    json_of("ingest", "docs", "--library", "x[/y]", cwd=home)
+    assert "x[/y]" in citewise("status", "--library", "x[/y]", cwd=home).stdout
 
 
 def test_bad_settings_are_explained_with_the_nearest_name(home: Path) -> None:

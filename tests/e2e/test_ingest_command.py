@@ -1,5 +1,6 @@
 """`citewise ingest` and its neighbors as real processes."""
 
+import fcntl
 import json
 import os
 import signal
@@ -93,7 +94,9 @@ def test_reindex_rebuilds_without_embedding(home: Path) -> None:
 
 def test_another_chunk_size_is_refused_until_reindex_makes_the_library_anew(home: Path) -> None:
     json_of("ingest", "docs", cwd=home)
-    (home / "citewise.toml").write_text("[chunks]\ntarget_tokens = 60\nfloor_tokens = 10\nceiling_tokens = 80\noverlap_tokens = 20\n")
+    (home / "citewise.toml").write_text(
+        "[chunks]\ntarget_tokens = 60\nfloor_tokens = 10\nceiling_tokens = 80\noverlap_tokens = 20\n"
+    )
     message = error_of("ingest", "docs", cwd=home, code=3)
     assert "citewise reindex" in message
     made = json_of("reindex", cwd=home)
@@ -132,6 +135,31 @@ def test_watching_takes_up_changes_until_it_is_interrupted(home: Path) -> None:
         assert json_of("status", cwd=home)["documents"] == 2
         watcher.send_signal(signal.SIGINT)
         assert watcher.wait(20) == 130
+    finally:
+        watcher.kill()
+        watcher.communicate()
+
+
+def test_a_watch_waits_for_another_writer(home: Path) -> None:
+    json_of("ingest", "docs", cwd=home)
+    watcher = subprocess.Popen(
+        [COMMAND, "ingest", "docs", "--watch", "--json"],
+        cwd=home,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert watcher.stdout is not None
+        assert watcher.stderr is not None
+        watcher.stdout.readline()
+        assert "watching" in watcher.stderr.readline()
+        time.sleep(2.0)
+        with (home / ".citewise" / "write.lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            (home / "docs" / "new.md").write_text("# New\n\nJust written.\n")
+            assert "trying again" in watcher.stderr.readline()
+        assert json.loads(watcher.stdout.readline())["ingested"] == 1
     finally:
         watcher.kill()
         watcher.communicate()

@@ -134,6 +134,28 @@ def test_a_second_source_is_mounted_under_its_name(shelf: Shelf, tmp_path: Path)
     assert shelf.ingest().removed == 0
 
 
+def test_a_second_source_never_takes_a_path_that_is_another_ones(shelf: Shelf, tmp_path: Path) -> None:
+    shelf.ingest()
+    ops = tmp_path / "other" / "ops"
+    ops.mkdir(parents=True)
+    (ops / "pumps.md").write_text("# Other pumps\n\nDifferent words.\n")
+    assert shelf.ingest(ops).ingested == 1
+    assert list(shelf.snapshot()) == ["guide.md", "ops/pumps.md", "other/ops/pumps.md"]
+    shelf.write("other/ops/pumps.md", "# Late comer\n")
+    report = shelf.ingest()
+    assert [entry.path for entry in report.failed] == ["other/ops/pumps.md"]
+    assert "--name" in report.failed[0].reason
+    assert len(shelf.found("different")) == 1
+
+
+def test_of_nested_sources_the_innermost_is_meant(shelf: Shelf) -> None:
+    shelf.ingest(shelf.docs / "ops")
+    shelf.ingest()
+    shelf.write("ops/pumps.md", "# Pumps\n\nRewritten.\n")
+    assert shelf.ingest(shelf.docs / "ops").ingested == 1
+    assert "Rewritten" in shelf.snapshot()["pumps.md"][0]
+
+
 def test_a_source_that_moved_keeps_its_documents_when_it_is_named(shelf: Shelf, tmp_path: Path) -> None:
     shelf.ingest()
     before = shelf.snapshot()
@@ -183,6 +205,20 @@ def test_a_document_that_cannot_be_embedded_fails_and_the_rest_go_on(shelf: Shel
     assert list(shelf.snapshot()) == ["guide.md"]
     shelf.embedder = HashEmbedder()
     assert shelf.ingest().ingested == 1
+
+
+def test_one_refused_text_does_not_make_anyone_pay_twice_for_its_neighbors(shelf: Shelf) -> None:
+    shelf.embedder = HashEmbedder(poison="flood mark")
+    assert shelf.ingest(shelf.docs / "guide.md").embedded == 2
+    report = shelf.ingest(shelf.docs / "guide.md")
+    assert (report.embedded, len(report.failed)) == (0, 1)
+
+
+@pytest.mark.parametrize("value", ["0x" + "F" * 4000, "1" * 5000, "1e999", ".nan", "2026-01-01", "[1, [2, {a: b}]]"])
+def test_no_metadata_stops_an_ingestion(shelf: Shelf, value: str) -> None:
+    shelf.write("odd.md", f"---\nodd: {value}\n---\n\n# Odd\n\nwords\n")
+    assert shelf.ingest().failed == ()
+    assert shelf.ingest().unchanged == 3
 
 
 def test_secrets_are_masked_before_anything_is_stored(shelf: Shelf) -> None:

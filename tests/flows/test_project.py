@@ -59,6 +59,14 @@ def test_an_index_that_fell_behind_catches_up_when_the_library_is_opened(shelf: 
     assert len(shelf.found("harbor")) == 5
 
 
+def test_a_deletion_file_that_was_never_committed_is_no_damage(shelf: Shelf) -> None:
+    segment = index_files(shelf, "*.idx")[0]
+    segment.with_suffix(".999.del").write_bytes(b"torn")
+    with shelf.opened() as library:
+        assert library.index.position(Scope()) > 0
+        assert not library.needs_healing()
+
+
 def test_another_analyzer_makes_the_index_anew_without_embedding(shelf: Shelf) -> None:
     with shelf.opened() as library:
         library.catalog.remember({"analyzer": "english-0"})

@@ -83,3 +83,11 @@ def test_an_interrupted_run_leaves_the_library_as_it_was_and_is_taken_up_again(s
     assert shelf.embedder.embedded == ["Page 3\n\n# Page 3\n\nharbor words number3"]
     assert sorted(shelf.snapshot()) == [f"p{n}.md" for n in range(1, 6)]
     assert len(shelf.found("harbor")) == 5
+
+
+def test_what_was_left_by_a_run_for_another_model_is_not_taken_up(shelf: Shelf) -> None:
+    with pytest.raises(Unavailable):
+        made_anew(shelf, HashEmbedder(name="hash-2", poison="number3"))
+    made_anew(shelf, HashEmbedder(name="hash-3"))
+    assert len(shelf.embedder.embedded) == 6
+    assert len(shelf.found("harbor")) == 6

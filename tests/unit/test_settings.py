@@ -69,6 +69,12 @@ def test_the_environment_wins(tmp_path: Path) -> None:
         ("[ingest]\nexclude = 3", "ingest.exclude"),
         ("[[ingest.path_rules]]\nsets = {}", "lacks pattern"),
         ("not toml", "not valid TOML"),
+        ("[embedding]\ndimensions = inf", "embedding.dimensions"),
+        ("[embedding]\ndimensions = 1536.5", "embedding.dimensions"),
+        ("[embedding]\nbatch_size = 0", "batch_size"),
+        ("[ingest]\nmax_file_mb = nan", "ingest.max_file_mb"),
+        ("[[ingest.path_rules]]\npattern = '('", "no regular expression"),
+        ("[[ingest.path_rules]]\npattern = '(?P<color>x)'", "fills color"),
         ("[chunks]\nfloor_tokens = 600", "floor_tokens <= target_tokens"),
         ("[chunks]\noverlap_tokens = 400", "overlap_tokens"),
     ],
@@ -76,6 +82,11 @@ def test_the_environment_wins(tmp_path: Path) -> None:
 def test_mistakes_are_named(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(Misconfigured, match=said):
         read(tmp_path, text)
+
+
+def test_the_variable_that_holds_a_key_may_start_as_settings_do(tmp_path: Path) -> None:
+    settings = read(tmp_path, "[embedding]\napi_key_variable = 'CITEWISE_KEY'\n", CITEWISE_KEY="sesame")
+    assert settings.embedding.api_key_variable == "CITEWISE_KEY"
 
 
 def test_a_variable_below_a_plain_setting_is_no_setting(tmp_path: Path) -> None:
