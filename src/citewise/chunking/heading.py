@@ -37,7 +37,8 @@ class HeadingChunker:
 
     @property
     def version(self) -> str:
-        return f"{VERSION}/{self.window_tokens}/{self.sizes}"
+        sizes = self.sizes
+        return f"{VERSION}, window {self.window_tokens}, {sizes.floor}-{sizes.target}-{sizes.ceiling}+{sizes.overlap}"
 
     def __call__(self, blocks: Sequence[Block], *, title: str | None) -> tuple[Piece, ...]:
         """Every word of every block is in a piece; pieces come in the order of the source."""

@@ -98,8 +98,7 @@ class _Run:
         try:
             prepared = self._prepared(origin, entry)
         except NotText as error:
-            del self._found[origin.path]
-            self._skip(Skipped(entry.path, str(error)), size=entry.size)
+            self._skip(Skipped(entry.path, str(error), is_unseen=True), size=entry.size)
         except (BadData, BadRequest) as error:  # BadRequest: an access rule in the frontmatter that is none
             self._fail(entry, str(error))
         else:

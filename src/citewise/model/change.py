@@ -36,6 +36,11 @@ class ChunkCounts:
     deleted: int = 0
     unchanged: int = 0
 
+    @property
+    def total(self) -> int:
+        """Chunks that are there now."""
+        return self.created + self.updated + self.unchanged
+
     def __add__(self, other: "ChunkCounts") -> "ChunkCounts":
         return ChunkCounts(
             self.created + other.created,

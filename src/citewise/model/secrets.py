@@ -51,7 +51,7 @@ def masked(text: str) -> Masked:
     parts: list[str] = []
     at = 0
     for span in spans:
-        parts += (text[at : span.start], f"[secret: {span.kind}]")
+        parts += (text[at : span.start], f"<secret:{span.kind}>")
         at = span.end
     counts = Counter(span.kind for span in spans if span.counts)
     return Masked("".join((*parts, text[at:])), MappingProxyType(dict(sorted(counts.items()))))
@@ -94,6 +94,11 @@ _SHAPES = {
     "pypi-token": r"pypi-[A-Za-z0-9_-]{40,}+",
     "sendgrid-key": r"SG\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{32,64}",
     "twilio-key": r"SK[0-9a-f]{32}",
+    "digitalocean-token": r"do[opr]_v1_[0-9a-f]{64}",
+    "vault-token": r"hv[sb]\.[A-Za-z0-9_-]{24,}+",
+    "google-oauth-token": r"ya29\.[A-Za-z0-9_-]{20,}+",
+    "docker-token": r"dckr_pat_[A-Za-z0-9_-]{20,}+",
+    "shopify-token": r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}",
     "jwt": r"(?<![_-])eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+",
 }
 _TOKEN = re.compile(
@@ -146,7 +151,7 @@ _OWNERS = (
 _KEY = "(?:" + "|".join(f"(?<={owner})|(?<={owner}[_-])" for owner in _OWNERS) + ")key"
 _SECRET = "secret(?:[_-]?(?:access[_-]?)?key)?"
 # What may stand between a name and its value: the end of a string or of emphasis, a sign, a type. A bracket
-# only behind a quote, so that no mask ("[secret: token]") is ever taken for a name.
+# only behind a quote, so that no mask ("<secret:token>") is ever taken for a name.
 _CLOSE = r"""\d{0,2}(?:["'`]\]?|\*{1,2}|__)?[ \t]{0,8}"""
 _SIGN = r"(?::=|=>|={1,3}|:)\*{0,2}[ \t]{0,8}"
 _TYPED = r""":[ \t]?[A-Za-z_][\w.\[\]|]{0,40}[ \t]?=[ \t]?(?=["'`])"""

@@ -10,6 +10,7 @@ class SourceRef:
 
     mount: str
     root: str  # relative to the library folder, so that moving both together changes nothing
+    access: tuple[str, ...] = ()  # the rule its documents were last given, used again where none is said
 
 
 def at_or_above(path: str) -> Iterator[str]:
@@ -32,7 +33,7 @@ class Found:
 class Skipped:
     """A file or folder (its path ends in a slash) that is not ingested, and why.
 
-    `is_unseen`: it could not even be looked at, so what the library knows of it stays.
+    `is_unseen`: what it holds could not be taken in, so what the library knew of it stays.
     """
 
     path: str

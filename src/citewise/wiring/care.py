@@ -29,6 +29,11 @@ def status(settings: Settings) -> Status:
     generation = folder.current()
     with _catalog(generation) as catalog:
         stored = catalog.facts()
+        if "model" not in stored:
+            raise Misconfigured(
+                f"the catalog of {settings.library} has been emptied: restore the library from a backup, "
+                "or move the folder away and ingest again"
+            )
         facts = LibraryFacts.of(stored)
         index = LocalIndex(generation / "index", dimensions=facts.dimensions or 1)
         scopes = tuple(

@@ -71,7 +71,7 @@ def opened_for_writing(settings: Settings, embedding: Embedding | None = None) -
     with folder.writing():
         generation = folder.current() if folder.exists else folder.first()
         with _opened(settings, folder, generation, embedding, may_create=not folder.exists) as library:
-            if "model" not in library.catalog.facts():
+            if not folder.exists:
                 library.catalog.remember(_facts(library).stored)
             _refuse_unfit(library)
             library.heal()
@@ -147,13 +147,22 @@ def _opened_next(
 def unfit(library: Library) -> str | None:
     """In words, why the library cannot be used with these settings (D4); None if it can."""
     stored = library.catalog.facts()
-    differences = LibraryFacts.of(stored).differences(_facts(library)) if "model" in stored else ()  # else it is new
+    if "model" not in stored:  # a new library gets its facts before its CURRENT
+        return _emptied(library) if library.folder.exists else None
+    differences = LibraryFacts.of(stored).differences(_facts(library))
     if not differences:
         return None
     return (
         f"the library at {library.folder.root} does not fit these settings: {'; '.join(differences)}. "
         "Use the settings it was made with, or make it anew from its stored texts with "
         f"`citewise reindex --library {library.folder.root}`"
+    )
+
+
+def _emptied(library: Library) -> str:
+    return (
+        f"the catalog of {library.folder.root} has been emptied: restore the library from a backup, "
+        "or move the folder away and ingest again"
     )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from citewise.adapters.sources.folder import FolderSource
 from citewise.adapters.sources.ignore import Rules
 from citewise.flows.ingest import Ingest, IngestRequest
-from citewise.model.errors import BadRequest
+from citewise.model.errors import BadRequest, Misconfigured
 from citewise.model.report import Event, IngestReport
 from citewise.model.scope import Access, Scope, checked_name
 from citewise.model.source import SourceRef, at_or_above
@@ -95,6 +95,7 @@ def ingest_target(
 ) -> IngestReport:
     """Ingest a source, or only the parts of it that are named."""
     rules = library.settings.ingest
+    _warn_if_emptied(library, target, wish.scope)
     source = FolderSource(
         target.root,
         suffixes=SUFFIXES,
@@ -104,11 +105,12 @@ def ingest_target(
         own_folders=(library.folder.root.resolve(),),
         only=target.only,
     )
-    library.catalog.register(wish.scope, target.ref)  # now that the source was found fit to be walked
+    given = wish.access or target.ref.access  # a rule said once holds until another is said
+    library.catalog.register(wish.scope, replace(target.ref, access=given))
     request = IngestRequest(
         scope=wish.scope,
         mount=target.ref.mount,
-        access=access_by_path(rules, wish.access),
+        access=access_by_path(rules, given),
         corpus_type=wish.corpus_type,
         is_whole=target.only is None,
         gone=_known_below(library, wish.scope, target),
@@ -137,6 +139,8 @@ def target_of(library: Library, path: Path, wish: Wish) -> Target:
 def access_by_path(rules: IngestSettings, given: tuple[str, ...]) -> Callable[[str], Access]:
     """Who may read which path: the first pattern that matches, else what the caller says, else the settings."""
     patterns = [(Rules.of([pattern]), Access.of(names)) for pattern, names in rules.access_by_path.items()]
+    if broken := [pattern for pattern in rules.access_by_path if not Rules.of([pattern]).rules]:
+        raise Misconfigured(f"ingest.access_by_path: {broken[0]!r} is no pattern that could match a path")
     default = Access.of(given or rules.access)
 
     def access(path: str) -> Access:
@@ -160,6 +164,12 @@ def _warn_about(ref: SourceRef, other: Path, root: Path, named: str | None) -> N
             root,
             ref.mount or UNNAMED,
         )
+
+
+def _warn_if_emptied(library: Library, target: Target, scope: Scope) -> None:
+    held = sum(one.mount == target.ref.mount for one in library.catalog.known(scope).values())
+    if held and target.only is None and not any(target.root.iterdir()):
+        _log.warning("%s is empty now: the %d documents the library had from it are removed", target.root, held)
 
 
 def mount_named(name: str, known: Iterable[str] = ()) -> str:

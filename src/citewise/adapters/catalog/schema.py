@@ -21,6 +21,7 @@ MIGRATIONS = (
         scope INTEGER NOT NULL REFERENCES scopes,
         mount TEXT NOT NULL,
         root TEXT NOT NULL,
+        access TEXT NOT NULL,
         PRIMARY KEY (scope, mount)
     ) WITHOUT ROWID;
     CREATE TABLE documents (

@@ -1,5 +1,6 @@
 """The catalog in one SQLite file: documents, chunks, access rules, embedding cache, change log."""
 
+import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
@@ -190,17 +191,17 @@ class SqliteCatalog:
     def sources(self, scope: Scope) -> tuple[SourceRef, ...]:
         with self._connections.reading("list sources") as connection:
             rows = connection.execute(
-                "SELECT mount, root FROM sources WHERE scope = ? ORDER BY mount",
+                "SELECT mount, root, access FROM sources WHERE scope = ? ORDER BY mount",
                 (_scope_id(connection, scope),),
             )
-            return tuple(SourceRef(row["mount"], row["root"]) for row in rows)
+            return tuple(SourceRef(row["mount"], row["root"], tuple(json.loads(row["access"]))) for row in rows)
 
     def register(self, scope: Scope, source: SourceRef) -> None:
         with self._connections.writing("register a source") as connection:
             connection.execute(
-                "INSERT INTO sources (scope, mount, root) VALUES (?, ?, ?) "
-                "ON CONFLICT (scope, mount) DO UPDATE SET root = excluded.root",
-                (_made_scope_id(connection, scope), source.mount, source.root),
+                "INSERT INTO sources (scope, mount, root, access) VALUES (?, ?, ?, ?) "
+                "ON CONFLICT (scope, mount) DO UPDATE SET root = excluded.root, access = excluded.access",
+                (_made_scope_id(connection, scope), source.mount, source.root, json.dumps(source.access)),
             )
 
     def facts(self) -> Mapping[str, str]:

@@ -10,10 +10,9 @@ import os
 from pathlib import Path
 from uuid import uuid4
 
-import onnxruntime
-
 from citewise.adapters.embed.minilm_graph import MODEL, RECIPE, prepared
 from citewise.adapters.embed.onnx import OnnxEmbedder, open_session
+from citewise.adapters.embed.runtime import onnxruntime
 from citewise.adapters.embed.wordpiece import WordPieceCounter, uncased_tokenizer
 from citewise.model.errors import Misconfigured
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from citewise.adapters.embed.runtime import onnxruntime
 from citewise.adapters.embed.wordpiece import token_ids
 from citewise.model.errors import Misconfigured
 from citewise.model.vector import EmbeddingModel, Vector

@@ -15,10 +15,10 @@ from citewise.adapters.parsers.frontmatter_yaml import Fields, Unfolding, Unread
 from citewise.model.block import FrontMatter, Json
 
 MAX_CHARACTERS = 64 * 1024  # real front matter is under 2 KB; parsing YAML is slow and its aliases multiply
-UNREADABLE_ACCESS = "(unreadable)"  # Access.of rejects it, so the document stays closed
+UNREADABLE_ACCESS = "(one that cannot be read)"  # Access.of rejects it, so the document stays closed
 _OPENING = re.compile(r"\ufeff?---[ \t]*\n")
 _CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
-_ACCESS_KEY = re.compile(r"""(?:^|[{,][ \t]*)["']?access["']?[ \t]*:""", re.MULTILINE | re.IGNORECASE)
+_ACCESS_KEY = re.compile(r"""(?:^[ \t]*|[{,][ \t]*)["']?access["']?[ \t]*:""", re.MULTILINE | re.IGNORECASE)
 _FIRST_ENTRY = re.compile(r"""\s*(?:#.*\n\s*)*["']?[\w-]+["']?[ \t]*:(?:\s|$)""")
 _KNOWN = frozenset(field.name for field in fields_of(FrontMatter)) - {"access", "other"}
 

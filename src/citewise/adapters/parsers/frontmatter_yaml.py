@@ -90,6 +90,9 @@ def _add(fields: dict[str, yaml.Node], key: str, *, value: yaml.Node, warnings: 
     fields[key] = value
 
 
+_NO_TEXT = ("[", "{", "&", "*", "!", "|", ">")
+
+
 def _salvaged(text: str, warnings: list[str]) -> Fields:
     fields: dict[str, yaml.Node] = {}
     for entry in _entries(text):
@@ -98,6 +101,8 @@ def _salvaged(text: str, warnings: list[str]) -> Fields:
                 _add(fields, key, value=value, warnings=warnings)
         except Unreadable:
             key, _, rest = entry.partition(":")
+            if rest.lstrip().startswith(_NO_TEXT) and key.strip().lower() != "access":
+                continue  # a list or mapping that never ends is no text; the rule about readers must not vanish so
             bare = yaml.ScalarNode(_TEXT, rest.strip().strip("\"'"))
             _add(fields, key.strip(), value=bare, warnings=warnings)
     return fields

@@ -163,7 +163,9 @@ class FolderSource:
         except BadData as error:
             return Skipped(entry.path, str(error), is_unseen=isinstance(entry.status, OSError))
         reason = self._file_reason(entry, status)
-        return Found(entry.path, status.st_size) if reason is None else Skipped(entry.path, reason)
+        if reason is None:
+            return Found(entry.path, status.st_size)
+        return Skipped(entry.path, reason, is_unseen=status.st_size > self._max_file_bytes)
 
     def _file_reason(self, entry: _Entry, status: os.stat_result) -> str | None:
         if not stat.S_ISREG(status.st_mode):

@@ -112,6 +112,8 @@ class LibraryFolder:
             self._refuse_foreign()
 
     def _refuse_foreign(self) -> None:
+        if self.root.resolve() == Path.cwd():
+            raise BadRequest("the library cannot be the current folder itself; name one in it with --library")
         if self.root.is_dir():
             names = {entry.name for entry in self.root.iterdir()} - {"write.lock", "CURRENT.new"}
             if names and not any(name == "CURRENT" or _GENERATION.fullmatch(name) for name in names):

@@ -111,11 +111,12 @@ def run_reindex(settings: Settings, *, as_json: bool) -> int:
     if sys.stderr.isatty() and done:
         sys.stderr.write("\n")
     embedded = made.embedded if isinstance(made, ReembedReport) else 0
-    chunks = done if not isinstance(made, ReembedReport) else made.chunks.created
+    chunks = made.chunks.total if isinstance(made, ReembedReport) else made
     if as_json:
         _print_json({"reembedded": isinstance(made, ReembedReport), "chunks": chunks, "embedded": embedded})
     else:
-        Console().print(f"index rebuilt from the catalog: {chunks} chunks, {embedded} texts embedded", highlight=False)
+        how = "library made anew" if isinstance(made, ReembedReport) else "index rebuilt from the catalog"
+        Console().print(f"{how}: {chunks} chunks, {embedded} texts embedded", highlight=False)
     return 0
 
 

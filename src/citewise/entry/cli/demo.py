@@ -1,6 +1,7 @@
 """`citewise demo`: the sample handbook in a library of its own."""
 
 import shlex
+import shutil
 import sys
 from importlib.resources import as_file, files
 
@@ -15,10 +16,16 @@ def run_demo(settings: Settings, *, as_json: bool) -> int:
         code = run_ingest(settings, [handbook], options)
     if not as_json:
         library = shlex.quote(str(settings.library))
+        citewise = shlex.quote(_command())
         sys.stdout.write(
             f"\nThe Harbor Handbook is in {library}. Try next:\n"
-            f"  citewise status --library {library}          what the library holds\n"
-            f"  citewise doctor --library {library}          whether all is well\n"
-            f"  citewise ingest YOUR/DOCS                 a library of your own, in .citewise\n"
+            f"  {citewise} status --library {library}    # what the library holds\n"
+            f"  {citewise} doctor --library {library}    # whether all is well\n"
+            f"  {citewise} ingest YOUR/DOCS             # a library of your own, in .citewise\n"
         )
     return code
+
+
+def _command() -> str:
+    """The command as it can be typed here: its bare name only where the shell would find it."""
+    return "citewise" if shutil.which("citewise") else sys.argv[0]

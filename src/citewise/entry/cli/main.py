@@ -24,6 +24,7 @@ LibraryOption = Annotated[
     Path | None,
     typer.Option("--library", metavar="DIR", help="Library folder (default .citewise, or CITEWISE_LIBRARY)."),
 ]
+DemoLibraryOption = Annotated[Path, typer.Option("--library", metavar="DIR", help="Library folder.")]
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", metavar="FILE", help="Settings file (default citewise.toml here).")
 ]
@@ -36,7 +37,7 @@ ProjectOption = Annotated[str, typer.Option("--project", metavar="P", help="Proj
 
 @app.command()
 def ingest(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH…", help="Folders or files.")],
+    paths: Annotated[list[str], typer.Argument(metavar="PATH…", help="Folders or files.")],
     library: LibraryOption = None,
     tenant: TenantOption = "default",
     project: ProjectOption = "default",
@@ -77,7 +78,7 @@ def ingest(
 ) -> None:
     """Bring a library up to date with folders or files; the library is made if there is none."""
     from citewise.entry.cli.ingest import IngestOptions, run_ingest
-    from citewise.entry.cli.options import spelled_out, with_ingest_flags
+    from citewise.entry.cli.options import named_path, spelled_out, with_ingest_flags
 
     settings = with_ingest_flags(_settings(library, config), include, exclude, max_file_mb)
     options = IngestOptions(
@@ -90,7 +91,7 @@ def ingest(
         verbose=verbose,
         as_json=as_json,
     )
-    raise typer.Exit(run_ingest(settings, paths, options))
+    raise typer.Exit(run_ingest(settings, [named_path(path) for path in paths], options))
 
 
 @app.command()
@@ -118,11 +119,11 @@ def reindex(library: LibraryOption = None, config: ConfigOption = None, as_json:
 
 
 @app.command()
-def demo(library: LibraryOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+def demo(library: DemoLibraryOption = Path(".demo"), config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Ingest the sample handbook that ships with citewise, and say what to try next."""
     from citewise.entry.cli.demo import run_demo
 
-    raise typer.Exit(run_demo(_settings(library or Path(".demo"), config), as_json=as_json))
+    raise typer.Exit(run_demo(_settings(library, config), as_json=as_json))
 
 
 @app.callback(invoke_without_command=True)
@@ -164,4 +165,4 @@ def _settings(library: Path | None, config: Path | None) -> "Settings":
     from citewise.settings import read_settings
 
     settings = read_settings(config, os.environ)
-    return replace(settings, library=library) if library else settings
+    return settings if library is None else replace(settings, library=library)

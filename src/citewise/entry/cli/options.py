@@ -2,8 +2,17 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 
+from citewise.model.errors import BadRequest
 from citewise.settings import Settings
+
+
+def named_path(text: str) -> Path:
+    """A path that was really given: an empty one (an unset variable) would mean the current folder."""
+    if not text:
+        raise BadRequest("an empty path names nothing: write . for the current folder")
+    return Path(text)
 
 
 def spelled_out(rules: Iterable[str], user: str | None, groups: Iterable[str]) -> tuple[str, ...]:

@@ -28,10 +28,12 @@ def shown_progress(*, verbose: bool, bar: bool) -> Iterator[Callable[[Event], No
         TextColumn("[bold]{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
+        TextColumn("kB,"),
         TextColumn("{task.fields[embedded]} embedded"),
         TimeElapsedColumn(),
-        TextColumn("left"),
+        TextColumn("elapsed,"),
         TimeRemainingColumn(),
+        TextColumn("left"),
     )
     with Progress(*columns, console=console, transient=True) as progress:
         yield _Bar(progress)
@@ -47,7 +49,7 @@ class _Bar:
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, Walked):
-            self._progress.reset(self._task, description="ingesting kB", total=event.bytes // 1000 + event.files)
+            self._progress.reset(self._task, description="ingesting", total=event.bytes // 1000 + event.files)
         elif isinstance(event, Embedded):
             self._embedded += event.texts
             self._progress.update(self._task, embedded=self._embedded)

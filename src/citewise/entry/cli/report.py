@@ -11,6 +11,7 @@ from rich.table import Table
 from citewise.model.report import Failed, IngestReport
 from citewise.model.source import Skipped
 
+FEW = 5  # files that are named one by one
 LINES_SHOWN = 12  # of each list; the JSON report has them all
 
 
@@ -71,7 +72,7 @@ def show_report(report: IngestReport) -> None:
     )
     table.add_row(
         "embedded",
-        f"{report.embedded} texts in {report.seconds:.1f} s ({report.chunks_per_second:.1f} chunks/s)",
+        f"{report.embedded} texts; {report.seconds:.1f} s in all, {report.chunks_per_second:.1f} chunks/s",
     )
     if report.masked:
         table.add_row("masked", ", ".join(f"{count} {kind}" for kind, count in sorted(report.masked.items())))
@@ -82,10 +83,16 @@ def show_report(report: IngestReport) -> None:
 
 
 def _show_reasons(console: Console, title: str, entries: Iterable[Skipped | Failed]) -> None:
-    """Counted by reason: there may be thousands."""
-    reasons = Counter(entry.reason for entry in entries)
-    if reasons:
+    """A few by name, more by reason: there may be thousands."""
+    listed = list(entries)
+    if 0 < len(listed) <= FEW:
         console.print(f"[bold]{title}[/bold]")
+        for entry in listed:
+            console.print(f"  {entry.path}: {entry.reason}", markup=False, highlight=False)
+        return
+    reasons = Counter(entry.reason for entry in listed)
+    if reasons:
+        console.print(f"[bold]{title}[/bold] (--json names each file)")
     for reason, count in reasons.most_common(LINES_SHOWN):
         console.print(f"  {count:>5} x {reason}", markup=False, highlight=False)
     if len(reasons) > LINES_SHOWN:
