@@ -24,7 +24,7 @@ from citewise.model.scope import Scope
 from citewise.model.where import Where
 from citewise.settings import Settings
 from citewise.wiring.embedding import embedding_of
-from citewise.wiring.full import Library, opened_for_writing
+from citewise.wiring.full import OpenLibrary, opened_for_writing
 from citewise.wiring.sources import Wish, ingest
 
 COMMAND = str(Path(sys.executable).with_name("citewise"))
@@ -111,7 +111,7 @@ def bench_textbook(data: Path) -> None:
         said("second ingest", f"{took:.2f} s", f"whole process; {second['embedded']} embedded (under 2 s wanted)")
 
 
-def byte_recall(library: Library, book: Path) -> float:
+def byte_recall(library: OpenLibrary, book: Path) -> float:
     """How much of the exact answer survives one byte a component, on the book's own questions and descriptions."""
     chunks = [
         chunk
@@ -151,7 +151,7 @@ def bench_synthetic(chunks: int) -> None:
         said("memory", f"{opened['mb']:.0f} MB", f"{opened['more_mb']:.0f} MB more than before it was opened")
 
 
-def stored_group(library: Library, group: list[Ready]) -> None:
+def stored_group(library: OpenLibrary, group: list[Ready]) -> None:
     for _, vectors in group:
         library.catalog.keep(vectors)
     library.catalog.store([write for write, _ in group])

@@ -77,6 +77,14 @@ def test_the_help_of_every_command_is_documented() -> None:
     assert page.read_text() == fresh
 
 
+def test_the_python_in_the_readme_runs(tmp_path: Path) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    (tmp_path / "website" / "docs").mkdir(parents=True)
+    (tmp_path / "website" / "docs" / "tides.md").write_text("# Tides\n\nTides rise and fall.\n")
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout == "1 pages, 1 chunks\n", done.stderr
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text()):

@@ -1,5 +1,6 @@
 """Rules of the house that no review should have to check."""
 
+import os
 import re
 import subprocess
 import sys
@@ -52,9 +53,28 @@ def test_the_embedder_is_not_loaded_to_find_that_nothing_changed(tmp_path: Path)
 def test_the_version_is_the_packages() -> None:
     import citewise
 
-    assert re.fullmatch(r"\d+\.\d+\.\d+", citewise.__version__)
+    assert re.fullmatch(r"\d+\.\d+\.\d+", str(citewise.__version__))
     with pytest.raises(AttributeError):
         _ = citewise.nothing
+
+
+def test_every_public_name_is_there() -> None:
+    import citewise
+
+    assert all(getattr(citewise, name).__name__ == name for name in citewise.__all__)
+
+
+def test_the_embedding_runtime_keeps_no_device_id(tmp_path: Path) -> None:
+    """onnxruntime's telemetry writes one into the cache folder as soon as it is loaded, unless it is off."""
+    done = subprocess.run(
+        [sys.executable, "-c", "import citewise.adapters.embed.minilm"],
+        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)},
+        check=True,
+        capture_output=True,
+        timeout=60,
+    )
+    assert done.stderr == b""
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_every_folder_is_a_package_at_most_two_deep() -> None:

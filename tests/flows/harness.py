@@ -11,7 +11,7 @@ from citewise.model.terms import TermField
 from citewise.model.where import Where
 from citewise.settings import ChunkSettings, Settings
 from citewise.wiring.embedding import Embedding
-from citewise.wiring.full import Library, opened_for_writing
+from citewise.wiring.full import OpenLibrary, opened_for_writing
 from citewise.wiring.sources import Wish, ingest
 from tests.fakes.counters import HashEmbedder, WordCounter
 
@@ -40,7 +40,7 @@ class Shelf:
             return ingest(library, path or self.docs, wish or Wish(), on_event=self.events.append)
 
     @contextmanager
-    def opened(self) -> Iterator[Library]:
+    def opened(self) -> Iterator[OpenLibrary]:
         with opened_for_writing(self.settings, Embedding(self.embedder, WordCounter())) as library:
             yield library
 

@@ -1,5 +1,6 @@
 """What an ingestion says about itself, while it runs and when it is done."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -66,6 +67,22 @@ class IngestReport:
     embedded: int = 0
     masked: Mapping[str, int] = field(default_factory=dict)  # kinds of secrets and how many were masked
     seconds: float = 0.0
+
+    def __add__(self, other: "IngestReport") -> "IngestReport":
+        """Several sources' reports as one."""
+        return IngestReport(
+            seen=self.seen + other.seen,
+            ingested=self.ingested + other.ingested,
+            unchanged=self.unchanged + other.unchanged,
+            removed=self.removed + other.removed,
+            skipped=self.skipped + other.skipped,
+            failed=self.failed + other.failed,
+            warnings=self.warnings + other.warnings,
+            chunks=self.chunks + other.chunks,
+            embedded=self.embedded + other.embedded,
+            masked=Counter(self.masked) + Counter(other.masked),
+            seconds=self.seconds + other.seconds,
+        )
 
     @property
     def chunks_per_second(self) -> float:

@@ -31,7 +31,7 @@ SUFFIXES = frozenset({".md", ".mdx"})
 
 
 @dataclass(frozen=True, slots=True)
-class Library:
+class OpenLibrary:
     """A library, opened: its parts, ready for flows."""
 
     settings: Settings
@@ -64,7 +64,7 @@ class Library:
 
 
 @contextmanager
-def opened_for_writing(settings: Settings, embedding: Embedding | None = None) -> Iterator[Library]:
+def opened_for_writing(settings: Settings, embedding: Embedding | None = None) -> Iterator[OpenLibrary]:
     """The library with its write lock held, made if it is new, and healed before anything is added."""
     folder = LibraryFolder(settings.library)
     folder.refuse_foreign()
@@ -81,7 +81,7 @@ def opened_for_writing(settings: Settings, embedding: Embedding | None = None) -
 
 
 @contextmanager
-def opened_for_reading(settings: Settings, embedding: Embedding | None = None) -> Iterator[Library]:
+def opened_for_reading(settings: Settings, embedding: Embedding | None = None) -> Iterator[OpenLibrary]:
     """The library as it is; what a crash left undone is done first, unless another process is writing."""
     folder = LibraryFolder(settings.library)
     with _opened(settings, folder, folder.current(), embedding) as library:
@@ -91,7 +91,7 @@ def opened_for_reading(settings: Settings, embedding: Embedding | None = None) -
         yield library
 
 
-def _heal_if_possible(library: Library) -> None:
+def _heal_if_possible(library: OpenLibrary) -> None:
     try:
         with library.folder.writing():
             library.heal()
@@ -102,7 +102,7 @@ def _heal_if_possible(library: Library) -> None:
 
 
 @contextmanager
-def opened_unchecked(settings: Settings) -> Iterator[Library]:
+def opened_unchecked(settings: Settings) -> Iterator[OpenLibrary]:
     """The library whatever it was made with, to look at it."""
     folder = LibraryFolder(settings.library)
     with _opened(settings, folder, folder.current()) as library:
@@ -132,7 +132,7 @@ def reembed(
 @contextmanager
 def _opened_next(
     settings: Settings, folder: LibraryFolder, generation: Path, embedding: Embedding
-) -> Iterator[Library]:
+) -> Iterator[OpenLibrary]:
     """The next generation: what an interrupted run left of it, if that was making the very same."""
     with _opened(settings, folder, generation, embedding, may_create=True) as library:
         stored = library.catalog.facts()
@@ -144,7 +144,7 @@ def _opened_next(
         yield library
 
 
-def unfit(library: Library) -> str | None:
+def unfit(library: OpenLibrary) -> str | None:
     """In words, why the library cannot be used with these settings (D4); None if it can."""
     stored = library.catalog.facts()
     if "model" not in stored:  # a new library gets its facts before its CURRENT
@@ -159,20 +159,20 @@ def unfit(library: Library) -> str | None:
     )
 
 
-def _emptied(library: Library) -> str:
+def _emptied(library: OpenLibrary) -> str:
     return (
         f"the catalog of {library.folder.root} has been emptied: restore the library from a backup, "
         "or move the folder away and ingest again"
     )
 
 
-def _refuse_unfit(library: Library) -> None:
+def _refuse_unfit(library: OpenLibrary) -> None:
     problem = unfit(library)
     if problem:
         raise Misconfigured(problem)
 
 
-def _facts(library: Library) -> LibraryFacts:
+def _facts(library: OpenLibrary) -> LibraryFacts:
     model = library.embedding.embedder.model
     return LibraryFacts(
         model=model.name,
@@ -191,7 +191,7 @@ def _opened(
     embedding: Embedding | None = None,
     *,
     may_create: bool = False,
-) -> Iterator[Library]:
+) -> Iterator[OpenLibrary]:
     embedding = embedding or embedding_of(settings)
     model = embedding.embedder.model
     sizes = settings.chunks
@@ -204,7 +204,7 @@ def _opened(
     catalog = SqliteCatalog(connections, model_name=model.name)
     index = LocalIndex(generation / "index", dimensions=model.dimensions)
     try:
-        yield Library(
+        yield OpenLibrary(
             settings=settings,
             folder=folder,
             embedding=embedding,

@@ -17,7 +17,7 @@ from citewise.model.report import Event, IngestReport
 from citewise.model.scope import Access, Scope, checked_name
 from citewise.model.source import SourceRef, at_or_above
 from citewise.settings import IngestSettings
-from citewise.wiring.full import SUFFIXES, Library
+from citewise.wiring.full import SUFFIXES, OpenLibrary
 
 _log = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ def existing(path: Path) -> Path:
 
 
 def ingest(
-    library: Library, path: Path, wish: Wish, *, on_event: Callable[[Event], None] = lambda event: None
+    library: OpenLibrary, path: Path, wish: Wish, *, on_event: Callable[[Event], None] = lambda event: None
 ) -> IngestReport:
     """Bring the library up to date with a folder, a part of one, or a single file."""
     target = target_of(library, path, wish)
@@ -74,7 +74,7 @@ def ingest(
 
 
 def ingest_changed(
-    library: Library,
+    library: OpenLibrary,
     path: Path,
     changed: Iterable[Path],
     wish: Wish,
@@ -91,7 +91,7 @@ def ingest_changed(
 
 
 def ingest_target(
-    library: Library, target: Target, wish: Wish, *, on_event: Callable[[Event], None] = lambda event: None
+    library: OpenLibrary, target: Target, wish: Wish, *, on_event: Callable[[Event], None] = lambda event: None
 ) -> IngestReport:
     """Ingest a source, or only the parts of it that are named."""
     rules = library.settings.ingest
@@ -118,7 +118,7 @@ def ingest_target(
     return Ingest(source, library.prepare, library.absorb)(request, on_event=on_event)
 
 
-def target_of(library: Library, path: Path, wish: Wish) -> Target:
+def target_of(library: OpenLibrary, path: Path, wish: Wish) -> Target:
     """The registered source that the path belongs to; a new folder is registered."""
     full = existing(path)
     known = {ref: _root(library, ref) for ref in library.catalog.sources(wish.scope)}
@@ -149,7 +149,7 @@ def access_by_path(rules: IngestSettings, given: tuple[str, ...]) -> Callable[[s
     return access
 
 
-def _root(library: Library, ref: SourceRef) -> Path:
+def _root(library: OpenLibrary, ref: SourceRef) -> Path:
     return Path(os.path.normpath(library.folder.root.resolve() / ref.root))
 
 
@@ -166,7 +166,7 @@ def _warn_about(ref: SourceRef, other: Path, root: Path, named: str | None) -> N
         )
 
 
-def _warn_if_emptied(library: Library, target: Target, scope: Scope) -> None:
+def _warn_if_emptied(library: OpenLibrary, target: Target, scope: Scope) -> None:
     held = sum(one.mount == target.ref.mount for one in library.catalog.known(scope).values())
     if held and target.only is None and not any(target.root.iterdir()):
         _log.warning("%s is empty now: the %d documents the library had from it are removed", target.root, held)
@@ -181,7 +181,7 @@ def mount_named(name: str, known: Iterable[str] = ()) -> str:
     return "/".join(checked_name("source name", part) for part in name.strip("/").split("/"))
 
 
-def _mount(library: Library, scope: Scope, root: Path, known: Iterable[SourceRef]) -> str:
+def _mount(library: OpenLibrary, scope: Scope, root: Path, known: Iterable[SourceRef]) -> str:
     """The first source of a scope needs no name; later ones get the end of their path, as long as it must be
     for no document to have a path that starts so already."""
     if not (mounts := {ref.mount for ref in known}):
@@ -195,7 +195,7 @@ def _mount(library: Library, scope: Scope, root: Path, known: Iterable[SourceRef
     raise BadRequest(f"{root} needs a name of its own: give one with --name")
 
 
-def _known_below(library: Library, scope: Scope, target: Target) -> frozenset[str]:
+def _known_below(library: OpenLibrary, scope: Scope, target: Target) -> frozenset[str]:
     """Paths of the source, without its mount, that the named parts would cover if they still existed."""
     if target.only is None:
         return frozenset()
@@ -206,7 +206,7 @@ def _known_below(library: Library, scope: Scope, target: Target) -> frozenset[st
     return frozenset(path for path in own if not parts.isdisjoint(at_or_above(path)))
 
 
-def remember_ingest(library: Library, report: IngestReport) -> None:
+def remember_ingest(library: OpenLibrary, report: IngestReport) -> None:
     """Keep the last report's outline for `citewise status`."""
     library.catalog.remember(
         {

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from citewise.entry.cli.progress import shown_progress
-from citewise.entry.cli.report import combined, report_json, show_report
+from citewise.entry.cli.report import report_json, show_report
 from citewise.model.errors import Unavailable
 from citewise.model.report import IngestReport
 from citewise.model.scope import Scope
@@ -83,7 +83,7 @@ def _run(
         opened_for_writing(settings, embedding) as library,
         shown_progress(verbose=options.verbose, bar=not options.as_json) as on_event,
     ):
-        report = combined([step(library, on_event=on_event) for step in steps])
+        report = sum((step(library, on_event=on_event) for step in steps), IngestReport())
         remember_ingest(library, report)
         return report
 

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from functools import reduce
 
 from rich.console import Console
 from rich.table import Table
@@ -13,27 +12,6 @@ from citewise.model.source import Skipped
 
 FEW = 5  # files that are named one by one
 LINES_SHOWN = 12  # of each list; the JSON report has them all
-
-
-def combined(reports: Sequence[IngestReport]) -> IngestReport:
-    """Several sources' reports as one."""
-    return reduce(_added, reports, IngestReport())
-
-
-def _added(left: IngestReport, right: IngestReport) -> IngestReport:
-    return IngestReport(
-        seen=left.seen + right.seen,
-        ingested=left.ingested + right.ingested,
-        unchanged=left.unchanged + right.unchanged,
-        removed=left.removed + right.removed,
-        skipped=left.skipped + right.skipped,
-        failed=left.failed + right.failed,
-        warnings=left.warnings + right.warnings,
-        chunks=left.chunks + right.chunks,
-        embedded=left.embedded + right.embedded,
-        masked=Counter(left.masked) + Counter(right.masked),
-        seconds=left.seconds + right.seconds,
-    )
 
 
 def report_json(report: IngestReport) -> dict[str, object]:
