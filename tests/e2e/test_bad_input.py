@@ -163,6 +163,23 @@ def test_a_damaged_catalog_is_named_with_what_to_do(home: Path) -> None:
     assert "restore it from a backup" in error_of("status", cwd=home, code=3)
 
 
+def test_an_emptied_catalog_is_no_healthy_library(home: Path) -> None:
+    json_of("ingest", "docs", cwd=home)
+    catalog = home / ".citewise" / "gen-1" / "catalog.db"
+    for file in catalog.parent.glob("catalog.db-*"):
+        file.unlink()
+    catalog.write_bytes(b"")
+    for command in (("status",), ("ingest", "docs")):
+        assert "emptied" in error_of(*command, cwd=home, code=3)
+    assert json_of("doctor", cwd=home, code=1)["ok"] is False
+
+
+def test_an_empty_path_names_nothing(home: Path) -> None:
+    assert "empty path" in error_of("ingest", "", cwd=home, code=2)
+    assert "current folder" in error_of("ingest", "docs", "--library", "", cwd=home, code=2)
+    assert not (home / "CURRENT").exists()
+
+
 def test_a_library_folder_full_of_other_files_is_refused(home: Path) -> None:
     assert "holds other files" in error_of("ingest", "docs", "--library", "docs", cwd=home, code=2)
 

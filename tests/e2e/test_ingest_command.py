@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -135,6 +136,41 @@ def test_watching_takes_up_changes_until_it_is_interrupted(home: Path) -> None:
         assert json_of("status", cwd=home)["documents"] == 2
         watcher.send_signal(signal.SIGINT)
         assert watcher.wait(20) == 130
+    finally:
+        watcher.kill()
+        watcher.communicate()
+
+
+def next_report(watcher: subprocess.Popen[str], key: str) -> int:
+    """Read reports until one counts something under this key."""
+    assert watcher.stdout is not None
+    while not (count := json.loads(watcher.stdout.readline())[key]):
+        pass
+    return int(count)
+
+
+def test_a_watch_outlives_replaced_files_and_folders(home: Path) -> None:
+    watcher = subprocess.Popen(
+        [COMMAND, "ingest", "docs/intro.md", "docs/module-1", "--watch", "--json"],
+        cwd=home,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        next_report(watcher, "ingested")
+        time.sleep(2.0)
+        for n in range(2):  # as editors save: a new file takes the place of the old one
+            (home / "new.tmp").write_text(f"# Saved\n\nNumber {n}.\n")
+            (home / "new.tmp").rename(home / "docs" / "intro.md")
+            assert next_report(watcher, "ingested") == 1
+        shutil.rmtree(home / "docs" / "module-1")
+        time.sleep(2.5)
+        (home / "docs" / "module-1").mkdir()
+        (home / "docs" / "module-1" / "back.md").write_text("# Back\n\nAgain.\n")
+        assert next_report(watcher, "ingested") == 1
+        (home / "docs" / "module-1" / "more.md").write_text("# More\n\nAnd again.\n")
+        assert next_report(watcher, "ingested") == 1
     finally:
         watcher.kill()
         watcher.communicate()

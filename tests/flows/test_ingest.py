@@ -188,6 +188,15 @@ def test_a_binary_file_is_skipped_with_a_reason(shelf: Shelf) -> None:
     assert report.seen == report.ingested + len(report.skipped)
 
 
+def test_a_known_file_that_becomes_binary_or_too_large_keeps_what_was_known(shelf: Shelf) -> None:
+    shelf.ingest()
+    (shelf.docs / "guide.md").write_bytes(b"# Guide\x00")
+    (shelf.docs / "ops/pumps.md").write_text("x" * 11_000_000)
+    report = shelf.ingest()
+    assert (len(report.skipped), report.removed) == (2, 0)
+    assert len(shelf.found("gauge")) == 1
+
+
 def test_a_file_of_only_frontmatter_is_a_document_without_chunks(shelf: Shelf) -> None:
     shelf.write("empty.md", "---\ntitle: Nothing here\n---\n")
     report = shelf.ingest()
@@ -272,6 +281,17 @@ def test_a_changed_access_rule_reaches_the_index_without_embedding(shelf: Shelf)
     assert report.embedded == 0
     assert report.chunks.updated == 4
     assert shelf.found("gauge", principal=Principal(user="bob")) == set()
+
+
+def test_a_rule_said_once_holds_until_another_is_said(shelf: Shelf) -> None:
+    shelf.ingest(wish=Wish(access=("group:ops",)))
+    assert shelf.ingest().unchanged == 2
+    shelf.write("ops/pumps.md", "# Pumps\n\nRewritten.\n")
+    shelf.ingest(shelf.docs / "ops")
+    assert shelf.found("rewritten", principal=Principal(user="bob")) == set()
+    assert len(shelf.found("rewritten", principal=Principal(groups=frozenset({"ops"})))) == 1
+    shelf.ingest(wish=Wish(access=("project",)))
+    assert len(shelf.found("rewritten", principal=Principal(user="bob"))) == 1
 
 
 def test_a_frontmatter_rule_that_is_none_fails_closed(shelf: Shelf) -> None:

@@ -220,3 +220,15 @@ def test_hostile_front_matter_is_refused_quickly(inside: str, title: str | None)
 )
 def test_tags_and_odd_values_become_harmless_json(typed: str, value: object) -> None:
     assert front(f"k: {typed}").other == {"k": value}
+
+
+def test_a_list_that_never_ends_is_no_title() -> None:
+    front, _, warnings = split_front_matter("---\ntitle: [unclosed\n---\n# Real\n")
+    assert front.title is None
+    assert warnings
+
+
+def test_a_rule_that_malformed_yaml_hides_closes_the_document() -> None:
+    front, _, _ = split_front_matter("---\ntab:\tx\n\taccess: group:ops\n---\n# T\n")
+    with pytest.raises(BadRequest):
+        Access.of(front.access)

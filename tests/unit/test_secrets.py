@@ -26,6 +26,11 @@ def part(value: dict[str, str]) -> str:
 JWT = ".".join((part({"alg": "HS256"}), part({"sub": "ann", "role": "admin"}), drawn(43, URL64)))
 
 TOKENS = (
+    ("digitalocean-token", "dop_v1_" + drawn(64, HEX)),
+    ("vault-token", "hvs." + drawn(28)),
+    ("google-oauth-token", "ya29." + drawn(40)),
+    ("docker-token", "dckr_pat_" + drawn(27)),
+    ("shopify-token", "shpat_" + drawn(32, HEX)),
     ("aws-access-key", "AKIA" + drawn(16, string.ascii_uppercase + "234567")),
     ("aws-access-key", "ASIA" + drawn(16, string.ascii_uppercase)),
     *(("github-token", f"gh{kind}_" + drawn(36)) for kind in "posur"),
