@@ -40,7 +40,7 @@ def test_what_is_stored_comes_back(catalog: SqliteCatalog) -> None:
     assert put(catalog, write) == ChunkCounts(created=2)
     assert catalog.chunks(SCOPE, "guide/a.md") == write.chunks
     assert list(catalog.documents(SCOPE)) == [write.document]
-    assert catalog.known(SCOPE) == {"guide/a.md": KnownDocument("", write.document.stamp)}
+    assert catalog.known(SCOPE) == {"guide/a.md": KnownDocument("", write.document.stamp, 2)}
 
 
 def test_storing_again_changes_nothing_and_logs_nothing(catalog: SqliteCatalog) -> None:

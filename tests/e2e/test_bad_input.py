@@ -174,6 +174,16 @@ def test_an_emptied_catalog_is_no_healthy_library(home: Path) -> None:
     assert json_of("doctor", cwd=home, code=1)["ok"] is False
 
 
+def test_a_lost_current_file_does_not_start_an_empty_library(home: Path) -> None:
+    json_of("ingest", "docs", cwd=home)
+    (home / ".citewise" / "gen-1").rename(home / ".citewise" / "gen-2")
+    (home / ".citewise" / "CURRENT").unlink()
+    for command in (("status",), ("ingest", "docs")):
+        assert "gen-2" in error_of(*command, cwd=home, code=3)
+    (home / ".citewise" / "CURRENT").write_text("gen-2\n")
+    assert json_of("ingest", "docs", cwd=home)["unchanged"] == 1
+
+
 def test_an_empty_path_names_nothing(home: Path) -> None:
     assert "empty path" in error_of("ingest", "", cwd=home, code=2)
     assert "current folder" in error_of("ingest", "docs", "--library", "", cwd=home, code=2)

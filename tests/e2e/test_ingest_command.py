@@ -34,7 +34,7 @@ def test_the_json_report_has_the_documented_shape(home: Path) -> None:
     assert report["seen"] == report["ingested"] == 2
     again = json_of("ingest", "docs", cwd=home)
     assert (again["unchanged"], again["embedded"]) == (2, 0)
-    assert again["chunks"] == {"created": 0, "updated": 0, "deleted": 0, "unchanged": 0}
+    assert again["chunks"] == {"created": 0, "updated": 0, "deleted": 0, "unchanged": 3}
 
 
 def test_status_and_doctor_tell_about_the_library(home: Path) -> None:
@@ -100,6 +100,7 @@ def test_another_chunk_size_is_refused_until_reindex_makes_the_library_anew(home
     )
     message = error_of("ingest", "docs", cwd=home, code=3)
     assert "citewise reindex" in message
+    assert "citewise reindex" in json_of("status", cwd=home)["problems"][0]
     made = json_of("reindex", cwd=home)
     assert made["reembedded"] is True
     assert json_of("ingest", "docs", cwd=home)["unchanged"] == 2

@@ -71,7 +71,7 @@ class _Run:
         self._request = request
         self._on_event = on_event
         known = flow.absorb.catalog.known(request.scope)
-        self._stamps = {path: one.stamp for path, one in known.items() if one.mount == request.mount}
+        self._known = {path: one for path, one in known.items() if one.mount == request.mount}
         self._taken = {path: one.mount for path, one in known.items() if one.mount != request.mount}
         self._found: dict[str, Found] = {}  # by document path: what stays in the library
         self._group = Group(
@@ -85,6 +85,7 @@ class _Run:
         self._failed: list[Failed] = []
         self._warnings: list[Failed] = []
         self._masked: Counter[str] = Counter()
+        self._unchanged_chunks = 0
         self._removed = 0
         self._deleted = 0
 
@@ -105,6 +106,7 @@ class _Run:
             if prepared:
                 self._group.add(prepared)
             else:
+                self._unchanged_chunks += self._known[origin.path].chunks
                 self._announce(entry, Outcome.UNCHANGED)
 
     def finish(self) -> None:
@@ -112,8 +114,8 @@ class _Run:
         self._group.flush()
         gone = {self._request.mounted(path) for path in self._request.gone}
         if self._request.is_whole:
-            gone |= self._stamps.keys()
-        gone = (gone & self._stamps.keys()) - self._found.keys() - self._unseen()
+            gone |= self._known.keys()
+        gone = (gone & self._known.keys()) - self._found.keys() - self._unseen()
         if gone:
             self._removed = len(gone)
             self._deleted = self._flow.absorb.catalog.remove(self._request.scope, sorted(gone))
@@ -122,7 +124,7 @@ class _Run:
     def _unseen(self) -> set[str]:
         """Documents below what could not be looked at: a slip in permissions is no deletion."""
         unseen = {self._request.mounted(entry.path) for entry in self._skipped if entry.is_unseen}
-        return {path for path in self._stamps if unseen and not unseen.isdisjoint(at_or_above(path))}
+        return {path for path in self._known if unseen and not unseen.isdisjoint(at_or_above(path))}
 
     def report(self) -> IngestReport:
         chunks = self._group.chunks
@@ -133,7 +135,11 @@ class _Run:
             skipped=tuple(self._skipped),
             failed=tuple(self._failed),
             warnings=tuple(self._warnings),
-            chunks=replace(chunks, deleted=chunks.deleted + self._deleted),
+            chunks=replace(
+                chunks,
+                deleted=chunks.deleted + self._deleted,
+                unchanged=chunks.unchanged + self._unchanged_chunks,
+            ),
             embedded=self._group.embedded,
             masked=dict(self._masked),
         )
@@ -145,7 +151,8 @@ class _Run:
             raise BadData(f"its path {origin.path} belongs to source {other}: give this source a --name of its own")
         data = self._flow.source.read(entry)
         source = digest_bytes(data)
-        if self._stamps.get(origin.path) == self._flow.prepare.stamp(origin, source):
+        known = self._known.get(origin.path)
+        if known and known.stamp == self._flow.prepare.stamp(origin, source):
             return None
         return self._flow.prepare(origin, decoded(data), source)
 

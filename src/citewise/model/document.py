@@ -20,10 +20,11 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class KnownDocument:
-    """What a library remembers of a document it holds: which source it is of, and what it was made of."""
+    """What a library remembers of a document: which source it is of, what it was made of, how many chunks it has."""
 
     mount: str
     stamp: Stamp
+    chunks: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from citewise.adapters.index.local import LocalIndex
 from citewise.adapters.storage.folder import LibraryFolder
 from citewise.flows.reembed import ReembedReport
 from citewise.model.care import Check, ScopeStatus, Status
-from citewise.model.errors import CitewiseError, Misconfigured
+from citewise.model.errors import CitewiseError, Locked, Misconfigured
 from citewise.model.library import LibraryFacts
 from citewise.settings import Settings
 from citewise.wiring.embedding import embedding_of
@@ -57,7 +57,7 @@ def status(settings: Settings) -> Status:
             catalog_bytes=_size(*generation.glob("catalog.db*")),
             index_bytes=_size(*(generation / "index").rglob("*")),
             last_ingest=json.loads(stored["last_ingest"]) if "last_ingest" in stored else None,
-            problems=tuple(_problems(scopes)),
+            problems=(*_problems(scopes), *_misfit(settings)),
         )
 
 
@@ -68,6 +68,16 @@ def _problems(scopes: tuple[ScopeStatus, ...]) -> Iterator[str]:
                 f"the index of {scope.tenant}/{scope.project} stands at {scope.index_position} of "
                 f"{scope.log_position}: the next ingest or `citewise reindex` brings it up to date"
             )
+
+
+def _misfit(settings: Settings) -> Iterator[str]:
+    try:
+        with opened_unchecked(settings) as library:
+            problem = unfit(library)
+    except CitewiseError as error:
+        problem = str(error)
+    if problem:
+        yield problem
 
 
 def doctor(settings: Settings) -> tuple[Check, ...]:
@@ -84,8 +94,11 @@ def _checks(settings: Settings) -> Iterator[Check]:
     if not folder.exists:
         yield Check("library", f"none at {settings.library}", "make one with `citewise ingest PATH`")
         return
-    yield _tried("write lock", lambda: _lock_detail(folder), "wait for that process, or stop it")
-    yield _tried("catalog", lambda: _catalog_detail(folder), "restore the library from a backup, or ingest again")
+    yield _tried("write lock", lambda: _lock_detail(folder), "check who may write to the library's folder")
+    catalog = _tried("catalog", lambda: _catalog_detail(folder), "restore the library from a backup, or ingest again")
+    yield catalog
+    if not catalog.is_ok:
+        return  # whatever else is said would follow from this
     yield _tried("settings", lambda: _fit_detail(settings), "use other settings, or run `citewise reindex`")
     yield _tried("index", lambda: _index_detail(settings), "run `citewise reindex`")
 
@@ -111,13 +124,18 @@ def _disk(library: Path) -> Check:
 
 
 def _lock_detail(folder: LibraryFolder) -> str:
-    with folder.writing():
-        return "free"
+    try:
+        with folder.writing():
+            return "free"
+    except Locked as error:
+        return str(error)
 
 
 def _catalog_detail(folder: LibraryFolder) -> str:
     with _catalog(folder.current()) as catalog:
         catalog.check()
+        if "model" not in catalog.facts():
+            raise Misconfigured("it has been emptied")
         census = catalog.census()
         return (
             f"whole; {sum(each.documents for each in census)} documents, {sum(each.chunks for each in census)} chunks"
@@ -134,8 +152,11 @@ def _fit_detail(settings: Settings) -> str:
 
 def _index_detail(settings: Settings) -> str:
     found = status(settings)
-    if found.problems:
-        raise Misconfigured("; ".join(found.problems))
+    behind = tuple(_problems(found.scopes))
+    if behind and _lock_detail(LibraryFolder(settings.library)) != "free":
+        return "behind the catalog; the process that is writing brings it up to date"
+    if behind:
+        raise Misconfigured("; ".join(behind))
     return f"whole; {found.index_bytes / 1e6:.1f} MB, up to date with the catalog"
 
 

@@ -56,9 +56,12 @@ class SqliteCatalog:
     def known(self, scope: Scope) -> Mapping[str, KnownDocument]:
         with self._connections.reading("list documents") as connection:
             rows = connection.execute(
-                "SELECT path, mount, stamp FROM documents WHERE scope = ?", (_scope_id(connection, scope),)
+                "SELECT path, mount, stamp, "
+                "(SELECT count(*) FROM chunks c WHERE c.document_id = d.id) AS chunks "
+                "FROM documents d WHERE scope = ?",
+                (_scope_id(connection, scope),),
             )
-            return {row["path"]: KnownDocument(row["mount"], stamp_of(row["stamp"])) for row in rows}
+            return {row["path"]: KnownDocument(row["mount"], stamp_of(row["stamp"]), row["chunks"]) for row in rows}
 
     def store(self, writes: Sequence[DocumentWrite]) -> ChunkCounts:
         total = ChunkCounts()

@@ -31,6 +31,7 @@ class LibraryFolder:
     def current(self) -> Path:
         """The folder of the generation that serves."""
         if not self.exists:
+            self._refuse_lost()
             raise BadRequest(
                 f"there is no library at {self.root}: make one with `citewise ingest PATH`, "
                 "or name another folder with --library"
@@ -40,12 +41,8 @@ class LibraryFolder:
 
     def first(self) -> Path:
         """The folder for a new library's generation; the library is there once `swap_to` has named it."""
+        self._refuse_lost()
         with self._our_errors():
-            if any(_GENERATION.fullmatch(entry.name) and entry.name != "gen-1" for entry in self.root.iterdir()):
-                raise Misconfigured(
-                    f"{self.root} holds a library whose CURRENT file is lost: write the name of its newest gen-… "
-                    "folder into CURRENT, or restore it from a backup"
-                )
             folder = self.root / "gen-1"
             folder.mkdir(exist_ok=True)
         return folder
@@ -105,6 +102,15 @@ class LibraryFolder:
                 "or move the folder away and ingest again"
             )
         return folder
+
+    def _refuse_lost(self) -> None:
+        """A later generation without CURRENT is a library that lost its head, not a place for a new one."""
+        found = sorted(folder.name for folder in self.root.glob("gen-*") if _GENERATION.fullmatch(folder.name))
+        if found and found != ["gen-1"]:
+            raise Misconfigured(
+                f"{self.root} holds a library whose CURRENT file is lost: write the name of its newest whole folder "
+                f"({', '.join(found)}) into CURRENT, or restore it from a backup"
+            )
 
     def refuse_foreign(self) -> None:
         """A folder full of other things is a slip of the fingers, not a place for a library."""
