@@ -167,10 +167,14 @@ def test_vectors_of_another_model_are_not_found(catalog: SqliteCatalog, tmp_path
 
 def test_sources_and_facts_are_remembered(catalog: SqliteCatalog) -> None:
     catalog.register(SCOPE, SourceRef("", "../docs"))
-    catalog.register(SCOPE, SourceRef("", "../moved"))
+    moved = SourceRef("", "../moved").with_rule(("group:ops",), ["", "open"]).with_rule(("public",), ["open"])
+    catalog.register(SCOPE, moved)
     catalog.remember({"model": "m"})
     catalog.remember({"model": "n"})
-    assert catalog.sources(SCOPE) == (SourceRef("", "../moved"),)
+    assert catalog.sources(SCOPE) == (moved,)
+    assert moved.rule_for("a/b.md") == ("group:ops",)
+    assert moved.rule_for("open/b.md") == ("public",)
+    assert moved.with_rule(("project",), [""]).access == (("", ("project",)),)
     assert catalog.sources(OTHER) == ()
     assert catalog.facts() == {"model": "n"}
 

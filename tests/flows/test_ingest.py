@@ -294,6 +294,17 @@ def test_a_rule_said_once_holds_until_another_is_said(shelf: Shelf) -> None:
     assert len(shelf.found("rewritten", principal=Principal(user="bob"))) == 1
 
 
+def test_a_rule_for_one_file_concerns_that_file_and_is_not_forgotten_either(shelf: Shelf) -> None:
+    shelf.ingest()
+    shelf.ingest(shelf.docs / "guide.md", Wish(access=("group:ops",)))
+    for _ in range(2):
+        assert shelf.found("gauge", principal=Principal(user="bob")) == set()
+        assert len(shelf.found("sump", principal=Principal(user="bob"))) == 1
+        assert shelf.ingest().unchanged == 2
+    shelf.ingest(wish=Wish(access=("public",)))
+    assert len(shelf.found("gauge", principal=Principal())) == 1
+
+
 def test_a_frontmatter_rule_that_is_none_fails_closed(shelf: Shelf) -> None:
     shelf.write("guide.md", GUIDE.replace("title:", "access: everyone-i-like\ntitle:"))
     report = shelf.ingest()

@@ -1,7 +1,7 @@
 """What a walk over a source yields."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,7 +10,23 @@ class SourceRef:
 
     mount: str
     root: str  # relative to the library folder, so that moving both together changes nothing
-    access: tuple[str, ...] = ()  # the rule its documents were last given, used again where none is said
+    access: tuple[tuple[str, tuple[str, ...]], ...] = ()  # part (empty: all) -> the rule it was last given
+
+    def with_rule(self, rule: tuple[str, ...], parts: Iterable[str]) -> "SourceRef":
+        """The source once these parts were given a rule: it holds until another is said, also for what is below."""
+        given = sorted(parts)
+        kept = [(part, old) for part, old in self.access if not any(_covers(each, part) for each in given)]
+        return replace(self, access=(*kept, *((part, rule) for part in given)))
+
+    def rule_for(self, path: str) -> tuple[str, ...]:
+        """The rule of the innermost part that holds the path; empty where none was ever said."""
+        rules = dict(self.access)
+        above = sorted({"", *(each.rstrip("/") for each in at_or_above(path))}, key=len, reverse=True)
+        return next((rules[part] for part in above if part in rules), ())
+
+
+def _covers(part: str, other: str) -> bool:
+    return not part or other == part or other.startswith(f"{part}/")
 
 
 def at_or_above(path: str) -> Iterator[str]:

@@ -82,6 +82,7 @@ def ingest_changed(
     on_event: Callable[[Event], None] = lambda event: None,
 ) -> IngestReport:
     """Look only at what changed below a path that was ingested before; new ignore rules concern all of it."""
+    wish = replace(wish, access=())  # it was said, and remembered, when the path was ingested first
     target = target_of(library, path, wish)
     files = list(changed)
     if path not in files and not any(file.name == ".gitignore" for file in files):
@@ -105,12 +106,12 @@ def ingest_target(
         own_folders=(library.folder.root.resolve(),),
         only=target.only,
     )
-    given = wish.access or target.ref.access  # a rule said once holds until another is said
-    library.catalog.register(wish.scope, replace(target.ref, access=given))
+    ref = target.ref.with_rule(wish.access, target.only or {""}) if wish.access else target.ref
+    library.catalog.register(wish.scope, ref)
     request = IngestRequest(
         scope=wish.scope,
         mount=target.ref.mount,
-        access=access_by_path(rules, given),
+        access=access_by_path(rules, ref),
         corpus_type=wish.corpus_type,
         is_whole=target.only is None,
         gone=_known_below(library, wish.scope, target),
@@ -136,15 +137,16 @@ def target_of(library: OpenLibrary, path: Path, wish: Wish) -> Target:
     return Target(ref, root, None if full.is_dir() else frozenset({full.name}))
 
 
-def access_by_path(rules: IngestSettings, given: tuple[str, ...]) -> Callable[[str], Access]:
-    """Who may read which path: the first pattern that matches, else what the caller says, else the settings."""
+def access_by_path(rules: IngestSettings, ref: SourceRef) -> Callable[[str], Access]:
+    """Who may read which path: the first pattern that matches, else what was said of it, else the settings."""
     patterns = [(Rules.of([pattern]), Access.of(names)) for pattern, names in rules.access_by_path.items()]
     if broken := [pattern for pattern in rules.access_by_path if not Rules.of([pattern]).rules]:
         raise Misconfigured(f"ingest.access_by_path: {broken[0]!r} is no pattern that could match a path")
-    default = Access.of(given or rules.access)
 
     def access(path: str) -> Access:
-        return next((rule for pattern, rule in patterns if any(each.covers(path) for each in pattern.rules)), default)
+        return next(
+            (rule for pattern, rule in patterns if any(each.covers(path) for each in pattern.rules)), None
+        ) or Access.of(ref.rule_for(path) or rules.access)
 
     return access
 

@@ -197,7 +197,14 @@ class SqliteCatalog:
                 "SELECT mount, root, access FROM sources WHERE scope = ? ORDER BY mount",
                 (_scope_id(connection, scope),),
             )
-            return tuple(SourceRef(row["mount"], row["root"], tuple(json.loads(row["access"]))) for row in rows)
+            return tuple(
+                SourceRef(
+                    row["mount"],
+                    row["root"],
+                    tuple((part, tuple(rule)) for part, rule in json.loads(row["access"])),
+                )
+                for row in rows
+            )
 
     def register(self, scope: Scope, source: SourceRef) -> None:
         with self._connections.writing("register a source") as connection:
