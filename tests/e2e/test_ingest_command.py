@@ -8,7 +8,8 @@ import signal
 import sqlite3
 import subprocess
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -116,14 +117,7 @@ def test_the_demo_is_ready_in_one_command(tmp_path: Path) -> None:
 
 
 def test_watching_takes_up_changes_until_it_is_interrupted(home: Path) -> None:
-    watcher = subprocess.Popen(
-        [COMMAND, "ingest", "docs", "--watch", "--json"],
-        cwd=home,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
+    with watching(home, "docs") as watcher:
         assert watcher.stdout is not None
         assert watcher.stderr is not None
         assert json.loads(watcher.stdout.readline())["ingested"] == 2
@@ -137,6 +131,20 @@ def test_watching_takes_up_changes_until_it_is_interrupted(home: Path) -> None:
         assert json_of("status", cwd=home)["documents"] == 2
         watcher.send_signal(signal.SIGINT)
         assert watcher.wait(20) == 130
+
+
+@contextmanager
+def watching(home: Path, *paths: str) -> Iterator[subprocess.Popen[str]]:
+    """`citewise ingest … --watch`, stopped at the end however the test went."""
+    watcher = subprocess.Popen(
+        [COMMAND, "ingest", *paths, "--watch", "--json"],
+        cwd=home,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield watcher
     finally:
         watcher.kill()
         watcher.communicate()
@@ -151,14 +159,7 @@ def next_report(watcher: subprocess.Popen[str], key: str) -> int:
 
 
 def test_a_watch_outlives_replaced_files_and_folders(home: Path) -> None:
-    watcher = subprocess.Popen(
-        [COMMAND, "ingest", "docs/intro.md", "docs/module-1", "--watch", "--json"],
-        cwd=home,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    try:
+    with watching(home, "docs/intro.md", "docs/module-1") as watcher:
         next_report(watcher, "ingested")
         time.sleep(2.0)
         for n in range(2):  # as editors save: a new file takes the place of the old one
@@ -172,21 +173,11 @@ def test_a_watch_outlives_replaced_files_and_folders(home: Path) -> None:
         assert next_report(watcher, "ingested") == 1
         (home / "docs" / "module-1" / "more.md").write_text("# More\n\nAnd again.\n")
         assert next_report(watcher, "ingested") == 1
-    finally:
-        watcher.kill()
-        watcher.communicate()
 
 
 def test_a_watch_waits_for_another_writer(home: Path) -> None:
     json_of("ingest", "docs", cwd=home)
-    watcher = subprocess.Popen(
-        [COMMAND, "ingest", "docs", "--watch", "--json"],
-        cwd=home,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
+    with watching(home, "docs") as watcher:
         assert watcher.stdout is not None
         assert watcher.stderr is not None
         watcher.stdout.readline()
@@ -197,9 +188,6 @@ def test_a_watch_waits_for_another_writer(home: Path) -> None:
             (home / "docs" / "new.md").write_text("# New\n\nJust written.\n")
             assert "trying again" in watcher.stderr.readline()
         assert json.loads(watcher.stdout.readline())["ingested"] == 1
-    finally:
-        watcher.kill()
-        watcher.communicate()
 
 
 def test_output_is_only_json_on_stdout_even_with_progress(home: Path) -> None:

@@ -18,7 +18,7 @@ from citewise.model.errors import CitewiseError, Locked, Misconfigured
 from citewise.model.library import LibraryFacts
 from citewise.settings import Settings
 from citewise.wiring.embedding import embedding_of
-from citewise.wiring.full import opened_for_writing, opened_unchecked, reembed, unfit
+from citewise.wiring.full import emptied, opened_for_writing, opened_unchecked, reembed, unfit
 
 LEAST_FREE_BYTES = 500_000_000  # under this an ingestion may not finish
 
@@ -30,10 +30,7 @@ def status(settings: Settings) -> Status:
     with _catalog(generation) as catalog:
         stored = catalog.facts()
         if "model" not in stored:
-            raise Misconfigured(
-                f"the catalog of {settings.library} has been emptied: restore the library from a backup, "
-                "or move the folder away and ingest again"
-            )
+            raise Misconfigured(emptied(settings.library))
         facts = LibraryFacts.of(stored)
         index = LocalIndex(generation / "index", dimensions=facts.dimensions or 1)
         scopes = tuple(
@@ -135,7 +132,7 @@ def _catalog_detail(folder: LibraryFolder) -> str:
     with _catalog(folder.current()) as catalog:
         catalog.check()
         if "model" not in catalog.facts():
-            raise Misconfigured("it has been emptied")
+            raise Misconfigured(emptied(folder.root))
         census = catalog.census()
         return (
             f"whole; {sum(each.documents for each in census)} documents, {sum(each.chunks for each in census)} chunks"

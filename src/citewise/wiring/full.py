@@ -148,7 +148,7 @@ def unfit(library: OpenLibrary) -> str | None:
     """In words, why the library cannot be used with these settings (D4); None if it can."""
     stored = library.catalog.facts()
     if "model" not in stored:  # a new library gets its facts before its CURRENT
-        return _emptied(library) if library.folder.exists else None
+        return emptied(library.folder.root) if library.folder.exists else None
     differences = LibraryFacts.of(stored).differences(_facts(library))
     if not differences:
         return None
@@ -159,9 +159,10 @@ def unfit(library: OpenLibrary) -> str | None:
     )
 
 
-def _emptied(library: OpenLibrary) -> str:
+def emptied(root: Path) -> str:
+    """What to say of a library whose catalog no longer knows what it was made with."""
     return (
-        f"the catalog of {library.folder.root} has been emptied: restore the library from a backup, "
+        f"the catalog of {root} has been emptied: restore the library from a backup, "
         "or move the folder away and ingest again"
     )
 
