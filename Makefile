@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check format shape bench-ingest bench-embedding bench-chunks wheel clean
+.PHONY: help demo test check format shape bench-ingest bench-embedding bench-chunks bench-search wheel clean
 
 help:  ## list the words
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -43,6 +43,10 @@ bench-embedding: $(READY)  ## the prepared embedding graph against the packaged 
 
 bench-chunks: $(READY)  ## ways of cutting, on the textbook questions (needs the shared data)
 	$(BIN)/python -m benchmarks.chunk_size
+
+bench-search: $(READY)  ## speed and quality of search, and of refusing (needs the shared data)
+	$(BIN)/python -m benchmarks.search
+	$(BIN)/python -m benchmarks.grounding
 
 wheel: $(READY)  ## build the wheel into dist/
 	$(BIN)/python -m build --wheel --outdir dist .

@@ -28,9 +28,10 @@ from numpy.typing import NDArray
 
 from citewise.adapters.embed import minilm
 from citewise.adapters.embed.minilm_graph import MODEL
-from citewise.adapters.embed.onnx import OnnxEmbedder, open_session
-from citewise.adapters.embed.runtime import onnxruntime
+from citewise.adapters.embed.onnx import OnnxEmbedder
 from citewise.adapters.embed.wordpiece import WordPieceCounter, token_ids, uncased_tokenizer
+from citewise.adapters.onnx_model import open_session
+from citewise.adapters.runtime import onnxruntime
 
 Floats = NDArray[np.float32]
 Session: TypeAlias = onnxruntime.InferenceSession

@@ -9,8 +9,10 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
+from citewise.model.boost import DEFAULT_BOOSTS, BoostRule
 from citewise.model.errors import BadRequest, Misconfigured
 from citewise.model.path_rules import DEFAULT_RULES, PathRule
+from citewise.model.ranking import ARMS
 from citewise.model.scope import Access
 
 PREFIX = "CITEWISE_"
@@ -80,6 +82,81 @@ class IngestSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """How rankings become one, and what moves passages afterward."""
+
+    fusion: str = "minmax"  # minmax: mean of stretched scores; rrf: reciprocal rank fusion
+    weights: Mapping[str, float] = field(default_factory=dict)  # of dense, words and code; empty: the fusion's own
+    half_life_days: float = 90.0  # of conversations: the age at which freshness has halved
+    freshness_weight: float = 0.1  # 0: age is ignored; 1: age alone decides
+    boosts: tuple[BoostRule, ...] = DEFAULT_BOOSTS
+
+    def __post_init__(self) -> None:
+        if self.fusion not in ("minmax", "rrf"):
+            raise Misconfigured(f"setting search.fusion is {self.fusion!r}; it can be minmax or rrf")
+        if self.weights and not _are_weights(self.weights):
+            raise Misconfigured(f"settings search.weights: {', '.join(ARMS)}, each at least 0 and one of them above")
+        if self.half_life_days <= 0 or not 0 <= self.freshness_weight <= 1:
+            raise Misconfigured("settings search: half_life_days is above 0, freshness_weight in 0..1")
+        if any(rule.factor <= 0 for rule in self.boosts):
+            raise Misconfigured("settings search.boosts: every factor is above 0")
+
+
+def _are_weights(weights: Mapping[str, float]) -> bool:
+    return weights.keys() <= set(ARMS) and min(weights.values()) >= 0 and sum(weights.values()) > 0
+
+
+@dataclass(frozen=True, slots=True)
+class RerankSettings:
+    """Which cross-encoder, if any, reads question and passage together."""
+
+    provider: str = "none"  # none; onnx: a folder or a hub name; http: a server that speaks /rerank
+    path: str = ""  # onnx: folder with model.onnx and tokenizer.json
+    model: str = ""  # onnx: a hub name such as cross-encoder/ms-marco-MiniLM-L-6-v2 (fetched once); http: its name
+    base_url: str = ""  # http: what stands in front of /rerank
+    style: str = "cohere"  # http: cohere, jina or tei
+    api_key_variable: str = "RERANK_API_KEY"  # http: the variable that holds the key; the key is never stored
+    depth: int = 50  # passages that are read
+    window_tokens: int = 128  # onnx: tokens of question and passage together; more is slower, in proportion
+    timeout_seconds: float = 5.0  # http: then the fused order stands
+
+    def __post_init__(self) -> None:
+        if self.provider not in ("none", "onnx", "http"):
+            raise Misconfigured(f"setting rerank.provider is {self.provider!r}; it can be none, onnx or http")
+        if self.style not in ("cohere", "jina", "tei"):
+            raise Misconfigured(f"setting rerank.style is {self.style!r}; it can be cohere, jina or tei")
+        if self.depth < 1 or self.window_tokens < 16 or self.timeout_seconds <= 0:
+            raise Misconfigured("settings rerank: depth is at least 1, window_tokens 16, timeout_seconds above 0")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSettings:
+    """Who writes answers, and from how much."""
+
+    generator: str = "extractive"  # extractive: quotes the best sentences; openai: any compatible server
+    model: str = ""  # openai: the model's name there
+    base_url: str = "https://api.openai.com/v1"  # openai: any compatible server
+    api_key_variable: str = "OPENAI_API_KEY"  # openai: the variable that holds the key; the key is never stored
+    timeout_seconds: float = 60.0  # openai: without a sign of life
+    max_tokens: int = 800  # openai: of one answer
+    budget_tokens: int = 2000  # of the sources that an answer may rest on
+
+    def __post_init__(self) -> None:
+        if self.generator not in ("extractive", "openai"):
+            raise Misconfigured(f"setting answer.generator is {self.generator!r}; it can be extractive or openai")
+        if self.timeout_seconds <= 0 or self.max_tokens < 1 or self.budget_tokens < 50:
+            raise Misconfigured("settings answer: timeout_seconds above 0, max_tokens at least 1, budget_tokens 50")
+
+
+@dataclass(frozen=True, slots=True)
+class CitationSettings:
+    """Where cited documents can be read. The longest prefix of a document's path that is named decides."""
+
+    sites: Mapping[str, str] = field(default_factory=lambda: {"website/docs/": "/docs/", "": "/docs/"})
+    repositories: Mapping[str, str] = field(default_factory=dict)  # of code: path prefix -> blob URL
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that can be set."""
 
@@ -88,6 +165,10 @@ class Settings:
     embedding: EmbeddingSettings = EmbeddingSettings()
     chunks: ChunkSettings = ChunkSettings()
     ingest: IngestSettings = IngestSettings()
+    search: SearchSettings = field(default_factory=SearchSettings)
+    rerank: RerankSettings = RerankSettings()
+    answer: AnswerSettings = AnswerSettings()
+    citations: CitationSettings = field(default_factory=CitationSettings)
 
 
 def read_settings(file: Path | None, environment: Mapping[str, str]) -> Settings:
@@ -96,18 +177,21 @@ def read_settings(file: Path | None, environment: Mapping[str, str]) -> Settings
     tree: dict[str, Any] = {}
     if file is not None or path.is_file():
         tree = _read_toml(path)
-    key_variable = _key_variable(tree, environment)
+    keys = _key_variables(tree, environment)
     for name, value in environment.items():
-        if name.startswith(PREFIX) and name != key_variable:
+        if name.startswith(PREFIX) and name not in keys:
             _place(tree, name.removeprefix(PREFIX).lower().split("__"), value, name)
     return _built(Settings, tree, where="")
 
 
-def _key_variable(tree: Mapping[str, Any], environment: Mapping[str, str]) -> object:
-    """The variable that holds the key of a remote model: it may start as ours do, and is no setting all the same."""
-    table = tree.get("embedding")
-    named = table.get("api_key_variable") if isinstance(table, dict) else None
-    return environment.get(f"{PREFIX}EMBEDDING__API_KEY_VARIABLE", named)
+def _key_variables(tree: Mapping[str, Any], environment: Mapping[str, str]) -> set[object]:
+    """The variables that hold keys of remote models: they may start as ours do, and are no settings all the same."""
+    named = set()
+    for section in ("embedding", "rerank", "answer"):
+        table = tree.get(section)
+        written = table.get("api_key_variable") if isinstance(table, dict) else None
+        named.add(environment.get(f"{PREFIX}{section.upper()}__API_KEY_VARIABLE", written))
+    return {name for name in named if isinstance(name, str)}
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

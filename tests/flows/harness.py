@@ -1,17 +1,23 @@
 """A whole library in a temporary folder: real parser, catalog and index; a quick embedder."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from citewise.model.query import Query
 from citewise.model.report import Event, IngestReport
+from citewise.model.result import SearchResult
 from citewise.model.scope import LOCAL_PRINCIPAL, Principal, Scope
 from citewise.model.terms import TermField
 from citewise.model.where import Where
+from citewise.ports.reranker import Reranker
 from citewise.settings import ChunkSettings, Settings
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.full import OpenLibrary, opened_for_writing
+from citewise.wiring.search import search_of
 from citewise.wiring.sources import Wish, ingest
 from tests.fakes.counters import HashEmbedder, WordCounter
 
@@ -68,3 +74,9 @@ class Shelf:
 
     def with_settings(self, **changes: object) -> None:
         self.settings = replace(self.settings, **changes)  # type: ignore[arg-type]
+
+    def search(self, question: str, *, reranker: Reranker | None = None, **changes: Any) -> SearchResult:
+        """One search over everything that is there."""
+        query = Query(**{"text": question, "request_id": "r-1", "asked_at": 1.7e9, **changes})
+        with self.opened() as library, ThreadPoolExecutor(1) as threads:
+            return search_of(library, reranker=reranker, threads=threads)(query)

@@ -1,32 +1,70 @@
-"""citewise for programs: `from citewise import Library`. Translates in, calls a flow, translates nothing out."""
+"""citewise for programs: `from citewise import Library`. Translates in, calls a flow, translates nothing out.
 
-from collections.abc import Callable, Iterable
+Wiring is imported where it is used: a question about selected text must not bring a store along (Q13).
+"""
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
+from citewise.model.answer import Answer, AnswerEvent, Done
 from citewise.model.care import Check, Status
+from citewise.model.context import Message
+from citewise.model.filters import conditions_from, conditions_of
+from citewise.model.query import ANSWER_TOP_K, SEARCH_TOP_K, Query
 from citewise.model.report import Event, IngestReport
-from citewise.model.scope import Scope
+from citewise.model.result import SearchResult
+from citewise.model.scope import LOCAL_PRINCIPAL, Principal, Scope
+from citewise.model.selection import Selection
+from citewise.ports.generator import Generator
+from citewise.ports.reranker import Reranker
 from citewise.settings import Settings
-from citewise.wiring.care import doctor, reindex, status
-from citewise.wiring.embedding import Embedding, embedding_of
-from citewise.wiring.full import opened_for_writing
-from citewise.wiring.sources import Wish, existing, ingest, remember_ingest
+
+if TYPE_CHECKING:
+    from citewise.wiring.answering import Answering
+    from citewise.wiring.embedding import Embedding
+
+
+class QueryOptions(TypedDict, total=False):
+    """What may be said about a question besides its words (Q1). What is left out is as the settings have it."""
+
+    top_k: int  # 20 for search, 5 for answers
+    filters: Mapping[str, str | bool | Sequence[str]] | Iterable[str]  # {"module": "module-1"} or ("module=module-1",)
+    scope: Scope | None
+    principal: Principal
+    rerank: bool
+    expand_graph: bool
+    half_life_days: float | None  # of conversations
+    freshness_weight: float | None
 
 
 class Library:
-    """A library in a folder. It is opened for each call and closed after it, so threads may share one."""
+    """A library in a folder. It opens with the first question and stays open; threads may share one.
+
+    From async code, call it in a thread: `await asyncio.to_thread(library.ask, "…")`.
+    """
 
     def __init__(
         self,
         folder: str | PathLike[str] = ".citewise",
         *,
         settings: Settings | None = None,
-        embedding: Embedding | None = None,
+        embedding: "Embedding | None" = None,
+        reranker: Reranker | None = None,
+        generator: Generator | None = None,
     ) -> None:
         self._settings = replace(settings or Settings(), library=Path(folder))
-        self._embedding = embedding or embedding_of(self._settings)
+        self._given_embedding = embedding
+        self._reranker = reranker
+        self._generator = generator
+        self._answering: Answering | None = None
+        self._lock = threading.Lock()
 
     def ingest(
         self,
@@ -38,23 +76,118 @@ class Library:
         on_event: Callable[[Event], None] = lambda event: None,
     ) -> IngestReport:
         """Bring the library up to date with folders or files; it is made if there is none."""
+        from citewise.wiring.full import opened_for_writing
+        from citewise.wiring.sources import Wish, existing, ingest, remember_ingest
+
         wish = Wish(scope or Scope(), tuple(access), corpus_type, name)
         targets = [existing(Path(path)) for path in paths]
-        with opened_for_writing(self._settings, self._embedding) as library:
+        with opened_for_writing(self._settings, self._embedding()) as library:
             reports = [ingest(library, target, wish, on_event=on_event) for target in targets]
             report = sum(reports, IngestReport())
             remember_ingest(library, report)
             return report
 
+    def search(self, question: str, **options: Unpack[QueryOptions]) -> SearchResult:
+        """The passages nearest to a question, best first, with every score explained."""
+        return self._opened().search(_query(question, SEARCH_TOP_K, options))
+
+    def ask(
+        self,
+        question: str,
+        *,
+        selection: str | Selection | None = None,
+        history: Sequence[Message] = (),
+        **options: Unpack[QueryOptions],
+    ) -> Answer:
+        """An answer whose every statement points at its source; from the selection alone, if one is given."""
+        events = self.stream(question, selection=selection, history=history, **options)
+        return next(event.answer for event in events if isinstance(event, Done))
+
+    def stream(
+        self,
+        question: str,
+        *,
+        selection: str | Selection | None = None,
+        history: Sequence[Message] = (),
+        **options: Unpack[QueryOptions],
+    ) -> Iterator[AnswerEvent]:
+        """The same answer in pieces: Token, Cited once for each source used, then Done."""
+        query = _query(question, ANSWER_TOP_K, options)
+        if selection is not None:
+            return self._about(selection, query, history)
+        return self._opened().ask(query, history)
+
     def status(self) -> Status:
         """What the library holds."""
+        from citewise.wiring.care import status
+
         return status(self._settings)
 
     def doctor(self) -> tuple[Check, ...]:
         """Whether all is well, and what to do where it is not."""
+        from citewise.wiring.care import doctor
+
         return doctor(self._settings)
 
     def reindex(self) -> int:
         """Rebuild the index, or make the library anew where the settings ask for it; chunks it holds then."""
+        from citewise.wiring.care import reindex
+
         made = reindex(self._settings, on_progress=lambda done: None)
         return made if isinstance(made, int) else made.chunks.total
+
+    def close(self) -> None:
+        """Let go of files and threads; the next question opens the library again."""
+        with self._lock:
+            answering, self._answering = self._answering, None
+        if answering is not None:
+            answering.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _opened(self) -> "Answering":
+        from citewise.wiring.answering import Answering
+
+        embedding = self._embedding()
+        with self._lock:
+            if self._answering is None:
+                self._answering = Answering(self._settings, embedding, self._reranker, self._generator)
+            return self._answering
+
+    def _about(self, selection: str | Selection, query: Query, history: Sequence[Message]) -> Iterator[AnswerEvent]:
+        """Decided before anything of the store is imported; no line below this one may import any of it."""
+        from citewise.wiring.selected import ask_selected
+
+        selected = selection if isinstance(selection, Selection) else Selection(selection)
+        return ask_selected(self._settings, self._embedding(), self._generator)(query, selected, history=history)
+
+    def _embedding(self) -> "Embedding":
+        from citewise.wiring.embedding import embedding_of
+
+        with self._lock:
+            if self._given_embedding is None:
+                self._given_embedding = embedding_of(self._settings)
+            return self._given_embedding
+
+
+def _query(question: str, top_k: int, options: QueryOptions) -> Query:
+    filters = options.get("filters", ())
+    return Query(
+        question,
+        request_id=uuid.uuid4().hex,
+        asked_at=time.time(),
+        scope=options.get("scope") or Scope(),
+        principal=options.get("principal", LOCAL_PRINCIPAL),
+        conditions=conditions_from(filters) if isinstance(filters, Mapping) else conditions_of(filters),
+        top_k=options.get("top_k", top_k),
+        rerank=options.get("rerank", True),
+        expand_graph=options.get("expand_graph", False),
+        half_life_days=options.get("half_life_days"),
+        freshness_weight=options.get("freshness_weight"),
+    )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from citewise.chunking.heading import HeadingChunker
 from citewise.model.block import FrontMatter, Json, Parsed
-from citewise.model.chunk import Chunk, chunks_of
+from citewise.model.chunk import LABELING, Chunk, chunks_of
 from citewise.model.document import Document, Stamp, title_of
 from citewise.model.ids import Digest, digest, document_id
 from citewise.model.path_rules import PathRule, path_facts
@@ -52,7 +52,7 @@ class Prepare:
     def version(self) -> Digest:
         """Changes when the same text might become other chunks."""
         rules = (f"{rule.pattern} {sorted(rule.sets.items())}" for rule in self.path_rules)
-        return digest(self.parser.version, self.chunker.version, MASKING, *rules)
+        return digest(self.parser.version, self.chunker.version, MASKING, LABELING, *rules)
 
     def stamp(self, origin: Origin, source: Digest) -> Stamp:
         """Equal stamps mean that nothing would come out differently."""

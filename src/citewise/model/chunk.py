@@ -9,6 +9,7 @@ from citewise.model.scope import Scope
 from citewise.model.where import ACCESS_FIELD, Label, label
 
 NO_SECTION = "N/A"
+LABELING = "labels-2"  # changes when the same piece may get other labels
 MOST_LABEL_CHARACTERS = 200  # a longer metadata value is no filter value; it stays in the catalog
 
 
@@ -111,13 +112,12 @@ def _document_numbers(document: Document) -> dict[str, float]:
 
 
 def _piece_labels(piece: Piece) -> frozenset[Label]:
-    labels = set()
+    labels = {
+        label("has_code", "true" if piece.has_code else "false"),
+        label("has_equations", "true" if piece.has_equations else "false"),
+    }
     if piece.kind:
         labels.add(label("content_type", piece.kind))  # beside the document's: a lab's code is both
-    if piece.has_code:
-        labels.add(label("has_code", "true"))
-    if piece.has_equations:
-        labels.add(label("has_equations", "true"))
     if piece.language:
         labels.add(label("language", piece.language))
     return frozenset(labels)

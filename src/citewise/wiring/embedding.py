@@ -1,6 +1,5 @@
 """Settings -> an embedder and the token counter that goes with it. Each provider is imported in its own branch."""
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from citewise.model.vector import EmbeddingModel
 from citewise.ports.embedder import Embedder
 from citewise.ports.token_counter import TokenCounter
 from citewise.settings import Settings
+from citewise.wiring.keys import key_of
 from citewise.wiring.lazy import LazyEmbedder
 
 CHARACTERS_A_TOKEN = 3  # of a remote model, whose tokenizer is not here: a careful guess, so that no text is cut off
@@ -80,13 +80,8 @@ def _remote(settings: Settings, model: EmbeddingModel) -> Embedder:
     from citewise.adapters.embed.openai import OpenAIEmbedder
 
     chosen = settings.embedding
-    key = os.environ.get(chosen.api_key_variable, "")
-    if not key.isascii() or not key.isprintable():
-        raise Misconfigured(f"the key in {chosen.api_key_variable} holds characters that no key has: set it again")
     client = httpx.Client(
-        base_url=chosen.base_url,
-        headers={"Authorization": f"Bearer {key}"} if key else {},
-        timeout=chosen.timeout_seconds,
+        base_url=chosen.base_url, headers=key_of(chosen.api_key_variable), timeout=chosen.timeout_seconds
     )
     return OpenAIEmbedder(
         client,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from citewise.adapters.analyze.english import EnglishAnalyzer
 from citewise.adapters.catalog.connections import Connections
+from citewise.adapters.catalog.passages import SqlitePassages
 from citewise.adapters.catalog.sqlite import SqliteCatalog
 from citewise.adapters.index.local import LocalIndex
 from citewise.adapters.parsers.markdown import MarkdownParser
@@ -38,6 +39,7 @@ class OpenLibrary:
     folder: LibraryFolder
     embedding: Embedding
     catalog: SqliteCatalog
+    passages: SqlitePassages
     index: Index
     prepare: Prepare
     project: Project
@@ -210,6 +212,7 @@ def _opened(
             folder=folder,
             embedding=embedding,
             catalog=catalog,
+            passages=SqlitePassages(connections),
             index=index,
             prepare=Prepare(MarkdownParser(), chunker, settings.ingest.path_rules),
             project=Project(catalog, index, EnglishAnalyzer()),

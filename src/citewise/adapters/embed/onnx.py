@@ -16,15 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from citewise.adapters.embed.runtime import onnxruntime
 from citewise.adapters.embed.wordpiece import token_ids
+from citewise.adapters.onnx_model import ModelFiles, input_types, model_files, open_session, open_tokenizer
+from citewise.adapters.runtime import onnxruntime
 from citewise.model.errors import Misconfigured
 from citewise.model.vector import EmbeddingModel, Vector
 
 Ids = list[int]
 Floats = NDArray[np.float32]
-
-INPUTS = {"input_ids", "attention_mask", "token_type_ids"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ class OnnxEmbedder:
         head, self._tail = _special_ids(tokenizer)
         of_query, of_document = token_ids(tokenizer, [prefixes.query, prefixes.document])
         self._query_head, self._document_head = head + of_query, head + of_document
-        self._inputs = {one.name: np.dtype(one.type[7:-1]) for one in session.get_inputs()}  # tensor(int64)
+        self._inputs = input_types(session)
 
     @property
     def model(self) -> EmbeddingModel:
@@ -129,41 +128,12 @@ def from_folder(
 
     Alone, because a dynamically quantized model would let batch neighbors change each other's vectors.
     """
-    for name in ("model.onnx", "tokenizer.json"):
-        if not (folder / name).is_file():
-            raise Misconfigured(
-                f"The embedding model folder {folder} has no {name}; it must hold model.onnx and "
-                "tokenizer.json. Export the model to ONNX, or name the folder that holds both."
-            )
-    session = open_session(folder / "model.onnx")
-    tokenizer = _tokenizer(folder / "tokenizer.json")
-    name = f"{folder.name}/{_fingerprint(folder, f'{window_tokens} {prefixes}')}"
+    files = model_files(folder, of="embedding")
+    session, tokenizer = open_session(files.model), open_tokenizer(files.tokenizer)
+    name = f"{folder.name}/{_fingerprint(files, f'{window_tokens} {prefixes}')}"
     model = EmbeddingModel(name, _dimensions(session, folder), window_tokens)
     embedder = OnnxEmbedder(session, tokenizer, model=model, prefixes=prefixes)
     return embedder, TokenizerCounter(tokenizer)
-
-
-def open_session(model: Path | bytes, *, optimize: bool = True) -> onnxruntime.InferenceSession:
-    """A session that computes on the thread that asks; `optimize` lets onnxruntime rewrite the graph."""
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3  # errors only
-    levels = onnxruntime.GraphOptimizationLevel
-    options.graph_optimization_level = levels.ORT_ENABLE_ALL if optimize else levels.ORT_DISABLE_ALL
-    source = model if isinstance(model, bytes) else str(model)
-    try:
-        session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
-    except Exception as error:
-        what = "from memory" if isinstance(model, bytes) else str(model)
-        raise Misconfigured(f"onnxruntime cannot open the model {what}: {error}. Fetch the file again.") from error
-    unknown = {one.name for one in session.get_inputs()} - INPUTS
-    if unknown:
-        raise Misconfigured(
-            f"The model {model!r} wants inputs {sorted(unknown)}; a text encoder has only {sorted(INPUTS)}. "
-            "Export it for feature extraction."
-        )
-    return session
 
 
 def length_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
@@ -200,16 +170,6 @@ def _special_ids(tokenizer: Tokenizer) -> tuple[Ids, Ids]:
     return full[:before], full[before + len(bare) :]
 
 
-def _tokenizer(file: Path) -> Tokenizer:
-    try:
-        tokenizer = Tokenizer.from_file(str(file))
-    except Exception as error:
-        raise Misconfigured(f"The tokenizer {file} cannot be read: {error}. Export the model again.") from error
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer
-
-
 def _dimensions(session: onnxruntime.InferenceSession, folder: Path) -> int:
     size = session.get_outputs()[0].shape[-1]
     if not isinstance(size, int):
@@ -217,10 +177,10 @@ def _dimensions(session: onnxruntime.InferenceSession, folder: Path) -> int:
     return size
 
 
-def _fingerprint(folder: Path, settings: str) -> str:
+def _fingerprint(files: ModelFiles, settings: str) -> str:
     """Changes with the weights, the tokenizer and everything else that moves a vector."""
     digest = hashlib.sha256(settings.encode())
-    for file in [*sorted(folder.glob("model.onnx*")), folder / "tokenizer.json"]:
+    for file in [*sorted(files.model.parent.glob("model.onnx*")), files.tokenizer]:
         with file.open("rb") as content:
             digest.update(hashlib.file_digest(content, "sha256").digest())
     return digest.hexdigest()[:12]

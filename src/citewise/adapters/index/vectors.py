@@ -68,6 +68,9 @@ class VectorSet:
     def _scan(
         self, query: npt.NDArray[np.float32], mask: npt.NDArray[np.uint8], limit: int
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
+        # One query is one thread's work: FAISS would start a team of threads for it and wait for them all. The setting
+        # holds for the calling thread alone, so it is made here.
+        faiss.omp_set_num_threads(1)
         # FAISS's stubs describe the C++ constructors; in Python it takes the bits and keyword arguments.
         parameters = faiss.SearchParameters(sel=faiss.IDSelectorBitmap(mask))  # type: ignore[call-arg, arg-type]
         scores, rows = self._index.search(query, limit, params=parameters)

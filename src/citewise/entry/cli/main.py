@@ -33,6 +33,20 @@ TenantOption = Annotated[str, typer.Option("--tenant", metavar="T", help="Tenant
 UserOption = Annotated[str | None, typer.Option("--user", metavar="U", help="Who you are.")]
 GroupOption = Annotated[list[str] | None, typer.Option("--group", metavar="G", help="A group you are in. Repeatable.")]
 ProjectOption = Annotated[str, typer.Option("--project", metavar="P", help="Project of the tenant.")]
+TopKOption = Annotated[int | None, typer.Option("--top-k", metavar="N", help="How many passages (1 to 1000).")]
+FilterOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--filter",
+        metavar="FIELD=VALUE",
+        help="Only passages whose FIELD has VALUE; also FIELD>=N, FIELD<=N. Repeatable: one field's values are "
+        "alternatives, different fields must all hold.",
+    ),
+]
+CursorOption = Annotated[str | None, typer.Option("--cursor", metavar="C", help="Where the page before ended.")]
+ExplainOption = Annotated[bool, typer.Option("--explain", help="Show every ranking's and stage's score.")]
+NoRerankOption = Annotated[bool, typer.Option("--no-rerank", help="Keep the fused order.")]
+GraphOption = Annotated[bool, typer.Option("--expand-graph", help="Add the neighbors of the services found.")]
 
 
 @app.command()
@@ -92,6 +106,80 @@ def ingest(
         as_json=as_json,
     )
     raise typer.Exit(run_ingest(settings, [named_path(path) for path in paths], options))
+
+
+@app.command()
+def search(
+    question: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.")],
+    library: LibraryOption = None,
+    tenant: TenantOption = "default",
+    project: ProjectOption = "default",
+    user: UserOption = None,
+    group: GroupOption = None,
+    top_k: TopKOption = None,
+    filters: FilterOption = None,
+    limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="Show the first N of them.")] = None,
+    cursor: CursorOption = None,
+    explain: ExplainOption = False,
+    no_rerank: NoRerankOption = False,
+    expand_graph: GraphOption = False,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find passages: three rankings, fused, each hit with its place and scores."""
+    from citewise.entry.cli.options import checked_limit, query_options, refuse_cursor
+    from citewise.entry.cli.search import run_search
+    from citewise.model.scope import Scope
+
+    refuse_cursor(cursor)
+    options = query_options(Scope(tenant, project), user, group or (), filters or (), top_k)
+    options["rerank"] = not no_rerank
+    options["expand_graph"] = expand_graph
+    settings = _settings(library, config)
+    raise typer.Exit(
+        run_search(settings, question, options, limit=checked_limit(limit), explain=explain, as_json=as_json)
+    )
+
+
+@app.command()
+def ask(
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What to answer.")],
+    library: LibraryOption = None,
+    tenant: TenantOption = "default",
+    project: ProjectOption = "default",
+    user: UserOption = None,
+    group: GroupOption = None,
+    top_k: TopKOption = None,
+    filters: FilterOption = None,
+    selection_file: Annotated[
+        str | None,
+        typer.Option("--selection-file", metavar="F", help="Answer from this text alone; - is standard input."),
+    ] = None,
+    source_document: Annotated[
+        str | None, typer.Option("--source-document", metavar="D", help="Where the selection stands.")
+    ] = None,
+    source_section: Annotated[
+        str | None, typer.Option("--source-section", metavar="S", help="And under which heading.")
+    ] = None,
+    cursor: CursorOption = None,
+    explain: ExplainOption = False,
+    no_rerank: NoRerankOption = False,
+    expand_graph: GraphOption = False,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Answer a question from the library, every statement with its source; or from a selection alone."""
+    from citewise.entry.cli.ask import run_ask, selection_in
+    from citewise.entry.cli.options import query_options, refuse_cursor
+    from citewise.model.scope import Scope
+
+    refuse_cursor(cursor)
+    options = query_options(Scope(tenant, project), user, group or (), filters or (), top_k)
+    options["rerank"] = not no_rerank
+    options["expand_graph"] = expand_graph
+    selection = None if selection_file is None else selection_in(selection_file, source_document, source_section)
+    settings = _settings(library, config)
+    raise typer.Exit(run_ask(settings, question, selection, options, explain=explain, as_json=as_json))
 
 
 @app.command()

@@ -4,7 +4,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from citewise.entry.api import QueryOptions
 from citewise.model.errors import BadRequest
+from citewise.model.scope import LOCAL_PRINCIPAL, Principal, Scope, checked_name
 from citewise.settings import Settings
 
 
@@ -42,3 +44,32 @@ def with_ingest_flags(
             max_file_mb=max_file_mb or rules.max_file_mb,
         ),
     )
+
+
+def query_options(
+    scope: Scope, user: str | None, groups: Iterable[str], filters: Iterable[str], top_k: int | None
+) -> QueryOptions:
+    """Who asks, and about what. Without a name it is the local principal, who owns the library."""
+    options = QueryOptions(scope=scope, filters=tuple(filters), principal=principal_of(user, groups))
+    if top_k is not None:
+        options["top_k"] = top_k
+    return options
+
+
+def principal_of(user: str | None, groups: Iterable[str]) -> Principal:
+    named = frozenset(checked_name("group", group) for group in groups)
+    if user is None and not named:
+        return LOCAL_PRINCIPAL
+    return Principal(None if user is None else checked_name("user", user), named)
+
+
+def refuse_cursor(cursor: str | None) -> None:
+    """No library has issued a cursor yet, so whatever it is, it is foreign."""
+    if cursor is not None:
+        raise BadRequest("this cursor was not issued by this library: leave --cursor out to begin at the first page")
+
+
+def checked_limit(limit: int | None) -> int | None:
+    if limit is not None and limit < 1:
+        raise BadRequest(f"limit is {limit}; it is at least 1")
+    return limit

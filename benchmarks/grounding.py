@@ -1,0 +1,188 @@
+"""Does a library know when it does not know (A4), and does it quote the right place (A7)?
+
+`--fit` derives the tables of citewise.context.ground anew; without it they are measured as they are. The decision to
+answer is fitted on the textbook and the runbooks, with the handbook held out; the one for selections on sections that
+hold the answer against their neighbors, with the real selections held out.
+"""
+
+import argparse
+import time
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from benchmarks.grounding_sets import (
+    ANALYZER,
+    EMBEDDING,
+    GROUND,
+    HANDBOOK_QUESTIONS,
+    TEXTBOOK,
+    Asked,
+    Gold,
+    Rows,
+    asked,
+    gold_of,
+    questions_of,
+    search_rows,
+    selected_rows,
+    selection_rows,
+)
+from benchmarks.logistic import REPEATS, Fit, Numbers, area, fitted, stretched, unseen_logits
+from citewise.adapters.generate.extractive import ExtractiveGenerator
+from citewise.context.ground import SEARCH, SELECTION, Calibration, Weight
+
+# 0: the tightest fit; large: every signal is worth what it is alone. From 40 on (of 1, 3, 10, 40, 160) a fit on one
+# set does best on the other, and cross-validation loses nothing.
+RIDGE = 40.0
+
+FOREIGN = (
+    ("api_docs", "textbook"),
+    ("scifact", "textbook"),
+    ("runbooks", "textbook"),
+    ("handbook", "textbook"),
+    ("textbook", "api_docs"),
+    ("textbook", "runbooks"),
+    ("textbook", "scifact"),
+    ("scifact", "cranfield"),
+    ("textbook", "handbook"),
+)
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--fit", action="store_true", help="print the tables that these sets would choose")
+    wants_fit = arguments.parse_args().fit
+    started = time.perf_counter()
+    rows = {name: asked(name, questions_of(name)) for name in ("textbook", "api_docs")}
+    print("Is the question answered by what was found?")
+    chosen_on = {name: search_rows(name) for name in ("textbook", "runbooks")}
+    search = decision(chosen_on, {"handbook": search_rows("handbook")}, SEARCH, wants_fit=wants_fit)
+    print_other_sets(search)
+    print("\nIs the question answered by the selection?")
+    selected = {
+        "textbook, selected": selected_rows(TEXTBOOK / "questions" / "selected.json"),
+        "handbook, selected": selected_rows(HANDBOOK_QUESTIONS / "selected.json"),
+    }
+    neighbors = {name: selection_rows(name) for name in ("textbook", "handbook")}
+    decision(neighbors, selected, SELECTION, wants_fit=wants_fit)
+    print("\nAre the right places quoted?")
+    for name in rows:
+        print_quotes(name, rows[name], gold_of(name))
+    print_speed(rows["textbook"])
+    print(f"\n{time.perf_counter() - started:.0f} s in all")
+
+
+def decision(
+    chosen_on: Mapping[str, Rows], held_out: Mapping[str, Rows], now: Calibration, *, wants_fit: bool
+) -> Calibration:
+    """Print how well the signals decide; what is then looked at is the fit if it is wanted, else what is wired."""
+    names = [weight.signal for weight in now.weights]
+    rows, labels, groups = _stacked(chosen_on, names)
+    runs = [unseen_logits(rows, labels, groups, ridge=RIDGE, seed=seed) for seed in range(REPEATS)]
+    mean = np.mean(runs, axis=0)
+    areas = [area(one, labels) for one in runs]
+    print(f"  {' + '.join(chosen_on)}: {int(labels.sum())} answered there, {int((1 - labels).sum())} not")
+    print(f"  AUC, {REPEATS} cross-validations: {np.mean(areas):.3f} +- {np.std(areas):.3f}")
+    _print_by_set(rows, labels, groups, mean)
+    fit = fitted(rows, labels, groups, ridge=RIDGE)
+    for at, name in enumerate(names):
+        print(f"    {name} alone: {area(rows[:, at] * np.sign(fit.worths[at]), labels):.3f}")
+    unseen = stretched(Fit(np.zeros(1), np.ones(1), np.ones(1), 0.0), mean, labels, groups).logits(mean[:, None])
+    for threshold in (0.3, 0.4, 0.5, 0.6):
+        print(f"    cross-validated at {threshold}: {_errors(unseen, labels, threshold)}")
+    looked_at = _calibration(names, stretched(fit, mean, labels, groups), now.threshold) if wants_fit else now
+    for name, pair in {**chosen_on, **held_out}.items():
+        _print_as_wired(name, pair, looked_at)
+    if wants_fit:
+        print(*_table(looked_at), sep="\n")
+    return looked_at
+
+
+def _stacked(pairs: Mapping[str, Rows], names: Sequence[str]) -> tuple[Numbers, Numbers, list[str]]:
+    rows: list[list[float]] = []
+    labels: list[float] = []
+    groups: list[str] = []
+    for group, pair in pairs.items():
+        for label, side in zip((1.0, 0.0), pair, strict=True):
+            rows += [[signals[name] or 0.0 for name in names] for signals in side]
+            labels += [label] * len(side)
+            groups += [group] * len(side)
+    return np.array(rows), np.array(labels), groups
+
+
+def _print_by_set(rows: Numbers, labels: Numbers, groups: Sequence[str], mean: Numbers) -> None:
+    for name in dict.fromkeys(groups):
+        own = np.array([group == name for group in groups])
+        others = [group for group in groups if group != name]
+        across = fitted(rows[~own], labels[~own], others, ridge=RIDGE).logits(rows[own])
+        within = area(mean[own], labels[own])
+        print(f"    {name}: {within:.3f}; fitted on the other set alone: {area(across, labels[own]):.3f}")
+
+
+def _print_as_wired(name: str, pair: Rows, calibration: Calibration) -> None:
+    confidences = np.array([calibration.confidence(signals) for side in pair for signals in side])
+    labels = np.array([1.0] * len(pair[0]) + [0.0] * len(pair[1]))
+    logits = np.log(confidences / (1 - confidences))
+    print(f"    {name}, AUC {area(logits, labels):.3f}: {_errors(logits, labels, calibration.threshold)}")
+
+
+def _errors(logits: Numbers, labels: Numbers, threshold: float) -> str:
+    answers = logits >= np.log(threshold / (1 - threshold))
+    refused, answered = 1 - answers[labels == 1].mean(), answers[labels == 0].mean()
+    return f"refuses {refused:.0%} of what is answered there, answers {answered:.0%} of what is not"
+
+
+def _calibration(names: Sequence[str], fit: Fit, threshold: float) -> Calibration:
+    columns = zip(names, fit.centers, fit.spreads, fit.worths, strict=True)
+    weights = (Weight(name, *(round(float(number), 3) for number in numbers)) for name, *numbers in columns)
+    return Calibration(tuple(weights), round(fit.intercept, 3), threshold)
+
+
+def _table(calibration: Calibration) -> list[str]:
+    return [*(f"    {weight}" for weight in calibration.weights), f"    intercept={calibration.intercept}"]
+
+
+def print_other_sets(calibration: Calibration) -> None:
+    """Of questions to their own library most should be answered, of those to a foreign one hardly any."""
+    own = tuple((name, name) for name in ("api_docs", "scifact", "cranfield"))
+    for name, library in (*own, *FOREIGN):
+        rows = asked(library, questions_of(name))
+        share = np.mean([calibration.confidence(one.signals) >= calibration.threshold for one in rows])
+        print(f"    questions of {name} to the library of {library}: {share:.0%} are answered")
+
+
+def print_quotes(name: str, rows: Sequence[Asked], gold: Mapping[str, Gold]) -> None:
+    """Whether quoted units come from where the answer stands, and how much of the answer they hold."""
+    generator = ExtractiveGenerator()
+    has_gold, is_gold, recall, words = [], [], [], []
+    for one in rows:
+        wanted = gold[one.id]
+        holding = {
+            source.n for source in one.context.sources if wanted.holds(source.citation.document, source.citation.lines)
+        }
+        units = generator.chosen([weighed.evidence for weighed in GROUND.weigh(one.question, one.context)])
+        stems = frozenset(ANALYZER.terms(wanted.answer).words)
+        held = ANALYZER.terms("\n".join(unit.text for unit in units)).words
+        has_gold.append(bool(holding))
+        is_gold += [np.mean([unit.source in holding for unit in units])] if units else []
+        recall.append(len(stems.intersection(held)) / len(stems))
+        words.append(sum(len(unit.text.split()) for unit in units))
+    print(
+        f"  {name}: a gold section is among the sources of {np.mean(has_gold):.0%}; {np.mean(is_gold):.0%} of the "
+        f"units come from one; they hold {np.mean(recall):.0%} of the reference's stems in {np.median(words):.0f} words"
+    )
+
+
+def print_speed(rows: Sequence[Asked]) -> None:
+    """What the decision and its evidence cost, the embedding of the question included."""
+    EMBEDDING.embedder.query("warm")
+    taken = []
+    for one in rows:
+        started = time.perf_counter()
+        GROUND.of_search(one.question, one.findings, one.context)
+        taken.append(1000 * (time.perf_counter() - started))
+    print(f"  grounding takes {np.median(taken):.0f} ms, {np.quantile(taken, 0.95):.0f} ms at the 95th percentile")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,179 @@
+"""The questions that grounding is measured on, asked of their libraries: by the product's own search and packing."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.judged import DATA, KEPT, beir, library_of
+from citewise import Library
+from citewise.adapters.analyze.english import EnglishAnalyzer
+from citewise.context.ground import Ground, Signals
+from citewise.context.pack import Pack
+from citewise.context.urls import Addresses
+from citewise.model.citation import SELECTION, Citation
+from citewise.model.context import Context, Source
+from citewise.model.query import ANSWER_TOP_K, Query
+from citewise.model.ranking import Finding
+from citewise.model.scope import Scope
+from citewise.settings import Settings
+from citewise.wiring.embedding import embedding_of
+from citewise.wiring.full import opened_for_reading
+from citewise.wiring.search import search_of
+
+ROOT = Path(__file__).parents[1]
+HANDBOOK = ROOT / "src" / "citewise" / "data" / "handbook"
+HANDBOOK_QUESTIONS = ROOT / "tests" / "data" / "handbook_questions"
+TEXTBOOK = DATA / "textbook"
+LEAST_TOKENS = 15  # of a passage that someone might select; a heading alone is none
+MOST_OTHERS = 100  # questions of a set that is only looked at, so that all of this takes two minutes
+
+EMBEDDING = embedding_of(Settings())
+ANALYZER = EnglishAnalyzer()
+GROUND = Ground(EMBEDDING.embedder, ANALYZER, EMBEDDING.counter)
+
+Questions = Mapping[str, str]  # by id
+Rows = tuple[Sequence[Signals], Sequence[Signals]]  # where the answer is there, and where it is not
+
+_NAME_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z]+|\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """Where a question's answer stands, and how it should read."""
+
+    places: tuple[tuple[str, int, int], ...]  # document, first and last line
+    answer: str
+
+    def holds(self, document: str | None, lines: tuple[int, int] | None) -> bool:
+        return any(
+            (document or "").endswith(place) and (lines or (0, 0))[0] <= last and first <= (lines or (0, 0))[1]
+            for place, first, last in self.places
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, what was found and packed for it, and what the decision sees."""
+
+    id: str
+    question: str
+    findings: tuple[Finding, ...]
+    context: Context
+    signals: Signals
+
+
+def asked(library: str, questions: Questions) -> list[Asked]:
+    """Each question, asked of a library."""
+    with (
+        ThreadPoolExecutor(2) as threads,
+        opened_for_reading(Settings(library=_library(library)), EMBEDDING) as opened,
+    ):
+        search = search_of(opened, reranker=None, threads=threads)
+        pack = Pack(EMBEDDING.counter, Addresses())
+        made = []
+        for id_, question in questions.items():
+            findings = search(Query(question, request_id=id_, asked_at=0.0)).findings
+            context = pack(findings[:ANSWER_TOP_K])
+            signals = GROUND.search_signals(question, findings, context)
+            made.append(Asked(id_, question, findings, context, signals))
+        return made
+
+
+def questions_of(name: str) -> Questions:
+    """Questions that the set's own library answers."""
+    if name == "textbook":
+        return {one["id"]: one["question"] for one in _json(TEXTBOOK / "questions" / "answerable.json")}
+    if name == "handbook":
+        return {one["id"]: one["question"] for one in _json(HANDBOOK_QUESTIONS / "answerable.json")}
+    questions = {id_: text for id_, text in beir(DATA / name).questions.items() if text}
+    return questions if name == "runbooks" else dict(list(questions.items())[:MOST_OTHERS])
+
+
+def unanswered_of(name: str) -> Questions:
+    """Questions that it does not answer. An alert without a text is asked by its name, split into words."""
+    if name == "runbooks":
+        alerts = _lines(DATA / name / "queries.no_page.jsonl")
+        return {one["_id"]: one["text"] or " ".join(_NAME_PARTS.findall(one["_id"])) for one in alerts}
+    folder = HANDBOOK_QUESTIONS if name == "handbook" else TEXTBOOK / "questions"
+    return {one["id"]: one["question"] for one in _json(folder / "unanswerable.json")}
+
+
+def gold_of(name: str) -> Mapping[str, Gold]:
+    """By question, for the sets that have reference answers."""
+    if name == "api_docs":
+        answers = {one["_id"]: one["answer"] for one in _lines(DATA / name / "answers.jsonl")}
+        judged = beir(DATA / name)
+        files = {id_: path for path, id_ in judged.names.items()}
+        return {
+            id_: Gold(tuple((files[document], 0, 10**9) for document in judged.judgments[id_]), answers[id_])
+            for id_ in judged.judgments
+        }
+    folder = HANDBOOK_QUESTIONS if name == "handbook" else TEXTBOOK / "questions"
+    return {
+        one["id"]: Gold(
+            tuple((place["doc"], place["line_start"], place["line_end"]) for place in one["relevant"]), one["answer"]
+        )
+        for one in _json(folder / "answerable.json")
+    }
+
+
+def search_rows(name: str) -> Rows:
+    """The signals of what a set's library answers and of what it does not."""
+    sides = [asked(name, questions) for questions in (questions_of(name), unanswered_of(name))]
+    return [one.signals for one in sides[0]], [one.signals for one in sides[1]]
+
+
+def selection_rows(name: str) -> Rows:
+    """As if the answering section had been selected, and as if one of its two nearest neighbors had been."""
+    questions = questions_of(name)
+    sides: tuple[list[Signals], list[Signals]] = [], []
+    with opened_for_reading(Settings(library=_library(name)), EMBEDDING) as opened:
+        for id_, gold in gold_of(name).items():
+            path = next(path for path in opened.catalog.known(Scope()) if path.endswith(gold.places[0][0]))
+            chunks = [chunk.piece for chunk in opened.catalog.chunks(Scope(), path)]
+            places = [at for at, one in enumerate(chunks) if gold.holds(path, (one.first_line, one.last_line))]
+            others = (at for at in range(len(chunks)) if at not in places and chunks[at].tokens >= LEAST_TOKENS)
+            near = sorted(others, key=lambda at: min(abs(at - place) for place in places))[:2]
+            answering = "\n\n".join(chunks[at].text for at in places)
+            sides[0].append(selection_signals(questions[id_], answering))
+            sides[1].extend(selection_signals(questions[id_], chunks[at].text) for at in near)
+    return sides
+
+
+def selected_rows(file: Path) -> Rows:
+    """The sets of real selections."""
+    sides: tuple[list[Signals], list[Signals]] = [], []
+    for one in _json(file):
+        sides[0 if one["answerable"] else 1].append(selection_signals(one["question"], one["selected_text"]))
+    return sides
+
+
+def selection_signals(question: str, text: str) -> Signals:
+    """What the decision sees of a selection."""
+    citation = Citation(1, SELECTION, None, None, "", "", (), None, None, None, None, None, "", 1.0)
+    context = Context("", (Source(1, (), text, 0, 1.0, citation),), 0, 0)
+    return GROUND.selection_signals(question, context, GROUND.weigh(question, context))
+
+
+def _library(name: str) -> Path:
+    """The folder of a set's library, made on first use."""
+    folder = KEPT / name / "library"
+    if name in ("textbook", "handbook"):
+        if not folder.exists():
+            Library(folder).ingest(HANDBOOK if name == "handbook" else TEXTBOOK / "website" / "docs")
+    else:
+        library_of(name)
+    return folder
+
+
+def _json(file: Path) -> list[dict[str, Any]]:
+    made: list[dict[str, Any]] = json.loads(file.read_text("utf-8"))
+    return made
+
+
+def _lines(file: Path) -> Iterator[dict[str, str]]:
+    yield from map(json.loads, file.read_text("utf-8").splitlines())

@@ -1,0 +1,174 @@
+"""Answers without a language model: the units that answer, quoted in reading order, each with its source's marker."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from citewise.model.context import Evidence, Prompt, Unit, UnitKind
+from citewise.model.units import code_spans, is_item
+
+MOST_UNITS = 4  # chosen ones; 1: the best alone; more: longer answers, in which the best is harder to see
+MOST_WORDS = 120  # of prose; code and tables are quoted whole
+RELATIVE_FLOOR = 0.65  # of the best unit's score; 0: whatever comes next is quoted too; 1: the best alone
+SAME = 0.8  # share of words two units have in common from which on they say the same; 1: only equal ones
+MOST_LEAD_CHARACTERS = 200  # of a sentence that comes along because the chosen one points back at it
+MOST_CODE_LINES = 40  # of a block that is not the best unit; 0: code is quoted only as the best; it is never cut
+MOST_TITLE_WORDS = 6  # a line without a full stop and no longer than this is a title, and answers nothing
+
+Units = Mapping[tuple[int, int], Unit]  # by source and position
+
+_POINTS_BACK = re.compile(r"(?:This|These|It|Its|They|Their|That|Those|Such)\b")
+_WORD = re.compile(r"\w+")
+_MARKER_LIKE = re.compile(r"\[(\s*\d+(?:\s*[,;-]\s*\d+)*\s*)\]")
+_CLOSERS = "*_`\"')"
+_FENCED = ("```", "~~~")
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractiveGenerator:
+    """Quotes; it says nothing that does not stand in a source."""
+
+    most_units: int = MOST_UNITS
+    most_words: int = MOST_WORDS
+    relative_floor: float = RELATIVE_FLOOR
+
+    @property
+    def name(self) -> str:
+        return "extractive"
+
+    def stream(self, prompt: Prompt) -> Iterator[str]:
+        if not prompt.grounds.is_sufficient:
+            return
+        before: Unit | None = None
+        for unit in self.chosen(prompt.grounds.evidence):
+            yield _glue(before, unit) + _quoted(unit)
+            before = unit
+
+    def chosen(self, evidence: Sequence[Evidence]) -> tuple[Unit, ...]:
+        """The units to quote, in reading order: sources by their best unit, units as they stand in them."""
+        units = {(one.unit.source, one.unit.position): one.unit for one in evidence}
+        ranked = _ranked(evidence, units)
+        picked: list[Unit] = []
+        left = self.most_units
+        for one in ranked:
+            if picked and (left == 0 or one.score < self.relative_floor * ranked[0].score):
+                break
+            company = [unit for unit in _company(one.unit, units) if not _is_repeated(unit, picked)]
+            if one.unit in company and self._fits(company, picked):
+                picked += company
+                left -= 1
+        places = {source: at for at, source in enumerate(dict.fromkeys(one.unit.source for one in ranked))}
+        return tuple(sorted(picked, key=lambda unit: (places[unit.source], unit.position)))
+
+    def _fits(self, company: Sequence[Unit], picked: Sequence[Unit]) -> bool:
+        """The best always does: without it there is no answer."""
+        if not picked:
+            return True
+        is_brief = all(unit.text.count("\n") < MOST_CODE_LINES for unit in company if unit.kind is UnitKind.CODE)
+        return is_brief and _prose_words([*picked, *company]) <= self.most_words
+
+
+def _ranked(evidence: Sequence[Evidence], units: Units) -> list[Evidence]:
+    """Best first, those that say something; where none does, all."""
+    answering = [one for one in evidence if _may_answer(one.unit, units)] or evidence
+    return sorted(answering, key=lambda one: (-one.score, one.unit.source, one.unit.position))
+
+
+def _may_answer(unit: Unit, units: Units) -> bool:
+    """Whether the unit says something: a title does not, nor a question, nor what leads in nothing."""
+    if unit.kind is not UnitKind.SENTENCE:
+        return True
+    if unit.text.endswith(":"):
+        return bool(_led_in(unit, units))
+    return not _is_title(unit) and not unit.text.rstrip(_CLOSERS).endswith("?")
+
+
+def _company(unit: Unit, units: Units) -> list[Unit]:
+    """The unit with those it cannot be understood without: what it points back at, or what it leads in."""
+    before = units.get((unit.source, unit.position - 1))
+    if unit.text.endswith(":"):
+        return [unit, *_led_in(unit, units)]
+    if is_item(unit) or unit.kind is not UnitKind.SENTENCE:
+        lead = _lead_of(unit, units)
+        return [lead, unit] if lead else [unit]
+    if _POINTS_BACK.match(unit.text) and before and before.kind is UnitKind.SENTENCE and _is_short(before):
+        return [before, unit]
+    return [unit]
+
+
+def _led_in(lead: Unit, units: Units) -> list[Unit]:
+    """What follows a colon: a list as far as it can be quoted, or else one block or sentence."""
+    following: list[Unit] = []
+    while unit := units.get((lead.source, lead.position + len(following) + 1)):
+        if not is_item(unit):
+            return following or ([] if unit.text.endswith(":") else [unit])
+        if _prose_words([*following, unit]) > MOST_WORDS:
+            break
+        following.append(unit)
+    return following
+
+
+def _lead_of(item: Unit, units: Units) -> Unit | None:
+    """The line above a list, a block of code or a table, if it leads in: it ends in a colon or is a title."""
+    at = item.position - 1
+    while is_item(item) and (unit := units.get((item.source, at))) and is_item(unit):
+        at -= 1
+    lead = units.get((item.source, at))
+    if lead is None or lead.kind is not UnitKind.SENTENCE or not _is_short(lead):
+        return None
+    return lead if lead.text.endswith(":") or _is_title(lead) else None
+
+
+def _is_short(unit: Unit) -> bool:
+    return len(unit.text) <= MOST_LEAD_CHARACTERS
+
+
+def _is_title(unit: Unit) -> bool:
+    if unit.kind is not UnitKind.SENTENCE or is_item(unit):
+        return False
+    text = unit.text.rstrip(_CLOSERS)
+    return len(text.split()) <= MOST_TITLE_WORDS and not text.endswith((".", "!", "?", ":", ";")) and "=" not in text
+
+
+def _is_repeated(unit: Unit, others: Iterable[Unit]) -> bool:
+    words = frozenset(_WORD.findall(unit.text.lower()))
+    return any(_overlap(words, frozenset(_WORD.findall(other.text.lower()))) >= SAME for other in others)
+
+
+def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / len(one | other) if one or other else 1.0
+
+
+def _prose_words(units: Iterable[Unit]) -> int:
+    return sum(len(unit.text.split()) for unit in units if unit.kind is UnitKind.SENTENCE)
+
+
+def _glue(before: Unit | None, unit: Unit) -> str:
+    if before is None:
+        return ""
+    follows = before.source == unit.source and before.position + 1 == unit.position
+    if is_item(unit):  # a list that does not begin with 1 would not end the paragraph above it
+        return "\n" if is_item(before) else "\n\n"
+    if unit.kind is not UnitKind.SENTENCE or before.kind is not UnitKind.SENTENCE:
+        return "\n\n"
+    starts_anew = _is_title(unit) or unit.text.endswith(":") or (is_item(before) and not follows)
+    return "\n\n" if starts_anew else " "
+
+
+def _quoted(unit: Unit) -> str:
+    if unit.kind is UnitKind.SENTENCE:
+        return f"{_without_markers(unit.text)} [{unit.source}]"
+    if unit.kind is UnitKind.TABLE:
+        return f"{_without_markers(unit.text)}\n\n[{unit.source}]"
+    fenced = unit.text if unit.text.startswith(_FENCED) else f"```\n{unit.text}\n```"
+    return f"{fenced}\n\n[{unit.source}]"
+
+
+def _without_markers(text: str) -> str:
+    """Brackets around numbers become round outside code: in an answer, `[3]` means source 3."""
+    parts: list[str] = []
+    end = 0
+    for start, stop in code_spans(text):
+        parts += [_MARKER_LIKE.sub(r"(\1)", text[end:start]), text[start:stop]]
+        end = stop
+    return "".join([*parts, _MARKER_LIKE.sub(r"(\1)", text[end:])])

@@ -1,0 +1,57 @@
+"""The beginning of a text that is too long, cut where it hurts least."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from citewise.context.neutral import fenced
+
+_HEADING = re.compile(r"\s{0,3}#{1,6}(?:\s|$)")
+_WORD_END = re.compile(r"(?<=\S)(?=\s)")
+
+
+def cut_to_fit(text: str, fits: Callable[[str], bool]) -> str:
+    """The longest beginning that fits, up to the end of a line outside code and tables; then of any line; then of
+    a word. Empty if not even a word fits, since half a word says nothing."""
+    for ends in (_ends_of_lines(text, only_safe=True), _ends_of_lines(text, only_safe=False), _ends_of_words(text)):
+        found = _longest(text, tuple(ends), fits=fits)
+        if found:
+            return found
+    return ""
+
+
+def _longest(text: str, ends: Sequence[int], *, fits: Callable[[str], bool]) -> str:
+    low, high = 0, len(ends)  # the end before `low` was tried and fits; the one at `high` does not
+    while low < high:
+        middle = (low + high) // 2
+        if fits(text[: ends[middle]]):
+            low = middle + 1
+        else:
+            high = middle
+    return text[: ends[low - 1]] if low else ""
+
+
+def _ends_of_lines(text: str, *, only_safe: bool) -> Iterator[int]:
+    """Where lines end, but for blank ones and headings: a heading with nothing behind it says nothing."""
+    lines = text.split("\n")
+    in_fence = fenced(lines)
+    end = -1
+    for at, line in enumerate(lines):
+        end += len(line) + 1
+        says_something = bool(line.strip()) and (in_fence[at] or _HEADING.match(line) is None)
+        if says_something and not (only_safe and _holds_together(lines, in_fence, at)):
+            yield end
+
+
+def _holds_together(lines: Sequence[str], in_fence: Sequence[bool], at: int) -> bool:
+    """Whether a line and the next are of one fence or one table."""
+    if at + 1 == len(lines):
+        return False
+    if in_fence[at] and in_fence[at + 1]:
+        return True
+    return "|" in lines[at] and "|" in lines[at + 1]
+
+
+def _ends_of_words(text: str) -> Iterator[int]:
+    for match in _WORD_END.finditer(text):
+        yield match.start()
+    yield len(text)

@@ -1,0 +1,153 @@
+"""Question, findings and context -> grounds: do the sources answer, and which of their units do.
+
+The decision is a logistic regression over a few signals that mean the same in every library, small or large, and all
+point the same way wherever they were measured. One that is not there (a ranking was down) counts as an average one.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from citewise.context.evidence import Weigh, Weighed
+from citewise.context.missing import missing
+from citewise.model.context import Context, Grounds, Source
+from citewise.model.ranking import DENSE, WORDS, Finding
+from citewise.ports.analyzer import Analyzer
+from citewise.ports.embedder import Embedder
+from citewise.ports.token_counter import TokenCounter
+
+Signals = Mapping[str, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """A signal's part in the decision: what it usually is, how much it varies, and what that is worth."""
+
+    signal: str
+    center: float
+    spread: float
+    worth: float  # logits for one spread above the center; 0: the signal is ignored
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Signals into a probability, and the probability from which on an answer is given."""
+
+    weights: tuple[Weight, ...]
+    intercept: float  # logits where every signal is at its center
+    threshold: float  # 0: everything is answered; 1: nothing is
+
+    def confidence(self, signals: Signals) -> float:
+        given = [(weight, signals[weight.signal]) for weight in self.weights]
+        logits = (one.worth * (value - one.center) / one.spread for one, value in given if value is not None)
+        return 1 / (1 + math.exp(-self.intercept - math.fsum(logits)))
+
+
+# `python -m benchmarks.grounding --fit` prints both tables; docs/retrieval.md says what they reach. The thresholds lean
+# to answering, since every statement shows its source: at 0.5 both errors would weigh the same.
+SEARCH = Calibration(
+    (
+        Weight("closeness", 0.639, 0.194, 0.577),
+        Weight("lead", 0.183, 0.099, 0.586),
+        Weight("matched", 1.603, 0.413, 0.731),
+        Weight("missing", 0.416, 0.635, -1.201),
+        Weight("agreement", 0.363, 0.263, 0.58),
+    ),
+    intercept=1.216,
+    threshold=0.4,
+)
+SELECTION = Calibration(
+    (
+        Weight("closeness", 0.353, 0.177, 1.24),
+        Weight("coverage", 0.121, 0.174, 0.704),
+        Weight("missing", 0.464, 0.646, -0.407),
+    ),
+    intercept=-0.183,
+    threshold=0.4,
+)
+
+AGREED_RANK = 5  # a chunk this high in both rankings is agreed on; 1: only the same best one; 60: any at all
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Decides whether a context answers a question: one way after a search, another for a selection."""
+
+    embedder: Embedder
+    analyzer: Analyzer
+    counter: TokenCounter | None = None  # None: no word is known to be rare, only names count as missing
+    search: Calibration = SEARCH
+    selection: Calibration = SELECTION
+
+    def of_search(self, question: str, findings: Sequence[Finding], context: Context) -> Grounds:
+        """What the findings (20 are enough) and the sources made of them say."""
+        return _grounds(self.search, self.search_signals(question, findings, context), self.weigh(question, context))
+
+    def of_selection(self, question: str, context: Context) -> Grounds:
+        weighed = self.weigh(question, context)
+        return _grounds(self.selection, self.selection_signals(question, context, weighed), weighed)
+
+    def search_signals(self, question: str, findings: Sequence[Finding], context: Context) -> Signals:
+        """What SEARCH weighs, by name."""
+        stems = frozenset(self.analyzer.terms(question).words)
+        shared = (len(stems.intersection(self.analyzer.terms(_indexed(one)).words)) for one in context.sources)
+        return {
+            "closeness": _closeness(findings),
+            "lead": _lead(findings),
+            "matched": math.log1p(max(shared, default=0)),
+            "missing": self._missing(question, context),
+            "agreement": _agreement(findings),
+        }
+
+    def selection_signals(self, question: str, context: Context, weighed: Sequence[Weighed]) -> Signals:
+        """What SELECTION weighs, by name."""
+        embedded = [one.closeness for one in weighed if one.closeness is not None]
+        return {
+            "closeness": max(embedded, default=None),
+            "coverage": max((one.coverage for one in weighed), default=0.0),
+            "missing": self._missing(question, context),
+        }
+
+    def weigh(self, question: str, context: Context) -> tuple[Weighed, ...]:
+        """The evidence, with both sides of its scores."""
+        return Weigh(self.embedder, self.analyzer)(question, context)
+
+    def _missing(self, question: str, context: Context) -> float:
+        return missing(question, [_indexed(one) for one in context.sources], self.analyzer, self.counter)
+
+
+def _grounds(calibration: Calibration, signals: Signals, weighed: Sequence[Weighed]) -> Grounds:
+    """Sources without a single unit answer nothing, whatever else speaks for them."""
+    confidence = calibration.confidence(signals) if weighed else 0.0
+    is_sufficient = bool(weighed) and confidence >= calibration.threshold
+    return Grounds(confidence, is_sufficient, tuple(one.evidence for one in weighed))
+
+
+def _indexed(source: Source) -> str:
+    """A source's text behind its headings, as it was indexed."""
+    return "\n".join((*source.citation.breadcrumb, source.text))
+
+
+def _closeness(findings: Sequence[Finding]) -> float | None:
+    """The best cosine."""
+    return max(_cosines(findings), default=None)
+
+
+def _lead(findings: Sequence[Finding]) -> float | None:
+    """How far the best is ahead of the lower half: of a subject that is merely near, every chunk is as near."""
+    cosines = sorted(_cosines(findings))
+    lower = cosines[: max(1, len(cosines) // 2)]
+    return cosines[-1] - math.fsum(lower) / len(lower) if cosines else None
+
+
+def _cosines(findings: Sequence[Finding]) -> list[float]:
+    return [one.candidate.scores[DENSE] for one in findings if DENSE in one.candidate.scores]
+
+
+def _agreement(findings: Sequence[Finding]) -> float | None:
+    """The share of the best chunks by meaning that are among the best by words; None without a ranking by meaning."""
+    ranks = [one.candidate.ranks for one in findings]
+    if not any(DENSE in of_one for of_one in ranks):
+        return None
+    agreed = sum(all(of_one.get(arm, AGREED_RANK + 1) <= AGREED_RANK for arm in (DENSE, WORDS)) for of_one in ranks)
+    return agreed / AGREED_RANK

@@ -1,0 +1,172 @@
+"""Passages are data: what in them could be taken for our own marks, or for a model's, is made harmless (A1).
+
+Every step is linear, and doing it twice is doing it once. Nothing here decides what a text means.
+"""
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+_OPENING = "[\uff3b\u3010\u3014\u3016\u27e6\u2045"  # and their full-width and ornamental kin
+_CLOSING = "]\uff3d\u3011\u3015\u3017\u27e7\u2046"
+_BRACKETS = re.compile(f"[{re.escape(_OPENING + _CLOSING)}]")
+_PARENTHESES = str.maketrans(dict.fromkeys(_OPENING, "(") | dict.fromkeys(_CLOSING, ")"))
+
+_JOINERS = "\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef"  # some scripts and emoji need them
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
+    f"\u3164\ufeff\uffa0\U0001d173-\U0001d17a\U000e0000-\U000e00ff{_JOINERS}]+"
+)
+_ONLY_JOINERS = re.compile(f"[{_JOINERS}]+")
+
+_LABEL_WINDOW = 60  # characters behind a bracket in which "Source 9" must have begun
+_LABEL = re.compile(r"sources?\d")
+_REFERENCE = re.compile(f"[{re.escape(_OPENING)}]([^{re.escape(_OPENING + _CLOSING)}\\n]{{1,60}})[{_CLOSING[1:]}\\]]")
+# The shapes that `answer` takes for citations: 9 / 1, 2 / #1 and #2 / 1-3 / 9 with a dagger and anything behind it.
+_NUMBERS = re.compile(r"(?=[^\d\u2020]*\d)(?:\d|and|[\s\\#,;&\u3001\u2010-\u2015\u2212-])+(?:\u2020.*)?", re.IGNORECASE)
+
+_ROLES = "system|user|assistant|human|instructions?|context|documents?|passages?|question|selection|bos|eos|s"
+_TURNS = "(?:start|end)_of_turn|tool_(?:call|response|result)s?"
+_TEMPLATE_TAG = re.compile(
+    r"<(?="
+    r"[|\uff5c][^\s<>|\uff5c]{1,40}[|\uff5c]>"  # <|im_start|>
+    r"|</?sys>>"
+    r"|/?sources?\b[^<>\n]{0,200}>"
+    rf"|(?:/|(?<!\w<))(?:{_ROLES}|{_TURNS})[ \t]{{0,8}}>"  # but List<User> is a type
+    r")",
+    re.IGNORECASE,
+)
+_TEMPLATE_BRACKET = re.compile(r"\[([ \t]{0,8}/?[ \t]{0,8}INST[ \t]{0,8})\]", re.IGNORECASE)
+
+_RULE = re.compile(r"\s*[-\u2010-\u2015\u2212]{3,}\s*")
+_FENCE = re.compile(r"[ \t>]*(?:[-*+][ \t]+|\d{1,9}[.)][ \t]+)?(?P<mark>`{3,}|~{3,})(?P<info>.*)", re.DOTALL)
+_TICKS = re.compile("`+")
+
+
+def neutralized(text: str, *, is_code: bool = False) -> str:
+    """The text with nothing left that looks like a source's label, a reference to one, or a turn in a chat.
+
+    `is_code`: all of it is code, as in a passage of a repository; else only fences and spans are.
+    """
+    lines = _INVISIBLE.sub(_kept_joiners, text).split("\n")
+    in_code = [True] * len(lines) if is_code else fenced(lines)
+    # Rules come first: they are the one thing that becomes shorter, and a label is looked for within a distance.
+    ruled = "\n".join(_without_rules(lines, in_code))
+    plain = _with_tags_broken(_without_labels(ruled))
+    return "\n".join(_without_references(plain.split("\n"), in_code))
+
+
+def label_text(text: str, *, limit: int = 120) -> str:
+    """A title or section on its one line inside a source's label, no longer than `limit` characters."""
+    line = " ".join(neutralized(text, is_code=True).translate(_PARENTHESES).split())
+    return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}\u2026"
+
+
+def fenced(lines: Sequence[str]) -> list[bool]:
+    """For each line whether it belongs to a code fence, its first and last line included."""
+    flags = []
+    closing: str | None = None
+    for line in lines:
+        match = _FENCE.match(line)
+        flags.append(closing is not None or (match is not None and _opens(match)))
+        if closing is None:
+            closing = match["mark"] if match and _opens(match) else None
+        elif match and match["mark"].startswith(closing) and not match["info"].strip():
+            closing = None
+    return flags
+
+
+def _opens(fence: re.Match[str]) -> bool:
+    return fence["mark"][0] == "~" or "`" not in fence["info"]  # else it is code within a line
+
+
+def _kept_joiners(run: re.Match[str]) -> str:
+    """Joiners behind a letter or sign that may need them; behind a bracket or ASCII they only hide something."""
+    before = run.string[max(run.start() - 1, 0) : run.start()]
+    is_hiding = before.isascii() or _BRACKETS.match(before)
+    return run.group() if not is_hiding and _ONLY_JOINERS.fullmatch(run.group()) else ""
+
+
+def _without_labels(text: str) -> str:
+    """Brackets before `Source 9`, however it is spaced or dressed up, and those that close them, as parentheses."""
+    parts: list[str] = []
+    open_labels: list[bool] = []
+    done = 0
+    for bracket in _BRACKETS.finditer(text):
+        if bracket.group() in _OPENING:
+            open_labels.append(_is_label(text[bracket.end() : bracket.end() + _LABEL_WINDOW]))
+            is_ours = open_labels[-1]
+        else:
+            is_ours = bool(open_labels) and open_labels.pop()
+        if is_ours:
+            parts += (text[done : bracket.start()], bracket.group().translate(_PARENTHESES))
+            done = bracket.end()
+    return "".join((*parts, text[done:]))
+
+
+def _is_label(following: str) -> bool:
+    letters = (character for character in unicodedata.normalize("NFKC", following) if character.isalnum())
+    return _LABEL.match("".join(letters).casefold()) is not None
+
+
+def _with_tags_broken(text: str) -> str:
+    return _TEMPLATE_BRACKET.sub(r"(\1)", _TEMPLATE_TAG.sub("< ", text))
+
+
+def _without_rules(lines: Sequence[str], in_code: Sequence[bool]) -> list[str]:
+    """`---` stands between our sources; in code, where it has a meaning, it stays unless blank lines set it apart."""
+
+    def is_blank(at: int) -> bool:
+        return not 0 <= at < len(lines) or not lines[at].strip()
+
+    return [
+        "- - -" if _RULE.fullmatch(line) and (not in_code[at] or (is_blank(at - 1) and is_blank(at + 1))) else line
+        for at, line in enumerate(lines)
+    ]
+
+
+def _without_references(lines: Sequence[str], in_code: Sequence[bool]) -> Iterator[str]:
+    """The lines with `[9]` as `(9)`, but for code. A span of code ends with its paragraph."""
+    paragraph: list[str] = []
+    for line, is_code in zip(lines, in_code, strict=True):
+        if not is_code and line.strip():
+            paragraph.append(line)
+            continue
+        if paragraph:
+            yield _prose_without_references("\n".join(paragraph))
+            paragraph = []
+        yield line
+    if paragraph:
+        yield _prose_without_references("\n".join(paragraph))
+
+
+def _prose_without_references(text: str) -> str:
+    spans = list(_code_spans(text))
+    starts = [start for start, _ in spans]
+
+    def parenthesized(match: re.Match[str]) -> str:
+        at = bisect_right(starts, match.start()) - 1
+        is_in_code = at >= 0 and match.start() < spans[at][1]
+        if is_in_code or not _NUMBERS.fullmatch(unicodedata.normalize("NFKC", _INVISIBLE.sub("", match[1]))):
+            return match.group()
+        return f"({match[1]})"
+
+    return _REFERENCE.sub(parenthesized, text)
+
+
+def _code_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Runs of backticks paired with the next run of the same length, as CommonMark pairs them."""
+    runs = [match.span() for match in _TICKS.finditer(text)]
+    later: defaultdict[int, list[int]] = defaultdict(list)  # length -> ends of its runs, last first
+    for start, end in reversed(runs):
+        later[end - start].append(end)
+    done = 0
+    for start, end in runs:
+        ends = later[end - start]
+        ends.pop()
+        if start < done or not ends:
+            continue
+        done = ends[-1]
+        yield start, done

@@ -1,0 +1,100 @@
+"""`citewise ask`: call, stream, then show the sources. Nothing here may bring a store along (Q13)."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from citewise.entry.api import Library, QueryOptions
+from citewise.entry.cli.output import print_json, shown_warnings
+from citewise.entry.shapes import answer_json
+from citewise.model.answer import Answer, AnswerEvent, Done, Token
+from citewise.model.errors import BadData, BadRequest
+from citewise.model.question import MOST_SELECTED_CHARACTERS
+from citewise.model.selection import Selection
+from citewise.model.text import decoded
+from citewise.settings import Settings
+
+MOST_BYTES = 4 * MOST_SELECTED_CHARACTERS  # of a selection's file: what UTF-8 needs at most
+
+
+def run_ask(
+    settings: Settings,
+    question: str,
+    selection: Selection | None,
+    options: QueryOptions,
+    *,
+    explain: bool,
+    as_json: bool,
+) -> int:
+    """Print the answer; "the sources do not suffice" is an answer, not a failure."""
+    with Library(settings.library, settings=settings) as library:
+        events = library.stream(question, selection=selection, **options)
+        answer = _silent(events) if as_json else _streamed(events)
+    if as_json:
+        print_json(answer_json(answer, explain=explain))
+        return 0
+    shown_warnings(answer.result)
+    _show_sources(answer)
+    if explain:
+        _explain(answer)
+    return 0
+
+
+def selection_in(file: str, document: str | None, section: str | None) -> Selection:
+    """The selection that a file holds; `-` is standard input."""
+    try:
+        if file == "-":
+            data = sys.stdin.buffer.read(MOST_BYTES + 1)
+        else:
+            with Path(file).open("rb") as opened:
+                data = opened.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise BadRequest(f"cannot read the selection {file}: {error.strerror}") from error
+    if len(data) > MOST_BYTES:
+        raise BadRequest(f"the selection {file} is larger than {MOST_BYTES:,} bytes: select less")
+    try:
+        return Selection(decoded(data), document, section)
+    except BadData as error:
+        raise BadRequest(f"the selection {file} {error}") from error
+
+
+def _silent(events: Iterator[AnswerEvent]) -> Answer:
+    return next(event.answer for event in events if isinstance(event, Done))
+
+
+def _streamed(events: Iterator[AnswerEvent]) -> Answer:
+    for event in events:
+        if isinstance(event, Token):
+            sys.stdout.write(event.text)
+            sys.stdout.flush()
+        elif isinstance(event, Done):
+            sys.stdout.write("\n")
+            return event.answer
+    raise AssertionError("an answer ends with Done")
+
+
+def _show_sources(answer: Answer) -> None:
+    lines = [""]
+    if answer.citations:
+        lines.append("Sources")
+    for one in answer.citations:
+        place = f"{one.document}:{one.lines[0]}-{one.lines[1]}" if one.document and one.lines else one.document or ""
+        lines.append(f"  [{one.n}] {' > '.join(one.breadcrumb) or one.title}")
+        where = "  ".join(part for part in (place, one.url) if part)
+        lines += [f"      {where}"] if where else []
+    if answer.suggestions:
+        lines += ["What it does know", *(f"  - {topic}" for topic in answer.suggestions)]
+    lines += [f"not supported by its source: {sentence}" for sentence in answer.unsupported_sentences]
+    if answer.removed_markers:
+        lines.append(f"{answer.removed_markers} markers pointed at no source and were removed")
+    took = answer.result.timings_ms.get("total", 0.0)
+    lines.append(f"({answer.generator}, confidence {answer.quality.retrieval_confidence or 0:.2f}, {took:.0f} ms)")
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+def _explain(answer: Answer) -> None:
+    from rich.console import Console
+
+    from citewise.entry.cli.explain import show_explanation
+
+    show_explanation(Console(highlight=False), answer.result)

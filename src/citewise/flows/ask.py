@@ -1,0 +1,73 @@
+"""Question -> answer over the library: search, pack, ground, write. Every statement points at its source."""
+
+import time
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+from citewise.answer.write import Write, Written
+from citewise.context.ground import Ground
+from citewise.context.pack import Pack
+from citewise.context.prompt import fitting_history, messages_of
+from citewise.flows.answered import answer_of, refusal_of, timed
+from citewise.flows.search import Search
+from citewise.model.answer import AnswerEvent, Done, Token
+from citewise.model.chunk import NO_SECTION
+from citewise.model.context import Message, Prompt
+from citewise.model.query import Mode, Query
+from citewise.model.ranking import Finding
+from citewise.model.result import SearchResult
+
+GROUNDING_TOP_K = 20  # findings that the decision to answer looks at, whatever the answer itself may quote
+MOST_SUGGESTIONS = 5
+NOTHING_FOUND = "Nothing that you may read in this library could answer this question."
+REFUSAL = "The library does not seem to answer this question."
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Answers from what was found, or says that it does not suffice and what the library does know."""
+
+    search: Search
+    pack: Pack
+    ground: Ground
+    write: Write
+
+    def __call__(self, query: Query, *, history: Sequence[Message] = ()) -> Generator[AnswerEvent, None, None]:
+        found = self.search(replace(query, top_k=max(GROUNDING_TOP_K, query.top_k)))
+        result = replace(found, query=query, findings=found.findings[: query.top_k])
+        started = time.perf_counter()
+        context = self.pack(result.findings)
+        grounds = self.ground.of_search(query.text, found.findings, context)
+        result = timed(result, "ground", started)
+        if not grounds.is_sufficient:
+            text = REFUSAL if result.findings else NOTHING_FOUND
+            name = self.write.generator.name
+            yield Token(text)
+            yield Done(refusal_of(result, context, grounds, name, text, topics(found.findings)))
+            return
+        messages = messages_of(query.text, Mode.NORMAL, context, fitting_history(history, self.pack.counter))
+        yield from self._written(result, Prompt(query.text, Mode.NORMAL, context, grounds, messages))
+
+    def _written(self, result: SearchResult, prompt: Prompt) -> Generator[AnswerEvent, None, None]:
+        started = time.perf_counter()
+        with closing(self.write(prompt)) as events:
+            for event in events:
+                if isinstance(event, Written):
+                    done = timed(result, "generate", started)
+                    yield Done(answer_of(done, prompt, event, self.write.generator.name, self.pack.counter))
+                else:
+                    yield event
+
+
+def topics(findings: Sequence[Finding]) -> tuple[str, ...]:
+    """What the library does know, nearest first: sections that were found, which the reader may therefore see."""
+    named = dict.fromkeys(_topic(one) for one in findings)
+    return tuple(named)[:MOST_SUGGESTIONS]
+
+
+def _topic(finding: Finding) -> str:
+    passage = finding.passage
+    if passage.section in (passage.title, NO_SECTION):
+        return passage.title
+    return f"{passage.title} - {passage.section}"

@@ -1,0 +1,117 @@
+"""Question -> answer from selected text alone. Nothing here, or imported from here, knows a store (Q13)."""
+
+import time
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+from citewise.answer.write import Write, Written
+from citewise.context.fit import fitted
+from citewise.context.ground import Ground
+from citewise.context.pack import Pack
+from citewise.context.prompt import fitting_history, messages_of
+from citewise.flows.answered import answer_of, refusal_of, timed
+from citewise.model.answer import AnswerEvent, Done, Token
+from citewise.model.chunk import NO_SECTION
+from citewise.model.citation import SELECTION
+from citewise.model.context import Context, Message, Prompt
+from citewise.model.ids import DocumentId, digest
+from citewise.model.passage import Passage
+from citewise.model.query import Mode, Query
+from citewise.model.ranking import Candidate, Finding
+from citewise.model.result import SearchResult
+from citewise.model.selection import Selection
+from citewise.model.slug import slug
+from citewise.ports.analyzer import Analyzer
+
+REFUSAL = "The selected text does not answer this question."
+OFFER = "Ask the whole library: the same question without the selection."
+UNTITLED = "Selected text"
+LABEL_TOKENS = 100  # of the budget, for the source's label
+
+
+@dataclass(frozen=True, slots=True)
+class AskSelected:
+    """Answers from the selection, or says that it does not hold the answer and offers the library."""
+
+    pack: Pack
+    ground: Ground
+    write: Write
+    analyzer: Analyzer
+
+    def __call__(
+        self, query: Query, selection: Selection, *, history: Sequence[Message] = ()
+    ) -> Generator[AnswerEvent, None, None]:
+        started = time.perf_counter()
+        context = self._context(query, selection)
+        grounds = self.ground.of_selection(query.text, context)
+        result = timed(_result(query, context), "ground", started)
+        citation = context.sources[0].citation
+        if not grounds.is_sufficient:
+            refused = refusal_of(result, context, grounds, self.write.generator.name, REFUSAL, (OFFER,))
+            yield Token(REFUSAL)
+            yield Done(replace(refused, citations=(citation,)))
+            return
+        history = fitting_history(history, self.pack.counter)
+        messages = messages_of(query.text, Mode.SELECTED_TEXT_ONLY, context, history)
+        yield from self._written(result, Prompt(query.text, Mode.SELECTED_TEXT_ONLY, context, grounds, messages))
+
+    def _written(self, result: SearchResult, prompt: Prompt) -> Generator[AnswerEvent, None, None]:
+        started = time.perf_counter()
+        citation = prompt.context.sources[0].citation
+        with closing(self.write(prompt)) as events:
+            for event in events:
+                if isinstance(event, Written):
+                    done = timed(result, "generate", started)
+                    answer = answer_of(done, prompt, event, self.write.generator.name, self.pack.counter)
+                    yield Done(replace(answer, citations=(citation,)))
+                else:
+                    yield event
+
+    def _context(self, query: Query, selection: Selection) -> Context:
+        """The selection as the only source; of a very long one, what speaks of the question."""
+        room = max(self.pack.budget_tokens - LABEL_TOKENS, 1)
+        text = fitted(selection.text, query.text, analyzer=self.analyzer, counter=self.pack.counter, budget_tokens=room)
+        passage = _passage(selection, text, self.pack.counter.counts([text])[0])
+        context = self.pack([Finding(passage, Candidate(SELECTION, 1.0, {}, {}))])
+        source = context.sources[0]
+        citation = replace(
+            source.citation,
+            document_id=None,
+            document=selection.document,
+            url=source.citation.url if selection.document else None,
+            module=None,
+            chapter=None,
+            lines=None,
+        )
+        return replace(context, sources=(replace(source, citation=citation),))
+
+
+def _passage(selection: Selection, text: str, tokens: int) -> Passage:
+    section = selection.section or NO_SECTION
+    return Passage(
+        chunk_id=SELECTION,
+        document_id=DocumentId(""),
+        document=selection.document or "",
+        title=selection.document or UNTITLED,
+        section=section,
+        breadcrumb=(selection.section,) if selection.section else (),
+        anchor=slug(selection.section) if selection.section else "",
+        position=0,
+        first_line=1,
+        last_line=text.count("\n") + 1,
+        corpus_type="DOC_PAGE",
+        content_type="prose",
+        module="",
+        chapter="",
+        text=text,
+        tokens=tokens,
+        text_digest=digest(text),
+    )
+
+
+def _result(query: Query, context: Context) -> SearchResult:
+    """The header that programs expect of every answer; nothing was searched."""
+    passage = context.sources[0].passages[0]
+    finding = Finding(passage, Candidate(SELECTION, 1.0, {}, {}))
+    return SearchResult(query, (finding,), total_candidates=1, timings_ms={}, mode=Mode.SELECTED_TEXT_ONLY)

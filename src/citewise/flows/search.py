@@ -1,0 +1,106 @@
+"""Question -> findings: which stages, in which order. Read this file to follow a query."""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from citewise.context.urls import Addresses
+from citewise.model.errors import CitewiseError
+from citewise.model.ids import ChunkId
+from citewise.model.query import Query
+from citewise.model.ranking import Ranking, Rankings, Shortlist
+from citewise.model.result import SearchResult
+from citewise.ports.passages import Passages
+from citewise.retrieve.arms import Arms
+from citewise.retrieve.boost import Boost
+from citewise.retrieve.cut import Cut
+from citewise.retrieve.dedup import Deduplicate
+from citewise.retrieve.freshness import Freshness
+from citewise.retrieve.fuse import Fusion, MinMax
+from citewise.retrieve.hydrate import GONE, MALFORMED, Hydrate
+from citewise.retrieve.rerank import Rerank
+
+_log = logging.getLogger(__name__)
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+
+Refinement = Rerank | Freshness | Boost | Deduplicate | Cut
+
+
+def refinements(rerank: Rerank, freshness: Freshness, boost: Boost) -> tuple[Refinement, ...]:
+    """What happens to passages once they have their text: the order is written here and nowhere else."""
+    return (rerank, freshness, boost, Deduplicate(), Cut())
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Query -> Rankings -> Ranking -> Shortlist -> … -> SearchResult."""
+
+    store: Passages
+    arms: Arms
+    addresses: Addresses = field(default_factory=Addresses)
+    fuse: Fusion = field(default_factory=MinMax)
+    refine: tuple[Refinement, ...] = field(default_factory=lambda: refinements(Rerank(None), Freshness(), Boost()))
+
+    def __call__(self, query: Query) -> SearchResult:
+        watch = _Watch()
+        rankings: Rankings = watch.timed("arms", self.arms, query)
+        ranking: Ranking = watch.timed("fuse", self.fuse, rankings)
+        shortlist: Shortlist = watch.timed("hydrate", Hydrate(self.store), ranking)
+        shortlist = self._reported(shortlist)
+        for stage in self.refine:
+            shortlist = watch.timed(stage.name, stage, shortlist)
+        if query.expand_graph:
+            shortlist = shortlist.with_degraded("graph: this library has no service graph")
+        return SearchResult(
+            query,
+            tuple(replace(one, url=self.addresses.url(one.passage)) for one in shortlist.findings),
+            total_candidates=len(ranking.candidates),
+            timings_ms={**rankings.timings_ms, **watch.timings_ms(), "total": watch.total_ms()},
+            dropped=shortlist.dropped,
+            degraded=(*rankings.degraded, *shortlist.degraded),
+            notes=shortlist.notes,
+        )
+
+    def _reported(self, shortlist: Shortlist) -> Shortlist:
+        """What the index found and the catalog did not give is logged and put right later (Q6).
+
+        What is gone for this reader is not shown as dropped: another reader's chunk must not even be named.
+        """
+        gone = [one.candidate.id for one in shortlist.dropped if one.reason == GONE]
+        malformed = [one.candidate.id for one in shortlist.dropped if one.reason == MALFORMED]
+        if gone:
+            _log.info("left out, no longer in the catalog for this reader: %s", ", ".join(gone))
+        if malformed:
+            _log.warning("left out, unreadable until their documents are ingested again: %s", ", ".join(malformed))
+            self._make_anew(malformed)
+        return replace(shortlist, dropped=tuple(one for one in shortlist.dropped if one.reason != GONE))
+
+    def _make_anew(self, ids: list[ChunkId]) -> None:
+        try:
+            self.store.make_anew(ids)
+        except CitewiseError as error:
+            _log.warning("could not ask for them to be ingested again: %s", error)
+
+
+class _Watch:
+    """How long each stage took, and all of it."""
+
+    def __init__(self) -> None:
+        self._started = time.perf_counter()
+        self._ms: dict[str, float] = {}
+
+    def timed(self, name: str, stage: Callable[[In], Out], given: In) -> Out:
+        started = time.perf_counter()
+        made = stage(given)
+        self._ms[name] = 1000 * (time.perf_counter() - started)
+        return made
+
+    def timings_ms(self) -> dict[str, float]:
+        return dict(self._ms)
+
+    def total_ms(self) -> float:
+        return 1000 * (time.perf_counter() - self._started)

@@ -1,0 +1,129 @@
+"""Filters as people write them -> conditions of a search (Q2).
+
+`field=value` asks for a value, `field>=number` and `field<=number` for a range; several on one field are ORed as
+values and ANDed as bounds, different fields are ANDed.
+"""
+
+import difflib
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+
+from citewise.model.errors import BadRequest
+from citewise.model.where import AnyOf, Between, Condition
+
+METADATA = "metadata."
+NUMBERS = ("timestamp",)
+LABELS = (
+    "document",
+    "module",
+    "chapter",
+    "content_type",
+    "corpus_type",
+    "tags",
+    "language",
+    "has_code",
+    "has_equations",
+    "service",
+    "repo",
+    "author",
+    "channel",
+)
+PLURALS: Mapping[str, str] = {
+    **{f"{name}s": name for name in LABELS if not name.startswith("has_") and name not in ("tags", "repo")},
+    "repos": "repo",
+    "tag": "tags",
+}
+YES_OR_NO = ("has_code", "has_equations")
+MOST_FILTERS = 100
+
+_FILTER = re.compile(r"\s*([\w.\-]+)\s*(>=|<=|=)(.*)", re.DOTALL)
+
+
+def conditions_of(filters: Iterable[str]) -> tuple[Condition, ...]:
+    """The conditions that filters such as `module=module-1` or `metadata.year>=2020` mean; BadRequest explains."""
+    values: dict[str, set[str]] = {}
+    lows: dict[str, float] = {}
+    highs: dict[str, float] = {}
+    for field, sign, value in map(_parts, _bounded(filters)):
+        if sign == "=":
+            values.setdefault(field, set()).add(_value(field, value))
+        elif sign == ">=":
+            lows[field] = max(_number(field, value), lows.get(field, -math.inf))
+        else:
+            highs[field] = min(_number(field, value), highs.get(field, math.inf))
+    return (
+        *(AnyOf(field, frozenset(some)) for field, some in sorted(values.items())),
+        *(Between(field, lows.get(field), highs.get(field)) for field in sorted({*lows, *highs})),
+    )
+
+
+def conditions_from(filters: Mapping[str, str | bool | Sequence[str]]) -> tuple[Condition, ...]:
+    """The same from a mapping of fields to a value or several; an empty list filters nothing."""
+    written = []
+    for field, wanted in filters.items():
+        several = wanted if isinstance(wanted, list | tuple | set | frozenset) else (wanted,)
+        written += [f"{field}={str(value).lower() if isinstance(value, bool) else value}" for value in several]
+    return conditions_of(written)
+
+
+def _bounded(filters: Iterable[str]) -> list[str]:
+    listed = list(filters)
+    if len(listed) > MOST_FILTERS:
+        raise BadRequest(f"{len(listed)} filters were given; {MOST_FILTERS} are allowed")
+    return listed
+
+
+def _parts(written: str) -> tuple[str, str, str]:
+    matched = _FILTER.fullmatch(written)
+    if matched is None:
+        raise BadRequest(f"filter {written!r} is not FIELD=VALUE, FIELD>=NUMBER or FIELD<=NUMBER")
+    field, sign, value = matched[1], matched[2], matched[3].strip()
+    known = PLURALS.get(field, field)
+    if known in LABELS and sign != "=":
+        raise BadRequest(f"filter {written!r}: {known} is text; ask for it with {known}=VALUE")
+    if known in NUMBERS and sign == "=":
+        raise BadRequest(f"filter {written!r}: {known} is a time; ask for a range with {known}>= and {known}<=")
+    if known not in (*LABELS, *NUMBERS) and not (known.startswith(METADATA) and len(known) > len(METADATA)):
+        raise BadRequest(_unknown(field))
+    if not value:
+        raise BadRequest(f"filter {written!r} names no value")
+    return known, sign, value
+
+
+def _unknown(field: str) -> str:
+    near = difflib.get_close_matches(field, [*LABELS, *NUMBERS, *PLURALS], n=1)
+    hint = f"did you mean {PLURALS.get(near[0], near[0])}? " if near else ""
+    return (
+        f"there is no field {field!r} to filter on: {hint}known are {', '.join((*LABELS, *NUMBERS))}, "
+        f"and {METADATA}NAME for anything else in the frontmatter"
+    )
+
+
+def _value(field: str, value: str) -> str:
+    if field not in YES_OR_NO:
+        return value
+    lowered = value.lower()
+    if lowered not in ("true", "false"):
+        raise BadRequest(f"filter {field}={value}: it is true or false")
+    return lowered
+
+
+def _number(field: str, value: str) -> float:
+    """A number, or an instant: a date alone is its first moment, in UTC."""
+    try:
+        number = float(value)
+    except ValueError:
+        number = _seconds(field, value)
+    if not math.isfinite(number):
+        raise BadRequest(f"filter on {field}: {value!r} is no number")
+    return number
+
+
+def _seconds(field: str, value: str) -> float:
+    try:
+        instant = datetime.fromisoformat(value)
+    except ValueError as error:
+        raise BadRequest(f"filter on {field}: {value!r} is no number and no date such as 2026-01-31") from error
+    return (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).timestamp()

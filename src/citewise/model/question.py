@@ -1,0 +1,55 @@
+"""What may be asked: bounds that every surface shares."""
+
+import unicodedata
+
+from citewise.model.errors import BadRequest
+
+MOST_CHARACTERS = 2000
+MOST_TOP_K = 1000
+MOST_SELECTED_CHARACTERS = 200_000
+
+_BLANKS = "\t\n\r"
+
+
+def checked_question(text: str) -> str:
+    """The question, trimmed; BadRequest if there is none, if it is too long, or if it holds what nobody types."""
+    _refuse_control_characters("question", text)
+    question = text.strip()
+    if not any(_is_visible(character) for character in question):
+        raise BadRequest("the question is empty: ask something")
+    if len(question) > MOST_CHARACTERS:
+        raise BadRequest(
+            f"the question has {len(question):,} characters; {MOST_CHARACTERS:,} are allowed: "
+            "ask for one thing, and give a longer text as the selection"
+        )
+    return question
+
+
+def checked_selection(text: str) -> str:
+    """The selected text, trimmed; BadRequest if there is none or if no reader could have selected that much."""
+    _refuse_control_characters("selection", text)
+    selection = text.strip()
+    if not any(_is_visible(character) for character in selection):
+        raise BadRequest("the selection is empty: select some text, or ask the whole library instead")
+    if len(selection) > MOST_SELECTED_CHARACTERS:
+        raise BadRequest(
+            f"the selection has {len(selection):,} characters; {MOST_SELECTED_CHARACTERS:,} are allowed: "
+            "select less, or ingest the document and ask the library"
+        )
+    return selection
+
+
+def checked_top_k(top_k: int) -> int:
+    if not 1 <= top_k <= MOST_TOP_K:
+        raise BadRequest(f"top_k is {top_k}; it can be 1 to {MOST_TOP_K}")
+    return top_k
+
+
+def _refuse_control_characters(kind: str, text: str) -> None:
+    found = next((one for one in text if unicodedata.category(one) in ("Cc", "Cs") and one not in _BLANKS), None)
+    if found is not None:
+        raise BadRequest(f"the {kind} holds the control character U+{ord(found):04X}: remove it and ask again")
+
+
+def _is_visible(character: str) -> bool:
+    return unicodedata.category(character)[0] not in "CZ"

@@ -1,0 +1,117 @@
+"""The road of a search: rankings of ids, one fused ranking, then a shortlist with text.
+
+A stage that needs text takes a Shortlist, so it cannot be placed before hydration.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+from citewise.model.ids import ChunkId
+from citewise.model.passage import Passage
+from citewise.model.point import Hit
+from citewise.model.query import Query
+
+DENSE, WORDS, CODE = "dense", "words", "code"
+ARMS = (DENSE, WORDS, CODE)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A chunk on its way: its score now, and what each ranking and stage gave it."""
+
+    id: ChunkId
+    score: float
+    scores: Mapping[str, float]
+    ranks: Mapping[str, int]  # by ranking, from 1
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A candidate that a stage took out, and why."""
+
+    candidate: Candidate
+    stage: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rankings:
+    """What each arm found, side by side."""
+
+    query: Query
+    arms: Mapping[str, tuple[Hit, ...]]
+    timings_ms: Mapping[str, float] = field(default_factory=dict)  # of each arm: they overlap
+    degraded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """One order of candidates, best first, scores in 0..1."""
+
+    query: Query
+    candidates: tuple[Candidate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A passage with its candidate's scores."""
+
+    passage: Passage
+    candidate: Candidate
+    url: str | None = None  # where it can be read
+
+    @property
+    def score(self) -> float:
+        return self.candidate.score
+
+    def rescored(self, stage: str, score: float) -> Self:
+        scores = {**self.candidate.scores, stage: score}
+        return replace(self, candidate=replace(self.candidate, score=score, scores=scores))
+
+    def with_score(self, score: float) -> Self:
+        return replace(self, candidate=replace(self.candidate, score=score))
+
+
+@dataclass(frozen=True, slots=True)
+class Shortlist:
+    """Findings in order, and what was left out on the way."""
+
+    query: Query
+    findings: tuple[Finding, ...]
+    dropped: tuple[Dropped, ...] = ()
+    degraded: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def rescored(self, stage: str, score: Callable[[Finding], float | None]) -> Self:
+        """Each finding with a new score, in its new order; None: the stage has nothing to say of it."""
+        scored = []
+        for finding in self.findings:
+            new = score(finding)
+            scored.append(finding if new is None else finding.rescored(stage, new))
+        return self.with_findings(in_order(scored))
+
+    def with_findings(self, findings: tuple[Finding, ...]) -> Self:
+        """The same search with these findings, in this order."""
+        return replace(self, findings=findings)
+
+    def without(self, stage: str, reasons: Mapping[ChunkId, str]) -> Self:
+        """The others, in the same order."""
+        kept = tuple(one for one in self.findings if one.candidate.id not in reasons)
+        gone = tuple(
+            Dropped(one.candidate, stage, reasons[one.candidate.id])
+            for one in self.findings
+            if one.candidate.id in reasons
+        )
+        return replace(self, findings=kept, dropped=(*self.dropped, *gone))
+
+    def with_degraded(self, what: str) -> Self:
+        return replace(self, degraded=(*self.degraded, what))
+
+    def with_note(self, what: str) -> Self:
+        return replace(self, notes=(*self.notes, what))
+
+
+def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Highest score first, equal scores by id."""
+    return tuple(sorted(findings, key=lambda one: (-one.score, one.candidate.id)))

@@ -1,0 +1,42 @@
+"""Shortlist -> Shortlist: some words in a question speak for a kind of document."""
+
+import math
+import re
+from dataclasses import dataclass
+from typing import ClassVar
+
+from citewise.model.boost import DEFAULT_BOOSTS, BoostRule
+from citewise.model.ranking import Finding, Shortlist
+
+
+@dataclass(frozen=True, slots=True)
+class Boost:
+    """Multiply the scores of the corpus types that the question's words speak for."""
+
+    name: ClassVar[str] = "boost"
+    rules: tuple[BoostRule, ...] = DEFAULT_BOOSTS
+
+    def __call__(self, found: Shortlist) -> Shortlist:
+        spoken = tuple(rule for rule in self.rules if _speaks(rule, found.query.text))
+        if not spoken:
+            return found
+        boosted = [(factor_of(one, spoken) * one.score, one) for one in found.findings]
+        # In the order of the products, then cut to 1: two that reach the top of the scale keep their order.
+        boosted.sort(key=lambda pair: (-pair[0], pair[1].candidate.id))
+        return found.with_findings(
+            tuple(
+                one if math.isclose(score, one.score) else one.rescored(self.name, min(1.0, score))
+                for score, one in boosted
+            )
+        )
+
+
+def factor_of(finding: Finding, rules: tuple[BoostRule, ...]) -> float:
+    """The product of every rule that names the finding's corpus type."""
+    return math.prod(rule.factor for rule in rules if finding.passage.corpus_type in rule.corpus_types)
+
+
+def _speaks(rule: BoostRule, question: str) -> bool:
+    """Whole words only: "down" is not in "download"."""
+    keywords = "|".join(re.escape(keyword) for keyword in rule.keywords)
+    return re.search(rf"(?<!\w)(?:{keywords})(?!\w)", question, re.IGNORECASE) is not None

@@ -1,0 +1,37 @@
+"""Shortlist -> Shortlist: the same text twice helps nobody."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from citewise.model.ids import ChunkId
+from citewise.model.ranking import Shortlist
+
+
+@dataclass(frozen=True, slots=True)
+class Deduplicate:
+    """Drop what says the same as a better finding; the order stays."""
+
+    name: ClassVar[str] = "dedup"
+    least_jaccard: float = 0.95  # of the token sets; 1: only equal sets; 0: everything but the first
+
+    def __call__(self, found: Shortlist) -> Shortlist:
+        kept: list[tuple[ChunkId, frozenset[str]]] = []
+        reasons: dict[ChunkId, str] = {}
+        for finding in found.findings:
+            if len(kept) == found.query.top_k:
+                break  # the rest is cut anyway
+            tokens = frozenset(finding.passage.text.lower().split())
+            twin = next((id_ for id_, others in kept if _is_near(tokens, others, self.least_jaccard)), None)
+            if twin is None:
+                kept.append((finding.candidate.id, tokens))
+            else:
+                reasons[finding.candidate.id] = f"says the same as {twin}"
+        return found.without(self.name, reasons) if reasons else found
+
+
+def _is_near(tokens: frozenset[str], others: frozenset[str], least: float) -> bool:
+    fewer, more = sorted((len(tokens), len(others)))
+    if fewer < least * more:  # sets of such different sizes cannot share enough: most pairs end here
+        return False
+    shared = len(tokens & others)
+    return shared >= least * (len(tokens) + len(others) - shared)

@@ -1,0 +1,105 @@
+"""Rankings -> Ranking: several orders become one, on one scale from 0 to 1."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from citewise.model.ids import ChunkId
+from citewise.model.point import Hit
+from citewise.model.ranking import CODE, DENSE, WORDS, Candidate, Ranking, Rankings
+
+FUSED = "fused"
+RANK_CONSTANT = 60  # of reciprocal rank fusion; 0: the first place is everything; large: places hardly differ
+
+HEAD = 60  # hits over which a ranking's scores are stretched: what it gives at least
+TAIL = 0.001  # what is left for hits behind the head: enough to order them, too little to lift them into it
+
+EQUAL: Mapping[str, float] = {DENSE: 1.0, WORDS: 1.0, CODE: 1.0}
+# Words of both kinds together weigh as much as meaning whose nearest chunk has a cosine of 0.6. Chosen on six sets;
+# docs/retrieval.md has the rows for other weights.
+BY_NEARNESS: Mapping[str, float] = {DENSE: 1.0, WORDS: 0.3, CODE: 0.3}
+
+
+@dataclass(frozen=True, slots=True)
+class ReciprocalRanks:
+    """Reciprocal rank fusion: only places count, so scores of any scale can be joined."""
+
+    weights: Mapping[str, float] = field(default_factory=lambda: EQUAL)
+    constant: int = RANK_CONSTANT
+
+    def __call__(self, found: Rankings) -> Ranking:
+        best = sum(self.weights.values()) / (self.constant + 1)  # first place in every ranking
+        sums = reciprocal_rank_sums(found.arms, self.weights, self.constant)
+        return _ranking(found, {id_: total / best for id_, total in sums.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class MinMax:
+    """The weighted mean of scores, each ranking's stretched to 0..1 over what it found.
+
+    Meaning weighs as much as it is near: its weight is multiplied by the cosine of the nearest chunk. A question in
+    other words than the text's finds nothing very near, and then the words decide.
+    """
+
+    weights: Mapping[str, float] = field(default_factory=lambda: BY_NEARNESS)
+
+    def __call__(self, found: Rankings) -> Ranking:
+        arms = sorted(found.arms)  # in one order, so that sums are equal to the last bit
+        weights = {arm: self.weights.get(arm, 0.0) * _nearness(arm, found.arms[arm]) for arm in arms}
+        total = sum(weights.values()) or 1.0
+        sums: dict[ChunkId, float] = {}
+        for arm in arms:
+            for id_, score in _stretched(found.arms[arm]).items():
+                sums[id_] = sums.get(id_, 0.0) + weights[arm] * score / total
+        return _ranking(found, sums)
+
+
+Fusion = ReciprocalRanks | MinMax
+
+
+def reciprocal_rank_sums(
+    arms: Mapping[str, tuple[Hit, ...]], weights: Mapping[str, float], constant: int
+) -> dict[ChunkId, float]:
+    """For each chunk, the sum of weight / (constant + rank) over the rankings that found it."""
+    sums: dict[ChunkId, float] = {}
+    for arm in sorted(arms):
+        for rank, hit in enumerate(arms[arm], start=1):
+            sums[hit.id] = sums.get(hit.id, 0.0) + weights.get(arm, 0.0) / (constant + rank)
+    return sums
+
+
+def _nearness(arm: str, hits: tuple[Hit, ...]) -> float:
+    return min(1.0, max(0.0, hits[0].score)) if arm == DENSE and hits else 1.0
+
+
+def _stretched(hits: tuple[Hit, ...]) -> dict[ChunkId, float]:
+    """Scores from 1 for the first hit down to TAIL for the last of the head, and on to 0 for the last of all.
+
+    The head has a fixed length, so that asking for more hits adds some and does not move those that were there.
+    """
+    head, tail = hits[:HEAD], hits[HEAD:]
+    stretched = _between(head, TAIL, 1.0) if tail else _between(head, 0.0, 1.0)
+    return {**stretched, **_between(tail, 0.0, TAIL)}
+
+
+def _between(hits: tuple[Hit, ...], low: float, high: float) -> dict[ChunkId, float]:
+    if not hits:
+        return {}
+    best, worst = hits[0].score, hits[-1].score
+    if best <= worst:
+        return {hit.id: high for hit in hits}
+    return {hit.id: low + (high - low) * (hit.score - worst) / (best - worst) for hit in hits}
+
+
+def _ranking(found: Rankings, fused: Mapping[ChunkId, float]) -> Ranking:
+    """Every chunk that any ranking found takes part, with what each of them said of it."""
+    scores: dict[ChunkId, dict[str, float]] = {id_: {} for id_ in fused}
+    ranks: dict[ChunkId, dict[str, int]] = {id_: {} for id_ in fused}
+    for arm, hits in found.arms.items():
+        for rank, hit in enumerate(hits, start=1):
+            scores[hit.id][arm] = hit.score
+            ranks[hit.id][arm] = rank
+    candidates = [
+        Candidate(id_, score, {**scores[id_], FUSED: score}, ranks[id_])
+        for id_, score in sorted(fused.items(), key=lambda item: (-item[1], item[0]))
+    ]
+    return Ranking(found.query, tuple(candidates))

@@ -1,0 +1,28 @@
+"""Settings -> answers from selected text. Adds a generator, an embedder and an analyzer, and no store (Q13)."""
+
+from citewise.adapters.analyze.english import EnglishAnalyzer
+from citewise.answer.write import Write
+from citewise.context.ground import Ground
+from citewise.context.pack import Pack
+from citewise.context.urls import Addresses
+from citewise.flows.ask_selected import AskSelected
+from citewise.ports.generator import Generator
+from citewise.settings import Settings
+from citewise.wiring.embedding import Embedding
+from citewise.wiring.generating import generator_of
+
+
+def ask_selected(settings: Settings, embedding: Embedding, generator: Generator | None = None) -> AskSelected:
+    """The flow that the settings describe."""
+    analyzer = EnglishAnalyzer()
+    citations = settings.citations
+    return AskSelected(
+        Pack(
+            embedding.counter,
+            Addresses(citations.sites, citations.repositories),
+            settings.answer.budget_tokens,
+        ),
+        Ground(embedding.embedder, analyzer),
+        Write(generator or generator_of(settings), analyzer),
+        analyzer,
+    )

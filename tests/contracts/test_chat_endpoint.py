@@ -1,0 +1,344 @@
+"""The generator for OpenAI-compatible servers, against a real server that behaves well or badly."""
+
+import json
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import httpx
+import pytest
+
+from citewise.adapters.generate.openai import OpenAIGenerator
+from citewise.model.errors import Misconfigured, Unavailable
+from tests.fakes.chat_server import (
+    DONE,
+    EVENTS,
+    STOP,
+    ChatServer,
+    Reply,
+    delta,
+    event,
+    refusing,
+    running_chat_server,
+    saying,
+    whole,
+)
+from tests.prompts import a_prompt
+
+pytestmark = pytest.mark.server
+
+KEY = "a-key-that-must-not-be-told"
+Waits = list[float]
+Make = Callable[..., OpenAIGenerator]
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with running_chat_server() as running:
+        yield running
+
+
+@pytest.fixture
+def waits() -> Waits:
+    return []
+
+
+@pytest.fixture
+def make(server: ChatServer, waits: Waits) -> Iterator[Make]:
+    headers = {"Authorization": f"Bearer {KEY}"}
+    with httpx.Client(base_url=server.url, headers=headers, timeout=0.4, trust_env=False) as client:
+
+        def made(**options: Any) -> OpenAIGenerator:
+            given = {"max_tokens": 100, "sleep": waits.append, "jitter": lambda: 1.0, **options}
+            return OpenAIGenerator(client, model="tiny", **given)
+
+        yield made
+
+
+def answer(generator: OpenAIGenerator) -> str:
+    return "".join(generator.stream(a_prompt()))
+
+
+def test_the_prompt_is_sent_as_it_is(make: Make, server: ChatServer) -> None:
+    prompt = a_prompt(question="Why \ud800?")
+    assert list(make(temperature=0.3).stream(prompt)) == ["Hello."]
+    turns = [{"role": message.role.value, "content": message.content} for message in prompt.messages]
+    (asked,) = server.asked
+    assert asked == {"model": "tiny", "messages": turns, "stream": True, "max_tokens": 100, "temperature": 0.3}
+    assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
+
+
+def test_pieces_come_as_they_are_sent(make: Make, server: ChatServer) -> None:
+    server.rule = Reply([delta("One "), delta("two")], hangs=True)
+    with closing(make().stream(a_prompt())) as pieces:
+        assert (next(pieces), next(pieces)) == ("One ", "two")
+
+
+def test_nothing_is_asked_before_the_first_piece_is(make: Make, server: ChatServer) -> None:
+    make().stream(a_prompt())
+    assert server.asked == []
+
+
+def in_chunks_of(size: int, reply: Reply) -> Reply:
+    data = b"".join(reply.chunks)
+    return Reply([data[at : at + size] for at in range(0, len(data), size)])
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 100_000])
+def test_how_the_bytes_are_cut_does_not_matter(make: Make, server: ChatServer, size: int) -> None:
+    server.rule = in_chunks_of(size, saying("Gezeiten: ", "\u00fc\u20ac\U0001f30a ", "a\u2028b"))
+    assert answer(make()) == "Gezeiten: \u00fc\u20ac\U0001f30a a\u2028b"
+
+
+RAW = '{"choices":[{"delta":{"content":"\u2028ok"}}]}'.encode()
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        b": keep-alive\n\n" + delta("ok") + b":\n\n" + STOP,
+        b"event: message\nid: 7\nretry: 100\n" + delta("ok") + DONE,
+        delta("ok").replace(b"\n\n", b"\r\n\r\n") + DONE.replace(b"\n\n", b"\r\n\r\n"),
+        delta("ok").replace(b"\n\n", b"\r\r") + DONE.replace(b"\n\n", b"\r\r"),
+        delta("ok").replace(b"data: ", b"data:") + b"data:[DONE]\n\n",
+        b'data: {"choices":\ndata: [{"delta":\ndata: {"content": "ok"}}]}\n\n' + DONE,
+        b"data: " + RAW + b"\n\n" + DONE,
+        delta("ok") + event({"choices": [], "usage": {"total_tokens": 3}}) + DONE,
+        delta("ok") + event({"choices": None}) + b"data: [DONE]",
+        event({"choices": [{"delta": None}]}) + event({"choices": [{"delta": {}}]}) + delta("ok") + STOP,
+        event({"choices": [{"delta": {"reasoning_content": "hm"}}]}) + delta(None) + delta("ok", finish="stop"),
+        delta("ok", finish="") + STOP,
+        delta("\n<thi") + delta("nk>Let me see.</th") + delta("ink>\n\n") + delta("ok") + STOP,
+        delta("ok", finish="tool_calls"),
+    ],
+)
+def test_what_servers_send_besides_the_answer_is_left_out(make: Make, server: ChatServer, stream: bytes) -> None:
+    server.rule = in_chunks_of(5, Reply([stream]))
+    assert answer(make()).strip("\u2028") == "ok"
+
+
+def test_less_than_is_no_thought(make: Make, server: ChatServer) -> None:
+    server.rule = saying("<", "th", "e> x")
+    assert answer(make()) == "<the> x"
+
+
+def test_half_a_surrogate_pair_does_no_harm(make: Make, server: ChatServer) -> None:
+    server.rule = Reply([event(b'{"choices":[{"delta":{"content":"a\\ud83d b"}}]}'), STOP])
+    assert answer(make()) == "a\ufffd b"
+
+
+def test_an_answer_that_reaches_its_token_limit_ends_in_dots(make: Make, server: ChatServer) -> None:
+    server.rule = Reply([delta("The gauge is"), delta(None, finish="length"), DONE])
+    assert answer(make()) == "The gauge is \u2026"
+
+
+@pytest.mark.parametrize(
+    ("reply", "text"),
+    [(whole("All at once."), "All at once."), (whole("Cut", finish="length"), "Cut \u2026")],
+)
+def test_a_server_that_does_not_stream_is_understood(make: Make, server: ChatServer, reply: Reply, text: str) -> None:
+    server.rule = reply
+    assert answer(make()) == text
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
+def test_a_busy_server_is_asked_again_after_growing_waits(
+    make: Make, server: ChatServer, waits: Waits, status: int
+) -> None:
+    server.script = [refusing(status), refusing(status)]
+    assert answer(make()) == "Hello."
+    assert waits == [0.5, 1.0]
+
+
+def test_waits_are_drawn_between_nothing_and_their_bound(make: Make, server: ChatServer, waits: Waits) -> None:
+    server.script = [refusing(500), refusing(500)]
+    answer(make(jitter=lambda: 0.5))
+    assert waits == [0.25, 0.5]
+
+
+@pytest.mark.parametrize(("said", "waited"), [("7", 7.0), ("0", 0.0), ("1.5", 1.5), ("soon", 0.5)])
+def test_a_server_that_says_when_is_taken_at_its_word(
+    make: Make, server: ChatServer, waits: Waits, said: str, waited: float
+) -> None:
+    server.script = [refusing(429, retry_after=said)]
+    assert answer(make()) == "Hello."
+    assert waits == [waited]
+
+
+def test_a_server_may_say_when_by_date(make: Make, server: ChatServer, waits: Waits) -> None:
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=15), usegmt=True)
+    server.script = [refusing(503, retry_after=date)]
+    answer(make())
+    assert 5.0 < waits[0] <= 15.0
+
+
+@pytest.mark.parametrize(("said", "options"), [("3600", {}), ("7", {"deadline_seconds": 5.0})])
+def test_a_reader_is_told_how_long_to_wait_when_it_is_too_long(
+    make: Make, server: ChatServer, waits: Waits, said: str, options: dict[str, float]
+) -> None:
+    server.rule = refusing(429, retry_after=said)
+    with pytest.raises(Unavailable, match=f"answered 429: ask again in {said} seconds"):
+        answer(make(**options))
+    assert waits == []
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (refusing(503), "answered 503, tries: 3"),
+        (refusing(429, {"code": "insufficient_quota"}), r"answered 429 \(insufficient_quota\), tries: 3"),
+        (Reply(closes=True), r"cannot be reached \(RemoteProtocolError\); check answer.base_url, tries: 3"),
+        (Reply(hangs=True), "did not answer in time, tries: 3"),
+        (Reply([b": still here\n\n"], breaks=True), r"cannot be reached \(RemoteProtocolError\); check answer.base_url, tries: 3"),
+    ],
+)
+def test_a_server_that_gives_no_piece_is_given_up_after_three_tries(
+    make: Make, server: ChatServer, waits: Waits, reply: Reply, reason: str
+) -> None:
+    server.rule = reply
+    with pytest.raises(Unavailable, match=reason):
+        answer(make())
+    assert (len(server.asked), len(waits)) == (3, 2)
+
+
+def test_a_server_that_is_not_there_is_unavailable(waits: Waits) -> None:
+    with running_chat_server() as server:
+        url = server.url
+    with httpx.Client(base_url=url, trust_env=False) as client:
+        generator = OpenAIGenerator(client, model="tiny", max_tokens=9, sleep=waits.append)
+        with pytest.raises(Unavailable, match=r"cannot be reached \(ConnectError\); check answer.base_url, tries: 3"):
+            answer(generator)
+
+
+BROKEN: list[tuple[Reply, str]] = [
+    (Reply([delta("a")]), "broke off: ask again"),
+    (Reply([delta("a")], breaks=True), r"broke off \(.*RemoteProtocolError"),
+    (Reply([delta("a")], hangs=True), r"broke off \(.*not answer in time"),
+    (Reply([delta("a"), event(b"{broken")]), "something else than JSON"),
+    (Reply([delta("a"), event(b"\xff\xfe")]), "something else than JSON"),
+    (Reply([delta("a"), event(b"[" * 60_000)]), "something else than JSON"),
+    (Reply([delta("a"), event([1])]), "something else than a JSON object"),
+    (Reply([delta("a"), event({"error": {"code": "server_error", "message": "m"}})]), r"error \(server_error\)"),
+    (Reply([delta("a"), event({"error": "overloaded"})]), "reported an error: ask again"),
+    (Reply([delta("a"), event({"object": "error", "message": "m", "code": 40303})]), "reported an error: ask again"),
+    (Reply([delta("a"), event({"choices": {"0": 1}})]), "make no sense"),
+    (Reply([delta("a"), event({"choices": ["b"]})]), "make no sense"),
+    (Reply([delta("a"), event({"choices": [{"delta": "b"}]})]), "makes no sense"),
+    (Reply([delta("a"), event({"choices": [{"delta": {"content": [1]}}]})]), "makes no sense"),
+    (Reply([delta("a"), event({"choices": [{"finish_reason": 7}]})]), "makes no sense"),
+    (Reply([delta("a"), delta(None, finish="content_filter")]), r"withheld the answer \(content_filter\)"),
+    (Reply([delta("a" * 100)], is_endless=True), "does not stop after 3,200 characters"),
+    (Reply([b"data: " + b"a" * 1_100_000]), "a line of more than 1,000,000 bytes"),
+    (Reply([STOP, DONE]), "answered with nothing"),
+    (Reply([delta("<think>and so on"), delta(None, finish="length")]), "answered with nothing"),
+    (Reply([delta(None, finish="length")]), "answered with nothing"),
+    (whole(None), "answered with nothing"),
+    (whole("a" * 100_000), "more than 84,736 bytes"),
+    (whole("a", finish="content_filter"), "content_filter"),
+    (Reply([b"no gzip"], headers={"Content-Type": EVENTS, "Content-Encoding": "gzip"}), r"broken .*\(DecodingError\)"),
+    (refusing(400, {"code": "context_length_exceeded"}), r"400 \(context_length_exceeded\): .*answer\.budget_tokens"),
+    (refusing(413), "answered 413"),
+    (refusing(422, "no"), "answered 422: it refuses"),
+    (Reply([b"[1]"], status=400), "answered 400: it refuses"),
+    (Reply([b"<html>"], status=400), "answered 400: it refuses"),
+]
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"), BROKEN, ids=[f"{at}-{reason[:30]}" for at, (_, reason) in enumerate(BROKEN)]
+)
+def test_an_answer_that_goes_wrong_is_unavailable_at_once(
+    make: Make, server: ChatServer, waits: Waits, reply: Reply, reason: str
+) -> None:
+    server.rule = reply
+    with pytest.raises(Unavailable, match=reason):
+        answer(make())
+    assert (len(server.asked), waits) == (1, [])
+
+
+def test_a_stream_that_only_keeps_itself_alive_is_left(make: Make, server: ChatServer) -> None:
+    server.rule = Reply([b": still here\n\n"], pause_seconds=0.02, is_endless=True)
+    with pytest.raises(Unavailable, match="did not finish its answer in time"):
+        answer(make(deadline_seconds=0.2))
+    assert server.hung_up.wait(5)
+
+
+def test_closing_the_answer_hangs_up(make: Make, server: ChatServer) -> None:
+    server.rule = Reply([delta("on and ")], pause_seconds=0.01, is_endless=True)
+    pieces = make().stream(a_prompt())
+    assert next(pieces) == "on and "
+    pieces.close()
+    assert server.hung_up.wait(5)
+
+
+@pytest.mark.parametrize(
+    ("status", "advice"),
+    [
+        (401, "check the API key in CHAT_KEY"),
+        (403, "check the API key in CHAT_KEY"),
+        (404, r"answer\.base_url and answer\.model \(tiny\)"),
+        (405, r"answer\.base_url"),
+        (301, r"answer\.base_url"),
+    ],
+)
+def test_wrong_settings_say_which_and_never_the_key(make: Make, server: ChatServer, status: int, advice: str) -> None:
+    server.rule = refusing(status, {"message": f"bad key {KEY}", "code": KEY})
+    with pytest.raises(Misconfigured, match=f"answered {status}.*{advice}") as raised:
+        answer(make(key_hint="the API key in CHAT_KEY"))
+    assert KEY not in str(raised.value)
+    assert len(server.asked) == 1
+
+
+def test_a_web_page_is_a_wrong_address(make: Make, server: ChatServer) -> None:
+    server.rule = Reply([b"<html>sign in</html>"], headers={"Content-Type": "text/html"})
+    with pytest.raises(Misconfigured, match=r"a web page: check answer\.base_url"):
+        answer(make())
+
+
+def test_a_key_that_no_header_can_hold_is_a_wrong_setting(server: ChatServer) -> None:
+    with httpx.Client(base_url=server.url, headers={"Authorization": "Bearer a\nb"}, trust_env=False) as client:
+        generator = OpenAIGenerator(client, model="tiny", max_tokens=9)
+        with pytest.raises(Misconfigured, match=r"cannot be called: .* the API key"):
+            answer(generator)
+
+
+def test_an_address_that_is_none_is_a_wrong_setting() -> None:
+    with httpx.Client(base_url="not-a-url", trust_env=False) as client:
+        generator = OpenAIGenerator(client, model="tiny", max_tokens=9)
+        with pytest.raises(Misconfigured, match=r"cannot be called: check answer\.base_url"):
+            answer(generator)
+
+
+NEW_NAME = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+
+
+def test_a_model_that_wants_other_fields_gets_them_from_then_on(make: Make, server: ChatServer, waits: Waits) -> None:
+    server.script = [refusing(400, {"message": NEW_NAME}), refusing(400, {"message": "no", "param": "temperature"})]
+    generator = make()
+    assert (answer(generator), answer(generator)) == ("Hello.", "Hello.")
+    fields = [sorted(asked.keys() - {"model", "messages", "stream"}) for asked in server.asked]
+    latest = ["max_completion_tokens"]
+    assert fields == [["max_tokens", "temperature"], ["max_completion_tokens", "temperature"], latest, latest]
+    assert waits == []
+
+
+def test_a_server_that_never_likes_the_fields_is_left(make: Make, server: ChatServer) -> None:
+    server.rule = refusing(400, {"message": NEW_NAME + " 'temperature' too"})
+    with pytest.raises(Unavailable, match="answered 400"):
+        answer(make())
+    assert len(server.asked) == 3
+
+
+def test_neither_key_nor_passage_is_told(make: Make, server: ChatServer, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    secret = "a private sentence"
+    server.script = [refusing(500, {"message": secret}), refusing(400, {"message": f"{KEY} {secret}", "type": secret})]
+    with pytest.raises(Unavailable) as raised:
+        list(make().stream(a_prompt(question=secret)))
+    assert secret in json.dumps(server.asked)
+    for told in (str(raised.value), caplog.text):
+        assert secret not in told
+        assert KEY not in told

@@ -1,0 +1,29 @@
+"""A generator that says what a test tells it to, and remembers what it was asked and whether it was stopped."""
+
+from collections.abc import Generator, Sequence
+
+from citewise.model.context import Prompt
+
+
+class ScriptedGenerator:
+    """Gives these pieces; an exception among them is raised in its place."""
+
+    name = "scripted"
+
+    def __init__(self, pieces: Sequence[str | Exception]) -> None:
+        self._pieces = tuple(pieces)
+        self.prompts: list[Prompt] = []
+        self.given: list[str] = []
+        self.is_at_work = False
+
+    def stream(self, prompt: Prompt) -> Generator[str, None, None]:
+        self.prompts.append(prompt)
+        self.is_at_work = True
+        try:
+            for piece in self._pieces:
+                if isinstance(piece, Exception):
+                    raise piece
+                self.given.append(piece)
+                yield piece
+        finally:
+            self.is_at_work = False

@@ -1,0 +1,133 @@
+"""Selected text is answered from the selection alone (Q13): fences around what may be imported and touched."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from citewise import Library
+from citewise.model.selection import Selection
+
+ROOT = Path(__file__).parents[2]
+HANDBOOK = ROOT / "tests" / "data" / "handbook_questions" / "selected.json"
+TEXTBOOK = ROOT.parent / "shared" / "data" / "textbook" / "questions" / "selected.json"
+STORES = (
+    "citewise.adapters.catalog",
+    "citewise.adapters.index",
+    "citewise.adapters.sources",
+    "citewise.adapters.storage",
+    "citewise.ports.catalog",
+    "citewise.ports.index",
+    "citewise.ports.outbox",
+    "citewise.ports.passages",
+    "citewise.retrieve",
+    "citewise.flows.search",
+    "citewise.wiring.answering",
+    "citewise.wiring.full",
+    "citewise.wiring.reading",
+    "faiss",
+    "pyroaring",
+    "sqlite3",
+    "_sqlite3",
+    "tantivy",
+)
+SELECTION = "The tide gauge is read at noon. Two people sign the sheet."
+
+THROUGH_THE_LIBRARY = f"""
+from citewise import Library
+answer = Library("there/is/no/library").ask("When is the tide gauge read?", selection={SELECTION!r})
+assert answer.sufficient_context and "noon" in answer.text, answer
+"""
+THROUGH_THE_COMMAND = """
+from citewise.entry.cli.main import app
+app(["ask", "When is the tide gauge read?", "--selection-file", "selection.txt", "--json"], standalone_mode=False)
+"""
+
+
+def modules_after(statement: str, cwd: Path) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys\n{statement}\nprint('loaded:', *sys.modules)"],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, "CITEWISE_LIBRARY": "there/is/no/library"},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.rpartition("loaded:")[2].split()
+
+
+@pytest.mark.parametrize("statement", [THROUGH_THE_LIBRARY, THROUGH_THE_COMMAND], ids=["library", "command"])
+def test_a_fresh_process_answers_without_loading_any_store(statement: str, tmp_path: Path) -> None:
+    (tmp_path / "selection.txt").write_text(SELECTION)
+    loaded = modules_after(statement, tmp_path)
+    assert "citewise.flows.ask_selected" in loaded
+    assert not [name for name in loaded if any(name == store or name.startswith(f"{store}.") for store in STORES)]
+    assert not (tmp_path / "there").exists()
+
+
+def test_the_fence_would_see_a_store(tmp_path: Path) -> None:
+    assert "sqlite3" in modules_after("import citewise.wiring.answering", tmp_path)
+
+
+@pytest.fixture
+def exploding_stores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every way into a store goes off when it is touched."""
+
+    def explode(*_: object, **__: object) -> NoReturn:
+        raise AssertionError("a store was touched")
+
+    for touched in (
+        "citewise.adapters.storage.folder.LibraryFolder.__init__",
+        "citewise.adapters.catalog.connections.Connections.__init__",
+        "citewise.adapters.catalog.sqlite.SqliteCatalog.__init__",
+        "citewise.adapters.catalog.passages.SqlitePassages.passages",
+        "citewise.adapters.index.local.LocalIndex.__init__",
+        "citewise.adapters.index.local.LocalIndex.nearest",
+        "citewise.adapters.index.local.LocalIndex.matching",
+        "sqlite3.connect",
+    ):
+        monkeypatch.setattr(touched, explode)
+
+
+def selected_questions() -> list[dict[str, str]]:
+    files = [file for file in (HANDBOOK, TEXTBOOK) if file.exists()]
+    return [case for file in files for case in json.loads(file.read_text("utf-8"))]
+
+
+@pytest.mark.usefixtures("exploding_stores")
+def test_answers_quote_the_selection_and_touch_no_store() -> None:
+    library = Library("there/is/no/library")
+    for case in selected_questions():
+        selection = Selection(case["selected_text"], case["source_doc"], case["source_section"])
+        answer = library.ask(case["question"], selection=selection)
+        assert [one.chunk_id for one in answer.citations] == ["selection"]
+        if answer.sufficient_context:
+            leaked = words(answer.text.replace("[1]", "")) - words(case["selected_text"])
+            assert not leaked, (case["id"], leaked)
+
+
+def test_the_explosives_work(exploding_stores: None, tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="a store was touched"):
+        Library(tmp_path).search("anything")
+
+
+def test_an_answer_from_the_library_leaves_nothing_behind_for_a_selection(tmp_path: Path) -> None:
+    (tmp_path / "sensors.md").write_text("# Sensors\n\nThe sonde measures pressure every six minutes.\n")
+    library = Library(tmp_path / "library")
+    library.ingest(tmp_path / "sensors.md")
+    assert "six minutes" in library.ask("How often does the sonde measure pressure?").text
+    answer = library.ask("How often does the sonde measure pressure?", selection="The quay was painted blue in June.")
+    assert not answer.sufficient_context
+    assert "six" not in answer.text
+    assert answer.suggestions == ("Ask the whole library: the same question without the selection.",)
+
+
+def words(text: str) -> set[str]:
+    kept = "".join(character.lower() if character.isalnum() else " " for character in text)
+    return set(kept.split())

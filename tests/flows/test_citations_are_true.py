@@ -1,0 +1,86 @@
+"""Whoever opens a cited file at the cited lines finds the excerpt there; a joined section reads as in the file."""
+
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+
+from citewise.adapters.embed.minilm_graph import MODEL
+from citewise.adapters.embed.wordpiece import WordPieceCounter, uncased_tokenizer
+from citewise.adapters.parsers.markdown import MarkdownParser
+from citewise.chunking.heading import HeadingChunker, sections_of
+from citewise.context.cite import ELLIPSIS, citation_of
+from citewise.context.join import joined
+from citewise.context.urls import Addresses
+from citewise.flows.prepare import Origin, Prepare
+from citewise.model.ids import digest
+from citewise.model.passage import Passage
+from citewise.model.path_rules import DEFAULT_RULES
+from citewise.model.scope import Access
+from citewise.model.secrets import masked
+from tests.builders import SCOPE
+from tests.passages import passage_of
+
+ROOT = Path(__file__).parents[2]
+SHARED = ROOT.parent / "shared" / "data"
+TREES = {
+    "handbook": ROOT / "src" / "citewise" / "data" / "handbook",
+    "textbook": SHARED / "textbook" / "website" / "docs",
+    "docusaurus": SHARED / "docs_docusaurus",
+}
+PREPARE = Prepare(
+    MarkdownParser(), HeadingChunker(WordPieceCounter(uncased_tokenizer()), MODEL.window_tokens), DEFAULT_RULES
+)
+
+
+@pytest.fixture(params=TREES, scope="module")
+def pages(request: pytest.FixtureRequest) -> list[tuple[str, tuple[Passage, ...]]]:
+    """Each file's text, as far as a library may show it, and its passages."""
+    tree = TREES[request.param]
+    if not tree.is_dir():
+        pytest.skip(f"the shared data set {request.param} is not on this machine; the handbook is always tested")
+    return [prepared(file, tree) for file in sorted(tree.rglob("*.md*"))]
+
+
+def prepared(file: Path, tree: Path) -> tuple[str, tuple[Passage, ...]]:
+    text = file.read_text()
+    path = file.relative_to(tree).as_posix()
+    made = PREPARE(Origin(SCOPE, "", path, Access()), text, digest(text))
+    return masked(text).text, tuple(passage_of(chunk, made.document) for chunk in made.chunks)
+
+
+def collapsed(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_every_excerpt_stands_in_the_cited_lines(pages: list[tuple[str, tuple[Passage, ...]]]) -> None:
+    for text, passages in pages:
+        lines = text.split("\n")
+        for passage in passages:
+            citation = citation_of(1, (passage,), Addresses(), best=passage, score=1.0)
+            assert citation.lines is not None
+            cited = collapsed("\n".join(lines[citation.lines[0] - 1 : citation.lines[1]]))
+            excerpt = collapsed(citation.excerpt.removesuffix(ELLIPSIS))
+            assert excerpt, (passage.document, citation.lines)
+            assert excerpt in cited, (passage.document, citation.lines)
+
+
+def test_every_section_below_the_title_is_linked_by_its_anchor(pages: list[tuple[str, tuple[Passage, ...]]]) -> None:
+    for text, passages in pages:
+        headings = [block.heading for block in PREPARE.parser.parse(text).blocks if block.heading]
+        titles = {heading.anchor for heading in headings if heading.level == 1}
+        for passage in passages:
+            fragment = "" if passage.anchor in {"", *titles} else f"#{passage.anchor}"
+            url = Addresses().url(passage)
+            assert url is None or url.removeprefix(url.partition("#")[0]) == fragment, passage.document
+            assert (url is None) == ("/_" in f"/{passage.document}")
+
+
+def test_the_chunks_of_a_section_join_to_what_the_file_says(pages: list[tuple[str, tuple[Passage, ...]]]) -> None:
+    for text, passages in pages:
+        sections = sections_of(PREPARE.parser.parse(text).blocks, title=None)
+        written = groupby(sections, key=lambda section: section.anchor)
+        found = groupby(passages, key=lambda passage: passage.anchor)
+        for (_, same), (_, chunks) in zip(written, found, strict=True):
+            source = " ".join(block.text for section in same for block in section.blocks)
+            assert collapsed(joined(tuple(chunks))) == collapsed(source)

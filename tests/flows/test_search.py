@@ -1,0 +1,177 @@
+"""The whole search over a small library: real catalog and index, a deterministic embedder."""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from citewise.model.errors import Unavailable
+from citewise.model.result import SearchResult
+from citewise.model.scope import Principal, Scope
+from citewise.model.where import AnyOf
+from citewise.wiring.sources import Wish
+from tests.flows.harness import Shelf
+
+PAGES = {
+    "tides.md": "# Tides\n\n## Reading the gauge\n\nThe tide gauge is read at noon and at midnight.\n\n"
+    "## Springs\n\nSpring tides come twice a month.\n",
+    "ferries.md": "---\ntags: [boats]\n---\n# Ferries\n\nThe ferry to the island leaves at noon.\n",
+    "code/radio.md": "# Radio\n\n```python\ndef openChannel(frequency_mhz):\n    tune(frequency_mhz)\n```\n",
+    "nets.md": "# Nets\n\nNets are mended in winter by the quay.\n",
+}
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    made = Shelf(tmp_path)
+    for path, text in PAGES.items():
+        made.write(path, text)
+    made.ingest()
+    return made
+
+
+def documents(result: SearchResult) -> list[str]:
+    return [finding.passage.document for finding in result.findings]
+
+
+def test_the_passage_that_says_it_comes_first_with_its_place(shelf: Shelf) -> None:
+    found = shelf.search("When is the tide gauge read?")
+    first = found.findings[0]
+    assert first.passage.section == "Reading the gauge"
+    assert first.passage.breadcrumb == ("Tides", "Reading the gauge")
+    assert first.url == "/docs/tides#reading-the-gauge"
+    assert (first.passage.first_line, first.passage.last_line) == (1, 5)
+
+
+def test_every_hit_shows_what_each_ranking_and_stage_gave_it(shelf: Shelf) -> None:
+    first = shelf.search("tide gauge read at noon").findings[0].candidate
+    assert set(first.scores) == {"dense", "words", "code", "fused"}
+    assert set(first.ranks) == {"dense", "words", "code"}
+    assert all(0.0 <= one.score <= 1.0 for one in shelf.search("tide gauge").findings)
+
+
+def test_code_is_found_by_the_parts_of_its_names(shelf: Shelf) -> None:
+    found = shelf.search("open channel frequency")
+    assert documents(found)[0] == "code/radio.md"
+    assert found.findings[0].candidate.ranks["code"] == 1
+
+
+def test_stages_are_timed_and_the_total_is_their_frame(shelf: Shelf) -> None:
+    timings = shelf.search("ferry").timings_ms
+    stages = (
+        "embed",
+        "dense",
+        "words",
+        "code",
+        "arms",
+        "fuse",
+        "hydrate",
+        "rerank",
+        "freshness",
+        "boost",
+        "dedup",
+        "cut",
+    )
+    assert tuple(timings) == (*stages, "total")
+    assert timings["total"] >= timings["arms"] + timings["fuse"] + timings["hydrate"]
+
+
+def test_fewer_asked_for_are_the_head_of_more(shelf: Shelf) -> None:
+    many = shelf.search("noon", top_k=20).findings
+    few = shelf.search("noon", top_k=2)
+    assert few.findings == many[:2]
+    assert few.total_candidates == len(many)
+    assert {one.stage for one in few.dropped} == {"cut"}
+
+
+def test_the_same_question_gives_the_same_order(shelf: Shelf) -> None:
+    assert shelf.search("noon tide ferry").findings == shelf.search("noon tide ferry").findings
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        (AnyOf("tags", frozenset({"boats"})), {"ferries.md"}),
+        (AnyOf("document", frozenset({"nets.md", "tides.md"})), {"nets.md", "tides.md"}),
+        (AnyOf("has_code", frozenset({"true"})), {"code/radio.md"}),
+        (AnyOf("has_code", frozenset({"false"})), {"tides.md", "ferries.md", "nets.md"}),
+        (AnyOf("language", frozenset({"python"})), {"code/radio.md"}),
+        (AnyOf("service", frozenset({"auth"})), set()),
+    ],
+)
+def test_filters_hold_in_every_ranking(shelf: Shelf, condition: AnyOf, expected: set[str]) -> None:
+    assert set(documents(shelf.search("noon winter radio tide", conditions=(condition,)))) == expected
+
+
+def test_an_unknown_scope_and_an_empty_library_find_nothing(shelf: Shelf, tmp_path: Path) -> None:
+    assert shelf.search("noon", scope=Scope("other", "project")).findings == ()
+    (tmp_path / "empty").mkdir()
+    empty = Shelf(tmp_path / "empty")
+    empty.ingest()
+    assert empty.search("noon").findings == ()
+
+
+def test_who_may_not_see_a_document_does_not_find_it_by_any_ranking(shelf: Shelf) -> None:
+    shelf.write("secret.md", "# Secret\n\nThe secret ferry leaves at midnight.\n")
+    shelf.ingest(shelf.docs / "secret.md", Wish(access=("owner:ann",)))
+    for principal, is_seen in ((Principal("ann"), True), (Principal("bob"), False), (Principal(), False)):
+        found = shelf.search("secret ferry midnight", principal=principal)
+        assert ("secret.md" in documents(found)) is is_seen
+
+
+def test_a_stale_index_shows_nothing_that_the_catalog_forbids(shelf: Shelf) -> None:
+    shelf.write("secret.md", "# Secret\n\nThe secret ferry leaves at midnight.\n")
+    shelf.ingest(shelf.docs / "secret.md", Wish(access=("public",)))
+    edit(shelf, "UPDATE access SET reader = 'owner:ann' WHERE document_id IN (SELECT id FROM documents WHERE path = ?)")
+    found = shelf.search("secret ferry midnight", principal=Principal("bob"))
+    assert "secret.md" not in documents(found)
+    assert "hydrate" not in {one.stage for one in found.dropped}  # not even that there is something
+
+
+def test_a_record_that_cannot_be_read_is_left_out_and_made_anew_by_the_next_ingestion(shelf: Shelf) -> None:
+    edit(
+        shelf,
+        "UPDATE chunks SET breadcrumb = '{' WHERE document_id IN (SELECT id FROM documents WHERE path = ?)",
+        "nets.md",
+    )
+    found = shelf.search("nets mended in winter")
+    assert "nets.md" not in documents(found)
+    assert found.findings
+    assert shelf.ingest().ingested == 1
+    assert documents(shelf.search("nets mended in winter"))[0] == "nets.md"
+
+
+def test_without_its_embedder_a_search_goes_on_with_words_and_says_so(shelf: Shelf) -> None:
+    shelf.embedder.query = raises(Unavailable("the embedding server is gone"))  # type: ignore[method-assign]
+    found = shelf.search("tide gauge")
+    assert documents(found)[0] == "tides.md"
+    assert found.degraded == ("dense: the embedding server is gone",)
+    assert "dense" not in found.findings[0].candidate.scores
+
+
+def test_without_any_ranking_it_is_unavailable(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    shelf.embedder.query = raises(Unavailable("gone"))  # type: ignore[method-assign]
+    monkeypatch.setattr("citewise.adapters.index.local.LocalIndex.matching", raises(Unavailable("gone too")))
+    with pytest.raises(Unavailable, match="no ranking could answer"):
+        shelf.search("tide gauge")
+
+
+def test_a_graph_that_is_not_there_is_named(shelf: Shelf) -> None:
+    assert shelf.search("tide", expand_graph=True).degraded == ("graph: this library has no service graph",)
+
+
+def edit(shelf: Shelf, statement: str, path: str = "secret.md") -> None:
+    """Change the catalog behind the index's back."""
+    (file,) = shelf.settings.library.glob("gen-*/catalog.db")
+    with sqlite3.connect(file) as connection:
+        connection.execute(statement, (path,))
+    connection.close()
+
+
+def raises(error: Exception) -> Callable[..., Any]:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    return fail

@@ -1,0 +1,33 @@
+"""What holds of every fusion, whatever the rankings."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from citewise.model.point import Hit, best_first
+from citewise.model.ranking import ARMS, Rankings
+from citewise.retrieve.fuse import MinMax, ReciprocalRanks
+from tests.builders import an_id
+from tests.shortlists import a_query
+
+scores = st.floats(min_value=-1, max_value=1, width=32)
+arm = st.dictionaries(st.integers(0, 15), scores, max_size=10).map(
+    lambda found: tuple(best_first([Hit(an_id(name), score) for name, score in found.items()]))
+)
+arms = st.fixed_dictionaries({name: arm for name in ARMS})
+fusions = st.sampled_from([ReciprocalRanks(), MinMax(), MinMax({"dense": 0.0, "words": 1.0, "code": 0.5})])
+
+
+@given(arms, fusions)
+def test_everything_found_is_fused_on_one_scale(found: dict[str, tuple[Hit, ...]], fusion: MinMax) -> None:
+    fused = fusion(Rankings(a_query(), found)).candidates
+    assert {one.id for one in fused} == {hit.id for hits in found.values() for hit in hits}
+    assert all(0.0 <= one.score <= 1.0 + 1e-9 for one in fused)
+    assert list(fused) == sorted(fused, key=lambda one: (-one.score, one.id))
+
+
+@given(arms, fusions, st.permutations(ARMS))
+def test_the_order_of_the_arms_does_not_matter(
+    found: dict[str, tuple[Hit, ...]], fusion: MinMax, names: list[str]
+) -> None:
+    shuffled = {name: found[name] for name in names}
+    assert fusion(Rankings(a_query(), shuffled)).candidates == fusion(Rankings(a_query(), found)).candidates

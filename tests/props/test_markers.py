@@ -1,0 +1,73 @@
+"""Markers in any text, cut in any way: the same answer, and never a marker without a source."""
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from citewise.answer.marker_shapes import MOST_HELD, MOST_LABEL
+from citewise.answer.markers import MarkerFilter
+
+SOURCES = (1, 2, 3, 12)
+BITS = st.sampled_from(
+    [
+        *"[]()\\`~ \n,;-#.:9",
+        "[1]",
+        "[99]",
+        "[1, 2]",
+        "[12",
+        "[Source 2",
+        "[source 7: a title",
+        "[[1]]",
+        "[[8]]",
+        "\u30102\u3011",
+        "\uff3b\uff11\uff3d",
+        "[1\u20133]",
+        "(https://",
+        "```",
+        "\n```\n",
+        "`a[0]`",
+        "word",
+        " and ",
+        "[x]",
+        "[^1]",
+        "\u2020",
+        "\u200b",
+        "\r\n",
+    ]
+)
+TEXTS = st.lists(BITS | st.text(max_size=3), max_size=30).map("".join)
+
+
+def filtered(pieces: list[str]) -> tuple[str, tuple[int, ...], int]:
+    markers = MarkerFilter(SOURCES)
+    steps = [*map(markers.feed, pieces), markers.finish()]
+    used = tuple(number for _, new in steps for number in new)
+    assert used == markers.used
+    return "".join(text for text, _ in steps), used, markers.removed
+
+
+@given(TEXTS, st.lists(st.integers(0, 200)))
+def test_how_a_text_is_cut_does_not_matter(text: str, cuts: list[int]) -> None:
+    places = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
+    pieces = [text[start:end] for start, end in pairwise(places)]
+    assert filtered(pieces) == filtered([text]) == filtered(list(text))
+
+
+@given(TEXTS)
+def test_what_has_passed_once_passes_again_as_it_is(text: str) -> None:
+    clean, used, _ = filtered([text])
+    assert filtered([clean]) == (clean, used, 0)
+
+
+@given(TEXTS)
+def test_little_is_held_back(text: str) -> None:
+    markers = MarkerFilter(SOURCES)
+    markers.feed(text)
+    assert len(markers.finish()[0]) <= MOST_LABEL + MOST_HELD
+
+
+@given(st.text())
+def test_a_text_without_brackets_passes_as_it_is(text: str) -> None:
+    plain = text.translate(str.maketrans("[\uff3b\u3010", "(((", ""))
+    assert filtered([plain]) == (plain, (), 0)

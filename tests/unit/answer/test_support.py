@@ -1,0 +1,165 @@
+"""Whether an answer's sentences rest on their sources, judged by words, numbers and negations."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from citewise.adapters.analyze.english import EnglishAnalyzer
+from citewise.answer.support import faithfulness, unsupported
+from citewise.model.context import UnitKind
+from citewise.model.units import units_of
+from tests.prompts import a_source
+
+HANDBOOK = Path(__file__).parents[3] / "src" / "citewise" / "data" / "handbook"
+ANALYZER = EnglishAnalyzer()
+BATTERY = a_source(
+    1,
+    "The station runs on a sealed lead battery of 12 volts. A full charge lasts nine days without sun. Never open the "
+    "battery. The charge controller stops at 14.4 V and keeps 1,000 log entries.",
+    title="Power",
+)
+TIDES = a_source(2, "Spring tides follow the full moon. The staff is read at noon, and its zero lies 07 cm deep.")
+
+
+def flagged(text: str) -> tuple[str, ...]:
+    return unsupported(text, (BATTERY, TIDES), ANALYZER)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The station runs on a sealed lead battery of 12 volts [1].",
+        "A sealed 12 volt lead battery powers the station [1].",
+        "The battery must never be opened [1].",
+        "Without sun, a full charge lasts 9 days [1].",
+        "It stops charging at 14.40 V [1].",
+        "The controller keeps 1000 log entries [1].",
+        "The staff's zero lies 7 cm deep [2].",
+        "Power: the controller stops the charge [1].",
+        "Spring tides follow the full moon.",
+        "1. Read the staff at noon [2].",
+        "| what | when |\n| --- | --- |\n| staff is read | noon [2] |",
+    ],
+)
+def test_what_a_source_says_is_supported(sentence: str) -> None:
+    assert flagged(sentence) == ()
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The station runs on a diesel generator with a large tank [1].",
+        "A full charge lasts 12.5 days without sun [1].",
+        "The battery holds 40 Ah [1].",
+        "It is 5.",
+        "Open the battery [1] every spring to refill the acid.",
+        "The station does not run on a sealed lead battery [1].",
+        "Spring tides don't follow the full moon [2].",
+        "Spring tides follow the full moon [1].",
+        "The mayor of the village paid for the harbor wall.",
+    ],
+)
+def test_what_no_cited_source_says_is_flagged(sentence: str) -> None:
+    assert flagged(sentence) == (sentence,)
+
+
+def test_a_denial_that_is_left_out_is_flagged() -> None:
+    assert flagged("Open the battery [1].") == ()  # too short to be held against anybody
+    assert flagged("Open the battery often [1].") == ("Open the battery often [1].",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Yes.",
+        "In short:",
+        "Here is what the manual says about the voltage of generators:",
+        "## Diesel generators and their tanks",
+        "```sh\nstart-diesel --tank 40\n```",
+        "The sources do not say how large the tank of the generator is.",
+        "The sources don't mention any diesel generator or its tank.",
+        "The tank of the diesel generator is not mentioned in the excerpts.",
+        "There is no information about a diesel generator.",
+        "The selected text does not contain the size of the tank.",
+        "The passages say nothing about diesel generators and tanks.",
+        "I could not find how large the diesel tank is.",
+        "This question cannot be answered from what is there.",
+        "",
+    ],
+)
+def test_what_states_nothing_about_the_matter_is_not_checked(text: str) -> None:
+    assert flagged(text) == ()
+    assert faithfulness(text, (BATTERY, TIDES), ANALYZER) == 1.0
+
+
+def test_a_claim_beside_a_confession_of_silence_is_checked() -> None:
+    text = "The sources do not say it, but a diesel generator usually has a tank of 40 liters."
+    assert flagged(text) == (text,)
+
+
+def test_a_marker_behind_the_full_stop_belongs_to_the_sentence_before_it() -> None:
+    text = "Spring tides follow the full moon. [2] A full charge lasts nine days. [1]"
+    assert flagged(text) == ()
+    assert flagged("Spring tides follow the full moon. [1] It is so.") == ("Spring tides follow the full moon. [1]",)
+
+
+def test_a_sentence_with_two_sources_may_rest_on_either() -> None:
+    assert flagged("Spring tides follow the full moon [1][2].") == ()
+
+
+def test_a_marker_without_a_source_counts_as_none() -> None:
+    assert flagged("Spring tides follow the full moon [7].") == ()
+
+
+def test_faithfulness_is_the_share_of_checked_sentences_that_are_supported() -> None:
+    text = "Yes. Spring tides follow the full moon [2]. The mayor of the village paid for the wall [1]."
+    assert faithfulness(text, (BATTERY, TIDES), ANALYZER) == 0.5
+
+
+def test_nothing_is_supported_by_no_source() -> None:
+    text = "Spring tides follow the full moon."
+    assert unsupported(text, (), ANALYZER) == (text,)
+    assert faithfulness(text, (), ANALYZER) == 0.0
+
+
+def handbook_sections() -> Iterator[list[str]]:
+    """The sections of each page that are long enough to be a source."""
+    for page in sorted(HANDBOOK.rglob("*.md*")):
+        body = re.sub(r"\A---\n.*?\n---\n", "", page.read_text(), flags=re.DOTALL)
+        yield [part for part in re.split(r"(?m)^(?=#{1,3} )", body) if len(part) > 200]
+
+
+def sentences_of(section: str) -> list[str]:
+    prose = (unit.text for unit in units_of(1, section) if unit.kind is UnitKind.SENTENCE)
+    return [text for text in prose if len(ANALYZER.terms(text).words) >= 4 and not text.endswith(":")]
+
+
+def share_flagged(pairs: list[tuple[str, str]]) -> float:
+    return sum(bool(unsupported(text, (a_source(1, section),), ANALYZER)) for text, section in pairs) / len(pairs)
+
+
+def test_the_handbook_supports_its_own_sentences_and_not_those_of_other_sections() -> None:
+    pages = list(handbook_sections())
+    own = [(text, section) for page in pages for section in page for text in sentences_of(section)]
+    near = [
+        (text, page[at - 1])
+        for page in pages
+        if len(page) > 1
+        for at in range(len(page))
+        for text in sentences_of(page[at])
+    ]
+    far = [
+        (text, pages[at - 1][0]) for at, page in enumerate(pages) for section in page for text in sentences_of(section)
+    ]
+    assert min(len(own), len(near), len(far)) > 300
+    assert share_flagged(own) == 0.0
+    assert share_flagged(near) > 0.93
+    assert share_flagged(far) > 0.95
+
+
+def test_the_handbook_with_other_numbers_is_flagged() -> None:
+    own = [(text, section) for page in handbook_sections() for section in page for text in sentences_of(section)]
+    changed = [(re.sub(r"(?<=\S )\d+", lambda match: f"{match.group()}3", text), section) for text, section in own]
+    assert share_flagged([pair for pair, before in zip(changed, own, strict=True) if pair != before]) > 0.9

@@ -1,0 +1,152 @@
+"""Text into units: what stays whole, where sentences end, and what is no unit."""
+
+import pytest
+
+from citewise.model.context import UnitKind
+from citewise.model.units import MOST_CHARACTERS, code_spans, is_item, units_of, without_marker
+
+SENTENCE, CODE, TABLE = UnitKind.SENTENCE, UnitKind.CODE, UnitKind.TABLE
+
+
+def texts(text: str) -> list[str]:
+    return [unit.text for unit in units_of(1, text)]
+
+
+def kinds(text: str) -> list[UnitKind]:
+    return [unit.kind for unit in units_of(1, text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),
+        ("See Fig. 3 for it. Done.", ["See Fig. 3 for it.", "Done."]),
+        ("Use a tool, e.g. This one. Or i.e. That.", ["Use a tool, e.g. This one.", "Or i.e. That."]),
+        ("Dr. Smith met J. Doe. They spoke.", ["Dr. Smith met J. Doe.", "They spoke."]),
+        ("In the U.S. Army it is so. Yes.", ["In the U.S. Army it is so.", "Yes."]),
+        ("It took 2.5 s with v2.1.3 on a.b.txt. Good.", ["It took 2.5 s with v2.1.3 on a.b.txt.", "Good."]),
+        ("Call `a.b. C d` now. Then go.", ["Call `a.b. C d` now.", "Then go."]),
+        ("Wait... and see. Wait... Then see.", ["Wait... and see.", "Wait...", "Then see."]),
+        ('He said "Stop." Then he left.', ['He said "Stop."', "Then he left."]),
+        ('"Really?" he asked. Yes.', ['"Really?" he asked.', "Yes."]),
+        ("Go to https://a.b/c.d?e=f. Then log in.", ["Go to https://a.b/c.d?e=f.", "Then log in."]),
+        ("Bolts, nuts, etc. Then screws.", ["Bolts, nuts, etc.", "Then screws."]),
+        ("See no. 5 in vol. 2 there. Fine.", ["See no. 5 in vol. 2 there.", "Fine."]),
+        ("It said no. Five went.", ["It said no.", "Five went."]),
+        ("one thing . another thing .", ["one thing .", "another thing ."]),
+        ("First: 1. Turn it on. 2. Turn it off.", ["First: 1. Turn it on.", "2. Turn it off."]),
+        ("これは文です。次の文です。", ["これは文です。", "次の文です。"]),
+    ],
+)
+def test_a_sentence_ends_where_a_reader_sees_its_end(text: str, sentences: list[str]) -> None:
+    assert texts(text) == sentences
+
+
+def test_lines_of_a_paragraph_are_one_text_up_to_a_hard_break_or_a_colon() -> None:
+    assert texts("one\ntwo  \nthree\\\nfour:\nfive") == ["one two", "three", "four:", "five"]
+
+
+def test_list_items_keep_their_markers_and_their_further_lines() -> None:
+    text = "- one\n  more\n* two\n   - three\n1. four. Five.\n10) six"
+    assert texts(text) == ["- one more", "* two", "- three", "1. four. Five.", "10) six"]
+
+
+def test_a_wrapped_line_that_begins_with_a_year_begins_no_list() -> None:
+    assert texts("It was the year\n1986. It rained.") == ["It was the year 1986.", "It rained."]
+
+
+def test_headings_rules_tags_and_admonition_fences_are_no_units() -> None:
+    text = "# One\n\nTwo\n===\n\n---\n\n:::note Mind\nThree.\n:::\n<Tabs>\n<!-- four -->\n</Tabs>\n\n***"
+    assert texts(text) == ["Three."]
+
+
+def test_several_lines_over_a_rule_are_a_paragraph() -> None:
+    assert texts("One\ntwo.\n---\nThree.") == ["One two.", "Three."]
+
+
+def test_quote_marks_are_left_out() -> None:
+    assert texts("> One\n> two.\n>> Three.\nFour.") == ["One two.", "Three.", "Four."]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("```py\na. B\n\nc\n```", "```py\na. B\n\nc\n```"),
+        ("~~~\n```\n~~~", "~~~\n```\n~~~"),
+        ("- ```\n  a\n    b\n  ```", "```\na\n  b\n```"),
+        ("> ```\n> a\n> ```", "```\na\n```"),
+        ("```\nnever closed\n\n# so", "```\nnever closed\n\n# so"),
+        ("    a\n\n      b\n", "a\n\n  b"),
+        ("\ta", "a"),
+    ],
+)
+def test_code_stays_whole(text: str, code: str) -> None:
+    assert [(unit.kind, unit.text.replace("\n\n\n", "\n\n")) for unit in units_of(1, text)][:1] == [(CODE, code)]
+
+
+def test_text_around_code_keeps_its_place() -> None:
+    assert kinds("Before.\n```\ncode\n```\nAfter.") == [SENTENCE, CODE, SENTENCE]
+
+
+def test_a_quoted_fence_ends_with_its_quote() -> None:
+    assert kinds("> ```\n> code\nText.") == [CODE, SENTENCE]
+
+
+def test_inline_triple_ticks_are_no_fence() -> None:
+    assert kinds("```code``` in a sentence.\nMore.") == [SENTENCE]
+
+
+def test_an_indented_line_in_a_list_is_no_code() -> None:
+    assert kinds("- one\n\n    two\n\nThree\n\n    four") == [SENTENCE, SENTENCE, SENTENCE, CODE]
+
+
+def test_a_table_stays_whole() -> None:
+    table = "| a | b |\n|---|:-:|\n| 1. Two | 3 |"
+    assert [(unit.kind, unit.text) for unit in units_of(1, f"Before:\n\n{table}\n\nAfter.")] == [
+        (SENTENCE, "Before:"),
+        (TABLE, table),
+        (SENTENCE, "After."),
+    ]
+
+
+def test_a_table_ends_a_paragraph_and_is_ended_by_a_fence() -> None:
+    assert kinds("Text\na | b\n--|--\n1 | 2\n```\ncode\n```") == [SENTENCE, TABLE, CODE]
+
+
+def test_pipes_alone_are_no_table() -> None:
+    assert kinds("a | b\nc | d") == [SENTENCE]
+
+
+def test_a_displayed_formula_is_one_unit() -> None:
+    assert texts("$$\na. B\n$$\n\n$$\nopen. End") == ["$$ a. B $$", "$$ open.", "End"]
+
+
+def test_a_long_sentence_is_cut_at_a_clause() -> None:
+    clause = "word " * 50
+    parts = texts(f"{clause.strip()}, {clause.strip()}, {clause.strip()}.")
+    assert [part[-5:] for part in parts] == ["word,", "word."]
+    assert all(len(part) <= MOST_CHARACTERS for part in parts)
+
+
+def test_a_long_run_without_clauses_is_cut_between_words_and_never_inside_one() -> None:
+    assert {len(part) for part in texts("word " * 400)} <= {599, 400, 604, 204}
+    assert texts("x" * 2000) == ["x" * 2000]
+
+
+def test_units_are_numbered_in_their_source() -> None:
+    assert [(unit.source, unit.position) for unit in units_of(7, "One. Two.")] == [(7, 0), (7, 1)]
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "***", "...", "```\n```", "# Heading", "|"])
+def test_what_says_nothing_has_no_units(text: str) -> None:
+    assert texts(text) == []
+
+
+def test_an_item_is_known_by_its_marker_and_can_lose_it() -> None:
+    item, sentence = units_of(1, "- One. Two.")
+    assert (is_item(item), is_item(sentence)) == (True, False)
+    assert (without_marker(item.text), without_marker(sentence.text)) == ("One.", "Two.")
+
+
+def test_code_spans_reach_to_a_run_of_the_same_length() -> None:
+    assert list(code_spans("a `b` ``c ` d`` ` e")) == [(2, 5), (6, 15)]

@@ -1,0 +1,199 @@
+"""Stages that reorder or drop passages (Q7 to Q11), on passages made by hand."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from citewise.model.boost import BoostRule
+from citewise.model.errors import Misconfigured, Unavailable
+from citewise.model.ranking import Shortlist
+from citewise.retrieve.boost import Boost
+from citewise.retrieve.cut import Cut
+from citewise.retrieve.dedup import Deduplicate
+from citewise.retrieve.freshness import DAY, Freshness
+from citewise.retrieve.rerank import Rerank
+from tests.builders import an_id
+from tests.shortlists import a_named_finding, a_query, a_shortlist
+
+NOW = 1_700_000_000.0
+
+
+def order(found: Shortlist) -> list[str]:
+    return [finding.candidate.id for finding in found.findings]
+
+
+def ids(*names: str) -> list[str]:
+    return [an_id(name) for name in names]
+
+
+class WordReranker:
+    """Scores by the share of the question's words that a text holds."""
+
+    name = "words"
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+        self.read = 0
+
+    def scores(self, question: str, texts: Sequence[str]) -> tuple[float, ...]:
+        if self.error:
+            raise self.error
+        self.read += len(texts)
+        words = set(question.lower().split())
+        return tuple(len(words & set(text.lower().split())) / len(words) for text in texts)
+
+
+# Reranking
+
+
+def test_a_reranker_reorders_by_what_it_read() -> None:
+    query = a_query("red boats")
+    found = a_shortlist(
+        a_named_finding("a", 0.9, "green nets"), a_named_finding("b", 0.2, "red boats in the bay"), query=query
+    )
+    reranked = Rerank(WordReranker())(found)
+    assert order(reranked) == ids("b", "a")
+    assert reranked.findings[0].candidate.scores == {"fused": 0.2, "rerank": 1.0}
+    assert reranked.findings[0].score == 1.0
+
+
+def test_only_the_best_few_are_read_and_the_rest_stays_behind_them() -> None:
+    findings = [a_named_finding(f"n{at}", 0.9 - at / 10, "red boats" if at == 4 else "nets") for at in range(5)]
+    reranker = WordReranker()
+    reranked = Rerank(reranker, depth=3)(a_shortlist(*findings, query=a_query("red boats")))
+    assert reranker.read == 3
+    assert order(reranked)[3:] == ids("n3", "n4")
+    scores = [one.score for one in reranked.findings]
+    assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize("error", [Unavailable("the server is gone"), Misconfigured("no such model")])
+def test_a_failing_reranker_leaves_the_fused_order_and_is_named(error: Exception) -> None:
+    found = a_shortlist(a_named_finding("a", 0.9), a_named_finding("b", 0.2))
+    degraded = Rerank(WordReranker(error))(found)
+    assert degraded.findings == found.findings
+    assert degraded.degraded == (f"rerank: {error}; the fused order stands",)
+
+
+def test_without_a_reranker_or_with_it_off_the_result_says_so() -> None:
+    found = a_shortlist(a_named_finding("a"))
+    assert "no model is configured" in Rerank(None)(found).notes[0]
+    off = a_shortlist(a_named_finding("a"), query=a_query(rerank=False))
+    assert "switched off" in Rerank(WordReranker())(off).notes[0]
+
+
+def test_a_shortlist_of_nothing_is_reranked_to_nothing() -> None:
+    assert Rerank(WordReranker())(a_shortlist()).findings == ()
+
+
+# Freshness
+
+
+def said(
+    days_ago: float | None, *, corpus_type: str = "CONVO_SLACK", name: object = "a", score: float = 0.5
+) -> Shortlist:
+    said_at = None if days_ago is None else NOW - days_ago * DAY
+    return a_shortlist(
+        a_named_finding(name, score, corpus_type=corpus_type, said_at=said_at), query=a_query(asked_at=NOW)
+    )
+
+
+def test_a_conversation_of_one_half_life_has_half_its_freshness() -> None:
+    aged = Freshness(half_life_days=90, weight=0.1)(said(90))
+    assert aged.findings[0].score == pytest.approx(0.9 * 0.5 + 0.1 * 0.5)
+    assert aged.findings[0].candidate.scores["freshness"] == pytest.approx(0.5)
+
+
+def test_a_recent_conversation_rises_above_an_old_one() -> None:
+    both = a_shortlist(*said(365, name="old").findings, *said(1, name="new").findings, query=a_query(asked_at=NOW))
+    assert order(Freshness()(both)) == ids("new", "old")
+
+
+def test_what_is_said_in_the_future_counts_as_now() -> None:
+    assert Freshness(weight=0.1)(said(-50)).findings[0].score == pytest.approx(0.9 * 0.5 + 0.1)
+
+
+@pytest.mark.parametrize(
+    "found", [said(10, corpus_type="CODE_LOGIC"), said(None), said(10, corpus_type="DOC_RUNBOOK")], ids=str
+)
+def test_what_is_no_conversation_or_has_no_time_keeps_its_score(found: Shortlist) -> None:
+    assert Freshness(weight=0.9)(found).findings == found.findings
+
+
+def test_a_weight_of_nothing_changes_nothing_and_the_query_may_say_so() -> None:
+    found = said(400)
+    assert Freshness(weight=0.0)(found) == found
+    asked = a_shortlist(*found.findings, query=a_query(asked_at=NOW, freshness_weight=0.0))
+    assert Freshness(weight=0.5)(asked) == asked
+
+
+def test_the_query_may_bring_its_own_half_life() -> None:
+    asked = a_shortlist(*said(10).findings, query=a_query(asked_at=NOW, half_life_days=10.0, freshness_weight=1.0))
+    assert Freshness()(asked).findings[0].score == pytest.approx(0.5)
+
+
+# Boosts
+
+
+@pytest.mark.parametrize(
+    ("question", "corpus_type", "factor"),
+    [
+        ("k8s deployment of auth", "CODE_DEPLOY", 1.3),
+        ("k8s deployment of auth", "DOC_RUNBOOK", 1.3),
+        ("k8s deployment of auth", "DOC_PAGE", 1.0),
+        ("the login page is down", "CONVO_SLACK", 1.3),
+        ("download the login page", "CONVO_SLACK", 1.0),
+        ("How to roll back", "DOC_README", 1.2),
+        ("how does auth work", "DOC_README", 1.0),
+        ("steps after an incident", "DOC_RUNBOOK", 1.3 * 1.2),
+        ("podcast about containers", "CODE_DEPLOY", 1.0),
+    ],
+)
+def test_words_of_the_question_speak_for_corpus_types(question: str, corpus_type: str, factor: float) -> None:
+    found = a_shortlist(a_named_finding("a", 0.4, corpus_type=corpus_type), query=a_query(question))
+    assert Boost()(found).findings[0].score == pytest.approx(0.4 * factor)
+
+
+def test_a_boost_never_leaves_the_scale_and_keeps_the_order_at_its_top() -> None:
+    findings = [a_named_finding(name, score, corpus_type="CODE_DEPLOY") for name, score in (("a", 0.95), ("b", 0.85))]
+    boosted = Boost()(a_shortlist(*findings, query=a_query("deploy it")))
+    assert [one.score for one in boosted.findings] == [1.0, 1.0]
+    assert order(boosted) == ids("a", "b")
+
+
+def test_rules_are_configuration() -> None:
+    rule = BoostRule(("tide",), ("DOC_PAGE",), 2.0)
+    found = a_shortlist(a_named_finding("a", 0.3), query=a_query("tide tables"))
+    assert Boost((rule,))(found).findings[0].candidate.scores["boost"] == pytest.approx(0.6)
+
+
+# Near-duplicates and the cut
+
+
+def test_the_same_text_twice_is_shown_once_and_the_better_one_stays() -> None:
+    text = "The ferry leaves at noon and comes back at six."
+    found = a_shortlist(
+        a_named_finding("a", 0.9, text),
+        a_named_finding("b", 0.8, "Nets dry in the sun."),
+        a_named_finding("c", 0.7, text),
+    )
+    kept = Deduplicate()(found)
+    assert order(kept) == ids("a", "b")
+    assert [(one.candidate.id, one.stage, one.reason) for one in kept.dropped] == [
+        (an_id("c"), "dedup", f"says the same as {an_id('a')}")
+    ]
+
+
+@pytest.mark.parametrize(("changed", "is_dropped"), [(1, True), (3, False)])
+def test_nearly_the_same_is_the_same_from_95_percent_on(changed: int, *, is_dropped: bool) -> None:
+    words = [f"w{at}" for at in range(100)]
+    other = [*words[:-changed], *(f"x{at}" for at in range(changed))]  # 1 changed: 99/101; 3 changed: 97/103
+    found = a_shortlist(a_named_finding("a", 0.9, " ".join(words)), a_named_finding("b", 0.8, " ".join(other)))
+    assert (len(Deduplicate()(found).findings) == 1) is is_dropped
+
+
+def test_no_more_than_top_k_stay_and_the_others_are_named() -> None:
+    found = a_shortlist(*(a_named_finding(at, 0.9 - at / 10) for at in range(4)), query=a_query(top_k=3))
+    cut = Cut()(found)
+    assert len(cut.findings) == 3
+    assert cut.dropped[0].reason == "beyond the first 3"

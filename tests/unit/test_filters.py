@@ -1,0 +1,71 @@
+"""Filters as people write them (Q2)."""
+
+import pytest
+
+from citewise.model.errors import BadRequest
+from citewise.model.filters import LABELS, conditions_from, conditions_of
+from citewise.model.where import AnyOf, Between, Condition
+
+
+def any_of(field: str, *values: str) -> AnyOf:
+    return AnyOf(field, frozenset(values))
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ((), ()),
+        (("module=module-1",), (any_of("module", "module-1"),)),
+        (("modules=module-1",), (any_of("module", "module-1"),)),
+        (("tag=ros2",), (any_of("tags", "ros2"),)),
+        (("documents=a/b.md",), (any_of("document", "a/b.md"),)),
+        (("content_types=lab",), (any_of("content_type", "lab"),)),
+        (("tags=a", "tags=b"), (any_of("tags", "a", "b"),)),
+        (("tags=a", "module=m"), (any_of("module", "m"), any_of("tags", "a"))),
+        (("has_code=TRUE",), (any_of("has_code", "true"),)),
+        (("metadata.owner=ann=bob",), (any_of("metadata.owner", "ann=bob"),)),
+        (("metadata.year>=2020", "metadata.year<=2024"), (Between("metadata.year", 2020.0, 2024.0),)),
+        (("metadata.year>=2020", "metadata.year>=2022"), (Between("metadata.year", 2022.0, None),)),
+        (("timestamp>=1970-01-02",), (Between("timestamp", 86_400.0, None),)),
+        (("timestamp<=1970-01-01T01:00:00+01:00",), (Between("timestamp", None, 0.0),)),
+    ],
+)
+def test_a_filter_means_a_condition(written: tuple[str, ...], meant: tuple[Condition, ...]) -> None:
+    assert conditions_of(written) == meant
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("colour=red", "no field 'colour'"),
+        ("modul=1", "did you mean module"),
+        ("module", "is not FIELD=VALUE"),
+        ("=x", "is not FIELD=VALUE"),
+        ("module=", "names no value"),
+        ("metadata.=x", "no field"),
+        ("has_code=maybe", "true or false"),
+        ("module>=3", "is text"),
+        ("timestamp=3", "is a time"),
+        ("metadata.year>=soon", "no number and no date"),
+        ("metadata.year>=nan", "is no number"),
+        ("access=public", "no field 'access'"),
+    ],
+)
+def test_what_is_no_filter_is_explained(written: str, said: str) -> None:
+    with pytest.raises(BadRequest, match=said):
+        conditions_of([written])
+
+
+def test_nobody_filters_by_access_rules() -> None:
+    assert "access" not in LABELS
+
+
+def test_a_mapping_means_the_same_and_an_empty_list_filters_nothing() -> None:
+    assert conditions_from({"tags": ["a", "b"], "module": "m", "chapter": [], "has_code": True}) == conditions_of(
+        ["tags=a", "tags=b", "module=m", "has_code=true"]
+    )
+
+
+def test_too_many_filters_are_refused() -> None:
+    with pytest.raises(BadRequest, match="101 filters"):
+        conditions_of(["tags=a"] * 101)

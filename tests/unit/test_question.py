@@ -1,0 +1,36 @@
+"""What may be asked (Q1)."""
+
+import pytest
+
+from citewise.model.errors import BadRequest
+from citewise.model.question import checked_question, checked_selection, checked_top_k
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\t", "\u200b\u200b", "\u2003"])
+def test_nothing_asked_is_refused(text: str) -> None:
+    with pytest.raises(BadRequest, match="question is empty"):
+        checked_question(text)
+    with pytest.raises(BadRequest, match="selection is empty"):
+        checked_selection(text)
+
+
+def test_two_thousand_characters_are_allowed_and_one_more_is_not() -> None:
+    assert len(checked_question(f"  {'x' * 2000} ")) == 2000
+    with pytest.raises(BadRequest, match=r"2,001 characters; 2,000 are allowed"):
+        checked_question("x" * 2001)
+
+
+@pytest.mark.parametrize("character", ["\x00", "\x1b", "\x7f", "\x85", "\udc80"])
+def test_what_nobody_types_is_refused_by_name(character: str) -> None:
+    with pytest.raises(BadRequest, match=f"U\\+{ord(character):04X}"):
+        checked_question(f"a{character}b")
+
+
+def test_line_breaks_tabs_and_other_scripts_are_fine() -> None:
+    assert checked_question(" Wann fährt\n\tdie Fähre? 渡船 👩‍🚀 ") == "Wann fährt\n\tdie Fähre? 渡船 👩‍🚀"
+
+
+@pytest.mark.parametrize("top_k", [0, -1, 1001, 10**9])
+def test_top_k_is_bounded(top_k: int) -> None:
+    with pytest.raises(BadRequest, match=f"top_k is {top_k}"):
+        checked_top_k(top_k)
