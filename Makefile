@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check format shape bench-ingest bench-embedding bench-chunks bench-search wheel clean
+.PHONY: help demo test check format golden shape bench-ingest bench-embedding bench-chunks bench-search wheel clean
 
 help:  ## list the words
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -22,15 +22,18 @@ test: $(READY)  ## every test
 	$(BIN)/python -m pytest
 
 check: $(READY)  ## format, lint, types, fences, quick tests
-	$(BIN)/ruff format --check src tests benchmarks
-	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src tests benchmarks examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest tests/unit tests/flows tests/fences
 
 format: $(READY)  ## rewrite the code as ruff would have it
-	$(BIN)/ruff check --fix --quiet src tests benchmarks || true
-	$(BIN)/ruff format src tests benchmarks
+	$(BIN)/ruff check --fix --quiet src tests benchmarks examples || true
+	$(BIN)/ruff format src tests benchmarks examples
+
+golden: $(READY)  ## write the approved contexts and citations anew; read what changed before you commit it
+	CITEWISE_WRITE_GOLDEN=1 $(BIN)/python -m pytest tests/golden
 
 shape: $(READY)  ## sizes of functions and files
 	$(BIN)/python -m benchmarks.shape

@@ -85,15 +85,15 @@ class IngestSettings:
 class SearchSettings:
     """How rankings become one, and what moves passages afterward."""
 
-    fusion: str = "minmax"  # minmax: mean of stretched scores; rrf: reciprocal rank fusion
+    fusion: str = "nearness"  # minmax: mean of stretched scores; nearness: with meaning weighed; rrf: by ranks
     weights: Mapping[str, float] = field(default_factory=dict)  # of dense, words and code; empty: the fusion's own
     half_life_days: float = 90.0  # of conversations: the age at which freshness has halved
     freshness_weight: float = 0.1  # 0: age is ignored; 1: age alone decides
     boosts: tuple[BoostRule, ...] = DEFAULT_BOOSTS
 
     def __post_init__(self) -> None:
-        if self.fusion not in ("minmax", "rrf"):
-            raise Misconfigured(f"setting search.fusion is {self.fusion!r}; it can be minmax or rrf")
+        if self.fusion not in ("nearness", "minmax", "rrf"):
+            raise Misconfigured(f"setting search.fusion is {self.fusion!r}; it can be nearness, minmax or rrf")
         if self.weights and not _are_weights(self.weights):
             raise Misconfigured(f"settings search.weights: {', '.join(ARMS)}, each at least 0 and one of them above")
         if self.half_life_days <= 0 or not 0 <= self.freshness_weight <= 1:

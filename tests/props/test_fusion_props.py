@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from citewise.model.point import Hit, best_first
 from citewise.model.ranking import ARMS, Rankings
-from citewise.retrieve.fuse import MinMax, ReciprocalRanks
+from citewise.retrieve.fuse import Fusion, MinMax, Nearness, ReciprocalRanks
 from tests.builders import an_id
 from tests.shortlists import a_query
 
@@ -14,11 +14,11 @@ arm = st.dictionaries(st.integers(0, 15), scores, max_size=10).map(
     lambda found: tuple(best_first([Hit(an_id(name), score) for name, score in found.items()]))
 )
 arms = st.fixed_dictionaries({name: arm for name in ARMS})
-fusions = st.sampled_from([ReciprocalRanks(), MinMax(), MinMax({"dense": 0.0, "words": 1.0, "code": 0.5})])
+fusions = st.sampled_from([ReciprocalRanks(), MinMax(), Nearness(), MinMax({"dense": 0.0, "words": 1.0, "code": 0.5})])
 
 
 @given(arms, fusions)
-def test_everything_found_is_fused_on_one_scale(found: dict[str, tuple[Hit, ...]], fusion: MinMax) -> None:
+def test_everything_found_is_fused_on_one_scale(found: dict[str, tuple[Hit, ...]], fusion: Fusion) -> None:
     fused = fusion(Rankings(a_query(), found)).candidates
     assert {one.id for one in fused} == {hit.id for hits in found.values() for hit in hits}
     assert all(0.0 <= one.score <= 1.0 + 1e-9 for one in fused)
@@ -27,7 +27,7 @@ def test_everything_found_is_fused_on_one_scale(found: dict[str, tuple[Hit, ...]
 
 @given(arms, fusions, st.permutations(ARMS))
 def test_the_order_of_the_arms_does_not_matter(
-    found: dict[str, tuple[Hit, ...]], fusion: MinMax, names: list[str]
+    found: dict[str, tuple[Hit, ...]], fusion: Fusion, names: list[str]
 ) -> None:
     shuffled = {name: found[name] for name in names}
     assert fusion(Rankings(a_query(), shuffled)).candidates == fusion(Rankings(a_query(), found)).candidates

@@ -16,13 +16,13 @@ _JOINT = re.compile(r"[\W_]+")
 _SENTENCE_ENDS = (".", "?", "!", ":")
 
 
-def missing(question: str, texts: Sequence[str], analyzer: Analyzer, counter: TokenCounter | None) -> float:
+def missing(question: str, texts: Sequence[str], analyzer: Analyzer, counter: TokenCounter) -> float:
     """0 (everything is mentioned) to 2. Common words do not count: a good answer need not repeat the question."""
     terms = [analyzer.terms(text) for text in texts]
     held = frozenset(term for one in terms for term in (*one.words, *one.code))
     absent = {word: is_name for word, is_name in _words(question) if not _is_held(word, held, analyzer)}
     names = sum(absent.values())
-    rare = sum(_is_rare(word, analyzer, counter) for word, is_name in absent.items() if not is_name and counter)
+    rare = sum(_is_rare(word, analyzer, counter) for word, is_name in absent.items() if not is_name)
     return min(MOST, NAME * names + RARE * rare)
 
 

@@ -133,6 +133,8 @@ def _address(path: str) -> str:
 
 
 def _encoded(text: str) -> str:
+    if _PLAIN.issuperset(text):  # nearly always
+        return text
     return "".join(
         character if _is_plain(character) else quote(character, safe="", errors="replace") for character in text
     )

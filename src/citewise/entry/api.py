@@ -6,14 +6,14 @@ Wiring is imported where it is used: a question about selected text must not bri
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
-from citewise.model.answer import Answer, AnswerEvent, Done
+from citewise.model.answer import Answer, AnswerEvents, Done
 from citewise.model.care import Check, Status
 from citewise.model.context import Message
 from citewise.model.filters import conditions_from, conditions_of
@@ -110,7 +110,7 @@ class Library:
         selection: str | Selection | None = None,
         history: Sequence[Message] = (),
         **options: Unpack[QueryOptions],
-    ) -> Iterator[AnswerEvent]:
+    ) -> AnswerEvents:
         """The same answer in pieces: Token, Cited once for each source used, then Done."""
         query = _query(question, ANSWER_TOP_K, options)
         if selection is not None:
@@ -152,15 +152,17 @@ class Library:
         self.close()
 
     def _opened(self) -> "Answering":
+        embedding = self._embedding()
+        if self._answering is None:  # the model is loaded while the store is imported and opened
+            threading.Thread(target=embedding.warm, name="citewise-warm").start()
         from citewise.wiring.answering import Answering
 
-        embedding = self._embedding()
         with self._lock:
             if self._answering is None:
                 self._answering = Answering(self._settings, embedding, self._reranker, self._generator)
             return self._answering
 
-    def _about(self, selection: str | Selection, query: Query, history: Sequence[Message]) -> Iterator[AnswerEvent]:
+    def _about(self, selection: str | Selection, query: Query, history: Sequence[Message]) -> AnswerEvents:
         """Decided before anything of the store is imported; no line below this one may import any of it."""
         from citewise.wiring.selected import ask_selected
 

@@ -1,7 +1,7 @@
 """Question -> answer over the library: search, pack, ground, write. Every statement points at its source."""
 
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
@@ -11,7 +11,7 @@ from citewise.context.pack import Pack
 from citewise.context.prompt import fitting_history, messages_of
 from citewise.flows.answered import answer_of, refusal_of, timed
 from citewise.flows.search import Search
-from citewise.model.answer import AnswerEvent, Done, Token
+from citewise.model.answer import AnswerEvents, Done, Token
 from citewise.model.chunk import NO_SECTION
 from citewise.model.context import Message, Prompt
 from citewise.model.query import Mode, Query
@@ -33,7 +33,7 @@ class Ask:
     ground: Ground
     write: Write
 
-    def __call__(self, query: Query, *, history: Sequence[Message] = ()) -> Generator[AnswerEvent, None, None]:
+    def __call__(self, query: Query, *, history: Sequence[Message] = ()) -> AnswerEvents:
         found = self.search(replace(query, top_k=max(GROUNDING_TOP_K, query.top_k)))
         result = replace(found, query=query, findings=found.findings[: query.top_k])
         started = time.perf_counter()
@@ -49,7 +49,7 @@ class Ask:
         messages = messages_of(query.text, Mode.NORMAL, context, fitting_history(history, self.pack.counter))
         yield from self._written(result, Prompt(query.text, Mode.NORMAL, context, grounds, messages))
 
-    def _written(self, result: SearchResult, prompt: Prompt) -> Generator[AnswerEvent, None, None]:
+    def _written(self, result: SearchResult, prompt: Prompt) -> AnswerEvents:
         started = time.perf_counter()
         with closing(self.write(prompt)) as events:
             for event in events:

@@ -1,7 +1,7 @@
 """Question -> answer from selected text alone. Nothing here, or imported from here, knows a store (Q13)."""
 
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
@@ -11,7 +11,7 @@ from citewise.context.ground import Ground
 from citewise.context.pack import Pack
 from citewise.context.prompt import fitting_history, messages_of
 from citewise.flows.answered import answer_of, refusal_of, timed
-from citewise.model.answer import AnswerEvent, Done, Token
+from citewise.model.answer import AnswerEvents, Done, Token
 from citewise.model.chunk import NO_SECTION
 from citewise.model.citation import SELECTION
 from citewise.model.context import Context, Message, Prompt
@@ -39,9 +39,7 @@ class AskSelected:
     write: Write
     analyzer: Analyzer
 
-    def __call__(
-        self, query: Query, selection: Selection, *, history: Sequence[Message] = ()
-    ) -> Generator[AnswerEvent, None, None]:
+    def __call__(self, query: Query, selection: Selection, *, history: Sequence[Message] = ()) -> AnswerEvents:
         started = time.perf_counter()
         context = self._context(query, selection)
         grounds = self.ground.of_selection(query.text, context)
@@ -56,7 +54,7 @@ class AskSelected:
         messages = messages_of(query.text, Mode.SELECTED_TEXT_ONLY, context, history)
         yield from self._written(result, Prompt(query.text, Mode.SELECTED_TEXT_ONLY, context, grounds, messages))
 
-    def _written(self, result: SearchResult, prompt: Prompt) -> Generator[AnswerEvent, None, None]:
+    def _written(self, result: SearchResult, prompt: Prompt) -> AnswerEvents:
         started = time.perf_counter()
         citation = prompt.context.sources[0].citation
         with closing(self.write(prompt)) as events:

@@ -12,13 +12,12 @@ from citewise.model.ids import ChunkId
 from citewise.model.query import Query
 from citewise.model.ranking import Ranking, Rankings, Shortlist
 from citewise.model.result import SearchResult
-from citewise.ports.passages import Passages
 from citewise.retrieve.arms import Arms
 from citewise.retrieve.boost import Boost
 from citewise.retrieve.cut import Cut
 from citewise.retrieve.dedup import Deduplicate
 from citewise.retrieve.freshness import Freshness
-from citewise.retrieve.fuse import Fusion, MinMax
+from citewise.retrieve.fuse import Fusion, Nearness
 from citewise.retrieve.hydrate import GONE, MALFORMED, Hydrate
 from citewise.retrieve.rerank import Rerank
 
@@ -39,17 +38,17 @@ def refinements(rerank: Rerank, freshness: Freshness, boost: Boost) -> tuple[Ref
 class Search:
     """Query -> Rankings -> Ranking -> Shortlist -> … -> SearchResult."""
 
-    store: Passages
     arms: Arms
+    hydrate: Hydrate
     addresses: Addresses = field(default_factory=Addresses)
-    fuse: Fusion = field(default_factory=MinMax)
+    fuse: Fusion = field(default_factory=Nearness)
     refine: tuple[Refinement, ...] = field(default_factory=lambda: refinements(Rerank(None), Freshness(), Boost()))
 
     def __call__(self, query: Query) -> SearchResult:
         watch = _Watch()
         rankings: Rankings = watch.timed("arms", self.arms, query)
         ranking: Ranking = watch.timed("fuse", self.fuse, rankings)
-        shortlist: Shortlist = watch.timed("hydrate", Hydrate(self.store), ranking)
+        shortlist: Shortlist = watch.timed("hydrate", self.hydrate, ranking)
         shortlist = self._reported(shortlist)
         for stage in self.refine:
             shortlist = watch.timed(stage.name, stage, shortlist)
@@ -81,7 +80,7 @@ class Search:
 
     def _make_anew(self, ids: list[ChunkId]) -> None:
         try:
-            self.store.make_anew(ids)
+            self.hydrate.store.make_anew(ids)
         except CitewiseError as error:
             _log.warning("could not ask for them to be ingested again: %s", error)
 

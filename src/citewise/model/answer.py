@@ -1,6 +1,8 @@
 """Answers, and the events in which they arrive."""
 
+from collections.abc import Generator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from citewise.model.citation import Citation
 from citewise.model.result import SearchResult
@@ -65,3 +67,4 @@ class Done:
 
 
 AnswerEvent = Token | Cited | Done
+AnswerEvents: TypeAlias = Generator[AnswerEvent, None, None]  # closing it stops the answer and frees what it held

@@ -30,8 +30,8 @@ class Deduplicate:
 
 
 def _is_near(tokens: frozenset[str], others: frozenset[str], least: float) -> bool:
-    fewer, more = sorted((len(tokens), len(others)))
-    if fewer < least * more:  # sets of such different sizes cannot share enough: most pairs end here
+    one, other = len(tokens), len(others)
+    if one < least * other or other < least * one:  # so different in size that they cannot share enough: most pairs
         return False
     shared = len(tokens & others)
-    return shared >= least * (len(tokens) + len(others) - shared)
+    return shared >= least * (one + other - shared)

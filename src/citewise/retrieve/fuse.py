@@ -13,9 +13,12 @@ RANK_CONSTANT = 60  # of reciprocal rank fusion; 0: the first place is everythin
 HEAD = 60  # hits over which a ranking's scores are stretched: what it gives at least
 TAIL = 0.001  # what is left for hits behind the head: enough to order them, too little to lift them into it
 
+LEAST_NEARNESS = 0.01  # however far everything is, meaning still orders what words say nothing about
+
 EQUAL: Mapping[str, float] = {DENSE: 1.0, WORDS: 1.0, CODE: 1.0}
+HALVES: Mapping[str, float] = {DENSE: 0.5, WORDS: 0.25, CODE: 0.25}  # meaning and words; words in both their forms
 # Words of both kinds together weigh as much as meaning whose nearest chunk has a cosine of 0.6. Chosen on six sets;
-# docs/retrieval.md has the rows for other weights.
+# docs/retrieval.md has the rows of this and the others.
 BY_NEARNESS: Mapping[str, float] = {DENSE: 1.0, WORDS: 0.3, CODE: 0.3}
 
 
@@ -34,26 +37,40 @@ class ReciprocalRanks:
 
 @dataclass(frozen=True, slots=True)
 class MinMax:
-    """The weighted mean of scores, each ranking's stretched to 0..1 over what it found.
+    """The weighted mean of scores, each ranking's stretched to 0..1 over what it found."""
 
-    Meaning weighs as much as it is near: its weight is multiplied by the cosine of the nearest chunk. A question in
-    other words than the text's finds nothing very near, and then the words decide.
+    weights: Mapping[str, float] = field(default_factory=lambda: HALVES)
+
+    def __call__(self, found: Rankings) -> Ranking:
+        return _averaged(found, self.weights)
+
+
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """The same mean, but meaning weighs as much as it is near: its weight is multiplied by the nearest chunk's cosine.
+
+    A question in other words than the text's finds nothing very near, and then the words decide.
     """
 
     weights: Mapping[str, float] = field(default_factory=lambda: BY_NEARNESS)
 
     def __call__(self, found: Rankings) -> Ranking:
-        arms = sorted(found.arms)  # in one order, so that sums are equal to the last bit
-        weights = {arm: self.weights.get(arm, 0.0) * _nearness(arm, found.arms[arm]) for arm in arms}
-        total = sum(weights.values()) or 1.0
-        sums: dict[ChunkId, float] = {}
-        for arm in arms:
-            for id_, score in _stretched(found.arms[arm]).items():
-                sums[id_] = sums.get(id_, 0.0) + weights[arm] * score / total
-        return _ranking(found, sums)
+        nearest = found.arms.get(DENSE, ())[:1]
+        cosine = min(1.0, max(LEAST_NEARNESS, nearest[0].score)) if nearest else 0.0
+        return _averaged(found, {**self.weights, DENSE: self.weights.get(DENSE, 0.0) * cosine})
 
 
-Fusion = ReciprocalRanks | MinMax
+Fusion = ReciprocalRanks | MinMax | Nearness
+
+
+def _averaged(found: Rankings, weights: Mapping[str, float]) -> Ranking:
+    arms = sorted(found.arms)  # in one order, so that sums are equal to the last bit
+    total = sum(weights.get(arm, 0.0) for arm in arms) or 1.0
+    sums: dict[ChunkId, float] = {}
+    for arm in arms:
+        for id_, score in _stretched(found.arms[arm]).items():
+            sums[id_] = sums.get(id_, 0.0) + weights.get(arm, 0.0) * score / total
+    return _ranking(found, sums)
 
 
 def reciprocal_rank_sums(
@@ -65,10 +82,6 @@ def reciprocal_rank_sums(
         for rank, hit in enumerate(arms[arm], start=1):
             sums[hit.id] = sums.get(hit.id, 0.0) + weights.get(arm, 0.0) / (constant + rank)
     return sums
-
-
-def _nearness(arm: str, hits: tuple[Hit, ...]) -> float:
-    return min(1.0, max(0.0, hits[0].score)) if arm == DENSE and hits else 1.0
 
 
 def _stretched(hits: tuple[Hit, ...]) -> dict[ChunkId, float]:
@@ -98,8 +111,7 @@ def _ranking(found: Rankings, fused: Mapping[ChunkId, float]) -> Ranking:
         for rank, hit in enumerate(hits, start=1):
             scores[hit.id][arm] = hit.score
             ranks[hit.id][arm] = rank
-    candidates = [
-        Candidate(id_, score, {**scores[id_], FUSED: score}, ranks[id_])
-        for id_, score in sorted(fused.items(), key=lambda item: (-item[1], item[0]))
-    ]
-    return Ranking(found.query, tuple(candidates))
+    for id_, score in fused.items():
+        scores[id_][FUSED] = score
+    order = sorted(fused, key=lambda id_: (-fused[id_], id_))
+    return Ranking(found.query, tuple(Candidate(id_, fused[id_], scores[id_], ranks[id_]) for id_ in order))

@@ -10,7 +10,6 @@ STAGE = "hydrate"
 GONE = "no longer in the catalog for this reader"
 MALFORMED = "its record cannot be read"
 
-LEAST = 50  # read at least: what reranking looks at
 SPARE = 2  # candidates read for each one asked for: later stages reorder and drop
 
 
@@ -19,9 +18,10 @@ class Hydrate:
     """What the index believed is checked against the catalog, which is the truth."""
 
     store: Passages
+    least: int = 20  # candidates that are read at least; a reranker wants as many as it looks at
 
     def __call__(self, ranking: Ranking) -> Shortlist:
-        wanted = ranking.candidates[: max(LEAST, SPARE * ranking.query.top_k)]
+        wanted = ranking.candidates[: max(self.least, SPARE * ranking.query.top_k)]
         read = self.store.passages([one.id for one in wanted], where=ranking.query.where)
         passages = {passage.chunk_id: passage for passage in read.passages}
         malformed = frozenset(read.malformed)

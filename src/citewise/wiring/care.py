@@ -19,6 +19,8 @@ from citewise.model.library import LibraryFacts
 from citewise.settings import Settings
 from citewise.wiring.embedding import embedding_of
 from citewise.wiring.full import emptied, opened_for_writing, opened_unchecked, reembed, unfit
+from citewise.wiring.generating import generator_of
+from citewise.wiring.reranking import reranker_of
 
 LEAST_FREE_BYTES = 500_000_000  # under this an ingestion may not finish
 
@@ -86,6 +88,12 @@ def _checks(settings: Settings) -> Iterator[Check]:
     yield Check("python", sys.version.split()[0])
     yield Check("citewise", importlib.metadata.version("citewise"))
     yield _tried("embedding model", lambda: _embedding_detail(settings), "follow the message, then try again")
+    if settings.rerank.provider != "none":
+        yield _tried(
+            "reranker", lambda: _reranker_detail(settings), "follow the message; search does without it until then"
+        )
+    if settings.answer.generator != "extractive":
+        yield _tried("generator", lambda: _generator_detail(settings), "set what is missing, then try again")
     yield _disk(settings.library)
     folder = LibraryFolder(settings.library)
     if not folder.exists:
@@ -111,6 +119,19 @@ def _embedding_detail(settings: Settings) -> str:
     embedder = embedding_of(settings).embedder
     embedder.query("Is anybody there?")
     return f"{embedder.model.name}, {embedder.model.dimensions} dimensions, window {embedder.model.window_tokens}"
+
+
+def _reranker_detail(settings: Settings) -> str:
+    reranker = reranker_of(settings)
+    if reranker is None:
+        return "none"
+    reranker.scores("Is anybody there?", ["Yes."])
+    return reranker.name
+
+
+def _generator_detail(settings: Settings) -> str:
+    """Its settings alone: a question would cost money."""
+    return f"{generator_of(settings).name} at {settings.answer.base_url}; not asked"
 
 
 def _disk(library: Path) -> Check:

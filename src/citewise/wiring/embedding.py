@@ -10,7 +10,7 @@ from citewise.ports.embedder import Embedder
 from citewise.ports.token_counter import TokenCounter
 from citewise.settings import Settings
 from citewise.wiring.keys import key_of
-from citewise.wiring.lazy import LazyEmbedder
+from citewise.wiring.lazy import LazyCounter, LazyEmbedder
 
 CHARACTERS_A_TOKEN = 3  # of a remote model, whose tokenizer is not here: a careful guess, so that no text is cut off
 
@@ -21,6 +21,7 @@ class Embedding:
 
     embedder: Embedder
     counter: TokenCounter
+    warm: Callable[[], None] = lambda: None  # loads what takes a while; for a local model, before it is needed
 
 
 def embedding_of(settings: Settings) -> Embedding:
@@ -34,7 +35,6 @@ def embedding_of(settings: Settings) -> Embedding:
 
 def _minilm(settings: Settings) -> Embedding:
     from citewise.adapters.embed.minilm_graph import MODEL
-    from citewise.adapters.embed.wordpiece import WordPieceCounter, uncased_tokenizer
 
     def load() -> Embedder:
         from citewise.adapters.embed.minilm import load
@@ -42,7 +42,14 @@ def _minilm(settings: Settings) -> Embedding:
         embedder, _ = load(settings.cache)
         return embedder
 
-    return Embedding(LazyEmbedder(MODEL, load), WordPieceCounter(uncased_tokenizer()))
+    embedder = LazyEmbedder(MODEL, load)
+    return Embedding(embedder, LazyCounter(_wordpiece), embedder.warm)
+
+
+def _wordpiece() -> TokenCounter:
+    from citewise.adapters.embed.wordpiece import WordPieceCounter, uncased_tokenizer
+
+    return WordPieceCounter(uncased_tokenizer())
 
 
 def _onnx(settings: Settings) -> Embedding:
@@ -59,8 +66,6 @@ def _onnx(settings: Settings) -> Embedding:
 
 
 def _openai(settings: Settings) -> Embedding:
-    from citewise.adapters.embed.wordpiece import WordPieceCounter, uncased_tokenizer
-
     chosen = settings.embedding
     if not chosen.model or chosen.dimensions <= 0:
         raise Misconfigured(
@@ -71,7 +76,7 @@ def _openai(settings: Settings) -> Embedding:
     prefixes = "".join(f"|{prefix}" for prefix in (chosen.query_prefix, chosen.document_prefix) if prefix)
     model = EmbeddingModel(f"{chosen.model}{prefixes}", chosen.dimensions, window)
     # WordPiece cuts English a little finer than the large vocabularies of remote models: a safe side to err on.
-    return Embedding(LazyEmbedder(model, lambda: _remote(settings, model)), WordPieceCounter(uncased_tokenizer()))
+    return Embedding(LazyEmbedder(model, lambda: _remote(settings, model)), LazyCounter(_wordpiece))
 
 
 def _remote(settings: Settings, model: EmbeddingModel) -> Embedder:

@@ -6,25 +6,27 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from citewise.adapters.analyze.english import EnglishAnalyzer
 from citewise.adapters.catalog.connections import Connections
 from citewise.adapters.catalog.passages import SqlitePassages
 from citewise.adapters.catalog.sqlite import SqliteCatalog
 from citewise.adapters.index.local import LocalIndex
-from citewise.adapters.parsers.markdown import MarkdownParser
 from citewise.adapters.storage.folder import LibraryFolder
 from citewise.chunking.heading import HeadingChunker
 from citewise.chunking.sizes import ChunkSizes
-from citewise.flows.absorb import Absorb
-from citewise.flows.prepare import Prepare
 from citewise.flows.project import Project
-from citewise.flows.reembed import Reembed, ReembedReport
 from citewise.model.errors import Locked, Misconfigured, Unavailable
 from citewise.model.library import LibraryFacts
 from citewise.ports.index import Index
 from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding, embedding_of
+
+if TYPE_CHECKING:  # what only writing needs is imported by those who write: a search starts a twentieth sooner
+    from citewise.flows.absorb import Absorb
+    from citewise.flows.prepare import Prepare
+    from citewise.flows.reembed import ReembedReport
 
 _log = logging.getLogger(__name__)
 
@@ -41,11 +43,20 @@ class OpenLibrary:
     catalog: SqliteCatalog
     passages: SqlitePassages
     index: Index
-    prepare: Prepare
+    chunker: HeadingChunker
     project: Project
 
     @property
-    def absorb(self) -> Absorb:
+    def prepare(self) -> "Prepare":
+        from citewise.adapters.parsers.markdown import MarkdownParser
+        from citewise.flows.prepare import Prepare
+
+        return Prepare(MarkdownParser(), self.chunker, self.settings.ingest.path_rules)
+
+    @property
+    def absorb(self) -> "Absorb":
+        from citewise.flows.absorb import Absorb
+
         return Absorb(self.embedding.embedder, self.catalog, (self.catalog,), self.project)
 
     def needs_healing(self) -> bool:
@@ -113,8 +124,11 @@ def opened_unchecked(settings: Settings) -> Iterator[OpenLibrary]:
 
 def reembed(
     settings: Settings, *, on_document: Callable[[str], None], embedding: Embedding | None = None
-) -> ReembedReport:
+) -> "ReembedReport":
     """Make the library anew beside the old one, with the settings' model and sizes, then swap."""
+    from citewise.flows.absorb import Absorb
+    from citewise.flows.reembed import Reembed
+
     folder = LibraryFolder(settings.library)
     chosen = embedding or embedding_of(settings)
     with folder.writing():
@@ -181,7 +195,7 @@ def _facts(library: OpenLibrary) -> LibraryFacts:
         model=model.name,
         dimensions=model.dimensions,
         window_tokens=model.window_tokens,
-        chunker=library.prepare.chunker.version,
+        chunker=library.chunker.version,
         analyzer=library.project.analyzer.version,
     )
 
@@ -214,7 +228,7 @@ def _opened(
             catalog=catalog,
             passages=SqlitePassages(connections),
             index=index,
-            prepare=Prepare(MarkdownParser(), chunker, settings.ingest.path_rules),
+            chunker=chunker,
             project=Project(catalog, index, EnglishAnalyzer()),
         )
     finally:

@@ -1,10 +1,14 @@
-"""An embedder that is loaded when it is first needed: most runs of a command find nothing new to embed."""
+"""What is loaded when it is first needed: most runs of a command find nothing new to embed or to count."""
 
+import contextlib
 import threading
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
+from citewise.model.errors import CitewiseError
 from citewise.model.vector import EmbeddingFailure, EmbeddingModel, Vector
 from citewise.ports.embedder import Embedder
+from citewise.ports.token_counter import TokenCounter
 
 
 class LazyEmbedder:
@@ -26,8 +30,27 @@ class LazyEmbedder:
     def query(self, text: str) -> Vector:
         return self._ready().query(text)
 
+    def warm(self) -> None:
+        """Load it now. What is wrong with it is said to whoever needs it."""
+        with contextlib.suppress(CitewiseError):
+            self._ready()
+
     def _ready(self) -> Embedder:
         with self._lock:
             if self._loaded is None:
                 self._loaded = self._load()
             return self._loaded
+
+
+class LazyCounter:
+    """A token counter whose vocabulary is read at the first count."""
+
+    def __init__(self, load: Callable[[], TokenCounter]) -> None:
+        self._load = load
+
+    @cached_property
+    def _loaded(self) -> TokenCounter:
+        return self._load()
+
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        return self._loaded.counts(texts)

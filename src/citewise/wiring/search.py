@@ -1,5 +1,6 @@
 """Settings and an open library -> a search."""
 
+from collections.abc import Callable
 from concurrent.futures import Executor
 
 from citewise.context.urls import Addresses
@@ -8,7 +9,8 @@ from citewise.ports.reranker import Reranker
 from citewise.retrieve.arms import Arms
 from citewise.retrieve.boost import Boost
 from citewise.retrieve.freshness import Freshness
-from citewise.retrieve.fuse import Fusion, MinMax, ReciprocalRanks
+from citewise.retrieve.fuse import Fusion, MinMax, Nearness, ReciprocalRanks
+from citewise.retrieve.hydrate import Hydrate
 from citewise.retrieve.rerank import Rerank
 from citewise.settings import SearchSettings, Settings
 from citewise.wiring.full import OpenLibrary
@@ -18,8 +20,8 @@ def search_of(library: OpenLibrary, *, reranker: Reranker | None, threads: Execu
     """The search that the library's settings describe."""
     settings = library.settings
     return Search(
-        library.passages,
         Arms(library.embedding.embedder, library.project.analyzer, library.index, threads),
+        Hydrate(library.passages) if reranker is None else Hydrate(library.passages, settings.rerank.depth),
         addresses_of(settings),
         _fusion(settings.search),
         refinements(
@@ -36,5 +38,6 @@ def addresses_of(settings: Settings) -> Addresses:
 
 
 def _fusion(chosen: SearchSettings) -> Fusion:
-    kind = ReciprocalRanks if chosen.fusion == "rrf" else MinMax
+    kinds: dict[str, Callable[..., Fusion]] = {"nearness": Nearness, "minmax": MinMax, "rrf": ReciprocalRanks}
+    kind = kinds[chosen.fusion]
     return kind(chosen.weights) if chosen.weights else kind()

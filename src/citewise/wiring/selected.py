@@ -22,7 +22,7 @@ def ask_selected(settings: Settings, embedding: Embedding, generator: Generator 
             Addresses(citations.sites, citations.repositories),
             settings.answer.budget_tokens,
         ),
-        Ground(embedding.embedder, analyzer),
+        Ground(embedding.embedder, analyzer, embedding.counter),
         Write(generator or generator_of(settings), analyzer),
         analyzer,
     )

@@ -34,7 +34,7 @@ def kinds(text: str) -> list[UnitKind]:
         ("See no. 5 in vol. 2 there. Fine.", ["See no. 5 in vol. 2 there.", "Fine."]),
         ("It said no. Five went.", ["It said no.", "Five went."]),
         ("one thing . another thing .", ["one thing .", "another thing ."]),
-        ("First: 1. Turn it on. 2. Turn it off.", ["First: 1. Turn it on.", "2. Turn it off."]),
+        ("Turn it on. 2. Turn it off. 3. Rest.", ["Turn it on.", "2. Turn it off.", "3. Rest."]),
         ("これは文です。次の文です。", ["これは文です。", "次の文です。"]),
     ],
 )
@@ -47,8 +47,8 @@ def test_lines_of_a_paragraph_are_one_text_up_to_a_hard_break_or_a_colon() -> No
 
 
 def test_list_items_keep_their_markers_and_their_further_lines() -> None:
-    text = "- one\n  more\n* two\n   - three\n1. four. Five.\n10) six"
-    assert texts(text) == ["- one more", "* two", "- three", "1. four. Five.", "10) six"]
+    text = "- one\n  more\n* two\n   - three\n1. Four. Five.\n10) six"
+    assert texts(text) == ["- one more", "* two", "- three", "1. Four.", "Five.", "10) six"]
 
 
 def test_a_wrapped_line_that_begins_with_a_year_begins_no_list() -> None:
@@ -72,7 +72,7 @@ def test_quote_marks_are_left_out() -> None:
     ("text", "code"),
     [
         ("```py\na. B\n\nc\n```", "```py\na. B\n\nc\n```"),
-        ("~~~\n```\n~~~", "~~~\n```\n~~~"),
+        ("~~~\n```\na\n~~~", "~~~\n```\na\n~~~"),
         ("- ```\n  a\n    b\n  ```", "```\na\n  b\n```"),
         ("> ```\n> a\n> ```", "```\na\n```"),
         ("```\nnever closed\n\n# so", "```\nnever closed\n\n# so"),
@@ -81,7 +81,7 @@ def test_quote_marks_are_left_out() -> None:
     ],
 )
 def test_code_stays_whole(text: str, code: str) -> None:
-    assert [(unit.kind, unit.text.replace("\n\n\n", "\n\n")) for unit in units_of(1, text)][:1] == [(CODE, code)]
+    assert [(unit.kind, unit.text) for unit in units_of(1, text)] == [(CODE, code)]
 
 
 def test_text_around_code_keeps_its_place() -> None:
@@ -93,7 +93,7 @@ def test_a_quoted_fence_ends_with_its_quote() -> None:
 
 
 def test_inline_triple_ticks_are_no_fence() -> None:
-    assert kinds("```code``` in a sentence.\nMore.") == [SENTENCE]
+    assert kinds("```code``` in a sentence.\nMore.") == [SENTENCE, SENTENCE]
 
 
 def test_an_indented_line_in_a_list_is_no_code() -> None:
@@ -129,7 +129,7 @@ def test_a_long_sentence_is_cut_at_a_clause() -> None:
 
 
 def test_a_long_run_without_clauses_is_cut_between_words_and_never_inside_one() -> None:
-    assert {len(part) for part in texts("word " * 400)} <= {599, 400, 604, 204}
+    assert [len(part) for part in texts("word " * 400)] == [599, 599, 599, 199]
     assert texts("x" * 2000) == ["x" * 2000]
 
 

@@ -4,11 +4,11 @@ import pytest
 
 from citewise.model.point import Hit
 from citewise.model.ranking import Ranking, Rankings
-from citewise.retrieve.fuse import Fusion, MinMax, ReciprocalRanks, reciprocal_rank_sums
+from citewise.retrieve.fuse import Fusion, MinMax, Nearness, ReciprocalRanks, reciprocal_rank_sums
 from tests.builders import an_id
 from tests.shortlists import a_query
 
-FUSIONS = [ReciprocalRanks(), MinMax()]
+FUSIONS = [ReciprocalRanks(), MinMax(), Nearness()]
 EVEN = {"dense": 1.0, "words": 1.0, "code": 1.0}
 
 
@@ -68,8 +68,9 @@ def test_weights_shift_reciprocal_ranks() -> None:
 
 def test_stretched_scores_are_what_one_works_out_by_hand() -> None:
     found = rankings(dense=hits(("a", 0.8), ("b", 0.6), ("c", 0.4)), words=hits(("c", 12.0), ("a", 6.0), ("d", 2.0)))
-    fused = MinMax({"dense": 1.0, "words": 0.2})(found)
-    # Meaning counts 0.8 (the nearest cosine), words 0.2: a = (0.8*1 + 0.2*0.4) / 1.0
+    # Meaning counts 0.8 either way (times the nearest cosine, 0.8), words 0.2: a = (0.8*1 + 0.2*0.4) / 1.0
+    fused = Nearness({"dense": 1.0, "words": 0.2})(found)
+    assert fused == MinMax({"dense": 0.8, "words": 0.2})(found)
     scores = {candidate.id: candidate.score for candidate in fused.candidates}
     assert scores[an_id("a")] == pytest.approx(0.88)
     assert scores[an_id("b")] == pytest.approx(0.40)
@@ -80,10 +81,14 @@ def test_stretched_scores_are_what_one_works_out_by_hand() -> None:
 def test_meaning_counts_less_when_nothing_is_near() -> None:
     def best(nearest: float) -> str:
         found = rankings(dense=hits(("far", nearest), ("x", 0.0)), words=hits(("said", 9.0), ("x", 1.0)))
-        return order(MinMax({"dense": 1.0, "words": 0.5})(found))[0]
+        return order(Nearness({"dense": 1.0, "words": 0.5})(found))[0]
 
     assert best(0.9) == an_id("far")
     assert best(0.2) == an_id("said")
+
+
+def test_what_is_far_from_everything_keeps_the_order_of_meaning() -> None:
+    assert order(Nearness()(rankings(dense=hits(("b", -0.01), ("a", -0.2))))) == ids("b", "a")
 
 
 def test_more_hits_do_not_move_those_that_were_there() -> None:

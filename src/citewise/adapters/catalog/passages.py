@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from citewise.adapters.catalog.connections import Connections
@@ -59,24 +61,21 @@ class SqlitePassages:
 
 
 def _hydrated(ids: Sequence[ChunkId], rows: Sequence[Row]) -> Hydrated:
-    metadata: dict[str, Mapping[str, Json]] = {}  # several chunks of one document: it is read once
     read: dict[str, Passage] = {}
     malformed = []
     for row in rows:
         try:
-            read[row[0]] = _passage(row, metadata)
+            read[row[0]] = _passage(row)
         except (ValueError, TypeError, AttributeError):
             malformed.append(ChunkId(row[0]))
     return Hydrated(tuple(read[id_] for id_ in ids if id_ in read), tuple(malformed))
 
 
-def _passage(row: Row, metadata: dict[str, Mapping[str, Json]]) -> Passage:
+def _passage(row: Row) -> Passage:
     id_, document_id, position, anchor, section, breadcrumb, text, first, last, tokens, language, kind, hashed = row[
         :13
     ]
-    path, title, tags, module, chapter, corpus_type, stored = row[13:]
-    if document_id not in metadata:
-        metadata[document_id] = dict(json.loads(stored))
+    path, title, tags, module, chapter, corpus_type, metadata = row[13:]
     if not text.strip() or not 1 <= first <= last:
         raise ValueError("a chunk has text and lines")
     return Passage(
@@ -85,7 +84,7 @@ def _passage(row: Row, metadata: dict[str, Mapping[str, Json]]) -> Passage:
         document=path,
         title=title,
         section=section,
-        breadcrumb=tuple(json.loads(breadcrumb)),
+        breadcrumb=_names(breadcrumb),
         anchor=anchor,
         position=position,
         first_line=first,
@@ -97,7 +96,18 @@ def _passage(row: Row, metadata: dict[str, Mapping[str, Json]]) -> Passage:
         text=text,
         tokens=tokens,
         text_digest=Digest(hashed.hex()),
-        tags=tuple(json.loads(tags)) if tags != "[]" else (),
-        metadata=metadata[document_id],
+        tags=_names(tags),
+        metadata=_metadata(metadata),
         language=language,
     )
+
+
+# Chunks of one section and documents of one kind repeat these: reading them again would cost as much as the rest.
+@lru_cache(maxsize=10_000)
+def _names(stored: str) -> tuple[str, ...]:
+    return tuple(json.loads(stored))
+
+
+@lru_cache(maxsize=1_000)
+def _metadata(stored: str) -> Mapping[str, Json]:
+    return MappingProxyType(dict(json.loads(stored)))  # shared by whoever asks, so nobody may change it

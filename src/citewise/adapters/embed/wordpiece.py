@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from importlib.resources import files
 
 from tokenizers import Tokenizer
@@ -18,6 +19,7 @@ WORD = re.compile(r"[a-z0-9]+|[^\sa-z0-9]")
 BLANKS = re.compile(r"[\t\n\r ]+")
 
 
+@lru_cache(maxsize=1)  # making it takes longer than most of what it is used for, and nobody changes it
 def uncased_tokenizer() -> Tokenizer:
     """The tokenizer of bert-base-uncased; names of special tokens inside a text are just text."""
     lines = files("citewise").joinpath("data", VOCABULARY).read_text("utf-8").splitlines()

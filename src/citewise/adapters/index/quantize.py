@@ -19,6 +19,7 @@ Codes = npt.NDArray[np.uint8]
 
 DEVIATIONS = 5.0  # what the byte spans, in standard deviations: one component in two million is clipped
 MIDDLE = 128  # FAISS's signed byte stores value + 128
+LARGEST_MATRIX = 1024  # dimensions up to which one product with a matrix is quicker than many small steps
 
 
 class Quantizer:
@@ -30,19 +31,20 @@ class Quantizer:
 
     def codes(self, vectors: Floats) -> Codes:
         """What is stored: one row of bytes a vector."""
-        return (self._rounded(vectors) + MIDDLE).astype(np.uint8)
+        return (self._rounded(rotated(vectors)) + MIDDLE).astype(np.uint8)
 
     def query(self, vector: Vector) -> Floats:
         """A query in the units of the codes, since FAISS multiplies bytes with bytes."""
-        return self._rounded(as_floats([vector], self.dimensions))
+        one = as_floats([vector], self.dimensions)
+        return self._rounded(one @ _turning(self.dimensions) if self.dimensions <= LARGEST_MATRIX else rotated(one))
 
     def cosines(self, products: Floats) -> Floats:
         """Inner products of codes as cosines."""
         cosines: Floats = products / (self._scale * self._scale)
         return cosines
 
-    def _rounded(self, vectors: Floats) -> Floats:
-        rounded: Floats = np.clip(np.rint(rotated(vectors) * self._scale), -127, 127)
+    def _rounded(self, turned: Floats) -> Floats:
+        rounded: Floats = np.clip(np.rint(turned * self._scale), -127, 127)
         return rounded
 
 
@@ -60,6 +62,12 @@ def rotated(vectors: Floats) -> Floats:
     turned *= _signs(dimensions, 1)
     turned[:, dimensions - size :] = _mixed(turned[:, dimensions - size :])
     return turned
+
+
+@lru_cache(maxsize=4)
+def _turning(dimensions: int) -> Floats:
+    """The rotation as a matrix: what it makes of each axis."""
+    return rotated(np.eye(dimensions, dtype=np.float32))
 
 
 def _mixed(vectors: Floats) -> Floats:

@@ -52,10 +52,8 @@ class VectorSet:
             if fetched == count or scores[wanted - 1] > scores[-1]:
                 break
             fetched = min(count, fetched * 2)
-        hits = [
-            Hit(key_to_id(key), float(cosine))
-            for key, cosine in zip(self._keys[rows], self._quantizer.cosines(scores), strict=True)
-        ]
+        cosines = self._quantizer.cosines(scores).tolist()
+        hits = [Hit(id_, cosine) for id_, cosine in zip(keys_to_ids(self._keys[rows]), cosines, strict=True)]
         return tuple(best_first(hits)[:wanted])
 
     def rows(self, conditions: Iterable[Condition]) -> BitMap:
@@ -108,9 +106,10 @@ def _rows_between(segment: Segment, condition: Between) -> BitMap:
     return BitMap(rows[(values >= low) & (values <= high)])
 
 
-def key_to_id(key: int) -> ChunkId:
+def keys_to_ids(keys: npt.ArrayLike) -> list[ChunkId]:
     """A chunk id is 16 hex digits, so it travels as 8 bytes."""
-    return ChunkId(f"{int(key):016x}")
+    digits = np.asarray(keys, dtype=np.uint64).astype(">u8").tobytes().hex()
+    return [ChunkId(digits[at : at + 16]) for at in range(0, len(digits), 16)]
 
 
 def id_to_key(id_: ChunkId) -> int:

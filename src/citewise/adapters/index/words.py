@@ -11,7 +11,7 @@ import tantivy
 from tantivy import Document, Index, Occur, Query, SchemaBuilder, Searcher
 
 from citewise.adapters.index.files import crc_of
-from citewise.adapters.index.vectors import id_to_key, key_to_id
+from citewise.adapters.index.vectors import id_to_key, keys_to_ids
 from citewise.model.ids import ChunkId
 from citewise.model.point import Hit, Point, best_first
 from citewise.model.terms import TermField
@@ -122,7 +122,9 @@ def _bound(value: float | None) -> str:
 
 def _hits(searcher: Searcher, found: Sequence[tuple[float, tantivy.DocAddress]]) -> list[Hit]:
     keys = searcher.fast_field_values("key", [address for _, address in found])
-    return [Hit(key_to_id(int(key or 0)), float(score)) for key, (score, _) in zip(keys, found, strict=True)]
+    return [
+        Hit(id_, score) for id_, (score, _) in zip(keys_to_ids([int(key or 0) for key in keys]), found, strict=True)
+    ]
 
 
 def is_damaged(folder: Path) -> bool:

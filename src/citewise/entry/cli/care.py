@@ -1,5 +1,6 @@
 """`citewise status`, `doctor` and `reindex`: call, then show."""
 
+import gc
 import json
 import sys
 from dataclasses import asdict
@@ -99,6 +100,7 @@ def _show_checks(checks: tuple[Check, ...]) -> None:
 
 def run_reindex(settings: Settings, *, as_json: bool) -> int:
     """Rebuild, or re-embed where the settings ask for it."""
+    gc.enable()  # a large library takes a while
     done = 0
 
     def on_progress(more: int) -> None:

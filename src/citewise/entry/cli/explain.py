@@ -7,7 +7,7 @@ from rich.text import Text
 from citewise.model.ranking import ARMS, Candidate, Dropped
 from citewise.model.result import SearchResult
 
-LEAST_WIDTH = 140  # numbers that are cut off explain nothing: a narrower terminal wraps the lines
+LEAST_WIDTH = 156  # numbers that are cut off explain nothing: a narrower terminal wraps the lines
 FEW = 5  # candidates beyond top_k that are shown; --json names each
 STAGES = ("fused", "rerank", "freshness", "boost")
 

@@ -1,5 +1,6 @@
 """`citewise ingest`: runs the flow for each path, shows progress, prints the report, and watches if asked to."""
 
+import gc
 import json
 import logging
 import sys
@@ -42,6 +43,7 @@ class IngestOptions:
 
 def run_ingest(settings: Settings, paths: list[Path], options: IngestOptions) -> int:
     """Ingest; 1 if any file failed. With --watch this goes on until it is interrupted."""
+    gc.enable()  # this may run for days
     targets = [existing(path) for path in paths]
     wish = options.wish
     embedding = embedding_of(settings)

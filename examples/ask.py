@@ -1,0 +1,25 @@
+"""Ingest a folder, ask a question, print the answer and where it comes from.
+
+python examples/ask.py [FOLDER QUESTION]
+"""
+
+import sys
+from importlib.resources import files
+from tempfile import TemporaryDirectory
+
+from citewise import Library
+
+HANDBOOK = str(files("citewise") / "data" / "handbook")  # a sample that ships with citewise
+
+folder, question = sys.argv[1:] or (HANDBOOK, "What happens below power.low_volts?")
+
+with TemporaryDirectory() as home, Library(home) as library:
+    report = library.ingest(folder)
+    print(f"{report.ingested} documents, {report.chunks.created} chunks\n")
+    answer = library.ask(question)
+    print(answer.text)
+    for source in answer.citations:
+        lines = f":{source.lines[0]}-{source.lines[1]}" if source.lines else ""
+        print(f"\n[{source.n}] {' > '.join(source.breadcrumb)}\n    {source.document}{lines}  {source.url}")
+    if not answer.sufficient_context:  # a refusal is an answer, too: it names what the library does know
+        print("It does know:", *answer.suggestions, sep="\n  - ")

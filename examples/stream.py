@@ -1,0 +1,20 @@
+"""Print an answer as it is written, and each source at the moment the text first points at it."""
+
+from importlib.resources import files
+from tempfile import TemporaryDirectory
+
+from citewise import Library
+from citewise.model.answer import Cited, Done, Token
+
+handbook = files("citewise") / "data" / "handbook"
+
+with TemporaryDirectory() as home, Library(home) as library:
+    library.ingest(str(handbook / "runbooks"))
+    for event in library.stream("How many times may I restart a station in one day?"):
+        match event:
+            case Token(text):
+                print(text, end="", flush=True)
+            case Cited(citation):
+                print(f" <- {citation.document}, {citation.section}", end="", flush=True)
+            case Done(answer):
+                print(f"\n\n{answer.generator}, faithfulness {answer.quality.faithfulness}", answer.usage, sep="\n")

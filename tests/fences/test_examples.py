@@ -1,0 +1,64 @@
+"""Every example runs as a newcomer would run it, and what it prints is true."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+SAID = {
+    "ask.py": ("18 documents", "switches the anemometer off. [1]", "[1] Firmware > Low-power mode", "firmware.mdx:"),
+    "async_ask.py": ("twice in one day**. [1]", "save a diagnostic bundle. [1]"),
+    "own_parts.py": ("twice in one day**. [1] And this marker points at nothing.\n", "(best-unit; 1 marker removed)"),
+    "search_with_filters.py": (
+        "[1] runbooks/tide-204.md",
+        "fused 1.00",
+        "ann sees the contact sheet: True",
+        "bob sees the contact sheet: False",
+    ),
+    "selected_text.py": (
+        "switches the anemometer off. [1]",
+        "[1] selection: module-1/1.1-stations/firmware.mdx",
+        "The selected text does not answer this question.",
+        "Ask the whole library",
+    ),
+    "stream.py": ("twice in one day**. [1] <- ", "tide-204.md, Firmware stuck", "extractive, faithfulness 1.0"),
+}
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda file: file.name)
+def test_an_example_runs_and_says_something_true(example: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(example)],
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    for said in SAID[example.name]:
+        assert said in done.stdout, done.stdout
+    assert list(tmp_path.iterdir()) == []  # and nothing is left behind
+
+
+def test_a_folder_and_a_question_of_ones_own_are_taken(tmp_path: Path) -> None:
+    (tmp_path / "tides.md").write_text("# Tides\n\nThe tide gauge is read at noon.\n")
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "ask.py"), str(tmp_path), "When is the tide gauge read?"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert "The tide gauge is read at noon. [1]" in done.stdout
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda file: file.name)
+def test_an_example_is_short_and_listed(example: Path) -> None:
+    assert len(example.read_text().splitlines()) < 30
+    assert f"({example.name})" in (ROOT / "examples" / "README.md").read_text()

@@ -1,0 +1,141 @@
+"""The answerer that only quotes: which units, in which order, and how they are marked."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from citewise.adapters.generate.extractive import MOST_CODE_LINES, ExtractiveGenerator
+from citewise.model.context import Context, Evidence, Grounds, Prompt
+from citewise.model.query import Mode
+from citewise.model.units import units_of
+
+
+def evidence(*sources: tuple[str, Sequence[float]]) -> tuple[Evidence, ...]:
+    """Sources from 1, each with the scores of its units."""
+    return tuple(
+        Evidence(unit, score)
+        for n, (text, scores) in enumerate(sources, start=1)
+        for unit, score in zip(units_of(n, text), scores, strict=True)
+    )
+
+
+def answer(*sources: tuple[str, Sequence[float]], is_sufficient: bool = True) -> str:
+    grounds = Grounds(0.9, is_sufficient, evidence(*sources))
+    prompt = Prompt("?", Mode.NORMAL, Context("", (), 0, 0), grounds, ())
+    return "".join(ExtractiveGenerator().stream(prompt))
+
+
+def test_it_never_passes_for_a_language_model() -> None:
+    assert ExtractiveGenerator().name == "extractive"
+
+
+def test_each_sentence_is_followed_by_its_source() -> None:
+    assert answer(("The gauge is read at noon.", [0.9]), ("Noon is local time.", [0.8])) == (
+        "The gauge is read at noon. [1] Noon is local time. [2]"
+    )
+
+
+def test_insufficient_grounds_are_answered_with_nothing() -> None:
+    assert answer(("The gauge is read at noon.", [0.9]), is_sufficient=False) == ""
+
+
+def test_no_evidence_is_no_answer() -> None:
+    assert answer() == ""
+
+
+def test_units_far_below_the_best_are_left_out() -> None:
+    assert answer(("The first thing counts. The second does not.", [0.9, 0.2])) == "The first thing counts. [1]"
+
+
+def test_the_best_is_quoted_however_low_it_is() -> None:
+    assert answer(("Nothing here fits well.", [0.0])) == "Nothing here fits well. [1]"
+
+
+def test_sources_come_by_their_best_unit_and_units_as_they_stand() -> None:
+    text = answer(("Low one stands first.", [0.7]), ("Later by a bit here. Best of all is this.", [0.8, 0.9]))
+    assert text == "Later by a bit here. [2] Best of all is this. [2] Low one stands first. [1]"
+
+
+def test_no_more_units_than_wanted() -> None:
+    text = "First thing said. Second word spoken. Third point made. Fourth line drawn. Fifth wheel spun."
+    assert answer((text, [0.9] * 5)).count("[1]") == 4
+
+
+def test_prose_is_bounded_in_words() -> None:
+    sources = [(f"Number {at} " + f"w{at} " * 50 + "ends.", [0.9]) for at in range(4)]
+    assert len(answer(*sources).split()) < 130
+
+
+def test_what_two_sources_say_alike_is_said_once() -> None:
+    assert answer(("The gauge is read at noon.", [0.9]), ("The gauge is read at noon!", [0.8])).count("noon") == 1
+
+
+@pytest.mark.parametrize("start", ["This", "It", "They", "These"])
+def test_a_sentence_that_points_back_brings_the_one_before_it(start: str) -> None:
+    text = f"The pump has a filter. {start} must be cleaned."
+    assert answer((text, [0.1, 0.9])) == f"The pump has a filter. [1] {start} must be cleaned. [1]"
+
+
+def test_a_long_sentence_is_not_brought_along() -> None:
+    text = "The pump " + "and the pump " * 20 + "has a filter. This must be cleaned."
+    assert answer((text, [0.1, 0.9])) == "This must be cleaned. [1]"
+
+
+def test_a_list_item_brings_what_leads_the_list_in() -> None:
+    text = "The states are:\n\n- idle\n- running\n- done"
+    assert answer((text, [0.1, 0.1, 0.9, 0.1])) == "The states are: [1]\n\n- running [1]"
+
+
+def test_a_lead_brings_its_list() -> None:
+    text = "The states are:\n\n- idle\n- running\n\nMore follows here."
+    assert answer((text, [0.9, 0.1, 0.1, 0.1])) == "The states are: [1]\n\n- idle [1]\n- running [1]"
+
+
+def test_a_long_list_ends_where_prose_does() -> None:
+    text = "All of them:\n\n" + "\n".join(f"- item {at} of many" for at in range(100))
+    assert len(answer((text, [0.9] + [0.1] * 100)).split()) < 200
+
+
+@pytest.mark.parametrize("dull", ["A bare title", "Does it matter?", "Leads nowhere:"])
+def test_titles_questions_and_empty_leads_are_no_answers(dull: str) -> None:
+    assert answer((dull, [0.9]), ("The gauge is read at noon.", [0.5])) == "The gauge is read at noon. [2]"
+
+
+def test_where_there_is_only_a_title_it_is_quoted() -> None:
+    assert answer(("A bare title", [0.9])) == "A bare title [1]"
+
+
+def test_code_is_quoted_whole_behind_its_lead_with_its_marker_apart() -> None:
+    text = "Run this:\n\n```sh\nmake [3]\n```"
+    assert answer((text, [0.1, 0.9])) == "Run this: [1]\n\n```sh\nmake [3]\n```\n\n[1]"
+
+
+def test_indented_code_is_fenced() -> None:
+    assert answer(("Text.\n\n    make all", [0.1, 0.9])) == "```\nmake all\n```\n\n[1]"
+
+
+def test_long_code_is_quoted_only_as_the_best() -> None:
+    code = "```\n" + "\n".join(f"line {at}" for at in range(MOST_CODE_LINES)) + "\n```"
+    assert "line 9" not in answer((f"The best comes first.\n\n{code}", [0.9, 0.8]))
+    assert f"line {MOST_CODE_LINES - 1}" in answer((code, [0.9]))
+
+
+def test_a_table_is_quoted_whole() -> None:
+    table = "| a | b |\n|---|---|\n| 1 | 2 |"
+    assert answer((table, [0.9])) == f"{table}\n\n[1]"
+
+
+def test_brackets_around_numbers_do_not_read_as_sources() -> None:
+    text = "Shown by others [3] and [4, 5], but not in `a[3]` or [here](x)."
+    assert answer((text, [0.9])) == "Shown by others (3) and (4, 5), but not in `a[3]` or [here](x). [1]"
+
+
+def test_prose_after_a_list_or_a_block_begins_a_paragraph() -> None:
+    text = "- one item here\n\nSome other line.\n\n```\ncode\n```\n\nThe last line stands."
+    assert answer((text, [0.9, 0.1, 0.9, 0.9])) == (
+        "- one item here [1]\n\n```\ncode\n```\n\n[1]\n\nThe last line stands. [1]"
+    )
+
+
+def test_the_rest_of_an_item_stays_in_its_line() -> None:
+    assert answer(("- One item here. And its rest.", [0.9, 0.9])) == "- One item here. [1] And its rest. [1]"

@@ -1,0 +1,103 @@
+"""Evidence: every unit weighed, by words and by meaning, with bounded work."""
+
+import math
+from collections.abc import Sequence
+
+import pytest
+
+from citewise.adapters.analyze.english import EnglishAnalyzer
+from citewise.context.evidence import MOST_CHARACTERS, Weigh, Weighed, cosine, covered, telling
+from citewise.context.pack import Pack
+from citewise.context.urls import Addresses
+from citewise.model.context import Context
+from citewise.model.errors import Unavailable
+from citewise.model.vector import Vector
+from tests.builders import a_vector
+from tests.fakes.counters import HashEmbedder, WordCounter
+from tests.passages import a_finding, a_passage
+
+GAUGE = "The gauge is read at noon. Gulls rest on the pier."
+VALVE = "# Valves\n\nTurn the valve left. A valve sticks when it rusts."
+
+
+def a_context(*texts: str, scores: Sequence[float] = ()) -> Context:
+    passages = [a_passage(text, document=f"{at}.md", breadcrumb=()) for at, text in enumerate(texts)]
+    given = scores or [1.0] * len(texts)
+    findings = [a_finding(one, score=score) for one, score in zip(passages, given, strict=True)]
+    return Pack(WordCounter(), Addresses())(findings)
+
+
+def weighed(question: str, *texts: str, embedder: HashEmbedder | None = None) -> tuple[Weighed, ...]:
+    return Weigh(embedder or HashEmbedder(), EnglishAnalyzer())(question, a_context(*texts))
+
+
+def best(found: Sequence[Weighed]) -> str:
+    return max(found, key=lambda one: one.score).unit.text
+
+
+def test_every_unit_of_every_source_is_weighed_in_order() -> None:
+    found = weighed("When is the gauge read?", GAUGE, VALVE)
+    assert [(one.unit.source, one.unit.position) for one in found] == [(1, 0), (1, 1), (2, 0), (2, 1)]
+    assert all(0 <= one.score <= 1 for one in found)
+
+
+def test_the_unit_that_shares_the_question_s_words_is_best() -> None:
+    assert best(weighed("When is the gauge read?", GAUGE, VALVE)) == "The gauge is read at noon."
+
+
+def test_a_word_that_few_units_hold_tells_more() -> None:
+    found = weighed("valve rust", VALVE)
+    assert found[1].coverage == 1.0
+    assert 0 < found[0].coverage < 0.5
+
+
+def test_a_worse_source_s_units_count_less() -> None:
+    context = a_context(GAUGE, GAUGE.replace("noon", "dusk"), scores=(1.0, 0.5))
+    first, _, third, _ = Weigh(HashEmbedder(), EnglishAnalyzer())("When is the gauge read?", context)
+    assert first.score > third.score
+    assert Weigh(HashEmbedder(), EnglishAnalyzer(), standing=0.0)("When is it read?", context)[2].score > 0
+
+
+def test_only_the_most_promising_units_are_embedded_and_only_their_beginning() -> None:
+    embedder = HashEmbedder()
+    long = " ".join(f"The valve has part {number}." for number in range(60))
+    found = Weigh(embedder, EnglishAnalyzer(), most_embedded=5)("Which valve?", a_context(long, "x" * 2000))
+    assert len(embedder.embedded) == 5
+    assert sum(one.closeness is not None for one in found) == 5
+    assert max(map(len, embedder.embedded)) <= MOST_CHARACTERS + len("Tides: ")
+
+
+def test_a_unit_is_embedded_behind_its_heading_and_without_its_marker() -> None:
+    embedder = HashEmbedder()
+    context = Pack(WordCounter(), Addresses())([a_finding(a_passage("- Turn left.", breadcrumb=("Book", "Valves")))])
+    Weigh(embedder, EnglishAnalyzer())("How?", context)
+    assert embedder.embedded == ["Valves: Turn left."]
+
+
+def test_a_unit_that_cannot_be_embedded_is_weighed_by_its_words() -> None:
+    found = weighed("When is the gauge read?", GAUGE, embedder=HashEmbedder(poison="gauge"))
+    assert found[0].closeness is None
+    assert found[0].score > 0
+
+
+def test_without_an_embedder_words_alone_decide() -> None:
+    class Silent(HashEmbedder):
+        def query(self, text: str) -> Vector:
+            raise Unavailable("no model")
+
+    found = weighed("When is the gauge read?", GAUGE, VALVE, embedder=Silent())
+    assert {one.closeness for one in found} == {None}
+    assert best(found) == "The gauge is read at noon."
+
+
+def test_no_sources_have_no_evidence() -> None:
+    assert Weigh(HashEmbedder(), EnglishAnalyzer())("Why?", a_context()) == ()
+
+
+def test_a_question_of_stop_words_covers_nothing() -> None:
+    assert covered(telling(frozenset(), [frozenset({"a"})]), frozenset({"a"})) == 0.0
+
+
+def test_the_cosine_of_a_vector_with_itself_is_one() -> None:
+    assert cosine(a_vector(1), a_vector(1)) == pytest.approx(1.0, abs=1e-6)
+    assert math.isfinite(cosine(a_vector(1), a_vector(2)))

@@ -1,0 +1,117 @@
+"""The decision to answer: what speaks for it, what against, and what happens where a signal is not there."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from citewise.adapters.analyze.english import EnglishAnalyzer
+from citewise.context.ground import SEARCH, SELECTION, Calibration, Ground, Weight
+from citewise.context.pack import Pack
+from citewise.context.urls import Addresses
+from citewise.model.context import Context
+from citewise.model.ranking import DENSE, WORDS, Finding
+from tests.fakes.counters import HashEmbedder, WordCounter
+from tests.passages import a_finding, a_passage
+
+GROUND = Ground(HashEmbedder(), EnglishAnalyzer(), WordCounter())
+TEXT = "The gauge is read at noon. Gulls rest on the pier."
+ASKED = "When is the gauge read?"
+
+
+def packed(*findings: Finding) -> Context:
+    return Pack(WordCounter(), Addresses())(findings)
+
+
+def found(
+    scores: Mapping[str, float], ranks: Mapping[str, int] | None = None, *, at: int = 0, text: str = TEXT
+) -> Finding:
+    finding = a_finding(a_passage(text, document=f"{at}.md"))
+    return replace(finding, candidate=replace(finding.candidate, scores=scores, ranks=ranks or {}))
+
+
+def signal(name: str, *findings: Finding, question: str = ASKED) -> float | None:
+    return GROUND.search_signals(question, findings, packed(*findings[:5]))[name]
+
+
+def test_closeness_is_the_best_cosine_and_lead_how_far_it_is_ahead() -> None:
+    findings = [found({DENSE: score}, at=at) for at, score in enumerate((0.5, 0.8, 0.3, 0.1) * 3)]
+    assert signal("closeness", *findings) == 0.8
+    assert signal("lead", *findings) == pytest.approx(0.6)
+
+
+def test_among_a_few_nobody_leads() -> None:
+    assert signal("lead", found({DENSE: 0.8}), found({DENSE: 0.1}, at=1)) is None
+
+
+def test_matched_grows_with_the_stems_that_the_best_source_holds() -> None:
+    one, two = found({}), found({}, at=1, text="Gulls.")
+    assert signal("matched", one, two, question="Where do gulls eat fish?") == pytest.approx(math.log(2))
+    assert signal("matched", one, two, question="Which gulls rest and eat?") == pytest.approx(math.log(3))
+    assert signal("matched", question="gulls") == 0.0
+
+
+def test_a_short_question_that_a_source_holds_whole_is_no_worse_than_others() -> None:
+    assert signal("matched", found({}), question="gulls?") == pytest.approx(math.log(5))
+    assert signal("matched", found({}), question="and what?") == 0.0
+
+
+def test_agreement_is_the_share_of_chunks_high_in_both_rankings() -> None:
+    both, one = {DENSE: 1, WORDS: 5}, {DENSE: 2, WORDS: 6}
+    others = [found({}, {DENSE: at, WORDS: 40 + at}, at=at) for at in range(3, 10)]
+    assert signal("agreement", found({}, both), found({}, one, at=1), *others) == pytest.approx(0.2)
+    assert signal("agreement", found({}, both), found({}, one, at=1)) == pytest.approx(0.5)
+
+
+def test_a_ranking_that_was_down_leaves_its_signals_open() -> None:
+    only_words = found({WORDS: 7.0}, {WORDS: 1})
+    assert [signal(name, only_words) for name in ("closeness", "lead", "agreement")] == [None, None, None]
+    assert GROUND.of_search(ASKED, [only_words], packed(only_words)).confidence > 0
+
+
+def test_an_open_signal_counts_as_an_average_one() -> None:
+    calibration = Calibration((Weight("a", 0.5, 0.1, 2.0), Weight("b", 0.0, 1.0, 1.0)), intercept=0.0, threshold=0.5)
+    assert calibration.confidence({"a": None, "b": 0.0}) == calibration.confidence({"a": 0.5, "b": None}) == 0.5
+    assert calibration.confidence({"a": 0.6, "b": None}) > 0.8
+
+
+@pytest.mark.parametrize("calibration", [SEARCH, SELECTION])
+def test_every_signal_speaks_for_an_answer_but_missing_names(calibration: Calibration) -> None:
+    assert all((weight.worth < 0) == (weight.signal == "missing") for weight in calibration.weights)
+    assert all(weight.spread > 0 for weight in calibration.weights)
+
+
+def test_near_agreed_and_mentioned_is_sufficient_and_far_and_unmentioned_is_not() -> None:
+    near = [found({DENSE: 0.8 - 0.1 * at}, {DENSE: at + 1, WORDS: at + 1}, at=at) for at in range(5)]
+    far = [found({DENSE: 0.2}, {DENSE: at + 1}, at=at) for at in range(5)]
+    assert GROUND.of_search(ASKED, near, packed(*near)).is_sufficient
+    assert not GROUND.of_search("How does MoveIt drive a UR5?", far, packed(*far)).is_sufficient
+
+
+def test_grounds_carry_the_evidence_of_every_unit() -> None:
+    one = found({DENSE: 0.8}, {DENSE: 1, WORDS: 1})
+    evidence = GROUND.of_search(ASKED, [one], packed(one)).evidence
+    assert [item.unit.text for item in evidence] == ["The gauge is read at noon.", "Gulls rest on the pier."]
+
+
+def test_nothing_found_is_not_sufficient() -> None:
+    assert GROUND.of_search(ASKED, [], packed()) == GROUND.of_selection(ASKED, packed())
+    assert not GROUND.of_search(ASKED, [], packed()).is_sufficient
+
+
+def test_a_heading_alone_answers_nothing() -> None:
+    heading = found({DENSE: 0.99}, {DENSE: 1, WORDS: 1}, text="# When the gauge is read")
+    assert not GROUND.of_search(ASKED, [heading], packed(heading)).is_sufficient
+
+
+def test_a_selection_that_says_it_is_sufficient_and_another_is_not() -> None:
+    selection = packed(found({}))
+    assert GROUND.of_selection("The gauge is read at noon?", selection).is_sufficient
+    assert not GROUND.of_selection("Who painted Las Meninas in Madrid?", selection).is_sufficient
+
+
+def test_a_selection_is_judged_by_words_where_nothing_can_be_embedded() -> None:
+    ground = replace(GROUND, embedder=HashEmbedder(poison=" "))
+    weighed = ground.weigh(ASKED, packed(found({})))
+    assert ground.selection_signals(ASKED, packed(found({})), weighed)["closeness"] is None

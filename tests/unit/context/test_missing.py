@@ -1,0 +1,43 @@
+"""What a question names and no source mentions."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from citewise.adapters.analyze.english import EnglishAnalyzer
+from citewise.context.missing import missing
+from tests.fakes.counters import WordCounter
+
+TEXT = "Set up the UR5 arm with ROS 2. The micro-controller reads ISO codes in Kenya."
+
+
+class Vocabulary:
+    """Knows every word but one; of that it makes two tokens."""
+
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        return [2 if text.lower().startswith("quadcopt") else 1 for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("How do I set up the UR5?", 0),
+        ("How do I set up the UR10?", 1),
+        ("Which vaccines do I need in Kenya?", 0),
+        ("Which vaccines do I need in Peru?", 1),
+        ("Does MoveIt 7 run on an ESP32 in Lima?", 2),
+        ("Microcontroller with ISO codes?", 0),
+        ("Peru is where? Lima is what?", 0),
+        ("WHERE IS LIMA?", 0),
+        ("What about ur5 and Micro-Controller?", 0),
+        ("who and why", 0),
+    ],
+)
+def test_names_that_no_text_holds_are_counted_up_to_two(question: str, names: float) -> None:
+    assert missing(question, [TEXT], EnglishAnalyzer(), WordCounter()) == names
+
+
+def test_a_rare_word_counts_half_and_a_common_one_not_at_all() -> None:
+    assert missing("How high does a quadcopter fly?", [TEXT], EnglishAnalyzer(), Vocabulary()) == 0.5
+    assert missing("How high does a pilot fly?", [TEXT], EnglishAnalyzer(), Vocabulary()) == 0
+    assert missing("How high?", ["Quadcopters fly"], EnglishAnalyzer(), Vocabulary()) == 0
