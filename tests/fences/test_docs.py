@@ -91,12 +91,15 @@ def test_the_help_of_every_command_is_documented() -> None:
     assert page.read_text() == fresh
 
 
-def test_the_python_in_the_readme_runs(tmp_path: Path) -> None:
+def test_the_five_lines_in_the_readme_give_a_cited_answer(tmp_path: Path) -> None:
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert len([line for line in code.splitlines() if line.strip()]) == 5
     (tmp_path / "website" / "docs").mkdir(parents=True)
-    (tmp_path / "website" / "docs" / "tides.md").write_text("# Tides\n\nTides rise and fall.\n")
+    (tmp_path / "website" / "docs" / "tides.md").write_text(
+        "# Tides\n\n## Readings\n\nThe tide gauge is read at noon.\n"
+    )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.stdout == "1 pages, 1 chunks\n", done.stderr
+    assert done.stdout == "The tide gauge is read at noon. [1]\n[1] /docs/tides#readings\n", done.stderr
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

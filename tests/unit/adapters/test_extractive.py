@@ -126,8 +126,8 @@ def test_a_table_is_quoted_whole() -> None:
 
 
 def test_brackets_around_numbers_do_not_read_as_sources() -> None:
-    text = "Shown by others [3] and [4, 5], but not in `a[3]` or [here](x)."
-    assert answer((text, [0.9])) == "Shown by others (3) and (4, 5), but not in `a[3]` or [here](x). [1]"
+    text = "Shown by others [3] and [4, 5], but not in `a[3]`."
+    assert answer((text, [0.9])) == "Shown by others (3) and (4, 5), but not in `a[3]`. [1]"
 
 
 def test_prose_after_a_list_or_a_block_begins_a_paragraph() -> None:
@@ -139,3 +139,13 @@ def test_prose_after_a_list_or_a_block_begins_a_paragraph() -> None:
 
 def test_the_rest_of_an_item_stays_in_its_line() -> None:
     assert answer(("- One item here. And its rest.", [0.9, 0.9])) == "- One item here. [1] And its rest. [1]"
+
+
+def test_links_become_their_words_since_their_addresses_lead_nowhere_from_an_answer() -> None:
+    text = 'See [the limits](../limits.md#upper) and ![the plot](plot.png "Plot") for `[a](b)`.'
+    assert answer((text, [0.9])) == "See the limits and the plot for `[a](b)`. [1]"
+
+
+def test_a_signpost_is_no_answer() -> None:
+    text = "This page says when the sensor must be calibrated. Calibrate the sensor every six months."
+    assert answer((text, [0.9, 0.7])) == "Calibrate the sensor every six months. [1]"

@@ -20,8 +20,14 @@ MOST_TITLE_WORDS = 6  # a line without a full stop and no longer than this is a 
 Units = Mapping[tuple[int, int], Unit]  # by source and position
 
 _POINTS_BACK = re.compile(r"(?:This|These|It|Its|They|Their|That|Those|Such)\b")
+_SIGNPOST = re.compile(  # "This page says when …": it names the question and leaves the answer to what follows
+    r"\b(?:in this|this|the following|these)\s+(?:page|section|chapter|guide|tutorial|article|document|module|lab"
+    r"|lesson|handbook|book|part|overview|exercise)s?\b",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"\w+")
 _MARKER_LIKE = re.compile(r"\[(\s*\d+(?:\s*[,;-]\s*\d+)*\s*)\]")
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")  # its address leads nowhere from an answer
 _CLOSERS = "*_`\"')"
 _FENCED = ("```", "~~~")
 
@@ -77,12 +83,13 @@ def _ranked(evidence: Sequence[Evidence], units: Units) -> list[Evidence]:
 
 
 def _may_answer(unit: Unit, units: Units) -> bool:
-    """Whether the unit says something: a title does not, nor a question, nor what leads in nothing."""
+    """Whether the unit says something: a title does not, nor a question, a signpost, or what leads in nothing."""
     if unit.kind is not UnitKind.SENTENCE:
         return True
     if unit.text.endswith(":"):
         return bool(_led_in(unit, units))
-    return not _is_title(unit) and not unit.text.rstrip(_CLOSERS).endswith("?")
+    is_question = unit.text.rstrip(_CLOSERS).endswith("?")
+    return not (is_question or _is_title(unit) or _SIGNPOST.search(unit.text))
 
 
 def _company(unit: Unit, units: Units) -> list[Unit]:
@@ -159,18 +166,19 @@ def _glue(before: Unit | None, unit: Unit) -> str:
 
 def _quoted(unit: Unit) -> str:
     if unit.kind is UnitKind.SENTENCE:
-        return f"{_without_markers(unit.text)} [{unit.source}]"
+        return f"{_plain(unit.text)} [{unit.source}]"
     if unit.kind is UnitKind.TABLE:
-        return f"{_without_markers(unit.text)}\n\n[{unit.source}]"
+        return f"{_plain(unit.text)}\n\n[{unit.source}]"
     fenced = unit.text if unit.text.startswith(_FENCED) else f"```\n{unit.text}\n```"
     return f"{fenced}\n\n[{unit.source}]"
 
 
-def _without_markers(text: str) -> str:
-    """Brackets around numbers become round outside code: in an answer, `[3]` means source 3."""
+def _plain(text: str) -> str:
+    """Outside code, links become their words, and brackets around numbers round: in an answer, `[3]` is source 3."""
     parts: list[str] = []
     end = 0
-    for start, stop in code_spans(text):
-        parts += [_MARKER_LIKE.sub(r"(\1)", text[end:start]), text[start:stop]]
+    for start, stop in (*code_spans(text), (len(text), len(text))):
+        prose = _MARKER_LIKE.sub(r"(\1)", _LINK.sub(r"\1", text[end:start]))
+        parts += [prose, text[start:stop]]
         end = stop
-    return "".join([*parts, _MARKER_LIKE.sub(r"(\1)", text[end:])])
+    return "".join(parts)

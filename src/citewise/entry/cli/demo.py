@@ -19,6 +19,8 @@ def run_demo(settings: Settings, *, as_json: bool) -> int:
         citewise = shlex.quote(_command())
         sys.stdout.write(
             f"\nThe Harbor Handbook is in {library}. Try next:\n"
+            f'  {citewise} ask "What does TIDE-204 mean?" --library {library}\n'
+            f'  {citewise} search "calibrate the pressure sensor" --explain --library {library}\n'
             f"  {citewise} status --library {library}    # what the library holds\n"
             f"  {citewise} doctor --library {library}    # whether all is well\n"
             f"  {citewise} ingest YOUR/DOCS             # a library of your own, in .citewise\n"
