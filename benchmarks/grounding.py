@@ -6,6 +6,7 @@ hold the answer against their neighbors, with the real selections held out.
 """
 
 import argparse
+import math
 import time
 from collections.abc import Mapping, Sequence
 
@@ -116,10 +117,16 @@ def _stacked(pairs: Mapping[str, Rows], names: Sequence[str]) -> tuple[Numbers, 
     groups: list[str] = []
     for group, pair in pairs.items():
         for label, side in zip((1.0, 0.0), pair, strict=True):
-            rows += [[signals[name] or 0.0 for name in names] for signals in side]
+            rows += [[_known(signals[name]) for name in names] for signals in side]
             labels += [label] * len(side)
             groups += [group] * len(side)
-    return np.array(rows), np.array(labels), groups
+    matrix = np.array(rows)
+    means = np.nanmean(matrix, axis=0)  # a signal that is not there counts as an average one, as it does when wired
+    return np.where(np.isnan(matrix), means, matrix), np.array(labels), groups
+
+
+def _known(signal: float | None) -> float:
+    return math.nan if signal is None else signal
 
 
 def _print_by_set(rows: Numbers, labels: Numbers, groups: Sequence[str], mean: Numbers) -> None:

@@ -1,4 +1,8 @@
-"""Synthetic libraries with ready vectors: Zipf text, clustered vectors. Nothing is embedded."""
+"""Synthetic libraries with ready vectors: Zipf text, clustered vectors. Nothing is embedded.
+
+The most common words are English function words, as in real text: BM25 over words leaves them out, BM25 over code
+tokens does not. The others are made of syllables, so that each is one token.
+"""
 
 import random
 from collections.abc import Iterator
@@ -17,6 +21,34 @@ CHUNKS_A_DOCUMENT = 20
 WORDS_A_CHUNK = 120
 VOCABULARY = 50_000
 CLUSTERS = 200
+FUNCTION_WORDS = [
+    "the",
+    "of",
+    "and",
+    "to",
+    "a",
+    "in",
+    "is",
+    "that",
+    "for",
+    "it",
+    "as",
+    "was",
+    "with",
+    "be",
+    "by",
+    "on",
+    "not",
+    "he",
+    "his",
+    "but",
+    "at",
+    "are",
+    "this",
+    "have",
+    "from",
+]
+SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou"]
 
 
 Ready = tuple[DocumentWrite, dict[Digest, Vector]]
@@ -32,13 +64,36 @@ def writes(chunks: int, dimensions: int, *, seed: int = 1) -> Iterator[Ready]:
         yield _write(number, words, vectors.astype(np.float32))
 
 
+def word_of(rank: int) -> str:
+    """The word of this rank, from 1 for the most common one."""
+    if rank <= len(FUNCTION_WORDS):
+        return FUNCTION_WORDS[rank - 1]
+    word, left = "", int(rank)
+    while left:
+        left, place = divmod(left, len(SYLLABLES))
+        word += SYLLABLES[place]
+    return word
+
+
+def questions(count: int, *, seed: int = 7) -> list[str]:
+    """Like "how is the X of the Y in Z": six telling words, common and rare ones mixed, among five function words."""
+    draw = random.Random(seed)
+    made = []
+    for _ in range(count):
+        telling = (int(draw.paretovariate(0.4)) % 20_000 + len(FUNCTION_WORDS) + 1 for _ in range(6))
+        words = [*map(word_of, telling), *draw.sample(FUNCTION_WORDS, 5)]
+        draw.shuffle(words)
+        made.append(" ".join(words))
+    return made
+
+
 def query_vector(dimensions: int, *, seed: int) -> Vector:
     return _unit(np.random.default_rng(seed).standard_normal(dimensions).astype(np.float32))
 
 
 def _write(number: int, words: npt.NDArray[np.int64], vectors: npt.NDArray[np.float32]) -> Ready:
     document = _document(f"part-{number % 50}/page-{number}.md")
-    pieces = tuple(_piece(" ".join(f"w{word}" for word in row), ordinal) for ordinal, row in enumerate(words))
+    pieces = tuple(_piece(" ".join(map(word_of, row)), ordinal) for ordinal, row in enumerate(words))
     chunks = chunks_of(document, pieces)
     ready = {chunk.text_digest: _unit(vector) for chunk, vector in zip(chunks, vectors, strict=True)}
     return DocumentWrite(document, chunks), ready

@@ -100,6 +100,8 @@ class SearchSettings:
             raise Misconfigured("settings search: half_life_days is above 0, freshness_weight in 0..1")
         if any(rule.factor <= 0 for rule in self.boosts):
             raise Misconfigured("settings search.boosts: every factor is above 0")
+        if not all(keyword.strip() for rule in self.boosts for keyword in rule.keywords or ("",)):
+            raise Misconfigured("settings search.boosts: every rule has keywords, and none is empty")
 
 
 def _are_weights(weights: Mapping[str, float]) -> bool:
@@ -118,6 +120,7 @@ class RerankSettings:
     api_key_variable: str = "RERANK_API_KEY"  # http: the variable that holds the key; the key is never stored
     depth: int = 50  # passages that are read
     window_tokens: int = 128  # onnx: tokens of question and passage together; more is slower, in proportion
+    scores: str = "probabilities"  # http: what the server sends; logits go through a sigmoid
     timeout_seconds: float = 5.0  # http: then the fused order stands
 
     def __post_init__(self) -> None:
@@ -125,6 +128,8 @@ class RerankSettings:
             raise Misconfigured(f"setting rerank.provider is {self.provider!r}; it can be none, onnx or http")
         if self.style not in ("cohere", "jina", "tei"):
             raise Misconfigured(f"setting rerank.style is {self.style!r}; it can be cohere, jina or tei")
+        if self.scores not in ("probabilities", "logits"):
+            raise Misconfigured(f"setting rerank.scores is {self.scores!r}; it can be probabilities or logits")
         if self.depth < 1 or self.window_tokens < 16 or self.timeout_seconds <= 0:
             raise Misconfigured("settings rerank: depth is at least 1, window_tokens 16, timeout_seconds above 0")
 

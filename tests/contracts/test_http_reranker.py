@@ -85,12 +85,21 @@ def test_no_texts_ask_nothing(reranker: HttpReranker, server: RerankServer) -> N
     assert server.asked == []
 
 
-def test_logits_go_through_a_sigmoid_together(reranker: HttpReranker, server: RerankServer) -> None:
+def test_numbers_that_are_no_scores_are_not_guessed_at(reranker: HttpReranker, server: RerankServer) -> None:
+    server.rule = lambda asked: with_rows(
+        asked, [{"index": at, "score": 3.0, "relevance_score": 3.0} for at in range(len(asked.texts))]
+    )
+    with pytest.raises(Unavailable, match=r"set rerank\.scores to logits"):
+        reranker.scores("tide", TEXTS)
+
+
+def test_logits_go_through_a_sigmoid_where_the_settings_say_so(server: RerankServer, style: RerankStyle) -> None:
     logits = [0.5, -3.0, 800.0]
     server.rule = lambda asked: with_rows(
         asked, [{"index": at, "score": logit, "relevance_score": logit} for at, logit in enumerate(logits)]
     )
-    scores = reranker.scores("tide", TEXTS)
+    with httpx.Client(base_url=server.base_url(style), trust_env=False) as client:
+        scores = HttpReranker(client, model="remote", style=style, are_logits=True).scores("tide", TEXTS)
     assert scores == pytest.approx([1 / (1 + math.exp(-0.5)), 1 / (1 + math.exp(3.0)), 1.0])
 
 

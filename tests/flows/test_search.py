@@ -78,6 +78,12 @@ def test_stages_are_timed_and_the_total_is_their_frame(shelf: Shelf) -> None:
     assert timings["total"] >= timings["arms"] + timings["fuse"] + timings["hydrate"]
 
 
+def test_every_step_says_how_many_it_left(shelf: Shelf) -> None:
+    counts = shelf.search("noon", top_k=2).counts
+    assert tuple(counts) == ("candidates", "hydrated", "rerank", "freshness", "boost", "dedup", "cut")
+    assert counts["candidates"] >= counts["hydrated"] >= counts["dedup"] >= counts["cut"] == 2
+
+
 def test_fewer_asked_for_are_the_head_of_more(shelf: Shelf) -> None:
     many = shelf.search("noon", top_k=20).findings
     few = shelf.search("noon", top_k=2)

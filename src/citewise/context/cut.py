@@ -11,8 +11,9 @@ _WORD_END = re.compile(r"(?<=\S)(?=\s)")
 
 def cut_to_fit(text: str, fits: Callable[[str], bool]) -> str:
     """The longest beginning that fits, up to the end of a line outside code and tables; then of any line; then of
-    a word. Empty if not even a word fits, since half a word says nothing."""
-    for ends in (_ends_of_lines(text, only_safe=True), _ends_of_lines(text, only_safe=False), _ends_of_words(text)):
+    a word; then anywhere, for writing without blanks. Empty if not even a character fits."""
+    lines = (_ends_of_lines(text, only_safe=is_safe) for is_safe in (True, False))
+    for ends in (*lines, _ends_of_words(text), range(1, len(text) + 1)):
         found = _longest(text, tuple(ends), fits=fits)
         if found:
             return found

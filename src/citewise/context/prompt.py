@@ -46,11 +46,22 @@ def messages_of(question: str, mode: Mode, context: Context, history: Sequence[M
     """Instructions, the latest turns of the conversation, and last the fenced sources with the question."""
     tag = f"sources-{sha256(context.text.encode('utf-8', 'surrogatepass')).hexdigest()[:_TAG_CHARACTERS]}"
     quoted = f"<{tag}>\n{context.text}\n</{tag}>\n\nQuestion: {question}"
+    turns = [turn for turn in _latest_turns(history) if turn.role in _heard(mode)]
     return (
         Message(Role.SYSTEM, f"{_instruction(mode)}\n{_RULES_SHARED.format(tag=tag)}"),
-        *(turn for turn in _latest_turns(history) if turn.role in _heard(mode)),
-        Message(Role.USER, quoted),
+        *_alternating([*turns, Message(Role.USER, quoted)]),
     )
+
+
+def _alternating(turns: Sequence[Message]) -> tuple[Message, ...]:
+    """Turns of one side in a row as one: many models insist that the two sides take turns."""
+    joined: list[Message] = []
+    for turn in turns:
+        if joined and joined[-1].role is turn.role:
+            joined[-1] = Message(turn.role, f"{joined[-1].content}\n\n{turn.content}")
+        else:
+            joined.append(turn)
+    return tuple(joined)
 
 
 def fitting_history(

@@ -52,14 +52,15 @@ class Library:
 
     def __init__(
         self,
-        folder: str | PathLike[str] = ".citewise",
+        folder: str | PathLike[str] | None = None,  # None: where the settings say, which is .citewise
         *,
         settings: Settings | None = None,
         embedding: "Embedding | None" = None,
         reranker: Reranker | None = None,
         generator: Generator | None = None,
     ) -> None:
-        self._settings = replace(settings or Settings(), library=Path(folder))
+        chosen = settings or Settings()
+        self._settings = chosen if folder is None else replace(chosen, library=Path(folder))
         self._given_embedding = embedding
         self._reranker = reranker
         self._generator = generator
@@ -159,7 +160,7 @@ class Library:
 
         with self._lock:
             if self._answering is None:
-                self._answering = Answering(self._settings, embedding, self._reranker, self._generator)
+                self._answering = Answering(self._settings, embedding, self._writer, self._reranker)
             return self._answering
 
     def _about(self, selection: str | Selection, query: Query, history: Sequence[Message]) -> AnswerEvents:
@@ -167,7 +168,16 @@ class Library:
         from citewise.wiring.selected import ask_selected
 
         selected = selection if isinstance(selection, Selection) else Selection(selection)
-        return ask_selected(self._settings, self._embedding(), self._generator)(query, selected, history=history)
+        return ask_selected(self._settings, self._embedding(), self._writer())(query, selected, history=history)
+
+    def _writer(self) -> Generator:
+        """The generator, made at the first answer and kept: it may hold a connection."""
+        from citewise.wiring.generating import generator_of
+
+        with self._lock:
+            if self._generator is None:
+                self._generator = generator_of(self._settings)
+            return self._generator
 
     def _embedding(self) -> "Embedding":
         from citewise.wiring.embedding import embedding_of
@@ -179,6 +189,12 @@ class Library:
 
 
 def _query(question: str, top_k: int, options: QueryOptions) -> Query:
+    """A query of its own. A misspelled name must not pass: left out, `principal` is the owner, who sees all."""
+    unknown = options.keys() - QueryOptions.__annotations__.keys()
+    if unknown:
+        raise TypeError(
+            f"unknown options: {', '.join(sorted(unknown))}; known are {', '.join(QueryOptions.__annotations__)}"
+        )
     filters = options.get("filters", ())
     return Query(
         question,

@@ -112,6 +112,7 @@ def _header(result: SearchResult) -> dict[str, object]:
         "cache_hit": result.cache_hit,
         "degraded": list(result.degraded),
         "notes": list(result.notes),
+        "counts": dict(result.counts),
         "timings_ms": {stage: round(ms, 3) for stage, ms in result.timings_ms.items()},
         "services": None,
     }

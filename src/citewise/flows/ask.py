@@ -1,7 +1,7 @@
 """Question -> answer over the library: search, pack, ground, write. Every statement points at its source."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
@@ -10,13 +10,13 @@ from citewise.context.ground import Ground
 from citewise.context.pack import Pack
 from citewise.context.prompt import fitting_history, messages_of
 from citewise.flows.answered import answer_of, refusal_of, timed
-from citewise.flows.search import Search
 from citewise.model.answer import AnswerEvents, Done, Token
 from citewise.model.chunk import NO_SECTION
 from citewise.model.context import Message, Prompt
 from citewise.model.query import Mode, Query
-from citewise.model.ranking import Finding
+from citewise.model.ranking import Dropped, Finding
 from citewise.model.result import SearchResult
+from citewise.retrieve.cut import Cut
 
 GROUNDING_TOP_K = 20  # findings that the decision to answer looks at, whatever the answer itself may quote
 MOST_SUGGESTIONS = 5
@@ -28,14 +28,14 @@ REFUSAL = "The library does not seem to answer this question."
 class Ask:
     """Answers from what was found, or says that it does not suffice and what the library does know."""
 
-    search: Search
+    search: Callable[[Query], SearchResult]
     pack: Pack
     ground: Ground
     write: Write
 
     def __call__(self, query: Query, *, history: Sequence[Message] = ()) -> AnswerEvents:
         found = self.search(replace(query, top_k=max(GROUNDING_TOP_K, query.top_k)))
-        result = replace(found, query=query, findings=found.findings[: query.top_k])
+        result = _cut(found, query)
         started = time.perf_counter()
         context = self.pack(result.findings)
         grounds = self.ground.of_search(query.text, found.findings, context)
@@ -58,6 +58,22 @@ class Ask:
                     yield Done(answer_of(done, prompt, event, self.write.generator.name, self.pack.counter))
                 else:
                     yield event
+
+
+def _cut(found: SearchResult, query: Query) -> SearchResult:
+    """The result as it was asked for: what only the decision looked at counts as cut."""
+    others = [one.candidate for one in found.findings[query.top_k :]]
+    cut = [*others, *(one.candidate for one in found.dropped if one.stage == Cut.name)]
+    return replace(
+        found,
+        query=query,
+        findings=found.findings[: query.top_k],
+        counts={**found.counts, Cut.name: len(found.findings[: query.top_k])},
+        dropped=(
+            *(one for one in found.dropped if one.stage != Cut.name),
+            *(Dropped(one, Cut.name, f"beyond the first {query.top_k}") for one in cut),
+        ),
+    )
 
 
 def topics(findings: Sequence[Finding]) -> tuple[str, ...]:

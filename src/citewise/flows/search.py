@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -10,7 +10,7 @@ from citewise.context.urls import Addresses
 from citewise.model.errors import CitewiseError
 from citewise.model.ids import ChunkId
 from citewise.model.query import Query
-from citewise.model.ranking import Ranking, Rankings, Shortlist
+from citewise.model.ranking import Candidate, Finding, Ranking, Rankings, Shortlist
 from citewise.model.result import SearchResult
 from citewise.retrieve.arms import Arms
 from citewise.retrieve.boost import Boost
@@ -48,17 +48,21 @@ class Search:
         watch = _Watch()
         rankings: Rankings = watch.timed("arms", self.arms, query)
         ranking: Ranking = watch.timed("fuse", self.fuse, rankings)
-        shortlist: Shortlist = watch.timed("hydrate", self.hydrate, ranking)
-        shortlist = self._reported(shortlist)
+        read: Shortlist = watch.timed("hydrate", self.hydrate, ranking)
+        shortlist = self._reported(read)
+        candidates = len(ranking.candidates) - (len(read.dropped) - len(shortlist.dropped))
+        counts = {"candidates": candidates, "hydrated": len(shortlist.findings)}
         for stage in self.refine:
             shortlist = watch.timed(stage.name, stage, shortlist)
+            counts[stage.name] = len(shortlist.findings)
         if query.expand_graph:
             shortlist = shortlist.with_degraded("graph: this library has no service graph")
         return SearchResult(
             query,
             tuple(replace(one, url=self.addresses.url(one.passage)) for one in shortlist.findings),
-            total_candidates=len(ranking.candidates),
+            total_candidates=candidates,
             timings_ms={**rankings.timings_ms, **watch.timings_ms(), "total": watch.total_ms()},
+            counts=counts,
             dropped=shortlist.dropped,
             degraded=(*rankings.degraded, *shortlist.degraded),
             notes=shortlist.notes,
@@ -69,20 +73,33 @@ class Search:
 
         What is gone for this reader is not shown as dropped: another reader's chunk must not even be named.
         """
-        gone = [one.candidate.id for one in shortlist.dropped if one.reason == GONE]
+        gone = [one.candidate for one in shortlist.dropped if one.reason == GONE]
         malformed = [one.candidate.id for one in shortlist.dropped if one.reason == MALFORMED]
         if gone:
-            _log.info("left out, no longer in the catalog for this reader: %s", ", ".join(gone))
+            _log.info("left out, no longer in the catalog for this reader: %s", ", ".join(one.id for one in gone))
         if malformed:
             _log.warning("left out, unreadable until their documents are ingested again: %s", ", ".join(malformed))
             self._make_anew(malformed)
-        return replace(shortlist, dropped=tuple(one for one in shortlist.dropped if one.reason != GONE))
+        return replace(
+            shortlist,
+            findings=tuple(_renumbered(one, gone) for one in shortlist.findings) if gone else shortlist.findings,
+            dropped=tuple(one for one in shortlist.dropped if one.reason != GONE),
+        )
 
     def _make_anew(self, ids: list[ChunkId]) -> None:
         try:
             self.hydrate.store.make_anew(ids)
         except CitewiseError as error:
             _log.warning("could not ask for them to be ingested again: %s", error)
+
+
+def _renumbered(finding: Finding, gone: Sequence[Candidate]) -> Finding:
+    """Its ranks without the gaps that would tell of chunks which are not for this reader."""
+    ranks = {
+        arm: rank - sum(one.ranks.get(arm, rank) < rank for one in gone)
+        for arm, rank in finding.candidate.ranks.items()
+    }
+    return replace(finding, candidate=replace(finding.candidate, ranks=ranks))
 
 
 class _Watch:

@@ -38,7 +38,8 @@ PLURALS: Mapping[str, str] = {
 YES_OR_NO = ("has_code", "has_equations")
 MOST_FILTERS = 100
 
-_FILTER = re.compile(r"\s*([\w.\-]+)\s*(>=|<=|=)(.*)", re.DOTALL)
+_FILTER = re.compile(r"\s*([\w.\-](?:[\w.\- ]*[\w.\-])?)\s*(>=|<=|=)(.*)", re.DOTALL)
+_YEAR = re.compile(r"\d{4}")
 
 
 def conditions_of(filters: Iterable[str]) -> tuple[Condition, ...]:
@@ -60,16 +61,24 @@ def conditions_of(filters: Iterable[str]) -> tuple[Condition, ...]:
 
 
 def conditions_from(filters: Mapping[str, str | bool | Sequence[str]]) -> tuple[Condition, ...]:
-    """The same from a mapping of fields to a value or several; an empty list filters nothing."""
+    """The same from a mapping of fields to a value or several; `">=2020"` is a bound, an empty list filters nothing."""
     written = []
     for field, wanted in filters.items():
+        if "=" in field:
+            raise BadRequest(_unknown(field))
         several = wanted if isinstance(wanted, list | tuple | set | frozenset) else (wanted,)
-        written += [f"{field}={str(value).lower() if isinstance(value, bool) else value}" for value in several]
+        written += [_written(field, value) for value in several]
     return conditions_of(written)
 
 
+def _written(field: str, value: object) -> str:
+    if isinstance(value, bool):
+        return f"{field}={str(value).lower()}"
+    return f"{field}{value}" if str(value).startswith((">=", "<=")) else f"{field}={value}"
+
+
 def _bounded(filters: Iterable[str]) -> list[str]:
-    listed = list(filters)
+    listed = [filters] if isinstance(filters, str) else list(filters)
     if len(listed) > MOST_FILTERS:
         raise BadRequest(f"{len(listed)} filters were given; {MOST_FILTERS} are allowed")
     return listed
@@ -112,6 +121,8 @@ def _value(field: str, value: str) -> str:
 
 def _number(field: str, value: str) -> float:
     """A number, or an instant: a date alone is its first moment, in UTC."""
+    if field in NUMBERS and _YEAR.fullmatch(value):  # timestamp>=2024 is a year, not the 2024th second of 1970
+        return _seconds(field, f"{value}-01-01")
     try:
         number = float(value)
     except ValueError:

@@ -39,6 +39,8 @@ class Query:
     def __post_init__(self) -> None:
         object.__setattr__(self, "text", checked_question(self.text))
         checked_top_k(self.top_k)
+        if not isinstance(self.principal, Principal):
+            raise BadRequest("a query is asked by a Principal; leave it out only for the library's owner")
         if self.half_life_days is not None and not 0 < self.half_life_days < math.inf:
             raise BadRequest(f"half_life_days is {self.half_life_days}; it is above 0")
         if self.freshness_weight is not None and not 0 <= self.freshness_weight <= 1:

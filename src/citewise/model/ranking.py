@@ -113,5 +113,5 @@ class Shortlist:
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Highest score first, equal scores by id."""
-    return tuple(sorted(findings, key=lambda one: (-one.score, one.candidate.id)))
+    """Highest score first; equal ones stay as they stood, which fusion has settled by id."""
+    return tuple(sorted(findings, key=lambda one: -one.score))

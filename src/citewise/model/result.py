@@ -24,6 +24,7 @@ class SearchResult:
     findings: tuple[Finding, ...]
     total_candidates: int  # different chunks that any ranking found
     timings_ms: Mapping[str, float]
+    counts: Mapping[str, int] = field(default_factory=dict)  # candidates, hydrated, then what each stage left
     dropped: tuple[Dropped, ...] = ()
     degraded: tuple[str, ...] = ()  # what should have worked and did not
     notes: tuple[str, ...] = ()  # what was not asked for or is not there

@@ -65,6 +65,12 @@ class Principal:
     groups: frozenset[str] = frozenset()
     owns_library: bool = False
 
+    def __post_init__(self) -> None:
+        if self.user is not None:
+            checked_name("user", self.user)
+        for group in self.groups:
+            checked_name("group", group)
+
     @property
     def readers(self) -> frozenset[Reader] | None:
         """The readers this principal counts as; None means no rule narrows what they see."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from citewise.model.errors import Unavailable
+from citewise.model.errors import CitewiseError, Unavailable
 from citewise.model.point import Hit
 from citewise.model.query import Query
 from citewise.model.ranking import CODE, DENSE, WORDS, Rankings
@@ -60,7 +60,7 @@ class _Found:
     hits: tuple[Hit, ...]
     seconds: float
     embedding_seconds: float
-    error: Unavailable | None = None
+    error: CitewiseError | None = None
 
     def timings_of(self, arm: str) -> Mapping[str, float]:
         searching = {arm: 1000 * (self.seconds - self.embedding_seconds)}
@@ -71,7 +71,7 @@ def _timed(search: Callable[[], tuple[tuple[Hit, ...], float]]) -> _Found:
     started = time.perf_counter()
     try:
         hits, embedding_seconds = search()
-    except Unavailable as error:
+    except CitewiseError as error:
         return _Found((), time.perf_counter() - started, 0.0, error)
     return _Found(hits, time.perf_counter() - started, embedding_seconds)
 

@@ -22,7 +22,7 @@ class Boost:
             return found
         boosted = [(factor_of(one, spoken) * one.score, one) for one in found.findings]
         # In the order of the products, then cut to 1: two that reach the top of the scale keep their order.
-        boosted.sort(key=lambda pair: (-pair[0], pair[1].candidate.id))
+        boosted.sort(key=lambda pair: -pair[0])
         return found.with_findings(
             tuple(
                 one if math.isclose(score, one.score) else one.rescored(self.name, min(1.0, score))

@@ -65,7 +65,9 @@ Fusion = ReciprocalRanks | MinMax | Nearness
 
 def _averaged(found: Rankings, weights: Mapping[str, float]) -> Ranking:
     arms = sorted(found.arms)  # in one order, so that sums are equal to the last bit
-    total = sum(weights.get(arm, 0.0) for arm in arms) or 1.0
+    if not any(weights.get(arm, 0.0) for arm in arms if found.arms[arm]):
+        weights = EQUAL  # the only arms that count found nothing or were down: better the others than none
+    total = sum(weights.get(arm, 0.0) for arm in arms)
     sums: dict[ChunkId, float] = {}
     for arm in arms:
         for id_, score in _stretched(found.arms[arm]).items():

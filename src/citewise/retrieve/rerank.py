@@ -1,10 +1,11 @@
 """Shortlist -> Shortlist: a cross-encoder reads question and passage together."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from citewise.model.chunk import searchable_text
-from citewise.model.errors import CitewiseError
+from citewise.model.errors import CitewiseError, Unavailable
 from citewise.model.ranking import Finding, Shortlist, in_order
 from citewise.ports.reranker import Reranker
 
@@ -24,11 +25,21 @@ class Rerank:
             return found.with_note("rerank: no model is configured; the fused order stands")
         head = found.findings[: self.depth]
         try:
-            scores = self.reranker.scores(found.query.text, [_read(one) for one in head])
+            scores = _checked(self.reranker.scores(found.query.text, [_read(one) for one in head]), len(head))
         except CitewiseError as error:
             return found.with_degraded(f"rerank: {error}; the fused order stands")
+        except Exception as error:  # noqa: BLE001  it may be anybody's code, and no optional part may fail a query
+            return found.with_degraded(
+                f"rerank: {self.reranker.name} broke ({type(error).__name__}); the fused order stands"
+            )
         reranked = in_order(one.rescored(self.name, score) for one, score in zip(head, scores, strict=True))
         return found.with_findings((*reranked, *_behind(reranked, found.findings[self.depth :])))
+
+
+def _checked(scores: Sequence[float], count: int) -> Sequence[float]:
+    if len(scores) != count or not all(0.0 <= score <= 1.0 for score in scores):
+        raise Unavailable(f"the reranker did not give {count} scores in 0..1")
+    return scores
 
 
 def _read(finding: Finding) -> str:

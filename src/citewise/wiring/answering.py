@@ -1,12 +1,12 @@
 """Settings -> a library that answers: search and ask over one that is held open."""
 
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from citewise.flows.search import Search
 from citewise.model.answer import AnswerEvents
 from citewise.model.context import Message
+from citewise.model.errors import Unavailable
 from citewise.model.query import Query
 from citewise.model.result import SearchResult
 from citewise.ports.generator import Generator
@@ -29,8 +29,8 @@ class Answering:
         self,
         settings: Settings,
         embedding: Embedding,
+        generator: Callable[[], Generator],
         reranker: Reranker | None = None,
-        generator: Generator | None = None,
     ) -> None:
         self._settings = settings
         self._embedding = embedding
@@ -39,13 +39,18 @@ class Answering:
         self._reader = Reader(settings, embedding)
 
     def search(self, query: Query) -> SearchResult:
+        """One search; once more if the library was replaced under it."""
         with self._reader.library() as library:
-            return self._search(library)(query)
+            try:
+                return self._search(library)(query)
+            except Unavailable:
+                if self._reader.is_current(library):
+                    raise
+        return self.search(query)
 
     def ask(self, query: Query, history: Sequence[Message] = ()) -> AnswerEvents:
-        """The answer's events; the library stays open until the last one, or until the iterator is closed."""
-        with self._reader.library() as library, closing(self._ask(library)(query, history=history)) as events:
-            yield from events
+        """The answer's events. The library is needed for its search alone: a slow generator keeps nothing open."""
+        return self._ask()(query, history=history)
 
     def close(self) -> None:
         self._reader.close()
@@ -53,20 +58,18 @@ class Answering:
     def _search(self, library: OpenLibrary) -> Search:
         return search_of(library, reranker=self._reranker, threads=self._reader.threads)
 
-    def _ask(self, library: OpenLibrary) -> "Ask":
+    def _ask(self) -> "Ask":
         """Imported here: a search needs none of it, and starts the sooner."""
+        from citewise.adapters.analyze.english import EnglishAnalyzer
         from citewise.answer.write import Write
         from citewise.context.ground import Ground
         from citewise.context.pack import Pack
         from citewise.flows.ask import Ask
-        from citewise.wiring.generating import generator_of
 
-        if self._generator is None:
-            self._generator = generator_of(self._settings)
-        analyzer, counter = library.project.analyzer, self._embedding.counter
+        analyzer, counter = EnglishAnalyzer(), self._embedding.counter
         return Ask(
-            self._search(library),
+            self.search,
             Pack(counter, addresses_of(self._settings), self._settings.answer.budget_tokens),
             Ground(self._embedding.embedder, analyzer, counter),
-            Write(self._generator, analyzer),
+            Write(self._generator(), analyzer),
         )

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from citewise.adapters.catalog.connections import Connections
 from citewise.adapters.catalog.sqlite import SqliteCatalog
@@ -131,7 +132,7 @@ def _reranker_detail(settings: Settings) -> str:
 
 def _generator_detail(settings: Settings) -> str:
     """Its settings alone: a question would cost money."""
-    return f"{generator_of(settings).name} at {settings.answer.base_url}; not asked"
+    return f"{generator_of(settings).name} at {urlsplit(settings.answer.base_url).hostname}; not asked"
 
 
 def _disk(library: Path) -> Check:

@@ -9,8 +9,8 @@ from citewise.model.vector import EmbeddingModel
 from citewise.ports.embedder import Embedder
 from citewise.ports.token_counter import TokenCounter
 from citewise.settings import Settings
-from citewise.wiring.keys import key_of
 from citewise.wiring.lazy import LazyCounter, LazyEmbedder
+from citewise.wiring.remote import client_of
 
 CHARACTERS_A_TOKEN = 3  # of a remote model, whose tokenizer is not here: a careful guess, so that no text is cut off
 
@@ -80,14 +80,10 @@ def _openai(settings: Settings) -> Embedding:
 
 
 def _remote(settings: Settings, model: EmbeddingModel) -> Embedder:
-    import httpx
-
     from citewise.adapters.embed.openai import OpenAIEmbedder
 
     chosen = settings.embedding
-    client = httpx.Client(
-        base_url=chosen.base_url, headers=key_of(chosen.api_key_variable), timeout=chosen.timeout_seconds
-    )
+    client = client_of("embedding", chosen.base_url, chosen.api_key_variable, chosen.timeout_seconds)
     return OpenAIEmbedder(
         client,
         model=model,

@@ -94,10 +94,12 @@ def opened_for_writing(settings: Settings, embedding: Embedding | None = None) -
 
 
 @contextmanager
-def opened_for_reading(settings: Settings, embedding: Embedding | None = None) -> Iterator[OpenLibrary]:
+def opened_for_reading(
+    settings: Settings, embedding: Embedding | None = None, generation: Path | None = None
+) -> Iterator[OpenLibrary]:
     """The library as it is; what a crash left undone is done first, unless another process is writing."""
     folder = LibraryFolder(settings.library)
-    with _opened(settings, folder, folder.current(), embedding) as library:
+    with _opened(settings, folder, generation or folder.current(), embedding) as library:
         _refuse_unfit(library)
         if library.needs_healing():
             _heal_if_possible(library)

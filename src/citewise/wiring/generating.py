@@ -3,7 +3,7 @@
 from citewise.model.errors import Misconfigured
 from citewise.ports.generator import Generator
 from citewise.settings import AnswerSettings, Settings
-from citewise.wiring.keys import key_of
+from citewise.wiring.remote import client_of
 
 
 def generator_of(settings: Settings) -> Generator:
@@ -16,17 +16,12 @@ def generator_of(settings: Settings) -> Generator:
 
 
 def _openai(chosen: AnswerSettings) -> Generator:
-    import httpx
-
     from citewise.adapters.generate.openai import OpenAIGenerator
 
     if not chosen.model:
         raise Misconfigured("answer.generator is openai: set answer.model to the model's name there")
-    client = httpx.Client(
-        base_url=chosen.base_url, headers=key_of(chosen.api_key_variable), timeout=chosen.timeout_seconds
-    )
     return OpenAIGenerator(
-        client,
+        client_of("answer", chosen.base_url, chosen.api_key_variable, chosen.timeout_seconds),
         model=chosen.model,
         max_tokens=chosen.max_tokens,
         key_hint=f"the key in {chosen.api_key_variable}",

@@ -18,6 +18,7 @@ class LazyEmbedder:
         self._model = model
         self._load = load
         self._loaded: Embedder | None = None
+        self._last: tuple[str, Vector] | None = None
         self._lock = threading.Lock()
 
     @property
@@ -28,7 +29,11 @@ class LazyEmbedder:
         return self._ready().documents(texts) if texts else ()
 
     def query(self, text: str) -> Vector:
-        return self._ready().query(text)
+        """The last one is remembered: an answer asks for its question's vector twice, to search and to weigh."""
+        last = self._last
+        if last is None or last[0] != text:
+            last = self._last = (text, self._ready().query(text))
+        return last[1]
 
     def warm(self) -> None:
         """Load it now. What is wrong with it is said to whoever needs it."""

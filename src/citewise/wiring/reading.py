@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from citewise.adapters.storage.folder import LibraryFolder
+from citewise.model.errors import CitewiseError
 from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.full import OpenLibrary, opened_for_reading
 
 MOST_THREADS = 32  # that run the dense ranking beside the words; a question holds one for milliseconds
+TRIES = 5  # at opening a generation that is replaced meanwhile
 
 
 @dataclass(slots=True)
@@ -31,7 +33,10 @@ class Reader:
     def __init__(self, settings: Settings, embedding: Embedding) -> None:
         self._settings = settings
         self._embedding = embedding
-        self._lock = threading.Lock()
+        self._folder = LibraryFolder(settings.library)
+        self._opening = threading.RLock()  # one thread opens, the others wait for it
+        # Never held for long. Reentrant, since an abandoned answer is closed by the garbage collector, anywhere.
+        self._counting = threading.RLock()
         self._held: _Held | None = None
         self.threads = ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="citewise-arm")
 
@@ -42,32 +47,58 @@ class Reader:
         try:
             yield held.library
         finally:
-            with self._lock:
-                held.users -= 1
-                self._close_unused(held)
+            self._given_back(held)
+
+    def is_current(self, library: OpenLibrary) -> bool:
+        """Whether nothing has taken its place since it was lent."""
+        held = self._held
+        return held is not None and held.library is library and self._folder.current() == held.generation
 
     def close(self) -> None:
         """Close it once the last search in it has ended; a later one opens it again."""
-        with self._lock:
+        with self._counting:
             held, self._held = self._held, None
-            if held is not None:
-                self._close_unused(held)
+        if held is not None:
+            self._close_unused(held)
 
     def _taken(self) -> _Held:
-        generation = LibraryFolder(self._settings.library).current()
-        with self._lock:
+        for left in reversed(range(TRIES)):
+            generation = self._folder.current()
+            try:
+                return self._kept(generation) or self._opened(generation)
+            except CitewiseError:
+                if not left or self._folder.current() == generation:
+                    raise  # nobody replaced it: it really cannot be opened
+        raise AssertionError("the last try returns or raises")
+
+    def _kept(self, generation: Path) -> _Held | None:
+        with self._counting:
             if self._held is None or self._held.generation != generation:
-                old, self._held = self._held, self._opened(generation)
-                if old is not None:
-                    self._close_unused(old)
+                return None
             self._held.users += 1
             return self._held
 
     def _opened(self, generation: Path) -> _Held:
-        with ExitStack() as stack:
-            library = stack.enter_context(opened_for_reading(self._settings, self._embedding))
-            return _Held(library, generation, stack.pop_all())
+        with self._opening:
+            kept = self._kept(generation)  # by whoever was here first
+            if kept is not None:
+                return kept
+            with ExitStack() as stack:
+                library = stack.enter_context(opened_for_reading(self._settings, self._embedding, generation))
+                opened = _Held(library, generation, stack.pop_all(), users=1)
+            with self._counting:
+                old, self._held = self._held, opened
+        if old is not None:
+            self._close_unused(old)
+        return opened
+
+    def _given_back(self, held: _Held) -> None:
+        with self._counting:
+            held.users -= 1
+        self._close_unused(held)
 
     def _close_unused(self, held: _Held) -> None:
-        if held is not self._held and held.users == 0:
-            held.closing.close()
+        with self._counting:
+            is_unused = held is not self._held and held.users == 0
+        if is_unused:
+            held.closing.close()  # a second time does nothing

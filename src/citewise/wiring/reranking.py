@@ -1,13 +1,17 @@
 """Settings -> a reranker, loaded when first asked: what is wrong with it degrades a search and does no more."""
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from citewise.model.errors import Misconfigured
+from citewise.model.errors import CitewiseError, Misconfigured, Unavailable
 from citewise.ports.reranker import Reranker
 from citewise.settings import RerankSettings, Settings
-from citewise.wiring.keys import key_of
+from citewise.wiring.remote import client_of
+
+RETRY_SECONDS = 60.0  # after which what could not be loaded is tried again
+PATIENCE_SECONDS = 120.0  # for fetching a model by its hub name; one question waits for it, others do without
 
 
 def reranker_of(settings: Settings) -> Reranker | None:
@@ -21,23 +25,43 @@ def reranker_of(settings: Settings) -> Reranker | None:
 
 
 class LazyReranker:
-    """Loads the real one at the first call; a failure is tried again at the next."""
+    """Loads the real one at the first call. Whoever asks meanwhile is not kept waiting, nor is a failure repeated."""
 
-    def __init__(self, name: str, load: Callable[[], Reranker]) -> None:
+    def __init__(self, name: str, load: Callable[[], Reranker], clock: Callable[[], float] = time.monotonic) -> None:
         self._name = name
         self._load = load
+        self._clock = clock
         self._loaded: Reranker | None = None
-        self._lock = threading.Lock()
+        self._failure: tuple[float, CitewiseError] | None = None
+        self._loading = threading.Lock()
 
     @property
     def name(self) -> str:
         return self._name
 
     def scores(self, question: str, texts: Sequence[str]) -> tuple[float, ...]:
-        with self._lock:
+        return self._ready().scores(question, texts)
+
+    def _ready(self) -> Reranker:
+        if self._loaded is not None:
+            return self._loaded
+        if not self._loading.acquire(blocking=False):
+            raise Unavailable(f"{self._name} is still being loaded")
+        try:
             if self._loaded is None:
-                self._loaded = self._load()
-        return self._loaded.scores(question, texts)
+                self._loaded = self._tried()
+            return self._loaded
+        finally:
+            self._loading.release()
+
+    def _tried(self) -> Reranker:
+        if self._failure and self._clock() < self._failure[0]:
+            raise self._failure[1]
+        try:
+            return self._load()
+        except CitewiseError as error:
+            self._failure = (self._clock() + RETRY_SECONDS, error)
+            raise
 
 
 def _onnx(settings: Settings) -> Reranker:
@@ -47,21 +71,24 @@ def _onnx(settings: Settings) -> Reranker:
     chosen = settings.rerank
     if not chosen.path and not chosen.model:
         raise Misconfigured("rerank.provider is onnx: set rerank.path to the model's folder, or rerank.model")
-    folder = Path(chosen.path).expanduser() if chosen.path else fetched(chosen.model, settings.cache)
+    folder = (
+        Path(chosen.path).expanduser()
+        if chosen.path
+        else fetched(chosen.model, settings.cache, patience_seconds=PATIENCE_SECONDS)
+    )
     return from_folder(folder, window_tokens=chosen.window_tokens)
 
 
 def _http(chosen: RerankSettings) -> Reranker:
-    import httpx
-
     from citewise.adapters.rerank.http import HttpReranker
     from citewise.adapters.rerank.http_answers import RerankStyle
 
     if not chosen.base_url:
         raise Misconfigured("rerank.provider is http: set rerank.base_url to what stands in front of /rerank")
-    client = httpx.Client(
-        base_url=chosen.base_url, headers=key_of(chosen.api_key_variable), timeout=chosen.timeout_seconds
-    )
     return HttpReranker(
-        client, model=chosen.model, style=RerankStyle(chosen.style), deadline_seconds=chosen.timeout_seconds
+        client_of("rerank", chosen.base_url, chosen.api_key_variable, chosen.timeout_seconds),
+        model=chosen.model,
+        style=RerankStyle(chosen.style),
+        are_logits=chosen.scores == "logits",
+        deadline_seconds=chosen.timeout_seconds,
     )

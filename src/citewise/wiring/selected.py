@@ -9,10 +9,9 @@ from citewise.flows.ask_selected import AskSelected
 from citewise.ports.generator import Generator
 from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding
-from citewise.wiring.generating import generator_of
 
 
-def ask_selected(settings: Settings, embedding: Embedding, generator: Generator | None = None) -> AskSelected:
+def ask_selected(settings: Settings, embedding: Embedding, generator: Generator) -> AskSelected:
     """The flow that the settings describe."""
     analyzer = EnglishAnalyzer()
     citations = settings.citations
@@ -23,6 +22,6 @@ def ask_selected(settings: Settings, embedding: Embedding, generator: Generator 
             settings.answer.budget_tokens,
         ),
         Ground(embedding.embedder, analyzer, embedding.counter),
-        Write(generator or generator_of(settings), analyzer),
+        Write(generator, analyzer),
         analyzer,
     )

@@ -184,8 +184,8 @@ def test_a_text_is_cut_outside_code_and_tables_where_that_leaves_something(
     assert cut_to_fit(text, lambda beginning: len(beginning.split("\n")) <= most_lines) == kept
 
 
-@pytest.mark.parametrize(("most", "kept"), [(3, "one"), (9, "one two"), (2, ""), (0, "")])
-def test_a_line_that_is_too_long_is_cut_behind_a_word(most: int, kept: str) -> None:
+@pytest.mark.parametrize(("most", "kept"), [(3, "one"), (9, "one two"), (2, "on"), (0, "")])
+def test_a_line_that_is_too_long_is_cut_behind_a_word_or_anywhere(most: int, kept: str) -> None:
     assert cut_to_fit("one two three", lambda beginning: len(beginning) <= most) == kept
 
 

@@ -120,7 +120,7 @@ def test_history_stands_between_the_rules_and_the_question() -> None:
     assert tuple(history) == turns(4)
 
 
-@pytest.mark.parametrize(("said", "first"), [(10, 0), (12, 2), (13, 4)])
+@pytest.mark.parametrize(("said", "first"), [(10, 0), (12, 2), (14, 4)])
 def test_history_is_the_last_ten_messages_from_a_question_on(said: int, first: int) -> None:
     _, *history, _ = told("noon", history=turns(said))
     assert tuple(history) == turns(said)[first:]
@@ -134,8 +134,17 @@ def test_a_stored_conversation_gives_no_instructions() -> None:
 
 
 def test_a_selection_is_answered_without_what_was_answered_before() -> None:
-    _, *history, _ = told("noon", mode=Mode.SELECTED_TEXT_ONLY, history=turns(4))
-    assert {message.role for message in history} == {Role.USER}
+    _, question = told("noon", mode=Mode.SELECTED_TEXT_ONLY, history=turns(4))
+    asked, answered = ([turn.content for turn in turns(4) if turn.role is role] for role in (Role.USER, Role.ASSISTANT))
+    assert question.role is Role.USER
+    assert all(content in question.content for content in asked)
+    assert not any(content in question.content for content in answered)
+
+
+def test_the_two_sides_take_turns() -> None:
+    twice = (*turns(2), Message(Role.USER, "And then?"))
+    roles = [message.role for message in told("noon", history=twice)]
+    assert roles == [Role.SYSTEM, Role.USER, Role.ASSISTANT, Role.USER]
 
 
 @pytest.mark.parametrize(("budget_tokens", "kept"), [(0, 0), (3, 0), (4, 2), (7, 2), (8, 4), (1000, 4)])

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from citewise.adapters.catalog.connections import Connections
@@ -28,7 +27,8 @@ _READ = """
 """
 _MAKE_ANEW = """
     UPDATE documents SET stamp = '- - -'
-    WHERE id IN (SELECT c.document_id FROM json_each(?) AS wanted JOIN chunks c ON c.id = wanted.value)
+    WHERE stamp <> '- - -'
+    AND id IN (SELECT c.document_id FROM json_each(?) AS wanted JOIN chunks c ON c.id = wanted.value)
 """
 
 Row: TypeAlias = tuple[Any, ...]  # in the order of _READ's columns
@@ -110,4 +110,4 @@ def _names(stored: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1_000)
 def _metadata(stored: str) -> Mapping[str, Json]:
-    return MappingProxyType(dict(json.loads(stored)))  # shared by whoever asks, so nobody may change it
+    return dict(json.loads(stored))

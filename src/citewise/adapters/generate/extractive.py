@@ -169,8 +169,16 @@ def _quoted(unit: Unit) -> str:
         return f"{_plain(unit.text)} [{unit.source}]"
     if unit.kind is UnitKind.TABLE:
         return f"{_plain(unit.text)}\n\n[{unit.source}]"
-    fenced = unit.text if unit.text.startswith(_FENCED) else f"```\n{unit.text}\n```"
-    return f"{fenced}\n\n[{unit.source}]"
+    return f"{_fenced(unit.text)}\n\n[{unit.source}]"
+
+
+def _fenced(code: str) -> str:
+    """A whole block: one that was cut or half selected would swallow the marker behind it."""
+    if not code.startswith(_FENCED):
+        return f"```\n{code}\n```"
+    mark = code[: len(code) - len(code.lstrip(code[0]))]
+    is_closed = "\n" in code and code.rstrip().rpartition("\n")[2].strip().startswith(mark)
+    return code if is_closed else f"{code.rstrip()}\n{mark}"
 
 
 def _plain(text: str) -> str:

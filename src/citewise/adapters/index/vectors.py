@@ -1,5 +1,6 @@
 """Exact search over the vectors of one shard, narrowed by bitmaps before it looks."""
 
+import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 
@@ -33,6 +34,7 @@ class VectorSet:
         self._keys: Keys = np.concatenate(keys) if keys else np.empty(0, dtype=np.uint64)
         self._starts = np.cumsum([0, *(segment.rows for segment in self._segments)])
         self._alive = BitMap(range(len(self._keys))) - dead
+        self._lock = threading.Lock()  # of the masks: searches share this set
         self._masks: OrderedDict[tuple[Condition, ...], tuple[int, npt.NDArray[np.uint8]]] = OrderedDict()
 
     def __len__(self) -> int:
@@ -75,15 +77,18 @@ class VectorSet:
         return scores[0], rows[0]
 
     def _mask(self, conditions: tuple[Condition, ...]) -> tuple[int, npt.NDArray[np.uint8]]:
-        kept = self._masks.pop(conditions, None)
+        with self._lock:
+            kept = self._masks.get(conditions)
         if kept is None:
             rows = self.rows(conditions)
             bits = np.zeros(len(self._keys), dtype=bool)
             bits[np.asarray(rows.to_array(), dtype=np.int64)] = True
             kept = (len(rows), np.packbits(bits, bitorder="little"))
-        self._masks[conditions] = kept  # at the end: the one used longest ago is the first to go
-        if len(self._masks) > MASKS_KEPT:
-            self._masks.popitem(last=False)
+        with self._lock:
+            self._masks[conditions] = kept
+            self._masks.move_to_end(conditions)  # the one used longest ago is the first to go
+            if len(self._masks) > MASKS_KEPT:
+                self._masks.popitem(last=False)
         return kept
 
     def _rows_of(self, condition: Condition) -> BitMap:

@@ -29,8 +29,17 @@ class HttpReranker:
     server, or bytes that come in drops.
     """
 
-    def __init__(self, client: httpx.Client, *, model: str, style: RerankStyle, deadline_seconds: float = 5.0) -> None:
+    def __init__(
+        self,
+        client: httpx.Client,
+        *,
+        model: str,
+        style: RerankStyle,
+        are_logits: bool = False,
+        deadline_seconds: float = 5.0,
+    ) -> None:
         self._client = client
+        self._are_logits = are_logits
         self._model = model
         self._style = style
         self._deadline_seconds = deadline_seconds
@@ -47,7 +56,7 @@ class HttpReranker:
         numbers: list[float] = []
         for start in range(0, len(texts), size):
             numbers += self._numbers(question, texts[start : start + size], ends_at)
-        return as_scores(numbers)
+        return as_scores(numbers, are_logits=self._are_logits)
 
     def _numbers(self, question: str, texts: Sequence[str], ends_at: float) -> list[float]:
         content = request_body(self._style, self._model, whole(question), [whole(text) for text in texts])

@@ -51,11 +51,13 @@ def numbers_in(style: RerankStyle, body: bytes, *, count: int) -> list[float]:
     return [at[place] for place in range(count)]
 
 
-def as_scores(numbers: Sequence[float]) -> tuple[float, ...]:
-    """The numbers in 0..1. One outside shows that all are logits."""
-    if all(0.0 <= number <= 1.0 for number in numbers):
-        return tuple(numbers)
-    return tuple(map(sigmoid, numbers))
+def as_scores(numbers: Sequence[float], *, are_logits: bool) -> tuple[float, ...]:
+    """The numbers in 0..1. Whether they are logits is said, not guessed: a guess would depend on a pair's neighbors."""
+    if are_logits:
+        return tuple(map(sigmoid, numbers))
+    if not all(0.0 <= number <= 1.0 for number in numbers):
+        raise Unavailable("the rerank server's scores are not in 0..1: if it sends logits, set rerank.scores to logits")
+    return tuple(numbers)
 
 
 def check_status(status: int, *, model: str) -> None:

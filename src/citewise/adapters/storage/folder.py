@@ -15,6 +15,7 @@ from pathlib import Path
 
 from citewise.model.errors import BadRequest, Locked, Misconfigured, Unavailable
 
+TRIES = 3  # at reading CURRENT while a generation takes another's place
 _GENERATION = re.compile(r"gen-(\d+)")
 
 
@@ -36,8 +37,13 @@ class LibraryFolder:
                 f"there is no library at {self.root}: make one with `citewise ingest PATH`, "
                 "or name another folder with --library"
             )
-        with self._our_errors():
-            return self._generation((self.root / "CURRENT").read_text().strip())
+        for left in reversed(range(TRIES)):
+            with self._our_errors():
+                name = (self.root / "CURRENT").read_text().strip()
+            if left and not (self.root / name).is_dir():
+                continue  # it may have been replaced since: read again
+            return self._generation(name)
+        raise AssertionError("the last try returns or raises")
 
     def first(self) -> Path:
         """The folder for a new library's generation; the library is there once `swap_to` has named it."""

@@ -2,13 +2,15 @@
 
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 from citewise.entry.api import Library, QueryOptions
-from citewise.entry.cli.output import print_json, shown_warnings
+from citewise.entry.cli.output import print_json, printable, shown_warnings
 from citewise.entry.shapes import answer_json
 from citewise.model.answer import Answer, AnswerEvent, Done, Token
 from citewise.model.errors import BadData, BadRequest
+from citewise.model.query import Mode
 from citewise.model.question import MOST_SELECTED_CHARACTERS
 from citewise.model.selection import Selection
 from citewise.model.text import decoded
@@ -27,8 +29,10 @@ def run_ask(
     as_json: bool,
 ) -> int:
     """Print the answer; "the sources do not suffice" is an answer, not a failure."""
-    with Library(settings.library, settings=settings) as library:
-        events = library.stream(question, selection=selection, **options)
+    with (
+        Library(settings=settings) as library,
+        closing(library.stream(question, selection=selection, **options)) as events,
+    ):
         answer = _silent(events) if as_json else _streamed(events)
     if as_json:
         print_json(answer_json(answer, explain=explain))
@@ -65,7 +69,7 @@ def _silent(events: Iterator[AnswerEvent]) -> Answer:
 def _streamed(events: Iterator[AnswerEvent]) -> Answer:
     for event in events:
         if isinstance(event, Token):
-            sys.stdout.write(event.text)
+            sys.stdout.write(printable(event.text))
             sys.stdout.flush()
         elif isinstance(event, Done):
             sys.stdout.write("\n")
@@ -83,13 +87,14 @@ def _show_sources(answer: Answer) -> None:
         where = "  ".join(part for part in (place, one.url) if part)
         lines += [f"      {where}"] if where else []
     if answer.suggestions:
-        lines += ["What it does know", *(f"  - {topic}" for topic in answer.suggestions)]
+        title = "What it does know" if answer.result.mode is Mode.NORMAL else "What you can do"
+        lines += [title, *(f"  - {topic}" for topic in answer.suggestions)]
     lines += [f"not supported by its source: {sentence}" for sentence in answer.unsupported_sentences]
     if answer.removed_markers:
         lines.append(f"{answer.removed_markers} markers pointed at no source and were removed")
     took = answer.result.timings_ms.get("total", 0.0)
     lines.append(f"({answer.generator}, confidence {answer.quality.retrieval_confidence or 0:.2f}, {took:.0f} ms)")
-    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.write(printable("\n".join(lines)) + "\n")
 
 
 def _explain(answer: Answer) -> None:

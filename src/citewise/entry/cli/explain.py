@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from citewise.entry.cli.output import printable
 from citewise.model.ranking import ARMS, Candidate, Dropped
 from citewise.model.result import SearchResult
 
@@ -23,7 +24,7 @@ def show_explanation(console: Console, result: SearchResult) -> None:
     table.add_column("why dropped", min_width=26, max_width=40)
     for place, finding in enumerate(result.findings, start=1):
         where = f"{finding.passage.document}:{finding.passage.first_line}"
-        table.add_row(str(place), Text(where), *_cells(finding.candidate), f"{finding.score:.3f}", "")
+        table.add_row(str(place), Text(printable(where)), *_cells(finding.candidate), f"{finding.score:.3f}", "")
     for one in _shown(result.dropped):
         why = Text(f"{one.stage}: {one.reason}")
         table.add_row("", one.candidate.id, *_cells(one.candidate), f"{one.candidate.score:.3f}", why, style="dim")

@@ -241,8 +241,10 @@ def main() -> None:
         _stop(f"citewise: {error}", next((code for kind, code in codes.items() if isinstance(error, kind)), 1))
     except KeyboardInterrupt:
         _stop("citewise: stopped; what was ingested is safe, run the command again to go on", 130)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whoever read our output has gone
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more can be written there
+        if not isinstance(error, BrokenPipeError):
+            _stop(f"citewise: cannot write the output: {error.strerror}", 1)
         sys.exit(1)
 
 
@@ -251,7 +253,7 @@ def _leave(code: str | int | None) -> None:
     try:
         sys.stdout.flush()
         sys.stderr.flush()
-    except BrokenPipeError:  # whoever read our output has gone
+    except OSError:  # whoever read our output has gone, or there is no room for it
         os._exit(1)
     os._exit(code if isinstance(code, int) else 0 if code is None else 1)
 

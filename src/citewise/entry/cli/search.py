@@ -6,7 +6,7 @@ from rich.text import Text
 
 from citewise.entry.api import Library, QueryOptions
 from citewise.entry.cli.explain import show_explanation
-from citewise.entry.cli.output import print_json, shown_warnings
+from citewise.entry.cli.output import print_json, printable, shown_warnings
 from citewise.entry.shapes import search_json
 from citewise.model.ranking import Finding
 from citewise.model.result import SearchResult
@@ -20,7 +20,7 @@ def run_search(
     settings: Settings, question: str, options: QueryOptions, *, limit: int | None, explain: bool, as_json: bool
 ) -> int:
     """Print what was found; finding nothing is no failure."""
-    with Library(settings.library, settings=settings) as library:
+    with Library(settings=settings) as library:
         result = library.search(question, **options)
     if as_json:
         print_json(search_json(result, limit=limit, explain=explain))
@@ -48,13 +48,14 @@ def _show_findings(console: Console, result: SearchResult, limit: int | None) ->
 def _show_finding(console: Console, place: int, finding: Finding) -> None:
     passage = finding.passage
     head = Text(f"{place:>2}. ")
-    head.append(" > ".join(passage.breadcrumb) or passage.title, style="bold")
+    head.append(printable(" > ".join(passage.breadcrumb) or passage.title), style="bold")
     head.append(f"  {finding.score:.3f}", style="cyan")
     console.print(head)
     place_in_file = f"{passage.document}:{passage.first_line}-{passage.last_line}"
-    console.print(Text(f"    {place_in_file}  {finding.url or ''}".rstrip(), style="dim"), soft_wrap=True)
+    where = printable(f"    {place_in_file}  {finding.url or ''}".rstrip())
+    console.print(Text(where, style="dim"), soft_wrap=True)
     lines = [line for line in passage.text.splitlines() if not line.lstrip().startswith("#")]
-    snippet = " ".join(" ".join(lines).split())
+    snippet = printable(" ".join(" ".join(lines).split()))
     cut = snippet if len(snippet) <= SNIPPET_CHARACTERS else f"{snippet[:SNIPPET_CHARACTERS].rsplit(' ', 1)[0]} …"
     console.print(Padding(Text(cut), (0, 0, 0, 4)), width=min(console.width, MOST_WIDTH))
     console.print()
