@@ -145,19 +145,24 @@ class AnswerSettings:
     timeout_seconds: float = 60.0  # openai: without a sign of life
     max_tokens: int = 800  # openai: of one answer
     budget_tokens: int = 2000  # of the sources that an answer may rest on
+    least_confidence: float = 0.0  # to answer at all; 0: 0.4 for quoting, 0.15 where a model judges for itself
 
     def __post_init__(self) -> None:
         if self.generator not in ("extractive", "openai"):
             raise Misconfigured(f"setting answer.generator is {self.generator!r}; it can be extractive or openai")
         if self.timeout_seconds <= 0 or self.max_tokens < 1 or self.budget_tokens < 50:
             raise Misconfigured("settings answer: timeout_seconds above 0, max_tokens at least 1, budget_tokens 50")
+        if not 0 <= self.least_confidence <= 1:
+            raise Misconfigured(f"setting answer.least_confidence is in 0..1, not {self.least_confidence}")
 
 
 @dataclass(frozen=True, slots=True)
 class CitationSettings:
     """Where cited documents can be read. The longest prefix of a document's path that is named decides."""
 
-    sites: Mapping[str, str] = field(default_factory=lambda: {"website/docs/": "/docs/", "": "/docs/"})
+    sites: Mapping[str, str] = field(  # of pages: path prefix -> base URL of the Docusaurus site
+        default_factory=lambda: {"website/docs/": "/docs/", "": "/docs/"}
+    )
     repositories: Mapping[str, str] = field(default_factory=dict)  # of code: path prefix -> blob URL
 
 

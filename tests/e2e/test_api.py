@@ -1,11 +1,17 @@
 """The library as programs use it."""
 
+import copy
+import pickle
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from citewise import Library, Scope
+import citewise
+from citewise import Library, Principal, Scope, SearchResult, Settings
 from citewise.model.errors import BadRequest, Locked
 
 
@@ -48,3 +54,87 @@ def test_threads_may_share_a_library(docs: Path, tmp_path: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(ingested, range(8))) == [3] * 8
     assert library.status().documents == 3
+
+
+# Options of a question
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    """Two pages of different modules and years."""
+    home = tmp_path_factory.mktemp("options")
+    for module, year in (("m", 2018), ("n", 2024)):
+        (home / "docs" / module).mkdir(parents=True)
+        page = f"---\nmodule: {module}\nyear: {year}\n---\n# Tides\n\nTides in the {module} bay of {year}.\n"
+        (home / "docs" / module / "tides.md").write_text(page)
+    made = Library(home / "library")
+    made.ingest(home / "docs")
+    return made
+
+
+def test_an_option_that_is_misspelled_is_a_type_error(library: Library) -> None:
+    misspelled: dict[str, Any] = {"principle": Principal("bob")}
+    for call in (library.search, library.ask, library.stream):
+        with pytest.raises(TypeError, match="unknown options: principle; known are top_k"):
+            call("tides", **misspelled)
+
+
+def test_nobody_is_not_the_owner(library: Library) -> None:
+    nobody: Any = None
+    with pytest.raises(BadRequest, match="asked by a Principal"):
+        library.search("tides", principal=nobody)
+    with pytest.raises(BadRequest, match="user '' is not a usable name"):
+        Principal(user="")
+    with pytest.raises(BadRequest, match="group '' is not a usable name"):
+        Principal(groups=frozenset({""}))
+
+
+@pytest.mark.parametrize(
+    ("filters", "modules"),
+    [
+        ((), {"m", "n"}),
+        ("module=m", {"m"}),
+        (["module=m"], {"m"}),
+        ({"module": "n"}, {"n"}),
+        ({"module": ["m", "n"]}, {"m", "n"}),
+        ({"metadata.year": ">=2020"}, {"n"}),
+        ({"metadata.year": "<=2020"}, {"m"}),
+        ({"metadata.year": [">=2018", "<=2020"]}, {"m"}),
+    ],
+    ids=str,
+)
+def test_filters_may_be_one_or_several_or_a_mapping(library: Library, filters: Any, modules: set[str]) -> None:
+    assert {one.passage.module for one in library.search("tides", filters=filters).findings} == modules
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [copy.copy, copy.deepcopy, lambda result: pickle.loads(pickle.dumps(result))],
+    ids=["copy", "deepcopy", "pickle"],
+)
+def test_a_result_can_be_copied_and_stored(library: Library, copied: Callable[[SearchResult], SearchResult]) -> None:
+    result = library.search("tides", filters="module=m", principal=Principal("ann", frozenset({"ops"})))
+    assert result.findings
+    assert copied(result) == result
+
+
+def test_a_result_is_plain_values_to_who_asks(library: Library) -> None:
+    (finding,) = asdict(library.search("tides", top_k=1))["findings"]
+    assert finding["passage"]["title"] == "Tides"
+    assert finding["candidate"]["ranks"]["words"] == 1
+
+
+def test_without_a_folder_the_library_is_where_the_settings_say(docs: Path, tmp_path: Path) -> None:
+    Library(settings=Settings(library=tmp_path / "there")).ingest(docs)
+    assert (tmp_path / "there" / "CURRENT").is_file()
+    other = Library(tmp_path / "here", settings=Settings(library=tmp_path / "there"))
+    with pytest.raises(BadRequest, match="there is no library at"):
+        other.status()
+
+
+def test_every_public_name_is_there() -> None:
+    assert {"Answer", "Library", "Message", "Principal", "Role", "Scope", "Selection"} <= set(citewise.__all__)
+    for name in citewise.__all__:
+        assert getattr(citewise, name).__name__ == name
+    with pytest.raises(AttributeError, match="has no attribute 'Librarian'"):
+        citewise.Librarian  # noqa: B018

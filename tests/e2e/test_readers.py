@@ -5,10 +5,14 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from pyroaring import BitMap
+
 from citewise.adapters.index.local import LocalIndex
+from citewise.adapters.index.segments import Segment
+from citewise.adapters.index.vectors import MASKS_KEPT, VectorSet
 from citewise.model.scope import Scope
 from citewise.model.terms import TermField
-from citewise.model.where import Where
+from citewise.model.where import AnyOf, Where
 from citewise.settings import Settings
 from citewise.wiring.embedding import embedding_of
 from citewise.wiring.full import opened_for_reading
@@ -16,6 +20,7 @@ from tests.builders import DIMENSIONS, SCOPE, a_point, a_vector
 from tests.e2e.cli import COMMAND, json_of
 
 EVERYTHING = Where(Scope(), None)
+STRESS_SECONDS = 2.0
 
 
 def test_a_reader_sees_an_ingestion_of_another_process_grow(tmp_path: Path) -> None:
@@ -72,3 +77,25 @@ def test_threads_search_one_index_while_it_is_written(tmp_path: Path) -> None:
             index.write(SCOPE, puts=puts, drops=[a_point(n).id for n in range(position)], position=position)
         done = True
         assert all(each.result() > 0 for each in searches)
+
+
+def test_threads_share_the_remembered_filters_of_one_set_of_vectors(tmp_path: Path) -> None:
+    names = [f"tags=t{n}" for n in range(300)]
+    puts = [a_point(n, labels=[name]) for n, name in enumerate(names)]
+    LocalIndex(tmp_path, dimensions=DIMENSIONS).write(SCOPE, puts=puts, drops=(), position=1)
+    segments = [Segment(file) for file in sorted(tmp_path.rglob("*.rows"))]
+    shared = VectorSet(segments, BitMap(), dimensions=DIMENSIONS)
+    ends_at = time.monotonic() + STRESS_SECONDS
+
+    def search(thread: int) -> int:
+        runs = 0
+        while time.monotonic() < ends_at:
+            n = (runs * (thread + 1)) % len(names)
+            (hit,) = shared.nearest(a_vector(n), (AnyOf("tags", frozenset({f"t{n}"})),), limit=5)
+            assert hit.id == a_point(n).id
+            runs += 1
+        return runs
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(search, range(8))) > len(names)
+    assert 0 < len(shared._masks) <= MASKS_KEPT

@@ -57,7 +57,9 @@ def test_search_has_the_shape_that_programs_rely_on(home: Path) -> None:
 
 def test_limit_shows_the_first_of_them_and_says_that_there_are_more(home: Path) -> None:
     found = json_of("search", "tide", "--top-k", "6", "--limit", "2", cwd=home)
-    assert (len(found["hits"]), found["has_more"]) == (2, True)
+    assert len(found["hits"]) == 2
+    assert "limit: 2 of 6 hits are shown" in found["notes"]
+    assert (found["has_more"], found["next_cursor"]) == (False, None)  # there are no pages to turn yet
     assert error_of("search", "tide", "--limit", "0", cwd=home, code=2).startswith("citewise: limit is 0")
 
 

@@ -1,18 +1,26 @@
 """A library that is held open: shared by threads, and never stuck on a generation that is gone."""
 
 import asyncio
+import gc
 import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from citewise import Library
+from citewise.adapters.storage.folder import LibraryFolder
 from citewise.model.answer import Cited, Done, Token
 from citewise.model.errors import BadRequest
+from citewise.model.query import Query
 from citewise.model.result import SearchResult
 from citewise.wiring.embedding import Embedding
-from citewise.wiring.full import reembed
+from citewise.wiring.full import OpenLibrary, opened_for_reading, reembed
+from citewise.wiring.reading import Reader
+from citewise.wiring.search import search_of
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.fakes.scripted_generator import ScriptedGenerator
 from tests.flows.harness import Shelf
@@ -29,13 +37,41 @@ def shelf(tmp_path: Path) -> Shelf:
     return made
 
 
-def library_of(shelf: Shelf, **parts: object) -> Library:
-    embedding = Embedding(HashEmbedder(), WordCounter())
-    return Library(shelf.settings.library, settings=shelf.settings, embedding=embedding, **parts)  # type: ignore[arg-type]
+def embedding() -> Embedding:
+    return Embedding(HashEmbedder(), WordCounter())
+
+
+def library_of(shelf: Shelf, **parts: Any) -> Library:
+    return Library(shelf.settings.library, settings=shelf.settings, embedding=embedding(), **parts)
 
 
 def first(result: SearchResult) -> str:
     return result.findings[0].passage.document
+
+
+def make_anew(shelf: Shelf) -> None:
+    """Another generation takes the current one's place, whose files are removed."""
+    reembed(shelf.settings, on_document=lambda path: None, embedding=embedding())
+
+
+def found_in(library: OpenLibrary, reader: Reader, question: str) -> str:
+    return first(search_of(library, reranker=None, threads=reader.threads)(Query(question, "r-1", 1.7e9)))
+
+
+@pytest.fixture
+def closed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The generations that the reader has closed, in order. To open one is to collect garbage."""
+    names: list[str] = []
+
+    @contextmanager
+    def watched(settings: Any, embedding: Any, generation: Path) -> Iterator[OpenLibrary]:
+        gc.collect()
+        with opened_for_reading(settings, embedding, generation) as library:
+            yield library
+        names.append(generation.name)
+
+    monkeypatch.setattr("citewise.wiring.reading.opened_for_reading", watched)
+    return names
 
 
 def test_threads_share_one_open_library(shelf: Shelf) -> None:
@@ -81,13 +117,130 @@ def test_a_new_generation_is_taken_up_while_searches_run(shelf: Shelf) -> None:
         for thread in threads:
             thread.start()
         for _ in range(2):
-            reembed(shelf.settings, on_document=lambda path: None, embedding=Embedding(HashEmbedder(), WordCounter()))
+            make_anew(shelf)
         stop.set()
         for thread in threads:
             thread.join()
         assert errors == []
         assert [folder.name for folder in shelf.settings.library.glob("gen-*")] == ["gen-3"]
         assert first(library.search("boat number3")) == "page-3.md"
+
+
+def test_what_stands_in_a_new_generation_alone_is_found_and_what_is_gone_from_it_is_not(shelf: Shelf) -> None:
+    with library_of(shelf) as library:
+        assert first(library.search("boat number3")) == "page-3.md"
+        make_anew(shelf)
+        shelf.write("late.md", "# Late\n\nThe late lighter arrived.\n")
+        (shelf.docs / "page-3.md").unlink()
+        shelf.ingest()
+        assert first(library.search("late lighter")) == "late.md"
+        make_anew(shelf)
+        assert first(library.search("late lighter")) == "late.md"
+        assert "page-3.md" not in {one.passage.document for one in library.search("boat number3").findings}
+
+
+def test_a_library_that_is_in_use_stays_open_while_another_takes_its_place(shelf: Shelf, closed: list[str]) -> None:
+    reader = Reader(shelf.settings, embedding())
+    with reader.library() as old:
+        assert found_in(old, reader, "boat number3") == "page-3.md"
+        make_anew(shelf)
+        with reader.library() as new:
+            assert found_in(new, reader, "boat number4") == "page-4.md"
+        assert (new is old, closed) == (False, [])
+        assert found_in(old, reader, "boat number5") == "page-5.md"
+    assert closed == ["gen-1"]
+    reader.close()
+    assert closed == ["gen-1", "gen-2"]
+
+
+def test_a_library_that_is_closed_while_it_is_in_use_is_closed_by_its_last_user(
+    shelf: Shelf, closed: list[str]
+) -> None:
+    reader = Reader(shelf.settings, embedding())
+    with reader.library() as one, reader.library() as same:
+        reader.close()
+        assert (one is same, closed) == (True, [])
+        assert found_in(one, reader, "boat number5") == "page-5.md"
+    assert closed == ["gen-1"]
+
+
+class Abandoned:
+    """Something half done in a cycle, which only the garbage collector can end."""
+
+    def __init__(self, half_done: object) -> None:
+        self.half_done, self.itself = half_done, self
+
+
+def abandon_loan(reader: Reader) -> None:
+    loan = reader.library()
+    loan.__enter__()
+    Abandoned(loan)
+
+
+def lend(reader: Reader) -> None:
+    with reader.library():
+        pass
+
+
+def ends(action: Callable[[], object], *, seconds: float = 20) -> bool:
+    """Whether it comes back at all; a deadlock must fail a test, not hang it."""
+    thread = threading.Thread(target=action, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    return not thread.is_alive()
+
+
+@pytest.fixture
+def kept_garbage() -> Iterator[None]:
+    """Garbage stays until a test has it collected."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("kept_garbage", "closed")
+def test_an_abandoned_answer_may_be_collected_while_a_library_is_opened(shelf: Shelf) -> None:
+    generator = ScriptedGenerator(["Boat ", "number3 ", "sails."] * 50)
+    library = library_of(shelf, generator=generator)
+    events = library.stream("When does boat number3 sail?")
+    assert isinstance(next(events), Token)
+    make_anew(shelf)
+    Abandoned(events)
+    del events
+    assert ends(lambda: library.search("boat"))
+    assert not generator.is_at_work
+    library.close()
+
+
+@pytest.mark.usefixtures("kept_garbage")
+def test_an_abandoned_loan_may_be_collected_while_a_library_is_opened(shelf: Shelf, closed: list[str]) -> None:
+    reader = Reader(shelf.settings, embedding())
+    abandon_loan(reader)
+    make_anew(shelf)
+    assert ends(lambda: lend(reader))
+    assert closed == ["gen-1"]
+    reader.close()
+
+
+@pytest.mark.usefixtures("kept_garbage")
+def test_an_abandoned_loan_may_be_collected_while_the_reader_counts(
+    shelf: Shelf, closed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Collecting(type(shelf.docs)):  # type: ignore[misc]
+        """A generation's folder: to compare it is to collect garbage, so it happens wherever the reader counts."""
+
+        def __ne__(self, other: object) -> bool:
+            gc.collect()
+            return bool(super().__ne__(other))
+
+    reader = Reader(shelf.settings, embedding())
+    abandon_loan(reader)
+    make_anew(shelf)
+    current = LibraryFolder.current
+    monkeypatch.setattr(LibraryFolder, "current", lambda folder: Collecting(current(folder)))
+    assert ends(lambda: lend(reader))
+    assert closed == ["gen-1"]
+    reader.close()
 
 
 def test_a_closed_library_opens_again_with_the_next_question(shelf: Shelf) -> None:
@@ -99,7 +252,7 @@ def test_a_closed_library_opens_again_with_the_next_question(shelf: Shelf) -> No
 
 
 def test_a_library_that_is_not_there_is_said_at_the_first_question(tmp_path: Path) -> None:
-    library = Library(tmp_path / "nowhere", embedding=Embedding(HashEmbedder(), WordCounter()))
+    library = Library(tmp_path / "nowhere", embedding=embedding())
     with pytest.raises(BadRequest, match="there is no library"):
         library.search("boat")
 
@@ -125,3 +278,21 @@ def test_a_reader_who_leaves_stops_the_generator(shelf: Shelf) -> None:
         assert isinstance(next(events), Token)
         events.close()
     assert not generator.is_at_work
+
+
+@pytest.mark.parametrize(
+    ("said", "is_answer", "warned"),
+    [
+        ("The sources do not say when it sails.", False, "do not seem to answer"),
+        ("Boat number3 sails at 3 o'clock.", True, "points at no source"),
+        ("Boat number3 sails at 3 o'clock [1].", True, None),
+    ],
+)
+def test_a_generator_that_finds_no_answer_has_not_given_one(
+    shelf: Shelf, said: str, *, is_answer: bool, warned: str | None
+) -> None:
+    with library_of(shelf, generator=ScriptedGenerator([said])) as library:
+        answer = library.ask("When does boat number3 sail?")
+    assert answer.sufficient_context is is_answer
+    assert (warned or "") in (answer.quality.warning or "")
+    assert (answer.quality.warning is None) is (warned is None)

@@ -1,17 +1,24 @@
 """The whole search over a small library: real catalog and index, a deterministic embedder."""
 
 import sqlite3
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from citewise import Library
 from citewise.model.errors import Unavailable
+from citewise.model.query import Query
 from citewise.model.result import SearchResult
 from citewise.model.scope import Principal, Scope
 from citewise.model.where import AnyOf
+from citewise.wiring.embedding import Embedding
+from citewise.wiring.search import search_of
 from citewise.wiring.sources import Wish
+from tests.fakes.counters import WordCounter
 from tests.flows.harness import Shelf
 
 PAGES = {
@@ -76,6 +83,26 @@ def test_stages_are_timed_and_the_total_is_their_frame(shelf: Shelf) -> None:
     )
     assert tuple(timings) == (*stages, "total")
     assert timings["total"] >= timings["arms"] + timings["fuse"] + timings["hydrate"]
+
+
+def test_the_total_is_no_more_than_what_passed_on_the_clock(shelf: Shelf) -> None:
+    with shelf.opened() as library, ThreadPoolExecutor(1) as threads:
+        search = search_of(library, reranker=None, threads=threads)
+        started = time.perf_counter()
+        timings = search(Query("ferry", "r-1", 1.7e9)).timings_ms
+        passed = 1000 * (time.perf_counter() - started)
+    sequential = ("arms", "fuse", "hydrate", "rerank", "freshness", "boost", "dedup", "cut")
+    assert sum(timings[stage] for stage in sequential) <= timings["total"] <= passed
+
+
+def test_the_total_of_an_answer_is_no_more_than_what_passed_on_the_clock(shelf: Shelf) -> None:
+    embedding = Embedding(shelf.embedder, WordCounter())
+    with Library(settings=shelf.settings, embedding=embedding) as library:
+        library.ask("When is the tide gauge read?")
+        started = time.perf_counter()
+        timings = library.ask("When is the tide gauge read?").result.timings_ms
+        passed = 1000 * (time.perf_counter() - started)
+    assert timings["arms"] + timings["ground"] + timings["generate"] <= timings["total"] <= passed
 
 
 def test_every_step_says_how_many_it_left(shelf: Shelf) -> None:

@@ -1,11 +1,12 @@
 """Markers in any text, cut in any way: the same answer, and never a marker without a source."""
 
+import re
 from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewise.answer.marker_shapes import MOST_HELD, MOST_LABEL
+from citewise.answer.marker_shapes import MOST_CODE, MOST_HELD, MOST_LABEL
 from citewise.answer.markers import MarkerFilter
 
 SOURCES = (1, 2, 3, 12)
@@ -34,6 +35,22 @@ BITS = st.sampled_from(
         "\u2020",
         "\u200b",
         "\r\n",
+        "\u202f",
+        "[1](",
+        "[1]: ",
+        "\n[1]:",
+        "\n[9]:",
+        "https://x",
+        "javascript:a(1)",
+        "[**",
+        "**]",
+        "[Source: ",
+        " to ",
+        "\n\n    ",
+        "\n- ",
+        "``",
+        "'",
+        '"',
     ]
 )
 TEXTS = st.lists(BITS | st.text(max_size=3), max_size=30).map("".join)
@@ -61,10 +78,18 @@ def test_what_has_passed_once_passes_again_as_it_is(text: str) -> None:
 
 
 @given(TEXTS)
+def test_no_marker_that_has_passed_is_a_link(text: str) -> None:
+    clean = filtered([text])[0]
+    outside = re.sub(r"(?ms)^[ \t>*+\d.)-]*(```|~~~).*|^(?: {4}|\t).*?$|(`+)[^`\n].*?\2", "", clean)
+    assert not re.search(r"\[\d+\]\(", outside)
+    assert not re.search(r"(?m)^\[\d+\]:\s*(?:https|javascript):", outside)
+
+
+@given(TEXTS)
 def test_little_is_held_back(text: str) -> None:
     markers = MarkerFilter(SOURCES)
     markers.feed(text)
-    assert len(markers.finish()[0]) <= MOST_LABEL + MOST_HELD
+    assert len(markers.finish()[0]) <= MOST_CODE + MOST_LABEL + MOST_HELD
 
 
 @given(st.text())

@@ -60,3 +60,13 @@ def test_the_work_grows_with_the_text_and_no_faster() -> None:
         started = time.perf_counter()
         units_of(1, piece * (200_000 // len(piece)))
         assert time.perf_counter() - started < 5.0, piece
+
+
+def test_a_run_of_one_character_is_read_once() -> None:
+    runs = '.!?\u2026\u3002*_`[])"<#|->:~$\n\t\u00a0'
+    mixed = ("?!", ".)", ".*", "1.", "1.2.", "<a>", "a. ", "A. b. ", "a! ", "- - ", "\u3002\u3000")
+    started = time.perf_counter()
+    for piece in (*runs, *mixed):
+        units_of(1, f"a {piece * (50_000 // len(piece))}")
+        units_of(1, f"{piece * (50_000 // len(piece))} b")
+    assert time.perf_counter() - started < 5.0

@@ -66,6 +66,21 @@ def test_a_mapping_means_the_same_and_an_empty_list_filters_nothing() -> None:
     )
 
 
+@pytest.mark.parametrize("written", ["metadata.order=2", "metadata.order=2.0", "metadata.order= 2"])
+def test_a_number_is_the_same_however_it_is_written(written: str) -> None:
+    assert conditions_of([written]) == (any_of("metadata.order", "2"),) == conditions_from({"metadata.order": 2})
+
+
+@pytest.mark.parametrize("value", [None, {"gte": 2}, [None]])
+def test_what_is_no_value_is_refused(value: object) -> None:
+    with pytest.raises(BadRequest, match="is no value"):
+        conditions_from({"module": value})  # type: ignore[dict-item]
+
+
+def test_a_year_is_a_year_and_a_single_filter_is_one() -> None:
+    assert conditions_of("timestamp>=1971") == (Between("timestamp", 31_536_000.0, None),)
+
+
 def test_too_many_filters_are_refused() -> None:
     with pytest.raises(BadRequest, match="101 filters"):
         conditions_of(["tags=a"] * 101)

@@ -20,10 +20,25 @@ def test_two_thousand_characters_are_allowed_and_one_more_is_not() -> None:
         checked_question("x" * 2001)
 
 
-@pytest.mark.parametrize("character", ["\x00", "\x1b", "\x7f", "\x85", "\udc80"])
+@pytest.mark.parametrize("character", ["\x00", "\x1b", "\x7f", "\x85"])
 def test_what_nobody_types_is_refused_by_name(character: str) -> None:
     with pytest.raises(BadRequest, match=f"U\\+{ord(character):04X}"):
         checked_question(f"a{character}b")
+
+
+def test_half_a_character_is_bad_input() -> None:
+    with pytest.raises(BadRequest, match="not valid UTF-8"):
+        checked_question("caf\udce9")
+
+
+@pytest.mark.parametrize("question", [None, 3, b"noon", ["noon"]])
+def test_what_is_no_text_is_no_question(question: object) -> None:
+    with pytest.raises(BadRequest, match="a question is text"):
+        checked_question(question)  # type: ignore[arg-type]
+
+
+def test_a_selection_loses_its_form_feeds_and_nothing_else() -> None:
+    assert checked_selection("one\x0ctwo\tthree\n") == "one two\tthree"
 
 
 def test_line_breaks_tabs_and_other_scripts_are_fine() -> None:

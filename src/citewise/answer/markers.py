@@ -1,19 +1,25 @@
-"""Markers checked as they stream: what is left of an answer's `[n]` is always a source (A8).
+"""Markers checked as they stream: what is left of an answer's `[n]` is always a source (A8), and never a link.
 
 The filter walks character by character, so how a text is cut into pieces cannot matter. It holds back what may still
-become a marker, and the blanks in front of it. Code is left alone: a span of it ends with its line here, since
-a stray backtick must not switch the check off for the rest of an answer.
+become a marker, and the blanks in front of it. Code is left alone: blocks of it, and what stands between backticks in
+one line and not further apart than MOST_CODE. Any other backtick is text: it must not switch the check off.
 """
 
 import re
+from collections import deque
 from collections.abc import Iterable
 
 from citewise.answer.marker_shapes import (
+    MOST_CODE,
     MOST_HELD,
     MOST_LABEL,
     OPENERS,
     Item,
     Marker,
+    Undefined,
+    is_address,
+    is_code,
+    is_link_around_marker,
     is_target,
     items_in_label,
     labeled_marker_in,
@@ -26,9 +32,16 @@ _PLAIN_BLANKS = " \t"
 _CLOSING_MARKS = ".,;:!?)]}\u2026\u3002\uff0c\n\r"  # no blank stands before these
 _OPENING_BRACKETS = "[\uff3b\u3010"
 _PLUG = "?"  # in place of the 8 in `[9[8]9]`: what stands around a removed marker must not close up to another
+_JOINABLE = ("`", "\\")
+_DOUBLE = re.compile(r"\[\[\d{1,9}\]\Z")
 _ENDS_OF_LABEL = "]\uff3d\u3011"
 _BREAKS_OF_LABEL = f"\n{_OPENING_BRACKETS}"
-_FENCE = re.compile(r"[ \t]*(?:(?:[-*+>]|\d{1,9}[.)])[ \t]+|>)*(?P<fence>`{3,}(?=[^`]*$)|~{3,})")
+_BULLET = r"(?:[-*+>]|\d{1,9}[.)])"
+_FENCE = re.compile(rf"[ \t]*(?:{_BULLET}[ \t]+|>)*(?P<fence>`{{3,}}(?=[^`]*$)|~{{3,}})")
+_START = re.compile(rf"[ \t]*(?:{_BULLET}[ \t]*)*")  # of a line, before its first word
+_DEFINED = re.compile(rf"{_START.pattern}\[\d{{1,9}}\]")
+_INDENT = re.compile(r" {4}| {0,3}\t")
+_LIST = re.compile(r"[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 
 
 class MarkerFilter:
@@ -39,14 +52,16 @@ class MarkerFilter:
         self._sources = frozenset(sources)
         self._used: dict[int, None] = {}
         self._new: list[int] = []
-        self._out: list[str] = []
-        self._held = ""  # may become a marker, or the address behind one
+        self._ahead: deque[str] = deque()  # characters that are still to be read
+        self._held = ""  # may become a marker, the address behind one, or code
         self._label: str | None = None  # of a marker that has passed, not closed yet
         self._blanks = ""  # and commas between markers: one that is removed takes along what stands before it
         self._has_hole = False  # a marker has just been removed behind these blanks
         self._is_behind_marker = False
         self._is_in_target = False
-        self._code = _Code()
+        self._tail = ""  # of what has passed
+        self._blocks = _Blocks()
+        self._out = Undefined()
 
     @property
     def used(self) -> tuple[int, ...]:
@@ -55,24 +70,31 @@ class MarkerFilter:
 
     def feed(self, piece: str) -> tuple[str, tuple[int, ...]]:
         """The text that is certain by now, and the sources it uses for the first time."""
-        for character in piece:
-            self._take(character)
-        return self._drained()
+        self._ahead.extend(piece)
+        self._read_ahead()
+        return self._drained(self._out.drained())
 
     def finish(self) -> tuple[str, tuple[int, ...]]:
         """What was held back; the answer is over."""
         while self._held or self._label is not None:
             self._give_up() if self._held else self._give_up_label()
+            self._read_ahead()
         if not self._has_hole:
             self._put(self._blanks)
         self._blanks = ""
-        return self._drained()
+        return self._drained(self._out.finished())
 
-    def _drained(self) -> tuple[str, tuple[int, ...]]:
-        text, new = "".join(self._out), tuple(self._new)
-        self._out.clear()
+    def _drained(self, text: str) -> tuple[str, tuple[int, ...]]:
+        new = tuple(self._new)
         self._new.clear()
         return text, new
+
+    def _read_ahead(self) -> None:
+        while self._ahead:
+            self._take(self._ahead.popleft())
+
+    def _read_again(self, text: str) -> None:
+        self._ahead.extendleft(reversed(text))
 
     def _take(self, character: str) -> None:
         if self._is_in_target:
@@ -84,40 +106,61 @@ class MarkerFilter:
         elif self._held:
             self._held += character
             self._read_held()
-        else:
-            self._begin(character)
-
-    def _begin(self, character: str) -> None:
-        may_mark = character in OPENERS or (character == "(" and self._is_behind_marker)
-        if may_mark and not self._code.holds(character):
+        elif self._may_open(character) and not self._blocks.hold(self._blanks + character):
             self._held = character
         else:
             self._pass(character)
 
+    def _may_open(self, character: str) -> bool:
+        if character == "(":
+            return self._is_behind_marker or (not self._blanks and is_link_around_marker(self._tail))
+        return character in OPENERS or (character == "`" and not self._is_escaped())
+
+    def _is_escaped(self) -> bool:
+        backslashes = len(self._tail) - len(self._tail.rstrip("\\"))
+        return backslashes % 2 == 1 and not self._blanks and not self._has_hole
+
     def _read_held(self) -> None:
-        if self._held[0] == "(":
+        if self._held[0] == "`":
+            self._read_code()
+        elif self._held[-1] == "\n" and _FENCE.match(self._blocks.line):
+            self._give_up()  # code begins with the next line
+        elif self._held[0] == "(":
             self._read_target()
         elif marker := marker_in(self._held):
-            self._held = ""
+            self._end_held()
             self._mark(marker.items)
         elif not may_become_marker(self._held):
             self._end_marker(labeled_marker_in(self._held))
+
+    def _end_held(self) -> None:
+        """Drops what is held; its end of line stays if a backtick before it would else reach into the next line."""
+        if "\n" in self._held and "`" in self._blocks.line:
+            self._pass("\n")
+        self._held = ""
 
     def _end_marker(self, marker: Marker | None) -> None:
         if marker is None:
             self._give_up()
             return
-        self._held = ""
+        self._end_held()
         self._mark(marker.items)
-        self._label = ""  # from here on, characters are taken as part of it
-        for character in marker.label:
-            self._take(character)
+        self._label = ""  # from here on, characters are read as part of it
+        self._read_again(marker.label)
+
+    def _read_code(self) -> None:
+        behind = self._held[-1]
+        if behind != "`" and is_code(self._held[:-1]):
+            self._held = self._held[:-1]
+            self._give_up()
+            self._read_again(behind)
+        elif behind == "\n" or len(self._held) == MOST_CODE:
+            self._give_up()
 
     def _read_target(self) -> None:
         """`[1](https://…)`: an address that a model made up must not pass for a source's."""
         if is_target(self._held):
-            self._held = ""
-            self._is_in_target = True
+            self._end_held()
         elif not may_become_target(self._held):
             self._give_up()
 
@@ -127,23 +170,27 @@ class MarkerFilter:
             self._label = None
             self._mark(items_in_label(label))
         elif character in _BREAKS_OF_LABEL or len(label) == MOST_LABEL:
+            self._read_again(character)
             self._give_up_label()
-            self._take(character)
         else:
             self._label = label + character
 
     def _give_up_label(self) -> None:
         """A label that never ends is text after all."""
         label, self._label = self._label or "", None
-        for character in label:
-            self._take(character)
+        self._read_again(label)
 
     def _give_up(self) -> None:
-        """What was held is text after all; only its first character is certain, the rest may hold a marker."""
+        """What was held is text after all; only its beginning is certain, the rest may hold a marker."""
         text, self._held = self._held, ""
-        self._pass(text[0])
-        for character in text[1:]:
-            self._take(character)
+        if text[0] == "(":  # without it, what follows is no link
+            self._is_in_target = is_address(text[1:])
+            self._read_again(text[1:])
+            return
+        rest = text.lstrip("`") if text[0] == "`" else text[1:]
+        certain = text if is_code(text) else text.removesuffix(rest)
+        self._pass(certain)
+        self._read_again(text[len(certain) :])
 
     def _mark(self, items: tuple[Item, ...]) -> None:
         self._is_behind_marker = True
@@ -159,8 +206,8 @@ class MarkerFilter:
             self._leave_hole()
 
     def _leave_hole(self) -> None:
-        bracket = max(map(self._code.line.rfind, _OPENING_BRACKETS))
-        if bracket >= 0 and may_become_marker(self._code.line[bracket:] + self._blanks):
+        bracket = max(map(self._tail.rfind, _OPENING_BRACKETS))
+        if bracket >= 0 and may_become_marker(self._tail[bracket:] + self._blanks):
             self._write(_PLUG)
         self._has_hole = True
 
@@ -168,16 +215,18 @@ class MarkerFilter:
         known = sum(item.first <= number <= item.last for number in self._sources)
         return known == item.last - item.first + 1
 
-    def _pass(self, character: str) -> None:
-        joins_markers = character in ",;" and self._is_behind_marker and not self._has_hole
+    def _pass(self, text: str) -> None:
+        if text == ":" and self._has_hole and _START.fullmatch(self._blocks.line):
+            return  # the marker that it explained is gone
+        joins_markers = text in ",;" and self._is_behind_marker and not self._has_hole
         self._is_behind_marker = False
-        if (character in _PLAIN_BLANKS or joins_markers) and not self._code.holds(character):
-            self._hold_blank(character)
+        if (text in _PLAIN_BLANKS or joins_markers) and not self._blocks.hold(self._blanks + text):
+            self._hold_blank(text)
         else:
-            self._write(character)
+            self._write(text)
 
     def _hold_blank(self, blank: str) -> None:
-        if self._has_hole and (self._blanks.endswith((" ", "\t")) or not self._code.line):
+        if self._has_hole and (self._blanks.endswith((" ", "\t")) or not self._blocks.line):
             return
         self._blanks += blank
         if len(self._blanks) > MOST_HELD:
@@ -185,53 +234,66 @@ class MarkerFilter:
             self._blanks = self._blanks[1:]
 
     def _write(self, text: str) -> None:
-        if not (self._has_hole and text in _CLOSING_MARKS):
-            self._put(self._blanks)
+        blanks = "" if self._has_hole and text in _CLOSING_MARKS else self._blanks
+        self._put(blanks or (" " if self._closes_up(text) else ""))
         self._put(text)
         self._blanks = ""
         self._has_hole = False
 
+    def _closes_up(self, text: str) -> bool:
+        """Whether what was apart would become one: two runs of backticks, or `[[1]]` from three brackets a side."""
+        if text == "]":
+            return _DOUBLE.search(self._tail) is not None and not self._blocks.hold(text)
+        return self._has_hole and text.startswith(_JOINABLE) and self._tail.endswith(_JOINABLE)
+
     def _put(self, text: str) -> None:
-        self._out.append(text)
+        self._tail = (self._tail + text)[-MOST_LABEL:]
         for character in text:
-            self._code.see(character)
+            self._out.put(character, may_define=self._blocks.begin_with_marker())
+            self._blocks.see(character)
 
 
-class _Code:
-    """Knows, from the text that has passed, whether the next character stands in code."""
+class _Blocks:
+    """Knows, from the text that has passed, whether what comes next stands in a block of code."""
 
     def __init__(self) -> None:
         self.line = ""  # so far
         self._fence = ""
-        self._ticks = 0  # backticks in a row so far
-        self._span = 0  # backticks that opened the code we are in
+        self._may_indent = True  # the last line was empty or such code itself, and in no list
+        self._is_after_empty = True
+        self._is_in_list = False  # where an indented line is an item's next paragraph
 
-    def holds(self, character: str) -> bool:
-        """Whether this character, which comes next and is no backtick, would stand in code."""
-        return bool(self._fence) or self._span_before(character) > 0
+    def hold(self, following: str) -> bool:
+        """Whether the last character of what comes next would stand in code."""
+        return bool(self._fence) or (self._may_indent and _is_indented(self.line[:MOST_HELD] + following))
+
+    def begin_with_marker(self) -> bool:
+        """Whether the line so far is a marker."""
+        return self.line.endswith("]") and _DEFINED.fullmatch(self.line) is not None and not self.hold("")
 
     def see(self, character: str) -> None:
         """One more character has passed."""
-        self._span = self._span_before(character)
-        self._ticks = self._ticks + 1 if character == "`" else 0
-        if character == "\n":
-            self._end_line()
-        else:
+        if character != "\n":
             self.line += character
-
-    def _span_before(self, character: str) -> int:
-        """A run of backticks that ends here opens a span, closes the one of its length, or is part of it."""
-        if character == "`" or not self._ticks:
-            return self._span
-        if not self._span:
-            return self._ticks
-        return 0 if self._span == self._ticks else self._span
-
-    def _end_line(self) -> None:
+            return
         line, self.line = self.line, ""
-        self._span = 0
         if not self._fence:
-            opening = _FENCE.match(line)
-            self._fence = opening["fence"] if opening else ""
+            self._end_line(line)
         elif (mark := line.strip(" \t\r>")).startswith(self._fence) and not mark.strip(self._fence[0]):
             self._fence = ""
+
+    def _end_line(self, line: str) -> None:
+        is_empty = not line.strip()
+        is_indented = self._may_indent and _is_indented(line[:MOST_HELD])
+        if opening := _FENCE.match(line):
+            self._fence = opening["fence"]
+        if _LIST.match(line):
+            self._is_in_list = True
+        elif self._is_after_empty and not is_empty and not line[0].isspace():
+            self._is_in_list = False
+        self._is_after_empty = is_empty
+        self._may_indent = (is_empty or is_indented) and not self._is_in_list and not self._fence
+
+
+def _is_indented(line: str) -> bool:
+    return _INDENT.match(line) is not None and _LIST.match(line) is None

@@ -22,7 +22,13 @@ _SILENCE = re.compile(
     r"|\b(?:can|could)(?:not|n['\u2019]t|\s+not)\s+(?:be\s+answered|find|answer)\b",
     re.IGNORECASE | re.DOTALL,
 )
-_TURN = re.compile(r"[,;]?\s+(?:but|however|though|although|yet)\b,?|;\s", re.IGNORECASE)
+_TURN = re.compile(r"(?:[,;]|(?<![\s,;]))\s++(?:but|however|though|although|yet)\b,?|;\s", re.IGNORECASE)
+_COURTESY = re.compile(
+    r"(?:(?:i['\u2019]m|i\s+am|we\s+are)\s+)?(?:very\s+)?sorry|unfortunately"
+    r"|(?:i|we)\s+apologi[sz]e"
+    r"|(?:sorry,\s+)?(?:i|we)\s+(?:do\s+not|don['\u2019]t)\s+know(?:\s+(?:that|this|it|the\s+answer))?",
+    re.IGNORECASE,
+)
 
 
 def claims_in(sentence: str) -> str:
@@ -30,3 +36,9 @@ def claims_in(sentence: str) -> str:
     if not _SILENCE.search(sentence):
         return sentence
     return " ".join(clause.strip() for clause in _TURN.split(sentence) if not _SILENCE.search(clause)).strip()
+
+
+def is_silent(sentence: str) -> bool:
+    """Whether nothing is left of the sentence but what the sources leave open, and regrets."""
+    claims = claims_in(sentence).strip(" \t\n.,;:!*_")
+    return not any(map(str.isalnum, claims)) or _COURTESY.fullmatch(claims) is not None

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from citewise.answer.silence import claims_in
+from citewise.answer.silence import claims_in, is_silent
 from citewise.model.context import Source, UnitKind
 from citewise.model.units import units_of, without_marker
 from citewise.ports.analyzer import Analyzer
@@ -33,7 +33,7 @@ NEIGHBORS = 3
 SAME_STATEMENT = 0.6
 FEWEST_STEMS = 3  # fewer state nothing that words could prove: "Yes.", "In short.", "See below."
 
-_MARKER = re.compile(r"\s*\[(\d{1,9})\]")
+_MARKER = re.compile(r"(?<!\s)\s*+\[(\d{1,9})\]")
 _LEADING_MARKERS = re.compile(r"(?:\[\d{1,9}\]\s*)+")
 _HEADING = re.compile(r"^ {0,3}#{1,6}\s.*$", re.MULTILINE)
 _NEGATION = re.compile(r"\b(?:not|no|never|cannot|neither|nor|none|nothing|nobody)\b|n['\u2019]t\b", re.IGNORECASE)
@@ -86,24 +86,26 @@ def support_of(text: str, sources: Sequence[Source], analyzer: Analyzer) -> Supp
     )
 
 
-def unsupported(text: str, sources: Sequence[Source], analyzer: Analyzer) -> tuple[str, ...]:
-    """The sentences of an answer that their sources do not support, in order."""
-    return support_of(text, sources, analyzer).unsupported
-
-
-def faithfulness(text: str, sources: Sequence[Source], analyzer: Analyzer) -> float:
-    """The share of an answer's checked sentences that their sources support; 1 if there is none to check."""
-    return support_of(text, sources, analyzer).faithfulness
+def says_nothing(text: str) -> bool:
+    """Whether the text is blank, or says no more than that the sources leave the question open."""
+    units = units_of(0, text)
+    if not units:  # headings are no units, but they say something
+        return not any(map(str.isalnum, text))
+    return all(unit.kind is UnitKind.SENTENCE and is_silent(_prose(unit.text)) for unit in units)
 
 
 def _checked(text: str, sources: Sequence[Source], analyzer: Analyzer) -> Iterator[tuple[str, bool]]:
     witnesses = [_witness(source, analyzer) for source in sources]
     for statement in _statements(text):
-        claims = claims_in(_MARKER.sub("", without_marker(statement.text)))
+        claims = claims_in(_prose(statement.text))
         stems = frozenset(analyzer.terms(claims).words)
         if _states_something(claims, stems):
             heard = [witness for witness in witnesses if witness.n in statement.cited] or witnesses
             yield statement.text, _is_supported(claims, stems, heard)
+
+
+def _prose(sentence: str) -> str:
+    return _MARKER.sub("", without_marker(sentence))
 
 
 def _statements(text: str) -> Iterator[_Statement]:

@@ -33,6 +33,15 @@ def excerpt(text: str, limit: int = EXCERPT_CHARACTERS) -> str:
     return whole[:end].rstrip() + ELLIPSIS
 
 
+def excerpt_of(text: str, unit: str) -> str:
+    """The excerpt that begins where a unit stands; the text's own beginning where it cannot be found."""
+    start = text.find(unit)
+    if start < 0:
+        return excerpt(text)
+    end = _PARAGRAPH_END.search(text, start + len(unit))
+    return excerpt(text[start : end.start()] if end else text[start:])
+
+
 def citation_of(n: int, passages: Sequence[Passage], addresses: Addresses, *, best: Passage, score: float) -> Citation:
     """Source `n`, made of neighbors in one section: named after the best of them, with the lines of all."""
     lines = min(one.first_line for one in passages), max(one.last_line for one in passages)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 from citewise.model.answer import Answer, AnswerEvents, Done
 from citewise.model.care import Check, Status
 from citewise.model.context import Message
-from citewise.model.filters import conditions_from, conditions_of
+from citewise.model.filters import FilterValue, conditions_from, conditions_of
 from citewise.model.query import ANSWER_TOP_K, SEARCH_TOP_K, Query
 from citewise.model.report import Event, IngestReport
 from citewise.model.result import SearchResult
@@ -35,7 +35,7 @@ class QueryOptions(TypedDict, total=False):
     """What may be said about a question besides its words (Q1). What is left out is as the settings have it."""
 
     top_k: int  # 20 for search, 5 for answers
-    filters: Mapping[str, str | bool | Sequence[str]] | Iterable[str]  # {"module": "module-1"} or ("module=module-1",)
+    filters: Mapping[str, FilterValue | Sequence[FilterValue]] | Iterable[str]  # {"module": "m-1"} or ("module=m-1",)
     scope: Scope | None
     principal: Principal
     rerank: bool

@@ -42,9 +42,8 @@ class Ask:
         result = timed(result, "ground", started)
         if not grounds.is_sufficient:
             text = REFUSAL if result.findings else NOTHING_FOUND
-            name = self.write.generator.name
             yield Token(text)
-            yield Done(refusal_of(result, context, grounds, name, text, topics(found.findings)))
+            yield Done(refusal_of(result, context, grounds, text, suggestions=topics(found.findings)))
             return
         messages = messages_of(query.text, Mode.NORMAL, context, fitting_history(history, self.pack.counter))
         yield from self._written(result, Prompt(query.text, Mode.NORMAL, context, grounds, messages))

@@ -15,7 +15,9 @@ from citewise.model.answer import AnswerEvents, Done, Token
 from citewise.model.chunk import NO_SECTION
 from citewise.model.citation import SELECTION
 from citewise.model.context import Context, Message, Prompt
+from citewise.model.errors import Misconfigured
 from citewise.model.ids import DocumentId, digest
+from citewise.model.markup import as_seen
 from citewise.model.passage import Passage
 from citewise.model.query import Mode, Query
 from citewise.model.ranking import Candidate, Finding
@@ -46,7 +48,7 @@ class AskSelected:
         result = timed(_result(query, context), "ground", started)
         citation = context.sources[0].citation
         if not grounds.is_sufficient:
-            refused = refusal_of(result, context, grounds, self.write.generator.name, REFUSAL, (OFFER,))
+            refused = refusal_of(result, context, grounds, REFUSAL, suggestions=(OFFER,))
             yield Token(REFUSAL)
             yield Done(replace(refused, citations=(citation,)))
             return
@@ -69,9 +71,13 @@ class AskSelected:
     def _context(self, query: Query, selection: Selection) -> Context:
         """The selection as the only source; of a very long one, what speaks of the question."""
         room = max(self.pack.budget_tokens - LABEL_TOKENS, 1)
-        text = fitted(selection.text, query.text, analyzer=self.analyzer, counter=self.pack.counter, budget_tokens=room)
+        text = fitted(
+            as_seen(selection.text), query.text, analyzer=self.analyzer, counter=self.pack.counter, budget_tokens=room
+        )
         passage = _passage(selection, text, self.pack.counter.counts([text])[0])
         context = self.pack([Finding(passage, Candidate(SELECTION, 1.0, {}, {}))])
+        if not context.sources:
+            raise Misconfigured("answer.budget_tokens leaves no room for the selection: raise it")
         source = context.sources[0]
         citation = replace(
             source.citation,

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from citewise.model.document import Document
 from citewise.model.ids import ChunkId, Digest, DocumentId, chunk_id, digest
 from citewise.model.scope import Scope
-from citewise.model.where import ACCESS_FIELD, Label, label
+from citewise.model.where import ACCESS_FIELD, Label, label, label_text
 
 NO_SECTION = "N/A"
-LABELING = "labels-2"  # changes when the same piece may get other labels
+LABELING = "labels-3"  # changes when the same piece may get other labels
 MOST_LABEL_CHARACTERS = 200  # a longer metadata value is no filter value; it stays in the catalog
 
 
@@ -99,7 +99,7 @@ def _document_labels(document: Document) -> frozenset[Label]:
     for name, value in document.metadata.items():
         for item in value if isinstance(value, list | tuple) else (value,):
             if isinstance(item, str | bool | int | float) and len(str(item)) <= MOST_LABEL_CHARACTERS:
-                labels.add(label(f"metadata.{name}", str(item).lower() if isinstance(item, bool) else str(item)))
+                labels.add(label(f"metadata.{name}", label_text(item)))
     return frozenset(labels)
 
 

@@ -4,14 +4,18 @@
 values and ANDed as bounds, different fields are ANDed.
 """
 
+import contextlib
 import difflib
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import TypeAlias
 
 from citewise.model.errors import BadRequest
-from citewise.model.where import AnyOf, Between, Condition
+from citewise.model.where import AnyOf, Between, Condition, label_text
+
+FilterValue: TypeAlias = str | bool | int | float
 
 METADATA = "metadata."
 NUMBERS = ("timestamp",)
@@ -60,7 +64,7 @@ def conditions_of(filters: Iterable[str]) -> tuple[Condition, ...]:
     )
 
 
-def conditions_from(filters: Mapping[str, str | bool | Sequence[str]]) -> tuple[Condition, ...]:
+def conditions_from(filters: Mapping[str, FilterValue | Sequence[FilterValue]]) -> tuple[Condition, ...]:
     """The same from a mapping of fields to a value or several; `">=2020"` is a bound, an empty list filters nothing."""
     written = []
     for field, wanted in filters.items():
@@ -72,9 +76,13 @@ def conditions_from(filters: Mapping[str, str | bool | Sequence[str]]) -> tuple[
 
 
 def _written(field: str, value: object) -> str:
-    if isinstance(value, bool):
-        return f"{field}={str(value).lower()}"
-    return f"{field}{value}" if str(value).startswith((">=", "<=")) else f"{field}={value}"
+    if not isinstance(value, str | bool | int | float):
+        raise BadRequest(
+            f"filter on {field}: {value!r} is no value; give text, a number, true or false, or a list of them"
+        )
+    if isinstance(value, str) and value.startswith((">=", "<=")):
+        return f"{field}{value}"
+    return f"{field}={label_text(value)}"
 
 
 def _bounded(filters: Iterable[str]) -> list[str]:
@@ -102,7 +110,7 @@ def _parts(written: str) -> tuple[str, str, str]:
 
 
 def _unknown(field: str) -> str:
-    near = difflib.get_close_matches(field, [*LABELS, *NUMBERS, *PLURALS], n=1)
+    near = difflib.get_close_matches(field, [*LABELS, *NUMBERS, *PLURALS], n=1, cutoff=0.75)
     hint = f"did you mean {PLURALS.get(near[0], near[0])}? " if near else ""
     return (
         f"there is no field {field!r} to filter on: {hint}known are {', '.join((*LABELS, *NUMBERS))}, "
@@ -111,6 +119,9 @@ def _unknown(field: str) -> str:
 
 
 def _value(field: str, value: str) -> str:
+    if field.startswith(METADATA):
+        with contextlib.suppress(ValueError):
+            return label_text(float(value)) if not value.isalpha() else value
     if field not in YES_OR_NO:
         return value
     lowered = value.lower()

@@ -13,6 +13,8 @@ _BLANKS = "\t\n\r"
 
 def checked_question(text: str) -> str:
     """The question, trimmed; BadRequest if there is none, if it is too long, or if it holds what nobody types."""
+    if not isinstance(text, str):
+        raise BadRequest(f"a question is text, not {type(text).__name__}")
     if len(text) > MOST_CHARACTERS * 10:  # before anything looks at each of them
         raise BadRequest(_too_long(len(text)))
     _refuse_control_characters("question", text)
@@ -41,7 +43,7 @@ def checked_selection(text: str) -> str:
 
 
 def checked_top_k(top_k: int) -> int:
-    if not isinstance(top_k, int) or not 1 <= top_k <= MOST_TOP_K:
+    if not isinstance(top_k, int) or isinstance(top_k, bool) or not 1 <= top_k <= MOST_TOP_K:
         raise BadRequest(f"top_k is {top_k}; it can be 1 to {MOST_TOP_K}")
     return top_k
 
@@ -59,6 +61,8 @@ def _is_control(character: str) -> bool:
 
 def _refuse_control_characters(kind: str, text: str) -> None:
     found = next(filter(_is_control, text), None)
+    if found is not None and unicodedata.category(found) == "Cs":
+        raise BadRequest(f"the {kind} is not valid UTF-8: type it again")
     if found is not None:
         raise BadRequest(f"the {kind} holds the control character U+{ord(found):04X}: remove it and ask again")
 

@@ -28,7 +28,11 @@ _DELIMITER = re.compile(r":?-+:?")
 _INDENT = re.compile(r" {4}| {0,3}\t")
 
 _TICKS = re.compile(r"`+")
-_STOP = re.compile(r"(?P<stop>[.!?\u2026]+)[\"'\u201d\u2019)\]*_`\u00bb]*\s+(?=\S)|[\u3002\uff01\uff1f]+\s*(?=\S)")
+# A run is read once, from its beginning and to its end: else a long one would be tried from each of its characters.
+_STOP = re.compile(
+    r"(?<![.!?\u2026])(?P<stop>[.!?\u2026]++)[\"'\u201d\u2019)\]*_`\u00bb]*+\s++(?=\S)"
+    r"|(?<![\u3002\uff01\uff1f])[\u3002\uff01\uff1f]++\s*+(?=\S)"
+)
 _OPENERS = "\"'\u201c\u2018([*_`\u00ab~"
 _CLAUSE = re.compile(r"[;:,\u2014\u2013]\s+|\s+[\u2014\u2013-]\s+")
 _BLANK = re.compile(r"\s+")
@@ -216,7 +220,9 @@ def _sentence_ends(text: str) -> Iterator[int]:
         while span and span[1] <= stop.start():
             span = next(spans, None)
         is_code = span is not None and span[0] <= stop.start() < span[1] - 1
-        is_number = text[start : stop.start()].isdigit()  # of an item in a list that runs on in one line
+        is_number = (
+            stop.start() - start < 10 and text[start : stop.start()].isdigit()
+        )  # of an item in a list that runs on in one line
         if not is_code and not is_number and _ends_sentence(text, stop, is_caseless=is_caseless):
             start = stop.end()
             yield start

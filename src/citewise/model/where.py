@@ -15,6 +15,15 @@ Label = NewType("Label", str)  # "field=value"
 ACCESS_FIELD = "access"
 
 
+def label_text(value: str | bool | int | float) -> str:
+    """A value as labels spell it: 2 and 2.0 are the same, as they are to whoever filters by them."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    return str(value)
+
+
 def label(field: str, value: str) -> Label:
     """The label that says: this chunk's `field` has `value` (among others)."""
     return Label(f"{field}={value}")

@@ -62,14 +62,14 @@ class Answering:
         """Imported here: a search needs none of it, and starts the sooner."""
         from citewise.adapters.analyze.english import EnglishAnalyzer
         from citewise.answer.write import Write
-        from citewise.context.ground import Ground
         from citewise.context.pack import Pack
         from citewise.flows.ask import Ask
+        from citewise.wiring.grounding import ground_of
 
         analyzer, counter = EnglishAnalyzer(), self._embedding.counter
         return Ask(
             self.search,
             Pack(counter, addresses_of(self._settings), self._settings.answer.budget_tokens),
-            Ground(self._embedding.embedder, analyzer, counter),
+            ground_of(self._settings, self._embedding, analyzer),
             Write(self._generator(), analyzer),
         )

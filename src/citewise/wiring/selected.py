@@ -2,13 +2,13 @@
 
 from citewise.adapters.analyze.english import EnglishAnalyzer
 from citewise.answer.write import Write
-from citewise.context.ground import Ground
 from citewise.context.pack import Pack
 from citewise.context.urls import Addresses
 from citewise.flows.ask_selected import AskSelected
 from citewise.ports.generator import Generator
 from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding
+from citewise.wiring.grounding import ground_of
 
 
 def ask_selected(settings: Settings, embedding: Embedding, generator: Generator) -> AskSelected:
@@ -21,7 +21,7 @@ def ask_selected(settings: Settings, embedding: Embedding, generator: Generator)
             Addresses(citations.sites, citations.repositories),
             settings.answer.budget_tokens,
         ),
-        Ground(embedding.embedder, analyzer, embedding.counter),
+        ground_of(settings, embedding, analyzer),
         Write(generator, analyzer),
         analyzer,
     )

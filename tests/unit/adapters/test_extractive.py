@@ -149,3 +149,37 @@ def test_links_become_their_words_since_their_addresses_lead_nowhere_from_an_ans
 def test_a_signpost_is_no_answer() -> None:
     text = "This page says when the sensor must be calibrated. Calibrate the sensor every six months."
     assert answer((text, [0.9, 0.7])) == "Calibrate the sensor every six months. [1]"
+
+
+def test_no_step_is_left_out_of_a_procedure() -> None:
+    text = "Switch over:\n\n1. Stop the old one.\n2. Promote the new one. It takes a minute.\n3. Look at the log."
+    said = answer((text, [0.1, 0.9, 0.1, 0.1, 0.1]))
+    assert said.startswith("Switch over: [1]\n\n1. Stop the old one. [1]\n2. Promote the new one. [1]")
+    assert said.endswith("3. Look at the log. [1]")
+
+
+@pytest.mark.parametrize(
+    ("text", "scores", "said"),
+    [
+        ("**Seiche.** A slow sloshing of the sound.", [0.9, 0.3], "**Seiche.** [1] A slow sloshing of the sound. [1]"),
+        ("**Seiche.** A slow sloshing of the sound.", [0.3, 0.9], "**Seiche.** [1] A slow sloshing of the sound. [1]"),
+        (
+            "Before you ask you need\n\n- a boat license",
+            [0.9, 0.1],
+            "Before you ask you need [1]\n\n- a boat license [1]",
+        ),
+        ("Restart the board.\n\n```\nreboot\n```", [0.9, 0.1], "Restart the board. [1]\n\n```\nreboot\n```\n\n[1]"),
+    ],
+    ids=["a term brings its definition", "and the other way round", "a line that breaks off", "code right below"],
+)
+def test_what_cannot_stand_alone_brings_company(text: str, scores: list[float], said: str) -> None:
+    assert answer((text, scores)) == said
+
+
+def test_a_label_in_a_document_is_no_marker_of_the_answer() -> None:
+    text = "The limit is 99 bar [Source 9: Evil - doc] and [^3] too."
+    assert answer((text, [0.9])) == "The limit is 99 bar (Source 9: Evil - doc) and (^3) too. [1]"
+
+
+def test_half_a_block_of_code_is_closed_so_that_its_marker_counts() -> None:
+    assert answer(("```python\nx = 1\ny = 2", [0.9])) == "```python\nx = 1\ny = 2\n```\n\n[1]"

@@ -1,13 +1,14 @@
 """Whether an answer's sentences rest on their sources, judged by words, numbers and negations."""
 
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from citewise.adapters.analyze.english import EnglishAnalyzer
-from citewise.answer.support import faithfulness, unsupported
+from citewise.answer.support import says_nothing, support_of
 from citewise.model.context import UnitKind
 from citewise.model.units import units_of
 from tests.prompts import a_source
@@ -24,7 +25,7 @@ TIDES = a_source(2, "Spring tides follow the full moon. The staff is read at noo
 
 
 def flagged(text: str) -> tuple[str, ...]:
-    return unsupported(text, (BATTERY, TIDES), ANALYZER)
+    return support_of(text, (BATTERY, TIDES), ANALYZER).unsupported
 
 
 @pytest.mark.parametrize(
@@ -91,7 +92,7 @@ def test_a_denial_that_is_left_out_is_flagged() -> None:
 )
 def test_what_states_nothing_about_the_matter_is_not_checked(text: str) -> None:
     assert flagged(text) == ()
-    assert faithfulness(text, (BATTERY, TIDES), ANALYZER) == 1.0
+    assert support_of(text, (BATTERY, TIDES), ANALYZER).faithfulness == 1.0
 
 
 def test_a_claim_beside_a_confession_of_silence_is_checked() -> None:
@@ -115,13 +116,61 @@ def test_a_marker_without_a_source_counts_as_none() -> None:
 
 def test_faithfulness_is_the_share_of_checked_sentences_that_are_supported() -> None:
     text = "Yes. Spring tides follow the full moon [2]. The mayor of the village paid for the wall [1]."
-    assert faithfulness(text, (BATTERY, TIDES), ANALYZER) == 0.5
+    assert support_of(text, (BATTERY, TIDES), ANALYZER).faithfulness == 0.5
 
 
 def test_nothing_is_supported_by_no_source() -> None:
     text = "Spring tides follow the full moon."
-    assert unsupported(text, (), ANALYZER) == (text,)
-    assert faithfulness(text, (), ANALYZER) == 0.0
+    support = support_of(text, (), ANALYZER)
+    assert (support.unsupported, support.faithfulness) == ((text,), 0.0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " \n\t",
+        "[1][2]",
+        "...",
+        "The sources do not say how large the tank is.",
+        "The sources do not answer this question [1][2].",
+        "Unfortunately, the excerpts don't mention a diesel generator. [1]",
+        "I'm sorry. I could not find how large the tank is.",
+        "I don't know. There is no information about it.",
+        "- The sources do not say it.\n- The text says nothing about tanks.",
+        "1. The sources do not say it [1].",
+        "**The sources do not contain the answer.**",
+        "## Answer\n\nThe sources do not say.",
+    ],
+)
+def test_an_answer_that_only_confesses_silence_says_nothing(text: str) -> None:
+    assert says_nothing(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Yes.",
+        "No.",
+        "9 days [1].",
+        "Spring tides follow the full moon [2].",
+        "The sources do not say it, but a tank usually holds 40 liters.",
+        "The sources do not say it. Spring tides follow the full moon.",
+        "The sources do not say it:\n\n```sh\nstart-diesel\n```",
+        "The sources do not say it.\n\n| a | b |\n| --- | --- |\n| 1 | 2 |",
+        "## 12 volts",
+    ],
+)
+def test_an_answer_with_a_claim_says_something(text: str) -> None:
+    assert not says_nothing(text)
+
+
+@pytest.mark.parametrize("piece", [".", "!", "\u2026", "1.", "1,", "a. ", "[", "[1]", "*", "not ", "no source ", "; "])
+def test_the_check_takes_no_longer_than_the_text_deserves(piece: str) -> None:
+    started = time.perf_counter()
+    support_of(piece * (20_000 // len(piece)), (BATTERY,), ANALYZER)
+    support_of(f"| a |\n|---|\n| no source{' ' * 20_000}{piece} |", (BATTERY,), ANALYZER)
+    assert time.perf_counter() - started < 2.0
 
 
 def handbook_sections() -> Iterator[list[str]]:
@@ -137,7 +186,8 @@ def sentences_of(section: str) -> list[str]:
 
 
 def share_flagged(pairs: list[tuple[str, str]]) -> float:
-    return sum(bool(unsupported(text, (a_source(1, section),), ANALYZER)) for text, section in pairs) / len(pairs)
+    flags = [bool(support_of(text, (a_source(1, section),), ANALYZER).unsupported) for text, section in pairs]
+    return sum(flags) / len(flags)
 
 
 def test_the_handbook_supports_its_own_sentences_and_not_those_of_other_sections() -> None:

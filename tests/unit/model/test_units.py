@@ -35,6 +35,7 @@ def kinds(text: str) -> list[UnitKind]:
         ("It said no. Five went.", ["It said no.", "Five went."]),
         ("one thing . another thing .", ["one thing .", "another thing ."]),
         ("Turn it on. 2. Turn it off. 3. Rest.", ["Turn it on.", "2. Turn it off.", "3. Rest."]),
+        ("これは文です。。次の文です", ["これは文です。。", "次の文です"]),
         ("これは文です。次の文です。", ["これは文です。", "次の文です。"]),
     ],
 )

@@ -1,5 +1,6 @@
 """Stages that reorder or drop passages (Q7 to Q11), on passages made by hand."""
 
+import math
 from collections.abc import Sequence
 
 import pytest
@@ -43,6 +44,18 @@ class WordReranker:
         return tuple(len(words & set(text.lower().split())) / len(words) for text in texts)
 
 
+class FixedReranker:
+    """Gives these scores, whatever it is given."""
+
+    name = "fixed"
+
+    def __init__(self, scores: Sequence[float]) -> None:
+        self._scores = tuple(scores)
+
+    def scores(self, question: str, texts: Sequence[str]) -> tuple[float, ...]:
+        return self._scores
+
+
 # Reranking
 
 
@@ -65,6 +78,35 @@ def test_only_the_best_few_are_read_and_the_rest_stays_behind_them() -> None:
     assert order(reranked)[3:] == ids("n3", "n4")
     scores = [one.score for one in reranked.findings]
     assert scores == sorted(scores, reverse=True)
+
+
+def test_what_was_not_read_keeps_its_distances_below_what_was() -> None:
+    findings = [a_named_finding(f"n{at}", score) for at, score in enumerate((0.9, 0.8, 0.5, 0.1))]
+    reranked = Rerank(FixedReranker([0.6, 0.4]), depth=2)(a_shortlist(*findings))
+    assert [one.score for one in reranked.findings] == pytest.approx([0.6, 0.4, 0.5 * 0.4, 0.1 * 0.4])
+    assert "rerank" not in reranked.findings[2].candidate.scores
+
+
+def test_what_is_equally_good_to_the_reranker_keeps_the_fused_order() -> None:
+    names = ("d", "a", "c", "b")
+    found = a_shortlist(*(a_named_finding(name, 0.9 - at / 10) for at, name in enumerate(names)))
+    assert order(Rerank(FixedReranker([0.5] * 4))(found)) == ids(*names)
+    assert order(Rerank(FixedReranker([0.5, 0.7, 0.5, 0.7]))(found)) == ids("a", "b", "d", "c")
+
+
+@pytest.mark.parametrize("scores", [[0.5], [0.5] * 3, [], [0.5, math.nan], [0.5, 7.0], [-0.1, 0.5]], ids=str)
+def test_scores_that_are_none_degrade_and_the_fused_order_stands(scores: list[float]) -> None:
+    found = a_shortlist(a_named_finding("a", 0.9), a_named_finding("b", 0.2))
+    degraded = Rerank(FixedReranker(scores))(found)
+    assert degraded.findings == found.findings
+    assert degraded.degraded == ("rerank: the reranker did not give 2 scores in 0..1; the fused order stands",)
+
+
+def test_a_reranker_that_breaks_degrades_and_is_named_without_its_message() -> None:
+    found = a_shortlist(a_named_finding("a", 0.9), a_named_finding("b", 0.2))
+    degraded = Rerank(WordReranker(RuntimeError("key=hunter2")))(found)
+    assert degraded.findings == found.findings
+    assert degraded.degraded == ("rerank: words broke (RuntimeError); the fused order stands",)
 
 
 @pytest.mark.parametrize("error", [Unavailable("the server is gone"), Misconfigured("no such model")])
@@ -189,6 +231,14 @@ def test_nearly_the_same_is_the_same_from_95_percent_on(changed: int, *, is_drop
     words = [f"w{at}" for at in range(100)]
     other = [*words[:-changed], *(f"x{at}" for at in range(changed))]  # 1 changed: 99/101; 3 changed: 97/103
     found = a_shortlist(a_named_finding("a", 0.9, " ".join(words)), a_named_finding("b", 0.8, " ".join(other)))
+    assert (len(Deduplicate()(found).findings) == 1) is is_dropped
+
+
+@pytest.mark.parametrize(("shared", "is_dropped"), [(19, True), (18, False)])
+def test_exactly_95_percent_is_the_same(shared: int, *, is_dropped: bool) -> None:
+    words = [f"w{at}" for at in range(20)]
+    fewer = " ".join(words[:shared])  # 19 of 20 is 0.95 to the last bit
+    found = a_shortlist(a_named_finding("a", 0.9, " ".join(words)), a_named_finding("b", 0.8, fewer))
     assert (len(Deduplicate()(found).findings) == 1) is is_dropped
 
 

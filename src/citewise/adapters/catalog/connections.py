@@ -93,13 +93,30 @@ def _remedy(error: sqlite3.OperationalError) -> str:
     return "check that the folder exists and may be written to"
 
 
+def _sqlite(file: Path, how: str) -> sqlite3.Connection:
+    # check_same_thread=False: a connection moves from thread to thread, but only one at a time holds it.
+    connection = sqlite3.connect(
+        f"{file.resolve().as_uri()}?{how}",
+        uri=True,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    connection.row_factory = sqlite3.Row
+    return connection
+
+
 def _connected(file: Path, *, may_create: bool) -> sqlite3.Connection:
     # A reader must not make an empty catalog where a generation is just being removed.
-    address = f"{file.resolve().as_uri()}?mode={'rwc' if may_create else 'rw'}"
-    # check_same_thread=False: a connection moves from thread to thread, but only one at a time holds it.
-    connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-    connection.row_factory = sqlite3.Row
-    connection.execute("PRAGMA journal_mode = WAL")
+    connection = _sqlite(file, f"mode={'rwc' if may_create else 'rw'}")
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+    except sqlite3.OperationalError as error:
+        connection.close()
+        if may_create or not getattr(error, "sqlite_errorname", "").startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")):
+            raise
+        # Another's library, or one on a read-only disk: nobody here can change it, so it is read as it lies.
+        return _sqlite(file, "mode=ro&immutable=1")
     connection.execute("PRAGMA synchronous = FULL")  # what was acknowledged survives a power cut too
     connection.execute("PRAGMA foreign_keys = ON")
     return connection

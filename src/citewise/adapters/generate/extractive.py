@@ -15,6 +15,8 @@ RELATIVE_FLOOR = 0.65  # of the best unit's score; 0: whatever comes next is quo
 SAME = 0.8  # share of words two units have in common from which on they say the same; 1: only equal ones
 MOST_LEAD_CHARACTERS = 200  # of a sentence that comes along because the chosen one points back at it
 MOST_CODE_LINES = 40  # of a block that is not the best unit; 0: code is quoted only as the best; it is never cut
+MOST_LIST_WORDS = 150  # of a numbered list that is quoted whole: a step left out of a procedure is worse than none
+MOST_FOLLOWING_LINES = 15  # of code that is quoted because the chosen sentence stands right above it
 MOST_TITLE_WORDS = 6  # a line without a full stop and no longer than this is a title, and answers nothing
 
 Units = Mapping[tuple[int, int], Unit]  # by source and position
@@ -26,8 +28,11 @@ _SIGNPOST = re.compile(  # "This page says when …": it names the question and 
     re.IGNORECASE,
 )
 _WORD = re.compile(r"\w+")
-_MARKER_LIKE = re.compile(r"\[(\s*\d+(?:\s*[,;-]\s*\d+)*\s*)\]")
+_MARKER_LIKE = re.compile(r"\[(\W{0,3}(?:sources?\b[^\[\]\n]{0,200}|\d[\d\s,;-]{0,40})\W{0,3})\]", re.IGNORECASE)
+_LABEL = re.compile(r"(?:[-*+]\s+)?(?:\*\*|__)[^*_]{1,80}(?:\*\*|__)[.:]?")  # a term in bold, defined by what follows
+_SENTENCE_ENDS = (".", "!", "?", "\u2026", ":", ";")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")  # its address leads nowhere from an answer
+_NUMBERED = re.compile(r"(\d{1,3})[.)]\s")
 _CLOSERS = "*_`\"')"
 _FENCED = ("```", "~~~")
 
@@ -72,8 +77,14 @@ class ExtractiveGenerator:
         """The best always does: without it there is no answer."""
         if not picked:
             return True
+        if _is_procedure(company):
+            return _prose_words(company) <= MOST_LIST_WORDS
         is_brief = all(unit.text.count("\n") < MOST_CODE_LINES for unit in company if unit.kind is UnitKind.CODE)
         return is_brief and _prose_words([*picked, *company]) <= self.most_words
+
+
+def _is_procedure(company: Sequence[Unit]) -> bool:
+    return sum(_NUMBERED.match(unit.text) is not None for unit in company) > 1
 
 
 def _ranked(evidence: Sequence[Evidence], units: Units) -> list[Evidence]:
@@ -86,7 +97,7 @@ def _may_answer(unit: Unit, units: Units) -> bool:
     """Whether the unit says something: a title does not, nor a question, a signpost, or what leads in nothing."""
     if unit.kind is not UnitKind.SENTENCE:
         return True
-    if unit.text.endswith(":"):
+    if _leads_in(unit, units):
         return bool(_led_in(unit, units))
     is_question = unit.text.rstrip(_CLOSERS).endswith("?")
     return not (is_question or _is_title(unit) or _SIGNPOST.search(unit.text))
@@ -95,14 +106,53 @@ def _may_answer(unit: Unit, units: Units) -> bool:
 def _company(unit: Unit, units: Units) -> list[Unit]:
     """The unit with those it cannot be understood without: what it points back at, or what it leads in."""
     before = units.get((unit.source, unit.position - 1))
-    if unit.text.endswith(":"):
+    after = units.get((unit.source, unit.position + 1))
+    if _leads_in(unit, units):
         return [unit, *_led_in(unit, units)]
     if is_item(unit) or unit.kind is not UnitKind.SENTENCE:
         lead = _lead_of(unit, units)
-        return [lead, unit] if lead else [unit]
-    if _POINTS_BACK.match(unit.text) and before and before.kind is UnitKind.SENTENCE and _is_short(before):
-        return [before, unit]
-    return [unit]
+        return [*([lead] if lead else []), *_steps_around(unit, units)]
+    company = [unit]
+    if before and _is_short(before) and (_LABEL.fullmatch(before.text) or _points_back(unit, before)):
+        company = [before, unit]
+    if after and after.kind is UnitKind.CODE and after.text.count("\n") <= MOST_FOLLOWING_LINES:
+        company.append(after)
+    return company
+
+
+def _points_back(unit: Unit, before: Unit) -> bool:
+    return before.kind is UnitKind.SENTENCE and _POINTS_BACK.match(unit.text) is not None
+
+
+def _leads_in(unit: Unit, units: Units) -> bool:
+    """Whether it says nothing without what follows: a colon, a term in bold, or a line that just breaks off."""
+    if unit.kind is not UnitKind.SENTENCE:
+        return False
+    if unit.text.endswith(":") or _LABEL.fullmatch(unit.text):
+        return True
+    after = units.get((unit.source, unit.position + 1))
+    breaks_off = not unit.text.rstrip(_CLOSERS).endswith(_SENTENCE_ENDS) and not _is_title(unit)
+    return breaks_off and not is_item(unit) and after is not None
+
+
+def _steps_around(item: Unit, units: Units) -> list[Unit]:
+    """The whole of a numbered list with what stands between its steps, if it is not too long; else the item alone."""
+    numbers = {at: _number(unit) for (source, at), unit in sorted(units.items()) if source == item.source}
+    steps = [at for at, number in numbers.items() if number is not None]
+    if item.position not in steps:
+        return [item]
+    first = last = steps.index(item.position)
+    while first > 0 and numbers[steps[first - 1]] == (numbers[steps[first]] or 0) - 1:
+        first -= 1
+    while last + 1 < len(steps) and numbers[steps[last + 1]] == (numbers[steps[last]] or 0) + 1:
+        last += 1
+    whole = [units[item.source, at] for at in range(steps[first], steps[last] + 1)]
+    return whole if _prose_words(whole) <= MOST_LIST_WORDS else [item]
+
+
+def _number(unit: Unit) -> int | None:
+    match = _NUMBERED.match(unit.text) if unit.kind is UnitKind.SENTENCE else None
+    return int(match[1]) if match else None
 
 
 def _led_in(lead: Unit, units: Units) -> list[Unit]:

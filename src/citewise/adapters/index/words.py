@@ -1,7 +1,10 @@
 """BM25 over ready-made terms, by tantivy: two fields, and the filter as clauses that never touch the score."""
 
 import json
+import os
+import shutil
 import struct
+import tempfile
 import time
 from collections.abc import Collection, Iterator, Sequence
 from decimal import Decimal
@@ -19,6 +22,7 @@ from citewise.model.where import AnyOf, Between, Condition
 
 HEAP_BYTES = 64_000_000  # tantivy's buffer before it starts a new segment
 TRIES, PAUSE_SECONDS = 5, 0.05  # at finding the files of a folder whole while another process writes to it
+HEAD = "meta.json"
 FOOTER_MAGIC = 1337  # ends every file of a tantivy segment, behind the footer's length
 
 
@@ -41,10 +45,13 @@ class WordIndex:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self._index = Index(SCHEMA, path=str(folder))
+        self._mirror = None if os.access(folder, os.W_OK) else _Mirror(folder)
+        self._index = Index(SCHEMA, path=str(self._mirror.folder if self._mirror else folder))
 
     def reload(self) -> None:
         """See what was committed since, by whichever process."""
+        if self._mirror:
+            self._mirror.renew()
         self._index.reload()
 
     def write(self, puts: Sequence[Point], drops: Collection[ChunkId]) -> None:
@@ -97,6 +104,24 @@ class WordIndex:
         return self._index.parse_query(f"{field}:[{_bound(condition.low)} TO {_bound(condition.high)}]")
 
 
+class _Mirror:
+    """A folder of links to one that may not be written to: tantivy takes a lock in its folder even to read."""
+
+    def __init__(self, original: Path) -> None:
+        self._original = original
+        self._temporary = tempfile.TemporaryDirectory(prefix="citewise-words-", ignore_cleanup_errors=True)
+        self.folder = Path(self._temporary.name)
+        self.renew()
+
+    def renew(self) -> None:
+        """Link what is new; the head, which is replaced at each commit, comes last and as a copy."""
+        for file in self._original.iterdir():
+            link = self.folder / file.name
+            if file.suffix != ".lock" and file.name != HEAD and not link.exists():
+                link.symlink_to(file.resolve())
+        shutil.copyfile(self._original / HEAD, self.folder / HEAD)
+
+
 def _document(point: Point) -> Document:
     document = Document()
     document.add_text("id", point.id)
@@ -138,7 +163,7 @@ def is_damaged(folder: Path) -> bool:
 
 def _segment_files(folder: Path) -> Iterator[Path]:
     """The files that the index's head names; the head itself, which has no footer, if it cannot be read."""
-    head = folder / "meta.json"
+    head = folder / HEAD
     try:
         segments = [
             (segment["segment_id"].replace("-", ""), (segment["deletes"] or {}).get("opstamp"))

@@ -44,8 +44,14 @@ def run_ask(
     return 0
 
 
-def selection_in(file: str, document: str | None, section: str | None) -> Selection:
+def selection_of(file: str | None, document: str | None, section: str | None) -> Selection | None:
     """The selection that a file holds; `-` is standard input."""
+    if file is None:
+        if document is not None or section is not None:
+            raise BadRequest(
+                "--source-document and --source-section say where a selection stands: add --selection-file"
+            )
+        return None
     try:
         if file == "-":
             data = sys.stdin.buffer.read(MOST_BYTES + 1)
@@ -59,7 +65,7 @@ def selection_in(file: str, document: str | None, section: str | None) -> Select
     try:
         return Selection(decoded(data), document, section)
     except BadData as error:
-        raise BadRequest(f"the selection {file} {error}") from error
+        raise BadRequest(f"cannot read the selection {file}: {error}") from error
 
 
 def _silent(events: Iterator[AnswerEvent]) -> Answer:
@@ -67,13 +73,17 @@ def _silent(events: Iterator[AnswerEvent]) -> Answer:
 
 
 def _streamed(events: Iterator[AnswerEvent]) -> Answer:
-    for event in events:
-        if isinstance(event, Token):
-            sys.stdout.write(printable(event.text))
-            sys.stdout.flush()
-        elif isinstance(event, Done):
-            sys.stdout.write("\n")
-            return event.answer
+    has_begun = False
+    try:
+        for event in events:
+            if isinstance(event, Token):
+                has_begun = True
+                sys.stdout.write(printable(event.text))
+                sys.stdout.flush()
+            elif isinstance(event, Done):
+                return event.answer
+    finally:
+        sys.stdout.write("\n" if has_begun else "")  # whatever is said next does not belong to the answer
     raise AssertionError("an answer ends with Done")
 
 

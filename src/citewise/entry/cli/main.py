@@ -1,6 +1,7 @@
 """The command line: names, flags, exit codes. Each command's work is imported when it runs, so that help is quick."""
 
 import gc
+import io
 import logging
 import os
 import sys
@@ -162,6 +163,7 @@ def ask(
     source_section: Annotated[
         str | None, typer.Option("--source-section", metavar="S", help="And under which heading.")
     ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="At most N sources.")] = None,
     cursor: CursorOption = None,
     explain: ExplainOption = False,
     no_rerank: NoRerankOption = False,
@@ -170,15 +172,17 @@ def ask(
     as_json: JsonOption = False,
 ) -> None:
     """Answer a question from the library, every statement with its source; or from a selection alone."""
-    from citewise.entry.cli.ask import run_ask, selection_in
-    from citewise.entry.cli.options import query_options, refuse_cursor
+    from citewise.entry.cli.ask import run_ask, selection_of
+    from citewise.entry.cli.options import checked_limit, fewest, query_options, refuse_cursor
     from citewise.model.scope import Scope
 
     refuse_cursor(cursor)
-    options = query_options(Scope(tenant, project), user, group or (), filters or (), top_k)
+    options = query_options(
+        Scope(tenant, project), user, group or (), filters or (), fewest(top_k, checked_limit(limit))
+    )
     options["rerank"] = not no_rerank
     options["expand_graph"] = expand_graph
-    selection = None if selection_file is None else selection_in(selection_file, source_document, source_section)
+    selection = selection_of(selection_file, source_document, source_section)
     settings = _settings(library, config)
     raise typer.Exit(run_ask(settings, question, selection, options, explain=explain, as_json=as_json))
 
@@ -231,6 +235,7 @@ def main() -> None:
     from citewise.model.errors import BadRequest, CitewiseError, Misconfigured, Unavailable
 
     logging.basicConfig(level=logging.WARNING, format="citewise: %(message)s", stream=sys.stderr)
+    _make_writable()
     gc.disable()  # most commands are over before there is anything to collect; `ingest` turns it on
     try:
         app()
@@ -246,6 +251,14 @@ def main() -> None:
         if not isinstance(error, BrokenPipeError):
             _stop(f"citewise: cannot write the output: {error.strerror}", 1)
         sys.exit(1)
+
+
+def _make_writable() -> None:
+    """Output that cannot be shown here shall not end a command: closed streams swallow it, odd encodings get a "?"."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  for as long as the process lives
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
 
 
 def _leave(code: str | int | None) -> None:

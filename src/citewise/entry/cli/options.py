@@ -69,6 +69,11 @@ def refuse_cursor(cursor: str | None) -> None:
         raise BadRequest("this cursor was not issued by this library: leave --cursor out to begin at the first page")
 
 
+def fewest(top_k: int | None, limit: int | None) -> int | None:
+    """What both bounds leave; none if neither was given."""
+    return limit if top_k is None else top_k if limit is None else min(top_k, limit)
+
+
 def checked_limit(limit: int | None) -> int | None:
     if limit is not None and limit < 1:
         raise BadRequest(f"limit is {limit}; it is at least 1")

@@ -13,6 +13,7 @@ from citewise.model.result import SearchResult
 from citewise.settings import Settings
 
 SNIPPET_CHARACTERS = 240
+FEW = 5  # hits that fit a screen; whoever says how many gets as many
 MOST_WIDTH = 110  # of running text; longer lines are hard to read
 
 
@@ -30,7 +31,7 @@ def run_search(
     if explain:
         show_explanation(console, result)
     else:
-        _show_findings(console, result, limit)
+        _show_findings(console, result, limit or (None if "top_k" in options else FEW))
     return 0
 
 
@@ -43,6 +44,8 @@ def _show_findings(console: Console, result: SearchResult, limit: int | None) ->
     console.print(
         Text(f"{shown} of {result.total_candidates} candidates in {result.timings_ms['total']:.0f} ms", style="dim")
     )
+    if shown < len(result.findings):
+        console.print(Text(f"{len(result.findings) - shown} more with --limit {len(result.findings)}", style="dim"))
 
 
 def _show_finding(console: Console, place: int, finding: Finding) -> None:

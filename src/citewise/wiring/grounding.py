@@ -1,0 +1,22 @@
+"""Settings -> the decision whether to answer."""
+
+from dataclasses import replace
+
+from citewise.context.ground import SEARCH, SELECTION, Ground
+from citewise.ports.analyzer import Analyzer
+from citewise.settings import Settings
+from citewise.wiring.embedding import Embedding
+
+LEAST_FOR_A_MODEL = (
+    0.15  # it can say itself that the sources do not suffice; 0.3 would still refuse 4 % of what they answer
+)
+
+
+def ground_of(settings: Settings, embedding: Embedding, analyzer: Analyzer) -> Ground:
+    """Quoting needs more confidence than asking a model that reads the sources."""
+    chosen = settings.answer
+    least = chosen.least_confidence or (LEAST_FOR_A_MODEL if chosen.generator == "openai" else 0.0)
+    ground = Ground(embedding.embedder, analyzer, embedding.counter)
+    if not least:
+        return ground
+    return replace(ground, search=replace(SEARCH, threshold=least), selection=replace(SELECTION, threshold=least))

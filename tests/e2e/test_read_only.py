@@ -1,0 +1,44 @@
+"""A library that nobody here may write to can still be searched."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.cli import COMMAND, json_of
+
+
+def test_a_library_of_someone_else_is_searched_and_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_text("# Tides\n\nThe tide gauge is read at noon.\n")
+    json_of("ingest", "page.md", "--library", "shared", cwd=tmp_path)
+    files = {file: file.stat().st_mtime_ns for file in (tmp_path / "shared").rglob("*")}
+    for file in (tmp_path / "shared", *files):
+        file.chmod(0o555 if file.is_dir() else 0o444)
+    try:
+        done = subprocess.run(
+            [*without_privileges(), COMMAND, "search", "tide gauge", "--library", "shared"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr
+        assert "page.md:" in done.stdout
+        assert done.stderr == ""
+        assert {file: file.stat().st_mtime_ns for file in (tmp_path / "shared").rglob("*")} == files
+    finally:
+        for folder in (tmp_path / "shared", *(file for file in files if file.is_dir())):
+            folder.chmod(0o755)
+
+
+def without_privileges() -> list[str]:
+    """Root may write everywhere; as any other user the permissions count as they are."""
+    if os.geteuid() != 0:
+        return []
+    setpriv = shutil.which("setpriv")
+    if setpriv is None:
+        pytest.skip("run as root without setpriv: nothing is read-only then")
+    return [setpriv, "--bounding-set=-dac_override,-dac_read_search"]

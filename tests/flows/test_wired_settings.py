@@ -1,0 +1,216 @@
+"""Every setting of search and answers reaches the part that it is for."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from citewise import Library, Misconfigured, Selection
+from citewise.flows.search import Search
+from citewise.model.boost import BoostRule
+from citewise.model.ranking import Candidate
+from citewise.retrieve.freshness import Freshness
+from citewise.retrieve.fuse import MinMax, Nearness, ReciprocalRanks
+from citewise.settings import (
+    AnswerSettings,
+    CitationSettings,
+    EmbeddingSettings,
+    RerankSettings,
+    SearchSettings,
+    Settings,
+)
+from citewise.wiring.embedding import Embedding
+from citewise.wiring.search import search_of
+from tests.fakes.counters import HashEmbedder, WordCounter
+from tests.fakes.scripted_generator import ScriptedGenerator
+from tests.flows.harness import Shelf
+
+PAGES = {
+    **{f"page-{at:02}.md": f"# Page {at}\n\nBoat number{at} sails at {at} o'clock.\n" for at in range(40)},
+    # By words the first is best; by the meaning of the hash embedder the second, which has the little words as well.
+    "words.md": "# Tide\n\nTide read, quay, quay tide.\n",
+    "meaning.md": "# When\n\nWhen is it that the one is at the other, and is it at the tide?\n",
+    "gauge.md": "# Gauge\n\nThe tide gauge is read at noon by the harbor master.\n",
+}
+QUESTION = "When is it that the tide is read at the quay?"
+BAD_ADDRESSES = ("http://[::1", "http://host:abc/")
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
+    made = Shelf(tmp_path_factory.mktemp("wired"))
+    for path, text in PAGES.items():
+        made.write(path, text)
+    made.ingest()
+    return made
+
+
+def library_of(shelf: Shelf, settings: Settings | None = None, **parts: Any) -> Library:
+    embedding = Embedding(HashEmbedder(), WordCounter())
+    return Library(settings=settings or shelf.settings, **{"embedding": embedding, **parts})
+
+
+def searching(shelf: Shelf, **changes: Any) -> Settings:
+    return replace(shelf.settings, search=SearchSettings(**changes))
+
+
+def wired(shelf: Shelf, settings: Settings) -> Search:
+    with shelf.opened() as library, ThreadPoolExecutor(1) as threads:
+        return search_of(replace(library, settings=settings), reranker=None, threads=threads)
+
+
+def candidates(shelf: Shelf, settings: Settings) -> list[Candidate]:
+    with library_of(shelf, settings) as library:
+        return [one.candidate for one in library.search(QUESTION).findings]
+
+
+class CountingReranker:
+    """Finds everything equally good, and remembers how much it was given."""
+
+    name = "counting"
+
+    def __init__(self) -> None:
+        self.read = 0
+
+    def scores(self, question: str, texts: Sequence[str]) -> tuple[float, ...]:
+        self.read = len(texts)
+        return (0.5,) * len(texts)
+
+
+# Search
+
+
+@pytest.mark.parametrize("arm", ["dense", "words"])
+def test_the_ranking_that_has_all_the_weight_decides(shelf: Shelf, arm: str) -> None:
+    found = candidates(shelf, searching(shelf, weights={arm: 1.0}))
+    places = [one.ranks[arm] for one in found if arm in one.ranks]
+    assert places[0] == 1
+    assert places == sorted(places)
+
+
+def test_the_rankings_really_differ_on_this_corpus(shelf: Shelf) -> None:
+    firsts = {arm: candidates(shelf, searching(shelf, weights={arm: 1.0}))[0].id for arm in ("dense", "words")}
+    assert firsts["dense"] != firsts["words"]
+
+
+def test_fusion_by_ranks_counts_places_alone(shelf: Shelf) -> None:
+    for one in candidates(shelf, searching(shelf, fusion="rrf")):
+        places = sum(1 / (60 + rank) for rank in one.ranks.values())
+        assert one.scores["fused"] == pytest.approx(places / (3 / 61))
+
+
+@pytest.mark.parametrize(
+    ("changes", "fusion"),
+    [
+        ({}, Nearness()),
+        ({"fusion": "minmax"}, MinMax()),
+        ({"fusion": "rrf"}, ReciprocalRanks()),
+        ({"fusion": "minmax", "weights": {"words": 2.0}}, MinMax({"words": 2.0})),
+        ({"fusion": "rrf", "weights": {"code": 1.0}}, ReciprocalRanks({"code": 1.0})),
+    ],
+)
+def test_the_fusion_is_the_one_that_is_set_with_its_weights(
+    shelf: Shelf, changes: Mapping[str, Any], fusion: object
+) -> None:
+    assert wired(shelf, searching(shelf, **changes)).fuse == fusion
+
+
+def test_freshness_has_the_half_life_and_weight_that_are_set(shelf: Shelf) -> None:
+    refine = wired(shelf, searching(shelf, half_life_days=7.0, freshness_weight=0.6)).refine
+    assert Freshness(half_life_days=7.0, weight=0.6) in refine
+
+
+def test_boosts_are_the_rules_that_are_set(tmp_path: Path) -> None:
+    (tmp_path / "run.md").write_text("# Run\n\nThe tide gauge is restarted with its red switch.\n")
+    (tmp_path / "page.md").write_text("# Page\n\nThe tide gauge is read at noon.\n")
+    rule = BoostRule(("gauge",), ("DOC_RUNBOOK",), 1.5)
+    settings = Settings(library=tmp_path / "library", search=SearchSettings(boosts=(rule,)))
+    with Library(settings=settings, embedding=Embedding(HashEmbedder(), WordCounter())) as library:
+        library.ingest(tmp_path / "run.md", corpus_type="DOC_RUNBOOK")
+        library.ingest(tmp_path / "page.md")
+        found = {one.passage.document: one.candidate.scores for one in library.search("tide gauge").findings}
+    assert found["run.md"]["boost"] == pytest.approx(min(1.0, 1.5 * found["run.md"]["fused"]))
+    assert "boost" not in found["page.md"]
+
+
+@pytest.mark.parametrize(("depth", "top_k"), [(3, 20), (30, 1)])
+def test_a_reranker_reads_as_many_as_are_set_whatever_is_asked_for(shelf: Shelf, depth: int, top_k: int) -> None:
+    reranker = CountingReranker()
+    settings = replace(shelf.settings, rerank=RerankSettings(depth=depth))
+    with library_of(shelf, settings, reranker=reranker) as library:
+        library.search("boat", top_k=top_k)
+    assert reranker.read == depth
+
+
+def test_a_small_top_k_looks_at_as_many_candidates_as_a_larger_one(shelf: Shelf) -> None:
+    with library_of(shelf) as library:
+        few, many = (library.search("boat", top_k=top_k) for top_k in (1, 20))
+    assert few.total_candidates == many.total_candidates >= 40
+    assert few.findings == many.findings[:1]
+
+
+# Answers
+
+
+@pytest.mark.parametrize("selection", [None, "\n\n".join(PAGES.values())], ids=["library", "selection"])
+def test_sources_stay_within_the_budget_that_is_set(shelf: Shelf, selection: str | None) -> None:
+    spent = {}
+    for budget in (60, 300):
+        generator = ScriptedGenerator(["It is read at noon [1]."])
+        settings = replace(shelf.settings, answer=AnswerSettings(budget_tokens=budget))
+        with library_of(shelf, settings, generator=generator) as library:
+            library.ask("When does boat number3 sail at 3 o'clock?", selection=selection, top_k=20)
+        spent[budget] = generator.prompts[0].context.tokens
+    assert 0 < spent[60] <= 60 < spent[300] <= 300
+
+
+def test_citations_point_at_the_site_that_is_set(shelf: Shelf) -> None:
+    citations = CitationSettings(sites={"": "https://harbor.example/book/"})
+    settings = replace(shelf.settings, citations=citations)
+    url = "https://harbor.example/book/gauge"
+    asked = "When is the tide gauge read by the harbor master?"
+    with library_of(shelf, settings) as library:
+        (found,) = [one for one in library.search(asked).findings if one.passage.document == "gauge.md"]
+        (cited,) = [one for one in library.ask(asked).citations if one.document == "gauge.md"]
+        selected = library.ask(asked, selection=Selection(PAGES["gauge.md"], "gauge.md")).citations[0]
+    assert [one.url.split("#")[0] for one in (found, cited, selected) if one.url] == [url] * 3
+
+
+def test_a_decision_to_answer_looks_at_more_than_the_answer_may_quote(shelf: Shelf) -> None:
+    with library_of(shelf) as library:
+        answer = library.ask("Quixotic zeppelin xylophone mortgage?", top_k=1)
+    assert not answer.sufficient_context
+    assert len(answer.result.findings) == answer.result.counts["cut"] == 1
+    assert len(answer.suggestions) == 5
+
+
+# Addresses that are none
+
+
+@pytest.mark.parametrize("address", BAD_ADDRESSES)
+def test_a_search_degrades_if_the_reranker_s_address_is_none(shelf: Shelf, address: str) -> None:
+    settings = replace(shelf.settings, rerank=RerankSettings(provider="http", base_url=address))
+    with library_of(shelf, settings) as library:
+        found = library.search("boat")
+    (degraded,) = found.degraded
+    assert degraded.startswith("rerank: setting rerank.base_url is no address")
+    assert found.findings
+
+
+@pytest.mark.parametrize("address", BAD_ADDRESSES)
+def test_an_answer_is_misconfigured_if_the_generator_s_address_is_none(shelf: Shelf, address: str) -> None:
+    settings = replace(shelf.settings, answer=AnswerSettings(generator="openai", model="m", base_url=address))
+    with library_of(shelf, settings) as library, pytest.raises(Misconfigured, match=r"answer\.base_url is no address"):
+        library.ask(QUESTION)
+
+
+@pytest.mark.parametrize("address", BAD_ADDRESSES)
+def test_embedding_is_misconfigured_if_its_address_is_none(tmp_path: Path, address: str) -> None:
+    (tmp_path / "page.md").write_text(PAGES["gauge.md"])
+    embedding = EmbeddingSettings(provider="openai", model="m", dimensions=8, base_url=address)
+    library = Library(settings=Settings(library=tmp_path / "library", embedding=embedding))
+    with pytest.raises(Misconfigured, match=r"embedding\.base_url is no address"):
+        library.ingest(tmp_path / "page.md")

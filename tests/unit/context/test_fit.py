@@ -1,0 +1,80 @@
+"""A selection that is too long for a prompt: which of its paragraphs stay."""
+
+import time
+
+from citewise.adapters.analyze.english import EnglishAnalyzer
+from citewise.context.fit import LEFT_OUT, fitted
+from tests.fakes.counters import WordCounter
+
+QUESTION = "When does the tide gauge freeze?"
+GULLS = "Gulls rest on the pier and on the roofs of the sheds."
+TIDE = "The tide comes twice a day, as everybody here knows."
+OTHER_TIDE = "A tide is high at the springs and low at the neaps."
+FREEZE = "Its float and its gauge freeze below minus ten degrees."
+
+
+def fit(*paragraphs: str, budget_tokens: int) -> str:
+    return fitted(
+        "\n\n".join(paragraphs),
+        QUESTION,
+        analyzer=EnglishAnalyzer(),
+        counter=WordCounter(),
+        budget_tokens=budget_tokens,
+    )
+
+
+def tokens(text: str) -> int:
+    return WordCounter().counts([text])[0]
+
+
+def test_a_text_that_fits_is_left_as_it_is() -> None:
+    text = f"{GULLS}\n\n\n \n{FREEZE}\n"
+    assert fit(text, budget_tokens=tokens(text)) == text
+
+
+def test_the_paragraphs_with_the_question_s_stems_stay_in_their_order_and_a_mark_stands_for_the_others() -> None:
+    kept = fit(GULLS, TIDE, GULLS, GULLS, FREEZE, GULLS, budget_tokens=40)
+    assert kept.split("\n\n") == [LEFT_OUT, TIDE, LEFT_OUT, FREEZE, LEFT_OUT]
+
+
+def test_one_rare_stem_counts_more_than_two_that_stand_everywhere() -> None:
+    common = "The gauge of the tide stands on the outer pier."
+    rare = "Below minus ten degrees the float and its well freeze."
+    assert fit(common, common, common, rare, budget_tokens=20).split("\n\n") == [LEFT_OUT, rare]
+
+
+def test_of_equally_good_paragraphs_the_earlier_one_stays() -> None:
+    assert fit(TIDE, OTHER_TIDE, budget_tokens=20).split("\n\n") == [TIDE, LEFT_OUT]
+
+
+def test_a_fence_is_kept_whole_or_not_at_all() -> None:
+    fence = "```python\n# the tide gauge\n\nfreeze(gauge)\n\nthaw(gauge)\n```"
+    kept = fit(GULLS, GULLS, fence, GULLS, budget_tokens=30)
+    assert kept.split(f"{LEFT_OUT}\n\n")[1].removesuffix(f"\n\n{LEFT_OUT}") == fence
+    assert "gauge" not in fit(GULLS, fence, GULLS, budget_tokens=20)
+
+
+def test_a_fence_that_is_never_closed_reaches_to_the_end() -> None:
+    kept = fit(*[GULLS] * 4, "~~~\nfreeze(gauge)", "thaw(gauge)", budget_tokens=25)
+    assert kept.endswith("~~~\nfreeze(gauge)\n\nthaw(gauge)")
+
+
+def test_one_paragraph_over_the_budget_is_left_for_the_packing_to_cut() -> None:
+    long = "The gauge may freeze. " * 50
+    assert fit(long, budget_tokens=20) == long
+    assert fit(GULLS, long.strip(), budget_tokens=8).split("\n\n") == [LEFT_OUT, long.strip()]
+
+
+def test_the_budget_holds_with_all_marks_counted() -> None:
+    paragraphs = [f"{FREEZE} {at}" if at % 2 else f"Gull {at}." for at in range(60)]
+    for budget in range(20, 300, 7):
+        assert 0 < tokens(fit(*paragraphs, budget_tokens=budget)) <= budget
+
+
+def test_a_very_long_selection_takes_no_time() -> None:
+    text = "\n\n".join([GULLS] * 3_700)[:200_000]
+    started = time.perf_counter()
+    fit(text, FREEZE, budget_tokens=1_900)
+    fit("x " * 100_000, budget_tokens=1_900)
+    fit("```\n\n" * 40_000, budget_tokens=1_900)
+    assert time.perf_counter() - started < 2
