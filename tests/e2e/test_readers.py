@@ -1,10 +1,13 @@
 """Several searchers while one ingests: in other processes, and in threads of the same one."""
 
 import subprocess
+import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
 from pyroaring import BitMap
 
 from citewise.adapters.index.local import LocalIndex
@@ -79,23 +82,36 @@ def test_threads_search_one_index_while_it_is_written(tmp_path: Path) -> None:
         assert all(each.result() > 0 for each in searches)
 
 
-def test_threads_share_the_remembered_filters_of_one_set_of_vectors(tmp_path: Path) -> None:
-    names = [f"tags=t{n}" for n in range(300)]
-    puts = [a_point(n, labels=[name]) for n, name in enumerate(names)]
+@pytest.fixture
+def hasty_threads() -> Iterator[None]:
+    """Threads take turns as often as they can, so that a race is a matter of moments."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(usual)
+
+
+@pytest.mark.usefixtures("hasty_threads")
+@pytest.mark.parametrize("kept", [1, MASKS_KEPT])
+def test_threads_share_the_remembered_filters_of_one_set_of_vectors(
+    kept: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("citewise.adapters.index.vectors.MASKS_KEPT", kept)
+    puts = [a_point(n, labels=[f"tags=t{n}"]) for n in range(300)]
     LocalIndex(tmp_path, dimensions=DIMENSIONS).write(SCOPE, puts=puts, drops=(), position=1)
-    segments = [Segment(file) for file in sorted(tmp_path.rglob("*.rows"))]
+    segments = [Segment(file) for file in tmp_path.rglob("*.rows")]
     shared = VectorSet(segments, BitMap(), dimensions=DIMENSIONS)
     ends_at = time.monotonic() + STRESS_SECONDS
 
     def search(thread: int) -> int:
         runs = 0
         while time.monotonic() < ends_at:
-            n = (runs * (thread + 1)) % len(names)
-            (hit,) = shared.nearest(a_vector(n), (AnyOf("tags", frozenset({f"t{n}"})),), limit=5)
-            assert hit.id == a_point(n).id
+            n = (runs * (thread + 1)) % len(puts)
+            (hit,) = shared.nearest(puts[n].vector, (AnyOf("tags", frozenset({f"t{n}"})),), limit=5)
+            assert hit.id == puts[n].id
             runs += 1
         return runs
 
     with ThreadPoolExecutor(8) as pool:
-        assert sum(pool.map(search, range(8))) > len(names)
-    assert 0 < len(shared._masks) <= MASKS_KEPT
+        assert sum(pool.map(search, range(8))) > len(puts)
+    assert len(shared._masks) == kept

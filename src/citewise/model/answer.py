@@ -14,7 +14,7 @@ class Quality:
 
     overall: float | None
     retrieval_confidence: float | None  # how likely it is that the sources hold an answer
-    sufficiency: float | None  # share of the question's words that the sources know
+    sufficiency: float | None  # how well the best sentence of the sources fits the question
     diversity: float | None  # different documents among the sources
     faithfulness: float | None  # share of the answer's sentences that their sources support
     warning: str | None = None
