@@ -10,6 +10,7 @@ import string
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 from urllib.parse import quote
 
@@ -61,14 +62,19 @@ class Addresses:
         if any(part.startswith("_") for part in path.split("/")):
             return None  # Docusaurus makes no page of what is only included in others
         fragment = "" if _is_top_of_page(passage) else f"#{_encoded(passage.anchor)}"
-        return f"{base}{_address(page_path(page['name'], passage.metadata))}{fragment}"
+        return f"{base}{_address_of(page['name'], passage.metadata)}{fragment}"
 
 
-def page_path(path: str, metadata: Mapping[str, Json]) -> str:
-    """A page's path below its site, from its file's path without the extension and its frontmatter."""
-    folder, _, name = path.rpartition("/")
+def _address_of(path: str, metadata: Mapping[str, Json]) -> str:
     is_numbered = metadata.get("parse_number_prefixes") is not False
     slug, id_ = _scalar(metadata.get("slug")), _scalar(metadata.get("id"))
+    return _address(_page_path(path, slug, id_=id_, is_numbered=is_numbered))
+
+
+@lru_cache(maxsize=10_000)  # a search cites the same pages again and again
+def _page_path(path: str, slug: str, *, id_: str, is_numbered: bool) -> str:
+    """A page's path below its site, from its file's path without the extension and its frontmatter."""
+    folder, _, name = path.rpartition("/")
     if slug.startswith("/"):
         return slug
     parent = "/".join(map(_unnumbered, folder.split("/"))) if is_numbered else folder

@@ -29,12 +29,10 @@ class Arms:
 
     def __call__(self, query: Query) -> Rankings:
         terms = self.analyzer.terms(query.text)
-        meaning = self.threads.submit(_timed, lambda: self._dense(query))
-        lexical = {
-            WORDS: _timed(lambda: self._matching(query, terms, TermField.WORDS)),
-            CODE: _timed(lambda: self._matching(query, terms, TermField.CODE)),
-        }
-        found = {DENSE: meaning.result(), **lexical}
+        dense = self.threads.submit(_timed, lambda: self._dense(query))
+        code = self.threads.submit(_timed, lambda: self._matching(query, terms, TermField.CODE))
+        words = _timed(lambda: self._matching(query, terms, TermField.WORDS))
+        found = {DENSE: dense.result(), WORDS: words, CODE: code.result()}
         if all(one.error is not None for one in found.values()):
             raise Unavailable(f"no ranking could answer: {found[DENSE].error}")
         return Rankings(
