@@ -55,4 +55,4 @@ wheel: $(READY)  ## build the wheel into dist/
 	$(BIN)/python -m build --wheel --outdir dist .
 
 clean:  ## remove what the targets made
-	rm -rf $(VENV) dist .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) dist .demo .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -5,9 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Lock, Thread
+from threading import Event, Lock
 from time import sleep
 from typing import Any
+
+from tests.fakes.loopback import listening
 
 EVENTS = "text/event-stream; charset=utf-8"
 
@@ -84,17 +86,9 @@ def running_chat_server() -> Iterator[ChatServer]:
     """A server on a free port of loopback, for as long as the block lasts."""
     server = ChatServer()
     listener = ThreadingHTTPServer(("127.0.0.1", 0), _handler(server))
-    listener.daemon_threads = True
-    server.url = f"http://127.0.0.1:{listener.server_address[1]}/v1"
-    thread = Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
+    with listening(listener, release=server.closing.set) as address:
+        server.url = f"{address}/v1"
         yield server
-    finally:
-        server.closing.set()
-        listener.shutdown()
-        listener.server_close()
-        thread.join()
 
 
 def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Lock, Thread
+from threading import Event, Lock
+
+from tests.fakes.loopback import listening
 
 DIMENSIONS = 8
 
@@ -87,17 +89,9 @@ def running_server() -> Iterator[EmbeddingServer]:
     """A server on a free port of loopback, for as long as the block lasts."""
     server = EmbeddingServer()
     listener = ThreadingHTTPServer(("127.0.0.1", 0), _handler(server))
-    listener.daemon_threads = True
-    server.url = f"http://127.0.0.1:{listener.server_address[1]}/v1"
-    thread = Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
+    with listening(listener, release=server.release) as address:
+        server.url = f"{address}/v1"
         yield server
-    finally:
-        server.release()
-        listener.shutdown()
-        listener.server_close()
-        thread.join()
 
 
 def _handler(server: EmbeddingServer) -> type[BaseHTTPRequestHandler]:

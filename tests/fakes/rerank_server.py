@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Lock, Thread
+from threading import Event, Lock
 
 from citewise.adapters.rerank.http_answers import RerankStyle
+from tests.fakes.loopback import listening
 
 STYLES = {"/v2/rerank": RerankStyle.COHERE, "/v1/rerank": RerankStyle.JINA, "/rerank": RerankStyle.TEI}
 TEI_BATCH = 32  # texts; a server as it comes refuses more
@@ -112,16 +113,9 @@ def running_rerank_server() -> Iterator[RerankServer]:
     server = RerankServer()
     listener = _Listener(("127.0.0.1", 0), _Handler)
     listener.fake = server
-    server.listens_at(f"http://127.0.0.1:{listener.server_address[1]}")
-    thread = Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
+    with listening(listener, release=server.closing.set) as address:
+        server.listens_at(address)
         yield server
-    finally:
-        server.closing.set()
-        listener.shutdown()
-        listener.server_close()
-        thread.join()
 
 
 def _asked(path: str, sent: Mapping[str, object], headers: Mapping[str, str]) -> Asked:
@@ -133,7 +127,6 @@ def _asked(path: str, sent: Mapping[str, object], headers: Mapping[str, str]) ->
 
 
 class _Listener(ThreadingHTTPServer):
-    daemon_threads = True
     fake: RerankServer
 
 

@@ -8,15 +8,6 @@ from citewise.model.ranking import Dropped, Finding
 
 
 @dataclass(frozen=True, slots=True)
-class ServiceContext:
-    """A service's neighbors, with the evidence for each edge (Q12)."""
-
-    calls: tuple[str, ...]
-    called_by: tuple[str, ...]
-    edges: tuple[Mapping[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class SearchResult:
     """Findings, best first, and how they came about (Q17)."""
 
@@ -30,4 +21,3 @@ class SearchResult:
     notes: tuple[str, ...] = ()  # what was not asked for or is not there
     mode: Mode = Mode.NORMAL
     cache_hit: bool = False
-    services: Mapping[str, ServiceContext] | None = field(default=None)
