@@ -26,7 +26,7 @@ def answer_of(result: SearchResult, prompt: Prompt, written: Written, generator:
         written.text,
         generator,
         sufficient_context=not _is_silent(written),
-        citations=tuple(_pointed(one, prompt) for one in written.citations),
+        citations=tuple(pointed(one, prompt) for one in written.citations),
         removed_markers=written.removed_markers,
         unsupported_sentences=written.unsupported_sentences,
         quality=_judged(_quality(prompt.context, prompt.grounds, faithfulness=written.faithfulness), written),
@@ -64,7 +64,7 @@ def refusal_of(
     )
 
 
-def _pointed(citation: Citation, prompt: Prompt) -> Citation:
+def pointed(citation: Citation, prompt: Prompt) -> Citation:
     """The citation with the excerpt that speaks most of the question."""
     weighed = [one for one in prompt.grounds.evidence if one.unit.source == citation.n]
     source = next((one for one in prompt.context.sources if one.n == citation.n), None)

@@ -9,8 +9,8 @@ from citewise.answer.write import Write, Written
 from citewise.context.ground import Ground
 from citewise.context.pack import Pack
 from citewise.context.prompt import fitting_history, messages_of
-from citewise.flows.answered import answer_of, refusal_of, timed
-from citewise.model.answer import AnswerEvents, Done, Token
+from citewise.flows.answered import answer_of, pointed, refusal_of, timed
+from citewise.model.answer import AnswerEvents, Cited, Done, Token
 from citewise.model.chunk import NO_SECTION
 from citewise.model.context import Message, Prompt
 from citewise.model.query import Mode, Query
@@ -55,6 +55,8 @@ class Ask:
                 if isinstance(event, Written):
                     done = timed(result, "generate", started)
                     yield Done(answer_of(done, prompt, event, self.write.generator.name, self.pack.counter))
+                elif isinstance(event, Cited):
+                    yield Cited(pointed(event.citation, prompt))
                 else:
                     yield event
 
