@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check format golden shape bench-ingest bench-embedding bench-chunks bench-search wheel clean
+.PHONY: help demo test check format golden shape bench bench-quality bench-speed bench-peers bench-defaults bench-late bench-grounding bench-ingest bench-embedding bench-page wheel clean
 
 help:  ## list the words
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -38,18 +38,37 @@ golden: $(READY)  ## write the approved contexts and citations anew; read what c
 shape: $(READY)  ## sizes of functions and files
 	$(BIN)/python -m benchmarks.shape
 
+bench: bench-quality bench-speed bench-embedding bench-page  ## quality and speed, and the page of it (about half an hour, the first time an hour)
+
+bench-quality: $(READY)  ## every judged set through the harness (needs the shared data)
+	$(BIN)/python -m benchmarks.quality
+
+bench-speed: $(READY)  ## search at 1,000 to 1,000,000 chunks, under filters, by stage and with threads
+	$(BIN)/python -m benchmarks.speed
+
+bench-peers: $(READY)  ## side by side with other libraries, each in an environment of its own (needs the shared data)
+	$(BIN)/python -m benchmarks.peers
+	$(BIN)/python -m benchmarks.bench_page
+
+bench-defaults: $(READY)  ## what the defaults were chosen by, cross-validated (needs the shared data)
+	$(BIN)/python -m benchmarks.defaults
+	$(BIN)/python -m benchmarks.bench_page
+
+bench-late: $(READY)  ## what late interaction would be worth, and its bytes (needs the shared data; an hour)
+	$(BIN)/python -m benchmarks.late_interaction
+	$(BIN)/python -m benchmarks.bench_page
+
+bench-grounding: $(READY)  ## how well it refuses and quotes (needs the shared data)
+	$(BIN)/python -m benchmarks.grounding
+
 bench-ingest: $(READY)  ## speed of ingestion, opening and starting
 	$(BIN)/python -m benchmarks.ingest
 
-bench-embedding: $(READY)  ## the prepared embedding graph against the packaged one
+bench-embedding: $(READY)  ## texts a second: the prepared graph, other graphs and runtimes, ways of batching
 	$(BIN)/python -m benchmarks.embedding_graph
 
-bench-chunks: $(READY)  ## ways of cutting, on the textbook questions (needs the shared data)
-	$(BIN)/python -m benchmarks.chunk_size
-
-bench-search: $(READY)  ## speed and quality of search, and of refusing (needs the shared data)
-	$(BIN)/python -m benchmarks.search
-	$(BIN)/python -m benchmarks.grounding
+bench-page: $(READY)  ## docs/measured.md and its plots, anew from benchmarks/results
+	$(BIN)/python -m benchmarks.bench_page
 
 wheel: $(READY)  ## build the wheel into dist/
 	$(BIN)/python -m build --wheel --outdir dist .

@@ -163,8 +163,7 @@ def _library(name: str) -> Path:
     """The folder of a set's library, made on first use."""
     folder = KEPT / name / "library"
     if name in ("textbook", "handbook"):
-        if not folder.exists():
-            Library(folder).ingest(HANDBOOK if name == "handbook" else TEXTBOOK / "website" / "docs")
+        Library(folder).ingest(HANDBOOK if name == "handbook" else TEXTBOOK / "website" / "docs")
     else:
         library_of(name)
     return folder

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from citewise.model.boost import DEFAULT_BOOSTS, BoostRule
 from citewise.model.errors import BadRequest, Misconfigured
+from citewise.model.features import FEATURE_WEIGHTS, FEATURES
 from citewise.model.path_rules import DEFAULT_RULES, PathRule
 from citewise.model.ranking import ARMS
 from citewise.model.scope import Access
@@ -87,6 +88,7 @@ class SearchSettings:
 
     fusion: str = "nearness"  # minmax: mean of stretched scores; nearness: with meaning weighed; rrf: by ranks
     weights: Mapping[str, float] = field(default_factory=dict)  # of dense, words and code; empty: the fusion's own
+    features: Mapping[str, float] = field(default_factory=lambda: FEATURE_WEIGHTS)  # beside the fused score's 1; 0: off
     half_life_days: float = 90.0  # of conversations: the age at which freshness has halved
     freshness_weight: float = 0.1  # 0: age is ignored; 1: age alone decides
     boosts: tuple[BoostRule, ...] = DEFAULT_BOOSTS
@@ -96,12 +98,18 @@ class SearchSettings:
             raise Misconfigured(f"setting search.fusion is {self.fusion!r}; it can be nearness, minmax or rrf")
         if self.weights and not _are_weights(self.weights):
             raise Misconfigured(f"settings search.weights: {', '.join(ARMS)}, each at least 0 and one of them above")
+        if not _are_features(self.features):
+            raise Misconfigured(f"settings search.features: {', '.join(FEATURES)}, each in 0..1")
         if self.half_life_days <= 0 or not 0 <= self.freshness_weight <= 1:
             raise Misconfigured("settings search: half_life_days is above 0, freshness_weight in 0..1")
         if any(rule.factor <= 0 for rule in self.boosts):
             raise Misconfigured("settings search.boosts: every factor is above 0")
         if not all(keyword.strip() for rule in self.boosts for keyword in rule.keywords or ("",)):
             raise Misconfigured("settings search.boosts: every rule has keywords, and none is empty")
+
+
+def _are_features(weights: Mapping[str, float]) -> bool:
+    return weights.keys() <= set(FEATURES) and all(0 <= weight <= 1 for weight in weights.values())
 
 
 def _are_weights(weights: Mapping[str, float]) -> bool:

@@ -1,7 +1,6 @@
 """What every index promises, whichever engine serves it."""
 
 import random
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,13 +16,15 @@ from tests.fakes.plain_index import PlainIndex
 OTHER = Scope("rival", "handbook")
 
 
-@pytest.fixture(params=["plain", "local"])
-def index(request: pytest.FixtureRequest, tmp_path: Path) -> Index:
-    makers: dict[str, Callable[[], Index]] = {
-        "plain": PlainIndex,
-        "local": lambda: LocalIndex(tmp_path, dimensions=DIMENSIONS),
-    }
-    return makers[request.param]()
+@pytest.fixture(params=["plain", "local", "local, as if large"])
+def index(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Index:
+    if request.param == "local, as if large":  # the ways that a million chunks are searched, taken by a few
+        monkeypatch.setattr("citewise.adapters.index.scans.SIGNS_FROM", 0)
+        monkeypatch.setattr("citewise.adapters.index.scans.LEAST_DIMENSIONS", 1)
+        monkeypatch.setattr("citewise.adapters.index.scans.EXACT_FROM_FILES", 0)
+        monkeypatch.setattr("citewise.adapters.index.narrowing.LARGE", 0)
+        monkeypatch.setattr("citewise.adapters.index.words.LARGE", 0)
+    return PlainIndex() if request.param == "plain" else LocalIndex(tmp_path, dimensions=DIMENSIONS)
 
 
 def where(*conditions: Condition, readers: frozenset[Reader] | None = None, scope: Scope = SCOPE) -> Where:
@@ -64,6 +65,15 @@ def test_equal_scores_come_in_the_order_of_ids_even_at_the_cut(index: Index) -> 
     assert [hit.id for hit in found] == expected
 
 
+def test_a_term_that_nearly_every_chunk_has_still_fills_the_list(index: Index) -> None:
+    points = [a_point(n, words="tide gauge" if n == 7 else "tide") for n in range(30)]
+    index.write(SCOPE, puts=points, drops=(), position=1)
+    found = index.matching(["tide", "gauge"], field=TermField.WORDS, where=where(), limit=10)
+    assert found[0].id == an_id(7)
+    assert len(found) == 10
+    assert len(index.matching(["tide", "ebb"], field=TermField.WORDS, where=where(), limit=10)) == 10
+
+
 def test_a_filter_never_moves_a_score(index: Index) -> None:
     points = [a_point(n, words="tide " * (n % 3 + 1), labels=[f"module={n % 2}"]) for n in range(10)]
     index.write(SCOPE, puts=points, drops=(), position=1)
@@ -83,6 +93,16 @@ def test_limit_hits_come_back_whenever_that_many_are_visible(index: Index) -> No
     assert len(index.nearest(a_vector("q"), where=ops, limit=100)) == 20
 
 
+def test_a_filter_that_admits_most_but_none_of_the_best_is_filled_from_the_rest(index: Index) -> None:
+    points = [
+        a_point(n, words="tide tide tide" if n < 40 else "tide ebb", labels=[f"in={n >= 40}"]) for n in range(100)
+    ]
+    index.write(SCOPE, puts=points, drops=(), position=1)
+    narrow = where(AnyOf("in", frozenset({"True"})))
+    found = index.matching(["tide"], field=TermField.WORDS, where=narrow, limit=20)
+    assert [hit.id for hit in found] == sorted(point.id for point in points[40:])[:20]
+
+
 def test_numbers_are_filtered_by_range_with_both_ends_included(index: Index) -> None:
     points = [a_point(n, words="tide", numbers={"metadata.draft: no\"'*": n / 2}) for n in range(-10, 10)]
     index.write(SCOPE, puts=[*points, a_point("none", words="tide")], drops=(), position=1)
@@ -92,6 +112,8 @@ def test_numbers_are_filtered_by_range_with_both_ends_included(index: Index) -> 
         (4.5, None, 1),
         (None, None, 20),
         (3.0, 1.0, 0),
+        (1.0, 2.5, 4),
+        (0.5, 2.0, 4),
     ):
         narrow = where(Between("metadata.draft: no\"'*", low, high))
         assert len(index.nearest(a_vector(1), where=narrow, limit=50)) == count
@@ -113,6 +135,15 @@ def test_writing_again_replaces_and_dropping_removes(index: Index) -> None:
     assert index.matching(["ebb"], field=TermField.WORDS, where=where(), limit=5) == ()
     assert [hit.id for hit in index.nearest(a_vector("new"), where=where(), limit=5)] == [an_id(1)]
     assert index.position(SCOPE) == 2
+
+
+def test_a_chunk_is_found_by_its_latest_labels_alone(index: Index) -> None:
+    index.write(SCOPE, puts=[a_point(n, words="tide", labels=["in=yes"]) for n in range(10)], drops=(), position=1)
+    index.write(SCOPE, puts=[a_point(n, words="tide", labels=["in=no"]) for n in range(3)], drops=(), position=2)
+    narrow = where(AnyOf("in", frozenset({"yes"})))
+    expected = {an_id(n) for n in range(3, 10)}
+    assert {hit.id for hit in index.nearest(a_vector(1), where=narrow, limit=9)} == expected
+    assert {hit.id for hit in index.matching(["tide"], field=TermField.WORDS, where=narrow, limit=9)} == expected
 
 
 def test_writing_twice_is_writing_once(index: Index) -> None:

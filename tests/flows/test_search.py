@@ -54,7 +54,8 @@ def test_the_passage_that_says_it_comes_first_with_its_place(shelf: Shelf) -> No
 
 def test_every_hit_shows_what_each_ranking_and_stage_gave_it(shelf: Shelf) -> None:
     first = shelf.search("tide gauge read at noon").findings[0].candidate
-    assert set(first.scores) == {"dense", "words", "code", "fused"}
+    stages = {"dense", "words", "code", "fused", "title", "proximity", "features"}
+    assert set(first.scores) == stages
     assert set(first.ranks) == {"dense", "words", "code"}
     assert all(0.0 <= one.score <= 1.0 for one in shelf.search("tide gauge").findings)
 
@@ -75,6 +76,7 @@ def test_stages_are_timed_and_the_total_is_their_frame(shelf: Shelf) -> None:
         "arms",
         "fuse",
         "hydrate",
+        "features",
         "rerank",
         "freshness",
         "boost",
@@ -107,7 +109,7 @@ def test_the_total_of_an_answer_is_no_more_than_what_passed_on_the_clock(shelf: 
 
 def test_every_step_says_how_many_it_left(shelf: Shelf) -> None:
     counts = shelf.search("noon", top_k=2).counts
-    assert tuple(counts) == ("candidates", "hydrated", "rerank", "freshness", "boost", "dedup", "cut")
+    assert tuple(counts) == ("candidates", "hydrated", "features", "rerank", "freshness", "boost", "dedup", "cut")
     assert counts["candidates"] >= counts["hydrated"] >= counts["dedup"] >= counts["cut"] == 2
 
 

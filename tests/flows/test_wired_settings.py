@@ -85,7 +85,7 @@ class CountingReranker:
 
 @pytest.mark.parametrize("arm", ["dense", "words"])
 def test_the_ranking_that_has_all_the_weight_decides(shelf: Shelf, arm: str) -> None:
-    found = candidates(shelf, searching(shelf, weights={arm: 1.0}))
+    found = candidates(shelf, searching(shelf, weights={arm: 1.0}, features={}))
     places = [one.ranks[arm] for one in found if arm in one.ranks]
     assert places[0] == 1
     assert places == sorted(places)
@@ -123,6 +123,13 @@ def test_freshness_has_the_half_life_and_weight_that_are_set(shelf: Shelf) -> No
     assert Freshness(half_life_days=7.0, weight=0.6) in refine
 
 
+def test_features_weigh_what_is_set_and_none_are_looked_at_without_weights(shelf: Shelf) -> None:
+    title = candidates(shelf, searching(shelf, features={"title": 1.0}))
+    assert all(one.score == pytest.approx((one.scores["fused"] + one.scores["title"]) / 2) for one in title)
+    assert len({one.scores["title"] for one in title}) > 1
+    assert all("features" not in one.scores for one in candidates(shelf, searching(shelf, features={})))
+
+
 def test_boosts_are_the_rules_that_are_set(tmp_path: Path) -> None:
     (tmp_path / "run.md").write_text("# Run\n\nThe tide gauge is restarted with its red switch.\n")
     (tmp_path / "page.md").write_text("# Page\n\nThe tide gauge is read at noon.\n")
@@ -132,7 +139,7 @@ def test_boosts_are_the_rules_that_are_set(tmp_path: Path) -> None:
         library.ingest(tmp_path / "run.md", corpus_type="DOC_RUNBOOK")
         library.ingest(tmp_path / "page.md")
         found = {one.passage.document: one.candidate.scores for one in library.search("tide gauge").findings}
-    assert found["run.md"]["boost"] == pytest.approx(min(1.0, 1.5 * found["run.md"]["fused"]))
+    assert found["run.md"]["boost"] == pytest.approx(min(1.0, 1.5 * found["run.md"]["features"]))
     assert "boost" not in found["page.md"]
 
 

@@ -1,8 +1,10 @@
 """Terms for BM25."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from citewise.adapters.analyze.english import EnglishAnalyzer
+from citewise.adapters.analyze.english import _WORD, EnglishAnalyzer, _split
 
 ANALYZER = EnglishAnalyzer()
 
@@ -37,3 +39,8 @@ def test_terms_hold_no_white_space_and_no_monsters() -> None:
         assert not any(character.isspace() for character in token)
         assert len(token) <= 64
     assert "fine" in terms.code
+
+
+@given(st.text(alphabet="abXY09'_-. \t\x1c\u2019\u00e9\u0130", max_size=30))
+def test_words_are_the_same_whether_split_the_quick_way_or_by_the_rule(text: str) -> None:
+    assert _split(text) == _WORD.findall(text)

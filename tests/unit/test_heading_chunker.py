@@ -126,9 +126,24 @@ def test_a_long_paragraph_is_cut_between_sentences_with_true_lines() -> None:
 
 
 def test_sizes_are_lowered_to_the_window_with_the_breadcrumb_counted() -> None:
-    text = f"# {words(10, 'title')}\n\n" + "\n\n".join(words(20, f"p{n}w") for n in range(30))
-    for piece in pieces_of(text, window=64, sizes=ChunkSizes()):
+    text = f"# {words(10, 'title')}\n\n" + "\n\n".join(words(20, f"p{n}w") for n in range(50))
+    pieces = pieces_of(text, window=64, sizes=ChunkSizes())
+    assert len(pieces) > 1
+    for piece in pieces:
         assert piece.tokens + len(piece.breadcrumb[0].split()) + 2 <= 64
+
+
+def test_a_section_up_to_the_ceiling_stays_whole_though_the_window_is_shorter() -> None:
+    heading = "# Title\n\n"
+    fits = heading + "\n\n".join(words(20, f"p{n}w") for n in range(39))  # 780 words and the heading's
+    too_long = heading + "\n\n".join(words(20, f"p{n}w") for n in range(41))
+    assert len(pieces_of(fits, window=64, sizes=ChunkSizes())) == 1
+    assert max(piece.tokens for piece in pieces_of(too_long, window=64, sizes=ChunkSizes())) <= 64
+
+
+def test_a_model_that_sees_a_whole_chunk_has_sections_cut_at_the_target() -> None:
+    text = "# Title\n\n" + "\n\n".join(words(20, f"p{n}w") for n in range(39))
+    assert len(pieces_of(text, window=4096, sizes=ChunkSizes())) == 2
 
 
 def test_duplicate_explicit_ids_still_give_different_places() -> None:

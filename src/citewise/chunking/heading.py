@@ -12,7 +12,7 @@ from citewise.model.block import Block, BlockKind
 from citewise.model.chunk import NO_SECTION, Piece, searchable_text
 from citewise.ports.token_counter import TokenCounter
 
-VERSION = "heading-1"  # changes when the same blocks may be cut differently
+VERSION = "heading-2"  # changes when the same blocks may be cut differently
 
 _EQUATION = re.compile(r"(?<![\\$\w])\$(?=\S)[^$\n]*[\\^_=+*/{][^$\n]*(?<=\S)\$(?![\d$])|\$\$")
 
@@ -29,7 +29,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class HeadingChunker:
-    """Cuts documents into pieces that one look of the embedding model can take in."""
+    """Cuts documents into pieces: sections as they are, and longer ones so that one look of the model takes them in."""
 
     counter: TokenCounter
     window_tokens: int
@@ -68,7 +68,11 @@ class HeadingChunker:
 
     def _packed(self, section: Section, tokens: dict[str, int]) -> Iterator[tuple[Unit, ...]]:
         prefix_tokens = tokens[searchable_text(section.breadcrumb, "")]
-        sizes = self.sizes.within(self.window_tokens, prefix_tokens=prefix_tokens)
+        sizes = self.sizes.within(
+            self.window_tokens,
+            prefix_tokens=prefix_tokens,
+            section_tokens=sum(tokens[block.text] for block in section.blocks),
+        )
         units = [
             part
             for block in section.blocks

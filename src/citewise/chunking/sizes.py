@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 SPECIAL_TOKENS = 2  # what a model puts around a text
+TARGET_SHARE = 0.8  # of a lowered ceiling; 1 fills each window to the brim
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,11 +16,18 @@ class ChunkSizes:
     ceiling: int = 800
     overlap: int = 50  # repeated from the neighbor before, in the same section
 
-    def within(self, window_tokens: int, *, prefix_tokens: int) -> "ChunkSizes":
-        """Lowered so that a chunk and its breadcrumb fit the model's window at once (I6)."""
+    def within(self, window_tokens: int, *, prefix_tokens: int, section_tokens: int) -> "ChunkSizes":
+        """What holds for a section, given what the model sees at once (I6).
+
+        A model that sees a whole chunk needs nothing else. For one that does not, a section up to the ceiling stays
+        whole, and its windows' vectors are averaged; a longer one is cut into pieces that fit the window together
+        with their breadcrumb (ADR 5 has the measurements).
+        """
         room = max(window_tokens - SPECIAL_TOKENS - prefix_tokens, window_tokens // 4)
         if room >= self.ceiling:
             return self
+        if section_tokens <= self.ceiling:
+            return replace(self, target=self.ceiling)
         share = room / self.ceiling
         return replace(
             self,
@@ -28,7 +36,5 @@ class ChunkSizes:
             ceiling=room,
         )
 
-
-TARGET_SHARE = 0.8  # of a lowered ceiling; 1 fills each window to the brim
 
 DEFAULT_SIZES = ChunkSizes()

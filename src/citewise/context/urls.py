@@ -67,11 +67,14 @@ class Addresses:
 
 def _address_of(path: str, metadata: Mapping[str, Json]) -> str:
     is_numbered = metadata.get("parse_number_prefixes") is not False
-    slug, id_ = _scalar(metadata.get("slug")), _scalar(metadata.get("id"))
-    return _address(_page_path(path, slug, id_=id_, is_numbered=is_numbered))
+    return _page_address(path, _scalar(metadata.get("slug")), _scalar(metadata.get("id")), is_numbered)
 
 
 @lru_cache(maxsize=10_000)  # a search cites the same pages again and again
+def _page_address(path: str, slug: str, id_: str, is_numbered: bool) -> str:
+    return _address(_page_path(path, slug, id_=id_, is_numbered=is_numbered))
+
+
 def _page_path(path: str, slug: str, *, id_: str, is_numbered: bool) -> str:
     """A page's path below its site, from its file's path without the extension and its frontmatter."""
     folder, _, name = path.rpartition("/")

@@ -47,6 +47,7 @@ class Case:
     answer: str | None = None  # as the author would have it; shown beside what was found
     selection: Selection | None = None
     is_answerable: bool = True  # of a selection: whether it holds the answer
+    leak_marker: str | None = None  # of a selection: words that only the rest of the library has
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from citewise.retrieve.arms import Arms
 from citewise.retrieve.boost import Boost
 from citewise.retrieve.cut import Cut
 from citewise.retrieve.dedup import Deduplicate
+from citewise.retrieve.features import Features
 from citewise.retrieve.freshness import Freshness
 from citewise.retrieve.fuse import Fusion, Nearness
 from citewise.retrieve.hydrate import GONE, MALFORMED, Hydrate
@@ -26,12 +27,12 @@ _log = logging.getLogger(__name__)
 In = TypeVar("In")
 Out = TypeVar("Out")
 
-Refinement = Rerank | Freshness | Boost | Deduplicate | Cut
+Refinement = Features | Rerank | Freshness | Boost | Deduplicate | Cut
 
 
-def refinements(rerank: Rerank, freshness: Freshness, boost: Boost) -> tuple[Refinement, ...]:
+def refinements(features: Features, rerank: Rerank, freshness: Freshness, boost: Boost) -> tuple[Refinement, ...]:
     """What happens to passages once they have their text: the order is written here and nowhere else."""
-    return (rerank, freshness, boost, Deduplicate(), Cut())
+    return (features, rerank, freshness, boost, Deduplicate(), Cut())
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,9 @@ class Search:
 
     arms: Arms
     hydrate: Hydrate
+    refine: tuple[Refinement, ...]
     addresses: Addresses = field(default_factory=Addresses)
     fuse: Fusion = field(default_factory=Nearness)
-    refine: tuple[Refinement, ...] = field(default_factory=lambda: refinements(Rerank(None), Freshness(), Boost()))
 
     def __call__(self, query: Query) -> SearchResult:
         watch = _Watch()
@@ -59,7 +60,7 @@ class Search:
             shortlist = shortlist.with_degraded("graph: this library has no service graph")
         return SearchResult(
             query,
-            tuple(replace(one, url=self.addresses.url(one.passage)) for one in shortlist.findings),
+            tuple(Finding(one.passage, one.candidate, self.addresses.url(one.passage)) for one in shortlist.findings),
             total_candidates=candidates,
             timings_ms={**rankings.timings_ms, **watch.timings_ms(), "total": watch.total_ms()},
             counts=counts,
@@ -80,6 +81,8 @@ class Search:
         if malformed:
             _log.warning("left out, unreadable until their documents are ingested again: %s", ", ".join(malformed))
             self._make_anew(malformed)
+        if not shortlist.dropped:
+            return shortlist
         return replace(
             shortlist,
             findings=tuple(_renumbered(one, gone) for one in shortlist.findings) if gone else shortlist.findings,

@@ -15,6 +15,8 @@ from citewise.model.query import Query
 DENSE, WORDS, CODE = "dense", "words", "code"
 ARMS = (DENSE, WORDS, CODE)
 
+NO_PARTS: Mapping[str, float] = {}
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -65,9 +67,11 @@ class Finding:
     def score(self) -> float:
         return self.candidate.score
 
-    def rescored(self, stage: str, score: float) -> Self:
-        scores = {**self.candidate.scores, stage: score}
-        return replace(self, candidate=replace(self.candidate, score=score, scores=scores))
+    def rescored(self, stage: str, score: float, *, parts: Mapping[str, float] = NO_PARTS) -> "Finding":
+        """With a stage's score, and what that was made of."""
+        candidate = self.candidate  # made anew field by field: `replace` takes five times as long, forty times a search
+        scores = {**candidate.scores, **parts, stage: score}
+        return Finding(self.passage, Candidate(candidate.id, score, scores, candidate.ranks), self.url)
 
     def with_score(self, score: float) -> Self:
         return replace(self, candidate=replace(self.candidate, score=score))

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class TermField(StrEnum):
@@ -17,3 +18,10 @@ class Terms:
 
     words: tuple[str, ...]
     code: tuple[str, ...]
+
+
+class Place(NamedTuple):  # thousands are made for a question: a tuple costs half of a dataclass
+    """Where a word of a text stands, counted among those that are no stop words."""
+
+    at: int
+    term: str

@@ -26,15 +26,23 @@ class Arms:
     analyzer: Analyzer
     index: Index
     threads: Executor
+    without: frozenset[str] = frozenset()  # arms that are not asked at all, to see what they are worth
 
     def __call__(self, query: Query) -> Rankings:
         terms = self.analyzer.terms(query.text)
-        dense = self.threads.submit(_timed, lambda: self._dense(query))
-        code = self.threads.submit(_timed, lambda: self._matching(query, terms, TermField.CODE))
-        words = _timed(lambda: self._matching(query, terms, TermField.WORDS))
-        found = {DENSE: dense.result(), WORDS: words, CODE: code.result()}
+        searches: dict[str, Callable[[], tuple[tuple[Hit, ...], float]]] = {
+            DENSE: lambda: self._dense(query),
+            WORDS: lambda: self._matching(query, terms, TermField.WORDS),
+            CODE: lambda: self._matching(query, terms, TermField.CODE),
+        }
+        asked = [arm for arm in searches if arm not in self.without]
+        beside = {arm: self.threads.submit(_timed, searches[arm]) for arm in asked if arm != WORDS}
+        here = {WORDS: _timed(searches[WORDS])} if WORDS in asked else {}
+        found = {arm: here[arm] if arm in here else beside[arm].result() for arm in asked}
         if all(one.error is not None for one in found.values()):
-            raise Unavailable(f"no ranking could answer: {found[DENSE].error}")
+            raise Unavailable(
+                f"no ranking could answer: {next((one.error for one in found.values()), 'none is asked')}"
+            )
         return Rankings(
             query,
             arms={name: one.hits for name, one in found.items()},

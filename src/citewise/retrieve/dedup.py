@@ -33,5 +33,11 @@ def _is_near(tokens: frozenset[str], others: frozenset[str], least: float) -> bo
     one, other = len(tokens), len(others)
     if one < least * other or other < least * one:  # so different in size that they cannot share enough: most pairs
         return False
-    shared = len(tokens & others)
+    missing, most_missing = 0, one - least * (one + other) / (1 + least)
+    for token in tokens:  # most pairs are told apart by the first few
+        if token not in others:
+            missing += 1
+            if missing > most_missing + 1:  # one more than allowed, so that rounding decides nothing
+                return False
+    shared = one - missing
     return shared >= least * (one + other - shared)

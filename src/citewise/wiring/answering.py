@@ -37,6 +37,7 @@ class Answering:
         self._reranker = reranker or reranker_of(settings)
         self._generator = generator
         self._reader = Reader(settings, embedding)
+        self._made: tuple[OpenLibrary, Search] | None = None
 
     def search(self, query: Query) -> SearchResult:
         """One search; once more if the library was replaced under it."""
@@ -56,7 +57,12 @@ class Answering:
         self._reader.close()
 
     def _search(self, library: OpenLibrary) -> Search:
-        return search_of(library, reranker=self._reranker, threads=self._reader.threads)
+        """The same for as long as the library is: to put one together takes a hundredth of a search."""
+        made = self._made
+        if made is None or made[0] is not library:
+            made = (library, search_of(library, reranker=self._reranker, threads=self._reader.threads))
+            self._made = made
+        return made[1]
 
     def _ask(self) -> "Ask":
         """Imported here: a search needs none of it, and starts the sooner."""

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from concurrent.futures import Executor
+from dataclasses import replace
 
 from citewise.context.urls import Addresses
 from citewise.flows.search import Search, refinements
 from citewise.ports.reranker import Reranker
 from citewise.retrieve.arms import Arms
 from citewise.retrieve.boost import Boost
+from citewise.retrieve.features import Features
 from citewise.retrieve.freshness import Freshness
 from citewise.retrieve.fuse import Fusion, MinMax, Nearness, ReciprocalRanks
 from citewise.retrieve.hydrate import Hydrate
@@ -16,20 +18,24 @@ from citewise.settings import SearchSettings, Settings
 from citewise.wiring.full import OpenLibrary
 
 
-def search_of(library: OpenLibrary, *, reranker: Reranker | None, threads: Executor) -> Search:
-    """The search that the library's settings describe."""
+def search_of(
+    library: OpenLibrary, *, reranker: Reranker | None, threads: Executor, without: frozenset[str] = frozenset()
+) -> Search:
+    """The search that the library's settings describe; without the arms and stages of these names, to measure them."""
     settings = library.settings
-    return Search(
-        Arms(library.embedding.embedder, library.project.analyzer, library.index, threads),
+    search = Search(
+        Arms(library.embedding.embedder, library.project.analyzer, library.index, threads, without),
         Hydrate(library.passages) if reranker is None else Hydrate(library.passages, settings.rerank.depth),
-        addresses_of(settings),
-        _fusion(settings.search),
         refinements(
+            Features(library.project.analyzer, settings.search.features),
             Rerank(reranker, settings.rerank.depth),
             Freshness(settings.search.half_life_days, settings.search.freshness_weight),
             Boost(settings.search.boosts),
         ),
+        addresses_of(settings),
+        _fusion(settings.search),
     )
+    return replace(search, refine=tuple(stage for stage in search.refine if stage.name not in without))
 
 
 def addresses_of(settings: Settings) -> Addresses:

@@ -58,11 +58,15 @@ class Shard:
         return self._vector_set().nearest(vector, conditions, limit)
 
     def matching(
-        self, terms: Sequence[str], field: TermField, conditions: Sequence[Condition], limit: int
+        self, terms: Sequence[str], field: TermField, conditions: tuple[Condition, ...], limit: int
     ) -> tuple[Hit, ...]:
         self._refresh()
         words = self._words
-        return words.matching(terms, field, conditions, limit) if words else ()
+        if words is None:
+            return ()
+        return words.matching(
+            terms, field, conditions, limit, admits=lambda keys: self._vector_set().admits(keys, conditions)
+        )
 
     def write(self, puts: Sequence[Point], drops: Collection[ChunkId], position: int) -> None:
         """Words first, then vectors, then the manifest: a crash in between is healed by replaying."""

@@ -1,15 +1,15 @@
-"""Exact search over the vectors of one shard, narrowed by bitmaps before it looks."""
+"""Search over the vectors of one shard, narrowed by bitmaps before it looks."""
 
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 
-import faiss
 import numpy as np
 import numpy.typing as npt
 from pyroaring import BitMap
 
 from citewise.adapters.index.quantize import Quantizer
+from citewise.adapters.index.scans import Admitted, scan_of
 from citewise.adapters.index.segments import Keys, Segment
 from citewise.model.ids import ChunkId
 from citewise.model.point import Hit, best_first
@@ -25,37 +25,29 @@ class VectorSet:
     def __init__(self, segments: Sequence[Segment], dead: BitMap, *, dimensions: int) -> None:
         self._segments = tuple(segments)
         self._quantizer = Quantizer(dimensions)
-        self._index = faiss.IndexScalarQuantizer(
-            dimensions, faiss.ScalarQuantizer.QT_8bit_direct_signed, faiss.METRIC_INNER_PRODUCT
-        )
-        for segment in self._segments:
-            self._index.add_sa_codes(segment.codes)
+        self._scan = scan_of(self._segments, dimensions)
         keys: list[Keys] = [segment.keys for segment in self._segments]
         self._keys: Keys = np.concatenate(keys) if keys else np.empty(0, dtype=np.uint64)
         self._starts = np.cumsum([0, *(segment.rows for segment in self._segments)])
         self._alive = BitMap(range(len(self._keys))) - dead
+        living = np.asarray(self._alive.to_array(), dtype=np.int64)
+        self._by_key = living[np.argsort(self._keys[living])]
+        self._sorted_keys = self._keys[self._by_key]
         self._lock = threading.Lock()  # of the masks: searches share this set
-        self._masks: OrderedDict[tuple[Condition, ...], tuple[int, npt.NDArray[np.uint8]]] = OrderedDict()
+        self._masks: OrderedDict[tuple[Condition, ...], Admitted] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._alive)
 
     def nearest(self, vector: Vector, conditions: tuple[Condition, ...], limit: int) -> tuple[Hit, ...]:
         """The `limit` rows of highest cosine among those the conditions admit."""
-        count, mask = self._mask(conditions)
-        wanted = min(limit, count)
+        admitted = self._admitted_by(conditions)
+        wanted = min(limit, admitted.count)
         if wanted <= 0:
             return ()
-        query = self._quantizer.query(vector)
-        fetched = min(count, wanted + 1)
-        while True:
-            scores, rows = self._scan(query, mask, fetched)
-            # Equal scores at the cut would come in an order of FAISS's own: take all of them, then choose by id.
-            if fetched == count or scores[wanted - 1] > scores[-1]:
-                break
-            fetched = min(count, fetched * 2)
+        scores, rows = self._scan.best(self._quantizer.query(vector), admitted, wanted)
         cosines = self._quantizer.cosines(scores).tolist()
-        hits = [Hit(id_, cosine) for id_, cosine in zip(keys_to_ids(self._keys[rows]), cosines, strict=True)]
+        hits = list(map(Hit, keys_to_ids(self._keys[rows]), cosines))
         return tuple(best_first(hits)[:wanted])
 
     def rows(self, conditions: Iterable[Condition]) -> BitMap:
@@ -65,25 +57,20 @@ class VectorSet:
             found = found & self._rows_of(condition)
         return found
 
-    def _scan(
-        self, query: npt.NDArray[np.float32], mask: npt.NDArray[np.uint8], limit: int
-    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
-        # One query is one thread's work: FAISS would start a team of threads for it and wait for them all. The setting
-        # holds for the calling thread alone, so it is made here.
-        faiss.omp_set_num_threads(1)
-        # FAISS's stubs describe the C++ constructors; in Python it takes the bits and keyword arguments.
-        parameters = faiss.SearchParameters(sel=faiss.IDSelectorBitmap(mask))  # type: ignore[call-arg, arg-type]
-        scores, rows = self._index.search(query, limit, params=parameters)
-        return scores[0], rows[0]
+    def admits(self, keys: Keys, conditions: tuple[Condition, ...]) -> npt.NDArray[np.bool_] | None:
+        """Which of these chunks the conditions admit; None if one of them is not here."""
+        if not len(self._by_key):
+            return None
+        places = np.minimum(np.searchsorted(self._sorted_keys, keys), len(self._by_key) - 1)
+        if (self._sorted_keys[places] != keys).any():
+            return None
+        return self._admitted_by(conditions).holds(self._by_key[places])
 
-    def _mask(self, conditions: tuple[Condition, ...]) -> tuple[int, npt.NDArray[np.uint8]]:
+    def _admitted_by(self, conditions: tuple[Condition, ...]) -> Admitted:
         with self._lock:
             kept = self._masks.get(conditions)
         if kept is None:
-            rows = self.rows(conditions)
-            bits = np.zeros(len(self._keys), dtype=bool)
-            bits[np.asarray(rows.to_array(), dtype=np.int64)] = True
-            kept = (len(rows), np.packbits(bits, bitorder="little"))
+            kept = _admitted(self.rows(conditions), len(self._keys))
         with self._lock:
             self._masks[conditions] = kept
             self._masks.move_to_end(conditions)  # the one used longest ago is the first to go
@@ -96,6 +83,14 @@ class VectorSet:
         for start, segment in zip(self._starts, self._segments, strict=False):
             found |= _segment_rows(segment, condition).shift(int(start))
         return found
+
+
+def _admitted(rows: BitMap, total: int) -> Admitted:
+    if len(rows) == total:
+        return Admitted(total, None)
+    bits = np.zeros(total, dtype=bool)
+    bits[np.asarray(rows.to_array(), dtype=np.int64)] = True
+    return Admitted(len(rows), np.packbits(bits, bitorder="little"))
 
 
 def _segment_rows(segment: Segment, condition: Condition) -> BitMap:

@@ -6,12 +6,28 @@ import logging
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from citewise.settings import Settings
+from citewise.entry.cli.eval_commands import evaluation
+from citewise.entry.cli.flags import (
+    ConfigOption,
+    CursorOption,
+    DemoLibraryOption,
+    ExplainOption,
+    FilterOption,
+    GraphOption,
+    GroupOption,
+    JsonOption,
+    LibraryOption,
+    NoRerankOption,
+    ProjectOption,
+    TenantOption,
+    TopKOption,
+    UserOption,
+    settings_of,
+)
 
 app = typer.Typer(
     name="citewise",
@@ -21,34 +37,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help: rich would double the time it takes to show
 )
-
-LibraryOption = Annotated[
-    Path | None,
-    typer.Option("--library", metavar="DIR", help="Library folder (default .citewise, or CITEWISE_LIBRARY)."),
-]
-DemoLibraryOption = Annotated[Path, typer.Option("--library", metavar="DIR", help="Library folder.")]
-ConfigOption = Annotated[
-    Path | None, typer.Option("--config", metavar="FILE", help="Settings file (default citewise.toml here).")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON to standard output.")]
-TenantOption = Annotated[str, typer.Option("--tenant", metavar="T", help="Tenant.")]
-UserOption = Annotated[str | None, typer.Option("--user", metavar="U", help="Who you are.")]
-GroupOption = Annotated[list[str] | None, typer.Option("--group", metavar="G", help="A group you are in. Repeatable.")]
-ProjectOption = Annotated[str, typer.Option("--project", metavar="P", help="Project of the tenant.")]
-TopKOption = Annotated[int | None, typer.Option("--top-k", metavar="N", help="How many passages (1 to 1000).")]
-FilterOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--filter",
-        metavar="FIELD=VALUE",
-        help="Only passages whose FIELD has VALUE; also FIELD>=N, FIELD<=N. Repeatable: one field's values are "
-        "alternatives, different fields must all hold.",
-    ),
-]
-CursorOption = Annotated[str | None, typer.Option("--cursor", metavar="C", help="Where the page before ended.")]
-ExplainOption = Annotated[bool, typer.Option("--explain", help="Show every ranking's and stage's score.")]
-NoRerankOption = Annotated[bool, typer.Option("--no-rerank", help="Keep the fused order.")]
-GraphOption = Annotated[bool, typer.Option("--expand-graph", help="Add the neighbors of the services found.")]
 
 
 @app.command()
@@ -96,7 +84,7 @@ def ingest(
     from citewise.entry.cli.ingest import IngestOptions, run_ingest
     from citewise.entry.cli.options import named_path, spelled_out, with_ingest_flags
 
-    settings = with_ingest_flags(_settings(library, config), include, exclude, max_file_mb)
+    settings = with_ingest_flags(settings_of(library, config), include, exclude, max_file_mb)
     options = IngestOptions(
         tenant,
         project,
@@ -137,7 +125,7 @@ def search(
     options = query_options(Scope(tenant, project), user, group or (), filters or (), top_k)
     options["rerank"] = not no_rerank
     options["expand_graph"] = expand_graph
-    settings = _settings(library, config)
+    settings = settings_of(library, config)
     raise typer.Exit(
         run_search(settings, question, options, limit=checked_limit(limit), explain=explain, as_json=as_json)
     )
@@ -183,8 +171,11 @@ def ask(
     options["rerank"] = not no_rerank
     options["expand_graph"] = expand_graph
     selection = selection_of(selection_file, source_document, source_section)
-    settings = _settings(library, config)
+    settings = settings_of(library, config)
     raise typer.Exit(run_ask(settings, question, selection, options, explain=explain, as_json=as_json))
+
+
+app.add_typer(evaluation, name="eval")
 
 
 @app.command()
@@ -192,7 +183,7 @@ def status(library: LibraryOption = None, config: ConfigOption = None, as_json: 
     """What a library holds and whether all is well with it."""
     from citewise.entry.cli.care import run_status
 
-    raise typer.Exit(run_status(_settings(library, config), as_json=as_json))
+    raise typer.Exit(run_status(settings_of(library, config), as_json=as_json))
 
 
 @app.command()
@@ -200,7 +191,7 @@ def doctor(library: LibraryOption = None, config: ConfigOption = None, as_json: 
     """Check model, catalog, index and disk; say what to do about problems."""
     from citewise.entry.cli.care import run_doctor
 
-    raise typer.Exit(run_doctor(_settings(library, config), as_json=as_json))
+    raise typer.Exit(run_doctor(settings_of(library, config), as_json=as_json))
 
 
 @app.command()
@@ -208,7 +199,7 @@ def reindex(library: LibraryOption = None, config: ConfigOption = None, as_json:
     """Rebuild the index from the catalog; with another model or chunk size in the settings, re-embed."""
     from citewise.entry.cli.care import run_reindex
 
-    raise typer.Exit(run_reindex(_settings(library, config), as_json=as_json))
+    raise typer.Exit(run_reindex(settings_of(library, config), as_json=as_json))
 
 
 @app.command()
@@ -216,7 +207,7 @@ def demo(library: DemoLibraryOption = Path(".demo"), config: ConfigOption = None
     """Ingest the sample handbook that ships with citewise, and say what to try next."""
     from citewise.entry.cli.demo import run_demo
 
-    raise typer.Exit(run_demo(_settings(library, config), as_json=as_json))
+    raise typer.Exit(run_demo(settings_of(library, config), as_json=as_json))
 
 
 @app.callback(invoke_without_command=True)
@@ -272,14 +263,7 @@ def _leave(code: str | int | None) -> None:
 
 
 def _stop(message: str, code: int) -> None:
-    sys.stderr.write(f"{message}\n")
+    from citewise.entry.cli.output import printable
+
+    sys.stderr.write(f"{printable(message)}\n")
     sys.exit(code)
-
-
-def _settings(library: Path | None, config: Path | None) -> "Settings":
-    from dataclasses import replace
-
-    from citewise.settings import read_settings
-
-    settings = read_settings(config, os.environ)
-    return settings if library is None else replace(settings, library=library)

@@ -1,0 +1,115 @@
+"""Ways of embedding that run in this process, on onnxruntime: graphs, batching, threads, options."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TypeAlias
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from benchmarks.embedding.batching import Batch, Floats, exact_batches, padded_batches
+from citewise.adapters.embed.minilm import BATCH_TOKENS
+from citewise.adapters.embed.minilm_graph import MODEL
+from citewise.adapters.embed.onnx import OnnxEmbedder
+from citewise.adapters.runtime import onnxruntime
+from citewise.model.vector import Vector
+
+Session: TypeAlias = onnxruntime.InferenceSession
+Encode = Callable[[Sequence[str]], Floats]
+LEVELS = {
+    "off": onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL,
+    "basic": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC,
+    "all": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """Vectors, and what they took: on the wall clock, and of all cores together."""
+
+    vectors: Floats
+    seconds: float
+    cpu_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way from texts to vectors."""
+
+    name: str
+    run: Callable[[Sequence[str]], Timed]
+
+
+def timed(encode: Encode) -> Callable[[Sequence[str]], Timed]:
+    def run(texts: Sequence[str]) -> Timed:
+        started, used = time.perf_counter(), time.process_time()
+        vectors = encode(texts)
+        return Timed(vectors, time.perf_counter() - started, time.process_time() - used)
+
+    return run
+
+
+def matrix(vectors: Sequence[Vector]) -> Floats:
+    return np.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), -1)
+
+
+def session(graph: Path, *, threads: int = 1, level: str = "all") -> Session:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3  # errors only
+    options.graph_optimization_level = LEVELS[level]
+    return Session(str(graph), options, providers=["CPUExecutionProvider"])
+
+
+def embedded(engine: Session, tokenizer: Tokenizer, *, batch_tokens: int = BATCH_TOKENS) -> Encode:
+    """citewise's own embedder, over another session or with other batches."""
+    embedder = OnnxEmbedder(engine, tokenizer, model=MODEL, batch_tokens=batch_tokens)
+    return lambda texts: matrix(embedder.documents(texts))
+
+
+def padded(engine: Session, tokenizer: Tokenizer) -> Encode:
+    """One padded batch after the other, each on all threads of the session."""
+
+    def encode(texts: Sequence[str]) -> Floats:
+        return in_order(len(texts), ((one, run_batch(engine, one)) for one in padded_batches(tokenizer, texts)))
+
+    return encode
+
+
+def exact(engines: Sequence[Session], tokenizer: Tokenizer, *, callers: int) -> Encode:
+    """citewise's batches, by so many callers, each of which takes a session for the time of a batch."""
+    free: SimpleQueue[Session] = SimpleQueue()
+    for at in range(callers):
+        free.put(engines[at % len(engines)])
+
+    def run(batch: Batch) -> tuple[Batch, Floats]:
+        engine = free.get()
+        try:
+            return batch, run_batch(engine, batch)
+        finally:
+            free.put(engine)
+
+    def encode(texts: Sequence[str]) -> Floats:
+        with ThreadPoolExecutor(callers) as pool:
+            return in_order(len(texts), pool.map(run, exact_batches(tokenizer, texts)))
+
+    return encode
+
+
+def run_batch(engine: Session, batch: Batch) -> Floats:
+    """Unit vectors of a batch; a graph that takes no mask is not told what is padding."""
+    inputs = batch.inputs
+    return batch.unit_vectors(engine.run(None, {one.name: inputs[one.name] for one in engine.get_inputs()})[0])
+
+
+def in_order(count: int, found: Iterable[tuple[Batch, Floats]]) -> Floats:
+    """The batches' vectors, each where its text stands."""
+    vectors = np.zeros((count, MODEL.dimensions), np.float32)
+    for batch, rows in found:
+        vectors[list(batch.positions)] = rows
+    return vectors

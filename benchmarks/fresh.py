@@ -1,0 +1,70 @@
+"""What a new process needs to open a library and answer one question: seconds, memory. Prints JSON.
+
+python -m benchmarks.fresh CHUNKS      (of a synthetic library that is there)
+"""
+
+import json
+import re
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmarks.judged import KEPT
+
+MOST_SECONDS = 120
+ROOT = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Seconds from opening to the first answer, imports and the embedding of the question not counted."""
+
+    seconds: float
+    first_search_ms: float
+    resident_mb: float  # all pages, those of mapped files among them
+    own_mb: float  # pages of its own
+
+
+def opened_in_new_process(chunks: int) -> Opened:
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.fresh", str(chunks)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        timeout=MOST_SECONDS,
+    )
+    return Opened(**json.loads(done.stdout))
+
+
+def _opened(chunks: int) -> Opened:
+    from benchmarks.synthetic import SHARES, questions, reader, synthetic_embedding
+    from citewise import Library
+    from citewise.wiring import answering  # noqa: F401  (what a program imports before it opens anything)
+
+    asked = questions(2 + len(SHARES))
+    embedding = synthetic_embedding(chunks)
+    for question in asked:
+        embedding.embedder.query(question)
+    started = time.perf_counter()
+    library = Library(KEPT / f"speed-{chunks}", embedding=embedding)
+    library.search(asked[0])
+    seconds = time.perf_counter() - started
+    library.search(asked[1])
+    first_search_ms = 1000 * (time.perf_counter() - started - seconds)
+    for question, share in zip(asked[2:], SHARES, strict=True):  # memory with all filters in use
+        library.search(question, principal=reader(share))
+    return Opened(seconds, first_search_ms, _status_mb("VmRSS"), _status_mb("RssAnon"))
+
+
+def _status_mb(name: str) -> float:
+    """From the kernel: ru_maxrss would count what the parent held when it forked."""
+    found = re.search(rf"{name}:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    assert found is not None
+    return int(found[1]) / 1000
+
+
+if __name__ == "__main__":
+    print(json.dumps(asdict(_opened(int(sys.argv[1])))))

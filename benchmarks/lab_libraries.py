@@ -1,0 +1,100 @@
+"""Libraries that differ from a set's own by how they are cut or what is embedded; making them means embedding again."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benchmarks.lab_sets import Arms, Asked, Corpus, asked_of, cases_of, index_asking, set_library
+from citewise.adapters.analyze.english import EnglishAnalyzer
+from citewise.adapters.index.local import LocalIndex
+from citewise.model.errors import Misconfigured, Unavailable
+from citewise.model.point import Point
+from citewise.model.scope import Scope
+from citewise.model.vector import EmbeddingFailure, EmbeddingModel, Vector
+from citewise.ports.embedder import Embedder
+from citewise.settings import ChunkSettings, Settings
+from citewise.wiring.embedding import Embedding
+from citewise.wiring.full import opened_for_reading, reembed
+
+WIDE = 100_000  # tokens: a window that no chunk fills
+
+
+@dataclass(frozen=True, slots=True)
+class Widened:
+    """A model that is said to see any text at once, so that chunks are not lowered to its window.
+
+    It still looks through the window that it has, and pools what it sees: every token counts, as embedders promise.
+    """
+
+    embedder: Embedder
+
+    @property
+    def model(self) -> EmbeddingModel:
+        return replace(self.embedder.model, window_tokens=WIDE)
+
+    def documents(self, texts: Sequence[str]) -> tuple[Vector | EmbeddingFailure, ...]:
+        return self.embedder.documents(texts)
+
+    def query(self, text: str) -> Vector:
+        return self.embedder.query(text)
+
+
+def asked_in_chunks(name: str, sizes: ChunkSettings, embedding: Embedding, *, kept: Path) -> Asked:
+    """The set's questions, asked of its documents cut to these sizes, whatever the model's window."""
+    folder = kept / f"chunks-{sizes.target_tokens}" / name / "library"
+    settings = Settings(library=folder, chunks=sizes)
+    widened = Embedding(Widened(embedding.embedder), embedding.counter)
+    if not folder.exists():
+        with set_library(name, embedding, kept=kept):  # made if it is not there
+            _copy(kept / name / "library", folder)
+    if not _is_ready(settings, widened):
+        reembed(settings, on_document=lambda path: None, embedding=widened)
+    with opened_for_reading(settings, widened) as library:
+        return asked_of(name, library, cases_of(name), widened)
+
+
+def _copy(source: Path, folder: Path) -> None:
+    """Whole or not at all. A copy brings the texts, and the vectors of those that are cut as before."""
+    beside = folder.with_name("library~")
+    shutil.rmtree(beside, ignore_errors=True)
+    shutil.copytree(source, beside)
+    beside.rename(folder)
+
+
+def _is_ready(settings: Settings, embedding: Embedding) -> bool:
+    try:
+        with opened_for_reading(settings, embedding):
+            return True
+    except Misconfigured:  # a copy that has not been cut anew, or not to its end
+        return False
+
+
+def bare_arms(asked: Asked, embedding: Embedding) -> Mapping[str, Arms]:
+    """What the arms find, by question, where no chunk knows its headings."""
+    with _bare_index(asked.corpus, embedding) as index:
+        asking = index_asking(index, EnglishAnalyzer(), asked.vectors)
+        return {question: asking(question) for question in asked.vectors}
+
+
+@contextmanager
+def _bare_index(corpus: Corpus, embedding: Embedding) -> Iterator[LocalIndex]:
+    analyzer = EnglishAnalyzer()
+    texts = [held.piece.text for held in corpus.values()]
+    vectors = map(_made, embedding.embedder.documents(texts))
+    points = [
+        Point(id_, vector, analyzer.terms(text), frozenset(), {})
+        for id_, text, vector in zip(corpus, texts, vectors, strict=True)
+    ]
+    with tempfile.TemporaryDirectory(prefix="citewise-lab-") as folder:
+        index = LocalIndex(Path(folder), dimensions=embedding.embedder.model.dimensions)
+        index.write(Scope(), puts=points, drops=(), position=1)
+        yield index
+
+
+def _made(vector: Vector | EmbeddingFailure) -> Vector:
+    if isinstance(vector, EmbeddingFailure):
+        raise Unavailable(f"a chunk could not be embedded: {vector.reason}")
+    return vector

@@ -1,0 +1,183 @@
+"""The judged sets and their libraries, as pools of candidates: each question asked once, of the product's own index."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.judged import DATA, KEPT, beir, library_of
+from benchmarks.lab_choice import Parts
+from benchmarks.lab_pools import Place, Pool, pool_of
+from citewise import Library
+from citewise.evaluate import matching
+from citewise.evaluate.cases import Gold, Unit
+from citewise.evaluate.runs import Place as FoundPlace
+from citewise.model.chunk import Piece, searchable_text
+from citewise.model.ids import ChunkId
+from citewise.model.point import Hit
+from citewise.model.ranking import CODE, DENSE, WORDS
+from citewise.model.scope import Scope
+from citewise.model.terms import TermField
+from citewise.model.vector import Vector
+from citewise.model.where import Where
+from citewise.ports.analyzer import Analyzer
+from citewise.ports.index import Index
+from citewise.settings import Settings
+from citewise.wiring.embedding import Embedding
+from citewise.wiring.full import OpenLibrary, opened_for_reading
+
+TEXTBOOK = "textbook"
+BEIR = ("scifact", "api_docs", "cranfield", "cosqa_dev", "runbooks")
+SETS = (*BEIR, TEXTBOOK)
+PLAIN, PARAPHRASED = "textbook plain", "paraphrased"
+LIMIT = 200  # hits an arm: the most that any alternative looks at
+EVERYTHING = Where(Scope(), None)
+
+Arms = Mapping[str, Sequence[Hit]]
+Asking = Callable[[str], Arms]  # what each arm finds for a question
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One question, where its answers stand, and what it is counted with."""
+
+    question: str
+    stratum: str
+    gold: Mapping[str, tuple[Gold, ...]]  # by document
+
+    @property
+    def grades(self) -> list[int]:
+        return [one.grade for some in self.gold.values() for one in some]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A chunk as a library holds it."""
+
+    path: str
+    piece: Piece
+
+    @property
+    def searchable_text(self) -> str:
+        return searchable_text(self.piece.breadcrumb, self.piece.text)
+
+
+Corpus = Mapping[ChunkId, Held]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A set, its corpus, and what the arms found there for each question."""
+
+    name: str
+    cases: tuple[Case, ...]
+    vectors: Mapping[str, Vector]  # by question
+    corpus: Corpus
+    arms: Mapping[str, Arms]  # by question
+
+    def pools(self) -> dict[str, list[Pool]]:
+        """The candidates of each question, by stratum."""
+        return pools_of(self.name, self.cases, self.corpus, self.arms.__getitem__)
+
+
+def parts_of(names: Sequence[str]) -> Parts:
+    """The strata of each set: plain and paraphrased questions to the textbook are counted apart."""
+    return {name: (PLAIN, PARAPHRASED) if name == TEXTBOOK else (name,) for name in names}
+
+
+def cases_of(name: str) -> tuple[Case, ...]:
+    return _textbook_cases() if name == TEXTBOOK else _beir_cases(name)
+
+
+def _beir_cases(name: str) -> tuple[Case, ...]:
+    judged = beir(DATA / name)
+    files = {document: path for path, document in judged.names.items()}
+    return tuple(
+        Case(text, name, {files[one]: (Gold(files[one], grade),) for one, grade in judged.judgments[id_].items()})
+        for id_, text in judged.questions.items()
+    )
+
+
+def _textbook_cases() -> tuple[Case, ...]:
+    questions = json.loads((DATA / TEXTBOOK / "questions" / "answerable.json").read_text("utf-8"))
+    cases = []
+    for one in questions:
+        gold: dict[str, tuple[Gold, ...]] = {}
+        for place in one["relevant"]:
+            found = Gold(place["doc"], place["grade"], first_line=place["line_start"], last_line=place["line_end"])
+            gold[found.document] = (*gold.get(found.document, ()), found)
+        cases.append(Case(one["question"], PARAPHRASED if one["type"] == "paraphrase" else PLAIN, gold))
+    return tuple(cases)
+
+
+def asked_set(name: str, embedding: Embedding, *, kept: Path = KEPT) -> Asked:
+    """Every question of a set, asked of its library as the product's defaults make it."""
+    with set_library(name, embedding, kept=kept) as library:
+        return asked_of(name, library, cases_of(name), embedding)
+
+
+def asked_of(name: str, library: OpenLibrary, cases: tuple[Case, ...], embedding: Embedding) -> Asked:
+    vectors = {case.question: embedding.embedder.query(case.question) for case in cases}
+    asking = index_asking(library.index, library.project.analyzer, vectors)
+    return Asked(name, cases, vectors, corpus_of(library), {question: asking(question) for question in vectors})
+
+
+@contextmanager
+def set_library(name: str, embedding: Embedding, *, kept: Path = KEPT) -> Iterator[OpenLibrary]:
+    """The set's library, made on first use; one that is there is taken as it is."""
+    folder = kept / name / "library"
+    if not folder.exists():
+        make_library(name, kept)
+    with opened_for_reading(Settings(library=folder), embedding) as opened:
+        yield opened
+
+
+def make_library(name: str, kept: Path) -> None:
+    if name != TEXTBOOK:
+        library_of(name, kept=kept).close()
+        return
+    with Library(kept / name / "library") as library:
+        library.ingest(DATA / TEXTBOOK / "website" / "docs")
+
+
+def corpus_of(library: OpenLibrary) -> Corpus:
+    scope = Scope()
+    return {
+        chunk.id: Held(path, chunk.piece)
+        for path in library.catalog.known(scope)
+        for chunk in library.catalog.chunks(scope, path)
+    }
+
+
+def index_asking(index: Index, analyzer: Analyzer, vectors: Mapping[str, Vector], limit: int = LIMIT) -> Asking:
+    """The three arms as the product runs them, one after the other."""
+
+    def asking(question: str) -> Arms:
+        terms = analyzer.terms(question)
+        return {
+            DENSE: index.nearest(vectors[question], where=EVERYTHING, limit=limit),
+            WORDS: index.matching(terms.words, field=TermField.WORDS, where=EVERYTHING, limit=limit),
+            CODE: index.matching(terms.code, field=TermField.CODE, where=EVERYTHING, limit=limit),
+        }
+
+    return asking
+
+
+def pools_of(name: str, cases: Sequence[Case], corpus: Corpus, asking: Asking) -> dict[str, list[Pool]]:
+    """What the arms found for each case, by stratum."""
+    numbers = {path: at for at, path in enumerate(dict.fromkeys(held.path for held in corpus.values()))}
+    unit = Unit.PASSAGE if name == TEXTBOOK else Unit.DOCUMENT
+
+    def place(id_: ChunkId, case: Case) -> Place:
+        held = corpus[id_]
+        here = FoundPlace(held.path, held.piece.section, held.piece.first_line, held.piece.last_line, id_)
+        grade = matching.grade_of(here, case.gold.get(held.path, ()))
+        return Place(numbers[held.path], grade, held.piece.tokens)
+
+    made: dict[str, list[Pool]] = {stratum: [] for stratum in parts_of([name])[name]}
+    for case in cases:
+        arms = asking(case.question)
+        places = {hit.id: place(hit.id, case) for hits in arms.values() for hit in hits}
+        made[case.stratum].append(pool_of(case.question, arms, places, unit=unit, judged=case.grades))
+    return made

@@ -1,0 +1,65 @@
+"""Other ways of making terms than the product's, and BM25 over them by the product's own index."""
+
+import re
+import struct
+import tempfile
+import unicodedata
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import Stemmer
+
+from citewise.adapters.analyze.english import MOST_CHARACTERS, STOP_WORDS, EnglishAnalyzer
+from citewise.adapters.index.local import LocalIndex
+from citewise.model.ids import ChunkId
+from citewise.model.point import Point
+from citewise.model.scope import Scope
+from citewise.model.terms import Terms
+from citewise.model.vector import Vector
+
+DIMENSIONS = 8  # of a vector that nobody asks for: the index wants one
+NO_MEANING = Vector(struct.pack(f"<{DIMENSIONS}f", 1.0, *[0.0] * (DIMENSIONS - 1)))
+
+_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class TermRules:
+    """What is left out of each field, and what is stemmed; these are the product's."""
+
+    words_keep_stop_words: bool = False
+    words_are_stemmed: bool = True
+    code_keeps_stop_words: bool = True
+
+
+class VariantAnalyzer:
+    """The product's terms by other rules. Writing without spaces, which no set here has, gives none."""
+
+    def __init__(self, rules: TermRules) -> None:
+        self._rules = rules
+        self._english = EnglishAnalyzer()
+        self._stemmer = Stemmer.Stemmer("english", 0)
+
+    def terms(self, text: str) -> Terms:
+        code = self._english.terms(text).code
+        if not self._rules.code_keeps_stop_words:
+            code = tuple(token for token in code if token not in STOP_WORDS)
+        return Terms(tuple(self._words(text)), code)
+
+    def _words(self, text: str) -> Iterator[str]:
+        found = _WORD.findall(unicodedata.normalize("NFKC", text).lower())
+        kept = found if self._rules.words_keep_stop_words else [word for word in found if word not in STOP_WORDS]
+        words = self._stemmer.stemWords(kept) if self._rules.words_are_stemmed else kept
+        return (word for word in words if 0 < len(word) <= MOST_CHARACTERS)
+
+
+@contextmanager
+def word_index(texts: Mapping[ChunkId, str], analyzer: VariantAnalyzer) -> Iterator[LocalIndex]:
+    """The texts in an index of their own, to be asked for words only, for as long as the block lasts."""
+    points = [Point(id_, NO_MEANING, analyzer.terms(text), frozenset(), {}) for id_, text in texts.items()]
+    with tempfile.TemporaryDirectory(prefix="citewise-lab-") as folder:
+        index = LocalIndex(Path(folder), dimensions=DIMENSIONS)
+        index.write(Scope(), puts=points, drops=(), position=1)
+        yield index

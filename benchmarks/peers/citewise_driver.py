@@ -1,0 +1,61 @@
+"""citewise, through its public Library: files in, questions with a principal, vectors looked up as for all others.
+
+Tenants are groups of one scope, so that the filter has to work: as scopes each would have an index of its own. Its
+ingestion reads, parses and cuts the files; the others are handed the chunks that came out of that.
+"""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.peers.files import TENANTS
+from benchmarks.peers.harness import Corpus, Driver, Hit, ReadyVectors, run
+from citewise import Library, Principal, Settings
+from citewise.model.chunk import searchable_text
+from citewise.model.scope import LOCAL_PRINCIPAL
+from citewise.model.vector import EmbeddingModel, Vector
+from citewise.settings import IngestSettings
+from citewise.wiring.embedding import Embedding, embedding_of
+
+
+class Ready:
+    """citewise's own model, by name; its vectors, looked up."""
+
+    def __init__(self, vectors: ReadyVectors, model: EmbeddingModel) -> None:
+        self.model = model
+        self._vectors = vectors
+
+    def documents(self, texts: Sequence[str]) -> tuple[Vector, ...]:
+        return tuple(Vector(one.tobytes()) for one in self._vectors.documents(texts))
+
+    def query(self, text: str) -> Vector:
+        return Vector(self._vectors.query(text).tobytes())
+
+
+class CitewiseHybrid:
+    def __init__(self, vectors: ReadyVectors, folder: Path) -> None:
+        built_in = embedding_of(Settings())
+        rules = {f"/{tenant}/": (f"group:{tenant}",) for tenant in TENANTS}
+        settings = Settings(library=folder / "library", ingest=IngestSettings(access_by_path=rules))
+        embedding = Embedding(Ready(vectors, built_in.embedder.model), built_in.counter)
+        self._pages = folder / "pages"
+        self._library = Library(settings=settings, embedding=embedding)
+
+    def ingest(self, corpus: Corpus) -> None:
+        shutil.copytree(corpus.pages, self._pages, dirs_exist_ok=True)
+        self._library.ingest(self._pages)
+
+    def search(self, question: str, *, tenants: frozenset[str] | None, top_k: int) -> list[Hit]:
+        principal = LOCAL_PRINCIPAL if tenants is None else Principal(groups=tenants)
+        found = self._library.search(question, principal=principal, top_k=top_k).findings
+        return [
+            Hit(
+                f"{one.passage.document}#{one.passage.position}",
+                searchable_text(one.passage.breadcrumb, one.passage.text),
+            )
+            for one in found
+        ]
+
+
+if __name__ == "__main__":
+    run(Driver(CitewiseHybrid, updates={"ingest": CitewiseHybrid}))

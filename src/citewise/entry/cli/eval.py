@@ -1,0 +1,75 @@
+"""`citewise eval SET`: ask every question of a set, then show what came of it."""
+
+import gc
+import json
+import math
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from citewise.entry.cli.eval_files import refuse_unwritable, write_file
+from citewise.entry.cli.eval_progress import shown_steps
+from citewise.entry.cli.eval_tables import show_run
+from citewise.entry.cli.output import print_json
+from citewise.entry.run_files import run_json
+from citewise.evaluate.runs import Run
+from citewise.evaluate.thresholds import METRICS, Threshold, shortfalls
+from citewise.model.errors import BadRequest
+from citewise.model.scope import Scope
+from citewise.settings import Settings
+from citewise.wiring.evaluating import evaluate
+
+
+@dataclass(frozen=True, slots=True)
+class EvalOptions:
+    """What the command line says."""
+
+    scope: Scope
+    answers: bool
+    worst: int
+    report: Path | None
+    out: Path | None
+    fail_under: tuple[str, ...]
+    as_json: bool
+
+
+def run_eval(settings: Settings, judged: Path, options: EvalOptions) -> int:
+    """Evaluate; 1 if a threshold is not reached."""
+    gc.enable()  # a set may have thousands of questions
+    thresholds = [threshold_of(text) for text in options.fail_under]
+    refuse_unwritable(options.out, options.report)
+    with shown_steps(bar=not options.as_json) as listeners:
+        run = evaluate(settings, judged, scope=options.scope, answers=options.answers, listeners=listeners)
+    _write(run, options)
+    short = shortfalls(run, thresholds)
+    for problem in short:
+        sys.stderr.write(f"citewise: {problem}\n")
+    return 1 if short else 0
+
+
+def threshold_of(text: str) -> Threshold:
+    """`METRIC=VALUE`, checked before anything is asked."""
+    metric, equals, value = text.partition("=")
+    metric = metric.strip().lower()
+    if metric not in METRICS:
+        raise BadRequest(f"--fail-under {text}: there is no metric {metric!r}; there are {', '.join(METRICS)}")
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not equals or not math.isfinite(number):
+        raise BadRequest(f"--fail-under {text}: write METRIC=VALUE, such as ndcg@10=0.7")
+    return Threshold(metric, number)
+
+
+def _write(run: Run, options: EvalOptions) -> None:
+    if options.out is not None:
+        write_file(options.out, json.dumps(run_json(run), ensure_ascii=False) + "\n")
+    if options.report is not None:
+        from citewise.entry.page.report import report_html
+
+        write_file(options.report, report_html(run))
+    if options.as_json:
+        print_json(run_json(run))
+    else:
+        show_run(run, worst=options.worst)

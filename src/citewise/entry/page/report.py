@@ -1,0 +1,113 @@
+"""The report of an evaluation: one HTML file that needs no network, and no script to be read."""
+
+import base64
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from importlib.resources import files
+
+from citewise.entry.page.contrasts import ablation, comparison
+from citewise.entry.page.drawing import DARK, LIGHT, STYLE, variables
+from citewise.entry.page.figures import counted
+from citewise.entry.page.markup import Markup, tag
+from citewise.entry.page.metrics import judged
+from citewise.entry.page.questions import questions
+from citewise.entry.page.sections import metrics, refusals, section, settings, speed, tiles
+from citewise.evaluate.cases import Unit
+from citewise.evaluate.runs import Ablation, Difference, Run
+
+Part = tuple[str, str, Markup]  # anchor, title, what stands in it
+
+
+def report_html(
+    run: Run,
+    *,
+    compared: Sequence[Difference] = (),
+    ablations: Sequence[Ablation] = (),
+    made_at: str | None = None,
+) -> str:
+    """The whole page. The same run gives the same page: a date stands in it only if one is given."""
+    parts = _parts(run, compared, ablations)
+    title = f"Evaluation: {run.set}"
+    main = tag(
+        "main",
+        *_heading(run, title, made_at),
+        tiles(run),
+        tag(
+            "nav", *(tag("a", name, href=f"#{anchor}") for anchor, name, _ in parts), aria_label="Parts of this report"
+        ),
+        *(section(*part) for part in parts),
+    )
+    page = tag("html", _head(title), tag("body", main, tag("script", _script())), lang="en")
+    return f"<!doctype html>\n{page}\n"
+
+
+def _parts(run: Run, compared: Sequence[Difference], ablations: Sequence[Ablation]) -> list[Part]:
+    """Only what there is something to say about."""
+    possible: list[tuple[str, str, Markup | None]] = [
+        ("comparison", "Against the other run", comparison(compared) if compared else None),
+        ("ablations", "What each stage is worth", ablation(ablations) if ablations else None),
+        ("metrics", "Metrics", metrics(run) if run.metrics else None),
+        ("refusals", "Refusals", refusals(run)),
+        ("speed", "Speed", speed(run)),
+        ("questions", "Questions", questions(judged(run))),
+        ("settings", "Settings", settings(run) if run.settings else None),
+    ]
+    return [(anchor, title, inside) for anchor, title, inside in possible if inside]
+
+
+def _heading(run: Run, title: str, made_at: str | None) -> list[Markup]:
+    kinds = Counter(outcome.kind.value for outcome in run.outcomes)
+    facts = [
+        counted(run.queries, "question") + (f" ({_listed(kinds)})" if len(kinds) > 1 else ""),
+        "whole documents are judged" if run.unit is Unit.DOCUMENT else "places in documents are judged",
+        f"citewise {run.commit}" if run.commit else "",
+        made_at or "",
+    ]
+    made = [tag("h1", title), tag("p", " · ".join(fact for fact in facts if fact), class_="note")]
+    if run.is_draft:
+        warning = "Draft: nobody has checked these questions."
+        made.append(tag("p", tag("strong", warning), f" {DRAFT}", class_="draft", role="note"))
+    return made
+
+
+DRAFT = (
+    "They were made from the library's own headings and sentences, which are easier to find again than what "
+    "people really ask. Read them, mend them, then trust the numbers."
+)
+
+
+def _listed(kinds: Counter[str]) -> str:
+    return ", ".join(f"{number:,} {kind}" for kind, number in kinds.items())
+
+
+def _head(title: str) -> Markup:
+    """The policy lets in this file's own style and its one script, and nothing from anywhere else."""
+    digest = base64.b64encode(hashlib.sha256(_script().encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("title", title),
+        tag("style", _style()),
+    )
+
+
+def _style() -> Markup:
+    light = f":root{{{variables(LIGHT)}}}"
+    dark = f"@media screen and (prefers-color-scheme:dark){{:root{{{variables(DARK)}}}}}"  # paper is white
+    return Markup(f"{light}{dark}{STYLE}\n{_resource('report.css')}")
+
+
+def _script() -> Markup:
+    return Markup(_resource("report.js"))
+
+
+def _resource(name: str) -> str:
+    return files("citewise.entry.page").joinpath(name).read_text(encoding="utf-8").strip()

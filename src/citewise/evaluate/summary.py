@@ -1,0 +1,61 @@
+"""Outcomes -> one run: means, groups and percentiles."""
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+
+from citewise.evaluate.runs import Outcome
+
+SUMS = ("selected_leaks",)  # counted, not averaged: one is one too many
+PERCENTILES = (50, 95, 99)
+DECISIONS = ("refusal_accuracy", "citation_accuracy", "selected_accuracy")  # that are right or wrong
+
+
+def means(outcomes: Iterable[Outcome]) -> dict[str, float]:
+    """Each metric over the questions that have it."""
+    values: dict[str, list[float]] = {}
+    for outcome in outcomes:
+        for name, value in outcome.measures.items():
+            values.setdefault(name, []).append(value)
+    return {name: math.fsum(found) if name in SUMS else statistics.fmean(found) for name, found in values.items()}
+
+
+def by_group(outcomes: Sequence[Outcome]) -> dict[str, Mapping[str, float]]:
+    """The same for each group that has a name, in order of appearance."""
+    names = dict.fromkeys(outcome.group for outcome in outcomes if outcome.group)
+    return {name: means(outcome for outcome in outcomes if outcome.group == name) for name in names}
+
+
+def percentiles(values: Sequence[float]) -> dict[str, float]:
+    """p50, p95 and p99, interpolated between neighbors; empty where there is nothing to say."""
+    if not values:
+        return {}
+    ordered = sorted(values)
+    return {f"p{share}": _percentile(ordered, share / 100) for share in PERCENTILES}
+
+
+def medians(timings: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The median of each stage over the searches that went through it."""
+    names = dict.fromkeys(name for one in timings for name in one)
+    return {name: statistics.median(one[name] for one in timings if name in one) for name in names}
+
+
+def poorest(outcomes: Iterable[Outcome], count: int) -> list[Outcome]:
+    """The questions that went wrong, worst first: not found, not rightly answered or refused, falsely cited."""
+    poor = [(_worth(outcome), at, outcome) for at, outcome in enumerate(outcomes)]
+    return [outcome for worth, _, outcome in sorted(poor, key=lambda one: one[:2]) if worth < (1.0, 1.0)][:count]
+
+
+def _worth(outcome: Outcome) -> tuple[float, float]:
+    """How good the least good thing about it is, then how good the ranking."""
+    measures = outcome.measures
+    ranking = measures.get("ndcg@10", 1.0)
+    decided = [measures.get(name, 1.0) for name in DECISIONS]
+    return min(ranking, *decided, 1.0 - min(measures.get("selected_leaks", 0.0), 1.0)), ranking
+
+
+def _percentile(ordered: Sequence[float], share: float) -> float:
+    at = share * (len(ordered) - 1)
+    low = math.floor(at)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (at - low) * (ordered[high] - ordered[low])

@@ -1,0 +1,191 @@
+"""A path -> the cases of a judged set: a BEIR folder, a question file, or a folder of question files."""
+
+import json
+import logging
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from citewise.adapters.sources.beir import path_of
+from citewise.evaluate.cases import Case, CaseSet, Gold, Kind, Unit
+from citewise.model.errors import BadRequest
+from citewise.model.question import MOST_CHARACTERS
+from citewise.wiring.question_files import read_question_file
+
+_log = logging.getLogger(__name__)
+
+CORPUS, QUERIES, UNANSWERED = "corpus.jsonl", "queries.jsonl", "queries.no_page.jsonl"
+MOST_LINE_BYTES = 1_000_000  # of a question or a judgment
+MOST_ROWS = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedSet:
+    """Cases, and the corpus they are about where the set brings its own."""
+
+    cases: CaseSet
+    corpus: Path | None = None
+
+
+def judged_set(path: Path) -> JudgedSet:
+    """The set at a path; BadRequest if there is none, with what one looks like."""
+    if path.is_file():
+        return JudgedSet(_of_question_files(path, [path]))
+    if not path.is_dir():
+        raise BadRequest(f"there is no judged set at {path}: name a BEIR folder, a question file or a folder of them")
+    if (path / QUERIES).is_file():
+        corpus = path / CORPUS
+        return JudgedSet(_of_beir(path, has_corpus=corpus.is_file()), corpus if corpus.is_file() else None)
+    files = sorted(path.glob("*.json"))
+    if not files:
+        raise BadRequest(
+            f"{path} is no judged set: it holds neither {QUERIES} (with {CORPUS} and qrels/test.tsv) "
+            "nor question files (*.json)"
+        )
+    return JudgedSet(_of_question_files(path, files))
+
+
+def mounted(cases: CaseSet, mount: str) -> CaseSet:
+    """The same set, whose documents stand under a mount."""
+
+    def moved(gold: Gold) -> Gold:
+        return replace(gold, document=f"{mount}/{gold.document}")
+
+    return replace(
+        cases, cases=tuple(replace(case, gold=tuple(moved(one) for one in case.gold)) for case in cases.cases)
+    )
+
+
+def _of_question_files(path: Path, files: list[Path]) -> CaseSet:
+    read = [read_question_file(file) for file in files]
+    cases = tuple(case for one in read for case in one.cases)
+    _refuse_twins(path, cases)
+    return CaseSet(name_of(path), Unit.PASSAGE, cases, is_draft=any(one.is_draft for one in read))
+
+
+def _of_beir(folder: Path, *, has_corpus: bool) -> CaseSet:
+    """Without a corpus, judgments name documents by their path in the library."""
+    document: Callable[[str], str] = path_of if has_corpus else str
+    judgments = _judgments(_qrels(folder))
+    texts = dict(_questions(folder / QUERIES))
+    if missing := [id_ for id_ in judgments if id_ not in texts]:
+        _log.warning("%d judged questions, such as %r, have no text in %s", len(missing), missing[0], QUERIES)
+    cases = [
+        Case(id_, texts[id_], Kind.ANSWERABLE, gold=tuple(Gold(document(doc), grade) for doc, grade in judged.items()))
+        for id_, judged in judgments.items()
+        if id_ in texts
+    ]
+    if (folder / UNANSWERED).is_file():
+        cases += [Case(id_, text, Kind.UNANSWERABLE) for id_, text in _questions(folder / UNANSWERED)]
+    _refuse_twins(folder, cases)
+    return CaseSet(name_of(folder), Unit.DOCUMENT, tuple(cases))
+
+
+def name_of(path: Path) -> str:
+    """What a set is called: its folder's or its file's name."""
+    full = path.resolve()
+    return full.stem if full.suffix == ".json" else full.name
+
+
+def _refuse_twins(path: Path, cases: "tuple[Case, ...] | list[Case]") -> None:
+    if not cases:
+        raise BadRequest(f"{path} holds no question")
+    seen: set[str] = set()
+    for case in cases:
+        if case.id in seen:
+            raise BadRequest(f"{path}: two questions have the id {case.id!r}; each needs one of its own")
+        seen.add(case.id)
+
+
+def _qrels(folder: Path) -> Path:
+    """test.tsv; where it is absent, the only file there is."""
+    found = sorted((folder / "qrels").glob("*.tsv"))
+    test = folder / "qrels" / "test.tsv"
+    if test in found or len(found) == 1:
+        return test if test in found else found[0]
+    if not found:
+        raise BadRequest(f"{folder} has no judgments: qrels/test.tsv is missing")
+    names = ", ".join(file.name for file in found)
+    raise BadRequest(f"{folder / 'qrels'} holds {names} and no test.tsv: name the one to use test.tsv")
+
+
+def _judgments(file: Path) -> Mapping[str, Mapping[str, int]]:
+    """By question, then by document: the grades above 0, as trec_eval takes them."""
+    judgments: dict[str, dict[str, int]] = {}
+    for number, line in _lines(file):
+        parts = line.rstrip("\r\n").split("\t")
+        if number == 1 and parts[-1].strip() == "score":
+            continue
+        if len(parts) == 4:  # as TREC writes them: question, 0, document, grade
+            del parts[1]
+        if len(parts) != 3 or not _is_number(parts[2]):
+            raise BadRequest(f"{file}, line {number}: must be question, document and grade, with tabs between")
+        graded = judgments.setdefault(parts[0], {})
+        if int(parts[2]) > 0:
+            graded[parts[1]] = int(parts[2])
+    return judgments
+
+
+def _is_number(text: str) -> bool:
+    return text.strip().removeprefix("-").isdecimal() and len(text) < 10
+
+
+def _questions(file: Path) -> Iterator[tuple[str, str]]:
+    """Id and text of each question that can be asked; the others are told of."""
+    left_out, changed = [], []
+    for number, line in _lines(file):
+        id_, text = _question(file, number, line)
+        asked = askable(text)
+        if not asked:
+            left_out.append(id_)
+            continue
+        if asked != text.strip():
+            changed.append(id_)
+        yield id_, asked
+    if left_out:
+        _log.warning("%s: %d questions without text are left out, such as %r", file, len(left_out), left_out[0])
+    if changed:
+        _log.warning(
+            "%s: %d questions are cut to %d characters or lose control characters, such as %r",
+            file,
+            len(changed),
+            MOST_CHARACTERS,
+            changed[0],
+        )
+
+
+def _question(file: Path, number: int, line: str) -> tuple[str, str]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise BadRequest(f"{file}, line {number}: not a line of JSON") from error
+    id_, text = (row.get("_id"), row.get("text")) if isinstance(row, dict) else (None, None)
+    if isinstance(id_, int) and not isinstance(id_, bool):
+        id_ = str(id_)
+    if not isinstance(id_, str) or not isinstance(text, str):
+        raise BadRequest(f'{file}, line {number}: must be an object with the texts "_id" and "text"')
+    return id_, text
+
+
+def askable(text: str) -> str:
+    """The question as it can be put: foreign sets hold control characters, and whole pages as questions."""
+    clean = "".join(" " if unicodedata.category(one) in ("Cc", "Cs") else one for one in text).strip()
+    return clean if len(clean) <= MOST_CHARACTERS else clean[:MOST_CHARACTERS].rsplit(" ", 1)[0]
+
+
+def _lines(file: Path) -> Iterator[tuple[int, str]]:
+    """Lines with their numbers; empty ones are passed over."""
+    try:
+        with file.open("rb") as opened:
+            number = 0
+            while line := opened.readline(MOST_LINE_BYTES + 1):
+                number += 1
+                if len(line) > MOST_LINE_BYTES or number > MOST_ROWS:
+                    raise BadRequest(f"{file}, line {number}: too long, or one too many to be a set of questions")
+                if line.strip():
+                    yield number, line.decode("utf-8")
+    except OSError as error:
+        raise BadRequest(f"cannot read {file}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise BadRequest(f"{file}, line {number}: not valid UTF-8") from error

@@ -1,0 +1,93 @@
+"""Signs first, then bytes: what a large collection finds against what a look at every byte does."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from citewise.adapters.index.quantize import Floats, Quantizer
+from citewise.adapters.index.scans import Admitted, SignsFirst, Whole, scan_of, signs_of
+from citewise.adapters.index.segments import Rows, Segment, write_segment
+
+DIMENSIONS = 384
+ROWS = 15_000
+QUANTIZER = Quantizer(DIMENSIONS)
+EVERYTHING = Admitted(ROWS, None)
+
+
+@pytest.fixture(scope="module")
+def vectors() -> Floats:
+    """Forty topics of as many pages, all drawn: neighbors are hard to tell apart."""
+    draw = np.random.default_rng(3)
+    topics = draw.standard_normal((40, DIMENSIONS), dtype=np.float32)
+    drawn = topics[np.arange(ROWS) % 40] + draw.standard_normal((ROWS, DIMENSIONS), dtype=np.float32)
+    unit: Floats = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+    return unit
+
+
+@pytest.fixture(scope="module")
+def segments(vectors: Floats, tmp_path_factory: pytest.TempPathFactory) -> Sequence[Segment]:
+    folder: Path = tmp_path_factory.mktemp("segments")
+    made = []
+    for number, part in enumerate(np.split(vectors, [7_000, 7_001, 12_000])):
+        file = folder / f"{number}.rows"
+        write_segment(file, Rows(np.arange(len(part), dtype=np.uint64), QUANTIZER.codes(part), {}, {}))
+        made.append(Segment(file))
+    return made
+
+
+def admitted(one_in: int) -> Admitted:
+    bits = np.arange(ROWS) % one_in == 0
+    return Admitted(int(bits.sum()), np.packbits(bits, bitorder="little"))
+
+
+@pytest.mark.parametrize("which", [EVERYTHING, admitted(2), admitted(10), admitted(100), admitted(1000)])
+def test_signs_first_finds_nearly_all_of_the_exact_best(
+    which: Admitted, vectors: Floats, segments: Sequence[Segment], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("citewise.adapters.index.scans.COMPARED", 1_000)  # as much of these as of a real library
+    monkeypatch.setattr("citewise.adapters.index.scans.EXACT_FROM_FILES", 300)
+    whole, signs = Whole(segments, DIMENSIONS), SignsFirst(segments, DIMENSIONS)
+    found = expected = 0
+    for row in range(0, ROWS, 500):
+        query = QUANTIZER.query(vectors[row].tobytes())
+        exact = set(whole.best(query, which, min(60, which.count))[1][:60].tolist())
+        found += len(exact & set(signs.best(query, which, min(60, which.count))[1][:60].tolist()))
+        expected += len(exact)
+    assert found / expected >= 0.98
+
+
+def test_both_ways_give_the_same_scores_in_the_same_order(vectors: Floats, segments: Sequence[Segment]) -> None:
+    query = QUANTIZER.query(vectors[11].tobytes())
+    which = admitted(10)
+    exact_scores, exact_rows = Whole(segments, DIMENSIONS).best(query, which, 60)
+    scores, rows = SignsFirst(segments, DIMENSIONS).best(query, which, 60)
+    assert scores.tolist() == exact_scores.tolist()
+    assert rows.tolist() == exact_rows.tolist()
+
+
+def test_nothing_is_found_that_was_not_admitted(vectors: Floats, segments: Sequence[Segment]) -> None:
+    scan = SignsFirst(segments, DIMENSIONS)
+    for one_in in (2, 3, 300):
+        _, rows = scan.best(QUANTIZER.query(vectors[1].tobytes()), admitted(one_in), 30)
+        assert len(rows) >= 30
+        assert not (rows % one_in).any()
+
+
+def test_a_bit_says_whether_a_component_is_at_or_above_zero() -> None:
+    draw = np.random.default_rng(1)
+    codes = draw.integers(0, 256, (5_000, 20), dtype=np.uint8)
+    signs = np.unpackbits(signs_of(codes), axis=1)
+    assert (signs[:, :20] == (codes >= 128)).all()
+    assert not signs[:, 20:].any()
+
+
+def test_only_what_is_large_is_looked_through_by_signs(
+    segments: Sequence[Segment], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert isinstance(scan_of(segments, DIMENSIONS), Whole)
+    monkeypatch.setattr("citewise.adapters.index.scans.SIGNS_FROM", ROWS - 1)
+    assert isinstance(scan_of(segments, DIMENSIONS), SignsFirst)
+    monkeypatch.setattr("citewise.adapters.index.scans.LEAST_DIMENSIONS", DIMENSIONS + 1)
+    assert isinstance(scan_of(segments, DIMENSIONS), Whole)

@@ -1,0 +1,273 @@
+"""`evaluate` on ten documents, against numbers that were worked out by hand."""
+
+import json
+import logging
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from citewise.evaluate.cases import Kind
+from citewise.evaluate.runs import Run
+from citewise.flows.evaluate import Step
+from citewise.model.errors import BadRequest
+from citewise.model.scope import Scope
+from citewise.settings import SearchSettings
+from citewise.wiring.embedding import Embedding
+from citewise.wiring.evaluating import EVERYTHING, Listeners, Parts, ablate, evaluate
+from citewise.wiring.sources import Wish
+from tests.fakes.counters import WordCounter
+from tests.flows.harness import Shelf
+from tests.judged import WORDS_ALONE, answerable, beir_folder, pages, write_questions
+
+SECOND = 1 / math.log2(3)  # what a gain is worth in second place: 0.63093
+THIRD = 1 / math.log2(4)  # and in third: 0.5
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    shelf = Shelf(tmp_path)
+    shelf.with_settings(search=WORDS_ALONE)
+    return shelf
+
+
+@pytest.fixture
+def book(shelf: Shelf) -> Shelf:
+    for path, text in pages().items():
+        shelf.write(path, text)
+    shelf.ingest()
+    return shelf
+
+
+def parts(shelf: Shelf) -> Parts:
+    return Parts(embedding=Embedding(shelf.embedder, WordCounter()))
+
+
+def evaluated(shelf: Shelf, judged: Path, *, answers: bool = False) -> Run:
+    return evaluate(shelf.settings, judged, answers=answers, parts=parts(shelf))
+
+
+def by_id(run: Run) -> dict[str, Mapping[str, float]]:
+    return {outcome.id: outcome.measures for outcome in run.outcomes}
+
+
+def test_a_beir_folder_gives_the_numbers_that_paper_gives(shelf: Shelf, tmp_path: Path) -> None:
+    """q1 finds d1 d2 d3, graded - 2 1; q2 finds d4 d5, graded 1 -; q3 finds d6 d7, graded - 1, and never its ghost."""
+    run = evaluated(shelf, beir_folder(tmp_path / "tiny"))
+    measures = by_id(run)
+    q1 = (2 * SECOND + 1 * THIRD) / (2 + 1 * SECOND)  # 1.76186 / 2.63093 = 0.66967
+    q2 = 1.0
+    q3 = SECOND / (1 + SECOND)  # 0.63093 / 1.63093 = 0.38685
+    assert [measures[id_]["ndcg@10"] for id_ in ("q1", "q2", "q3")] == pytest.approx([q1, q2, q3])
+    assert run.metrics["ndcg@10"] == pytest.approx(0.685508, abs=1e-6)
+    assert run.metrics["recall@5"] == pytest.approx((2 / 2 + 1 / 1 + 1 / 2) / 3)
+    assert run.metrics["recall@1"] == pytest.approx((0 + 1 + 0) / 3)
+    assert run.metrics["precision@5"] == pytest.approx((2 / 5 + 1 / 5 + 1 / 5) / 3)
+    assert run.metrics["mrr@10"] == pytest.approx((1 / 2 + 1 + 1 / 2) / 3)
+    assert (run.set, run.queries) == ("tiny", 3)
+
+
+def test_a_question_file_gives_the_numbers_that_paper_gives(book: Shelf, tmp_path: Path) -> None:
+    """k finds Much, Some (grade 2), little.md (grade 1); a finds its lines first; l finds Some, then Bit (grade 2)."""
+    run = evaluated(book, write_questions(tmp_path / "three.json", answerable()))
+    measures = by_id(run)
+    k = (2 * SECOND + 1 * THIRD) / (2 + 1 * SECOND)
+    assert measures["k"]["ndcg@10"] == pytest.approx(k)
+    assert measures["a"]["ndcg@10"] == 1.0
+    assert measures["l"]["ndcg@10"] == pytest.approx(2 * SECOND / 2)
+    assert run.metrics["ndcg@10"] == pytest.approx((0.669672 + 1 + 0.630930) / 3, abs=1e-6)
+    assert [measures["k"][name] for name in ("recall@1", "recall@5", "mrr@10", "precision@5")] == [0, 1, 1 / 2, 2 / 5]
+    assert [measures["a"][name] for name in ("recall@1", "recall@5", "mrr@10")] == [1, 1, 1]
+    assert measures["k"]["gold_recall@1"] == 0
+    assert measures["k"]["gold_recall@5"] == 1
+    assert run.groups["plain"]["ndcg@10"] == pytest.approx((k + 1) / 2)
+    assert run.groups.keys() == {"plain", "hard"}
+
+
+def test_what_was_found_stands_beside_what_was_expected(book: Shelf, tmp_path: Path) -> None:
+    run = evaluated(book, write_questions(tmp_path / "three.json", answerable()))
+    kelp = run.outcomes[0]
+    assert [(one.document, one.section, one.grade) for one in kelp.found[:3]] == [
+        ("kelp.md", "Much", 0),
+        ("kelp.md", "Some", 2),
+        ("little.md", "Bit", 1),
+    ]
+    assert [(one.document, one.grade) for one in kelp.expected] == [("kelp.md", 2), ("little.md", 1)]
+    assert kelp.latency_ms > 0
+    assert run.latency_ms.keys() == {"p50", "p95", "p99"}
+    assert {"arms", "fuse", "hydrate"} <= run.stages_ms.keys()
+
+
+def test_a_corpus_is_taken_in_once(shelf: Shelf, tmp_path: Path) -> None:
+    judged = beir_folder(tmp_path / "tiny")
+    first = evaluated(shelf, judged)
+    assert len(shelf.embedder.embedded) == 10
+    before = shelf.snapshot()
+    shelf.embedder.embedded.clear()
+    assert evaluated(shelf, judged).metrics == first.metrics
+    assert shelf.embedder.embedded == []
+    assert shelf.snapshot() == before
+
+
+def test_the_second_run_writes_nothing_at_all(shelf: Shelf, tmp_path: Path) -> None:
+    judged = beir_folder(tmp_path / "tiny")
+    evaluated(shelf, judged)
+    with shelf.opened():  # holds the write lock: whoever wanted it would fail
+        assert evaluated(shelf, judged).queries == 3
+
+
+def test_ingesting_a_folder_leaves_the_corpus_alone(shelf: Shelf, tmp_path: Path) -> None:
+    judged = beir_folder(tmp_path / "tiny")
+    evaluated(shelf, judged)
+    shelf.write("note.md", "# Note\n\nSomething else.\n")
+    shelf.ingest()
+    shelf.ingest(judged, Wish(name="other"))
+    paths = shelf.snapshot().keys()
+    assert sum(path.startswith("tiny/") for path in paths) == 10
+    assert "note.md" in paths
+
+
+def test_a_folder_that_has_the_sets_name_keeps_its_documents(shelf: Shelf, tmp_path: Path) -> None:
+    shelf.write("note.md", "# Note\n\nSomething else.\n")
+    shelf.ingest(wish=Wish(name="tiny"))
+    evaluated(shelf, beir_folder(tmp_path / "tiny"))
+    shelf.ingest(wish=Wish(name="tiny"))
+    paths = shelf.snapshot().keys()
+    assert "tiny/note.md" in paths
+    assert sum(path.startswith("tiny-2/") for path in paths) == 10
+
+
+def test_a_changed_document_of_the_corpus_is_taken_in_again(shelf: Shelf, tmp_path: Path) -> None:
+    judged = beir_folder(tmp_path / "tiny")
+    evaluated(shelf, judged)
+    corpus = judged / "corpus.jsonl"
+    corpus.write_text(corpus.read_text("utf-8").replace("xd80", "kelp kelp kelp kelp"), "utf-8")
+    shelf.embedder.embedded.clear()
+    run = evaluated(shelf, judged)
+    assert len(shelf.embedder.embedded) == 1
+    assert run.outcomes[0].found[0].document == "tiny/d8.md"
+
+
+def test_a_document_that_is_judged_and_not_there_is_told_of(
+    shelf: Shelf, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        evaluated(shelf, beir_folder(tmp_path / "tiny"))
+    assert "1 judged documents are not in the corpus" in caplog.text
+    assert "ghost" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("gold", "message"),
+    [
+        ({"doc": "kalp.md"}, "no: there is no document kalp.md; nearest: kelp.md"),
+        ({"doc": "kelp.md", "section": "Sone"}, "no: kelp.md has no section 'Sone'; nearest: Some"),
+        ({"doc": "kelp.md", "line_start": 90, "line_end": 91}, "no: kelp.md has no line 90: its last one is 9"),
+        ({"doc": "kelp.md", "chunk": "0" * 16}, "no: kelp.md has no chunk 0000000000000000; nearest: "),
+    ],
+)
+def test_gold_that_does_not_exist_is_an_error_with_the_nearest_match(
+    book: Shelf, tmp_path: Path, gold: dict[str, object], message: str
+) -> None:
+    file = write_questions(tmp_path / "bad.json", [{"id": "no", "question": "kelp", "relevant": [gold]}])
+    with pytest.raises(BadRequest) as caught:
+        evaluated(book, file)
+    assert message in str(caught.value)
+
+
+def test_of_many_missing_places_ten_are_named(book: Shelf, tmp_path: Path) -> None:
+    wrong = [{"id": f"n{at}", "question": "kelp", "relevant": [{"doc": f"{at}.md"}]} for at in range(13)]
+    with pytest.raises(BadRequest) as caught:
+        evaluated(book, write_questions(tmp_path / "bad.json", wrong))
+    assert str(caught.value).count("there is no document") == 10
+    assert str(caught.value).endswith("and 3 more")
+
+
+def test_a_judged_set_without_a_corpus_names_documents_of_the_library(book: Shelf, tmp_path: Path) -> None:
+    judged = tmp_path / "known"
+    (judged / "qrels").mkdir(parents=True)
+    (judged / "queries.jsonl").write_text('{"_id": "1", "text": "anchor"}\n')
+    (judged / "qrels" / "dev.tsv").write_text("1\tanchor.md\t1\n")
+    assert evaluated(book, judged).metrics["ndcg@10"] == 1.0
+    (judged / "qrels" / "dev.tsv").write_text("1\tankor.md\t1\n")
+    with pytest.raises(BadRequest, match=r"nearest: anchor\.md"):
+        evaluated(book, judged)
+
+
+def test_a_library_without_documents_cannot_be_asked(book: Shelf, tmp_path: Path) -> None:
+    file = write_questions(tmp_path / "three.json", answerable())
+    with pytest.raises(BadRequest, match="ingest the documents first"):
+        evaluate(book.settings, file, scope=Scope("other"), parts=parts(book))
+
+
+def test_every_kind_of_case_is_asked_in_one_run(book: Shelf, tmp_path: Path) -> None:
+    folder = tmp_path / "set"
+    folder.mkdir()
+    write_questions(folder / "a.json", answerable())
+    write_questions(folder / "b.json", [{"id": "u", "question": "sourdough", "kind": "off-topic"}])
+    selected = {"id": "s", "question": "What is moored?", "selected_text": "The barge is moored at noon."}
+    write_questions(folder / "c.json", {"questions": [selected], "draft": True})
+    run = evaluated(book, folder, answers=True)
+    assert {one.id: one.kind for one in run.outcomes} == {
+        "k": Kind.ANSWERABLE,
+        "a": Kind.ANSWERABLE,
+        "l": Kind.ANSWERABLE,
+        "u": Kind.UNANSWERABLE,
+        "s": Kind.SELECTED,
+    }
+    assert all(one.answer is not None and one.is_refused is not None for one in run.outcomes)
+    assert run.metrics["selected_leaks"] == 0.0
+    assert run.is_draft
+    assert len(by_id(run)["u"].keys() & {"refused", "refusal_accuracy"}) == 2
+
+
+def test_steps_are_told_as_they_are_taken(book: Shelf, tmp_path: Path) -> None:
+    steps: list[Step] = []
+    file = write_questions(tmp_path / "three.json", answerable())
+    evaluate(book.settings, file, answers=False, parts=parts(book), listeners=Listeners(on_step=steps.append))
+    assert [(one.doing, one.done) for one in steps] == [
+        (doing, done) for doing in ("judging", "timing") for done in range(4)
+    ]
+
+
+def test_an_ablation_leaves_out_one_part_at_a_time(book: Shelf, tmp_path: Path) -> None:
+    file = write_questions(tmp_path / "three.json", answerable())
+    book.with_settings(search=SearchSettings())
+    rows = ablate(book.settings, file, parts=parts(book))
+    names = [row.name for row in rows]
+    assert names[:4] == [EVERYTHING, "without dense", "without words", "without code"]
+    assert "without dedup" in names
+    assert "without rerank" not in names  # there is none
+    assert names[-1] == "fused by rrf"
+    assert rows[0].differences == ()
+    assert all(row.differences for row in rows[1:])
+
+
+def test_an_arm_that_is_left_out_finds_nothing(book: Shelf, tmp_path: Path) -> None:
+    file = write_questions(tmp_path / "three.json", answerable())
+    rows = {row.name: row.run for row in ablate(book.settings, file, parts=parts(book))}
+    assert "words" not in rows["without words"].stages_ms
+    assert "dense" not in rows["without dense"].stages_ms
+    assert len(rows[EVERYTHING].outcomes[1].found) == 9  # every passage is somewhere near by meaning
+    assert len(rows["without dense"].outcomes[1].found) == 2  # only two say anchor
+    assert rows["without dense"].metrics["recall@1"] == rows[EVERYTHING].metrics["recall@1"]
+    assert rows["without words"].settings["without"] == ["words"]
+    assert "fused by rrf" not in rows  # which everything is already
+
+
+def test_nothing_can_be_ablated_without_answerable_questions(book: Shelf, tmp_path: Path) -> None:
+    file = write_questions(tmp_path / "u.json", [{"id": "u", "question": "sourdough", "kind": "off-topic"}])
+    with pytest.raises(BadRequest, match="nothing to rank"):
+        ablate(book.settings, file, parts=parts(book))
+
+
+def test_a_run_keeps_the_settings_that_are_not_as_they_come(book: Shelf, tmp_path: Path) -> None:
+    book.settings = replace(book.settings, answer=replace(book.settings.answer, base_url="https://u:secret@host/v1"))
+    used = evaluated(book, write_questions(tmp_path / "three.json", answerable())).settings
+    assert used["search.weights"] == {"words": 1.0}
+    assert used["embedding"] == "hash-1"
+    assert used["answer.base_url"] == "host/v1"
+    assert "library" not in used
+    assert json.dumps(dict(used))

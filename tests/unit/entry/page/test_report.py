@@ -1,0 +1,232 @@
+"""The report says what the run says, in one file that asks nobody for anything."""
+
+import base64
+import hashlib
+import random
+import re
+from dataclasses import replace
+from functools import cache
+from html.parser import HTMLParser
+
+import pytest
+
+from citewise.entry.page.figures import MINUS
+from citewise.entry.page.questions import MOST_OPENED
+from citewise.entry.page.report import report_html
+from citewise.evaluate.cases import Kind
+from citewise.evaluate.compare import differences
+from citewise.evaluate.runs import Outcome, Place, Run
+from tests.unit.entry.page.runs import a_run, an_outcome, run_of, some_ablations
+
+VOID = {"meta", "input", "wbr"}
+EVIL = "</td></details><script>alert(1)</script><img src=x onerror=alert(2)>\x1b[2J\u202e"
+OUTCOME = Outcome(
+    id="q-1",
+    question="When is the gauge read?",
+    kind=Kind.ANSWERABLE,
+    group="plain",
+    measures={"ndcg@10": 0.63, "recall@5": 1.0},
+    latency_ms=12.0,
+    expected=(Place("tides.md", "Readings", 5, 9, None, 2),),
+    found=(Place("boats.md", "Engines", 1, 4), Place("tides.md", "Readings", 5, 9, None, 2)),
+)
+
+
+class Page(HTMLParser):
+    """Which elements there are, whether they close in order, and what stands in them."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.names: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.open: list[str] = []
+        self.words: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.append(tag)
+        self.attributes += attrs
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] not in ("style", "script"):
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+@cache  # the significance tests in it take most of a second
+def whole_report() -> str:
+    run = a_run(40)
+    other = a_run(40, seed=2)
+    return report_html(run, compared=differences(other, run, ["ndcg@10", "mrr@10"]), ablations=some_ablations(run))
+
+
+def shown(run: Run) -> str:
+    return Page(report_html(run)).text
+
+
+def test_everything_that_is_opened_is_closed_in_order() -> None:
+    assert Page(whole_report()).open == []
+
+
+def test_nothing_is_fetched_from_anywhere() -> None:
+    page = Page(whole_report())
+    assert {"link", "img", "iframe", "object", "embed", "form", "base"}.isdisjoint(page.names)
+    assert not [name for name, _ in page.attributes if name in ("src", "srcset", "action") or name.startswith("on")]
+    assert all((value or "").startswith("#") for name, value in page.attributes if name == "href")
+    assert "url(" not in whole_report()
+    assert "@import" not in whole_report()
+
+
+def test_the_policy_admits_the_one_script_there_is() -> None:
+    html = whole_report()
+    (script,) = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    (policy,) = (
+        value or "" for name, value in Page(html).attributes if name == "content" and "default-src" in str(value)
+    )
+    assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'; img-src data:;")
+    assert f"script-src 'sha256-{digest}'" in policy
+
+
+def test_the_filter_is_hidden_from_those_without_a_script() -> None:
+    assert '<div id="filter" hidden>' in whole_report()
+
+
+def test_ids_are_unique_and_every_link_leads_to_one() -> None:
+    page = Page(whole_report())
+    ids = [value for name, value in page.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+    assert {value for name, value in page.attributes if name == "href"} <= {f"#{one}" for one in ids}
+
+
+def test_hostile_words_stay_words_wherever_they_come_from() -> None:
+    place = Place(EVIL, EVIL, 1, 2, EVIL, 1)
+    outcome = Outcome(
+        EVIL, EVIL, Kind.ANSWERABLE, EVIL, {"ndcg@10": 0.0, EVIL: 0.5}, 3.0, (place,), (place,), EVIL, False
+    )
+    run = replace(run_of(outcome, settings={EVIL: {EVIL: [EVIL]}}), set=EVIL, commit=EVIL, stages_ms={EVIL: 1.0})
+    html = report_html(run, compared=differences(run, run), ablations=some_ablations(run), made_at=EVIL)
+    page = Page(html)
+    assert page.open == []
+    assert page.names.count("script") == 1
+    assert "img" not in page.names
+    assert "\x1b" not in html
+    assert "\u202e" not in html
+
+
+def test_a_draft_says_so_and_another_set_does_not() -> None:
+    warning = "Draft: nobody has checked these questions."
+    assert warning in shown(run_of(OUTCOME, is_draft=True))
+    assert warning not in shown(run_of(OUTCOME))
+
+
+def test_the_same_run_gives_the_same_page_and_a_date_only_if_given() -> None:
+    run = run_of(OUTCOME)
+    assert report_html(run) == report_html(run)
+    assert "2026-01-02" in report_html(run, made_at="2026-01-02")
+
+
+def test_metrics_stand_in_tiles_and_in_a_table_by_group() -> None:
+    page = shown(
+        run_of(OUTCOME, replace(OUTCOME, id="q-2", group="table", measures={"ndcg@10": 0.37, "recall@5": 0.0}))
+    )
+    assert "ndcg@10 0.500" in page
+    assert "metric all plain table meaning questions 2 1 1 ndcg@10 0.500 0.630 0.370" in page
+
+
+def test_expected_stands_beside_found_with_lines_section_and_grade() -> None:
+    page = shown(run_of(OUTCOME))
+    assert "Expected place grade tides.md :5-9 Readings 2" in page
+    assert "Found # place grade 1 boats.md :1-4 Engines 0 2 tides.md :5-9 Readings ✓ 2" in page
+    assert "right at 2" in page
+
+
+def test_a_question_that_was_not_found_says_so() -> None:
+    assert "not in the first 1" in shown(run_of(replace(OUTCOME, found=OUTCOME.found[:1])))
+
+
+@pytest.mark.parametrize(
+    ("measures", "is_refused"),
+    [({"ndcg@10": 0.1}, None), ({"ndcg@10": 1.0, "refusal_accuracy": 0.0}, True), ({"selected_leaks": 1.0}, False)],
+)
+def test_poor_questions_come_first_whatever_they_are_poor_at(
+    measures: dict[str, float], is_refused: bool | None
+) -> None:
+    fine = replace(OUTCOME, id="a", question="A fine one", measures={"ndcg@10": 1.0, "refusal_accuracy": 1.0})
+    poor = replace(OUTCOME, id="z", question="A poor one", measures=measures, is_refused=is_refused)
+    page = shown(run_of(fine, poor))
+    assert page.index("A poor one") < page.index("A fine one")
+    assert "1 question of 2 below 0.5" in page
+
+
+def test_only_so_many_questions_are_listed_and_the_rest_is_counted() -> None:
+    draw = random.Random(1)
+    html = report_html(run_of(*(an_outcome(number, draw) for number in range(MOST_OPENED + 3))))
+    assert html.count("<details>") == MOST_OPENED
+    assert "3 better questions left out" in html
+
+
+def test_refusals_are_counted_against_what_was_right() -> None:
+    def asked(number: int, kind: Kind, *, refused: bool, right: bool) -> Outcome:
+        name = "selected_accuracy" if kind is Kind.SELECTED else "refusal_accuracy"
+        return Outcome(str(number), "q", kind, measures={name: float(right)}, is_refused=refused)
+
+    page = shown(
+        run_of(
+            asked(1, Kind.ANSWERABLE, refused=False, right=True),
+            asked(2, Kind.ANSWERABLE, refused=True, right=False),
+            asked(3, Kind.UNANSWERABLE, refused=True, right=True),
+            asked(4, Kind.SELECTED, refused=False, right=True),
+        )
+    )
+    assert "answerable 1 1 1 of 2 unanswerable 0 1 1 of 1 selected 1 0 1 of 1" in page
+
+
+def test_a_run_without_answers_has_no_part_about_refusals() -> None:
+    assert "Refusals" not in shown(run_of(OUTCOME))
+
+
+def test_answers_about_selections_are_not_in_the_latency_of_searches() -> None:
+    selected = replace(OUTCOME, id="s", kind=Kind.SELECTED, latency_ms=5000.0)
+    assert "1 request: p50 12 ms" in report_html(run_of(OUTCOME, selected))
+
+
+def test_a_comparison_gives_change_interval_and_verdict() -> None:
+    before = a_run(60, quality=0.3)
+    after = run_of(*(replace(one, measures={**one.measures, "mrr@10": 1.0}) for one in before.outcomes))
+    page = Page(report_html(after, compared=differences(before, after, ["mrr@10", "ndcg@10"]))).text
+    assert re.search(r"mrr@10 0\.\d+ 1\.000 \+0\.\d+ \+0\.\d+ to \+0\.\d+ 60 \d+ 0 < 0\.001 better", page)
+    assert re.search(r"ndcg@10 (0\.\d+) \1 0\.000 0\.000 to 0\.000 60 0 0 1\.000 the same", page)
+
+
+def test_ablations_give_each_run_with_its_change() -> None:
+    run = a_run(80)
+    page = Page(report_html(run, ablations=some_ablations(run))).text
+    assert re.search(r"everything 0\.\d{3} 0\.\d{3}", page)
+    assert re.search(rf"without dense 0\.\d{{3}} \({MINUS}0\.\d{{3}}\*\)", page)
+    assert "Which questions each stage moves" in page
+
+
+def test_a_run_of_nothing_is_still_a_page() -> None:
+    empty = Run("empty", a_run(1).unit, (), {}, {}, {}, {}, {}, None)
+    assert Page(report_html(empty)).open == []
+    assert "0 questions" in shown(empty)
+
+
+def test_settings_are_listed_flat() -> None:
+    page = shown(run_of(OUTCOME, settings={"fusion": {"kind": "convex", "weights": [0.6, 0.4]}, "top_k": 10}))
+    assert "fusion.kind convex fusion.weights [0.6, 0.4] top_k 10" in page
+
+
+def test_a_long_answer_is_cut() -> None:
+    html = report_html(run_of(replace(OUTCOME, answer="word " * 1000)))
+    assert html.count("word ") < 500
+    assert "…</p>" in html

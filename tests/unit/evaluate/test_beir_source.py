@@ -1,0 +1,110 @@
+"""A judged corpus as a source: every row a document, whatever its id."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from citewise.adapters.sources.beir import BeirSource, page, path_of
+from citewise.model.errors import BadData, Unavailable
+from citewise.model.source import Found, Skipped
+
+
+def a_corpus(tmp_path: Path, *lines: str | bytes | dict[str, object]) -> Path:
+    file = tmp_path / "corpus.jsonl"
+    rows = [json.dumps(line) if isinstance(line, dict) else line for line in lines]
+    file.write_bytes(b"\n".join(row if isinstance(row, bytes) else row.encode() for row in rows))
+    return file
+
+
+def test_each_row_is_a_page(tmp_path: Path) -> None:
+    corpus = a_corpus(
+        tmp_path, {"_id": "a/b", "title": "Tides  and\nwinds", "text": "Read at noon."}, b"", {"_id": 7, "text": "x"}
+    )
+    source = BeirSource(corpus)
+    found = [one for one in source.walk() if isinstance(one, Found)]
+    assert [one.path for one in found] == ["a%2Fb.md", "7.md"]
+    assert [source.read(one) for one in found] == [b"# Tides and winds\n\nRead at noon.\n", b"x\n"]
+
+
+@given(st.text(min_size=1), st.text(min_size=1))
+def test_every_id_has_a_path_of_its_own_that_leads_nowhere_else(one: str, other: str) -> None:
+    assert (path_of(one) == path_of(other)) is (one == other)
+    assert not {"/", "\\", "\0", "\n"} & set(path_of(one))
+    assert path_of(one).isascii()
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("{", "not a line of JSON"),
+        ("[" * 50_000, "not a line of JSON"),
+        (b"\xff", "not a line of JSON"),
+        ("[1]", "not a JSON object"),
+        ('{"text": "x"}', "has no _id that is text"),
+        ('{"_id": "", "text": "x"}', "has no _id that is text"),
+        ('{"_id": true, "text": "x"}', "has no _id that is text"),
+        ('{"_id": "a"}', "has no text, or a title that is none"),
+        ('{"_id": "a", "text": "x", "title": 3}', "has no text, or a title that is none"),
+        ('{"_id": "ok", "text": "again"}', "its _id 'ok' occurred before"),
+    ],
+)
+def test_a_row_that_makes_no_sense_is_skipped_with_its_line(tmp_path: Path, line: str | bytes, reason: str) -> None:
+    corpus = a_corpus(tmp_path, {"_id": "ok", "text": "x"}, line, {"_id": "last", "text": "y"})
+    assert list(BeirSource(corpus).walk()) == [
+        Found("ok.md", 27),
+        Skipped("corpus.jsonl:2", reason),
+        Found("last.md", 28),
+    ]
+
+
+def test_a_row_that_is_too_long_is_skipped_and_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("citewise.adapters.sources.beir.MOST_ROW_BYTES", 40)
+    corpus = a_corpus(tmp_path, {"_id": "long", "text": "x" * 100}, {"_id": "b", "text": "y"})
+    source = BeirSource(corpus)
+    skipped, found = source.walk()
+    assert skipped == Skipped("corpus.jsonl:1", "longer than 40 bytes")
+    assert isinstance(found, Found)
+    assert source.read(found) == b"y\n"
+
+
+def test_half_a_character_becomes_a_question_mark(tmp_path: Path) -> None:
+    source = BeirSource(a_corpus(tmp_path, '{"_id": "a\\ud800", "text": "b\\ud800"}'))
+    (found,) = source.walk()
+    assert isinstance(found, Found)
+    assert source.read(found) == b"b?\n"
+
+
+def test_a_file_that_changed_meanwhile_is_noticed(tmp_path: Path) -> None:
+    corpus = a_corpus(tmp_path, {"_id": "a", "text": "x"})
+    source = BeirSource(corpus)
+    (found,) = source.walk()
+    assert isinstance(found, Found)
+    a_corpus(tmp_path, {"_id": "b", "text": "x"})
+    with pytest.raises(BadData, match="has changed"):
+        source.read(found)
+    corpus.unlink()
+    with pytest.raises(BadData, match="no such file"):
+        source.read(found)
+    with pytest.raises(Unavailable, match="no such file"):
+        list(source.walk())
+
+
+def test_code_is_a_block_of_code() -> None:
+    assert page("", "def f():\n    pass") == "```python\ndef f():\n    pass\n```\n"
+    assert page("F", "class A: pass") == "# F\n\n```python\nclass A: pass\n```\n"
+    assert (
+        page("", "def f(:") == "```python\ndef f(:\n```\n"
+    )  # too new or too old for this Python, and code all the same
+    assert page("", "The def word is Python's.") == "The def word is Python's.\n"
+
+
+def test_a_fence_is_longer_than_those_inside() -> None:
+    code = 'def f():\n    """\n    ```\n    x\n    ```\n    """'
+    assert page("", code) == f"````python\n{code}\n````\n"
+
+
+def test_what_python_thinks_of_the_code_is_not_said() -> None:
+    assert page("", 'def f(x):\n    return x is "\\d"').startswith("```python")  # warnings are errors in tests

@@ -1,0 +1,134 @@
+"""Question files: what they may say, and what is said of those that say it wrong."""
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from citewise.evaluate.cases import Case, Gold, Kind
+from citewise.model.errors import BadRequest
+from citewise.model.selection import Selection
+from citewise.wiring.question_files import QuestionFile, read_question_file
+from tests.builders import an_id
+
+GOLD = {"doc": "a.md", "section": "Tides", "grade": 2, "heading_path": ["A", "Tides"], "line_start": 3, "line_end": 9}
+ASKED: dict[str, Any] = {"id": "q1", "question": "When is it read?", "relevant": [GOLD], "type": "table"}
+SELECTED: dict[str, Any] = {"id": "s1", "question": "Why?", "selected_text": "Because.", "answerable": False}
+
+
+def read(tmp_path: Path, tree: object) -> QuestionFile:
+    file = tmp_path / "questions.json"
+    file.write_text(tree if isinstance(tree, str) else json.dumps(tree), "utf-8")
+    return read_question_file(file)
+
+
+def message_of(tmp_path: Path, tree: object) -> str:
+    with pytest.raises(BadRequest) as caught:
+        read(tmp_path, tree)
+    return str(caught.value).removeprefix(str(tmp_path / "questions.json"))
+
+
+def test_an_answerable_question_says_where_its_answer_stands(tmp_path: Path) -> None:
+    (case,) = read(tmp_path, [{**ASKED, "answer": "At noon.", "filters": {"module": "m"}, "note": "n"}]).cases
+    assert case == Case(
+        "q1",
+        "When is it read?",
+        Kind.ANSWERABLE,
+        gold=(Gold("a.md", 2, "Tides", 3, 9),),
+        group="table",
+        answer="At noon.",
+    )
+
+
+def test_a_place_may_be_a_document_or_a_chunk(tmp_path: Path) -> None:
+    relevant = [{"doc": "a.md"}, {"doc": "b.md", "chunk": an_id("c"), "section": None}]
+    (case,) = read(tmp_path, [{**ASKED, "relevant": relevant}]).cases
+    assert case.gold == (Gold("a.md", 1), Gold("b.md", 1, chunk=an_id("c")))
+
+
+@pytest.mark.parametrize(
+    "says_so", [{"kind": "off-topic"}, {"absent_regex": "x"}, {"answerable": False}, {"kind": "near", "note": "n"}]
+)
+def test_a_question_that_nothing_answers_says_so(tmp_path: Path, says_so: dict[str, object]) -> None:
+    (case,) = read(tmp_path, [{"id": "u", "question": "Who?", **says_so}]).cases
+    assert (case.kind, case.group) == (Kind.UNANSWERABLE, says_so.get("kind", ""))
+
+
+def test_a_selection_brings_its_text_along(tmp_path: Path) -> None:
+    entry = {**SELECTED, "source_doc": "a.md", "source_section": "Tides", "leak_marker": "secret", "answer": None}
+    (case,) = read(tmp_path, [entry]).cases
+    assert case.selection == Selection("Because.", "a.md", "Tides")
+    assert (case.kind, case.is_answerable, case.leak_marker, case.group) == (
+        Kind.SELECTED,
+        False,
+        "secret",
+        "selected",
+    )
+
+
+def test_a_draft_says_that_it_is_one(tmp_path: Path) -> None:
+    assert read(tmp_path, {"questions": [ASKED], "draft": True, "made_by": "citewise"}).is_draft
+    assert not read(tmp_path, {"questions": [ASKED]}).is_draft
+    assert not read(tmp_path, [ASKED]).is_draft
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({**ASKED, "relevent": []}, ", entry q1: relevent is not known; did you mean relevant?"),
+        ({"id": "q1", "question": "?a"}, ", entry q1: relevant is missing: say where the answer stands"),
+        ({**ASKED, "relevant": []}, ", entry q1: relevant must be a list of at least one place"),
+        ({**ASKED, "relevant": ["a.md"]}, ", entry q1: relevant[1] must be a JSON object, not text"),
+        ({**ASKED, "relevant": [{}]}, ", entry q1, relevant[1]: doc is missing"),
+        ({**ASKED, "relevant": [{**GOLD, "grade": "2"}]}, ", entry q1, relevant[1]: grade must be a whole number"),
+        ({**ASKED, "relevant": [{**GOLD, "grade": 0}]}, ", entry q1, relevant[1]: grade must be a whole number"),
+        ({**ASKED, "relevant": [{**GOLD, "line_end": None}]}, ", entry q1, relevant[1]: line_start, line_end come"),
+        ({**ASKED, "relevant": [{**GOLD, "line_end": 2}]}, ", entry q1, relevant[1]: line_start, line_end come"),
+        ({**ASKED, "relevant": [{**GOLD, "sektion": "x"}]}, ", entry q1, relevant[1]: sektion is not known; did you"),
+        ({**ASKED, "question": 7}, ", entry q1: question must be text, not a number"),
+        ({**ASKED, "question": "x" * 2001}, ", entry q1: question: the question has 2,001 characters"),
+        ({**ASKED, "question": "a\x07b"}, ", entry q1: question: the question holds the control character U+0007"),
+        ({**ASKED, "id": ""}, ", entry 1: id must be text, not an empty one"),
+        ({**ASKED, "type": ["a"]}, ", entry q1: type must be text, not a list"),
+        ({**ASKED, **SELECTED, "id": "x"}, ", entry x: relevant does not go with selected_text"),
+        ({**SELECTED, "answerable": "no"}, ", entry s1: answerable must be true or false, not text"),
+        ({**SELECTED, "selected_text": "\u200b"}, ", entry s1: selected_text: the selection is empty"),
+        (["q"], ", entry 1: must be a JSON object, not a list"),
+    ],
+)
+def test_what_breaks_the_format_is_named(tmp_path: Path, entry: object, message: str) -> None:
+    assert message_of(tmp_path, [entry]).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("tree", "message"),
+    [
+        ("{", " is not valid JSON"),
+        ("[" * 100_000, " is not valid JSON"),
+        ("\xff", " is not valid JSON"),
+        ({"cases": []}, " is no question file"),
+        ("7", " is no question file"),
+    ],
+)
+def test_what_is_no_question_file_is_refused(tmp_path: Path, tree: object, message: str) -> None:
+    assert message_of(tmp_path, tree).startswith(message)
+
+
+def test_a_field_that_resembles_none_is_passed_over_with_a_word(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert len(read(tmp_path, [{**ASKED, "reviewer": "ann"}]).cases) == 1
+    assert "entry q1: the field 'reviewer' is not known and not looked at" in caplog.text
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("citewise.wiring.question_files.MOST_BYTES", 10)
+    assert "larger than 10 bytes" in message_of(tmp_path, [ASKED])
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadRequest, match="cannot read"):
+        read_question_file(tmp_path / "nothing.json")

@@ -1,0 +1,112 @@
+"""Which hit answers what, and what that is worth."""
+
+import math
+
+import pytest
+
+from citewise.evaluate.cases import Case, Gold, Kind, Unit
+from citewise.evaluate.matching import documents_of, folded, full_answers, grade_of, matches
+from citewise.evaluate.ranked import RANKING_METRICS, ranking_measures
+from citewise.evaluate.runs import Place
+from tests.builders import an_id
+
+HERE = Place("a.md", "Tides", 10, 20, an_id("here"))
+
+
+@pytest.mark.parametrize(
+    ("gold", "is_met"),
+    [
+        (Gold("a.md"), True),
+        (Gold("b.md"), False),
+        (Gold("a.md", section="Tides"), True),
+        (Gold("a.md", section="Winds"), False),
+        (Gold("a.md", first_line=20, last_line=25), True),
+        (Gold("a.md", first_line=1, last_line=10), True),
+        (Gold("a.md", first_line=21, last_line=25), False),
+        (Gold("b.md", first_line=10, last_line=20), False),
+        (Gold("a.md", chunk=an_id("here")), True),
+        (Gold("a.md", chunk=an_id("there")), False),
+    ],
+)
+def test_a_hit_is_where_the_gold_says(gold: Gold, is_met: bool) -> None:
+    assert matches(HERE, gold) is is_met
+
+
+def test_the_narrowest_thing_that_is_said_counts() -> None:
+    """The textbook has sections of the same name in one file: lines tell them apart, a chunk beats both."""
+    assert not matches(HERE, Gold("a.md", section="Tides", first_line=30, last_line=40))
+    assert matches(HERE, Gold("a.md", section="Winds", first_line=15, last_line=15))
+    assert matches(HERE, Gold("a.md", section="Winds", first_line=30, last_line=40, chunk=an_id("here")))
+
+
+def test_a_place_without_lines_overlaps_none() -> None:
+    assert not matches(Place("a.md"), Gold("a.md", first_line=1, last_line=9))
+
+
+def test_a_document_counts_at_its_best_passage() -> None:
+    places = [Place("a.md", first_line=5), Place("b.md"), Place("a.md", first_line=1)]
+    assert documents_of(places) == (Place("a.md", first_line=5), Place("b.md"))
+
+
+def test_a_hit_has_the_best_grade_of_what_it_shows() -> None:
+    gold = [Gold("a.md", 1), Gold("a.md", 3, section="Tides"), Gold("b.md", 9)]
+    assert grade_of(HERE, gold) == 3
+    assert grade_of(Place("c.md"), gold) == 0
+
+
+def lines(first: int, last: int, document: str = "a.md") -> Place:
+    return Place(document, "", first, last)
+
+
+def gold_lines(first: int, last: int, grade: int) -> Gold:
+    return Gold("a.md", grade, first_line=first, last_line=last)
+
+
+def test_each_gold_place_counts_once() -> None:
+    """The first hit shows two of them, the second shows one again, the third none, the fourth the last."""
+    gold = [gold_lines(1, 5, 1), gold_lines(6, 9, 2), gold_lines(20, 30, 1)]
+    places = [lines(4, 7), lines(1, 3), lines(12, 13), lines(25, 26)]
+    assert folded(places, gold) == (2, 1, 0, 1)
+
+
+def test_the_highest_grade_is_a_full_answer() -> None:
+    gold = (Gold("a.md", 2), Gold("b.md", 1), Gold("c.md", 2))
+    assert full_answers(gold) == (gold[0], gold[2])
+    assert full_answers(()) == ()
+
+
+def test_the_worked_example_of_the_documentation() -> None:
+    """docs/evaluation.md goes through the same question: two places answer, of grades 2 and 1.
+
+    Hits: nothing, the grade-1 place, the grade-2 place, the grade-2 place again, nothing. Folded: 0 1 2 0.
+    """
+    case = Case("q", "?", Kind.ANSWERABLE, gold=(gold_lines(10, 20, 2), gold_lines(40, 50, 1)))
+    places = [lines(1, 5), lines(42, 44), lines(8, 12), lines(13, 20), lines(60, 70)]
+    found = ranking_measures(case, Unit.PASSAGE, places)
+    gain = 1 / math.log2(3) + 2 / math.log2(4)  # 0.631 + 1 = 1.631
+    best = 2 + 1 / math.log2(3)  # 2.631
+    assert found["ndcg@10"] == pytest.approx(gain / best)  # 0.620
+    assert round(found["ndcg@10"], 3) == 0.62
+    assert found["recall@1"] == 0
+    assert found["recall@5"] == 1  # the full answer is third
+    assert found["mrr@10"] == pytest.approx(1 / 3)
+    assert found["precision@5"] == pytest.approx(3 / 5)
+    assert found["gold_recall@5"] == 1
+
+
+def test_a_search_that_finds_nothing_is_worth_nothing() -> None:
+    case = Case("q", "?", Kind.ANSWERABLE, gold=(Gold("a.md"),))
+    for unit in Unit:
+        assert set(ranking_measures(case, unit, []).values()) == {0.0}
+
+
+def test_a_question_whose_judgments_are_all_zero_is_worth_nothing() -> None:
+    case = Case("q", "?", Kind.ANSWERABLE)
+    for unit in Unit:
+        assert set(ranking_measures(case, unit, [HERE]).values()) == {0.0}
+
+
+def test_the_list_of_metrics_is_what_rankings_have() -> None:
+    case = Case("q", "?", Kind.ANSWERABLE, gold=(Gold("a.md"),))
+    names = {name for unit in Unit for name in ranking_measures(case, unit, [HERE])}
+    assert names == set(RANKING_METRICS)

@@ -1,0 +1,105 @@
+"""Runs as JSON: what was written is read again, and what somebody else wrote is refused with a reason."""
+
+import copy
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from citewise.entry.run_files import METRICS, PERCENTILES, read_run, run_json
+from citewise.evaluate.cases import Kind, Unit
+from citewise.evaluate.runs import Outcome, Place, Run
+from citewise.model.errors import BadRequest
+
+RUN = Run(
+    set="tiny",
+    unit=Unit.PASSAGE,
+    outcomes=(
+        Outcome(
+            "q1",
+            "When?",
+            Kind.ANSWERABLE,
+            "table",
+            {"ndcg@10": 0.5, "answered": 1.0},
+            12.5,
+            (Place("a.md", "Tides", 1, 3, None, 2),),
+            (Place("b.md", "", None, None, "c" * 16, 0),),
+            "At noon. [1]",
+            False,
+        ),
+        Outcome("u1", "Who?", Kind.UNANSWERABLE),
+    ),
+    metrics={"ndcg@10": 0.5, "answered": 1.0},
+    groups={"table": {"ndcg@10": 0.5}},
+    latency_ms={"p50": 12.5, "p95": 12.5, "p99": 12.5},
+    stages_ms={"fuse": 0.125},
+    settings={"fusion": "nearness", "search.weights": {"words": 1.0}},
+    commit="0" * 40,
+    is_draft=True,
+)
+
+
+def written(tmp_path: Path, tree: object) -> Path:
+    file = tmp_path / "run.json"
+    file.write_text(tree if isinstance(tree, str) else json.dumps(tree), "utf-8")
+    return file
+
+
+def test_what_was_written_is_read_again(tmp_path: Path) -> None:
+    assert read_run(written(tmp_path, run_json(RUN))) == RUN
+
+
+def test_what_programs_rely_on_is_always_there() -> None:
+    tree: dict[str, Any] = run_json(RUN)
+    assert tree.keys() >= {"set", "queries", "metrics", "latency_ms", "settings", "commit"}
+    assert tree["queries"] == 2
+    assert tree["metrics"].keys() >= set(METRICS)
+    assert tree["metrics"]["recall@5"] is None
+    assert tree["latency_ms"].keys() == set(PERCENTILES)
+
+
+def broken(*path: str | int, value: object) -> dict[str, Any]:
+    tree: Any = copy.deepcopy(run_json(RUN))
+    *above, last = path
+    inner = tree
+    for step in above:
+        inner = inner[step]
+    inner[last] = value
+    return dict(tree)
+
+
+@pytest.mark.parametrize(
+    ("tree", "message"),
+    [
+        ("{", "is not valid JSON"),
+        ("[" * 100_000, "is not valid JSON"),
+        ("[]", "must be an object"),
+        ({"set": "x"}, "has no metrics: it was not written by `citewise eval`"),
+        (broken("metrics", value=[]), "metrics must be an object"),
+        (broken("metrics", "ndcg@10", value="high"), "must be a number"),
+        (broken("metrics", "ndcg@10", value=True), "must be a number"),
+        (broken("metrics", "ndcg@10", value=math.nan), "must be a finite number"),
+        (broken("metrics", "ndcg@10", value=10**400), "must be a finite number"),
+        (broken("unit", value="word"), "unit is 'word', which is not known"),
+        (broken("questions", value={}), "questions must be a list"),
+        (broken("questions", 0, value=3), "questions[0] must be an object"),
+        (broken("questions", 0, "kind", value="other"), "questions[0]: kind is 'other', which is not known"),
+        (broken("questions", 0, "id", value=None), "questions[0]: id must be text"),
+        (broken("questions", 0, "refused", value="no"), "questions[0]: refused must be true or false"),
+        (broken("questions", 0, "expected", 0, "lines", value=[1]), "lines must be a first and a last line"),
+    ],
+)
+def test_a_run_that_nobody_wrote_is_refused(tmp_path: Path, tree: object, message: str) -> None:
+    with pytest.raises(BadRequest) as caught:
+        read_run(written(tmp_path, tree))
+    assert message in str(caught.value)
+
+
+def test_a_run_that_is_too_large_or_not_there_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(BadRequest, match="cannot read the run"):
+        read_run(tmp_path / "nothing.json")
+    monkeypatch.setattr("citewise.entry.run_files.MOST_BYTES", 10)
+    with pytest.raises(BadRequest, match="larger than 10 bytes"):
+        read_run(written(tmp_path, run_json(RUN)))

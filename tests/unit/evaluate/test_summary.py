@@ -1,0 +1,63 @@
+"""Outcomes -> one run, and what it must reach."""
+
+import pytest
+
+from citewise.evaluate.cases import Kind, Unit
+from citewise.evaluate.runs import Outcome, Run
+from citewise.evaluate.summary import by_group, means, medians, percentiles, poorest
+from citewise.evaluate.thresholds import Threshold, shortfalls
+
+
+def an_outcome(id_: str, *, group: str = "", **measures: float) -> Outcome:
+    named = {name.replace("_at_", "@"): value for name, value in measures.items()}
+    return Outcome(id_, f"{id_}?", Kind.ANSWERABLE, group, measures=named)
+
+
+def test_a_mean_is_over_the_questions_that_have_it() -> None:
+    outcomes = [an_outcome("a", ndcg_at_10=1.0, answered=1.0), an_outcome("b", ndcg_at_10=0.5), an_outcome("c")]
+    assert means(outcomes) == {"ndcg@10": 0.75, "answered": 1.0}
+
+
+def test_leaks_are_counted_and_not_averaged() -> None:
+    outcomes = [an_outcome("a", selected_leaks=1.0), an_outcome("b", selected_leaks=1.0)]
+    assert means(outcomes) == {"selected_leaks": 2.0}
+
+
+def test_groups_are_those_with_a_name() -> None:
+    outcomes = [an_outcome("a", group="table", answered=1.0), an_outcome("b", answered=0.0)]
+    assert by_group(outcomes) == {"table": {"answered": 1.0}}
+
+
+def test_percentiles_lie_between_neighbors() -> None:
+    assert percentiles([30.0, 10.0, 20.0]) == pytest.approx({"p50": 20.0, "p95": 29.0, "p99": 29.8})
+    assert percentiles([7.0]) == {"p50": 7.0, "p95": 7.0, "p99": 7.0}
+    assert percentiles([]) == {}
+
+
+def test_a_stages_median_is_over_the_searches_that_went_through_it() -> None:
+    assert medians([{"fuse": 1.0}, {"fuse": 3.0, "rerank": 9.0}]) == {"fuse": 2.0, "rerank": 9.0}
+
+
+def test_the_poorest_are_those_that_went_wrong_most() -> None:
+    outcomes = [
+        an_outcome("fine", ndcg_at_10=1.0, refusal_accuracy=1.0),
+        an_outcome("half", ndcg_at_10=0.5),
+        an_outcome("refused", ndcg_at_10=1.0, refusal_accuracy=0.0),
+        an_outcome("lost", ndcg_at_10=0.0, refusal_accuracy=0.0),
+        an_outcome("leak", selected_leaks=1.0, selected_accuracy=1.0),
+    ]
+    assert [one.id for one in poorest(outcomes, 9)] == ["lost", "refused", "leak", "half"]
+    assert [one.id for one in poorest(outcomes, 1)] == ["lost"]
+
+
+def test_a_run_must_reach_every_threshold() -> None:
+    outcomes = (an_outcome("a", ndcg_at_10=0.6, selected_leaks=1.0),)
+    run = Run("set", Unit.DOCUMENT, outcomes, means(outcomes), {}, {}, {}, {}, None)
+    assert shortfalls(run, [Threshold("ndcg@10", 0.6), Threshold("selected_leaks", 1)]) == []
+    assert shortfalls(
+        run, [Threshold("ndcg@10", 0.61), Threshold("recall@5", 0.1), Threshold("selected_leaks", 0)]
+    ) == [
+        "ndcg@10 is 0.6000, under 0.61",
+        "recall@5 was not measured",
+        "selected_leaks is 1, above 0",
+    ]

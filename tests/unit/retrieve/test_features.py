@@ -1,0 +1,107 @@
+"""Where the question's words stand in a passage."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from citewise.adapters.analyze.english import EnglishAnalyzer
+from citewise.model.features import FEATURE_WEIGHTS, PROXIMITY, TITLE, WINDOW
+from citewise.model.ranking import Shortlist
+from citewise.model.terms import Place
+from citewise.retrieve.features import Features, most_in_window, proximity
+from tests.shortlists import a_named_finding, a_query, a_shortlist
+
+ANALYZER = EnglishAnalyzer()
+PLACES = st.lists(st.tuples(st.integers(0, 60), st.sampled_from("abcd")), unique_by=lambda one: one[0]).map(
+    lambda ones: [Place(*one) for one in sorted(ones)]
+)
+
+
+def weighed(found: Shortlist, **weights: float) -> Shortlist:
+    return Features(ANALYZER, weights or FEATURE_WEIGHTS)(found)
+
+
+def names(found: Shortlist) -> list[str]:
+    return [one.passage.document for one in found.findings]
+
+
+def test_a_passage_whose_heading_names_the_question_rises() -> None:
+    query = a_query("When is the tide gauge read?")
+    plain = a_named_finding("plain", 0.52, breadcrumb=("Harbor",))
+    named = a_named_finding("named", 0.5, breadcrumb=("Harbor", "Reading the tide gauges"))
+    found = weighed(a_shortlist(plain, named, query=query))
+    assert names(found) == ["named.md", "plain.md"]
+    assert found.findings[0].candidate.scores[TITLE] == 1.0
+    assert found.findings[1].candidate.scores[TITLE] == 0.0
+
+
+def test_words_side_by_side_count_for_more_than_the_same_words_apart() -> None:
+    query = a_query("tide gauge")
+    apart = a_named_finding("apart", 0.5, text="The tide was low when the old harbor clock struck and the gauge fell.")
+    together = a_named_finding("together", 0.5, text="The tide gauge fell when the old harbor clock struck low.")
+    found = weighed(a_shortlist(apart, together, query=query))
+    assert names(found) == ["together.md", "apart.md"]
+    assert found.findings[0].candidate.scores[PROXIMITY] == 1.0
+    assert found.findings[1].candidate.scores[PROXIMITY] == pytest.approx(
+        1 / 6
+    )  # low, old, harbor, clock, struck between
+
+
+def test_the_score_is_a_mean_of_the_fused_one_and_what_was_measured() -> None:
+    finding = a_named_finding("one", 0.4, text="The tide gauge.", breadcrumb=("Tide",))
+    found = weighed(a_shortlist(finding, query=a_query("tide gauge")), title=0.2, proximity=0.1, window=0.1)
+    # title 1 of 2 words, side by side, both in one window: (0.4 + 0.2 * 0.5 + 0.1 * 1 + 0.1 * 1) / 1.4
+    assert found.findings[0].score == pytest.approx(0.7 / 1.4)
+    assert found.findings[0].candidate.scores["features"] == found.findings[0].score
+
+
+def test_a_feature_of_weight_zero_is_not_looked_at() -> None:
+    found = a_shortlist(a_named_finding("one"), query=a_query("tide gauge"))
+    assert weighed(found, title=0.0, proximity=0.0, window=0.0) == found
+
+
+def test_a_question_of_stop_words_alone_changes_nothing() -> None:
+    found = a_shortlist(a_named_finding("one"), query=a_query("what is it"))
+    assert weighed(found) == found
+
+
+def test_what_stands_behind_the_depth_keeps_its_order_and_counts_as_having_nothing() -> None:
+    query = a_query("tide gauge")
+    findings = [a_named_finding(n, 0.9 - n / 10, text="tide gauge", breadcrumb=("Tide gauge",)) for n in range(3)]
+    found = Features(ANALYZER, {"title": 0.5}, depth=1)(a_shortlist(*findings, query=query))
+    assert [one.score for one in found.findings] == pytest.approx([1.4 / 1.5, 0.8 / 1.5, 0.7 / 1.5])
+    assert all(TITLE not in one.candidate.scores for one in found.findings[1:])
+
+
+def test_one_word_has_no_neighbor_to_be_near() -> None:
+    assert proximity(["tide"], [Place(0, "tide")]) == 0.0
+    assert proximity(["tide", "tide"], [Place(0, "tide"), Place(1, "tide")]) == 0.0
+
+
+@given(PLACES)
+def test_proximity_is_that_of_the_nearest_pair(places: list[Place]) -> None:
+    distances = [abs(one.at - two.at) for one in places for two in places if (one.term, two.term) == ("a", "b")]
+    assert proximity(["a", "b"], places) == (1 / min(distances) if distances else 0.0)
+
+
+@given(PLACES, st.integers(1, 30))
+def test_the_best_window_holds_as_many_terms_as_any(places: list[Place], words: int) -> None:
+    held = [{one.term for one in places if start <= one.at < start + words} for start in range(61)]
+    assert most_in_window(places, words) == max(map(len, held))
+
+
+@given(st.text(max_size=300), st.text(max_size=60))
+def test_scores_stay_between_0_and_1_whatever_is_written(text: str, question: str) -> None:
+    query = a_query(f"tide {''.join(one for one in question if one.isprintable())}")
+    found = weighed(
+        a_shortlist(a_named_finding("one", 1.0, text=text), query=query), title=0.2, proximity=0.1, window=1.0
+    )
+    assert 0.0 <= found.findings[0].score <= 1.0
+    assert 0.0 <= found.findings[0].candidate.scores.get(WINDOW, 0.0) <= 1.0
+
+
+@given(st.text(alphabet="abdeginrst -_.\n漢字。ÄéX9", max_size=200), st.text(alphabet="abdeginrst 漢字", max_size=60))
+def test_places_are_those_of_the_terms(text: str, question: str) -> None:
+    wanted = frozenset(ANALYZER.terms(question).words)
+    expected = [Place(at, term) for at, term in enumerate(ANALYZER.terms(text).words) if term in wanted]
+    assert list(ANALYZER.places(text, wanted)) == expected
