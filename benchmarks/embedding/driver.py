@@ -30,7 +30,7 @@ def _answer(encode: Encode, texts: Sequence[str]) -> dict[str, str | float]:
     try:
         vectors = encode(texts)
     except Exception as error:  # noqa: BLE001  (whatever a foreign runtime raises is this way's result)
-        return {"error": " ".join(str(error).split())[-300:]}
+        return {"error": (str(error).strip() or repr(error)).splitlines()[-1]}
     seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - used
     sent = base64.b64encode(vectors.astype("<f4").tobytes()).decode("ascii")
     return {"seconds": seconds, "cpu_seconds": cpu_seconds, "vectors": sent}

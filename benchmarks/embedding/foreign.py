@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Timer
 
@@ -106,7 +107,7 @@ class Driver:
 
     def ways(self) -> list[Way]:
         names = json.loads(self._line())["ways"]
-        return [Way(name, lambda texts, name=name: self._timed(name, texts)) for name in names]
+        return [Way(name, partial(self._timed, name)) for name in names]
 
     def _timed(self, way: str, texts: Sequence[str]) -> Timed:
         assert self._process.stdin is not None

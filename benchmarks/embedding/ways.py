@@ -1,17 +1,17 @@
 """Ways of embedding that run in this process, on onnxruntime: graphs, batching, threads, options."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from benchmarks.embedding.batching import Batch, Floats, exact_batches, padded_batches
+from benchmarks.embedding.batching import Batch, Floats, padded_batches
 from citewise.adapters.embed.minilm import BATCH_TOKENS
 from citewise.adapters.embed.minilm_graph import MODEL
 from citewise.adapters.embed.onnx import OnnxEmbedder
@@ -66,7 +66,29 @@ def session(graph: Path, *, threads: int = 1, level: str = "all") -> Session:
     return Session(str(graph), options, providers=["CPUExecutionProvider"])
 
 
-def embedded(engine: Session, tokenizer: Tokenizer, *, batch_tokens: int = BATCH_TOKENS) -> Encode:
+class Sessions:
+    """Looks like one session to an embedder; as many runs at once as it holds, each on a session of its own."""
+
+    def __init__(self, *sessions: Session) -> None:
+        self._first = sessions[0]
+        self._free: SimpleQueue[Session] = SimpleQueue()
+        for one in sessions:
+            self._free.put(one)
+
+    def get_inputs(self) -> list[onnxruntime.NodeArg]:
+        found: list[onnxruntime.NodeArg] = self._first.get_inputs()
+        return found
+
+    def run(self, names: Sequence[str] | None, feed: Mapping[str, NDArray[np.generic]]) -> list[Floats]:
+        engine = self._free.get()
+        try:
+            found: list[Floats] = engine.run(names, feed)
+            return found
+        finally:
+            self._free.put(engine)
+
+
+def embedded(engine: Session | Sessions, tokenizer: Tokenizer, *, batch_tokens: int = BATCH_TOKENS) -> Encode:
     """citewise's own embedder, over another session or with other batches."""
     embedder = OnnxEmbedder(engine, tokenizer, model=MODEL, batch_tokens=batch_tokens)
     return lambda texts: matrix(embedder.documents(texts))
@@ -77,26 +99,6 @@ def padded(engine: Session, tokenizer: Tokenizer) -> Encode:
 
     def encode(texts: Sequence[str]) -> Floats:
         return in_order(len(texts), ((one, run_batch(engine, one)) for one in padded_batches(tokenizer, texts)))
-
-    return encode
-
-
-def exact(engines: Sequence[Session], tokenizer: Tokenizer, *, callers: int) -> Encode:
-    """citewise's batches, by so many callers, each of which takes a session for the time of a batch."""
-    free: SimpleQueue[Session] = SimpleQueue()
-    for at in range(callers):
-        free.put(engines[at % len(engines)])
-
-    def run(batch: Batch) -> tuple[Batch, Floats]:
-        engine = free.get()
-        try:
-            return batch, run_batch(engine, batch)
-        finally:
-            free.put(engine)
-
-    def encode(texts: Sequence[str]) -> Floats:
-        with ThreadPoolExecutor(callers) as pool:
-            return in_order(len(texts), pool.map(run, exact_batches(tokenizer, texts)))
 
     return encode
 

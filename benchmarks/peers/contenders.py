@@ -36,7 +36,7 @@ PEERS = (  # the quick ones first: what time they leave is for the others
         "txtai",
         "txtai",
         "from txtai import Embeddings; import faiss",
-        "hybrid embeddings with content, SQL with similar() and 300 candidates, vectors by external transform",
+        "hybrid embeddings with content, SQL with similar() and 500 candidates, vectors by external transform",
         first=("torch==2.13.0",),  # there is a CPU build of this one; the newest brings several GB for graphics cards
     ),
     Contender(

@@ -120,4 +120,4 @@ def _quality_of(name: str) -> Reading:
 def _but(peer: Outcome) -> str:
     if peer.speed is None or peer.speed.is_right:
         return ""
-    return f" (but {peer.speed.wrong} wrong hits and {peer.speed.short} short answers)"
+    return f" (not right under the filters: {peer.speed.wrong} wrong hits, {peer.speed.short} short answers)"

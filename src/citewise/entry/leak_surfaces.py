@@ -18,7 +18,7 @@ from pathlib import Path
 from citewise.entry.api import Library, QueryOptions
 from citewise.entry.shapes import answer_json, search_json
 from citewise.evaluate.leaks import Asking, Shown
-from citewise.model.answer import Answer, Token
+from citewise.model.answer import Answer, Done, Token
 from citewise.model.errors import CitewiseError
 from citewise.model.ranking import Candidate
 from citewise.model.result import SearchResult
@@ -128,36 +128,37 @@ def _search(desk: Desk, asking: Asking) -> Shown:
     with _said_errors() as said:
         result = desk.library.search(asking.question, **options_of(asking))
         return _of_result(repr(result), result)
-    return Shown("".join(said))
+    return Shown("".join(said), is_refused=True)
 
 
 def _search_shape(desk: Desk, asking: Asking) -> Shown:
     with _said_errors() as said:
         result = desk.library.search(asking.question, **options_of(asking))
         return _of_result(json.dumps(search_json(result, limit=3, explain=True)), result)
-    return Shown("".join(said))
+    return Shown("".join(said), is_refused=True)
 
 
 def _ask(desk: Desk, asking: Asking) -> Shown:
     with _said_errors() as said:
         answer = desk.library.ask(asking.question, **options_of(asking))
         return _of_result(repr(answer), answer.result)
-    return Shown("".join(said))
+    return Shown("".join(said), is_refused=True)
 
 
 def _answer_shape(desk: Desk, asking: Asking) -> Shown:
     with _said_errors() as said:
         answer = desk.library.ask(asking.question, **options_of(asking))
         return _of_result(json.dumps(answer_json(answer, explain=True)), answer.result)
-    return Shown("".join(said))
+    return Shown("".join(said), is_refused=True)
 
 
 def _stream(desk: Desk, asking: Asking) -> Shown:
     with _said_errors() as said:
         events = list(desk.library.stream(asking.question, **options_of(asking)))
         text = "".join(event.text for event in events if isinstance(event, Token))
-        return Shown(f"{text}\n{events!r}")
-    return Shown("".join(said))
+        done = next(event for event in events if isinstance(event, Done))
+        return _of_result(f"{text}\n{events!r}", done.answer.result)
+    return Shown("".join(said), is_refused=True)
 
 
 def _ask_selected(desk: Desk, asking: Asking) -> Shown:
@@ -215,9 +216,9 @@ def _command(desk: Desk, asking: Asking, *, name: str, flags: Sequence[str] = ()
     """What the command prints, on either stream. A stranger has no way to say so there: no name is the owner."""
     if asking.who.user is None and not asking.who.groups and not asking.who.is_owner:
         return None
-    printed = _printed(words_of(desk, name, asking, *flags))
+    printed, is_refused = _printed(words_of(desk, name, asking, *flags))
     counted = _COUNTED.search(printed) or re.search(r'"total_candidates": (\d+)', printed)
-    return Shown(printed, int(counted[1]) if counted else None)
+    return Shown(printed, int(counted[1]) if counted else None, is_refused=is_refused)
 
 
 def _ask_selected_command(desk: Desk, asking: Asking) -> Shown | None:
@@ -225,21 +226,23 @@ def _ask_selected_command(desk: Desk, asking: Asking) -> Shown | None:
     file.write_text(asking.selection, encoding="utf-8")
     place = ("--source-document", asking.selected_from, "--source-section", "Tides")
     shown = _command(desk, asking, name="ask", flags=("--selection-file", str(file), *place, "--explain"))
-    return None if shown is None else Shown(shown.text)
+    return None if shown is None else Shown(shown.text, is_refused=shown.is_refused)
 
 
-def _printed(words: list[str]) -> str:
+def _printed(words: list[str]) -> tuple[str, bool]:
+    """On both streams, and whether it was an error."""
     import typer
 
     from citewise.entry.cli.main import app
 
-    out = io.StringIO()
+    out, is_refused = io.StringIO(), False
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out), _without_our_variables():
         try:
             typer.main.get_command(app).main(args=words, standalone_mode=False)
         except CitewiseError as error:
             out.write(f"citewise: {error}\n")
-    return out.getvalue()
+            is_refused = True
+    return out.getvalue(), is_refused
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from citewise.model.errors import BadRequest
 DECIMALS = 6
 MILLISECONDS = 3  # decimals
 MOST_BYTES = 200_000_000
+MOST = 1e12  # of any number: no metric and no time comes near, and every drawing can hold it
 # What programs may rely on; null where a run could not say.
 METRICS = ("ndcg@10", "recall@5", "recall@100", "precision@5", "mrr@10", "citation_accuracy", "refusal_accuracy")
 PERCENTILES = ("p50", "p95", "p99")
@@ -186,8 +187,8 @@ class _Tree:
             number = float(self._value)
         except OverflowError:
             number = math.inf
-        if not math.isfinite(number):
-            raise self._wrong("must be a finite number")
+        if not abs(number) <= MOST:
+            raise self._wrong(f"must be a number up to {MOST:g}")
         return number
 
     def whole(self) -> int:

@@ -60,6 +60,14 @@ def _in_document(case: str, gold: Gold, chunks: Sequence[Chunk]) -> Iterable[Mis
         yield Missing(case, gold, f"{gold.document} has no section {gold.section!r}", gold.section, sections)
     elif gold.first_line is not None and gold.first_line > last:
         yield Missing(case, gold, f"{gold.document} has no line {gold.first_line}: its last one is {last}")
+    elif gold.first_line is not None and not any(_overlaps(gold, chunk) for chunk in chunks):
+        lines = f"{gold.first_line} to {gold.last_line}"
+        yield Missing(case, gold, f"no passage of {gold.document} holds any of the lines {lines}")
+
+
+def _overlaps(gold: Gold, chunk: Chunk) -> bool:
+    first, last = gold.first_line or 0, gold.last_line or gold.first_line or 0
+    return chunk.piece.first_line <= last and chunk.piece.last_line >= first
 
 
 def _shared_ends(one: str, other: str) -> int:

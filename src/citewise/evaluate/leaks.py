@@ -50,6 +50,11 @@ class Asking:
         return self.top_k >= DEEP
 
     @property
+    def is_refusable(self) -> bool:
+        """Whether it asks for what nobody may: a filter on access rules."""
+        return any(one.field == "access" for one in self.filters)
+
+    @property
     def said(self) -> frozenset[str]:
         """The marks that the asker named himself: to repeat them is no news."""
         return frozenset(marks_in(" ".join((self.question, self.selected_from, *map(str, self.filters)))))
@@ -63,6 +68,7 @@ class Shown:
     total: int | None = None  # candidates, as the surface counts them
     ranks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # of every candidate named, by ranking
     scores: tuple[tuple[str, float], ...] = ()  # chunk and score, in order
+    is_refused: bool = False  # an error was shown instead
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +101,7 @@ class Sight:
     known_ids: frozenset[str]
     candidates: int  # chunks that the asker may see and the filters leave
     is_current: bool  # whether the index has heard of everything: counts are exact then, else only bounded
+    is_refusable: bool = False  # whether an error is a proper answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +148,7 @@ def sight_of(asking: Asking, now: State, *, before: State | None = None) -> Sigh
         known_ids=now.holdings.ever,
         candidates=len(counted),
         is_current=before is None,
+        is_refusable=asking.is_refusable,
     )
 
 
@@ -157,7 +165,7 @@ def _candidates(asking: Asking, state: State) -> Iterator[str]:
 def sight_of_selection(asking: Asking, holdings: Holdings) -> Sight:
     """Of the library, nothing: not even the owner's answer about a selection may rest on it."""
     marks = asking.said | frozenset(marks_in(asking.selection))
-    return Sight(marks, frozenset(), holdings.ever, candidates=1, is_current=False)
+    return Sight(marks, frozenset(), holdings.ever, candidates=1, is_current=False, is_refusable=asking.is_refusable)
 
 
 def judged(shown: Shown, sight: Sight, *, is_deep: bool) -> Iterator[tuple[str, str]]:
@@ -167,6 +175,8 @@ def judged(shown: Shown, sight: Sight, *, is_deep: bool) -> Iterator[tuple[str, 
             yield "text", f"{mark!r} in {_around(shown.text, mark)}"
     for id_ in sorted(set(_ID.findall(shown.text)) & (sight.known_ids - sight.ids)):
         yield "id", f"{id_} in {_around(shown.text, id_)}"
+    if shown.is_refused and not sight.is_refusable:
+        yield "missing", f"an error instead of an answer: {shown.text[:200]!r}"
     yield from _counted(shown, sight)
     yield from _ranked(shown, sight, is_deep=is_deep)
 

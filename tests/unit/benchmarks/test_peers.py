@@ -129,7 +129,10 @@ def test_where_no_peer_is_right_there_is_nothing_to_compare_with() -> None:
 def test_a_win_of_a_peer_says_what_it_got_wrong() -> None:
     peer = an_outcome(PEERS[0], 1.0, wrong=3, short=2)
     wins = list(peer_wins(an_outcome(OURSELVES, 2.0), [peer], measures(["10 %"], ["scifact"])))
-    assert wins[0] == "p50 ms, 10 %: LanceDB 1.0 (but 3 wrong hits and 2 short answers), citewise 2.0"
+    assert (
+        wins[0]
+        == "p50 ms, 10 %: LanceDB 1.0 (not right under the filters: 3 wrong hits, 2 short answers), citewise 2.0"
+    )
     assert wins[-1] == "nDCG@10 scifact: LanceDB 1.0000, citewise 0.5000"
 
 

@@ -2,7 +2,8 @@
 
 A filter clause makes tantivy leap from one admitted chunk to the next. Where it admits most of a large index, that
 costs more than it saves: there the best are fetched without it, and those kept that the bitmaps beside the vectors
-admit. Both give the same hits; the second gives way to the first where too few are left.
+admit and the filter then confirms. Both give the same hits once words and vectors are in step; the second gives way to
+the first where too few are left, or where they are not.
 """
 
 from collections.abc import Callable, Sequence
@@ -90,10 +91,18 @@ def checked_after(
     if is_admitted is None:  # a writer has changed the words and not yet the vectors
         return None
     admitted = [one for one, is_in in zip(found, is_admitted.tolist(), strict=True) if is_in]
+    if len(searcher.search(narrowing.within(_these(searcher, admitted)), limit=len(admitted) or 1).hits) < len(
+        admitted
+    ):
+        return None  # the bitmaps are older than the words' own labels, which decide here
     is_all = len(found) < fetched
     # Equal scores may go on beyond what was fetched, and are settled by id: the last one wanted has to be better.
     is_enough = len(admitted) >= wanted and admitted[wanted - 1][0] > found[-1][0]
     return admitted if is_all or is_enough else None
+
+
+def _these(searcher: Searcher, found: Sequence[Scored]) -> Query:
+    return Query.term_set_query(SCHEMA, "id", ids_of(searcher, found))
 
 
 def ids_of(searcher: Searcher, found: Sequence[Scored]) -> list[ChunkId]:

@@ -13,7 +13,6 @@ from tantivy import Document, Index, Occur, Query, Searcher
 
 from citewise.adapters.index.files import crc_of
 from citewise.adapters.index.narrowing import (
-    LARGE,
     SCHEMA,
     Admits,
     Narrowing,
@@ -30,11 +29,6 @@ from citewise.model.where import Condition
 
 HEAP_BYTES = 64_000_000  # tantivy's buffer before it starts a new segment
 TRIES, PAUSE_SECONDS = 5, 0.05  # at finding the files of a folder whole while another process writes to it
-# Share of a large index's chunks that may have a term; one that more have is left out as long as the others find
-# enough. 1: all terms count; 0.1: the rarest alone. Its weight is next to nothing, its list the longest: at a million
-# chunks, questions in full sentences cost half. nDCG@10 with all terms and at 0.5, five judged sets:
-# 0.8351 0.8355, 0.7351 0.7356, 0.4358 0.4386, 0.5924 0.5924, 0.9421 0.9421; at 0.2 three of them are worse.
-COMMON = 0.5
 HEAD = "meta.json"
 FOOTER_MAGIC = 1337  # ends every file of a tantivy segment, behind the footer's length
 
@@ -79,11 +73,7 @@ class WordIndex:
         if not terms or wanted <= 0:
             return ()
         narrowing = Narrowing.by(conditions, self._index, searcher)
-        every = tuple(dict.fromkeys(terms))
-        telling = _telling(every, field, searcher)
-        found = _best(searcher, _any_term(telling, field), narrowing, admits, wanted)
-        if len(found) < wanted and len(telling) < len(every):
-            found = _best(searcher, _any_term(every, field), narrowing, admits, wanted)
+        found = _best(searcher, _any_term(tuple(dict.fromkeys(terms)), field), narrowing, admits, wanted)
         return tuple(best_first(_hits(searcher, found))[:wanted])
 
 
@@ -116,16 +106,6 @@ def _document(point: Point) -> Document:
     if point.numbers:
         document.add_json("numbers", {number_key(name): float(value) for name, value in point.numbers.items()})
     return document
-
-
-def _telling(terms: Sequence[str], field: TermField, searcher: Searcher) -> Sequence[str]:
-    """The terms of a large index that most of its chunks lack; all of them if there is no such one."""
-    total = searcher.num_docs
-    if total < LARGE:
-        return terms
-    counts = {term: searcher.doc_freq(field.value, term) for term in terms}
-    telling = [term for term, count in counts.items() if count <= COMMON * total]
-    return telling if any(counts[term] for term in telling) else terms
 
 
 def _any_term(terms: Sequence[str], field: TermField) -> Query:

@@ -17,6 +17,8 @@ from citewise.model.source import Found, Skipped
 SUFFIX = ".md"
 MOST_ROW_BYTES = 10_000_000  # of one document; a longer line is skipped
 
+MOST_PARSED = 100_000  # characters that are parsed to see whether they are a program; more would take seconds
+
 _TICKS = re.compile(r"`+")
 
 
@@ -122,10 +124,16 @@ def _fenced(code: str) -> str:
 def _is_python(text: str) -> bool:
     if "def " not in text and "class " not in text:
         return False
+    if len(text) > MOST_PARSED:
+        return _begins_like_python(text)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what Python thinks of somebody's code is not this reader's business
             ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return text.lstrip().startswith(("def ", "class ", "async def ", "@"))
+        return _begins_like_python(text)
     return True
+
+
+def _begins_like_python(text: str) -> bool:
+    return text.lstrip().startswith(("def ", "class ", "async def ", "@"))

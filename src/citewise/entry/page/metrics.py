@@ -90,4 +90,4 @@ def _worth(measures: Mapping[str, float], main: str | None) -> float | None:
 
 def _by_depth(metric: str) -> tuple[str, int]:
     name, _, depth = metric.partition("@")
-    return name, int(depth) if depth.isdigit() else 0
+    return name, int(depth) if depth.isdecimal() and len(depth) < 10 else 0
