@@ -172,8 +172,8 @@ def breadcrumb_rows(lab: Lab) -> list[Alternative]:
 
 
 def chunk_rows(lab: Lab) -> list[Alternative]:
-    """Chunks that fit the model's window against larger ones, which it sees through several windows and pools."""
-    rows = [_cut_row("lowered to the model's window (default)", lab, lab.asked)]
+    """Sections whole up to the ceiling, as they are, against chunks of other sizes that the model sees in windows."""
+    rows = [_cut_row("sections whole up to 800, longer ones cut to the window (default)", lab, lab.asked)]
     for sizes in SIZES:
         made = {}
         for name in lab.names:

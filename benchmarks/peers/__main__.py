@@ -25,7 +25,7 @@ from citewise.model.errors import CitewiseError, Unavailable
 
 PRINCIPALS = {"10 %": frozenset(TENANTS[3:4]), "50 %": frozenset(TENANTS[::2]), "all": None}
 TOP_K = 10
-DEPTH = 50  # chunks that are folded into documents, as in benchmarks/search.py
+DEPTH = 50  # chunks that are folded into documents
 WARM_UP = 10  # questions before the clock runs; others than the timed ones, so that no answer is remembered
 RUN_SECONDS = 1_140  # for all contenders; each gets its share of what the quicker ones before it left
 

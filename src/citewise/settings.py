@@ -47,7 +47,7 @@ class EmbeddingSettings:
 
 @dataclass(frozen=True, slots=True)
 class ChunkSettings:
-    """How large chunks are, in tokens of the embedding model; lowered to what its window can see."""
+    """How large chunks are, in tokens of the embedding model; above the ceiling, as much as its window sees."""
 
     target_tokens: int = 500
     floor_tokens: int = 200

@@ -23,7 +23,6 @@ def index(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
         monkeypatch.setattr("citewise.adapters.index.scans.LEAST_DIMENSIONS", 1)
         monkeypatch.setattr("citewise.adapters.index.scans.EXACT_FROM_FILES", 0)
         monkeypatch.setattr("citewise.adapters.index.narrowing.LARGE", 0)
-        monkeypatch.setattr("citewise.adapters.index.words.LARGE", 0)
     return PlainIndex() if request.param == "plain" else LocalIndex(tmp_path, dimensions=DIMENSIONS)
 
 

@@ -9,6 +9,10 @@ import pytest
 from citewise.adapters.index.quantize import Floats, Quantizer
 from citewise.adapters.index.scans import Admitted, SignsFirst, Whole, scan_of, signs_of
 from citewise.adapters.index.segments import Rows, Segment, write_segment
+from citewise.adapters.index.words import WordIndex
+from citewise.model.terms import TermField
+from citewise.model.where import AnyOf
+from tests.builders import a_point, an_id
 
 DIMENSIONS = 384
 ROWS = 15_000
@@ -46,7 +50,7 @@ def admitted(one_in: int) -> Admitted:
 def test_signs_first_finds_nearly_all_of_the_exact_best(
     which: Admitted, vectors: Floats, segments: Sequence[Segment], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("citewise.adapters.index.scans.COMPARED", 1_000)  # as much of these as of a real library
+    monkeypatch.setattr("citewise.adapters.index.scans.COMPARED", 1_000)  # rows of 15,000
     monkeypatch.setattr("citewise.adapters.index.scans.EXACT_FROM_FILES", 300)
     whole, signs = Whole(segments, DIMENSIONS), SignsFirst(segments, DIMENSIONS)
     found = expected = 0
@@ -67,7 +71,10 @@ def test_both_ways_give_the_same_scores_in_the_same_order(vectors: Floats, segme
     assert rows.tolist() == exact_rows.tolist()
 
 
-def test_nothing_is_found_that_was_not_admitted(vectors: Floats, segments: Sequence[Segment]) -> None:
+def test_nothing_is_found_that_was_not_admitted(
+    vectors: Floats, segments: Sequence[Segment], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("citewise.adapters.index.scans.EXACT_FROM_FILES", 0)  # so that the signs decide
     scan = SignsFirst(segments, DIMENSIONS)
     for one_in in (2, 3, 300):
         _, rows = scan.best(QUANTIZER.query(vectors[1].tobytes()), admitted(one_in), 30)
@@ -91,3 +98,16 @@ def test_only_what_is_large_is_looked_through_by_signs(
     assert isinstance(scan_of(segments, DIMENSIONS), SignsFirst)
     monkeypatch.setattr("citewise.adapters.index.scans.LEAST_DIMENSIONS", DIMENSIONS + 1)
     assert isinstance(scan_of(segments, DIMENSIONS), Whole)
+
+
+def test_what_old_bitmaps_admit_is_confirmed_by_the_labels_of_the_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("citewise.adapters.index.narrowing.LARGE", 0)
+    words = WordIndex(tmp_path)
+    words.write([a_point(n, words="tide", labels=["in=yes"]) for n in range(10)], ())
+    words.write([a_point(n, words="tide", labels=["in=no"]) for n in range(3)], ())  # and the vectors not yet
+    narrow = [AnyOf("in", frozenset({"yes"}))]
+    found = words.matching(["tide"], TermField.WORDS, narrow, 5, admits=lambda keys: np.ones(len(keys), dtype=bool))
+    assert len(found) == 5
+    assert {hit.id for hit in found} <= {an_id(n) for n in range(3, 10)}

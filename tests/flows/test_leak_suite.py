@@ -14,7 +14,7 @@ from citewise.adapters.index.local import LocalIndex
 from citewise.entry.cli.eval_leaks import run_leaks
 from citewise.entry.leak_surfaces import SURFACES, every_surface, quick_surfaces
 from citewise.evaluate.leaks import Asking, Leak, LeakReport, Shown
-from citewise.model.errors import BadRequest
+from citewise.model.errors import BadRequest, Unavailable
 from citewise.model.ids import ChunkId
 from citewise.model.query import Query
 from citewise.model.scope import LOCAL_PRINCIPAL
@@ -130,6 +130,16 @@ def test_other_places_that_move_a_score_are_noticed() -> None:
 
     found = leak_report(doors, Embedding(HashEmbedder(), WordCounter()), rounds=2, seed=SEED)
     assert {(one.surface, one.kind) for one in found.leaks} == {("Library.search", "wall")}
+
+
+def test_surfaces_that_only_show_errors_are_missing_what_may_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def down(*_: object, **__: object) -> None:
+        raise Unavailable("the store is away")
+
+    monkeypatch.setattr("citewise.wiring.answering.Answering.search", down)
+    found = report()
+    assert not found.is_tight
+    assert surfaces_of(found.missing) >= OF_A_LIBRARY
 
 
 def test_a_suite_without_rounds_is_refused() -> None:

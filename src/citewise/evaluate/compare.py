@@ -65,25 +65,30 @@ def primary_metric(run: Run) -> str | None:
 
 def changed_most(before: Run, after: Run, metric: str) -> tuple[Changed, ...]:
     """The questions whose measure changed, those that changed most first."""
-    later = {outcome.id: outcome for outcome in after.outcomes}
+    later = {_asked(outcome): outcome for outcome in after.outcomes}
     pairs = [
-        Changed(one, later[one.id], later[one.id].measures[metric] - one.measures[metric])
+        Changed(one, later[_asked(one)], later[_asked(one)].measures[metric] - one.measures[metric])
         for one in before.outcomes
-        if metric in one.measures and one.id in later and metric in later[one.id].measures
+        if metric in one.measures and _asked(one) in later and metric in later[_asked(one)].measures
     ]
     return tuple(sorted((one for one in pairs if one.change), key=lambda one: (-abs(one.change), one.before.id)))
 
 
 def common_questions(before: Run, after: Run) -> int:
-    return len({one.id for one in before.outcomes} & {one.id for one in after.outcomes})
+    return len({_asked(one) for one in before.outcomes} & {_asked(one) for one in after.outcomes})
+
+
+def _asked(outcome: Outcome) -> tuple[str, str]:
+    """The same question has the same id and the same words: sets are numbered alike."""
+    return outcome.id, outcome.question
 
 
 def _paired(before: Run, after: Run, metric: str) -> list[tuple[float, float]]:
-    later = {outcome.id: outcome.measures for outcome in after.outcomes}
+    later = {_asked(outcome): outcome.measures for outcome in after.outcomes}
     return [
-        (one.measures[metric], later[one.id][metric])
+        (one.measures[metric], later[_asked(one)][metric])
         for one in before.outcomes
-        if metric in one.measures and metric in later.get(one.id, {})
+        if metric in one.measures and metric in later.get(_asked(one), {})
     ]
 
 

@@ -25,7 +25,8 @@ class Threshold:
             return f"{self.metric} was not measured"
         if self.metric in LOWER_IS_BETTER:
             return f"{self.metric} is {found:g}, above {self.value:g}" if found > self.value else None
-        return f"{self.metric} is {found:.4f}, under {self.value:g}" if found < self.value else None
+        # Runs are written with six decimals: a threshold copied from one is reached by it.
+        return f"{self.metric} is {found:.4f}, under {self.value:g}" if round(found, 6) < self.value else None
 
 
 def shortfalls(run: Run, thresholds: Iterable[Threshold]) -> list[str]:

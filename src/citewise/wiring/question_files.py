@@ -52,6 +52,8 @@ def read_question_file(file: Path) -> QuestionFile:
         raise BadRequest(
             f'{file} is no question file: it must be a JSON list of questions, or an object with a list "questions"'
         )
+    if isinstance(tree, dict) and {"metrics", "set"} <= tree.keys():
+        raise BadRequest(f"{file} is a run that `citewise eval` wrote, no question file: see `citewise eval compare`")
     is_draft = isinstance(tree, dict) and tree.get("draft") is True
     return QuestionFile(tuple(_case(file, at, entry) for at, entry in enumerate(entries, start=1)), is_draft)
 
@@ -92,6 +94,8 @@ def _kind(field: "_Reader") -> Kind:
         raise field.wrong("relevant", "does not go with selected_text: an entry is about one of them")
     if has_selection or has_gold:
         return Kind.SELECTED if has_selection else Kind.ANSWERABLE
+    if field.row.get("kind") in (Kind.ANSWERABLE.value, Kind.SELECTED.value):
+        raise field.wrong("kind", f"is {field.row['kind']!r}, but there is no relevant place and no selected_text")
     if not {"absent_regex", "kind"} & field.row.keys() and field.row.get("answerable") is not False:
         raise field.wrong("relevant", "is missing: say where the answer stands, or by kind why there is none")
     return Kind.UNANSWERABLE

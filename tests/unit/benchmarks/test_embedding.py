@@ -191,7 +191,7 @@ def test_a_driver_answers_from_its_own_process_and_says_why_a_way_fails(driver: 
     done = lengths.run(["a", "bcd"])
     assert done.vectors.tolist() == [[1, 1], [3, 1]]
     assert done.seconds > 0
-    with pytest.raises(Unavailable, match="^no such operator$"):
+    with pytest.raises(Unavailable, match=r"^no such operator$"):
         failing.run(["a"])
     assert lengths.run(["ab"]).vectors.tolist() == [[2, 1]]
 

@@ -52,7 +52,7 @@ class Admitted:
 
 
 class Scan(Protocol):
-    """Promises: best first; at least `wanted` rows if as many are admitted, and all that score as the last one does."""
+    """Promises: best first; at least `wanted` rows if as many are admitted, with what was compared of equal scores."""
 
     def best(self, query: Floats, admitted: Admitted, wanted: int) -> Found: ...
 

@@ -4,14 +4,16 @@ import gc
 import json
 import math
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from citewise.entry.cli.eval_files import refuse_unwritable, write_file
+from citewise.entry.cli.eval_files import files_of, refuse_unwritable, write_file
 from citewise.entry.cli.eval_progress import shown_steps
 from citewise.entry.cli.eval_tables import show_run
 from citewise.entry.cli.output import print_json
 from citewise.entry.run_files import run_json
+from citewise.evaluate.answered import ANSWER_METRICS
 from citewise.evaluate.runs import Run
 from citewise.evaluate.thresholds import METRICS, Threshold, shortfalls
 from citewise.model.errors import BadRequest
@@ -37,7 +39,9 @@ def run_eval(settings: Settings, judged: Path, options: EvalOptions) -> int:
     """Evaluate; 1 if a threshold is not reached."""
     gc.enable()  # a set may have thousands of questions
     thresholds = [threshold_of(text) for text in options.fail_under]
-    refuse_unwritable(options.out, options.report)
+    if not options.answers:
+        _refuse_unmeasured(thresholds)
+    refuse_unwritable(options.out, options.report, read=files_of(judged))
     with shown_steps(bar=not options.as_json) as listeners:
         run = evaluate(settings, judged, scope=options.scope, answers=options.answers, listeners=listeners)
     _write(run, options)
@@ -45,6 +49,12 @@ def run_eval(settings: Settings, judged: Path, options: EvalOptions) -> int:
     for problem in short:
         sys.stderr.write(f"citewise: {problem}\n")
     return 1 if short else 0
+
+
+def _refuse_unmeasured(thresholds: Iterable[Threshold]) -> None:
+    for one in thresholds:
+        if one.metric in ANSWER_METRICS:
+            raise BadRequest(f"--fail-under {one.metric} needs answers: leave out --no-answers")
 
 
 def threshold_of(text: str) -> Threshold:

@@ -3,7 +3,7 @@
 import gc
 from pathlib import Path
 
-from citewise.entry.cli.eval_files import refuse_unwritable, write_file
+from citewise.entry.cli.eval_files import files_of, refuse_unwritable, write_file
 from citewise.entry.cli.eval_progress import shown_steps
 from citewise.entry.cli.eval_tables import show_ablations
 from citewise.entry.cli.output import print_json
@@ -19,7 +19,7 @@ SHOWN = ("ndcg@10", "recall@5", "recall@100")
 def run_ablate(settings: Settings, judged: Path, *, scope: Scope, report: Path | None, as_json: bool) -> int:
     """Show a row for each part that was left out."""
     gc.enable()  # many searches
-    refuse_unwritable(report)
+    refuse_unwritable(report, read=files_of(judged))
     with shown_steps(bar=not as_json) as listeners:
         rows = ablate(settings, judged, scope=scope, listeners=listeners)
     if report is not None:

@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 
 def run_compare(before: Path, after: Path, *, worst: int, report: Path | None, as_json: bool) -> int:
     """Show what changed; a change for the worse is a result, not a failure."""
-    refuse_unwritable(report)
+    refuse_unwritable(report, read=(before, after))
     first, second = read_run(before), read_run(after)
     _refuse_strangers(first, second)
     compared = differences(first, second)

@@ -15,7 +15,7 @@ from citewise.evaluate.summary import SUMS, poorest
 
 HEADLINES = ("ndcg@10", "recall@5", "recall@100", "precision@5", "mrr@10")
 ANSWERS = ("citation_accuracy", "refusal_accuracy", "selected_accuracy", "selected_leaks")
-LEAST_WIDTH = 110  # numbers that are cut off say nothing: a narrower terminal wraps the lines
+LEAST_WIDTH = 160  # numbers that are cut off say nothing: a narrower terminal wraps the lines
 FEW = 3  # places that are shown of each poor question
 MOST_QUESTION = 160  # characters
 MOST_ANSWER = 240

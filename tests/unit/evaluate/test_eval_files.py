@@ -1,0 +1,52 @@
+"""Files that an evaluation would write are refused before any work, if they must not be written."""
+
+from pathlib import Path
+
+import pytest
+
+from citewise.entry.cli.eval_files import files_of, refuse_unwritable
+from citewise.evaluate.cases import Kind, Unit
+from citewise.evaluate.compare import common_questions
+from citewise.evaluate.runs import Outcome, Run
+from citewise.model.errors import BadRequest
+from citewise.wiring.question_files import read_question_file
+
+
+def test_an_output_that_is_also_read_is_refused(tmp_path: Path) -> None:
+    questions = tmp_path / "mine.json"
+    questions.write_text("[]")
+    with pytest.raises(BadRequest, match="name another file"):
+        refuse_unwritable(tmp_path / "." / "mine.json", read=files_of(questions))
+    with pytest.raises(BadRequest, match="name another file"):
+        refuse_unwritable(questions, read=files_of(tmp_path))
+
+
+def test_two_outputs_in_one_file_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadRequest, match="name another file"):
+        refuse_unwritable(tmp_path / "same", tmp_path / "same")
+    refuse_unwritable(tmp_path / "one", tmp_path / "other", None)
+
+
+def test_a_run_is_no_question_file(tmp_path: Path) -> None:
+    file = tmp_path / "run.json"
+    file.write_text('{"set": "a", "metrics": {}, "questions": []}')
+    with pytest.raises(BadRequest, match="eval compare"):
+        read_question_file(file)
+
+
+def test_an_answerable_entry_without_a_place_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "questions.json"
+    file.write_text('[{"id": "a", "question": "Why?", "kind": "answerable"}]')
+    with pytest.raises(BadRequest, match="no relevant place"):
+        read_question_file(file)
+
+
+def a_run(question: str) -> Run:
+    outcome = Outcome("q1", question, Kind.ANSWERABLE)
+    return Run("set", Unit.DOCUMENT, (outcome,), {}, {}, {}, {}, {}, None)
+
+
+def test_questions_of_one_number_and_other_words_are_not_the_same() -> None:
+    before, after = a_run("Why noon?"), a_run("Why not?")
+    assert common_questions(before, before) == 1
+    assert common_questions(before, after) == 0
