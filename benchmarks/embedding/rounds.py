@@ -1,8 +1,10 @@
 """All ways in turn, round after round on the same texts, so that a machine's slow moments hit all alike."""
 
 import statistics
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from random import Random
 
 import numpy as np
 
@@ -11,6 +13,9 @@ from benchmarks.embedding.ways import Timed, Way
 from benchmarks.results import BarPlot, OneBar, Table
 from citewise.model.errors import Unavailable
 
+# Before each run, for the threads of the one before to fall asleep. 0: they still spin and take a core from the next;
+# OpenMP's spin for up to 0.2 s unless told otherwise.
+PAUSE_SECONDS = 0.25
 COLUMNS = (
     "way",
     "texts/s",
@@ -41,13 +46,14 @@ def parts_of(texts: Sequence[str], rounds: int) -> list[list[str]]:
 
 
 def measured(ways: Sequence[Way], parts: Sequence[Sequence[str]], say: Callable[[str], None]) -> list[Measured]:
-    """Every way on every part, in turn; the first is what the others are compared with. One batch warms up."""
+    """Every way once a round, in an order drawn anew, since what ran before leaves its mark; one batch warms up."""
     found = [Measured(way) for way in ways]
     for one in found:
         _run(one, parts[0][:PADDED_TEXTS])
         one.timed.clear()
     for number, part in enumerate(parts, 1):
-        for one in found:
+        for one in Random(number).sample(found, len(found)):
+            time.sleep(PAUSE_SECONDS)
             _run(one, part)
         say(f"round {number} of {len(parts)}: {len(part)} texts")
     return found
@@ -62,8 +68,9 @@ def _run(one: Measured, texts: Sequence[str]) -> None:
 
 
 def table(found: Sequence[Measured], note: str) -> Table:
+    """A row a way; ratios and cosines are to the first."""
     rows = tuple(_row(one, found[0]) for one in found)
-    refused = "".join(f" {one.way.name} does not run: {one.refused}." for one in found if one.refused)
+    refused = "".join(f" {one.way.name} does not run: {one.refused.rstrip('.')}." for one in found if one.refused)
     return Table("Texts a second", COLUMNS, rows, note=note + refused)
 
 

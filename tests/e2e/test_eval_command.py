@@ -128,6 +128,7 @@ def test_a_threshold_that_is_not_reached_fails_the_command(home: Path) -> None:
     unmeasured = citewise(*words, "citation_accuracy=0.5", cwd=home)
     assert unmeasured.returncode == 2
     assert "leave out --no-answers" in unmeasured.stderr
+    assert citewise(*words, "ndcg@10=0.1", "--fail-under", "recall@5=0.1", cwd=home).returncode == 0
 
 
 @pytest.mark.parametrize("threshold", ["ndcg=0.5", "ndcg@10", "ndcg@10=high", "ndcg@10=nan"])

