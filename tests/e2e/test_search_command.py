@@ -25,7 +25,7 @@ HIT = {
     *("content_type", "module", "chapter", "tags", "language", "symbol", "signature", "service", "repo", "author"),
     *("channel", "timestamp", "text", "score", "scores", "ranks"),
 }
-SCORES = {"dense", "words", "code", "fused", "rerank", "freshness", "boost"}
+SCORES = {"dense", "words", "code", "fused", "rerank", "freshness", "boost", "title", "proximity", "window", "features"}
 ANSWER = {
     *("answer", "generator", "sufficient_context", "citations", "removed_markers", "unsupported_sentences"),
     *("quality", "usage", "suggestions"),
