@@ -1,6 +1,5 @@
 """Runs as JSON (SPEC J), out and in. A run file may come from anybody: it is read field by field."""
 
-import json
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any, TypeVar
 from citewise.evaluate.cases import Kind, Unit
 from citewise.evaluate.runs import Ablation, Difference, Outcome, Place, Run
 from citewise.model.errors import BadRequest
+from citewise.wiring.json_files import read_json
 
 DECIMALS = 6
 MILLISECONDS = 3  # decimals
@@ -93,18 +93,7 @@ def _rounded(values: Mapping[str, float], decimals: int) -> dict[str, float | No
 
 def read_run(file: Path) -> Run:
     """The run that `--json` or `--out` wrote; BadRequest says what is wrong with the file."""
-    try:
-        with file.open("rb") as opened:
-            data = opened.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise BadRequest(f"cannot read the run {file}: {error.strerror}") from error
-    if len(data) > MOST_BYTES:
-        raise BadRequest(f"the run {file} is larger than {MOST_BYTES:,} bytes")
-    try:
-        tree = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise BadRequest(f"{file} is not valid JSON: {error}") from error
-    return _Tree(str(file), tree).run()
+    return _Tree(str(file), read_json(file, most_bytes=MOST_BYTES, called="the run ")).run()
 
 
 class _Tree:

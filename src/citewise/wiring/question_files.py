@@ -1,7 +1,6 @@
 """Question files -> cases (docs/evaluation.md has the format). What breaks it is named by file, entry and field."""
 
 import difflib
-import json
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ from citewise.model.errors import BadRequest
 from citewise.model.ids import ChunkId
 from citewise.model.question import checked_question
 from citewise.model.selection import Selection
+from citewise.wiring.json_files import read_json
 
 MOST_BYTES = 50_000_000  # of one file: some 50,000 questions
 
@@ -46,7 +46,7 @@ class QuestionFile:
 
 def read_question_file(file: Path) -> QuestionFile:
     """The cases of a file: a list of entries, or an object that holds one under "questions"."""
-    tree = _parsed(file)
+    tree = read_json(file, most_bytes=MOST_BYTES, advice=": split it into several files in one folder")
     entries = tree.get("questions") if isinstance(tree, dict) else tree
     if not isinstance(entries, list):
         raise BadRequest(
@@ -56,20 +56,6 @@ def read_question_file(file: Path) -> QuestionFile:
         raise BadRequest(f"{file} is a run that `citewise eval` wrote, no question file: see `citewise eval compare`")
     is_draft = isinstance(tree, dict) and tree.get("draft") is True
     return QuestionFile(tuple(_case(file, at, entry) for at, entry in enumerate(entries, start=1)), is_draft)
-
-
-def _parsed(file: Path) -> object:
-    try:
-        with file.open("rb") as opened:
-            data = opened.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise BadRequest(f"cannot read {file}: {error.strerror}") from error
-    if len(data) > MOST_BYTES:
-        raise BadRequest(f"{file} is larger than {MOST_BYTES:,} bytes: split it into several files in one folder")
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise BadRequest(f"{file} is not valid JSON: {error}") from error
 
 
 def _case(file: Path, at: int, entry: object) -> Case:
