@@ -38,6 +38,9 @@ class PlainIndex:
                 hits.append(Hit(point.id, score))
         return tuple(best_first(hits)[:limit])
 
+    def is_large(self, scope: Scope) -> bool:
+        return False
+
     def write(self, scope: Scope, *, puts: Sequence[Point], drops: Collection[ChunkId], position: int) -> None:
         points = self._building[scope][0] if scope in self._building else self._points.setdefault(scope, {})
         for id_ in drops:

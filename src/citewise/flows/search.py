@@ -102,7 +102,7 @@ def _renumbered(finding: Finding, gone: Sequence[Candidate]) -> Finding:
         arm: rank - sum(one.ranks.get(arm, rank) < rank for one in gone)
         for arm, rank in finding.candidate.ranks.items()
     }
-    return replace(finding, candidate=replace(finding.candidate, ranks=ranks))
+    return replace(finding, candidate=finding.candidate._replace(ranks=ranks))
 
 
 class _Watch:

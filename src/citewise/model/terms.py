@@ -1,8 +1,9 @@
 """Terms: what BM25 sees of a text, made the same way for every engine."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TypeAlias
 
 
 class TermField(StrEnum):
@@ -20,8 +21,5 @@ class Terms:
     code: tuple[str, ...]
 
 
-class Place(NamedTuple):  # thousands are made for a question: a tuple costs half of a dataclass
-    """Where a word of a text stands, counted among those that are no stop words."""
-
-    at: int
-    term: str
+# Where terms stand in a text, in order, counted among its words that are no stop words.
+Places: TypeAlias = Mapping[str, Sequence[int]]

@@ -1,21 +1,39 @@
-"""Query -> Rankings: three searches side by side, each narrowed to what the reader may see before it looks."""
+"""Query -> Rankings: three searches, each narrowed to what the reader may see before it looks."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 from citewise.model.errors import CitewiseError, Unavailable
 from citewise.model.point import Hit
 from citewise.model.query import Query
-from citewise.model.ranking import CODE, DENSE, WORDS, Rankings
-from citewise.model.terms import TermField, Terms
+from citewise.model.ranking import ARMS, CODE, DENSE, WORDS, Rankings
+from citewise.model.terms import TermField
+from citewise.model.vector import Vector
 from citewise.ports.analyzer import Analyzer
 from citewise.ports.embedder import Embedder
 from citewise.ports.index import Index
 
 OVER_FETCH = 3  # hits a ranking gives for each one asked for: fusion needs more than it keeps
 LEAST = 60  # hits a ranking gives at least, so that a small top_k is the head of a larger one
+
+
+@dataclass(frozen=True, slots=True)
+class _Embedded:
+    vector: Vector
+    ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    hits: tuple[Hit, ...] = ()
+    timings_ms: Mapping[str, float] = field(default_factory=dict)
+    error: CitewiseError | None = None
+
+
+_Search = Callable[[], _Found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,57 +47,69 @@ class Arms:
     without: frozenset[str] = frozenset()  # arms that are not asked at all, to see what they are worth
 
     def __call__(self, query: Query) -> Rankings:
-        terms = self.analyzer.terms(query.text)
-        searches: dict[str, Callable[[], tuple[tuple[Hit, ...], float]]] = {
-            DENSE: lambda: self._dense(query),
-            WORDS: lambda: self._matching(query, terms, TermField.WORDS),
-            CODE: lambda: self._matching(query, terms, TermField.CODE),
-        }
-        asked = [arm for arm in searches if arm not in self.without]
-        beside = {arm: self.threads.submit(_timed, searches[arm]) for arm in asked if arm != WORDS}
-        here = {WORDS: _timed(searches[WORDS])} if WORDS in asked else {}
-        found = {arm: here[arm] if arm in here else beside[arm].result() for arm in asked}
+        found = self._at_once(query) if self.index.is_large(query.where.scope) else self._in_turn(query)
         if all(one.error is not None for one in found.values()):
             raise Unavailable(
                 f"no ranking could answer: {next((one.error for one in found.values()), 'none is asked')}"
             )
+        in_order = {arm: found[arm] for arm in ARMS if arm in found}
         return Rankings(
             query,
-            arms={name: one.hits for name, one in found.items()},
-            timings_ms={name: ms for arm, one in found.items() for name, ms in one.timings_of(arm).items()},
-            degraded=tuple(f"{name}: {one.error}" for name, one in found.items() if one.error is not None),
+            arms={arm: one.hits for arm, one in in_order.items()},
+            timings_ms={name: ms for one in in_order.values() for name, ms in one.timings_ms.items()},
+            degraded=tuple(f"{arm}: {one.error}" for arm, one in in_order.items() if one.error is not None),
         )
 
-    def _dense(self, query: Query) -> tuple[tuple[Hit, ...], float]:
+    def _at_once(self, query: Query) -> dict[str, _Found]:
+        """Side by side: each takes milliseconds, most of them outside of Python."""
+        searches = self._searches(query, partial(self._embedded, query))
+        beside = {arm: self.threads.submit(_tried, search) for arm, search in searches.items() if arm != WORDS}
+        return {arm: beside[arm].result() if arm in beside else _tried(searches[arm]) for arm in searches}
+
+    def _in_turn(self, query: Query) -> dict[str, _Found]:
+        """One after the other: short searches in threads would mostly wait for Python's lock."""
+        return {arm: _tried(search) for arm, search in self._searches(query, self._ahead(query)).items()}
+
+    def _searches(self, query: Query, embedded: Callable[[], _Embedded]) -> dict[str, _Search]:
+        terms = self.analyzer.terms(query.text)
+        searches: dict[str, _Search] = {
+            WORDS: partial(self._matching, query, WORDS, TermField.WORDS, terms.words),
+            CODE: partial(self._matching, query, CODE, TermField.CODE, terms.code),
+            DENSE: partial(self._dense, query, embedded),  # last: its vector may be on its way
+        }
+        return {arm: search for arm, search in searches.items() if arm not in self.without}
+
+    def _ahead(self, query: Query) -> Callable[[], _Embedded]:
+        """The question's vector, from another thread: a model takes longer than both searches for words."""
+        if DENSE in self.without:
+            return partial(self._embedded, query)  # nobody will call it
+        return self.threads.submit(self._embedded, query).result
+
+    def _embedded(self, query: Query) -> _Embedded:
         started = time.perf_counter()
-        vector = self.embedder.query(query.text)
-        embedded = time.perf_counter()
-        return self.index.nearest(vector, where=query.where, limit=_limit(query)), embedded - started
+        return _Embedded(self.embedder.query(query.text), _ms_since(started))
 
-    def _matching(self, query: Query, terms: Terms, field: TermField) -> tuple[tuple[Hit, ...], float]:
-        wanted = terms.words if field is TermField.WORDS else terms.code
-        return self.index.matching(wanted, field=field, where=query.where, limit=_limit(query)), 0.0
+    def _dense(self, query: Query, embedded: Callable[[], _Embedded]) -> _Found:
+        question = embedded()
+        started = time.perf_counter()
+        hits = self.index.nearest(question.vector, where=query.where, limit=_limit(query))
+        return _Found(hits, {"embed": question.ms, DENSE: _ms_since(started)})
 
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    hits: tuple[Hit, ...]
-    seconds: float
-    embedding_seconds: float
-    error: CitewiseError | None = None
-
-    def timings_of(self, arm: str) -> Mapping[str, float]:
-        searching = {arm: 1000 * (self.seconds - self.embedding_seconds)}
-        return {"embed": 1000 * self.embedding_seconds, **searching} if arm == DENSE else searching
+    def _matching(self, query: Query, arm: str, field: TermField, terms: Sequence[str]) -> _Found:
+        started = time.perf_counter()
+        hits = self.index.matching(terms, field=field, where=query.where, limit=_limit(query))
+        return _Found(hits, {arm: _ms_since(started)})
 
 
-def _timed(search: Callable[[], tuple[tuple[Hit, ...], float]]) -> _Found:
-    started = time.perf_counter()
+def _tried(search: _Search) -> _Found:
     try:
-        hits, embedding_seconds = search()
+        return search()
     except CitewiseError as error:
-        return _Found((), time.perf_counter() - started, 0.0, error)
-    return _Found(hits, time.perf_counter() - started, embedding_seconds)
+        return _Found(error=error)
+
+
+def _ms_since(started: float) -> float:
+    return 1000 * (time.perf_counter() - started)
 
 
 def _limit(query: Query) -> int:

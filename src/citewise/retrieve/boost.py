@@ -3,6 +3,7 @@
 import math
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 from citewise.model.boost import DEFAULT_BOOSTS, BoostRule
@@ -37,6 +38,10 @@ def factor_of(finding: Finding, rules: tuple[BoostRule, ...]) -> float:
 
 
 def _speaks(rule: BoostRule, question: str) -> bool:
+    return _any_of(rule.keywords).search(question) is not None
+
+
+@lru_cache(maxsize=100)  # the rules are the same for every question
+def _any_of(keywords: tuple[str, ...]) -> re.Pattern[str]:
     """Whole words only: "down" is not in "download"."""
-    keywords = "|".join(re.escape(keyword) for keyword in rule.keywords)
-    return re.search(rf"(?<!\w)(?:{keywords})(?!\w)", question, re.IGNORECASE) is not None
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, keywords))})(?!\w)", re.IGNORECASE)

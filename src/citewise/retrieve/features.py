@@ -1,6 +1,6 @@
 """Shortlist -> Shortlist: where the question's words stand in a passage, which BM25 does not look at."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import inf
@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from citewise.model.features import FEATURE_WEIGHTS, PROXIMITY, TITLE, WINDOW
 from citewise.model.ranking import Finding, Shortlist, in_order
-from citewise.model.terms import Place
+from citewise.model.terms import Places
 from citewise.ports.analyzer import Analyzer
 
 WINDOW_WORDS = 20  # stop words not counted; 1: single words; hundreds: the whole passage, which BM25 sees already
@@ -30,37 +30,49 @@ class Features:
             return found
         head, tail = found.findings[: self.depth], found.findings[self.depth :]
         total = 1 + sum(weights.values())
-        weighed = [self._weighed(one, asked, weights, total) for one in head]
-        return found.with_findings(in_order((*weighed, *(one.rescored(self.name, one.score / total) for one in tail))))
+        weighed = [
+            _weighed(one, measured, weights, total)
+            for one, measured in zip(head, self._measured(head, asked, weights.keys()), strict=True)
+        ]
+        behind = [one.rescored(self.name, one.score / total) for one in tail]
+        return found.with_findings(in_order((*weighed, *behind)))
 
-    def _weighed(self, finding: Finding, asked: Sequence[str], weights: Mapping[str, float], total: float) -> Finding:
-        """Its fused score and its features as one mean, so that it stays in 0..1."""
-        measured = self._measured(finding, asked, weights.keys())
-        score = finding.score + sum(weight * measured[name] for name, weight in weights.items())
-        return finding.rescored(self.name, score / total, parts=measured)
-
-    def _measured(self, finding: Finding, asked: Sequence[str], names: Set[str]) -> dict[str, float]:
+    def _measured(
+        self, findings: Sequence[Finding], asked: Sequence[str], names: Set[str]
+    ) -> Iterator[Mapping[str, float]]:
+        """What each finding has of the features of these names. All texts are looked at in one go: words repeat."""
         wanted = frozenset(asked)
-        measured = {}
-        if TITLE in names:
-            heading = self.analyzer.places(" ".join(finding.passage.breadcrumb), wanted)
-            measured[TITLE] = len({place.term for place in heading}) / len(wanted)
-        if PROXIMITY in names or WINDOW in names:
-            places = self.analyzer.places(finding.passage.text, wanted)
-            found = {PROXIMITY: proximity(asked, places), WINDOW: most_in_window(places, WINDOW_WORDS) / len(wanted)}
-            measured |= {name: found[name] for name in found.keys() & names}
-        return measured
+        headings = [" ".join(one.passage.breadcrumb) for one in findings]
+        places = self.analyzer.places([*headings, *(one.passage.text for one in findings)], wanted)
+        pairs = neighbors(asked)
+        for heading, text in zip(places[: len(findings)], places[len(findings) :], strict=True):
+            measured = {}
+            if TITLE in names:
+                measured[TITLE] = len(heading) / len(wanted)
+            if PROXIMITY in names:
+                measured[PROXIMITY] = proximity(pairs, text)
+            if WINDOW in names:
+                measured[WINDOW] = most_in_window(text, WINDOW_WORDS) / len(wanted)
+            yield measured
 
 
-def proximity(asked: Sequence[str], places: Sequence[Place]) -> float:
+def _weighed(finding: Finding, measured: Mapping[str, float], weights: Mapping[str, float], total: float) -> Finding:
+    """Its fused score and its features as one mean, so that it stays in 0..1."""
+    score = finding.score + sum(weight * measured[name] for name, weight in weights.items())
+    return finding.rescored(Features.name, score / total, parts=measured)
+
+
+def neighbors(asked: Sequence[str]) -> list[tuple[str, str]]:
+    """Words that stand side by side in the question."""
+    return [(one, other) for one, other in pairwise(asked) if one != other]
+
+
+def proximity(pairs: Sequence[tuple[str, str]], places: Places) -> float:
     """How near neighbors in the question stand to each other: 1 side by side, 0 if never both, else 1 / distance."""
-    pairs = [(one, other) for one, other in pairwise(asked) if one != other]
     if not pairs:
         return 0.0
-    by_term: dict[str, list[int]] = {}
-    for place in places:
-        by_term.setdefault(place.term, []).append(place.at)
-    return sum(_nearness(by_term.get(one, ()), by_term.get(other, ())) for one, other in pairs) / len(pairs)
+    near = [_nearness(places[one], places[other]) for one, other in pairs if one in places and other in places]
+    return sum(near) / len(pairs)
 
 
 def _nearness(ones: Sequence[int], others: Sequence[int]) -> float:
@@ -75,12 +87,12 @@ def _nearness(ones: Sequence[int], others: Sequence[int]) -> float:
     return 1 / nearest
 
 
-def most_in_window(places: Sequence[Place], words: int) -> int:
+def most_in_window(places: Places, words: int) -> int:
     """How many different terms stand together in the best stretch of so many words."""
     inside: dict[str, int] = {}  # term -> its last place
     most = 0
-    for place in places:
-        inside[place.term] = place.at
+    for at, term in sorted((at, term) for term, ats in places.items() for at in ats):
+        inside[term] = at
         if len(inside) > most:
-            most = max(most, sum(place.at - last < words for last in inside.values()))
+            most = max(most, sum(at - last < words for last in inside.values()))
     return most

@@ -70,8 +70,9 @@ def _averaged(found: Rankings, weights: Mapping[str, float]) -> Ranking:
     total = sum(weights.get(arm, 0.0) for arm in arms)
     sums: dict[ChunkId, float] = {}
     for arm in arms:
+        weight = weights.get(arm, 0.0)
         for id_, score in _stretched(found.arms[arm]).items():
-            sums[id_] = sums.get(id_, 0.0) + weights.get(arm, 0.0) * score / total
+            sums[id_] = sums.get(id_, 0.0) + weight * score / total
     return _ranking(found, sums)
 
 
@@ -102,7 +103,8 @@ def _between(hits: tuple[Hit, ...], low: float, high: float) -> dict[ChunkId, fl
     best, worst = hits[0].score, hits[-1].score
     if best <= worst:
         return {hit.id: high for hit in hits}
-    return {hit.id: low + (high - low) * (hit.score - worst) / (best - worst) for hit in hits}
+    width, span = high - low, best - worst
+    return {id_: low + width * (score - worst) / span for id_, score in hits}
 
 
 def _ranking(found: Rankings, fused: Mapping[ChunkId, float]) -> Ranking:
@@ -110,10 +112,10 @@ def _ranking(found: Rankings, fused: Mapping[ChunkId, float]) -> Ranking:
     scores: dict[ChunkId, dict[str, float]] = {id_: {} for id_ in fused}
     ranks: dict[ChunkId, dict[str, int]] = {id_: {} for id_ in fused}
     for arm, hits in found.arms.items():
-        for rank, hit in enumerate(hits, start=1):
-            scores[hit.id][arm] = hit.score
-            ranks[hit.id][arm] = rank
+        for rank, (id_, score) in enumerate(hits, start=1):
+            scores[id_][arm] = score
+            ranks[id_][arm] = rank
     for id_, score in fused.items():
         scores[id_][FUSED] = score
-    order = sorted(fused, key=lambda id_: (-fused[id_], id_))
-    return Ranking(found.query, tuple(Candidate(id_, fused[id_], scores[id_], ranks[id_]) for id_ in order))
+    order = sorted(sorted(fused), key=fused.__getitem__, reverse=True)  # equal ones stay in the order of ids
+    return Ranking(found.query, tuple([Candidate(id_, fused[id_], scores[id_], ranks[id_]) for id_ in order]))

@@ -23,6 +23,7 @@ class _Held:
 
     library: OpenLibrary
     generation: Path
+    mark: tuple[int, int] | None  # of the folder, before its current generation was looked up
     closing: ExitStack
     users: int = 0
 
@@ -63,29 +64,33 @@ class Reader:
 
     def _taken(self) -> _Held:
         for left in reversed(range(TRIES)):
+            mark = self._folder.mark()
+            kept = self._kept(mark)
+            if kept is not None:
+                return kept
             generation = self._folder.current()
             try:
-                return self._kept(generation) or self._opened(generation)
+                return self._opened(generation, mark)
             except CitewiseError:
                 if not left or self._folder.current() == generation:
                     raise  # nobody replaced it: it really cannot be opened
         raise AssertionError("the last try returns or raises")
 
-    def _kept(self, generation: Path) -> _Held | None:
+    def _kept(self, mark: tuple[int, int] | None) -> _Held | None:
         with self._counting:
-            if self._held is None or self._held.generation != generation:
+            if self._held is None or mark is None or self._held.mark != mark:
                 return None
             self._held.users += 1
             return self._held
 
-    def _opened(self, generation: Path) -> _Held:
+    def _opened(self, generation: Path, mark: tuple[int, int] | None) -> _Held:
         with self._opening:
-            kept = self._kept(generation)  # by whoever was here first
+            kept = self._kept(mark)  # by whoever was here first
             if kept is not None:
                 return kept
             with ExitStack() as stack:
                 library = stack.enter_context(opened_for_reading(self._settings, self._embedding, generation))
-                opened = _Held(library, generation, stack.pop_all(), users=1)
+                opened = _Held(library, generation, mark, stack.pop_all(), users=1)
             with self._counting:
                 old, self._held = self._held, opened
         if old is not None:

@@ -1,5 +1,7 @@
 """Where the question's words stand in a passage."""
 
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,14 +9,17 @@ from hypothesis import strategies as st
 from citewise.adapters.analyze.english import EnglishAnalyzer
 from citewise.model.features import FEATURE_WEIGHTS, PROXIMITY, TITLE, WINDOW
 from citewise.model.ranking import Shortlist
-from citewise.model.terms import Place
-from citewise.retrieve.features import Features, most_in_window, proximity
+from citewise.model.terms import Places
+from citewise.retrieve.features import Features, most_in_window, neighbors, proximity
 from tests.shortlists import a_named_finding, a_query, a_shortlist
 
 ANALYZER = EnglishAnalyzer()
-PLACES = st.lists(st.tuples(st.integers(0, 60), st.sampled_from("abcd")), unique_by=lambda one: one[0]).map(
-    lambda ones: [Place(*one) for one in sorted(ones)]
-)
+PLACES = st.dictionaries(st.integers(0, 60), st.sampled_from("abcd")).map(lambda terms: placed(terms))
+
+
+def placed(terms: Mapping[int, str]) -> Places:
+    """Where each term stands, given what stands where."""
+    return {term: sorted(at for at in terms if terms[at] == term) for term in terms.values()}
 
 
 def weighed(found: Shortlist, **weights: float) -> Shortlist:
@@ -74,19 +79,21 @@ def test_what_stands_behind_the_depth_keeps_its_order_and_counts_as_having_nothi
 
 
 def test_one_word_has_no_neighbor_to_be_near() -> None:
-    assert proximity(["tide"], [Place(0, "tide")]) == 0.0
-    assert proximity(["tide", "tide"], [Place(0, "tide"), Place(1, "tide")]) == 0.0
+    assert proximity(neighbors(["tide"]), {"tide": [0]}) == 0.0
+    assert proximity(neighbors(["tide", "tide"]), {"tide": [0, 1]}) == 0.0
 
 
 @given(PLACES)
-def test_proximity_is_that_of_the_nearest_pair(places: list[Place]) -> None:
-    distances = [abs(one.at - two.at) for one in places for two in places if (one.term, two.term) == ("a", "b")]
-    assert proximity(["a", "b"], places) == (1 / min(distances) if distances else 0.0)
+def test_proximity_is_that_of_the_nearest_pair(places: Places) -> None:
+    distances = [abs(one - other) for one in places.get("a", ()) for other in places.get("b", ())]
+    assert proximity(neighbors(["a", "b"]), places) == (1 / min(distances) if distances else 0.0)
 
 
 @given(PLACES, st.integers(1, 30))
-def test_the_best_window_holds_as_many_terms_as_any(places: list[Place], words: int) -> None:
-    held = [{one.term for one in places if start <= one.at < start + words} for start in range(61)]
+def test_the_best_window_holds_as_many_terms_as_any(places: Places, words: int) -> None:
+    held = [
+        {term for term, ats in places.items() if any(start <= at < start + words for at in ats)} for start in range(61)
+    ]
     assert most_in_window(places, words) == max(map(len, held))
 
 
@@ -103,5 +110,5 @@ def test_scores_stay_between_0_and_1_whatever_is_written(text: str, question: st
 @given(st.text(alphabet="abdeginrst -_.\n漢字。ÄéX9", max_size=200), st.text(alphabet="abdeginrst 漢字", max_size=60))
 def test_places_are_those_of_the_terms(text: str, question: str) -> None:
     wanted = frozenset(ANALYZER.terms(question).words)
-    expected = [Place(at, term) for at, term in enumerate(ANALYZER.terms(text).words) if term in wanted]
-    assert list(ANALYZER.places(text, wanted)) == expected
+    expected = {at: term for at, term in enumerate(ANALYZER.terms(text).words) if term in wanted}
+    assert ANALYZER.places(["tide", text], wanted)[1] == placed(expected)

@@ -22,7 +22,7 @@ _READ = """
     CROSS JOIN documents d ON d.id = c.document_id
     CROSS JOIN scopes s ON s.id = d.scope
     WHERE s.tenant = :tenant AND s.project = :project AND (:sees_all OR EXISTS (
-        SELECT 1 FROM access a WHERE a.document_id = d.id AND a.reader IN (SELECT value FROM json_each(:readers))
+        SELECT 1 FROM access a WHERE a.document_id = d.id AND +a.reader IN (SELECT value FROM json_each(:readers))
     ))
 """
 _MAKE_ANEW = """

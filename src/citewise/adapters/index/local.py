@@ -19,6 +19,8 @@ from citewise.model.terms import TermField
 from citewise.model.vector import Vector
 from citewise.model.where import Where
 
+LARGE = 50_000  # chunks from which searches side by side are quicker than in turn; 0: at once always
+
 
 class LocalIndex:
     """Every scope's shard below one folder.
@@ -41,6 +43,9 @@ class LocalIndex:
     def matching(self, terms: Sequence[str], *, field: TermField, where: Where, limit: int) -> tuple[Hit, ...]:
         with _our_errors("search words", where.scope):
             return self._shard(where.scope).matching(terms, field, where.all_conditions, limit)
+
+    def is_large(self, scope: Scope) -> bool:
+        return self._shard(scope).rows >= LARGE
 
     def write(self, scope: Scope, *, puts: Sequence[Point], drops: Collection[ChunkId], position: int) -> None:
         with _our_errors("write the index", scope):

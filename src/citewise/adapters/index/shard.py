@@ -53,6 +53,11 @@ class Shard:
         self._refresh()
         return self._manifest.position
 
+    @property
+    def rows(self) -> int:
+        """How many rows were there when this shard was last searched or written, deleted ones among them."""
+        return sum(segment.rows for segment in self._segments)
+
     def nearest(self, vector: Vector, conditions: tuple[Condition, ...], limit: int) -> tuple[Hit, ...]:
         self._refresh()
         return self._vector_set().nearest(vector, conditions, limit)

@@ -47,8 +47,7 @@ class VectorSet:
             return ()
         scores, rows = self._scan.best(self._quantizer.query(vector), admitted, wanted)
         cosines = self._quantizer.cosines(scores).tolist()
-        hits = list(map(Hit, keys_to_ids(self._keys[rows]), cosines))
-        return tuple(best_first(hits)[:wanted])
+        return tuple(best_first(map(Hit, keys_to_ids(self._keys[rows]), cosines))[:wanted])
 
     def rows(self, conditions: Iterable[Condition]) -> BitMap:
         """The living rows that every condition admits."""

@@ -127,8 +127,8 @@ def _with_ties(searcher: Searcher, query: Query, wanted: int) -> list[Scored]:
         fetched *= 2
 
 
-def _hits(searcher: Searcher, found: Sequence[Scored]) -> list[Hit]:
-    return [Hit(id_, score) for id_, (score, _) in zip(ids_of(searcher, found), found, strict=True)]
+def _hits(searcher: Searcher, found: Sequence[Scored]) -> Iterator[Hit]:
+    return map(Hit, ids_of(searcher, found), (score for score, _ in found))
 
 
 def is_damaged(folder: Path) -> bool:

@@ -29,6 +29,14 @@ class LibraryFolder:
     def exists(self) -> bool:
         return (self.root / "CURRENT").is_file()
 
+    def mark(self) -> tuple[int, int] | None:
+        """Another one after every swap; None if there is no library. One look, where `current` takes several."""
+        try:
+            state = (self.root / "CURRENT").stat()
+        except OSError:
+            return None
+        return state.st_mtime_ns, state.st_ino
+
     def current(self) -> Path:
         """The folder of the generation that serves."""
         if not self.exists:
