@@ -38,9 +38,9 @@ golden: $(READY)  ## write the approved contexts and citations anew; read what c
 shape: $(READY)  ## sizes of functions and files
 	$(BIN)/python -m benchmarks.shape
 
-bench: bench-quality bench-speed bench-embedding bench-page  ## quality and speed, and the page of it (about half an hour, the first time an hour)
+bench: bench-quality bench-speed bench-embedding bench-page  ## quality and speed, and the page of it (about half an hour, the first time an hour); sets that are not there are skipped by name
 
-bench-quality: $(READY)  ## every judged set through the harness (needs the shared data)
+bench-quality: $(READY)  ## every judged set of the shared data through the harness; without it, says so and does nothing
 	$(BIN)/python -m benchmarks.quality
 
 bench-speed: $(READY)  ## search at 1,000 to 1,000,000 chunks, under filters, by stage and with threads

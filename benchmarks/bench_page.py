@@ -22,7 +22,16 @@ HEADER = """<!-- Generated from benchmarks/results/*.json by `python -m benchmar
 Every table and plot of this page is made from what the programs in `benchmarks/` wrote, each with its commit and its
 machine. Times on shared cores vary from run to run: trust ratios within one run.
 """
-NOTHING = "\nThere are no results yet.\n"
+# What is measured: the name of its results, the title of its section, and what measures it. A part whose results are
+# not there is a section that says so.
+KNOWN: Mapping[str, tuple[str, str]] = {
+    "defaults": ("Defaults", "make bench-defaults"),
+    "embedding": ("Embedding: what the machine can do", "make bench-embedding"),
+    "late-interaction": ("Late interaction", "make bench-late"),
+    "peers": ("citewise beside what one would take instead", "make bench-peers"),
+    "quality": ("Quality: every judged set", "make bench-quality"),
+    "speed": ("Speed of search", "make bench-speed"),
+}
 
 
 def main() -> None:
@@ -44,10 +53,11 @@ def write_page(results: Path, docs: Path) -> None:
 
 def page_files(results: Path) -> Mapping[str, str]:
     """Every file of the page by its place under docs/."""
-    found = [read_results(path) for path in sorted(results.glob("*.json"))]
-    page = HEADER + ("".join(map(_section, found)) if found else NOTHING)
-    plots = {_plot_path(one, n): drawn(plot).file() for one in found for n, plot in enumerate(one.plots, 1)}
-    return {"measured.md": page, **plots}
+    found = {path.stem: read_results(path) for path in sorted(results.glob("*.json"))}
+    names = sorted({*found, *KNOWN})
+    sections = [_section(found[name]) if name in found else _missing(name) for name in names]
+    plots = {_plot_path(one, n): drawn(plot).file() for one in found.values() for n, plot in enumerate(one.plots, 1)}
+    return {"measured.md": HEADER + "".join(sections), **plots}
 
 
 def drawn(plot: LinePlot | BarPlot) -> Drawing:
@@ -87,6 +97,11 @@ def _section(results: Results) -> str:
     for number, plot in enumerate(results.plots, 1):
         parts.append(f"![{_alternative(plot)}]({_plot_path(results, number)})")
     return "".join(f"\n{part}\n" for part in parts)
+
+
+def _missing(name: str) -> str:
+    title, command = KNOWN[name]
+    return f"\n## {_escaped(title)}\n\nNo results are kept of this part: `{command}` measures it.\n"
 
 
 def _made(results: Results) -> str:

@@ -56,10 +56,10 @@ def _opened(chunks: int) -> Opened:
     first_search_ms = 1000 * (time.perf_counter() - started - seconds)
     for question, share in zip(asked[2:], SHARES, strict=True):  # memory with all filters in use
         library.search(question, principal=reader(share))
-    return Opened(seconds, first_search_ms, _status_mb("VmRSS"), _status_mb("RssAnon"))
+    return Opened(seconds, first_search_ms, status_mb("VmRSS"), status_mb("RssAnon"))
 
 
-def _status_mb(name: str) -> float:
+def status_mb(name: str) -> float:
     """From the kernel: ru_maxrss would count what the parent held when it forked."""
     found = re.search(rf"{name}:\s+(\d+) kB", Path("/proc/self/status").read_text())
     assert found is not None

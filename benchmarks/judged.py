@@ -31,10 +31,19 @@ class Judged:
 
 def judged_at(name: str, data: Path = DATA) -> Path:
     """What `citewise eval` takes for a set."""
-    found = data / name / "questions" if name == TEXTBOOK else data / name
+    found = _place(name, data)
     if not found.exists():
         raise SystemExit(f"there is no {found}: this benchmark needs the shared data beside the checkout")
     return found
+
+
+def is_there(name: str, data: Path = DATA) -> bool:
+    """Whether the shared data beside the checkout has the set."""
+    return _place(name, data).exists()
+
+
+def _place(name: str, data: Path) -> Path:
+    return data / name / "questions" if name == TEXTBOOK else data / name
 
 
 def library_at(name: str, *, kept: Path = KEPT, data: Path = DATA) -> Path:

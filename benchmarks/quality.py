@@ -2,15 +2,18 @@
 
     python -m benchmarks.quality [--sets scifact,textbook]
 
-Libraries of the sets are made once and kept in .bench/ (embedding them takes about ten minutes).
+Libraries of the sets are made once and kept in .bench/ (embedding them takes about ten minutes). Sets that the shared
+data beside the checkout does not have are left out, and it says which; one that was asked for by name is an error.
 """
 
 import argparse
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
-from benchmarks.judged import SETS, TEXTBOOK, judged_at, library_at
-from benchmarks.results import BarPlot, OneBar, Table, results_now, write_results
+from benchmarks.judged import DATA, KEPT, SETS, TEXTBOOK, is_there, judged_at, library_at
+from benchmarks.results import RESULTS, BarPlot, OneBar, Table, results_now, write_results
 from citewise.evaluate.compare import differences
 from citewise.evaluate.runs import Run
 from citewise.model.ranking import ARMS
@@ -52,20 +55,39 @@ SHOWN = (
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--sets", default=",".join((*SETS, TEXTBOOK)))
-    names = arguments.parse_args().sets.split(",")
+    arguments.add_argument("--sets", help="with commas; otherwise all that are there")
+    asked = arguments.parse_args().sets
+    measure(asked.split(",") if asked else those_there())
+
+
+def those_there(data: Path = DATA) -> list[str]:
+    """Every set but those that are missing, which are named on standard error."""
+    missing = [name for name in ALL if not is_there(name, data)]
+    if missing:
+        print(f"skipped, since the shared data is not beside the checkout: {', '.join(missing)}", file=sys.stderr)
+    return [name for name in ALL if name not in missing]
+
+
+def measure(names: Sequence[str], *, data: Path = DATA, kept: Path = KEPT, results: Path = RESULTS) -> None:
+    """Without any set, what was measured before stays as it is."""
+    if not names:
+        print("no quality is measured; earlier results stay", file=sys.stderr)
+        return
     runs: dict[str, dict[str, Run]] = {kind: {} for kind in KINDS}
     for name in names:
-        library, judged = library_at(name), judged_at(name)
+        judged = judged_at(name, data)
+        library = library_at(name, kept=kept, data=data)
         for kind, search in KINDS.items():
             settings = Settings(library=library, search=search)
             runs[kind][name] = evaluate(settings, judged, answers=kind == DEFAULT)
             print(f"{name:12} {kind:24}", *_worths(runs[kind][name]).items(), flush=True)
     tables = (by_set(runs), all_metrics(runs[DEFAULT]))
-    write_results(results_now("quality", tables=tables, plots=(bars(runs),), title=TITLE, command="make bench"))
+    made = results_now("quality", tables=tables, plots=(bars(runs),), title=TITLE, command="make bench-quality")
+    write_results(made, results)
 
 
 TITLE = "Quality: every judged set"
+ALL = (*SETS, TEXTBOOK)
 
 
 def _worths(run: Run) -> dict[str, float]:
@@ -93,9 +115,19 @@ def by_set(runs: Mapping[str, Mapping[str, Run]]) -> Table:
         "What each way of ranking finds",
         ("", *columns),
         tuple(rows),
-        note="nDCG@10 of documents for BEIR sets; for the textbook the share of questions with a full answer among the "
-        "first five passages. p: paired randomization test over the questions of the column.",
+        note=NOTE + _left_out(runs[DEFAULT]),
     )
+
+
+NOTE = (
+    "nDCG@10 of documents for BEIR sets; for the textbook the share of questions with a full answer among the first "
+    "five passages. p: paired randomization test over the questions of the column."
+)
+
+
+def _left_out(measured: Iterable[str]) -> str:
+    missing = [name for name in ALL if name not in measured]
+    return f" Not measured: {', '.join(missing)}." if missing else ""
 
 
 def _all(runs: Iterable[Run]) -> dict[str, float]:

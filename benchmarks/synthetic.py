@@ -55,9 +55,14 @@ def writes(chunks: int, dimensions: int = DIMENSIONS, *, seed: int = 1) -> Itera
     """Documents with their vectors, until there are that many chunks."""
     size = document_size(chunks)
     for number in range(chunks // size):
-        draw = np.random.default_rng([seed, number])
-        vectors = _vectors(draw, size, dimensions, seed)
-        yield _write(number, _ranks(draw, (size, WORDS_A_CHUNK)), vectors)
+        yield write_of(number, chunks=size, dimensions=dimensions, seed=seed)
+
+
+def write_of(number: int, *, chunks: int, dimensions: int = DIMENSIONS, seed: int = 1) -> Ready:
+    """One document of so many chunks, with its vectors."""
+    draw = np.random.default_rng([seed, number])
+    vectors = _vectors(draw, chunks, dimensions, seed)
+    return _write(number, _ranks(draw, (chunks, WORDS_A_CHUNK)), vectors)
 
 
 def document_vectors(number: int, chunks: int, *, seed: int = 1) -> Floats:

@@ -3,7 +3,8 @@
     python -m benchmarks.peers [--only NAME] [--chunks 10000] [--questions 100]
 
 Each runs in a virtual environment of its own below .bench/peers, made once (a few GB in all, most of it txtai's). One
-that cannot be installed or run is a row that says why. A run of one alone is printed and not kept.
+that cannot be installed or run is a row that says why. A run of one alone is printed and not kept. At the end citewise
+and the fastest peers that are right search once more in turns, so that what is said of them is a ratio within one run.
 """
 
 import argparse
@@ -19,7 +20,8 @@ from benchmarks.peers.material import JUDGED, write_material
 from benchmarks.peers.measures import measures
 from benchmarks.peers.outcome import Outcome, outcome_of
 from benchmarks.peers.report import printed, results_of, spoken
-from benchmarks.peers.venvs import HOME, drive, measured, python_of
+from benchmarks.peers.turns import in_turns
+from benchmarks.peers.venvs import HOME, drive, measured, python_in, python_of
 from benchmarks.results import write_results
 from citewise.model.errors import CitewiseError, Unavailable
 
@@ -43,6 +45,9 @@ def main() -> int:
         return 3
     contenders = [one for one in ALL if chosen.only in (None, one.name)]
     outcomes = run_all(contenders)
+    started = time.monotonic()
+    outcomes = in_turns(outcomes, {one: (python_in(one), job_for(one)) for one in contenders}, list(PRINCIPALS))
+    print(f"in turns: {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
     told(outcomes)
     if chosen.only is None:
         print(f"written to {write_results(results_of(outcomes, list(PRINCIPALS), JUDGED)).name}")
@@ -75,17 +80,22 @@ def environment(contender: Contender) -> Path | str:
 
 
 def run_one(contender: Contender, python: Path, judged: dict[str, Judged], seconds: float) -> Outcome:
-    work = HOME / "work" / contender.name
+    file = job_for(contender)
+    work = file.parent
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     job = Job(HOME / "material", work, work / "out.json", JUDGED, PRINCIPALS, TOP_K, DEPTH, WARM_UP)
-    write_job(work / "job.json", job)
+    write_job(file, job)
     try:
         install = measured(contender, python)
     except Unavailable as error:
         return Outcome(contender, problems=(str(error),))
-    stopped = drive(contender, python, work / "job.json", seconds)
+    stopped = drive(contender, python, file, seconds)
     return outcome_of(contender, install, job.out, judged, stopped)
+
+
+def job_for(contender: Contender) -> Path:
+    return HOME / "work" / contender.name / "job.json"
 
 
 def told(outcomes: list[Outcome]) -> None:

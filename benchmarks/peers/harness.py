@@ -6,17 +6,18 @@ here: the runner does that, outside, for all alike.
 """
 
 import json
+import os
 import shutil
 import socket
 import statistics
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from benchmarks.peers.files import Chunk, Corpus, Job, Question, corpus_of, job_
 
 Floats = NDArray[np.float32]
 QUALITY = "quality of "  # what the parts of judged sets are called, before the set's name
+IN_TURNS = "in-turns"  # the word after the job for a driver that is to be asked again and again
 LONGEST_QUESTION = 1_500  # characters of a chunk that is asked for word by word; citewise takes up to 2,000
 
 
@@ -108,7 +110,10 @@ def run(driver: Driver) -> None:
     """What a driver's last line calls; the job is the file named on the command line."""
     job = job_of(Path(sys.argv[1]))
     _shut_sockets()
-    measure(driver, job)
+    if sys.argv[2:] == [IN_TURNS]:
+        take_turns(driver.careful, job, sys.stdin, _own_pipe())
+    else:
+        measure(driver, job)
 
 
 def measure(driver: Driver, job: Job) -> None:
@@ -141,6 +146,17 @@ def speed(opening: Opening, job: Job) -> dict[str, object]:
         "embedded": vectors.embedded,
         "asked": [asdict(one) for one in asked],
     }
+
+
+def take_turns(opening: Opening, job: Job, lines: Iterable[str], answers: TextIO) -> None:
+    """Take the large corpus in and say so; then for each line, a principal's name, ask its questions once."""
+    corpus = corpus_of(job.material / "tenants")
+    store = opening(ReadyVectors([corpus]), _emptied(job.work / "tenants"))
+    store.ingest(corpus)
+    print(json.dumps({"chunks": len(corpus.chunks)}), file=answers, flush=True)
+    for line in lines:
+        name = line.strip()
+        print(json.dumps(asdict(asked_as(name, job.principals[name], store, corpus, job))), file=answers, flush=True)
 
 
 def asked_as(name: str, tenants: frozenset[str] | None, store: Searching, corpus: Corpus, job: Job) -> Asked:
@@ -224,6 +240,13 @@ def _emptied(folder: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
+
+
+def _own_pipe() -> TextIO:
+    """Standard output for the answers alone: what frameworks print goes to the log from here on."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return answers
 
 
 def _shut_sockets() -> None:

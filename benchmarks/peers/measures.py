@@ -8,6 +8,8 @@ from benchmarks.peers.harness import Updated
 from benchmarks.peers.outcome import Outcome, Speed
 from benchmarks.peers.venvs import Install
 
+NEAR = 1.3  # times the fastest median. 1: only the fastest itself; large: all, at a minute each
+
 Part = TypeVar("Part")
 Reading = Callable[[Outcome], float | None]
 
@@ -82,6 +84,24 @@ def fastest_right(peers: Iterable[Outcome], principal: str) -> Outcome | None:
         (value, peer) for peer in peers if peer.speed and peer.speed.is_right and (value := read(peer)) is not None
     ]
     return min(timed, key=lambda one: one[0])[1] if timed else None
+
+
+def near_fastest(peers: Sequence[Outcome], principals: Iterable[str]) -> list[Outcome]:
+    """The peers that are right and could turn out to be the fastest for some principal when measured again."""
+    bests = {principal: fastest_right(peers, principal) for principal in principals}
+    return [
+        peer
+        for peer in peers
+        if peer.speed
+        and peer.speed.is_right
+        and any(best and _is_near(peer, best, principal) for principal, best in bests.items())
+    ]
+
+
+def _is_near(peer: Outcome, best: Outcome, principal: str) -> bool:
+    read = latency(principal, "p50_ms")
+    own, least = read(peer), read(best)
+    return own is not None and least is not None and own <= NEAR * least
 
 
 def lead(ours: Outcome, peers: Sequence[Outcome], principal: str) -> str:

@@ -22,6 +22,7 @@ class Speed:
     ingest_seconds: float
     chunks: int
     asked: tuple[Asked, ...]
+    rounds: int = 1  # that the times are medians of; more than one: taken in turns with others
 
     @property
     def wrong(self) -> int:

@@ -60,8 +60,20 @@ def overview(outcomes: Sequence[Outcome], principals: Sequence[str], columns: Se
             ("right under the filter", *(one.speed.is_right if one.speed else None for one in outcomes)),
             ("problems", *("; ".join(one.problems) or None for one in outcomes)),
         ),
-        note=f"The same chunks, vectors, questions and filters for all, in one run. Median search: {leads}.",
+        note=f"The same chunks, vectors, questions and filters for all, in one run. {rounds_note(outcomes)}"
+        f"Median search: {leads}.",
         wanted="search at least five times as fast at p50 as the fastest peer that is right under the filter",
+    )
+
+
+def rounds_note(outcomes: Sequence[Outcome]) -> str:
+    """Whose times were taken in turns: only their ratios are free of what else the machine did."""
+    turned = {one.contender.title: one.speed.rounds for one in outcomes if one.speed and one.speed.rounds > 1}
+    if not turned:
+        return "Each was measured once, one after the other: ratios hold what else the machine did meanwhile. "
+    return (
+        f"The searches of {', '.join(turned)} are medians of {min(turned.values())} rounds taken in turns; those of "
+        "the others were measured once, one after the other. "
     )
 
 

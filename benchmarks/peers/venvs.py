@@ -35,7 +35,7 @@ SILENT = {
     "ANONYMIZED_TELEMETRY": "False",
     "DO_NOT_TRACK": "1",
     "TOKENIZERS_PARALLELISM": "false",
-    "RUST_LOG": "error",  # LanceDB would write two warnings a question
+    "LANCEDB_LOG": "error",  # it would write two warnings a question; no method of its Python queries says otherwise
     "PYTHONWARNINGS": "ignore",
 }
 
@@ -52,15 +52,21 @@ class Install:
 
 def python_of(contender: Contender) -> Path:
     """Its interpreter, in an environment that is made where it is missing or was made of something else."""
-    folder = HOME / "venvs" / contender.name
+    python = python_in(contender)
+    folder = python.parents[1]
     made, recipe = folder / "recipe", recipe_of(contender)
     if not made.exists() or made.read_text("utf-8") != recipe:
         shutil.rmtree(folder, ignore_errors=True)
         quietly([sys.executable, "-m", "venv", str(folder)])
         for packages in installs(contender):
-            quietly([str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", *packages])
+            quietly([str(python), "-m", "pip", "install", "--quiet", *packages])
         made.write_text(recipe, "utf-8")
-    return folder / "bin" / "python"
+    return python
+
+
+def python_in(contender: Contender) -> Path:
+    """Where its interpreter is, or would be."""
+    return HOME / "venvs" / contender.name / "bin" / "python"
 
 
 def installs(contender: Contender) -> Iterator[Sequence[str]]:

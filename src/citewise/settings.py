@@ -175,6 +175,61 @@ class CitationSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class QueryCacheSettings:
+    """What is remembered of answered questions, in memory and for a while."""
+
+    megabytes: float = 64.0  # the most it may take; 0: nothing is remembered
+    ttl_seconds: float = 600.0  # how long an answer may be given again
+    least_cosine: float = 0.95  # of two questions that say the same in other words; 1: only the very same words count
+
+    def __post_init__(self) -> None:
+        if self.megabytes < 0 or self.ttl_seconds <= 0 or not 0 < self.least_cosine <= 1:
+            raise Misconfigured("settings query_cache: megabytes at least 0, ttl_seconds above 0, least_cosine in 0..1")
+
+
+@dataclass(frozen=True, slots=True)
+class QueryLogSettings:
+    """What is kept of the questions that were asked."""
+
+    text: str = "masked"  # full: as asked; masked: without secrets and addresses; none: no words at all
+    retention_days: float = 90.0  # 0: no log is kept
+    queue: int = 1_000  # questions that may wait to be written; more are dropped and counted
+
+    def __post_init__(self) -> None:
+        if self.text not in ("full", "masked", "none"):
+            raise Misconfigured(f"setting query_log.text is {self.text!r}; it can be full, masked or none")
+        if self.retention_days < 0 or self.queue < 1:
+            raise Misconfigured("settings query_log: retention_days at least 0, queue at least 1")
+
+
+@dataclass(frozen=True, slots=True)
+class PagingSettings:
+    """How far and how long a list of hits can be leafed through."""
+
+    depth: int = 1_000  # hits that a paged search holds at most
+    ttl_seconds: float = 900.0  # after which a cursor has expired
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.depth <= 10_000 or self.ttl_seconds <= 0:
+            raise Misconfigured("settings paging: depth in 1..10000, ttl_seconds above 0")
+
+
+@dataclass(frozen=True, slots=True)
+class GuardSettings:
+    """When a part that fails is left alone for a while."""
+
+    failures: int = 5  # in a row, after which it is no longer asked
+    pause_seconds: float = 30.0  # until it is tried again
+    backoff_seconds: float = 0.05  # before the one retry
+
+    def __post_init__(self) -> None:
+        if self.failures < 1 or self.pause_seconds <= 0 or self.backoff_seconds < 0:
+            raise Misconfigured(
+                "settings guard: failures at least 1, pause_seconds above 0, backoff_seconds at least 0"
+            )
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that can be set."""
 
@@ -187,6 +242,10 @@ class Settings:
     rerank: RerankSettings = RerankSettings()
     answer: AnswerSettings = AnswerSettings()
     citations: CitationSettings = field(default_factory=CitationSettings)
+    query_cache: QueryCacheSettings = QueryCacheSettings()
+    query_log: QueryLogSettings = QueryLogSettings()
+    paging: PagingSettings = PagingSettings()
+    guard: GuardSettings = GuardSettings()
 
 
 def read_settings(file: Path | None, environment: Mapping[str, str]) -> Settings:

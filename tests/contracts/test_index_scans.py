@@ -9,6 +9,7 @@ import pytest
 from citewise.adapters.index.quantize import Floats, Quantizer
 from citewise.adapters.index.scans import Admitted, SignsFirst, Whole, scan_of, signs_of
 from citewise.adapters.index.segments import Rows, Segment, write_segment
+from citewise.adapters.index.vectors import id_to_key
 from citewise.adapters.index.words import WordIndex
 from citewise.model.terms import TermField
 from citewise.model.where import AnyOf
@@ -100,14 +101,25 @@ def test_only_what_is_large_is_looked_through_by_signs(
     assert isinstance(scan_of(segments, DIMENSIONS), Whole)
 
 
-def test_what_old_bitmaps_admit_is_confirmed_by_the_labels_of_the_words(
+def test_chunks_that_the_bitmaps_do_not_know_yet_make_the_filter_go_inside_the_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("citewise.adapters.index.narrowing.LARGE", 0)
+    words = WordIndex(tmp_path)
+    words.write([a_point(n, words="tide", labels=["in=yes" if n > 2 else "in=no"]) for n in range(10)], ())
+    narrow = [AnyOf("in", frozenset({"yes"}))]
+    found = words.matching(["tide"], TermField.WORDS, narrow, 5, admits=lambda keys: None)
+    assert len(found) == 5
+    assert {hit.id for hit in found} <= {an_id(n) for n in range(3, 10)}
+
+
+def test_in_a_large_index_the_bitmaps_decide_what_most_readers_may_see(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("citewise.adapters.index.narrowing.LARGE", 0)
     words = WordIndex(tmp_path)
     words.write([a_point(n, words="tide", labels=["in=yes"]) for n in range(10)], ())
-    words.write([a_point(n, words="tide", labels=["in=no"]) for n in range(3)], ())  # and the vectors not yet
+    known = np.array([id_to_key(an_id(n)) for n in range(3)], dtype=np.uint64)
     narrow = [AnyOf("in", frozenset({"yes"}))]
-    found = words.matching(["tide"], TermField.WORDS, narrow, 5, admits=lambda keys: np.ones(len(keys), dtype=bool))
-    assert len(found) == 5
-    assert {hit.id for hit in found} <= {an_id(n) for n in range(3, 10)}
+    found = words.matching(["tide"], TermField.WORDS, narrow, 10, admits=lambda keys: np.isin(keys, known))
+    assert {hit.id for hit in found} == {an_id(n) for n in range(3)}

@@ -1,6 +1,7 @@
 """`citewise eval` as a process: a BEIR folder, question files, thresholds, comparisons, ablations."""
 
 import json
+import shlex
 import shutil
 from importlib.resources import files
 from pathlib import Path
@@ -91,6 +92,32 @@ def test_two_runs_are_compared_question_by_question(home: Path, handbook_run: Pa
     assert 0 < one["p"] <= 1
     assert one["better"] + one["worse"] <= one["questions"]
     assert len(found["changed_most"]) <= 3
+
+
+def test_a_comparison_names_its_files_and_what_else_is_not_the_same(
+    home: Path, handbook_run: Path, search_run: Path
+) -> None:
+    text = citewise("eval", "compare", "rrf.json", "all.json", cwd=home).stdout
+    assert text.startswith("before  rrf.json  questions, ")
+    assert "after   all.json  questions, " in text
+    heads, only, settings = text.split("metric ")[1].split("\n")[0], "only all.json has ", "settings that differ"
+    assert heads.split()[:2] == ["rrf.json", "all.json"]
+    assert "citation_accuracy" in text.split(only)[1].split("\n")[0]
+    assert "only rrf.json has" not in text
+    assert ["fusion", "rrf", "nearness"] in [line.split() for line in text.split(settings)[1].split("\n")]
+    found = json_of("eval", "compare", search_run, handbook_run, cwd=home)
+    assert found["files"] == {"before": str(search_run), "after": str(handbook_run)}
+    assert found["settings_that_differ"]["generator"] == {"before": None, "after": "extractive"}
+    assert "refusal_accuracy" in found["only_after"]
+    assert found["only_before"] == []
+
+
+def test_an_input_that_cannot_be_read_is_no_fault_of_the_output(home: Path) -> None:
+    name = "x" * 300  # longer than any file system allows, so that even root gets an error
+    assert f"cannot read {name}: file name too long: check the path" in error_of("eval", name, cwd=home, code=2)
+    message = error_of("eval", "questions", "--library", name, cwd=home, code=4)
+    assert f"cannot use {name}/" in message
+    assert "check the path" in message
 
 
 def test_a_run_compared_with_itself_is_the_same(home: Path, handbook_run: Path) -> None:
@@ -216,6 +243,45 @@ def test_help_says_how_a_set_is_given(tmp_path: Path) -> None:
     assert "--fail-under METRIC=VALUE" in text
     assert "compare" in text
     assert citewise("eval", cwd=tmp_path).returncode == 2
+
+
+def test_a_slip_is_told_of_by_the_name_of_the_command_that_was_typed(tmp_path: Path) -> None:
+    message = error_of("eval", "set", "--no-such-flag", cwd=tmp_path, code=2)
+    assert "Usage: citewise eval [OPTIONS] SET" in message
+    assert "Try 'citewise eval --help'" in message
+    assert "eval run" not in message
+
+
+def test_a_draft_says_how_to_go_on_with_the_flags_that_were_given(home: Path) -> None:
+    (home / "mine.toml").write_text("")
+    words = ("eval", "draft", "--library", ".citewise", "--config", "mine.toml", "--user", "ann", "--group", "a b")
+    assert "group 'a b' is not a usable name" in error_of(*words, cwd=home, code=2)
+    done = citewise(*words[:-1], "ops", "--count", "1", "--out", "my draft.json", "--json", cwd=home)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["counts"]["questions"] == 1
+    assert "1 question about 1 document in my draft.json" in done.stderr
+    following = "citewise eval 'my draft.json' --library .citewise --config mine.toml --user ann --group ops\n"
+    assert done.stderr.endswith(f"then {following}")
+    again = citewise(*shlex.split(following)[1:], "--no-answers", "--json", cwd=home)
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["settings"]["user"] == "ann"
+
+
+def test_a_poor_question_shows_the_answer_that_its_author_wanted(home: Path) -> None:
+    entry = {"id": "q", "question": "Who painted Las Meninas?", "answer": "Diego Velázquez.", "kind": "off-topic"}
+    place = {"relevant": [{"doc": "module-1/quiz.md"}]}
+    write_questions(home / "painted.json", [{**entry, **place}])
+    text = citewise("eval", "painted.json", cwd=home).stdout
+    assert "      wanted    Diego Velázquez." in text
+    found = json_of("eval", "painted.json", cwd=home)
+    assert found["questions"][0]["expected_answer"] == "Diego Velázquez."
+
+
+def test_a_run_says_over_how_many_answers_citations_were_counted(home: Path, handbook_run: Path) -> None:
+    run = json.loads(handbook_run.read_text())
+    answered = [one for one in run["questions"] if one["refused"] is False and one["kind"] != "selected"]
+    assert run["questions_measured"]["citation_accuracy"] == len(answered)
+    assert f"citation_accuracy is over {len(answered)} answers" in (home / "all.txt").read_text()
 
 
 def test_control_characters_of_a_set_reach_no_terminal(home: Path) -> None:

@@ -13,7 +13,8 @@ import citewise.entry
 from citewise import Library, Settings
 from citewise.entry.api import QueryOptions
 from citewise.entry.cli.main import app
-from citewise.entry.leak_surfaces import EXEMPT, EXEMPT_OPTIONS, SURFACES, Desk, options_of, words_of
+from citewise.entry.leak_commands import Desk, draft_words_of, eval_words_of, words_of
+from citewise.entry.leak_surfaces import EXEMPT, EXEMPT_OPTIONS, SURFACES, options_of
 from citewise.evaluate.leak_world import Who
 from citewise.evaluate.leaks import Asking, Filter
 
@@ -21,6 +22,7 @@ from citewise.evaluate.leaks import Asking, Filter
 DOORS = {
     "api": "the methods of Library",
     "cli": "the commands",
+    "leak_commands": "asks the commands",
     "leak_surfaces": "asks them",
     "page": "draws runs of `eval`, which the operator asked for",
     "run_files": "reads and writes runs of `eval`",
@@ -79,6 +81,7 @@ def test_every_option_of_a_command_that_is_asked_is_said() -> None:
     flags = ("--explain", "--json", "--selection-file", "--source-document", "--source-section")
     desk = Desk(Library(Path("nowhere")), Settings())
     said = {*words_of(desk, "search", ASKING, *flags), *EXEMPT_OPTIONS}
+    said |= {*eval_words_of(desk, ASKING), *draft_words_of(desk, ASKING)}
     asked = {one.covers for one in SURFACES}
     options = {
         option

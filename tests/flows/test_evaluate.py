@@ -12,8 +12,8 @@ import pytest
 from citewise.evaluate.cases import Kind
 from citewise.evaluate.runs import Run
 from citewise.flows.evaluate import Step
-from citewise.model.errors import BadRequest
-from citewise.model.scope import Scope
+from citewise.model.errors import BadData, BadRequest
+from citewise.model.scope import Principal, Scope
 from citewise.settings import SearchSettings
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.evaluating import EVERYTHING, Listeners, Parts, ablate, evaluate
@@ -150,12 +150,78 @@ def test_a_changed_document_of_the_corpus_is_taken_in_again(shelf: Shelf, tmp_pa
     assert run.outcomes[0].found[0].document == "tiny/d8.md"
 
 
+def rewritten(folder: Path, *, without: str) -> None:
+    corpus = folder / "corpus.jsonl"
+    lines = corpus.read_text("utf-8").splitlines()
+    corpus.write_text("\n".join(line for line in lines if f'"{without}"' not in line), "utf-8")
+
+
+def test_a_document_that_leaves_the_corpus_leaves_the_library(shelf: Shelf, tmp_path: Path) -> None:
+    judged = beir_folder(tmp_path / "tiny")
+    evaluated(shelf, judged)
+    rewritten(judged, without="d1")
+    run = evaluated(shelf, judged)
+    assert run.outcomes[0].found[0].document == "tiny/d2.md"
+    assert len(shelf.snapshot()) == 9
+
+
+def test_another_set_of_the_same_name_gets_a_place_of_its_own(shelf: Shelf, tmp_path: Path) -> None:
+    one, other = beir_folder(tmp_path / "one" / "tiny"), beir_folder(tmp_path / "other" / "tiny")
+    rewritten(other, without="d8")
+    for _ in range(2):
+        evaluated(shelf, one)
+        evaluated(shelf, other)
+    paths = shelf.snapshot().keys()
+    assert sum(path.startswith("tiny/") for path in paths) == 10
+    assert sum(path.startswith("tiny-2/") for path in paths) == 9
+    assert len(paths) == 19
+
+
+def test_a_copy_of_a_set_is_found_where_the_set_is_until_it_changes(shelf: Shelf, tmp_path: Path) -> None:
+    evaluated(shelf, beir_folder(tmp_path / "one" / "tiny"))
+    copy = beir_folder(tmp_path / "copy" / "tiny")
+    evaluated(shelf, copy)
+    assert len(shelf.snapshot()) == 10
+    rewritten(copy, without="d8")
+    evaluated(shelf, copy)
+    assert len(shelf.snapshot()) == 19
+
+
+def test_a_set_that_was_moved_and_changed_keeps_its_place(shelf: Shelf, tmp_path: Path) -> None:
+    judged = beir_folder(tmp_path / "one" / "tiny")
+    evaluated(shelf, judged)
+    moved = tmp_path / "moved" / "tiny"
+    moved.parent.mkdir()
+    judged.rename(moved)
+    rewritten(moved, without="d8")
+    evaluated(shelf, moved)
+    assert len(shelf.snapshot()) == 9
+
+
+def test_documents_that_stand_in_a_folder_of_the_sets_name_are_left_alone(shelf: Shelf, tmp_path: Path) -> None:
+    shelf.write("tiny/d1.md", "# Mine\n\nSomething else.\n")
+    shelf.ingest()
+    evaluated(shelf, beir_folder(tmp_path / "tiny"))
+    paths = shelf.snapshot().keys()
+    assert sum(path.startswith("tiny-2/") for path in paths) == 10
+    assert "tiny/d1.md" in paths
+
+
+@pytest.mark.parametrize(("content", "why"), [("", ""), ("{\n", r" \(corpus\.jsonl:1: not a line of JSON\)")])
+def test_a_corpus_without_documents_is_bad_data(shelf: Shelf, tmp_path: Path, content: str, why: str) -> None:
+    judged = beir_folder(tmp_path / "tiny")
+    (judged / "corpus.jsonl").write_text(content)
+    with pytest.raises(BadData, match=rf"corpus\.jsonl holds no document{why}: each line must be a JSON object"):
+        evaluated(shelf, judged)
+    assert not shelf.settings.library.exists()
+
+
 def test_a_document_that_is_judged_and_not_there_is_told_of(
     shelf: Shelf, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
         evaluated(shelf, beir_folder(tmp_path / "tiny"))
-    assert "1 judged documents are not in the corpus" in caplog.text
+    assert "1 judged document is not in the corpus" in caplog.text
     assert "ghost" in caplog.text
 
 
@@ -221,6 +287,46 @@ def test_every_kind_of_case_is_asked_in_one_run(book: Shelf, tmp_path: Path) -> 
     assert run.metrics["selected_leaks"] == 0.0
     assert run.is_draft
     assert len(by_id(run)["u"].keys() & {"refused", "refusal_accuracy"}) == 2
+
+
+def test_an_expected_answer_stands_beside_the_one_that_came(book: Shelf, tmp_path: Path) -> None:
+    asked = [{**one, "answer": f"Of {one['id']}."} if one["id"] != "a" else one for one in answerable()]
+    run = evaluated(book, write_questions(tmp_path / "three.json", asked))
+    assert [one.expected_answer for one in run.outcomes] == ["Of k.", None, "Of l."]
+
+
+@pytest.fixture
+def guarded(book: Shelf) -> Shelf:
+    """The book, with a page that only ann may read."""
+    text = pages()["kelp.md"]
+    book.write("kelp.md", f"---\naccess: owner:ann\n---\n{text}")
+    book.ingest()
+    return book
+
+
+@pytest.mark.parametrize(("user", "found"), [("ann", 1.0), ("bob", 0.0)])
+def test_questions_are_asked_in_the_name_of_whoever_is_named(
+    guarded: Shelf, tmp_path: Path, caplog: pytest.LogCaptureFixture, user: str, found: float
+) -> None:
+    file = write_questions(tmp_path / "three.json", answerable())
+    with caplog.at_level(logging.WARNING):
+        run = evaluate(guarded.settings, file, principal=Principal(user, frozenset({"ops"})), parts=parts(guarded))
+    assert by_id(run)["k"]["recall@5"] == found
+    assert ("1 expected place is hidden from whoever asks, and will not be found" in caplog.text) is (user == "bob")
+    assert (run.settings["user"], run.settings["groups"]) == (user, ["ops"])
+    shown = {place.document for one in run.outcomes for place in one.found}
+    assert ("kelp.md" in shown) is (user == "ann")
+    said = " ".join(one.answer or "" for one in run.outcomes)
+    assert ("kelp kelp" in said) is (user == "ann")
+
+
+def test_what_is_hidden_is_no_nearest_match(guarded: Shelf, tmp_path: Path) -> None:
+    wrong = [{"id": "no", "question": "kelp", "relevant": [{"doc": "kalp.md"}]}]
+    file = write_questions(tmp_path / "bad.json", wrong)
+    with pytest.raises(BadRequest) as caught:
+        evaluate(guarded.settings, file, principal=Principal("bob"), parts=parts(guarded))
+    assert "there is no document kalp.md; nearest: " in str(caught.value)
+    assert "kelp.md" not in str(caught.value)
 
 
 def test_steps_are_told_as_they_are_taken(book: Shelf, tmp_path: Path) -> None:

@@ -1,7 +1,11 @@
 """The leak suite finds nothing in the product as it is, and finds the hole in each product that was broken for it."""
 
+import contextlib
+import io
 import json
 import re
+import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,10 +14,14 @@ from typing import Any
 import pytest
 
 from citewise.adapters.catalog.passages import SqlitePassages
+from citewise.adapters.index import narrowing, scans
 from citewise.adapters.index.local import LocalIndex
 from citewise.entry.cli.eval_leaks import run_leaks
 from citewise.entry.leak_surfaces import SURFACES, every_surface, quick_surfaces
 from citewise.evaluate.leaks import Asking, Leak, LeakReport, Shown
+from citewise.flows.ask_selected import AskSelected
+from citewise.flows.evaluate import Step
+from citewise.model.answer import AnswerEvent, Token
 from citewise.model.errors import BadRequest, Unavailable
 from citewise.model.ids import ChunkId
 from citewise.model.query import Query
@@ -21,7 +29,7 @@ from citewise.model.scope import LOCAL_PRINCIPAL
 from citewise.model.where import Where
 from citewise.ports.passages import Hydrated
 from citewise.settings import Settings
-from citewise.wiring.embedding import Embedding
+from citewise.wiring.embedding import Embedding, embedding_of
 from citewise.wiring.leaking import LAGGING, Surface, leak_report
 from tests.fakes.counters import HashEmbedder, WordCounter
 
@@ -32,6 +40,13 @@ OF_A_LIBRARY = {one.name for one in SURFACES if one.is_quick and not one.is_abou
 def report(*, rounds: int = 1) -> LeakReport:
     """Every surface that programs have, with a quick embedder."""
     return leak_report(quick_surfaces, Embedding(HashEmbedder(), WordCounter()), rounds=rounds, seed=SEED)
+
+
+@contextmanager
+def selected_surfaces(settings: Settings, embedding: Embedding) -> Iterator[Sequence[Surface]]:
+    """Those that answer about selected text, commands among them."""
+    with every_surface(settings, embedding) as surfaces:
+        yield [one for one in surfaces if one.is_about_selection]
 
 
 def surfaces_of(leaks: Iterable[Leak]) -> set[str]:
@@ -95,6 +110,119 @@ def test_a_ranking_that_hides_what_may_be_seen_is_missing_it(monkeypatch: pytest
     assert not found.is_tight
 
 
+def test_what_a_refusal_suggests_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("citewise.flows.ask.topics", lambda findings: ("The winch zqforeign",))
+    assert surfaces_of(report().leaks) == {"Library.ask", "answer as JSON", "Library.stream"}
+
+
+def test_what_a_refusal_about_a_selection_suggests_is_looked_at_on_every_surface(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("citewise.flows.ask_selected.OFFER", "Read about zqforeign instead.")
+    found = leak_report(selected_surfaces, embedding_of(Settings()), rounds=1, seed=SEED)
+    assert surfaces_of(found.leaks) == {one.name for one in SURFACES if one.is_about_selection}
+
+
+def test_a_mark_that_comes_in_two_pieces_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = AskSelected.__call__
+
+    def cut(self: AskSelected, *said: Any, **more: Any) -> Iterator[AnswerEvent]:
+        yield from (Token("z"), Token("qforeign"))
+        yield from stream(self, *said, **more)
+
+    monkeypatch.setattr(AskSelected, "__call__", cut)
+    assert surfaces_of(report().leaks) == {"Library.stream of a selection"}
+
+
+@pytest.fixture
+def _large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ways that a million chunks are searched, taken by a few dozen."""
+    monkeypatch.setattr("citewise.adapters.index.local.LARGE", 0)
+    monkeypatch.setattr("citewise.adapters.index.narrowing.LARGE", 0)
+    monkeypatch.setattr("citewise.adapters.index.narrowing.MOST", 0.01)  # of 0 nobody knows the share
+    monkeypatch.setattr("citewise.adapters.index.scans.SIGNS_FROM", 0)
+    monkeypatch.setattr("citewise.adapters.index.scans.LEAST_DIMENSIONS", 0)
+    monkeypatch.setattr("citewise.adapters.index.scans.EXACT_FROM_FILES", 0)
+
+
+@pytest.mark.usefixtures("_large")
+def test_nothing_leaks_from_a_large_library_and_nothing_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: Counter[str] = Counter()
+    check, scan = narrowing.checked_after, scans.SignsFirst.best
+
+    def checked(*given: Any) -> Any:
+        found = check(*given)
+        taken["checked after"] += found is not None
+        return found
+
+    def scanned(*given: Any) -> Any:
+        taken["signs first"] += 1
+        return scan(*given)
+
+    monkeypatch.setattr("citewise.adapters.index.words.checked_after", checked)
+    monkeypatch.setattr(scans.SignsFirst, "best", scanned)
+    found = report(rounds=2)
+    assert (found.leaks, found.missing) == ((), ())
+    assert taken["checked after"] > 50
+    assert taken["signs first"] > 50
+
+
+@pytest.mark.usefixtures("_large")
+def test_a_large_library_that_does_not_check_after_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unchecked(searcher: Any, query: Any, *_: Any) -> Any:
+        return searcher.search(query, limit=1000, count=False).hits
+
+    monkeypatch.setattr("citewise.adapters.index.words.checked_after", unchecked)
+    assert {"count", "rank"} <= {one.kind for one in report().leaks}
+
+
+@pytest.mark.usefixtures("_large")
+def test_a_scan_of_signs_that_forgets_the_filter_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    scan = scans.SignsFirst.best
+
+    def unfiltered(self: scans.SignsFirst, query: Any, admitted: scans.Admitted, wanted: int) -> scans.Found:
+        rows = sum(map(len, self._codes))
+        return scan(self, query, scans.Admitted(rows, None), wanted)
+
+    monkeypatch.setattr(scans.SignsFirst, "best", unfiltered)
+    assert "count" in {one.kind for one in report().leaks}
+
+
+def test_whoever_watches_is_told_of_every_phase() -> None:
+    steps: list[Step] = []
+    embedding = Embedding(HashEmbedder(), WordCounter())
+    leak_report(quick_surfaces, embedding, rounds=2, seed=SEED, on_step=steps.append)
+    assert [(one.done, one.total) for one in steps] == [(done, 6) for done in range(6)]
+    assert [one.doing for one in steps][2:4] == ["round 1, changed", "round 2, as ingested"]
+
+
+def test_the_bar_is_on_a_terminal_and_in_nothing_that_commands_print(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as if there were one
+    monkeypatch.setenv("TERM", "xterm")
+    caught: list[str] = []
+
+    @contextmanager
+    def slow(settings: Settings, embedding: Embedding) -> Iterator[Sequence[Surface]]:
+        def show(asking: Asking) -> Shown:
+            out = io.StringIO()
+            with contextlib.redirect_stderr(out), contextlib.redirect_stdout(out):
+                time.sleep(0.3)  # the bar is drawn ten times a second
+            caught.append(out.getvalue())
+            return Shown("")
+
+        yield [Surface("slow", show, is_quick=False, is_about_selection=True)]
+
+    monkeypatch.setattr("citewise.entry.cli.eval_leaks.every_surface", slow)
+    assert run_leaks(rounds=1, seed=SEED, as_json=False) == 0
+    said = capsys.readouterr()
+    assert "round 1, as ingested" in said.err
+    assert set(caught) == {""}
+    assert "on 1 surface, by " in said.out
+    assert "in 1 round with seed" in said.out
+
+
 @contextmanager
 def commands(settings: Settings, embedding: Embedding) -> Iterator[Sequence[Surface]]:
     with every_surface(settings, embedding) as surfaces:
@@ -112,6 +240,18 @@ def test_a_command_that_forgets_who_asks_is_named_and_fails(
         r"^LEAK \(text\) on citewise (search|ask).*, to (user|group) .* in .*: 'zq\w+' in ", said, re.MULTILINE
     )
     assert f"citewise eval leaks --rounds 1 --seed {SEED}" in said
+
+
+@pytest.mark.parametrize("name", ["citewise eval", "citewise eval draft"])
+def test_an_evaluation_that_forgets_whose_eyes_it_has_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def one(settings: Settings, embedding: Embedding) -> Iterator[Sequence[Surface]]:
+        with every_surface(settings, embedding) as surfaces:
+            yield [each for each in surfaces if each.name == name]
+
+    monkeypatch.setattr("citewise.entry.cli.options.principal_of", lambda user, groups: LOCAL_PRINCIPAL)
+    found = leak_report(one, embedding_of(Settings()), rounds=1, seed=SEED)
+    assert {each.kind for each in found.leaks} >= {"text"}
 
 
 def test_other_places_that_move_a_score_are_noticed() -> None:

@@ -1,36 +1,27 @@
 """Every surface that shows something of a library to somebody, for the leak suite to ask.
 
-Whoever adds a way to look into a library adds a line to SURFACES, or to EXEMPT with a reason:
-tests/fences/test_surfaces.py holds both against the methods, commands and options that there are.
+Whoever adds a way to look into a library adds a line to SURFACES (a command: to leak_commands.py), or to EXEMPT with a
+reason: tests/fences/test_surfaces.py holds both against the methods, commands and options that there are.
 """
 
-import contextlib
-import io
 import json
-import os
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from citewise.entry.api import Library, QueryOptions
+from citewise.entry.leak_commands import COMMANDS, CONFIG, Desk, Registered
 from citewise.entry.shapes import answer_json, search_json
 from citewise.evaluate.leaks import Asking, Shown
-from citewise.model.answer import Answer, Done, Token
+from citewise.model.answer import Answer, AnswerEvent, Done, Token
 from citewise.model.errors import CitewiseError
 from citewise.model.ranking import Candidate
 from citewise.model.result import SearchResult
 from citewise.model.scope import LOCAL_PRINCIPAL, Principal, Scope
 from citewise.model.selection import Selection
-from citewise.settings import PREFIX, Settings
+from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.leaking import Surface
-
-CONFIG = "citewise.toml"
-SELECTION = "selection.txt"
-_COUNTED = re.compile(r"of (\d+) candidates")
 
 EXEMPT: Mapping[str, str] = {
     "Library.ingest": "the operator's: it writes, and reports on the files that it was given",
@@ -42,33 +33,19 @@ EXEMPT: Mapping[str, str] = {
     "citewise status": "the operator's: counts of the whole library, for whoever holds its folder",
     "citewise doctor": "the operator's: the state of files and models",
     "citewise reindex": "the operator's: it rebuilds, and gives a number of chunks",
+    "citewise compact": "the operator's: it rewrites files, and gives sizes",
     "citewise demo": "ingests the sample handbook, which is everybody's",
-    "citewise eval": "the operator's, and everything below it: his questions, asked as the library's owner",
+    "citewise eval compare": "the operator's: two runs that were written before, and no library",
+    "citewise eval ablate": "the operator's: his questions, asked as the library's owner",
+    "citewise eval leaks": "makes a library of its own",
 }
-EXEMPT_OPTIONS: Mapping[str, str] = {"--cursor": "no cursor was ever issued: whatever is given is refused"}
-
-
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """A library as its surfaces are asked: held open for programs, and in a folder for commands."""
-
-    library: Library
-    settings: Settings
-
-    @property
-    def home(self) -> Path:
-        return self.settings.library.parent
-
-
-@dataclass(frozen=True, slots=True)
-class Registered:
-    """A surface, and the public method or command that it asks."""
-
-    name: str
-    covers: str
-    show: Callable[[Desk, Asking], Shown | None]
-    is_quick: bool = True
-    is_about_selection: bool = False
+EXEMPT_OPTIONS: Mapping[str, str] = {
+    "--cursor": "no cursor was ever issued: whatever is given is refused",
+    "--fail-under": "a threshold for numbers that are shown without it",
+    "--no-answers": "shows less",
+    "--report": "draws what --json has",
+    "--worst": "shows less than --json",
+}
 
 
 @contextmanager
@@ -155,20 +132,30 @@ def _answer_shape(desk: Desk, asking: Asking) -> Shown:
 def _stream(desk: Desk, asking: Asking) -> Shown:
     with _said_errors() as said:
         events = list(desk.library.stream(asking.question, **options_of(asking)))
-        text = "".join(event.text for event in events if isinstance(event, Token))
         done = next(event for event in events if isinstance(event, Done))
-        return _of_result(f"{text}\n{events!r}", done.answer.result)
+        return _of_result(_streamed(events), done.answer.result)
     return Shown("".join(said), is_refused=True)
 
 
+def _streamed(events: Sequence[AnswerEvent]) -> str:
+    """Everything in them, and the text as it is read: a mark may be cut in two where one piece of it ends."""
+    text = "".join(event.text for event in events if isinstance(event, Token))
+    return f"{text}\n{events!r}"
+
+
 def _ask_selected(desk: Desk, asking: Asking) -> Shown:
-    selection = Selection(asking.selection, asking.selected_from)
-    answer: Answer = desk.library.ask(asking.question, selection=selection, **_unfiltered(asking))
+    answer: Answer = desk.library.ask(asking.question, selection=_selected(asking), **_unfiltered(asking))
     return Shown(f"{answer!r}\n{json.dumps(answer_json(answer, explain=True))}")
 
 
 def _stream_selected(desk: Desk, asking: Asking) -> Shown:
-    return Shown(repr(list(desk.library.stream(asking.question, selection=asking.selection, **_unfiltered(asking)))))
+    events = list(desk.library.stream(asking.question, selection=_selected(asking), **_unfiltered(asking)))
+    return Shown(_streamed(events))
+
+
+def _selected(asking: Asking) -> Selection | str:
+    """With where it was selected, or as bare text: programs may give either."""
+    return Selection(asking.selection, asking.selected_from) if asking.selected_from else asking.selection
 
 
 def _unfiltered(asking: Asking) -> QueryOptions:
@@ -198,70 +185,6 @@ def _ranks(candidates: Sequence[Candidate]) -> Mapping[str, tuple[int, ...]]:
     return {arm: tuple(one.ranks[arm] for one in candidates if arm in one.ranks) for arm in sorted(arms)}
 
 
-# Commands
-
-
-def words_of(desk: Desk, command: str, asking: Asking, *flags: str) -> list[str]:
-    """The command line that asks the same."""
-    who = asking.who
-    words = [command, asking.question, "--library", str(desk.settings.library), "--config", str(desk.home / CONFIG)]
-    words += ["--tenant", asking.place[0], "--project", asking.place[1], "--top-k", str(asking.top_k)]
-    words += [] if who.user is None else ["--user", who.user]
-    words += [word for group in sorted(who.groups) for word in ("--group", group)]
-    words += [word for one in asking.filters for word in ("--filter", str(one))]
-    return [*words, "--limit", "7", *([] if asking.is_deep else ["--no-rerank", "--expand-graph"]), *flags]
-
-
-def _command(desk: Desk, asking: Asking, *, name: str, flags: Sequence[str] = ()) -> Shown | None:
-    """What the command prints, on either stream. A stranger has no way to say so there: no name is the owner."""
-    if asking.who.user is None and not asking.who.groups and not asking.who.is_owner:
-        return None
-    printed, is_refused = _printed(words_of(desk, name, asking, *flags))
-    counted = _COUNTED.search(printed) or re.search(r'"total_candidates": (\d+)', printed)
-    return Shown(printed, int(counted[1]) if counted else None, is_refused=is_refused)
-
-
-def _ask_selected_command(desk: Desk, asking: Asking) -> Shown | None:
-    file = desk.home / SELECTION
-    file.write_text(asking.selection, encoding="utf-8")
-    place = ("--source-document", asking.selected_from, "--source-section", "Tides")
-    shown = _command(desk, asking, name="ask", flags=("--selection-file", str(file), *place, "--explain"))
-    return None if shown is None else Shown(shown.text, is_refused=shown.is_refused)
-
-
-def _printed(words: list[str]) -> tuple[str, bool]:
-    """On both streams, and whether it was an error."""
-    import typer
-
-    from citewise.entry.cli.main import app
-
-    out, is_refused = io.StringIO(), False
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out), _without_our_variables():
-        try:
-            typer.main.get_command(app).main(args=words, standalone_mode=False)
-        except CitewiseError as error:
-            out.write(f"citewise: {error}\n")
-            is_refused = True
-    return out.getvalue(), is_refused
-
-
-@contextmanager
-def _without_our_variables() -> Iterator[None]:
-    """The machine's own settings must not open another library, or this one otherwise."""
-    ours = {name: value for name, value in os.environ.items() if name.startswith(PREFIX)}
-    for name in ours:
-        del os.environ[name]
-    try:
-        yield
-    finally:
-        os.environ.update(ours)
-
-
-def _registered_command(name: str, *flags: str) -> Registered:
-    said = " ".join(("citewise", name, *flags))
-    return Registered(said, f"citewise {name}", partial(_command, name=name, flags=flags), is_quick=False)
-
-
 SURFACES: tuple[Registered, ...] = (
     Registered("Library.search", "Library.search", _search),
     Registered("search as JSON", "Library.search", _search_shape),
@@ -270,13 +193,5 @@ SURFACES: tuple[Registered, ...] = (
     Registered("Library.stream", "Library.stream", _stream),
     Registered("Library.ask of a selection", "Library.ask", _ask_selected, is_about_selection=True),
     Registered("Library.stream of a selection", "Library.stream", _stream_selected, is_about_selection=True),
-    _registered_command("search"),
-    _registered_command("search", "--explain"),
-    _registered_command("search", "--json", "--explain"),
-    _registered_command("ask"),
-    _registered_command("ask", "--explain"),
-    _registered_command("ask", "--json", "--explain"),
-    Registered(
-        "citewise ask --selection-file", "citewise ask", _ask_selected_command, is_quick=False, is_about_selection=True
-    ),
+    *COMMANDS,
 )

@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 from citewise.evaluate.cases import Kind, Unit
 from citewise.evaluate.runs import Ablation, Difference, Outcome, Place, Run
-from citewise.model.errors import BadRequest
+from citewise.evaluate.summary import SUMS, measured
+from citewise.model.errors import BadData, BadRequest
 from citewise.wiring.json_files import read_json
 
 DECIMALS = 6
@@ -17,6 +18,9 @@ MOST = 1e12  # of any number: no metric and no time comes near, and every drawin
 # What programs may rely on; null where a run could not say.
 METRICS = ("ndcg@10", "recall@5", "recall@100", "precision@5", "mrr@10", "citation_accuracy", "refusal_accuracy")
 PERCENTILES = ("p50", "p95", "p99")
+A_RUN = "a run is what `citewise eval SET --out RUN.json` writes"
+
+_TOP = {"set", "metrics", "questions"}  # what every run has, and nothing else that citewise writes
 
 T = TypeVar("T")
 
@@ -32,6 +36,7 @@ def run_json(run: Run) -> dict[str, object]:
         "commit": run.commit,
         "unit": run.unit.value,
         "is_draft": run.is_draft,
+        "questions_measured": measured(run.outcomes),
         "groups": {name: _rounded(metrics, DECIMALS) for name, metrics in run.groups.items()},
         "stages_ms": _rounded(run.stages_ms, MILLISECONDS),
         "questions": [_outcome_json(one) for one in run.outcomes],
@@ -74,6 +79,7 @@ def _outcome_json(outcome: Outcome) -> dict[str, object]:
         "found": [_place_json(one) for one in outcome.found],
         "answer": outcome.answer,
         "refused": outcome.is_refused,
+        "expected_answer": outcome.expected_answer,
     }
 
 
@@ -92,8 +98,24 @@ def _rounded(values: Mapping[str, float], decimals: int) -> dict[str, float | No
 
 
 def read_run(file: Path) -> Run:
-    """The run that `--json` or `--out` wrote; BadRequest says what is wrong with the file."""
-    return _Tree(str(file), read_json(file, most_bytes=MOST_BYTES, called="the run ")).run()
+    """The run that `--json` or `--out` wrote; BadRequest says that it is none, BadData what is wrong in it."""
+    try:
+        value = read_json(file, most_bytes=MOST_BYTES, called="the run ")
+    except BadRequest as error:
+        raise BadRequest(f"{error}; {A_RUN}") from error
+    if not isinstance(value, dict) or not value.keys() >= _TOP:
+        raise BadRequest(f"{file} is no run: {_look_of(value)}{A_RUN}")
+    return _Tree(str(file), value).run()
+
+
+def _look_of(value: object) -> str:
+    """What a file that is no run seems to be instead."""
+    if isinstance(value, dict) and "ablations" in value:
+        return "it holds ablations, which are compared with each other already; "
+    entries = value.get("questions") if isinstance(value, dict) else value
+    if isinstance(entries, list) and entries and isinstance(entries[0], dict) and "question" in entries[0]:
+        return "it holds questions that are yet to be asked; "
+    return ""
 
 
 class _Tree:
@@ -104,13 +126,14 @@ class _Tree:
         self._value = value
 
     def run(self) -> Run:
-        metrics = self.field("metrics").numbers()
+        metrics = self.field("metrics").measures()
+        self.field("questions").refuse_twins()
         return Run(
             set=self.field("set").text(),
             unit=self.field("unit").one_of(Unit),
             outcomes=tuple(one.outcome() for one in self.field("questions").items()),
             metrics=metrics,
-            groups={name: one.numbers() for name, one in self.field("groups").fields().items()},
+            groups={name: one.measures() for name, one in self.field("groups").fields().items()},
             latency_ms=self.field("latency_ms").numbers(),
             stages_ms=self.field("stages_ms").numbers(),
             settings=self.field("settings").table(),
@@ -124,12 +147,13 @@ class _Tree:
             question=self.field("question").text(),
             kind=self.field("kind").one_of(Kind),
             group=self.field("group").text(),
-            measures=self.field("measures").numbers(),
+            measures=self.field("measures").measures(),
             latency_ms=self.field("latency_ms").number(),
             expected=tuple(one.place() for one in self.field("expected").items()),
             found=tuple(one.place() for one in self.field("found").items()),
             answer=self.field("answer").optional_text(),
             is_refused=self.field("refused").optional_flag(),
+            expected_answer=self.later_field("expected_answer").optional_text(),
         )
 
     def place(self) -> Place:
@@ -149,6 +173,10 @@ class _Tree:
         if name not in table:
             raise self._wrong(f"has no {name}: it was not written by `citewise eval`")
         return _Tree(f"{self._where}: {name}", table[name])
+
+    def later_field(self, name: str) -> "_Tree":
+        """One that the first runs did not have yet."""
+        return self.field(name) if name in self.table() else _Tree(self._where, None)
 
     def fields(self) -> dict[str, "_Tree"]:
         return {name: _Tree(f"{self._where}.{name}", value) for name, value in self.table().items()}
@@ -192,6 +220,22 @@ class _Tree:
     def numbers(self) -> dict[str, float]:
         """By name; what is null is absent."""
         return {name: one.number() for name, one in self.fields().items() if one._value is not None}
+
+    def measures(self) -> dict[str, float]:
+        """Numbers that are all a share of something, but for those that are counts."""
+        found = self.numbers()
+        for name, value in found.items():
+            if not 0 <= value <= (MOST if name in SUMS else 1):
+                raise BadData(f"{self._where}.{name} is {value:g}, and every measure lies in 0..1: make the run again")
+        return found
+
+    def refuse_twins(self) -> None:
+        seen: set[str] = set()
+        for one in self.items():
+            id_ = one.field("id").text()
+            if id_ in seen:
+                raise BadData(f"{one._where}: the id {id_!r} occurred before: make the run again")
+            seen.add(id_)
 
     def one_of(self, kinds: Callable[[str], T]) -> T:
         try:

@@ -22,16 +22,21 @@ _QUOTED = re.compile(r"`([^`]+)`|\"([^\"]+)\"|\u201c([^\u201d]+)\u201d")
 
 
 def decision_measures(case: Case, *, is_refused: bool) -> Mapping[str, float]:
-    """Whether answering, or not answering, was right."""
+    """Whether answering, or not answering, was right. Whoever answers must cite: until its citations are looked at,
+    an answer has none that is true. A refusal owes none."""
     if case.kind is Kind.SELECTED:
         return {"selected_accuracy": float(case.is_answerable is not is_refused)}
+    uncited = {} if is_refused else {"citation_accuracy": 0.0}
     if case.kind is Kind.UNANSWERABLE:
-        return {"refusal_accuracy": float(is_refused), "refused": float(is_refused)}
-    return {"refusal_accuracy": float(not is_refused), "answered": float(not is_refused)}
+        return {"refusal_accuracy": float(is_refused), "refused": float(is_refused), **uncited}
+    return {"refusal_accuracy": float(not is_refused), "answered": float(not is_refused), **uncited}
 
 
 def citation_measures(case: Case, citations: Sequence[Citation], are_true: Sequence[bool]) -> Mapping[str, float]:
-    """The share of an answer's citations that are true, and of those that stand where an answer was expected."""
+    """The share of an answer's citations that are true, and of those that stand where an answer was expected.
+
+    Nothing for an answer without any: `decision_measures` has said what that is worth.
+    """
     if not citations:
         return {}
     measures = {"citation_accuracy": sum(are_true) / len(citations)}
@@ -63,7 +68,7 @@ def leaks(case: Case, answer: Answer) -> bool:
     """Whether an answer from a selection shows anything that does not stand in it (Q13).
 
     Looked at are citations and what is quoted: all of it where the generator quotes, else what stands in quotation
-    marks or code. A leak marker, which the selection does not hold, must not turn up in any kind of answer.
+    marks or code. A leak marker, which the selection does not hold, must not turn up in anything that is shown.
     """
     if case.selection is None:
         return False
@@ -73,8 +78,15 @@ def leaks(case: Case, answer: Answer) -> bool:
         shown += _quotes(answer)
     is_foreign = any(one.chunk_id != SELECTION for one in answer.citations)
     marker = (case.leak_marker or "").lower()
-    has_marker = bool(marker) and marker in answer.text.lower() and marker not in case.selection.text.lower()
+    has_marker = bool(marker) and marker not in case.selection.text.lower() and marker in _everything(answer).lower()
     return is_foreign or has_marker or any(_words(text) - allowed for text in shown)
+
+
+def _everything(answer: Answer) -> str:
+    """All words that somebody sees of an answer."""
+    cited = [part or "" for one in answer.citations for part in (one.title, one.section, one.url, one.excerpt)]
+    others = (*answer.suggestions, *answer.unsupported_sentences, *answer.result.notes, *answer.result.degraded)
+    return "\n".join((answer.text, answer.quality.warning or "", *cited, *others))
 
 
 def _quotes(answer: Answer) -> list[str]:

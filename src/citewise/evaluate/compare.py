@@ -41,6 +41,27 @@ class Changed:
     change: float
 
 
+@dataclass(frozen=True, slots=True)
+class OtherSetting:
+    """A setting that is not the same in both runs; None where a run does not name it: it is as it comes."""
+
+    name: str
+    before: object
+    after: object
+
+
+def other_settings(before: Run, after: Run) -> tuple[OtherSetting, ...]:
+    """What was chosen differently, in the order in which the runs name it."""
+    names = dict.fromkeys((*before.settings, *after.settings))
+    pairs = (OtherSetting(name, before.settings.get(name), after.settings.get(name)) for name in names)
+    return tuple(one for one in pairs if one.before != one.after)
+
+
+def lonely_metrics(run: Run, other: Run) -> tuple[str, ...]:
+    """What a run measured and the other did not: nothing of it is compared."""
+    return tuple(name for name in run.metrics if name not in other.metrics)
+
+
 def differences(before: Run, after: Run, metrics: Iterable[str] | None = None) -> tuple[Difference, ...]:
     """Each metric over the questions that have it in both runs."""
     names = list(before.metrics if metrics is None else metrics)

@@ -9,7 +9,7 @@ from citewise.evaluate.draft_words import ARTICLES, ASPECTS, GENERIC, LABELS, MA
 SPECIFIC = 2  # content words with which a question stands for itself
 MOST_LABELS = 2  # one behind the other: `Week 4: Module 2 - …`
 MOST_TOPIC_WORDS = 5  # a longer heading is a sentence, and no name
-_NUMBERING = re.compile(r"^(?:\d+(?:\.\d+)*[.)]?|[A-Z]\.)\s+")
+_NUMBERING = re.compile(r"^(?:\d+(?:\.\d+)*[.)]?|[A-Z]\.|Q\d*[:.])\s+")
 _LABEL = re.compile(
     rf"^(?:{'|'.join(sorted(LABELS))})s?(?:\s+(?:[\dA-Z][\w.-]*|study))?\s*(?::\s*|$|[\u2013\u2014-]\s+)", re.IGNORECASE
 )
@@ -88,8 +88,12 @@ def _without_preface(title: str) -> str:
     return title
 
 
+_AUXILIARY = "is|are|was|were|do|does|did|can|could|should|will|would|may|must|has|have"
+_SUBJECT = "i|we|you|my|your|the|an?|it|there"
 _QUESTIONS = (
-    (re.compile(r"(?:what|who|which|where|when|why|how|can|is|are|do|does|should) .*\?", re.I), "{0}"),
+    (re.compile(r".+ .+\?"), "{0}"),
+    (re.compile(rf"(?:what|who|which|where|when|why|how) (?:{_AUXILIARY}) .+", re.I), "{0}?"),
+    (re.compile(rf"(?:{_AUXILIARY}) (?:{_SUBJECT}) .+", re.I), "{0}?"),
     (re.compile(r"(?:what|who|which|where) (?:is|are|can|should|may|must|does|do) (.+)", re.I), "{0}?"),
     (re.compile(r"(how|when|where) to (.+)", re.I), "{1} do I {2}?"),
     (re.compile(r"what to (.+)", re.I), "What should I {1}?"),
@@ -113,6 +117,12 @@ def _asked(title: str, vocabulary: Vocabulary) -> str | None:
             made = question.format(*parts)
             return made[:1].upper() + made[1:]
     return None
+
+
+def is_question(heading: str) -> bool:
+    """Whether a heading asks, in words or by its mark, what stands under it answers."""
+    title = cleaned(heading)
+    return any(pattern.fullmatch(title) for pattern, question in _QUESTIONS if question in ("{0}", "{0}?"))
 
 
 def _coded(title: str, vocabulary: Vocabulary) -> str | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from citewise.evaluate.draft_headings import cleaned, heading_question
+from citewise.evaluate.draft_headings import cleaned, heading_question, is_question
 from citewise.evaluate.draft_sentences import keywords, sentence_question
 from citewise.evaluate.draft_text import Vocabulary, content, is_secretive, plain, vocabulary_of, words_in
 from citewise.evaluate.draft_words import COURSEWORK, FACTLESS
@@ -28,6 +28,7 @@ KINDS = ("sentence", "heading", "keywords")
 MOST_PLACES = 3  # that may answer a question; one that more sections would answer tests nothing
 MOST_ALIKE = 0.5  # shared content words of two questions; 0: no word twice in a file; 1: only equal ones are left out
 LEAST_PROSE_WORDS = 20  # of a section; under this it is a signpost, or only code
+LEAST_ANSWER_WORDS = 4  # the same, where the heading is a question: "Yes, hold the left button" is an answer
 MOST_LINKS = 0.3  # of a section's sentences that are links; above this it is a table of contents
 
 
@@ -81,7 +82,8 @@ def _section(document: str, chunks: Sequence[Chunk]) -> Section:
 def _is_prose(section: Section) -> bool:
     words = sum(len(sentence.split()) for sentence in section.sentences)
     links = sum("](" in sentence for sentence in section.sentences)
-    return words >= LEAST_PROSE_WORDS and links <= MOST_LINKS * len(section.sentences)
+    least = LEAST_ANSWER_WORDS if is_question(section.name) else LEAST_PROSE_WORDS
+    return words >= least and links <= MOST_LINKS * len(section.sentences)
 
 
 def _is_coursework(section: Section) -> bool:
@@ -108,6 +110,8 @@ def _offers(sections: Iterable[Section], vocabulary: Vocabulary) -> Iterator[Dra
     for section in sections:
         if section.name != NO_SECTION and (question := heading_question(section.breadcrumb, vocabulary)):
             yield Draft(question, "heading", None, (section,))
+            if is_question(section.name):  # better than any that could be made
+                continue
         for sentence in section.sentences:
             answer = plain(sentence)
             if is_secretive(sentence):  # what was masked has left the word "secret" in its place

@@ -41,7 +41,8 @@ class Way(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading and two sentences under it, with a mark in each part that could be shown."""
+    """A heading and some sentences under it, enough to draft a question of, with a mark in each part that could be
+    shown."""
 
     heading: str
     text: str
@@ -200,7 +201,8 @@ class Maker:
         return Section(
             f"{topic.capitalize()} and {thing} {self.mark()}",
             f"The {thing} {self.mark()} {deed} the {topic} at {self._draw.randint(1, 12)} o'clock. "
-            f"Every {other} {deed_2} the {topic_2}.",
+            f"Every {other} {deed_2} the {topic_2}. "
+            f"If the {other} {self.mark()} is late, then somebody {deed} the {topic_2} by hand.",
         )
 
     def _rules(self) -> frozenset[str]:

@@ -43,7 +43,7 @@ class Asking:
     filters: tuple[Filter, ...] = ()
     top_k: int = 5
     selection: str = ""  # what surfaces about selected text are given
-    selected_from: str = ""  # the path of a page, which may be anybody's
+    selected_from: str = ""  # the path of a page, which may be anybody's, and is said with the selection alone
 
     @property
     def is_deep(self) -> bool:
@@ -56,8 +56,8 @@ class Asking:
 
     @property
     def said(self) -> frozenset[str]:
-        """The marks that the asker named himself: to repeat them is no news."""
-        return frozenset(marks_in(" ".join((self.question, self.selected_from, *map(str, self.filters)))))
+        """The marks that the asker named himself, whatever is asked: to repeat them is no news."""
+        return frozenset(marks_in(" ".join((self.question, *map(str, self.filters)))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ def _candidates(asking: Asking, state: State) -> Iterator[str]:
 
 def sight_of_selection(asking: Asking, holdings: Holdings) -> Sight:
     """Of the library, nothing: not even the owner's answer about a selection may rest on it."""
-    marks = asking.said | frozenset(marks_in(asking.selection))
+    marks = asking.said | frozenset(marks_in(f"{asking.selection} {asking.selected_from}"))
     return Sight(marks, frozenset(), holdings.ever, candidates=1, is_current=False, is_refusable=asking.is_refusable)
 
 
@@ -222,7 +222,7 @@ class Asker:
             self._filters(place),
             top_k=self._draw.choice((1, 5, 20, DEEP, DEEP)),
             selection=f"The {thing} {self._maker.mark()} leaves at noon. Every {topic} is written down.",
-            selected_from=self._draw.choice(self._world.pages).path,
+            selected_from=self._draw.choice(("", *(page.path for page in self._draw.choices(self._world.pages, k=3)))),
         )
 
     def _question(self, place: tuple[str, str]) -> str:

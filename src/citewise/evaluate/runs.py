@@ -32,6 +32,7 @@ class Outcome:
     found: tuple[Place, ...] = ()  # the first ten
     answer: str | None = None
     is_refused: bool | None = None  # None: no answer was asked for
+    expected_answer: str | None = None  # the answer as the author of the question would have it
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from citewise.evaluate.runs import Outcome
@@ -11,6 +12,11 @@ PERCENTILES = (50, 95, 99)
 DECISIONS = ("refusal_accuracy", "citation_accuracy", "selected_accuracy")  # that are right or wrong
 
 
+def counted(number: int, word: str, several: str | None = None) -> str:
+    """`1 question`, `2 questions`."""
+    return f"{number:,} {word if number == 1 else several or f'{word}s'}"
+
+
 def means(outcomes: Iterable[Outcome]) -> dict[str, float]:
     """Each metric over the questions that have it."""
     values: dict[str, list[float]] = {}
@@ -18,6 +24,11 @@ def means(outcomes: Iterable[Outcome]) -> dict[str, float]:
         for name, value in outcome.measures.items():
             values.setdefault(name, []).append(value)
     return {name: math.fsum(found) if name in SUMS else statistics.fmean(found) for name, found in values.items()}
+
+
+def measured(outcomes: Iterable[Outcome]) -> dict[str, int]:
+    """How many questions each metric is over."""
+    return dict(Counter(name for outcome in outcomes for name in outcome.measures))
 
 
 def by_group(outcomes: Sequence[Outcome]) -> dict[str, Mapping[str, float]]:

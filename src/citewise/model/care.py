@@ -20,6 +20,15 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
+class Compaction:
+    """What giving room back did."""
+
+    bytes_before: int
+    bytes_after: int
+    is_complete: bool  # False: another process was reading, and old pages may still lie beside the catalog
+
+
+@dataclass(frozen=True, slots=True)
 class ScopeStatus:
     """How much one scope holds, and how far its index has followed the log."""
 

@@ -11,6 +11,7 @@ from citewise.model.where import Condition, Where
 
 SEARCH_TOP_K = 20
 ANSWER_TOP_K = 5
+LEAST_BUDGET, MOST_BUDGET = 50, 100_000  # tokens of sources: fewer hold no passage, more no model reads
 
 
 class Mode(StrEnum):
@@ -35,6 +36,8 @@ class Query:
     expand_graph: bool = False
     half_life_days: float | None = None  # of conversations; None: as the settings say
     freshness_weight: float | None = None
+    budget_tokens: int | None = None  # of the sources that an answer may rest on; None: as the settings say
+    compress: bool | None = None  # sources, to what speaks of the question; None: as the settings say
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "text", checked_question(self.text))
@@ -45,6 +48,8 @@ class Query:
             raise BadRequest(f"half_life_days is {self.half_life_days}; it is above 0")
         if self.freshness_weight is not None and not 0 <= self.freshness_weight <= 1:
             raise BadRequest(f"freshness_weight is {self.freshness_weight}; it is in 0..1")
+        if self.budget_tokens is not None and not LEAST_BUDGET <= self.budget_tokens <= MOST_BUDGET:
+            raise BadRequest(f"budget_tokens is {self.budget_tokens}; it is in {LEAST_BUDGET}..{MOST_BUDGET}")
 
     @property
     def where(self) -> Where:

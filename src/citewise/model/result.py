@@ -21,3 +21,4 @@ class SearchResult:
     notes: tuple[str, ...] = ()  # what was not asked for or is not there
     mode: Mode = Mode.NORMAL
     cache_hit: bool = False
+    next_cursor: str | None = None  # where the page after this one begins; None on the last

@@ -14,7 +14,7 @@ from citewise.adapters.catalog.sqlite import SqliteCatalog
 from citewise.adapters.index.local import LocalIndex
 from citewise.adapters.storage.folder import LibraryFolder
 from citewise.flows.reembed import ReembedReport
-from citewise.model.care import Check, ScopeStatus, Status
+from citewise.model.care import Check, Compaction, ScopeStatus, Status
 from citewise.model.errors import CitewiseError, Locked, Misconfigured
 from citewise.model.library import LibraryFacts
 from citewise.settings import Settings
@@ -187,6 +187,16 @@ def reindex(settings: Settings, *, on_progress: Callable[[int], None]) -> Reembe
         return reembed(settings, on_document=lambda path: on_progress(1))
     with opened_for_writing(settings) as library:
         return sum(library.project.rebuild(scope, on_progress=on_progress) for scope in library.catalog.scopes())
+
+
+def compact(settings: Settings, *, on_progress: Callable[[int], None]) -> Compaction:
+    """Give back the room of what was deleted: afterward no file of the library holds any of it."""
+    with opened_for_writing(settings) as library:
+        before = _size(*library.folder.root.rglob("*"))
+        for scope in library.catalog.scopes():
+            library.project.rebuild(scope, on_progress=on_progress)
+        is_complete = library.catalog.compact()
+        return Compaction(before, _size(*library.folder.root.rglob("*")), is_complete)
 
 
 @contextmanager

@@ -6,15 +6,21 @@ from pathlib import Path
 from citewise.evaluate.drafts import Draft, draft_json
 from citewise.flows.draft import DraftQuestions
 from citewise.model.errors import BadRequest, Unavailable
-from citewise.model.scope import Scope
+from citewise.model.scope import Principal, Scope
 from citewise.settings import Settings
 from citewise.wiring.full import opened_for_reading
+from citewise.wiring.seen import seen_by
 
 
-def drafted(settings: Settings, scope: Scope, *, count: int, seed: int) -> tuple[Draft, ...]:
-    """Questions about what the library holds; no model is loaded for it."""
+def drafted(settings: Settings, scope: Scope, principal: Principal, *, count: int, seed: int) -> tuple[Draft, ...]:
+    """Questions about what the principal may see of the library; no model is loaded for it."""
     with opened_for_reading(settings) as library:
-        return DraftQuestions(library.catalog)(scope, count=count, seed=seed)
+        seen = seen_by(principal, library.catalog)
+        if library.catalog.known(scope) and not seen.known(scope):
+            raise BadRequest(
+                f"nothing in {scope} is for this --user and --group to see: name others, or leave them out"
+            )
+        return DraftQuestions(seen)(scope, count=count, seed=seed)
 
 
 def refuse_existing(file: Path) -> None:

@@ -8,19 +8,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
 from citewise.evaluate.cases import CaseSet, Kind
 from citewise.evaluate.compare import differences
 from citewise.evaluate.gold import problems
 from citewise.evaluate.runs import Ablation, Run
+from citewise.evaluate.summary import counted
 from citewise.flows.evaluate import Answerers, Evaluate, Step, Terms
 from citewise.model.answer import Answer, AnswerEvents, Done
 from citewise.model.errors import BadRequest
 from citewise.model.query import Query
 from citewise.model.ranking import ARMS
 from citewise.model.report import Event
-from citewise.model.scope import Scope
+from citewise.model.scope import LOCAL_PRINCIPAL, Principal, Scope
 from citewise.model.selection import Selection
+from citewise.ports.catalog import Catalog
 from citewise.ports.generator import Generator
 from citewise.ports.reranker import Reranker
 from citewise.retrieve.cut import Cut
@@ -35,9 +38,12 @@ from citewise.wiring.judged_sets import JudgedSet, judged_set, mounted
 from citewise.wiring.provenance import commit, settings_used
 from citewise.wiring.reranking import reranker_of
 from citewise.wiring.search import search_of
+from citewise.wiring.seen import seen_by
 from citewise.wiring.selected import ask_selected
 
 _log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 MOST_PROBLEMS = 10  # of a question file that are named
 ARM_THREADS = 2
@@ -73,6 +79,7 @@ class Ready:
     scope: Scope
     library: OpenLibrary
     reranker: Reranker | None
+    principal: Principal = LOCAL_PRINCIPAL
 
 
 def evaluate(
@@ -80,24 +87,36 @@ def evaluate(
     judged: Path | CaseSet,
     *,
     scope: Scope | None = None,
+    principal: Principal = LOCAL_PRINCIPAL,
     answers: bool = True,
     parts: Parts = Parts(),  # noqa: B008  it is frozen
     listeners: Listeners = Listeners(),  # noqa: B008
 ) -> Run:
-    """One run of a set: of its cases, or of what stands at a path."""
-    with ready(settings, judged, scope=scope, parts=parts, listeners=listeners) as made:
+    """One run of a set, of its cases or of what stands at a path, asked by this principal."""
+    with ready(settings, judged, scope=scope, principal=principal, parts=parts, listeners=listeners) as made:
         generator = (parts.generator or generator_of(settings)) if answers else None
         answering = Answering(settings, made.embedding, lambda: _given(generator), made.reranker)
         try:
             flow = Evaluate(
-                answering.search,
+                _asked_by(principal, answering.search),
                 made.library.catalog,
                 None if generator is None else _answerers(made, answering, generator),
             )
             terms = _terms(made, settings, generator.name if generator else None)
-            return flow(made.cases, terms, on_step=listeners.on_step)
+            return _with_expected_answers(flow(made.cases, terms, on_step=listeners.on_step), made.cases)
         finally:
             answering.close()
+
+
+def _asked_by(principal: Principal, answer: Callable[[Query], T]) -> Callable[[Query], T]:
+    """The same, asked in somebody's name."""
+    return lambda query: answer(replace(query, principal=principal))
+
+
+def _with_expected_answers(run: Run, cases: CaseSet) -> Run:
+    """The run with the answers that the author of its questions would have."""
+    wanted = {case.id: case.answer for case in cases.cases}
+    return replace(run, outcomes=tuple(replace(one, expected_answer=wanted.get(one.id)) for one in run.outcomes))
 
 
 def ablate(
@@ -165,6 +184,7 @@ def ready(
     judged: Path | CaseSet,
     *,
     scope: Scope | None = None,
+    principal: Principal = LOCAL_PRINCIPAL,
     parts: Parts = Parts(),  # noqa: B008
     listeners: Listeners = Listeners(),  # noqa: B008
 ) -> Iterator[Ready]:
@@ -177,22 +197,34 @@ def ready(
         mount = corpus_mount(settings, found.corpus, chosen, embedding=embedding, on_event=listeners.on_event)
         cases = mounted(cases, mount)
     with opened_for_reading(settings, embedding) as library:
-        check_gold(library, cases, chosen, is_own=found.corpus is not None)
-        yield Ready(settings, embedding, cases, chosen, library, parts.reranker or reranker_of(settings))
+        _refuse_empty(library, chosen)
+        check_gold(seen_by(principal, library.catalog), cases, chosen, of=library, is_own=found.corpus is not None)
+        yield Ready(settings, embedding, cases, chosen, library, parts.reranker or reranker_of(settings), principal)
 
 
-def check_gold(library: OpenLibrary, cases: CaseSet, scope: Scope, *, is_own: bool = False) -> None:
-    """BadRequest names what is expected and does not exist. A set with a corpus of its own is only told of it:
-    public sets are known to judge documents that they do not hold, and count them all the same."""
-    paths = library.catalog.known(scope).keys()
-    if not paths:
+def _refuse_empty(library: OpenLibrary, scope: Scope) -> None:
+    if not library.catalog.known(scope):
         raise BadRequest(f"the library at {library.folder.root} holds nothing in {scope}: ingest the documents first")
-    found = problems(cases.cases, paths, lru_cache(maxsize=None)(lambda path: library.catalog.chunks(scope, path)))
+
+
+def check_gold(seen: Catalog, cases: CaseSet, scope: Scope, *, of: OpenLibrary, is_own: bool = False) -> None:
+    """BadRequest names what is expected and does not exist, as far as whoever asks may see.
+
+    A set with a corpus of its own is only told of it: public sets are known to judge documents that they do not hold,
+    and count them all the same. So is one that expects what is there and hidden: that it is not found is right.
+    """
+    paths, there = seen.known(scope).keys(), of.catalog.known(scope).keys()
+    missing = problems(cases.cases, paths, lru_cache(maxsize=None)(lambda path: seen.chunks(scope, path)))
+    found = [one for one in missing if one.gold.document in paths or one.gold.document not in there]
+    if hidden := len(missing) - len(found):
+        said = counted(hidden, "expected place is", "expected places are")
+        _log.warning("%s hidden from whoever asks, and will not be found", said)
     if not found:
         return
     if is_own:
         ids = {one.gold.document for one in found}
-        _log.warning("%d judged documents are not in the corpus, such as %r", len(ids), found[0].gold.document)
+        said = counted(len(ids), "judged document is", "judged documents are")
+        _log.warning("%s not in the corpus, such as %r", said, found[0].gold.document)
         return
     more = f"\n  and {len(found) - MOST_PROBLEMS} more" if len(found) > MOST_PROBLEMS else ""
     listed = "".join(f"\n  {problem}" for problem in found[:MOST_PROBLEMS])
@@ -205,7 +237,7 @@ def _answerers(made: Ready, answering: Answering, generator: Generator) -> Answe
     def about(query: Query, selection: Selection) -> Answer:
         return _last(selected(query, selection))
 
-    return Answerers(lambda query: _last(answering.ask(query)), about)
+    return Answerers(_asked_by(made.principal, lambda query: _last(answering.ask(query))), about)
 
 
 def _last(events: AnswerEvents) -> Answer:
@@ -213,7 +245,8 @@ def _last(events: AnswerEvents) -> Answer:
 
 
 def _terms(made: Ready, settings: Settings, generator: str | None) -> Terms:
-    used = settings_used(settings, model=made.embedding.embedder.model.name, generator=generator)
+    model = made.embedding.embedder.model.name
+    used = settings_used(settings, model=model, generator=generator, principal=made.principal)
     return Terms(made.scope, time.time(), used, commit())
 
 

@@ -1,17 +1,21 @@
-"""A judged set's own corpus in a library: taken in once, found there the next time."""
+"""A judged set's own corpus in a library: taken in once, found there the next time, and nothing else in its place."""
 
 import logging
+import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote_to_bytes
 
 from citewise.adapters.sources.beir import BeirSource
 from citewise.adapters.storage.folder import LibraryFolder
+from citewise.evaluate.summary import counted
 from citewise.flows.ingest import Ingest, IngestRequest
+from citewise.model.errors import BadData
 from citewise.model.ids import digest_bytes
 from citewise.model.report import Event, IngestReport
 from citewise.model.scope import Scope
-from citewise.model.source import Found, SourceRef
+from citewise.model.source import Found, Skipped, SourceRef
 from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.full import OpenLibrary, opened_for_reading, opened_for_writing
@@ -28,54 +32,118 @@ def corpus_mount(
     embedding: Embedding,
     on_event: Callable[[Event], None] = lambda event: None,
 ) -> str:
-    """What the paths of the corpus start with in the library, which holds all of it from now on.
+    """What the paths of the corpus start with in the library, which holds just its rows there from now on.
 
-    The library is opened for writing only if something is missing or has changed: one that may only be read can
-    still be measured.
+    The library is opened for writing only if something is missing, has changed or is gone: one that may only be read
+    can still be measured.
     """
+    rows = _rows(corpus)
     if LibraryFolder(settings.library).exists:
         with opened_for_reading(settings, embedding) as library:
-            request = _request(library, corpus, scope)
-            if _is_there(library, corpus, request):
-                return request.mount
+            for mount in _holding(library, corpus, scope):
+                request = _request(library, corpus, scope, mount)
+                if _is_there(library, rows, request):
+                    return mount
     with opened_for_writing(settings, embedding) as library:
-        request = _request(library, corpus, scope)
+        mount = _mount(library, corpus, scope)
+        library.catalog.remember({_fact(scope, mount): _place(library, corpus)})
+        request = _request(library, corpus, scope, mount)
         report = Ingest(BeirSource(corpus), library.prepare, library.absorb)(request, on_event=on_event)
         remember_ingest(library, report)
     _tell(corpus, report)
-    return request.mount
+    return mount
 
 
-def _request(library: OpenLibrary, corpus: Path, scope: Scope) -> IngestRequest:
-    """The corpus is no registered source: no folder can lay claim to its documents, and nothing ever removes them."""
-    mount = _mount(library, corpus, scope)
-    return IngestRequest(
-        scope, mount, access_by_path(library.settings.ingest, SourceRef(mount, str(corpus))), is_whole=False
-    )
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """A corpus that was walked, and what can be read of it."""
+
+    source: BeirSource
+    found: tuple[Found, ...]
+
+
+def _rows(corpus: Path) -> _Rows:
+    """BadData for a corpus of no document at all: searching nothing would measure nothing."""
+    source = BeirSource(corpus)
+    entries = tuple(source.walk())
+    found = tuple(one for one in entries if isinstance(one, Found))
+    if not found:
+        first = next((f" ({one.path}: {one.reason})" for one in entries if isinstance(one, Skipped)), "")
+        raise BadData(
+            f"{corpus} holds no document{first}: each line must be a JSON object with _id, title and text. "
+            "Where judgments name documents of the library by their paths, take the file away"
+        )
+    return _Rows(source, found)
+
+
+def _request(library: OpenLibrary, corpus: Path, scope: Scope, mount: str) -> IngestRequest:
+    """The corpus is no registered source: no folder can lay claim to its documents, and no ingest removes them."""
+    return IngestRequest(scope, mount, access_by_path(library.settings.ingest, SourceRef(mount, str(corpus))))
+
+
+def _holding(library: OpenLibrary, corpus: Path, scope: Scope) -> list[str]:
+    """Where the corpus may be: its own place, else any that a set of its name has, since folders are copied around."""
+    recorded = _recorded(library, scope)
+    own = [mount for mount, place in recorded.items() if place == _place(library, corpus)]
+    registered = {ref.mount for ref in library.catalog.sources(scope)}
+    names = set(_names(corpus, len(recorded) + len(registered) + 1))
+    held = {one.mount for one in library.catalog.known(scope).values()}
+    return [mount for mount in own or sorted(names & held) if mount not in registered]
 
 
 def _mount(library: OpenLibrary, corpus: Path, scope: Scope) -> str:
-    """The set's name, unless a folder of the library's owner has taken it."""
+    """The set's name, unless a folder of the library's owner has taken it, or another set of that name."""
+    recorded, place = _recorded(library, scope), _place(library, corpus)
     taken = {ref.mount for ref in library.catalog.sources(scope)}
+    taken |= {path.split("/")[0] for path, one in library.catalog.known(scope).items() if one.mount == ""}
+    own = [mount for mount, known in recorded.items() if known == place and mount not in taken]
+    taken |= {mount for mount, known in recorded.items() if known != place and _corpus_at(library, known).is_file()}
+    return next(mount for mount in (*own, *_names(corpus, len(taken) + 1)) if mount not in taken)
+
+
+def _names(corpus: Path, count: int) -> list[str]:
     name = quote(corpus.resolve().parent.name, safe="") or "corpus"
-    return next(mount for mount in (name, *(f"{name}-{at}" for at in range(2, len(taken) + 3))) if mount not in taken)
+    return [name, *(f"{name}-{at}" for at in range(2, count + 1))]
 
 
-def _is_there(library: OpenLibrary, corpus: Path, request: IngestRequest) -> bool:
-    """Whether the library holds every document of the corpus, made as it would be made now."""
-    known = library.catalog.known(request.scope)
-    source, prepare = BeirSource(corpus), library.prepare
-    for found in source.walk():
-        if isinstance(found, Found):
-            origin = request.origin(found.path)
-            held = known.get(origin.path)
-            if held is None or held.stamp != prepare.stamp(origin, digest_bytes(source.read(found))):
-                return False
-    return True
+def _recorded(library: OpenLibrary, scope: Scope) -> dict[str, str]:
+    """By mount: which corpus the documents there are of."""
+    start = _fact(scope, "")
+    return {
+        name.removeprefix(start): place for name, place in library.catalog.facts().items() if name.startswith(start)
+    }
+
+
+def _fact(scope: Scope, mount: str) -> str:
+    return f"corpus:{scope}/{mount}"
+
+
+def _place(library: OpenLibrary, corpus: Path) -> str:
+    """Relative to the library, so that moving both together changes nothing; quoted, since names may be any bytes."""
+    return quote(os.fsencode(os.path.relpath(corpus.resolve(), library.folder.root.resolve())))
+
+
+def _corpus_at(library: OpenLibrary, place: str) -> Path:
+    return library.folder.root.resolve() / os.fsdecode(unquote_to_bytes(place))
+
+
+def _is_there(library: OpenLibrary, rows: _Rows, request: IngestRequest) -> bool:
+    """Whether the library holds just the documents of the corpus, made as they would be made now."""
+    held = {path: one for path, one in library.catalog.known(request.scope).items() if one.mount == request.mount}
+    origins = {found: request.origin(found.path) for found in rows.found}
+    if held.keys() != {origin.path for origin in origins.values()}:
+        return False
+    prepare = library.prepare
+    return all(
+        held[origin.path].stamp == prepare.stamp(origin, digest_bytes(rows.source.read(found)))
+        for found, origin in origins.items()
+    )
 
 
 def _tell(corpus: Path, report: IngestReport) -> None:
     for what, entries in (("left out", report.skipped), ("failed", report.failed)):
         if entries:
             first = entries[0]
-            _log.warning("%s: %d rows %s, such as %s: %s", corpus, len(entries), what, first.path, first.reason)
+            _log.warning(
+                "%s: %s %s, such as %s: %s", corpus, counted(len(entries), "row"), what, first.path, first.reason
+            )

@@ -1,15 +1,19 @@
 """A path -> the cases of a judged set: a BEIR folder, a question file, or a folder of question files."""
 
+import codecs
 import json
 import logging
+import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from citewise.adapters.sources.beir import path_of
+from citewise.adapters.sources.opening import plain_reason
 from citewise.evaluate.cases import Case, CaseSet, Gold, Kind, Unit
-from citewise.model.errors import BadRequest
+from citewise.evaluate.summary import counted
+from citewise.model.errors import BadData, BadRequest
 from citewise.model.question import MOST_CHARACTERS
 from citewise.wiring.question_files import read_question_file
 
@@ -18,6 +22,9 @@ _log = logging.getLogger(__name__)
 CORPUS, QUERIES, UNANSWERED = "corpus.jsonl", "queries.jsonl", "queries.no_page.jsonl"
 MOST_LINE_BYTES = 1_000_000  # of a question or a judgment
 MOST_ROWS = 2_000_000
+JUDGMENT = "question, document and grade, with tabs between"
+
+_GRADE = re.compile(r"(-?[0-9]{1,9})(?:\.0*)?")  # some tools write 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +36,17 @@ class JudgedSet:
 
 
 def judged_set(path: Path) -> JudgedSet:
-    """The set at a path; BadRequest if there is none, with what one looks like."""
+    """The set at a path; BadRequest if there is none, with what one looks like, or if it cannot be looked at."""
+    try:
+        return _found(path)
+    except OSError as error:
+        where = path if error.filename is None else error.filename
+        raise BadRequest(
+            f"cannot read {where}: {plain_reason(error)}: check the path, and that you may read it"
+        ) from error
+
+
+def _found(path: Path) -> JudgedSet:
     if path.is_file():
         return JudgedSet(_of_question_files(path, [path]))
     if not path.is_dir():
@@ -37,7 +54,9 @@ def judged_set(path: Path) -> JudgedSet:
     if (path / QUERIES).is_file():
         corpus = path / CORPUS
         return JudgedSet(_of_beir(path, has_corpus=corpus.is_file()), corpus if corpus.is_file() else None)
-    files = sorted(path.glob("*.json"))
+    files = sorted(
+        file for file in path.iterdir() if file.suffix == ".json"
+    )  # glob would keep silent if it may not look
     if not files:
         raise BadRequest(
             f"{path} is no judged set: it holds neither {QUERIES} (with {CORPUS} and qrels/test.tsv) "
@@ -67,10 +86,11 @@ def _of_question_files(path: Path, files: list[Path]) -> CaseSet:
 def _of_beir(folder: Path, *, has_corpus: bool) -> CaseSet:
     """Without a corpus, judgments name documents by their path in the library."""
     document: Callable[[str], str] = path_of if has_corpus else str
-    judgments = _judgments(_qrels(folder))
+    judgments = _relevant(_qrels(folder))
     texts = dict(_questions(folder / QUERIES))
     if missing := [id_ for id_ in judgments if id_ not in texts]:
-        _log.warning("%d judged questions, such as %r, have no text in %s", len(missing), missing[0], QUERIES)
+        said = counted(len(missing), "judged question has no text", "judged questions have no text")
+        _log.warning("%s in %s, such as %r", said, QUERIES, missing[0])
     cases = [
         Case(id_, texts[id_], Kind.ANSWERABLE, gold=tuple(Gold(document(doc), grade) for doc, grade in judged.items()))
         for id_, judged in judgments.items()
@@ -110,8 +130,23 @@ def _qrels(folder: Path) -> Path:
     raise BadRequest(f"{folder / 'qrels'} holds {names} and no test.tsv: name the one to use test.tsv")
 
 
+def _relevant(file: Path) -> Mapping[str, Mapping[str, int]]:
+    """By question, then by document: the grades above 0, as trec_eval takes them. Questions without any are left
+    out with a word: whatever a search finds for them, it would be worth nothing."""
+    judgments = _judgments(file)
+    if not judgments:
+        raise BadData(f"{file} holds no judgment: write a line for each, {JUDGMENT}")
+    relevant = {id_: {doc: grade for doc, grade in all_.items() if grade > 0} for id_, all_ in judgments.items()}
+    useless = [id_ for id_, graded in relevant.items() if not graded]
+    if len(useless) == len(relevant):
+        raise BadData(f"{file} holds no grade above 0: nothing in it says which document answers a question")
+    if useless:
+        said = counted(len(useless), "question without a grade above 0 is", "questions without a grade above 0 are")
+        _log.warning("%s: %s left out, such as %r", file, said, useless[0])
+    return {id_: graded for id_, graded in relevant.items() if graded}
+
+
 def _judgments(file: Path) -> Mapping[str, Mapping[str, int]]:
-    """By question, then by document: the grades above 0, as trec_eval takes them."""
     judgments: dict[str, dict[str, int]] = {}
     for number, line in _lines(file):
         parts = line.rstrip("\r\n").split("\t")
@@ -119,23 +154,40 @@ def _judgments(file: Path) -> Mapping[str, Mapping[str, int]]:
             continue
         if len(parts) == 4:  # as TREC writes them: question, 0, document, grade
             del parts[1]
-        if len(parts) != 3 or not _is_number(parts[2]):
-            raise BadRequest(f"{file}, line {number}: must be question, document and grade, with tabs between")
-        graded = judgments.setdefault(parts[0], {})
-        if int(parts[2]) > 0:
-            graded[parts[1]] = int(parts[2])
+        if len(parts) != 3:
+            raise BadRequest(f"{file}, line {number}: must be {JUDGMENT}")
+        question, document, _ = parts
+        grade = _grade(file, number, parts[2])
+        before = judgments.setdefault(question, {}).setdefault(document, grade)
+        if before != grade:
+            raise BadData(
+                f"{file}, line {number}: document {document!r} has grade {grade} for question {question!r}, and had "
+                f"{before} on a line above: keep one of them"
+            )
     return judgments
 
 
-def _is_number(text: str) -> bool:
-    return text.strip().removeprefix("-").isdecimal() and len(text) < 10
+def _grade(file: Path, number: int, text: str) -> int:
+    found = _GRADE.fullmatch(text.strip())
+    if found is None:
+        raise BadRequest(
+            f"{file}, line {number}: must be {JUDGMENT}; the grade is {text.strip()!r} and must be a whole number: "
+            "0 for no answer, 1 or more for one"
+        )
+    return int(found[1])
 
 
 def _questions(file: Path) -> Iterator[tuple[str, str]]:
     """Id and text of each question that can be asked; the others are told of."""
     left_out, changed = [], []
+    lines: dict[str, int] = {}  # by id
     for number, line in _lines(file):
         id_, text = _question(file, number, line)
+        if lines.setdefault(id_, number) != number:
+            raise BadData(
+                f"{file}, line {number}: the question {id_!r} stands on line {lines[id_]} already; "
+                "give each an _id of its own"
+            )
         asked = askable(text)
         if not asked:
             left_out.append(id_)
@@ -144,15 +196,12 @@ def _questions(file: Path) -> Iterator[tuple[str, str]]:
             changed.append(id_)
         yield id_, asked
     if left_out:
-        _log.warning("%s: %d questions without text are left out, such as %r", file, len(left_out), left_out[0])
+        said = counted(len(left_out), "question without text is", "questions without text are")
+        _log.warning("%s: %s left out, such as %r", file, said, left_out[0])
     if changed:
-        _log.warning(
-            "%s: %d questions are cut to %d characters or lose control characters, such as %r",
-            file,
-            len(changed),
-            MOST_CHARACTERS,
-            changed[0],
-        )
+        said = counted(len(changed), "question is", "questions are")
+        what = f"cut to {MOST_CHARACTERS:,} characters, or freed of control characters"
+        _log.warning("%s: %s %s, such as %r", file, said, what, changed[0])
 
 
 def _question(file: Path, number: int, line: str) -> tuple[str, str]:
@@ -183,9 +232,11 @@ def _lines(file: Path) -> Iterator[tuple[int, str]]:
                 number += 1
                 if len(line) > MOST_LINE_BYTES or number > MOST_ROWS:
                     raise BadRequest(f"{file}, line {number}: too long, or one too many to be a set of questions")
+                if number == 1:
+                    line = line.removeprefix(codecs.BOM_UTF8)
                 if line.strip():
                     yield number, line.decode("utf-8")
     except OSError as error:
-        raise BadRequest(f"cannot read {file}: {error.strerror}") from error
+        raise BadRequest(f"cannot read {file}: {plain_reason(error)}: check that you may read it") from error
     except UnicodeDecodeError as error:
         raise BadRequest(f"{file}, line {number}: not valid UTF-8") from error

@@ -16,14 +16,18 @@ from random import Random
 
 from citewise.evaluate.leak_world import Maker, World
 from citewise.evaluate.leaks import Asker, Asking, Leak, LeakReport, Shown, State, judged, sight_of, sight_of_selection
+from citewise.flows.evaluate import Step
 from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.leak_site import Remembering, Site
 
 ASKINGS = 8  # a phase, each put to every quick surface
-SLOW_ASKINGS = 1  # a phase, put to the surfaces that open the library anew each time
+SLOW_ASKINGS = 2  # a phase, put to the surfaces that open the library anew each time: a tenth of a second an asking
 THREADS = 4  # that ask at the same time: nobody's answer may get into another's
+INGESTED = "as ingested"
 LAGGING = "changed, the index not told yet"
+CAUGHT_UP = "changed"
+PHASES = (INGESTED, LAGGING, CAUGHT_UP)
 DIGITS = 5  # of a score that two libraries must agree on
 
 
@@ -40,10 +44,12 @@ class Surface:
 Doors = Callable[[Settings, Embedding], AbstractContextManager[Sequence[Surface]]]  # the surfaces of a library
 
 
-def leak_report(doors: Doors, embedding: Embedding, *, rounds: int, seed: int) -> LeakReport:
+def leak_report(
+    doors: Doors, embedding: Embedding, *, rounds: int, seed: int, on_step: Callable[[Step], None] = lambda step: None
+) -> LeakReport:
     """Run the suite; the same seed makes the same worlds and asks the same questions."""
     remembering = replace(embedding, embedder=Remembering(embedding.embedder))
-    tally = _Tally()
+    tally = _Tally(rounds, on_step)
     for at in range(rounds):
         with tempfile.TemporaryDirectory(prefix="citewise-leaks-") as home:
             _Round(at, Random(f"{seed} {at}"), tally).run(Path(home), doors, remembering)
@@ -60,14 +66,20 @@ def leak_report(doors: Doors, embedding: Embedding, *, rounds: int, seed: int) -
 
 
 class _Tally:
-    """What happened so far."""
+    """What happened so far, and whoever is told of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, rounds: int, on_step: Callable[[Step], None]) -> None:
+        self._phases = rounds * len(PHASES)
+        self._on_step = on_step
         self.principals: set[str] = set()
         self.documents = 0
         self.questions = 0
         self.asked: Counter[str] = Counter()
         self.found: list[Leak] = []
+
+    def begin(self, at: int, phase: str) -> None:
+        done = at * len(PHASES) + PHASES.index(phase)
+        self._on_step(Step(f"round {at + 1}, {phase}", done, self._phases))
 
 
 class _Round:
@@ -80,20 +92,23 @@ class _Round:
         self._tally = tally
 
     def run(self, home: Path, doors: Doors, embedding: Embedding) -> None:
+        self._tally.begin(self._at, INGESTED)
         world = self._maker.world()
         site = Site(home / "all", embedding, Settings().cache)
         site.become(world)
         with doors(site.settings, embedding) as surfaces:
             before = State(world, site.holdings)
-            self._phase("as ingested", surfaces, before)
+            self._phase(INGESTED, surfaces, before)
             self._wall(home, doors, embedding, surfaces, world)
+            self._tally.begin(self._at, LAGGING)
             changed = self._maker.changed(world)
             site.become(changed, is_index_told=False)
             quick = [one for one in surfaces if one.is_quick]  # the others would tell the index by opening the library
             now = State(changed, site.holdings)
             self._phase(LAGGING, quick, now, before=before)
+            self._tally.begin(self._at, CAUGHT_UP)
             site.tell_index()
-            self._phase("changed", surfaces, now)
+            self._phase(CAUGHT_UP, surfaces, now)
         self._tally.documents += len({(page.place, page.path) for page in (*world.pages, *changed.pages)})
 
     def _phase(self, phase: str, surfaces: Sequence[Surface], now: State, *, before: State | None = None) -> None:
@@ -124,7 +139,7 @@ class _Round:
                 shown, expected = surface.show(asking), other.show(asking)
                 if shown and expected and _scores(shown) != _scores(expected):
                     what = f"{_scores(shown)} beside other places, {_scores(expected)} without them"
-                    self._tally.found.append(Leak(surface.name, "wall", what, asking, "as ingested", self._at))
+                    self._tally.found.append(Leak(surface.name, "wall", what, asking, INGESTED, self._at))
 
 
 def _scores(shown: Shown) -> list[tuple[str, float]]:

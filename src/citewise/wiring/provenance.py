@@ -7,14 +7,17 @@ from importlib.metadata import version
 from pathlib import Path
 
 import citewise
+from citewise.model.scope import LOCAL_PRINCIPAL, Principal
 from citewise.settings import Settings
 
 PATIENCE_SECONDS = 5.0  # for git
 _PLACES = ("library", "cache")  # differ from machine to machine, and change no result
 
 
-def settings_used(settings: Settings, *, model: str, generator: str | None) -> Mapping[str, object]:
-    """The names of what decides most, then every setting that is not as it comes."""
+def settings_used(
+    settings: Settings, *, model: str, generator: str | None, principal: Principal = LOCAL_PRINCIPAL
+) -> Mapping[str, object]:
+    """The names of what decides most, who asked if not the owner, then every setting that is not as it comes."""
     ours, defaults = dict(_flat(settings)), dict(_flat(Settings()))
     chosen = {name: value for name, value in ours.items() if value != defaults.get(name)}
     return {
@@ -23,6 +26,7 @@ def settings_used(settings: Settings, *, model: str, generator: str | None) -> M
         "fusion": settings.search.fusion,
         "reranker": settings.rerank.model or settings.rerank.path or settings.rerank.provider,
         "generator": generator,
+        **({} if principal.owns_library else {"user": principal.user, "groups": sorted(principal.groups)}),
         **chosen,
     }
 

@@ -2,12 +2,14 @@
 
 import difflib
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from citewise.evaluate.cases import Case, Gold, Kind
+from citewise.evaluate.summary import counted
 from citewise.model.errors import BadRequest
 from citewise.model.ids import ChunkId
 from citewise.model.question import checked_question
@@ -55,14 +57,18 @@ def read_question_file(file: Path) -> QuestionFile:
     if isinstance(tree, dict) and {"metrics", "set"} <= tree.keys():
         raise BadRequest(f"{file} is a run that `citewise eval` wrote, no question file: see `citewise eval compare`")
     is_draft = isinstance(tree, dict) and tree.get("draft") is True
-    return QuestionFile(tuple(_case(file, at, entry) for at, entry in enumerate(entries, start=1)), is_draft)
+    unknown: Counter[str] = Counter()
+    cases = tuple(_case(file, at, entry, unknown) for at, entry in enumerate(entries, start=1))
+    for name, number in unknown.items():
+        _log.warning("%s: the field %r is not known and not looked at (%s)", file, name, counted(number, "time"))
+    return QuestionFile(cases, is_draft)
 
 
-def _case(file: Path, at: int, entry: object) -> Case:
+def _case(file: Path, at: int, entry: object, unknown: Counter[str]) -> Case:
     if not isinstance(entry, dict):
         raise BadRequest(f"{file}, entry {at}: must be a JSON object, not {_kind_name(entry)}")
     id_ = entry.get("id")
-    field = _Reader(f"{file}, entry {id_ if isinstance(id_, str) and id_ else at}", entry)
+    field = _Reader(f"{file}, entry {id_ if isinstance(id_, str) and id_ else at}", entry, unknown)
     field.refuse_slips(dict.fromkeys(name for names in _FIELDS.values() for name in names))
     kind = _kind(field)
     question = field.checked("question", lambda: checked_question(field.text("question")))
@@ -117,7 +123,7 @@ def _selected(case: Case, field: "_Reader") -> Case:
 def _gold(field: "_Reader", at: int, entry: object) -> Gold:
     if not isinstance(entry, dict):
         raise field.wrong(f"relevant[{at}]", f"must be a JSON object, not {_kind_name(entry)}")
-    place = _Reader(f"{field.where}, relevant[{at}]", entry)
+    place = _Reader(f"{field.where}, relevant[{at}]", entry, field.unknown)
     place.refuse_slips(_GOLD_FIELDS)
     first, last = place.optional_number("line_start", least=1), place.optional_number("line_end", least=1)
     if (first is None) != (last is None) or (first is not None and last is not None and last < first):
@@ -139,6 +145,7 @@ class _Reader:
 
     where: str
     row: Row
+    unknown: Counter[str]  # fields that nobody looks at, of all the file: told of once each
 
     def text(self, name: str) -> str:
         value = self.row.get(name)
@@ -168,10 +175,10 @@ class _Reader:
     def refuse_slips(self, known: Iterable[str]) -> None:
         """A field that is nearly a known one is refused: unread, it would change what is measured in silence."""
         names = list(known)
-        for name in self.row.keys() - set(names):
+        for name in (name for name in self.row if name not in names):
             if near := difflib.get_close_matches(name, names, n=1, cutoff=_NEAR):
                 raise self.wrong(name, f"is not known; did you mean {near[0]}?")
-            _log.warning("%s: the field %r is not known and not looked at", self.where, name)
+            self.unknown[name] += 1
 
     def wrong(self, name: str, what: str) -> BadRequest:
         return BadRequest(f"{self.where}: {name} {what}")

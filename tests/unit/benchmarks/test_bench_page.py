@@ -4,7 +4,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from benchmarks.bench_page import cell, page_files, write_page
+from benchmarks.bench_page import KNOWN, cell, page_files, write_page
 from benchmarks.results import write_results
 
 from citewise.entry.page.figures import ABSENT
@@ -62,7 +62,18 @@ def test_writing_takes_away_plots_that_no_results_have_any_more(tmp_path: Path) 
     (results / "old.json").unlink()
     write_page(results, docs)
     assert list((docs / "plots").iterdir()) == []
-    assert "no results yet" in (docs / "measured.md").read_text()
+    assert "No results are kept" in (docs / "measured.md").read_text()
+
+
+def test_a_part_that_was_not_measured_says_so_and_how_to(tmp_path: Path) -> None:
+    write_results(sample("speed"), tmp_path)
+    page = page_files(tmp_path)["measured.md"]
+    assert (
+        "\n## Embedding: what the machine can do\n\n"
+        "No results are kept of this part: `make bench-embedding` measures it.\n"
+    ) in page
+    assert "`make bench-speed` measures it" not in page
+    assert page.count("No results are kept of this part") == len(KNOWN) - 1
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """What the side-by-side benchmark counts as wrong, short, stale and won."""
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +11,11 @@ from benchmarks.peers.contenders import OURSELVES, PEERS, Contender
 from benchmarks.peers.files import TENANTS, Chunk, Corpus, Job, Question
 from benchmarks.peers.harness import Asked, Hit, asked_as
 from benchmarks.peers.material import REWRITTEN, Page, by_tenant, chosen, edited_text
-from benchmarks.peers.measures import fastest_right, lead, measures, peer_wins
+from benchmarks.peers.measures import fastest_right, lead, measures, near_fastest, peer_wins
 from benchmarks.peers.outcome import Outcome, Speed, quality
 from benchmarks.peers.report import printed, results_of
-from benchmarks.peers.venvs import PINS, last_line
+from benchmarks.peers.turns import alternating, median_of, timed_anew
+from benchmarks.peers.venvs import PINS, last_line, silent_environment
 
 from citewise.model.vector import Vector
 
@@ -139,6 +142,53 @@ def test_a_win_of_a_peer_says_what_it_got_wrong() -> None:
 def test_equal_numbers_are_no_win() -> None:
     peer = an_outcome(PEERS[0], 2.0)
     assert list(peer_wins(an_outcome(OURSELVES, 2.0), [peer], measures(["10 %"], ["scifact"]))) == []
+
+
+def test_those_who_take_turns_are_asked_in_every_order() -> None:
+    said: list[tuple[Contender, str]] = []
+
+    def turn(who: Contender, principal: str) -> Asked:
+        said.append((who, principal))
+        return Asked(principal, 1000, 100, float(len(said)), 0.0, 0.0, 0.0, 0, 0)
+
+    both = (OURSELVES, PEERS[0])
+    found = alternating({one: partial(turn, one) for one in both}, ["10 %", "all"], rounds=3)
+    assert [len(rounds) for rounds in found.values()] == [6, 6]
+    assert [one for one, _ in said[:8]] == [*both, *both, *both[::-1], *both[::-1]]
+    assert [one.p50_ms for one in found[OURSELVES] if one.principal == "10 %"] == [1.0, 6.0, 9.0]
+
+
+def test_of_several_rounds_the_median_time_counts_and_the_worst_of_what_went_wrong() -> None:
+    rounds = [
+        Asked("10 %", 1000, 100, p50, 2 * p50, 3 * p50, p50 / 2, wrong, 0)
+        for p50, wrong in ((9.0, 0), (2.0, 1), (3.0, 0))
+    ]
+    assert median_of(rounds) == Asked("10 %", 1000, 100, 3.0, 6.0, 9.0, 1.5, 1, 0)
+
+
+def test_the_lead_and_the_wins_are_those_of_the_rounds_and_the_report_says_whose_they_are() -> None:
+    once = [an_outcome(OURSELVES, 2.0), an_outcome(PEERS[0], 9.0), an_outcome(PEERS[1], 50.0)]
+    slow, quick = once[0].speed, once[1].speed
+    assert slow is not None
+    assert quick is not None
+    anew = [timed_anew(once[0], [slow.asked[0]] * 3), timed_anew(once[1], [replace(quick.asked[0], p50_ms=1.0)] * 3)]
+    outcomes = [*anew, once[2]]
+    told = results_of(outcomes, ["10 %"], [])
+    assert "searches of citewise, LanceDB are medians of 3 rounds taken in turns" in told.tables[0].note
+    assert "fastest correct peer LanceDB 1.0 ms, ratio 0.5" in told.tables[0].note
+    assert ("p50 ms, 10 %: LanceDB 1.0, citewise 2.0",) in told.tables[3].rows
+    assert "Each was measured once" in results_of(once, ["10 %"], []).tables[0].note
+
+
+def test_whoever_could_be_the_fastest_takes_turns_and_nobody_who_is_not_right() -> None:
+    wrong, best = an_outcome(PEERS[0], 1.0, wrong=1), an_outcome(PEERS[1], 10.0)
+    near, far = an_outcome(PEERS[2], 12.0), an_outcome(PEERS[3], 30.0)
+    assert near_fastest([wrong, best, near, far], ["10 %"]) == [best, near]
+    assert near_fastest([wrong], ["10 %"]) == []
+
+
+def test_no_contender_spends_its_time_on_warnings_about_every_question() -> None:
+    assert silent_environment()["LANCEDB_LOG"] == "error"
 
 
 def test_a_peer_that_could_not_be_installed_is_a_column_that_says_why() -> None:

@@ -94,13 +94,33 @@ def test_citations_count_by_their_share() -> None:
     assert citation_measures(replace(case, gold=()), [CITED], [True]) == {"citation_accuracy": 1.0}
 
 
+def test_an_answer_owes_a_citation_and_a_refusal_none() -> None:
+    case = Case("q", "?", Kind.ANSWERABLE, gold=(Gold("a.md"),))
+
+    def accuracy(citations: list[Citation], *, is_refused: bool) -> float | None:
+        decided = decision_measures(case, is_refused=is_refused)
+        return {**decided, **citation_measures(case, citations, [True] * len(citations))}.get("citation_accuracy")
+
+    assert accuracy([CITED], is_refused=False) == 1.0
+    assert accuracy([], is_refused=False) == 0.0
+    assert accuracy([], is_refused=True) is None
+
+
 @pytest.mark.parametrize(
     ("case", "is_refused", "measures"),
     [
-        (Case("q", "?", Kind.ANSWERABLE), False, {"refusal_accuracy": 1.0, "answered": 1.0}),
+        (
+            Case("q", "?", Kind.ANSWERABLE),
+            False,
+            {"refusal_accuracy": 1.0, "answered": 1.0, "citation_accuracy": 0.0},
+        ),
         (Case("q", "?", Kind.ANSWERABLE), True, {"refusal_accuracy": 0.0, "answered": 0.0}),
         (Case("q", "?", Kind.UNANSWERABLE), True, {"refusal_accuracy": 1.0, "refused": 1.0}),
-        (Case("q", "?", Kind.UNANSWERABLE), False, {"refusal_accuracy": 0.0, "refused": 0.0}),
+        (
+            Case("q", "?", Kind.UNANSWERABLE),
+            False,
+            {"refusal_accuracy": 0.0, "refused": 0.0, "citation_accuracy": 0.0},
+        ),
         (SELECTED, False, {"selected_accuracy": 1.0}),
         (SELECTED, True, {"selected_accuracy": 0.0}),
         (replace(SELECTED, is_answerable=False), True, {"selected_accuracy": 1.0}),
@@ -142,6 +162,13 @@ def test_a_citation_of_the_library_is_a_leak() -> None:
     assert leaks(SELECTED, replace(answer, citations=(CITED,)))
     foreign = replace(answer.citations[0], excerpt="The gauge is read")
     assert leaks(SELECTED, replace(answer, citations=(foreign,)))
+
+
+def test_the_leak_marker_is_looked_for_in_all_that_is_shown() -> None:
+    refused = an_answer("The selected text does not answer this.", is_refused=True)
+    assert leaks(SELECTED, replace(refused, suggestions=("The green buoy",)))
+    assert leaks(SELECTED, replace(refused, result=replace(refused.result, notes=("green buoy",))))
+    assert leaks(SELECTED, replace(refused, unsupported_sentences=("A Green Buoy.",)))
 
 
 def test_a_refusal_quotes_nothing() -> None:

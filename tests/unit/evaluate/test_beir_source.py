@@ -1,5 +1,6 @@
 """A judged corpus as a source: every row a document, whatever its id."""
 
+import codecs
 import json
 from pathlib import Path
 
@@ -68,6 +69,12 @@ def test_a_row_that_is_too_long_is_skipped_and_not_held(tmp_path: Path, monkeypa
     assert skipped == Skipped("corpus.jsonl:1", "longer than 40 bytes")
     assert isinstance(found, Found)
     assert source.read(found) == b"y\n"
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_row(tmp_path: Path) -> None:
+    source = BeirSource(a_corpus(tmp_path, codecs.BOM_UTF8 + b'{"_id": "a", "text": "x"}', {"_id": "b", "text": "y"}))
+    found = [one for one in source.walk() if isinstance(one, Found)]
+    assert [(one.path, source.read(one)) for one in found] == [("a.md", b"x\n"), ("b.md", b"y\n")]
 
 
 def test_half_a_character_becomes_a_question_mark(tmp_path: Path) -> None:

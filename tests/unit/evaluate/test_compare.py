@@ -2,17 +2,21 @@
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
 from citewise.evaluate.cases import Kind, Unit
 from citewise.evaluate.compare import (
     EXACT_QUESTIONS,
+    OtherSetting,
     Verdict,
     bootstrap_interval,
     changed_most,
     common_questions,
     differences,
+    lonely_metrics,
+    other_settings,
     primary_metric,
     randomization_p,
     verdict,
@@ -82,6 +86,24 @@ def test_only_common_questions_are_compared() -> None:
 def test_a_metric_that_one_run_lacks_is_not_compared() -> None:
     assert differences(a_run({"a": 1.0}), a_run({"a": 1.0}, metric="recall@5")) == ()
     assert differences(a_run({"a": 1.0}), a_run({"a": 1.0}), ["recall@5"]) == ()
+
+
+def test_a_metric_that_only_one_run_has_is_named() -> None:
+    before, after = a_run({"a": 1.0}), a_run({"a": 1.0}, metric="recall@5")
+    assert lonely_metrics(before, after) == ("ndcg@10",)
+    assert lonely_metrics(after, before) == ("recall@5",)
+    assert lonely_metrics(before, before) == ()
+
+
+def test_settings_that_differ_are_named_with_both_values() -> None:
+    before = replace(a_run({"a": 1.0}), settings={"fusion": "rrf", "embedding": "m", "rerank.depth": 50})
+    after = replace(a_run({"a": 1.0}), settings={"fusion": "nearness", "embedding": "m", "search.boosts": []})
+    assert other_settings(before, after) == (
+        OtherSetting("fusion", "rrf", "nearness"),
+        OtherSetting("rerank.depth", 50, None),
+        OtherSetting("search.boosts", None, []),
+    )
+    assert other_settings(before, before) == ()
 
 
 def test_questions_that_changed_come_in_the_order_of_their_change() -> None:

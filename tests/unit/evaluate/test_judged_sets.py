@@ -1,13 +1,16 @@
 """Judged sets: which kind stands at a path, and what is said of those that are broken."""
 
+import codecs
+import errno
 import logging
+import os
 from pathlib import Path
 
 import pytest
 
 from citewise.adapters.sources.beir import path_of
 from citewise.evaluate.cases import Gold, Kind, Unit
-from citewise.model.errors import BadRequest
+from citewise.model.errors import BadData, BadRequest
 from citewise.wiring.judged_sets import askable, judged_set, mounted
 from tests.judged import answerable, beir_folder, write_questions
 
@@ -61,7 +64,7 @@ def test_a_judged_question_without_text_is_told_of(tmp_path: Path, caplog: pytes
     (folder / "qrels" / "test.tsv").write_text("q1\td1\t1\nq9\td1\t1\n")
     with caplog.at_level(logging.WARNING):
         assert len(judged_set(folder).cases.cases) == 1
-    assert "1 judged questions, such as 'q9', have no text" in caplog.text
+    assert "1 judged question has no text in queries.jsonl, such as 'q9'" in caplog.text
 
 
 def test_a_question_is_asked_as_far_as_it_can_be(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -74,8 +77,8 @@ def test_a_question_is_asked_as_far_as_it_can_be(tmp_path: Path, caplog: pytest.
     with caplog.at_level(logging.WARNING):
         (case,) = judged_set(folder).cases.cases
     assert case.question == "a b"
-    assert "1 questions are cut to 2000 characters or lose control characters, such as 'q1'" in caplog.text
-    assert "1 questions without text are left out, such as 'q2'" in caplog.text
+    assert "1 question is cut to 2,000 characters, or freed of control characters, such as 'q1'" in caplog.text
+    assert "1 question without text is left out, such as 'q2'" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -86,6 +89,7 @@ def test_a_question_is_asked_as_far_as_it_can_be(tmp_path: Path, caplog: pytest.
         ("queries.jsonl", '{"_id": "q1"}', "must be an object with the texts"),
         ("qrels/test.tsv", "q1 d1 1", "line 1: must be question, document and grade"),
         ("qrels/test.tsv", "q1\td1\tgood", "line 1: must be question, document and grade"),
+        ("qrels/test.tsv", "q1\td1\t0.5", r"the grade is '0\.5' and must be a whole number"),
         ("qrels/test.tsv", "q8\td1\t1", "holds no question"),
         ("queries.jsonl", '{"_id": "q1", "text": "x' + "x" * 1_000_000 + '"}', "line 1: too long"),
     ],
@@ -95,6 +99,65 @@ def test_what_is_wrong_in_a_beir_folder_is_named(tmp_path: Path, name: str, cont
     (folder / name).write_text(content)
     with pytest.raises(BadRequest, match=message):
         judged_set(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "queries.jsonl",
+            '{"_id": "q1", "text": "x"}\n\n{"_id": 1, "text": "y"}\n{"_id": "q1", "text": "z"}\n',
+            r"queries\.jsonl, line 4: the question 'q1' stands on line 1 already",
+        ),
+        (
+            "qrels/test.tsv",
+            "query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td1\t0\n",
+            r"test\.tsv, line 3: document 'd1' has grade 0 for question 'q1', and had 1 on a line above",
+        ),
+        ("qrels/test.tsv", "query-id\tcorpus-id\tscore\n", r"test\.tsv holds no judgment: write a line for each"),
+        ("qrels/test.tsv", "", r"test\.tsv holds no judgment: write a line for each"),
+        ("qrels/test.tsv", "q1\td1\t0\n", r"test\.tsv holds no grade above 0"),
+    ],
+)
+def test_what_contradicts_itself_or_says_nothing_is_bad_data(
+    tmp_path: Path, name: str, content: str, message: str
+) -> None:
+    folder = beir_folder(tmp_path / "tiny")
+    (folder / name).write_text(content)
+    with pytest.raises(BadData, match=message):
+        judged_set(folder)
+
+
+def test_the_same_judgment_twice_is_one(tmp_path: Path) -> None:
+    folder = beir_folder(tmp_path / "tiny")
+    (folder / "qrels" / "test.tsv").write_text("q1\td1\t1\nq1\td1\t1.0\n")
+    assert judged_set(folder).cases.cases[0].gold == (Gold("d1.md", 1),)
+
+
+def test_a_whole_grade_may_be_written_with_a_point(tmp_path: Path) -> None:
+    folder = beir_folder(tmp_path / "tiny")
+    (folder / "qrels" / "test.tsv").write_text("q1\td1\t2.0\nq1\td2\t1.\n")
+    assert judged_set(folder).cases.cases[0].gold == (Gold("d1.md", 2), Gold("d2.md", 1))
+
+
+def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path) -> None:
+    folder = beir_folder(tmp_path / "tiny")
+    (folder / "qrels" / "test.tsv").write_text("q1\td1\t1\n")
+    for name in ("queries.jsonl", "qrels/test.tsv"):
+        (folder / name).write_bytes(codecs.BOM_UTF8 + (folder / name).read_bytes())
+    (case,) = judged_set(folder).cases.cases
+    assert (case.id, case.question) == ("q1", "kelp")
+
+
+def test_questions_that_no_document_answers_are_left_out_with_one_word(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = beir_folder(tmp_path / "tiny")
+    (folder / "qrels" / "test.tsv").write_text("q1\td1\t1\nq2\td1\t0\nq3\td1\t0\nq3\td2\t-1\n")
+    with caplog.at_level(logging.WARNING):
+        assert [case.id for case in judged_set(folder).cases.cases] == ["q1"]
+    assert len(caplog.records) == 1
+    assert "2 questions without a grade above 0 are left out, such as 'q2'" in caplog.text
 
 
 def test_text_that_is_none_is_named(tmp_path: Path) -> None:
@@ -111,6 +174,17 @@ def test_what_is_no_set_is_refused(tmp_path: Path) -> None:
         judged_set(tmp_path)
     (tmp_path / "queries.jsonl").write_text('{"_id": "q1", "text": "x"}\n')
     with pytest.raises(BadRequest, match=r"qrels/test\.tsv is missing"):
+        judged_set(tmp_path)
+
+
+def test_a_folder_that_may_not_be_looked_at_is_not_taken_for_an_empty_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(path: str) -> list[str]:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(os, "listdir", refused)  # root, who may run this, is refused nothing
+    with pytest.raises(BadRequest, match=f"cannot read {tmp_path}: permission denied: check the path, and that you"):
         judged_set(tmp_path)
 
 

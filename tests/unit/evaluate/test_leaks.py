@@ -138,6 +138,20 @@ def test_of_a_selection_even_the_owner_is_shown_nothing_of_the_library() -> None
     assert [kind for kind, _ in judged(shown, sight, is_deep=False)] == ["text", "id"]
 
 
+def test_where_a_selection_comes_from_is_said_with_the_selection_and_nowhere_else() -> None:
+    asking = asked(selection="The zqchosen.", selected_from=FOREIGN.path)
+    assert kinds(Shown(FOREIGN.path), asking) == ["text"]
+    assert list(judged(Shown(FOREIGN.path), selection_sight(asking, HELD), is_deep=False)) == []
+
+
+def test_some_selections_come_from_nowhere() -> None:
+    draw = Random(1)
+    maker = Maker(draw)
+    asker = Asker(draw, maker, maker.world())
+    told = {bool(asker.asking().selected_from) for _ in range(40)}
+    assert told == {True, False}
+
+
 def test_the_same_seed_makes_the_same_world_and_questions() -> None:
     def made(seed: int) -> tuple[World, World, list[Asking]]:
         draw = Random(seed)

@@ -120,8 +120,12 @@ def test_a_field_that_resembles_none_is_passed_over_with_a_word(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
-        assert len(read(tmp_path, [{**ASKED, "reviewer": "ann"}]).cases) == 1
-    assert "entry q1: the field 'reviewer' is not known and not looked at" in caplog.text
+        entries = [{**ASKED, "id": f"q{at}", "reviewer": "ann"} for at in range(3)]
+        assert len(read(tmp_path, [*entries, {**ASKED, "relevant": [{**GOLD, "url": "x"}]}]).cases) == 4
+    assert [record.getMessage().partition(": ")[2] for record in caplog.records] == [
+        "the field 'reviewer' is not known and not looked at (3 times)",
+        "the field 'url' is not known and not looked at (1 time)",
+    ]
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

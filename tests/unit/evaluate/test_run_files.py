@@ -11,7 +11,7 @@ import pytest
 from citewise.entry.run_files import METRICS, PERCENTILES, read_run, run_json
 from citewise.evaluate.cases import Kind, Unit
 from citewise.evaluate.runs import Outcome, Place, Run
-from citewise.model.errors import BadRequest
+from citewise.model.errors import BadData, BadRequest
 
 RUN = Run(
     set="tiny",
@@ -28,6 +28,7 @@ RUN = Run(
             (Place("b.md", "", None, None, "c" * 16, 0),),
             "At noon. [1]",
             False,
+            "At twelve.",
         ),
         Outcome("u1", "Who?", Kind.UNANSWERABLE),
     ),
@@ -51,12 +52,19 @@ def test_what_was_written_is_read_again(tmp_path: Path) -> None:
     assert read_run(written(tmp_path, run_json(RUN))) == RUN
 
 
+def test_a_run_from_before_answers_were_expected_is_read_too(tmp_path: Path) -> None:
+    tree: Any = copy.deepcopy(run_json(RUN))
+    del tree["questions"][0]["expected_answer"]
+    assert read_run(written(tmp_path, tree)).outcomes[0].expected_answer is None
+
+
 def test_what_programs_rely_on_is_always_there() -> None:
     tree: dict[str, Any] = run_json(RUN)
     assert tree.keys() >= {"set", "queries", "metrics", "latency_ms", "settings", "commit"}
     assert tree["queries"] == 2
     assert tree["metrics"].keys() >= set(METRICS)
     assert tree["metrics"]["recall@5"] is None
+    assert tree["questions_measured"] == {"ndcg@10": 1, "answered": 1}
     assert tree["latency_ms"].keys() == set(PERCENTILES)
 
 
@@ -75,8 +83,13 @@ def broken(*path: str | int, value: object) -> dict[str, Any]:
     [
         ("{", "is not valid JSON"),
         ("[" * 100_000, "is not valid JSON"),
-        ("[]", "must be an object"),
-        ({"set": "x"}, "has no metrics: it was not written by `citewise eval`"),
+        ("[]", "is no run: a run is what `citewise eval SET --out RUN.json` writes"),
+        ("<html>", "a run is what `citewise eval SET --out RUN.json` writes"),
+        ({"set": "x"}, "is no run: a run is what"),
+        ([{"id": "a", "question": "Why?"}], "is no run: it holds questions that are yet to be asked; a run is"),
+        ({"questions": [{"question": "Why?"}]}, "is no run: it holds questions that are yet to be asked; a run is"),
+        ({"set": "x", "ablations": []}, "is no run: it holds ablations, which"),
+        ({"set": "x", "metrics": {}, "questions": []}, "has no unit: it was not written by `citewise eval`"),
         (broken("metrics", value=[]), "metrics must be an object"),
         (broken("metrics", "ndcg@10", value="high"), "must be a number"),
         (broken("metrics", "ndcg@10", value=True), "must be a number"),
@@ -96,6 +109,26 @@ def test_a_run_that_nobody_wrote_is_refused(tmp_path: Path, tree: object, messag
     with pytest.raises(BadRequest) as caught:
         read_run(written(tmp_path, tree))
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("tree", "message"),
+    [
+        (broken("metrics", "ndcg@10", value=1.5), "metrics.ndcg@10 is 1.5, and every measure lies in 0..1"),
+        (broken("groups", "table", "ndcg@10", value=-0.5), "table.ndcg@10 is -0.5, and every measure"),
+        (broken("questions", 0, "measures", "answered", value=7), "questions[0]: measures.answered is 7, and"),
+        (broken("questions", 1, "id", value="q1"), "questions[1]: the id 'q1' occurred before"),
+    ],
+)
+def test_numbers_that_no_run_can_give_are_bad_data(tmp_path: Path, tree: object, message: str) -> None:
+    with pytest.raises(BadData) as caught:
+        read_run(written(tmp_path, tree))
+    assert message in str(caught.value)
+
+
+def test_a_count_may_be_more_than_one(tmp_path: Path) -> None:
+    tree = broken("metrics", "selected_leaks", value=3.0)
+    assert read_run(written(tmp_path, tree)).metrics["selected_leaks"] == 3.0
 
 
 def test_a_run_that_is_too_large_or_not_there_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

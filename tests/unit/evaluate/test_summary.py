@@ -4,7 +4,7 @@ import pytest
 
 from citewise.evaluate.cases import Kind, Unit
 from citewise.evaluate.runs import Outcome, Run
-from citewise.evaluate.summary import by_group, means, medians, percentiles, poorest
+from citewise.evaluate.summary import by_group, counted, means, measured, medians, percentiles, poorest
 from citewise.evaluate.thresholds import Threshold, shortfalls
 
 
@@ -16,6 +16,19 @@ def an_outcome(id_: str, *, group: str = "", **measures: float) -> Outcome:
 def test_a_mean_is_over_the_questions_that_have_it() -> None:
     outcomes = [an_outcome("a", ndcg_at_10=1.0, answered=1.0), an_outcome("b", ndcg_at_10=0.5), an_outcome("c")]
     assert means(outcomes) == {"ndcg@10": 0.75, "answered": 1.0}
+
+
+def test_each_metric_says_over_how_many_questions_it_is() -> None:
+    outcomes = [an_outcome("a", ndcg_at_10=1.0, citation_accuracy=0.0), an_outcome("b", ndcg_at_10=0.5)]
+    assert measured(outcomes) == {"ndcg@10": 2, "citation_accuracy": 1}
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(0, "0 questions"), (1, "1 question"), (2, "2 questions"), (1200, "1,200 questions")]
+)
+def test_one_is_singular(number: int, text: str) -> None:
+    assert counted(number, "question") == text
+    assert counted(number, "row is", "rows are").endswith("row is" if number == 1 else "rows are")
 
 
 def test_leaks_are_counted_and_not_averaged() -> None:

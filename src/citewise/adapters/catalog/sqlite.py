@@ -2,9 +2,12 @@
 
 import json
 import sqlite3
+import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import count
+from pathlib import Path
 
-from citewise.adapters.catalog.connections import Connections
+from citewise.adapters.catalog.connections import BUSY_SECONDS, Connections
 from citewise.adapters.catalog.rows import (
     change_of,
     chunk_of,
@@ -18,22 +21,27 @@ from citewise.adapters.catalog.schema import migrate
 from citewise.model.change import Change, ChunkCounts
 from citewise.model.chunk import Chunk
 from citewise.model.document import Document, KnownDocument
-from citewise.model.errors import CitewiseError, Misconfigured
+from citewise.model.errors import CitewiseError, Misconfigured, Unavailable
 from citewise.model.ids import ChunkId, Digest
 from citewise.model.scope import Scope
 from citewise.model.source import SourceRef
 from citewise.model.vector import Vector
 from citewise.ports.catalog import DocumentWrite, ScopeCensus
 
+READERS_END_MS = 2_000  # how long compaction waits for readings that began before it; searches take milliseconds
 VALUES_A_STATEMENT = 500  # well under SQLite's limit on the number of values
+_OPENINGS = count(1)  # of this process: SQLite's number of a version means something to one connection only
 
 
 class SqliteCatalog:
-    """Catalog, Outbox, EmbeddingCache and Registry over one file, so that one transaction covers them all."""
+    """Catalog, Outbox, EmbeddingCache, Registry and Versioned over one file: one transaction covers them all."""
 
     def __init__(self, connections: Connections, *, model_name: str) -> None:
         self._connections = connections
         self._model_name = model_name
+        self._opening = next(_OPENINGS)
+        self._watch = Connections(connections.file)  # of one connection, which never writes: it hears of every commit
+        self._watching = threading.Lock()
         try:
             with connections.reading("open the catalog") as connection:
                 migrate(connection)
@@ -42,6 +50,7 @@ class SqliteCatalog:
             raise
 
     def close(self) -> None:
+        self._watch.close()
         self._connections.close()
 
     def check(self) -> None:
@@ -50,6 +59,27 @@ class SqliteCatalog:
             (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
         if found != "ok":
             raise Misconfigured(f"the catalog {self._connections.file} is damaged: {found}")
+
+    def compact(self) -> bool:
+        """Remove vectors of texts that are no longer here, and every trace of what was deleted from the file.
+
+        False if another connection's reading kept the log beside the file from being emptied.
+        """
+        with self._connections.writing("remove unused vectors") as connection:
+            connection.execute("DELETE FROM embeddings WHERE text_digest NOT IN (SELECT text_digest FROM chunks)")
+        with self._connections.reading("compact the catalog") as connection:
+            connection.execute("VACUUM")
+            connection.execute(f"PRAGMA busy_timeout = {READERS_END_MS}")
+            (is_busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            connection.execute(f"PRAGMA busy_timeout = {int(1000 * BUSY_SECONDS)}")
+        return not is_busy
+
+    # Versioned
+
+    def version(self) -> str:
+        with self._watching, self._watch.reading("look for changes") as connection:
+            (commits,) = connection.execute("PRAGMA data_version").fetchone()
+        return f"{self._opening}.{commits}.{_written_at(self._connections.file)}"
 
     # Catalog
 
@@ -272,6 +302,14 @@ def _scope_id(connection: sqlite3.Connection, scope: Scope) -> int:
 def _made_scope_id(connection: sqlite3.Connection, scope: Scope) -> int:
     connection.execute("INSERT OR IGNORE INTO scopes (tenant, project) VALUES (?, ?)", (scope.tenant, scope.project))
     return _scope_id(connection, scope)
+
+
+def _written_at(file: Path) -> int:
+    """Where nothing may be written, the file is read as it lies, and SQLite itself does not look for changes."""
+    try:
+        return file.stat().st_mtime_ns
+    except OSError as error:
+        raise Unavailable(f"cannot look at the catalog {file}: {error.strerror}") from error
 
 
 def _groups(values: Sequence[bytes]) -> Iterator[Sequence[bytes]]:

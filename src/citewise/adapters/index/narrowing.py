@@ -2,8 +2,8 @@
 
 A filter clause makes tantivy leap from one admitted chunk to the next. Where it admits most of a large index, that
 costs more than it saves: there the best are fetched without it, and those kept that the bitmaps beside the vectors
-admit and the filter then confirms. Both give the same hits once words and vectors are in step; the second gives way to
-the first where too few are left, or where they are not.
+admit, which decide for the ranking by meaning as well. Both give the same hits once words and vectors are in step; the
+second gives way to the first where too few are left, or where the bitmaps do not know a chunk yet.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ Admits = Callable[
 ]  # chunks -> whether the filter admits each; None: it cannot tell
 
 LARGE = 50_000  # chunks from which the other way can pay; below, a filter costs a fraction of a millisecond
-FEW = 32  # labels whose chunks are leapt through; of more, a set is made first, which at 10,000 chunks takes twice as long
+FEW = 32  # labels whose chunks are leapt through; of more, a set is made first: twice the time at 10,000 chunks
 MOST = 0.4  # share of an index that a filter must admit for it; 1: never; at 0.1 the filter inside is twice as fast
 MOST_FETCHED = 1_000  # hits at most that are fetched to be checked; more cost as much as the filter inside
 SPARE = 1.3  # how many more are fetched than should be needed, since the best are not like the rest
@@ -92,18 +92,10 @@ def checked_after(
     if is_admitted is None:  # a writer has changed the words and not yet the vectors
         return None
     admitted = [one for one, is_in in zip(found, is_admitted.tolist(), strict=True) if is_in]
-    if len(searcher.search(narrowing.within(_these(searcher, admitted)), limit=len(admitted) or 1).hits) < len(
-        admitted
-    ):
-        return None  # the bitmaps are older than the words' own labels, which decide here
     is_all = len(found) < fetched
     # Equal scores may go on beyond what was fetched, and are settled by id: the last one wanted has to be better.
     is_enough = len(admitted) >= wanted and admitted[wanted - 1][0] > found[-1][0]
     return admitted if is_all or is_enough else None
-
-
-def _these(searcher: Searcher, found: Sequence[Scored]) -> Query:
-    return Query.term_set_query(SCHEMA, "id", ids_of(searcher, found))
 
 
 def ids_of(searcher: Searcher, found: Sequence[Scored]) -> list[ChunkId]:

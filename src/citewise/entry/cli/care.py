@@ -3,6 +3,7 @@
 import gc
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 
 from rich.console import Console
@@ -11,7 +12,7 @@ from rich.table import Table
 from citewise.flows.reembed import ReembedReport
 from citewise.model.care import Check, Status
 from citewise.settings import Settings
-from citewise.wiring.care import doctor, reindex, status
+from citewise.wiring.care import compact, doctor, reindex, status
 
 
 def run_status(settings: Settings, *, as_json: bool) -> int:
@@ -101,16 +102,8 @@ def _show_checks(checks: tuple[Check, ...]) -> None:
 def run_reindex(settings: Settings, *, as_json: bool) -> int:
     """Rebuild, or re-embed where the settings ask for it."""
     gc.enable()  # a large library takes a while
-    done = 0
-
-    def on_progress(more: int) -> None:
-        nonlocal done
-        done += more
-        if sys.stderr.isatty():
-            sys.stderr.write(f"\r{done} done")
-
-    made = reindex(settings, on_progress=on_progress)
-    if sys.stderr.isatty() and done:
+    made = reindex(settings, on_progress=_counted("chunks or documents"))
+    if sys.stderr.isatty():
         sys.stderr.write("\n")
     embedded = made.embedded if isinstance(made, ReembedReport) else 0
     chunks = made.chunks.total if isinstance(made, ReembedReport) else made
@@ -120,6 +113,35 @@ def run_reindex(settings: Settings, *, as_json: bool) -> int:
         how = "library made anew" if isinstance(made, ReembedReport) else "index rebuilt from the catalog"
         Console().print(f"{how}: {chunks} chunks, {embedded} texts embedded", highlight=False)
     return 0
+
+
+def run_compact(settings: Settings, *, as_json: bool) -> int:
+    """Give room back; 1 if another process kept it from being done whole."""
+    gc.enable()  # a large library takes a while
+    made = compact(settings, on_progress=_counted("chunks"))
+    if as_json:
+        _print_json(asdict(made))
+    else:
+        console = Console(highlight=False)
+        console.print(f"{made.bytes_before / 1e6:.1f} MB before, {made.bytes_after / 1e6:.1f} MB now")
+        if not made.is_complete:
+            console.print(
+                "another process was reading: what was deleted may still lie beside the catalog; run it again"
+            )
+    return 0 if made.is_complete else 1
+
+
+def _counted(what: str) -> Callable[[int], None]:
+    """Says on a terminal how much is done."""
+    done = 0
+
+    def on_progress(more: int) -> None:
+        nonlocal done
+        done += more
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r{done} {what} done ")
+
+    return on_progress
 
 
 def _print_json(value: object) -> None:

@@ -17,7 +17,7 @@ from citewise.evaluate.answered import ANSWER_METRICS
 from citewise.evaluate.runs import Run
 from citewise.evaluate.thresholds import METRICS, Threshold, shortfalls
 from citewise.model.errors import BadRequest
-from citewise.model.scope import Scope
+from citewise.model.scope import LOCAL_PRINCIPAL, Principal, Scope
 from citewise.settings import Settings
 from citewise.wiring.evaluating import evaluate
 
@@ -33,6 +33,7 @@ class EvalOptions:
     out: Path | None
     fail_under: tuple[str, ...]
     as_json: bool
+    principal: Principal = LOCAL_PRINCIPAL
 
 
 def run_eval(settings: Settings, judged: Path, options: EvalOptions) -> int:
@@ -43,7 +44,14 @@ def run_eval(settings: Settings, judged: Path, options: EvalOptions) -> int:
         _refuse_unmeasured(thresholds)
     refuse_unwritable(options.out, options.report, read=files_of(judged))
     with shown_steps(bar=not options.as_json) as listeners:
-        run = evaluate(settings, judged, scope=options.scope, answers=options.answers, listeners=listeners)
+        run = evaluate(
+            settings,
+            judged,
+            scope=options.scope,
+            principal=options.principal,
+            answers=options.answers,
+            listeners=listeners,
+        )
     _write(run, options)
     short = shortfalls(run, thresholds)
     for problem in short:

@@ -4,14 +4,17 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from citewise.entry.cli.flags import (
     ConfigOption,
+    GroupOption,
     JsonOption,
     LibraryOption,
     ProjectOption,
     TenantOption,
+    UserOption,
+    given_flags,
     settings_of,
 )
 
@@ -19,6 +22,23 @@ DEFAULT = "run"
 SET_HELP = (
     "A BEIR folder (corpus.jsonl, queries.jsonl, qrels/test.tsv), a question file, or a folder of question files."
 )
+
+
+class Unnamed(typer.Context):
+    """The context of a command whose name nobody types, and nobody is shown."""
+
+    @property
+    def command_path(self) -> str:
+        return self.parent.command_path if self.parent else super().command_path
+
+
+class SetCommand(TyperCommand):
+    """What `eval SET` runs."""
+
+    context_class = Unnamed
+
+    def format_usage(self, ctx: Any, formatter: Any) -> None:
+        formatter.write_usage(ctx.command_path, "[OPTIONS] SET")
 
 
 class SetOrCommand(TyperGroup):
@@ -56,12 +76,14 @@ ReportOption = Annotated[
 ]
 
 
-@evaluation.command(DEFAULT, hidden=True)
+@evaluation.command(DEFAULT, hidden=True, cls=SetCommand)
 def run(
     judged: SetArgument,
     library: LibraryOption = None,
     tenant: TenantOption = "default",
     project: ProjectOption = "default",
+    user: UserOption = None,
+    group: GroupOption = None,
     report: ReportOption = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="RUN.json", help="Keep the run, for `eval compare`.")
@@ -81,7 +103,7 @@ def run(
 ) -> None:
     """Ask every question of a set and say what came of it."""
     from citewise.entry.cli.eval import EvalOptions, run_eval
-    from citewise.entry.cli.options import named_path
+    from citewise.entry.cli.options import named_path, principal_of
     from citewise.model.scope import Scope
 
     options = EvalOptions(
@@ -92,6 +114,7 @@ def run(
         out=out,
         fail_under=tuple(fail_under or ()),
         as_json=as_json,
+        principal=principal_of(user, group or ()),
     )
     raise typer.Exit(run_eval(settings_of(library, config), named_path(judged), options))
 
@@ -138,19 +161,31 @@ def draft(
     library: LibraryOption = None,
     tenant: TenantOption = "default",
     project: ProjectOption = "default",
+    user: UserOption = None,
+    group: GroupOption = None,
     out: Annotated[Path, typer.Option("--out", metavar="FILE.json", help="Where to write it.")] = Path(
         "questions.json"
     ),
     count: Annotated[int, typer.Option("--count", metavar="N", min=1, help="How many questions at most.")] = 50,
     seed: Annotated[int, typer.Option("--seed", metavar="S", help="Another seed draws other passages.")] = 0,
     config: ConfigOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Propose a question file from the library's own text, for a person to look through."""
-    from citewise.entry.cli.eval_draft import run_draft
+    """Propose a question file from what you may see of the library, for a person to look through."""
+    from citewise.entry.cli.eval_draft import DraftOptions, run_draft
+    from citewise.entry.cli.options import principal_of
     from citewise.model.scope import Scope
 
-    settings = settings_of(library, config)
-    raise typer.Exit(run_draft(settings, scope=Scope(tenant, project), out=out, count=count, seed=seed))
+    options = DraftOptions(
+        Scope(tenant, project),
+        out,
+        count=count,
+        seed=seed,
+        principal=principal_of(user, group or ()),
+        repeated=given_flags(library, config, tenant, project, user, group or ()),
+        as_json=as_json,
+    )
+    raise typer.Exit(run_draft(settings_of(library, config), options))
 
 
 @evaluation.command()

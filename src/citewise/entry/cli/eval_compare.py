@@ -4,11 +4,20 @@ import logging
 from pathlib import Path
 
 from citewise.entry.cli.eval_files import refuse_unwritable, write_file
-from citewise.entry.cli.eval_tables import show_changed, show_differences
+from citewise.entry.cli.eval_tables import show_changed, show_differences, show_unlike
 from citewise.entry.cli.output import print_json
 from citewise.entry.run_files import difference_json, read_run
-from citewise.evaluate.compare import changed_most, common_questions, differences, primary_metric, verdict
+from citewise.evaluate.compare import (
+    changed_most,
+    common_questions,
+    differences,
+    lonely_metrics,
+    other_settings,
+    primary_metric,
+    verdict,
+)
 from citewise.evaluate.runs import Difference, Run
+from citewise.evaluate.summary import counted
 from citewise.model.errors import BadRequest
 
 _log = logging.getLogger(__name__)
@@ -25,9 +34,12 @@ def run_compare(before: Path, after: Path, *, worst: int, report: Path | None, a
 
         write_file(report, report_html(second, compared=compared))
     if as_json:
-        print_json(_comparison_json(first, second, compared, worst))
+        files = {"before": str(before), "after": str(after)}
+        print_json({"files": files, **_comparison_json(first, second, compared, worst)})
         return 0
-    show_differences(first, second, compared)
+    names = (str(before), str(after))
+    show_differences(names, (first, second), compared)
+    show_unlike(names, first, second)
     metric = primary_metric(first)
     if metric is not None:
         show_changed(metric, changed_most(first, second, metric), worst)
@@ -43,7 +55,8 @@ def _refuse_strangers(before: Run, after: Run) -> None:
     if before.unit is not after.unit:
         _log.warning("one run judges each %s, the other each %s", before.unit.value, after.unit.value)
     if common < max(before.queries, after.queries):
-        _log.warning("only the %d questions of both are compared", common)
+        said = counted(common, "question of both is", "questions of both are")
+        _log.warning("only the %s compared", said)
 
 
 def _comparison_json(before: Run, after: Run, compared: tuple[Difference, ...], worst: int) -> dict[str, object]:
@@ -53,6 +66,11 @@ def _comparison_json(before: Run, after: Run, compared: tuple[Difference, ...], 
         "before": {"set": before.set, "queries": before.queries, "commit": before.commit},
         "after": {"set": after.set, "queries": after.queries, "commit": after.commit},
         "common_questions": common_questions(before, after),
+        "settings_that_differ": {
+            one.name: {"before": one.before, "after": one.after} for one in other_settings(before, after)
+        },
+        "only_before": list(lonely_metrics(before, after)),
+        "only_after": list(lonely_metrics(after, before)),
         "differences": [difference_json(one, verdict(one).value) for one in compared],
         "changed_most": [
             {

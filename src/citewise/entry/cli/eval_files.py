@@ -25,8 +25,8 @@ def refuse_unwritable(*files: Path | None, read: Iterable[Path] = ()) -> None:
 
 
 def files_of(judged: Path) -> list[Path]:
-    """What a set is read from."""
-    return [judged, *judged.glob("*"), *judged.glob("qrels/*")] if judged.is_dir() else [judged]
+    """What a set is read from; what cannot be looked at is told of by whoever reads it."""
+    return [judged, *judged.glob("*"), *judged.glob("qrels/*")] if os.path.isdir(judged) else [judged]
 
 
 def write_file(file: Path, text: str) -> None:

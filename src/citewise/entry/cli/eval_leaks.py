@@ -2,8 +2,10 @@
 
 import sys
 
+from citewise.entry.cli.eval_progress import shown_steps
 from citewise.entry.cli.output import print_json, printable
 from citewise.entry.leak_surfaces import every_surface
+from citewise.entry.page.figures import counted
 from citewise.evaluate.leaks import Leak, LeakReport
 from citewise.model.errors import BadRequest
 from citewise.settings import Settings
@@ -17,7 +19,9 @@ def run_leaks(*, rounds: int, seed: int, as_json: bool) -> int:
     """1 if anything was shown to somebody who may not see it. The suite makes its own library and touches no other."""
     if rounds < 1:
         raise BadRequest(f"rounds is {rounds}; it is at least 1")
-    report = leak_report(every_surface, embedding_of(Settings()), rounds=rounds, seed=seed)
+    with shown_steps(bar=not as_json) as listeners:
+        embedding = embedding_of(Settings())
+        report = leak_report(every_surface, embedding, rounds=rounds, seed=seed, on_step=listeners.on_step)
     if as_json:
         print_json(leaks_json(report))
     else:
@@ -58,14 +62,15 @@ def _leak_json(leak: Leak) -> dict[str, object]:
 def _show(report: LeakReport) -> None:
     asked = sum(report.surfaces.values())
     lines = [
-        f"{asked} times asked on {len(report.surfaces)} surfaces, by {report.principals} different principals, "
-        f"about {report.documents} documents, in {report.rounds} rounds with seed {report.seed}",
+        f"asked {counted(asked, 'time')} on {counted(len(report.surfaces), 'surface')}, "
+        f"by {counted(report.principals, 'different principal')}, about {counted(report.documents, 'document')}, "
+        f"in {counted(report.rounds, 'round')} with seed {report.seed}",
         *(f"  {count:>5}  {name}" for name, count in report.surfaces.items()),
         *_listed("LEAK", report.leaks),
         *_listed("MISSING", report.missing),
         "nothing was shown to anybody who may not see it, and nothing was missing"
         if report.is_tight
-        else f"{len(report.leaks)} leaks, {len(report.missing)} missing; "
+        else f"{counted(len(report.leaks), 'leak')}, {len(report.missing):,} missing; "
         f"to see them again: citewise eval leaks --rounds {report.rounds} --seed {report.seed}",
     ]
     sys.stdout.write(printable("\n".join(lines)) + "\n")

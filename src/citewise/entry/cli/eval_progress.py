@@ -1,5 +1,6 @@
 """How far an evaluation is, on standard error: a bar on a terminal, nothing elsewhere."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -54,7 +55,8 @@ class _Shown:
         if self._ingesting is not None:
             self._ingesting.close()
         columns = (TextColumn("[bold]{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        progress = Progress(*columns, console=Console(stderr=True), transient=True)
+        # The stream as it is now: the leak suite catches what commands print, and must not catch the bar with it.
+        progress = Progress(*columns, console=Console(file=sys.stderr), transient=True)
         self._stack.enter_context(progress).add_task("", total=None)
         return progress
 

@@ -1,6 +1,8 @@
 """Runs, comparisons and ablations as a terminal shows them."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePath
 from urllib.parse import unquote
 
 from rich.console import Console
@@ -9,9 +11,9 @@ from rich.text import Text
 
 from citewise.entry.cli.output import printable
 from citewise.evaluate.cases import Kind, Unit
-from citewise.evaluate.compare import Changed, Verdict, verdict
+from citewise.evaluate.compare import Changed, Verdict, lonely_metrics, other_settings, verdict
 from citewise.evaluate.runs import Ablation, Difference, Outcome, Place, Run
-from citewise.evaluate.summary import SUMS, poorest
+from citewise.evaluate.summary import SUMS, counted, measured, poorest
 
 HEADLINES = ("ndcg@10", "recall@5", "recall@100", "precision@5", "mrr@10")
 ANSWERS = ("citation_accuracy", "refusal_accuracy", "selected_accuracy", "selected_leaks")
@@ -20,6 +22,8 @@ FEW = 3  # places that are shown of each poor question
 MOST_QUESTION = 160  # characters
 MOST_ANSWER = 240
 MOST_PATH = 80
+MOST_HEADING = 24  # of a column that is named like a file
+MOST_SETTING = 60
 COLORS = {Verdict.BETTER: "green", Verdict.WORSE: "red", Verdict.UNCLEAR: "yellow", Verdict.SAME: "dim"}
 DRAFT = "a draft that nobody has looked through: its numbers compare settings and promise nothing"
 
@@ -28,7 +32,7 @@ def show_run(run: Run, *, worst: int) -> None:
     """The metrics, group by group, the latency, and the poorest questions."""
     console = wide_console()
     judged = "documents" if run.unit is Unit.DOCUMENT else "passages"
-    console.print(Text.assemble((printable(run.set), "bold"), f"  {run.queries} questions, {judged} judged"))
+    console.print(Text.assemble((printable(run.set), "bold"), f"  {counted(run.queries, 'question')}, {judged} judged"))
     if run.is_draft:
         console.print(Text(DRAFT, style="yellow"))
     console.print()
@@ -38,12 +42,12 @@ def show_run(run: Run, *, worst: int) -> None:
     _show_poorest(console, poorest(run.outcomes, worst))
 
 
-def show_differences(before: Run, after: Run, compared: Sequence[Difference]) -> None:
-    """Each metric before and after, and what may be said of the change."""
+def show_differences(names: tuple[str, str], runs: tuple[Run, Run], compared: Sequence[Difference]) -> None:
+    """Each metric before and after, under the names of the runs, and what may be said of the change."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("metric", no_wrap=True)
-    for name in ("before", "after", "change", "95 % interval", "p", "better", "worse", "of"):
-        table.add_column(name, justify="right", no_wrap=True)
+    for name in (*_short_names(names), "change", "95 % interval", "p", "better", "worse", "of"):
+        table.add_column(Text(name), justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     for one in compared:
         table.add_row(
@@ -59,9 +63,28 @@ def show_differences(before: Run, after: Run, compared: Sequence[Difference]) ->
             _verdict(one),
         )
     console = wide_console()
-    console.print(Text.assemble("before  ", (printable(_named(before)), "bold")))
-    console.print(Text.assemble("after   ", (printable(_named(after)), "bold")))
+    for title, name, run in zip(("before", "after"), names, runs, strict=True):
+        console.print(Text.assemble(f"{title:6}  ", (_middle(name), "bold"), f"  {_named(run)}"))
     console.print()
+    console.print(table)
+
+
+def show_unlike(names: tuple[str, str], before: Run, after: Run) -> None:
+    """What else tells the two runs apart: metrics that one of them lacks, settings that were chosen differently."""
+    console = wide_console()
+    short = _short_names(names)
+    for name, only in zip(short, (lonely_metrics(before, after), lonely_metrics(after, before)), strict=True):
+        if only:
+            console.print(Text(printable(f"\nonly {name} has {', '.join(only)}"), style="dim"), soft_wrap=True)
+    others = other_settings(before, after)
+    if not others:
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("setting", *short):
+        table.add_column(Text(title), overflow="fold")
+    for one in others:
+        table.add_row(*(Text(_short(cell, MOST_SETTING)) for cell in (one.name, _value(one.before), _value(one.after))))
+    console.print(Text("\nsettings that differ", style="bold"))
     console.print(table)
 
 
@@ -95,7 +118,9 @@ def show_ablations(rows: Sequence[Ablation], metrics: Sequence[str]) -> None:
         table.add_row(Text(row.name), *cells, f"{row.run.latency_ms.get('p50', 0.0):.1f}")
     console = wide_console()
     run = rows[0].run
-    console.print(Text.assemble((printable(run.set), "bold"), f"  {run.queries} questions, searches alone\n"))
+    console.print(
+        Text.assemble((printable(run.set), "bold"), f"  {counted(run.queries, 'question')}, searches alone\n")
+    )
     console.print(table)
 
 
@@ -141,6 +166,8 @@ def _show_rest(console: Console, run: Run) -> None:
         whole = "  ".join(f"{name} {ms:.1f}" for name, ms in run.latency_ms.items())
         stages = "  ".join(f"{name} {ms:.1f}" for name, ms in run.stages_ms.items() if name != "total" and ms >= 0.05)
         lines += [f"a search, in milliseconds: {whole}   ({stages})"]
+    if (answers := measured(run.outcomes).get("citation_accuracy")) is not None:
+        lines += [f"citation_accuracy is over {counted(answers, 'answer')}; a refusal owes no citation"]
     for line in lines:
         console.print(Text(line, style="dim"), soft_wrap=True)
 
@@ -161,15 +188,21 @@ def _poor_lines(outcome: Outcome) -> Iterable[Text]:
     wrong = _what_went_wrong(outcome)
     if wrong:
         yield Text(f"      {wrong}", style="red")
-    if outcome.kind is not Kind.ANSWERABLE:
-        if outcome.answer and not outcome.is_refused:
-            yield Text(f"      answered  {_short(outcome.answer, MOST_ANSWER)}", style="dim")
-        return
-    if outcome.measures.get("ndcg@10", 1.0) < 1.0:
+    yield from _answer_lines(outcome)
+    if outcome.kind is Kind.ANSWERABLE and outcome.measures.get("ndcg@10", 1.0) < 1.0:
         for title, places in (("expected", outcome.expected), ("found", outcome.found)):
             for place in places[:FEW]:
                 yield _place_line(title, place)
                 title = ""
+
+
+def _answer_lines(outcome: Outcome) -> Iterable[Text]:
+    """The answer as its author would have it, and the one that came instead."""
+    if outcome.expected_answer:
+        yield Text(f"      {'wanted':9} {_short(outcome.expected_answer, MOST_ANSWER)}", style="green")
+    is_telling = outcome.expected_answer or outcome.kind is not Kind.ANSWERABLE
+    if outcome.answer and not outcome.is_refused and is_telling:
+        yield Text(f"      {'answered':9} {_short(outcome.answer, MOST_ANSWER)}", style="dim")
 
 
 def _what_went_wrong(outcome: Outcome) -> str:
@@ -178,7 +211,8 @@ def _what_went_wrong(outcome: Outcome) -> str:
     if measures.get("refusal_accuracy") == 0.0 or measures.get("selected_accuracy") == 0.0:
         wrong.append("refused, and should have been answered" if outcome.is_refused else "answered without grounds")
     if measures.get("citation_accuracy", 1.0) < 1.0:
-        wrong.append(f"only {measures['citation_accuracy']:.0%} of its citations are true")
+        true = measures["citation_accuracy"]
+        wrong.append(f"only {true:.0%} of its citations are true" if true else "no citation that is true")
     if measures.get("selected_leaks"):
         wrong.append("shows what is not in the selection")
     ranking = measures.get("ndcg@10")
@@ -218,4 +252,14 @@ def _verdict(difference: Difference) -> Text:
 
 
 def _named(run: Run) -> str:
-    return f"{run.set}  {run.queries} questions  {(run.commit or '')[:12]}".rstrip()
+    return printable(f"{run.set}, {counted(run.queries, 'question')}  {(run.commit or '')[:12]}").rstrip()
+
+
+def _short_names(names: tuple[str, str]) -> tuple[str, str]:
+    """Both files as a column can be headed, still told apart."""
+    before, after = (_short(PurePath(name).name, MOST_HEADING) for name in names)
+    return ("before", "after") if before == after else (before, after)
+
+
+def _value(value: object) -> str:
+    return "default" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

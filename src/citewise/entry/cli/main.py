@@ -1,5 +1,6 @@
 """The command line: names, flags, exit codes. Each command's work is imported when it runs, so that help is quick."""
 
+import errno
 import gc
 import io
 import logging
@@ -203,6 +204,14 @@ def reindex(library: LibraryOption = None, config: ConfigOption = None, as_json:
 
 
 @app.command()
+def compact(library: LibraryOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """Give back the room of what was deleted: afterward no file of the library holds any of it."""
+    from citewise.entry.cli.care import run_compact
+
+    raise typer.Exit(run_compact(settings_of(library, config), as_json=as_json))
+
+
+@app.command()
 def demo(library: DemoLibraryOption = Path(".demo"), config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Ingest the sample handbook that ships with citewise, and say what to try next."""
     from citewise.entry.cli.demo import run_demo
@@ -238,10 +247,24 @@ def main() -> None:
     except KeyboardInterrupt:
         _stop("citewise: stopped; what was ingested is safe, run the command again to go on", 130)
     except OSError as error:
+        if error.filename is not None:  # of a file or folder that was named; what is printed goes to no name
+            _stop(f"citewise: {_unusable(error)}", 4)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more can be written there
         if not isinstance(error, BrokenPipeError):
             _stop(f"citewise: cannot write the output: {error.strerror}", 1)
         sys.exit(1)
+
+
+def _unusable(error: OSError) -> str:
+    """Which file stopped the command, and what its user can do about it."""
+    advice = {
+        errno.EACCES: "give yourself the right to it (chmod), or run as somebody who has it",
+        errno.ENOENT: "check the path, or make it",
+        errno.ENAMETOOLONG: "check the path: no file system has names that long",
+        errno.ENOSPC: "make room on the disk",
+    }
+    path = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
+    return f"cannot use {path}: {error.strerror}: {advice.get(error.errno or 0, 'check the path and its disk')}"
 
 
 def _make_writable() -> None:

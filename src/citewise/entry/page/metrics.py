@@ -1,6 +1,6 @@
 """How metrics are ordered, explained and written; what makes a question a poor one."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from citewise.entry.page.figures import figure, share
@@ -40,10 +40,11 @@ _MEANINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """An outcome and what it is worth as a whole; None if nothing was measured."""
+    """An outcome, the measure it is poorest at, and its worth by that, in 0..1; None if nothing was measured."""
 
     outcome: Outcome
-    worth: float | None
+    metric: str | None = None
+    worth: float | None = None
 
     @property
     def is_poor(self) -> bool:
@@ -78,14 +79,28 @@ def written(metric: str, value: float | None) -> str:
 def judged(run: Run) -> list[Judged]:
     """All outcomes, the poorest first; a question that nothing was measured of comes last."""
     main = primary_metric(run)
-    found = [Judged(outcome, _worth(outcome.measures, main)) for outcome in run.outcomes]
+    found = [_judged(outcome, main) for outcome in run.outcomes]
     return sorted(found, key=lambda one: (one.worth is None, one.worth or 0.0, one.outcome.id))
 
 
-def _worth(measures: Mapping[str, float], main: str | None) -> float | None:
-    """The worst of what counts: a question whose passage came first and that was refused is a poor one."""
-    names = [name for name in (main or "", *_ALSO_COUNTS) if name in measures]
-    return min((1 - measures[name] if name in LOWER_IS_BETTER else measures[name] for name in names), default=None)
+def counting(found: Iterable[Judged], run: Run) -> list[str]:
+    """The measures that such a worth may be of, those that this run has."""
+    measured = {name for one in found for name in one.outcome.measures}
+    return [name for name in (primary_metric(run) or "", *_ALSO_COUNTS) if name in measured]
+
+
+def _judged(outcome: Outcome, main: str | None) -> Judged:
+    """By the worst of what counts: a question whose passage came first and that was refused is a poor one."""
+    names = [name for name in (main or "", *_ALSO_COUNTS) if name in outcome.measures]
+    if not names:
+        return Judged(outcome)
+    worths = {name: _worth(name, outcome.measures[name]) for name in names}
+    worst = min(names, key=lambda name: worths[name])
+    return Judged(outcome, worst, worths[worst])
+
+
+def _worth(metric: str, value: float) -> float:
+    return 1 - min(value, 1.0) if metric in LOWER_IS_BETTER else value
 
 
 def _by_depth(metric: str) -> tuple[str, int]:

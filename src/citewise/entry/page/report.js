@@ -1,4 +1,10 @@
 (() => {
+  const hint = () => {
+    for (const table of document.querySelectorAll(".scroll"))
+      table.nextElementSibling.hidden = table.scrollWidth <= table.clientWidth;
+  };
+  hint();
+  addEventListener("resize", hint);
   const box = document.getElementById("filter");
   if (!box) return;
   const items = [...document.querySelectorAll(".questions > li")];

@@ -2,15 +2,20 @@
 
 import base64
 import hashlib
+import shlex
+import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib.resources import files
+from pathlib import PurePath
 
 from citewise.entry.page.contrasts import ablation, comparison
 from citewise.entry.page.drawing import DARK, LIGHT, STYLE, variables
 from citewise.entry.page.figures import counted
 from citewise.entry.page.markup import Markup, tag
-from citewise.entry.page.metrics import judged
+from citewise.entry.page.metrics import counting, judged
 from citewise.entry.page.questions import questions
 from citewise.entry.page.sections import metrics, refusals, section, settings, speed, tiles
 from citewise.evaluate.cases import Unit
@@ -19,19 +24,34 @@ from citewise.evaluate.runs import Ablation, Difference, Run
 Part = tuple[str, str, Markup]  # anchor, title, what stands in it
 
 
+@dataclass(frozen=True, slots=True)
+class Made:
+    """When and by what a report was made."""
+
+    at: str
+    by: str  # the command, as one would type it again
+
+
+def made_now() -> Made:
+    """By the command that is running."""
+    program, *words = sys.argv or [""]
+    by = shlex.join([PurePath(program).name, *words]) if program else ""
+    return Made(datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), by)
+
+
 def report_html(
     run: Run,
     *,
     compared: Sequence[Difference] = (),
     ablations: Sequence[Ablation] = (),
-    made_at: str | None = None,
+    made: Made | None = None,
 ) -> str:
-    """The whole page. The same run gives the same page: a date stands in it only if one is given."""
+    """The whole page. The same run made by the same gives the same page; unless it is told, that is now and this."""
     parts = _parts(run, compared, ablations)
     title = f"Evaluation: {run.set}"
     main = tag(
         "main",
-        *_heading(run, title, made_at),
+        *_heading(run, title, made or made_now()),
         tiles(run),
         tag(
             "nav", *(tag("a", name, href=f"#{anchor}") for anchor, name, _ in parts), aria_label="Parts of this report"
@@ -44,31 +64,34 @@ def report_html(
 
 def _parts(run: Run, compared: Sequence[Difference], ablations: Sequence[Ablation]) -> list[Part]:
     """Only what there is something to say about."""
+    found = judged(run)
     possible: list[tuple[str, str, Markup | None]] = [
         ("comparison", "Against the other run", comparison(compared) if compared else None),
         ("ablations", "What each stage is worth", ablation(ablations) if ablations else None),
         ("metrics", "Metrics", metrics(run) if run.metrics else None),
         ("refusals", "Refusals", refusals(run)),
         ("speed", "Speed", speed(run)),
-        ("questions", "Questions", questions(judged(run))),
+        ("questions", "Questions", questions(found, counting(found, run))),
         ("settings", "Settings", settings(run) if run.settings else None),
     ]
     return [(anchor, title, inside) for anchor, title, inside in possible if inside]
 
 
-def _heading(run: Run, title: str, made_at: str | None) -> list[Markup]:
+def _heading(run: Run, title: str, made: Made) -> list[Markup]:
     kinds = Counter(outcome.kind.value for outcome in run.outcomes)
     facts = [
         counted(run.queries, "question") + (f" ({_listed(kinds)})" if len(kinds) > 1 else ""),
         "whole documents are judged" if run.unit is Unit.DOCUMENT else "places in documents are judged",
         f"citewise {run.commit}" if run.commit else "",
-        made_at or "",
+        made.at,
     ]
-    made = [tag("h1", title), tag("p", " · ".join(fact for fact in facts if fact), class_="note")]
+    parts = [tag("h1", title), tag("p", " · ".join(fact for fact in facts if fact), class_="note")]
+    if made.by:
+        parts.append(tag("p", "Made by ", tag("code", made.by), class_="note"))
     if run.is_draft:
         warning = "Draft: nobody has checked these questions."
-        made.append(tag("p", tag("strong", warning), f" {DRAFT}", class_="draft", role="note"))
-    return made
+        parts.append(tag("p", tag("strong", warning), f" {DRAFT}", class_="draft", role="note"))
+    return parts
 
 
 DRAFT = (

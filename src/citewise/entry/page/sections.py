@@ -25,11 +25,13 @@ def charts(*drawings: Drawing) -> Markup:
 
 
 def table(label: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
-    """A table whose first column names its rows. It scrolls by itself where it is too wide, also by keyboard."""
+    """A table whose first column names its rows. Where it is too wide it scrolls by itself, also by keyboard: a shadow
+    shows that there is more, and words do where the script runs."""
     header = tag("tr", *(tag("th", column, scope="col") for column in columns))
     body = (tag("tr", tag("th", row[0], scope="row"), *(tag("td", cell) for cell in row[1:])) for row in rows)
     made = tag("table", tag("caption", label), tag("thead", header), tag("tbody", *body))
-    return tag("div", made, class_="scroll", tabindex="0", role="region", aria_label=label)
+    scrolled = tag("div", made, class_="scroll", tabindex="0", role="region", aria_label=label)
+    return joined(scrolled, tag("p", "more columns: scroll sideways \u2194", class_="sideways", hidden=True))
 
 
 def tiles(run: Run) -> Markup:

@@ -5,14 +5,15 @@ import hashlib
 import random
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import cache
 from html.parser import HTMLParser
 
 import pytest
 
-from citewise.entry.page.figures import MINUS
+from citewise.entry.page.figures import ABSENT, MINUS
 from citewise.entry.page.questions import MOST_OPENED
-from citewise.entry.page.report import report_html
+from citewise.entry.page.report import Made, report_html
 from citewise.evaluate.cases import Kind
 from citewise.evaluate.compare import differences
 from citewise.evaluate.runs import Outcome, Place, Run
@@ -113,7 +114,7 @@ def test_hostile_words_stay_words_wherever_they_come_from() -> None:
         EVIL, EVIL, Kind.ANSWERABLE, EVIL, {"ndcg@10": 0.0, EVIL: 0.5}, 3.0, (place,), (place,), EVIL, False
     )
     run = replace(run_of(outcome, settings={EVIL: {EVIL: [EVIL]}}), set=EVIL, commit=EVIL, stages_ms={EVIL: 1.0})
-    html = report_html(run, compared=differences(run, run), ablations=some_ablations(run), made_at=EVIL)
+    html = report_html(run, compared=differences(run, run), ablations=some_ablations(run), made=Made(EVIL, EVIL))
     page = Page(html)
     assert page.open == []
     assert page.names.count("script") == 1
@@ -128,10 +129,17 @@ def test_a_draft_says_so_and_another_set_does_not() -> None:
     assert warning not in shown(run_of(OUTCOME))
 
 
-def test_the_same_run_gives_the_same_page_and_a_date_only_if_given() -> None:
-    run = run_of(OUTCOME)
-    assert report_html(run) == report_html(run)
-    assert "2026-01-02" in report_html(run, made_at="2026-01-02")
+def test_the_same_run_gives_the_same_page() -> None:
+    run, made = run_of(OUTCOME), Made("2026-01-02", "citewise eval book")
+    assert report_html(run, made=made) == report_html(run, made=made)
+    assert "2026-01-02 Made by citewise eval book" in Page(report_html(run, made=made)).text
+
+
+def test_a_page_says_the_date_and_the_command_that_is_running(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["/somewhere/bin/citewise", "eval", "my book", "--report", "out.html"])
+    page = shown(run_of(OUTCOME))
+    assert "Made by citewise eval 'my book' --report out.html" in page
+    assert datetime.now(UTC).strftime("%Y-%m-%d") in page
 
 
 def test_metrics_stand_in_tiles_and_in_a_table_by_group() -> None:
@@ -146,11 +154,25 @@ def test_expected_stands_beside_found_with_lines_section_and_grade() -> None:
     page = shown(run_of(OUTCOME))
     assert "Expected place grade tides.md :5-9 Readings 2" in page
     assert "Found # place grade 1 boats.md :1-4 Engines 0 2 tides.md :5-9 Readings ✓ 2" in page
-    assert "right at 2" in page
+    assert "full answer at 2" in page
+
+
+def test_a_part_of_an_answer_is_not_called_a_full_one() -> None:
+    wrong, full = OUTCOME.found
+    part = replace(full, grade=1)
+    later = shown(run_of(replace(OUTCOME, found=(wrong, part, full))))
+    assert "full answer at 3, part of one at 2" in later
+    assert "2 tides.md :5-9 Readings part 1 3 tides.md :5-9 Readings ✓ 2" in later
+    assert "part of an answer at 1, no full one in the first 2" in shown(run_of(replace(OUTCOME, found=(part, wrong))))
+
+
+def test_a_group_that_is_called_as_its_kind_is_said_once() -> None:
+    html = report_html(run_of(replace(OUTCOME, kind=Kind.SELECTED, group="selected", expected=(), is_refused=True)))
+    assert '<span class="remark">selected · refused</span>' in html
 
 
 def test_a_question_that_was_not_found_says_so() -> None:
-    assert "not in the first 1" in shown(run_of(replace(OUTCOME, found=OUTCOME.found[:1])))
+    assert "nothing that answers in the first 1" in shown(run_of(replace(OUTCOME, found=OUTCOME.found[:1])))
 
 
 @pytest.mark.parametrize(
@@ -165,6 +187,32 @@ def test_poor_questions_come_first_whatever_they_are_poor_at(
     page = shown(run_of(fine, poor))
     assert page.index("A poor one") < page.index("A fine one")
     assert "1 question of 2 below 0.5" in page
+
+
+@pytest.mark.parametrize(
+    ("measures", "number"),
+    [
+        ({"ndcg@10": 0.1, "refusal_accuracy": 1.0}, "0.100 ndcg@10"),
+        ({"ndcg@10": 1.0, "refusal_accuracy": 0.0}, "0.000 refusal_accuracy"),
+        ({"selected_accuracy": 1.0, "selected_leaks": 1.0}, "1 selected_leaks"),
+        ({}, f"{ABSENT} A poor one"),
+    ],
+)
+def test_the_number_of_a_question_has_the_name_of_the_measure_it_is_worst_at(
+    measures: dict[str, float], number: str
+) -> None:
+    fine = replace(OUTCOME, measures={"ndcg@10": 1.0, "refusal_accuracy": 1.0})
+    assert number in shown(run_of(fine, replace(OUTCOME, id="z", question="A poor one", measures=measures)))
+
+
+def test_the_list_says_which_measures_order_it() -> None:
+    one = replace(OUTCOME, measures={"ndcg@10": 1.0, "refusal_accuracy": 1.0})
+    assert "the measure that it is worst at, of ndcg@10, refusal_accuracy." in shown(run_of(one))
+
+
+def test_every_table_that_may_scroll_is_followed_by_words_that_say_so() -> None:
+    html = whole_report()
+    assert html.count('<div class="scroll"') == html.count('</div><p class="sideways" hidden>more columns') > 3
 
 
 def test_only_so_many_questions_are_listed_and_the_rest_is_counted() -> None:
