@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check format golden shape bench bench-quality bench-speed bench-peers bench-defaults bench-late bench-grounding bench-ingest bench-embedding bench-page wheel clean
+.PHONY: help demo test check format golden shape bench bench-quality bench-speed bench-peers bench-defaults bench-late bench-grounding bench-ingest bench-embedding bench-access bench-cache bench-compression bench-quality-score bench-page wheel clean
 
 help:  ## list the words
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -66,6 +66,22 @@ bench-ingest: $(READY)  ## speed of ingestion, opening and starting
 
 bench-embedding: $(READY)  ## texts a second: the prepared graph, other graphs and runtimes, ways of batching
 	$(BIN)/python -m benchmarks.embedding
+
+bench-access: $(READY)  ## what access rules, cache, log and deep pages cost, at 100,000 chunks
+	$(BIN)/python -m benchmarks.access
+	$(BIN)/python -m benchmarks.bench_page
+
+bench-cache: $(READY)  ## which questions count as the same, and what a hit costs (needs the shared data)
+	$(BIN)/python -m benchmarks.cache
+	$(BIN)/python -m benchmarks.bench_page
+
+bench-compression: $(READY)  ## tokens saved against answer-bearing sentences kept (needs the shared data)
+	$(BIN)/python -m benchmarks.compression
+	$(BIN)/python -m benchmarks.bench_page
+
+bench-quality-score: $(READY)  ## what the quality of an answer is worth (needs the shared data)
+	$(BIN)/python -m benchmarks.quality_score
+	$(BIN)/python -m benchmarks.bench_page
 
 bench-page: $(READY)  ## docs/measured.md and its plots, anew from benchmarks/results
 	$(BIN)/python -m benchmarks.bench_page

@@ -25,11 +25,15 @@ machine. Times on shared cores vary from run to run: trust ratios within one run
 # What is measured: the name of its results, the title of its section, and what measures it. A part whose results are
 # not there is a section that says so.
 KNOWN: Mapping[str, tuple[str, str]] = {
+    "access": ("Access, cache, log and pages", "make bench-access"),
+    "cache": ("Which questions count as the same", "make bench-cache"),
+    "compression": ("Compression of contexts", "make bench-compression"),
     "defaults": ("Defaults", "make bench-defaults"),
     "embedding": ("Embedding: what the machine can do", "make bench-embedding"),
     "late-interaction": ("Late interaction", "make bench-late"),
     "peers": ("citewise beside what one would take instead", "make bench-peers"),
     "quality": ("Quality: every judged set", "make bench-quality"),
+    "quality-score": ("Quality score: what it is worth", "make bench-quality-score"),
     "speed": ("Speed of search", "make bench-speed"),
 }
 

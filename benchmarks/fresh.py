@@ -41,6 +41,7 @@ def opened_in_new_process(chunks: int) -> Opened:
 
 def _opened(chunks: int) -> Opened:
     from benchmarks.synthetic import SHARES, questions, reader, synthetic_embedding
+    from benchmarks.timing import FORGETFUL
     from citewise import Library
     from citewise.wiring import answering  # noqa: F401  (what a program imports before it opens anything)
 
@@ -49,7 +50,7 @@ def _opened(chunks: int) -> Opened:
     for question in asked:
         embedding.embedder.query(question)
     started = time.perf_counter()
-    library = Library(KEPT / f"speed-{chunks}", embedding=embedding)
+    library = Library(KEPT / f"speed-{chunks}", settings=FORGETFUL, embedding=embedding)
     library.search(asked[0])
     seconds = time.perf_counter() - started
     library.search(asked[1])

@@ -11,11 +11,11 @@ from typing import Any
 from benchmarks.judged import DATA, KEPT, beir, library_of
 from citewise import Library
 from citewise.adapters.analyze.english import EnglishAnalyzer
-from citewise.context.ground import Ground, Signals
+from citewise.context.ground import Ground
 from citewise.context.pack import Pack
 from citewise.context.urls import Addresses
 from citewise.model.citation import SELECTION, Citation
-from citewise.model.context import Context, Source
+from citewise.model.context import Context, Signals, Source
 from citewise.model.query import ANSWER_TOP_K, Query
 from citewise.model.ranking import Finding
 from citewise.model.scope import Scope

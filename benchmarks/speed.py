@@ -22,7 +22,7 @@ from benchmarks.judged import DATA, KEPT
 from benchmarks.recall import recalls
 from benchmarks.results import Cell, Line, LinePlot, Table, results_now, write_results
 from benchmarks.synthetic import SHARES, library_folder, questions, reader, synthetic_embedding
-from benchmarks.timing import STAGES, WHOLE, Timed, searches_a_second, timed, warm
+from benchmarks.timing import FORGETFUL, STAGES, WHOLE, Timed, searches_a_second, timed, warm
 from citewise import Library, Principal
 from citewise.model.scope import LOCAL_PRINCIPAL
 
@@ -75,7 +75,7 @@ def measure(chunks: int, seconds: float) -> Measured:
     folder = library_folder(chunks)
     openings = [opened_in_new_process(chunks) for _ in range(OPENINGS)]
     asked = questions(QUESTIONS)
-    with Library(folder, embedding=synthetic_embedding(chunks)) as library:
+    with Library(folder, settings=FORGETFUL, embedding=synthetic_embedding(chunks)) as library:
         warm(library, asked, 4 * seconds)
         searches = {name: timed(library, asked, principal, seconds) for name, principal in READERS.items()}
         a_second = {
@@ -198,7 +198,7 @@ def textbook_tables(seconds: float) -> list[Table]:
         return []
     asked = [case["question"] for case in json.loads((book / "questions" / "answerable.json").read_text("utf-8"))]
     folder = KEPT / "textbook" / "library"
-    with Library(folder) as library:
+    with Library(folder, settings=FORGETFUL) as library:
         library.ingest(book / "website" / "docs")
         taken = timed(library, asked, LOCAL_PRINCIPAL, seconds)
     cold = sorted(_cold_seconds(folder) for _ in range(7))

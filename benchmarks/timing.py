@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Self
 
-from citewise import Library, Principal
+from citewise import Library, Principal, Settings
 from citewise.model.result import SearchResult
+from citewise.settings import QueryCacheSettings
 
+FORGETFUL = Settings(query_cache=QueryCacheSettings(megabytes=0))  # what is timed is a search, not the memory of one
 WHOLE = "whole call"
 STAGES = ("embed", "dense", "words", "code", "arms", "fuse", "hydrate", "refine", WHOLE)
 LEAST = 20  # searches, however short the time: a percentile needs some

@@ -14,7 +14,7 @@ from citewise import Library, Principal, Settings
 from citewise.model.chunk import searchable_text
 from citewise.model.scope import LOCAL_PRINCIPAL
 from citewise.model.vector import EmbeddingModel, Vector
-from citewise.settings import IngestSettings
+from citewise.settings import IngestSettings, QueryCacheSettings
 from citewise.wiring.embedding import Embedding, embedding_of
 
 
@@ -36,7 +36,11 @@ class CitewiseHybrid:
     def __init__(self, vectors: ReadyVectors, folder: Path) -> None:
         built_in = embedding_of(Settings())
         rules = {f"/{tenant}/": (f"group:{tenant}",) for tenant in TENANTS}
-        settings = Settings(library=folder / "library", ingest=IngestSettings(access_by_path=rules))
+        settings = Settings(
+            library=folder / "library",
+            ingest=IngestSettings(access_by_path=rules),
+            query_cache=QueryCacheSettings(megabytes=0),  # no peer remembers what it was asked
+        )
         embedding = Embedding(Ready(vectors, built_in.embedder.model), built_in.counter)
         self._pages = folder / "pages"
         self._library = Library(settings=settings, embedding=embedding)

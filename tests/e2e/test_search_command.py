@@ -55,12 +55,18 @@ def test_search_has_the_shape_that_programs_rely_on(home: Path) -> None:
     assert found["timings_ms"].keys() >= {"embed", "dense", "words", "code", "fuse", "hydrate", "total"}
 
 
-def test_limit_shows_the_first_of_them_and_says_that_there_are_more(home: Path) -> None:
-    found = json_of("search", "tide", "--top-k", "6", "--limit", "2", cwd=home)
-    assert len(found["hits"]) == 2
-    assert "limit: 2 of 6 hits are shown" in found["notes"]
-    assert (found["has_more"], found["next_cursor"]) == (False, None)  # there are no pages to turn yet
+def test_limit_is_a_page_and_its_cursor_leads_to_the_next(home: Path) -> None:
+    whole = json_of("search", "tide", "--top-k", "6", cwd=home)
+    assert (whole["has_more"], whole["next_cursor"]) == (False, None)
+    first = json_of("search", "tide", "--top-k", "6", "--limit", "4", cwd=home)
+    assert first["has_more"]
+    cursor = ("--cursor", first["next_cursor"])
+    second = json_of("search", "tide", "--top-k", "6", "--limit", "4", *cursor, cwd=home)
+    assert not second["has_more"]
+    paged = [hit["chunk_id"] for page in (first, second) for hit in page["hits"]]
+    assert paged == [hit["chunk_id"] for hit in whole["hits"]]
     assert error_of("search", "tide", "--limit", "0", cwd=home, code=2).startswith("citewise: limit is 0")
+    assert "another search" in error_of("search", "wind", "--top-k", "6", "--limit", "4", *cursor, cwd=home, code=2)
 
 
 def test_a_cited_answer_has_the_shape_that_programs_rely_on(home: Path) -> None:
@@ -146,7 +152,7 @@ def test_filters_narrow_and_whose_question_it_is_counts(home: Path, tmp_path: Pa
         (("search", "x", "--top-k", "-1"), "top_k is -1"),
         (("search", "x", "--top-k", "1000000000"), "top_k is 1000000000"),
         (("ask", "x", "--top-k", "0"), "top_k is 0"),
-        (("search", "x", "--cursor", "bm9uc2Vuc2U"), "cursor was not issued"),
+        (("search", "x", "--cursor", "bm9uc2Vuc2U"), "cursor is not whole"),
         (("search", "x", "--user", "../x"), "is not a usable name"),
         (("search", "x", "--tenant", "a/b"), "is not a usable name"),
         (("search", "x", "--library", "nowhere"), "there is no library at nowhere"),

@@ -13,7 +13,7 @@ import citewise.entry
 from citewise import Library, Settings
 from citewise.entry.api import QueryOptions
 from citewise.entry.cli.main import app
-from citewise.entry.leak_commands import Desk, draft_words_of, eval_words_of, words_of
+from citewise.entry.leak_commands import Desk, draft_words_of, eval_words_of, log_words_of, words_of
 from citewise.entry.leak_surfaces import EXEMPT, EXEMPT_OPTIONS, SURFACES, options_of
 from citewise.evaluate.leak_world import Who
 from citewise.evaluate.leaks import Asking, Filter
@@ -81,7 +81,11 @@ def test_every_option_of_a_command_that_is_asked_is_said() -> None:
     flags = ("--explain", "--json", "--selection-file", "--source-document", "--source-section")
     desk = Desk(Library(Path("nowhere")), Settings())
     said = {*words_of(desk, "search", ASKING, *flags), *EXEMPT_OPTIONS}
-    said |= {*eval_words_of(desk, ASKING), *draft_words_of(desk, ASKING)}
+    said |= {
+        *eval_words_of(desk, ASKING),
+        *draft_words_of(desk, ASKING),
+        *log_words_of(desk, "stats", ASKING, "--plot"),
+    }
     asked = {one.covers for one in SURFACES}
     options = {
         option

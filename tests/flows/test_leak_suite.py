@@ -25,8 +25,8 @@ from citewise.model.answer import AnswerEvent, Token
 from citewise.model.errors import BadRequest, Unavailable
 from citewise.model.ids import ChunkId
 from citewise.model.query import Query
-from citewise.model.scope import LOCAL_PRINCIPAL
-from citewise.model.where import Where
+from citewise.model.scope import LOCAL_PRINCIPAL, Scope
+from citewise.model.where import Condition, Where
 from citewise.ports.passages import Hydrated
 from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding, embedding_of
@@ -35,6 +35,8 @@ from tests.fakes.counters import HashEmbedder, WordCounter
 
 SEED = 3
 OF_A_LIBRARY = {one.name for one in SURFACES if one.is_quick and not one.is_about_selection}
+OF_THE_LOG = {"Library.log", "Library.stats", "Library.topics"}
+OF_QUESTIONS = OF_A_LIBRARY - OF_THE_LOG
 
 
 def report(*, rounds: int = 1) -> LeakReport:
@@ -65,7 +67,7 @@ def test_nothing_leaks_on_any_surface_and_nothing_is_missing(capsys: pytest.Capt
 def test_without_any_access_rule_every_surface_of_a_library_leaks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Query, "where", property(lambda query: Where(query.scope, None, query.conditions)))
     found = report()
-    assert surfaces_of(found.leaks) == OF_A_LIBRARY
+    assert surfaces_of(found.leaks) >= OF_QUESTIONS
     assert {"text", "id", "count", "rank"} <= {one.kind for one in found.leaks}
 
 
@@ -97,7 +99,8 @@ def _trusted_index(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_trusted_index")
 def test_without_the_second_check_what_a_lagging_index_believes_is_shown() -> None:
     found = report()
-    assert {one.phase for one in found.leaks} == {LAGGING}
+    assert {one.phase for one in found.leaks if one.surface in OF_QUESTIONS} == {LAGGING}
+    assert surfaces_of(found.leaks) >= OF_THE_LOG  # which no index stands before
     assert "Library.search" in surfaces_of(one for one in found.leaks if one.kind == "text")
 
 
@@ -276,10 +279,26 @@ def test_surfaces_that_only_show_errors_are_missing_what_may_be_seen(monkeypatch
     def down(*_: object, **__: object) -> None:
         raise Unavailable("the store is away")
 
-    monkeypatch.setattr("citewise.wiring.answering.Answering.search", down)
+    monkeypatch.setattr("citewise.wiring.searching.Searching.__call__", down)
     found = report()
     assert not found.is_tight
-    assert surfaces_of(found.missing) >= OF_A_LIBRARY
+    assert surfaces_of(found.missing) >= OF_QUESTIONS
+
+
+def test_a_log_that_names_documents_to_anybody_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What somebody was shown once, they may no longer see."""
+
+    def unguarded(scope: Scope, readers: object, conditions: tuple[Condition, ...] = ()) -> Where:
+        return Where(scope, None, conditions)
+
+    monkeypatch.setattr("citewise.flows.read_log.Where", unguarded)
+    monkeypatch.setattr("citewise.entry.api.Where", unguarded)
+    assert surfaces_of(report(rounds=2).leaks) == OF_THE_LOG
+
+
+def test_a_memory_that_mixes_up_readers_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("citewise.flows.cached.bucket_parts", lambda query: ("anybody",))
+    assert surfaces_of(report().leaks) & {"Library.search", "Library.search, asked again"}
 
 
 def test_a_suite_without_rounds_is_refused() -> None:

@@ -102,7 +102,7 @@ def test_the_total_of_an_answer_is_no_more_than_what_passed_on_the_clock(shelf: 
     with Library(settings=shelf.settings, embedding=embedding) as library:
         library.ask("When is the tide gauge read?")
         started = time.perf_counter()
-        timings = library.ask("When is the tide gauge read?").result.timings_ms
+        timings = library.ask("Who reads the tide gauge, and when?").result.timings_ms
         passed = 1000 * (time.perf_counter() - started)
     assert timings["arms"] + timings["ground"] + timings["generate"] <= timings["total"] <= passed
 

@@ -1,15 +1,21 @@
 """Terms for BM25."""
 
 import re
+from importlib.resources import files
 
 import pytest
+import Stemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewise.adapters.analyze.english import EnglishAnalyzer, _split
+from citewise.adapters.analyze.english import EnglishAnalyzer, _beginning, _split
 
 ANALYZER = EnglishAnalyzer()
 WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")  # the rule: letters and digits, with apostrophes between them
+
+
+def vocabulary() -> list[str]:
+    return files("citewise").joinpath("data", "bert-uncased-vocab.txt").read_text("utf-8").split()
 
 
 def test_words_are_stemmed_without_stop_words() -> None:
@@ -47,3 +53,14 @@ def test_terms_hold_no_white_space_and_no_monsters() -> None:
 @given(st.text(alphabet="abXY09'_-. \t\x1c\u2019\u00e9\u0130\u0301\u2014\u6f22", max_size=30))
 def test_words_are_the_same_whether_split_the_quick_way_or_by_the_rule(text: str) -> None:
     assert _split(text) == WORD.findall(text)
+
+
+def test_words_begin_as_their_stems_do() -> None:
+    plain = [word for word in vocabulary() if word.isalpha() and word.isascii()]
+    words = [
+        f"{word}{end}" for word in plain for end in ("", "s", "ing", "ed", "ies", "ly", "ization", "bilities", "'s")
+    ]
+    stems = Stemmer.Stemmer("english", 0).stemWords(words)
+    others = [(word, stem) for word, stem in zip(words, stems, strict=True) if not word.startswith(_beginning(stem))]
+    assert len(words) > 100_000
+    assert others == []

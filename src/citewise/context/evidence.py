@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from operator import mul
 
 from citewise.model.context import Context, Evidence, Source, Unit
-from citewise.model.errors import Unavailable
+from citewise.model.errors import CitewiseError
 from citewise.model.units import units_of, without_marker
 from citewise.model.vector import EmbeddingFailure, Vector
 from citewise.ports.analyzer import Analyzer
@@ -35,11 +35,12 @@ class Weighed:
     unit: Unit
     closeness: float | None  # cosine of question and unit under its heading; None for one that was not embedded
     coverage: float  # 0..1: share of the question's words it holds, telling ones counting more
-    score: float  # 0..1
+    fit: float  # 0..1: both together
+    score: float  # 0..1: the fit, less in a source that the search thinks less of
 
     @property
     def evidence(self) -> Evidence:
-        return Evidence(self.unit, self.score)
+        return Evidence(self.unit, self.score, self.fit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +66,8 @@ class Weigh:
         )
 
     def _weighed(self, unit: Unit, closeness: float | None, coverage: float, standing: float) -> Weighed:
-        own = self.meaning * max(0.0, min(1.0, closeness or 0.0)) + (1 - self.meaning) * coverage
-        return Weighed(unit, closeness, coverage, own * (1 - self.standing + self.standing * standing))
+        fit = self.meaning * max(0.0, min(1.0, closeness or 0.0)) + (1 - self.meaning) * coverage
+        return Weighed(unit, closeness, coverage, fit, fit * (1 - self.standing + self.standing * standing))
 
     def _coverages(self, question: str, texts: Sequence[str]) -> list[float]:
         stems = [frozenset(self.analyzer.terms(text).words) for text in texts]
@@ -81,7 +82,7 @@ class Weigh:
         try:
             asked = self.embedder.query(question)
             outcomes = self.embedder.documents([texts[at] for at in chosen])
-        except Unavailable:  # the search has said so already; words alone still tell something
+        except CitewiseError:  # the search has said so already; words alone still tell something
             return {}
         return {
             at: cosine(asked, outcome)

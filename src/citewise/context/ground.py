@@ -5,18 +5,16 @@ point the same way wherever they were measured. One that is not there (a ranking
 """
 
 import math
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, replace
 
-from citewise.context.evidence import Weigh, Weighed
+from citewise.context.evidence import MOST_EMBEDDED, Weigh, Weighed
 from citewise.context.missing import missing
-from citewise.model.context import Context, Grounds, Source
+from citewise.model.context import Context, Grounds, Signals, Source
 from citewise.model.ranking import DENSE, WORDS, Finding
 from citewise.ports.analyzer import Analyzer
 from citewise.ports.embedder import Embedder
 from citewise.ports.token_counter import TokenCounter
-
-Signals = Mapping[str, float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +29,11 @@ class Weight:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Signals into a probability, and the probability from which on an answer is given."""
+    """Signals into a probability, and, where one rests on it, the probability from which on an answer is given."""
 
     weights: tuple[Weight, ...]
     intercept: float  # logits where every signal is at its center
-    threshold: float  # 0: everything is answered; 1: nothing is
+    threshold: float = 0.0  # 0: everything is answered; 1: nothing is
 
     def confidence(self, signals: Signals) -> float:
         given = [(weight, signals[weight.signal]) for weight in self.weights]
@@ -71,6 +69,9 @@ SELECTION = Calibration(
 # benchmark's 15 short questions 14 are answered, not 10.
 ALL_WORDS = 4
 LEAST_FIELD = 10  # findings between which a lead means something; 2: a lucky pair; 20: small libraries have none
+# Units that are embedded where evidence decides what is shown at all. With 24 one in a hundred answer-bearing sentences
+# more is lost of the API documentation (benchmarks.compression), beyond 40 nothing changes there.
+THOROUGH = 48
 AGREED_RANK = 5  # a chunk this high in both rankings is agreed on; 1: only the same best one; 60: any at all
 
 
@@ -83,10 +84,16 @@ class Ground:
     counter: TokenCounter
     search: Calibration = SEARCH
     selection: Calibration = SELECTION
+    most_embedded: int = MOST_EMBEDDED
+
+    def thorough(self) -> "Ground":
+        """The same with an eye on more units, for what is to be compressed."""
+        return replace(self, most_embedded=THOROUGH)
 
     def of_search(self, question: str, findings: Sequence[Finding], context: Context) -> Grounds:
         """What the findings (20 are enough) and the sources made of them say."""
-        return _grounds(self.search, self.search_signals(question, findings, context), self.weigh(question, context))
+        signals = self.search_signals(question, findings, context)
+        return _grounds(self.search, signals, self.weigh(question, context))
 
     def of_selection(self, question: str, context: Context) -> Grounds:
         weighed = self.weigh(question, context)
@@ -115,7 +122,7 @@ class Ground:
 
     def weigh(self, question: str, context: Context) -> tuple[Weighed, ...]:
         """The evidence, with both sides of its scores."""
-        return Weigh(self.embedder, self.analyzer)(question, context)
+        return Weigh(self.embedder, self.analyzer, most_embedded=self.most_embedded)(question, context)
 
     def _missing(self, question: str, context: Context) -> float:
         return missing(question, [_indexed(one) for one in context.sources], self.analyzer, self.counter)
@@ -125,7 +132,7 @@ def _grounds(calibration: Calibration, signals: Signals, weighed: Sequence[Weigh
     """Sources without a single unit answer nothing, whatever else speaks for them."""
     confidence = calibration.confidence(signals) if weighed else 0.0
     is_sufficient = bool(weighed) and confidence >= calibration.threshold
-    return Grounds(confidence, is_sufficient, tuple(one.evidence for one in weighed))
+    return Grounds(confidence, is_sufficient, tuple(one.evidence for one in weighed), signals)
 
 
 def _indexed(source: Source) -> str:

@@ -1,7 +1,7 @@
 """Findings -> numbered sources under a token budget, and how they read in a prompt (A1)."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from citewise.context.cite import citation_of
 from citewise.context.cut import cut_to_fit
@@ -17,6 +17,7 @@ from citewise.ports.token_counter import TokenCounter
 RULE = "---"  # between two sources; no passage has such a line of its own
 SEPARATOR = f"\n\n{RULE}\n\n"
 BUDGET_TOKENS = 2_000  # 0: no source fits; beyond what was found it changes nothing
+WIDER = 3  # times the budget, for what is to be compressed; 1: what does not fit as it is has no chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,29 @@ class Pack:
             tokens_before=self._total(whole),
         )
 
+    def within(self, budget_tokens: int | None) -> "Pack":
+        """The same under another budget; None: as it is."""
+        return self if budget_tokens is None else replace(self, budget_tokens=budget_tokens)
+
+    def widened(self) -> "Pack":
+        """Room for what will be compressed into the budget."""
+        return replace(self, budget_tokens=WIDER * self.budget_tokens)
+
+    def shortened(self, context: Context, texts: Mapping[int, str]) -> Context:
+        """The context with other texts, by number, for its sources; one without is left out, the others move up."""
+        kept = [source for source in context.sources if source.n in texts]
+        blocks = [_block(n, _best(source), texts[source.n]) for n, source in enumerate(kept, start=1)]
+        tokens = self.counter.counts(blocks)
+        return Context(
+            text=SEPARATOR.join(blocks),
+            sources=tuple(
+                replace(source, n=n, tokens=spent, citation=replace(source.citation, n=n))
+                for n, (source, spent) in enumerate(zip(kept, tokens, strict=True), start=1)
+            ),
+            tokens=sum(tokens) + self._tokens(RULE) * max(len(kept) - 1, 0),
+            tokens_before=context.tokens_before,
+        )
+
     def _fitting(self, drafts: Sequence["_Draft"]) -> Iterator["_Draft"]:
         left, n = self.budget_tokens, 1
         for draft in drafts:
@@ -61,7 +85,7 @@ class Pack:
         return self._draft(1, core, text)
 
     def _draft(self, n: int, run: Run, text: str) -> "_Draft":
-        block = f"{label_of(n, run.best.passage)}\n{neutralized(text, is_code=_is_code(run.best.passage))}"
+        block = _block(n, run.best.passage, text)
         return _Draft(n, run, text, block, self._tokens(block))
 
     def _source(self, draft: "_Draft") -> Source:
@@ -96,5 +120,10 @@ def label_of(n: int, passage: Passage) -> str:
     return f"[Source {n}: {named}{page}]"
 
 
-def _is_code(passage: Passage) -> bool:
-    return passage.corpus_type.startswith("CODE_")
+def _block(n: int, passage: Passage, text: str) -> str:
+    return f"{label_of(n, passage)}\n{neutralized(text, is_code=passage.corpus_type.startswith('CODE_'))}"
+
+
+def _best(source: Source) -> Passage:
+    """The passage that the source is named after."""
+    return next(one for one in source.passages if one.chunk_id == source.citation.chunk_id)

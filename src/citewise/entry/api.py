@@ -14,19 +14,23 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
 from citewise.model.answer import Answer, AnswerEvents, Done
-from citewise.model.care import Check, Status
+from citewise.model.care import Check, Compaction, Status
 from citewise.model.context import Message
+from citewise.model.cursor import PAGE_LIMIT, PageRequest
 from citewise.model.filters import FilterValue, conditions_from, conditions_of
 from citewise.model.query import ANSWER_TOP_K, SEARCH_TOP_K, Query
 from citewise.model.report import Event, IngestReport
 from citewise.model.result import SearchResult
 from citewise.model.scope import LOCAL_PRINCIPAL, Principal, Scope
 from citewise.model.selection import Selection
+from citewise.model.where import Where
 from citewise.ports.generator import Generator
 from citewise.ports.reranker import Reranker
 from citewise.settings import Settings
 
 if TYPE_CHECKING:
+    from citewise.context.compress import Compress
+    from citewise.flows.read_log import Overview, SeenRow
     from citewise.wiring.answering import Answering
     from citewise.wiring.embedding import Embedding
 
@@ -42,6 +46,8 @@ class QueryOptions(TypedDict, total=False):
     expand_graph: bool
     half_life_days: float | None  # of conversations
     freshness_weight: float | None
+    budget_tokens: int | None  # of the sources that an answer may rest on
+    compress: bool | None  # sources, to what speaks of the question
 
 
 class Library:
@@ -64,6 +70,7 @@ class Library:
         self._given_embedding = embedding
         self._reranker = reranker
         self._generator = generator
+        self._compress: Compress | None = None
         self._answering: Answering | None = None
         self._lock = threading.Lock()
 
@@ -88,9 +95,54 @@ class Library:
             remember_ingest(library, report)
             return report
 
-    def search(self, question: str, **options: Unpack[QueryOptions]) -> SearchResult:
-        """The passages nearest to a question, best first, with every score explained."""
-        return self._opened().search(_query(question, SEARCH_TOP_K, options))
+    def search(
+        self, question: str, *, limit: int | None = None, cursor: str | None = None, **options: Unpack[QueryOptions]
+    ) -> SearchResult:
+        """The passages nearest to a question, best first, with every score explained.
+
+        With a limit (1 to 20) or a cursor, a page of them: `next_cursor` of the result is where the next one begins,
+        for the same question, options and principal. Pages go on through all that was found, or up to `top_k`.
+        """
+        query = _query(question, SEARCH_TOP_K, options)
+        if limit is None and cursor is None:
+            return self._opened().search(query)
+        size = PAGE_LIMIT if limit is None else limit
+        return self._opened().search(query, PageRequest(size, cursor, is_open="top_k" not in options))
+
+    def log(
+        self,
+        *,
+        scope: Scope | None = None,
+        principal: Principal = LOCAL_PRINCIPAL,
+        since: float = 0.0,  # seconds since 1970
+        limit: int = 20,
+    ) -> "tuple[SeenRow, ...]":
+        """What was asked, newest first: the library's owner sees all questions of a scope, others see their own."""
+        from citewise.wiring.insights import opened_log
+
+        self._flush_log()
+        with opened_log(self._settings) as (log, _):
+            return log.rows(scope or Scope(), principal, since=since, limit=limit)
+
+    def stats(
+        self, *, scope: Scope | None = None, principal: Principal = LOCAL_PRINCIPAL, since: float = 0.0
+    ) -> "Overview":
+        """What the log tells: volume, latency, cache hits, questions without a good answer, documents most shown."""
+        from citewise.wiring.insights import opened_log
+
+        self._flush_log()
+        with opened_log(self._settings) as (log, _):
+            return log.overview(scope or Scope(), principal, since=since, until=time.time())
+
+    def topics(
+        self, *, scope: Scope | None = None, principal: Principal = LOCAL_PRINCIPAL, limit: int = 10
+    ) -> tuple[str, ...]:
+        """What is asked about most lately, among what the principal may see."""
+        from citewise.wiring.insights import opened_log
+
+        self._flush_log()
+        with opened_log(self._settings) as (_, popular):
+            return popular.topics(Where(scope or Scope(), principal.readers), limit)
 
     def ask(
         self,
@@ -128,7 +180,8 @@ class Library:
         """Whether all is well, and what to do where it is not."""
         from citewise.wiring.care import doctor
 
-        return doctor(self._settings)
+        answering = self._answering
+        return (*doctor(self._settings), *(answering.checks() if answering else ()))
 
     def reindex(self) -> int:
         """Rebuild the index, or make the library anew where the settings ask for it; chunks it holds then."""
@@ -136,6 +189,12 @@ class Library:
 
         made = reindex(self._settings, on_progress=lambda done: None)
         return made if isinstance(made, int) else made.chunks.total
+
+    def compact(self) -> Compaction:
+        """Give back the room of what was deleted: afterward no file of the library holds any of it."""
+        from citewise.wiring.care import compact
+
+        return compact(self._settings, on_progress=lambda done: None)
 
     def close(self) -> None:
         """Let go of files and threads; the next question opens the library again."""
@@ -151,6 +210,12 @@ class Library:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _flush_log(self) -> None:
+        """What this process was asked is part of what it tells."""
+        answering = self._answering
+        if answering is not None:
+            answering.flush_log()
 
     def _opened(self) -> "Answering":
         embedding = self._embedding()
@@ -168,7 +233,8 @@ class Library:
         from citewise.wiring.selected import ask_selected
 
         selected = selection if isinstance(selection, Selection) else Selection(selection)
-        return ask_selected(self._settings, self._embedding(), self._writer())(query, selected, history=history)
+        flow = ask_selected(self._settings, self._embedding(), self._writer(), self._shortener())
+        return flow(query, selected, history=history)
 
     def _writer(self) -> Generator:
         """The generator, made at the first answer and kept: it may hold a connection."""
@@ -178,6 +244,16 @@ class Library:
             if self._generator is None:
                 self._generator = generator_of(self._settings)
             return self._generator
+
+    def _shortener(self) -> "Compress":
+        """Compression of selected text, made once: it may hold a model."""
+        from citewise.wiring.compressing import compress_of
+
+        counter = self._embedding().counter
+        with self._lock:
+            if self._compress is None:
+                self._compress = compress_of(self._settings, counter)
+            return self._compress
 
     def _embedding(self) -> "Embedding":
         from citewise.wiring.embedding import embedding_of
@@ -208,4 +284,6 @@ def _query(question: str, top_k: int, options: QueryOptions) -> Query:
         expand_graph=options.get("expand_graph", False),
         half_life_days=options.get("half_life_days"),
         freshness_weight=options.get("freshness_weight"),
+        budget_tokens=options.get("budget_tokens"),
+        compress=options.get("compress"),
     )

@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -21,6 +21,8 @@ CONFIG = "citewise.toml"
 SELECTION = "selection.txt"
 QUESTIONS = "questions.json"
 OUT = "out.json"
+PLOT = "stats.html"
+_CURSOR = re.compile(r"[A-Za-z0-9_-]{112}")  # its letters are drawn by chance, and may begin as marks do
 _COUNTED = re.compile(r"of (\d+) candidates")
 
 
@@ -62,6 +64,11 @@ def eval_words_of(desk: Desk, asking: Asking) -> list[str]:
 def draft_words_of(desk: Desk, asking: Asking) -> list[str]:
     """The command line that proposes questions about what the asker may see."""
     return ["eval", "draft", *_before(desk, asking), "--out", str(desk.home / OUT), "--count", "20", "--seed", "1"]
+
+
+def log_words_of(desk: Desk, command: str, asking: Asking, *flags: str) -> list[str]:
+    """The command line that reads the log with the asker's eyes."""
+    return [command, *_before(desk, asking), "--since", "1d", *flags]
 
 
 def _before(desk: Desk, asking: Asking) -> list[str]:
@@ -111,6 +118,20 @@ def _draft_command(desk: Desk, asking: Asking) -> Shown | None:
     return Shown(f"{printed}\n{text}", is_refused=is_refused)
 
 
+def _log_command(desk: Desk, asking: Asking, *, name: str, flags: Sequence[str]) -> Shown | None:
+    if _is_stranger(asking):
+        return None
+    printed, is_refused = _printed(log_words_of(desk, name, asking, *flags))
+    return Shown(printed, is_refused=is_refused)
+
+
+def _plot_command(desk: Desk, asking: Asking) -> Shown | None:
+    """What is printed, and the page that is drawn."""
+    page = desk.home / PLOT
+    shown = _log_command(desk, asking, name="stats", flags=("--plot", str(page)))
+    return None if shown is None else replace(shown, text=f"{shown.text}\n{page.read_text(encoding='utf-8')}")
+
+
 def _is_stranger(asking: Asking) -> bool:
     """Who has no way to say so to a command: no name is the owner there."""
     return asking.who.user is None and not asking.who.groups and not asking.who.is_owner
@@ -129,7 +150,7 @@ def _printed(words: list[str]) -> tuple[str, bool]:
         except CitewiseError as error:
             out.write(f"citewise: {error}\n")
             is_refused = True
-    return out.getvalue(), is_refused
+    return _CURSOR.sub("", out.getvalue()), is_refused
 
 
 @contextmanager
@@ -155,6 +176,11 @@ def _registered_selection(*flags: str) -> Registered:
     return Registered(said, "citewise ask", show, is_quick=False, is_about_selection=True)
 
 
+def _registered_log(name: str, *flags: str) -> Registered:
+    said = " ".join(("citewise", name, *flags))
+    return Registered(said, f"citewise {name}", partial(_log_command, name=name, flags=flags), is_quick=False)
+
+
 COMMANDS: tuple[Registered, ...] = (
     _registered_command("search"),
     _registered_command("search", "--explain"),
@@ -164,6 +190,11 @@ COMMANDS: tuple[Registered, ...] = (
     _registered_command("ask", "--json", "--explain"),
     _registered_selection("--explain"),
     _registered_selection("--json", "--explain"),
+    _registered_log("log", "--limit", "50"),
+    _registered_log("log", "--json"),
+    _registered_log("stats"),
+    _registered_log("stats", "--json"),
+    Registered("citewise stats --plot", "citewise stats", _plot_command, is_quick=False),
     Registered("citewise eval", "citewise eval run", _eval_command, is_quick=False),
     Registered("citewise eval draft", "citewise eval draft", _draft_command, is_quick=False),
 )

@@ -7,7 +7,9 @@ reason: tests/fences/test_surfaces.py holds both against the methods, commands a
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
+from typing import TypedDict
 
 from citewise.entry.api import Library, QueryOptions
 from citewise.entry.leak_commands import COMMANDS, CONFIG, Desk, Registered
@@ -23,11 +25,14 @@ from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.leaking import Surface
 
+PAGE = 3  # hits: few, so that there are pages
+
 EXEMPT: Mapping[str, str] = {
     "Library.ingest": "the operator's: it writes, and reports on the files that it was given",
     "Library.status": "the operator's: counts of the whole library, for whoever holds its folder",
     "Library.doctor": "the operator's: the state of files and models",
     "Library.reindex": "the operator's: it rebuilds, and gives a number of chunks",
+    "Library.compact": "the operator's: it rewrites files, and gives sizes",
     "Library.close": "shows nothing",
     "citewise ingest": "the operator's: it writes, and reports on the files that it was given; --user spells a rule",
     "citewise status": "the operator's: counts of the whole library, for whoever holds its folder",
@@ -40,7 +45,7 @@ EXEMPT: Mapping[str, str] = {
     "citewise eval leaks": "makes a library of its own",
 }
 EXEMPT_OPTIONS: Mapping[str, str] = {
-    "--cursor": "no cursor was ever issued: whatever is given is refused",
+    "--cursor": "a page behind the first: the same pages are leafed through by Library.search",
     "--fail-under": "a threshold for numbers that are shown without it",
     "--no-answers": "shows less",
     "--report": "draws what --json has",
@@ -75,7 +80,8 @@ def _surfaces(
 def _write_config(desk: Desk) -> None:
     """The settings that a command needs to open this library, whatever the machine's own are."""
     rules = "".join(f"{json.dumps(path)} = {json.dumps(some)}\n" for path, some in _by_path(desk.settings).items())
-    text = f"cache = {json.dumps(str(desk.settings.cache))}\n[ingest.access_by_path]\n{rules}"
+    log = f"[query_log]\ntext = {json.dumps(desk.settings.query_log.text)}\n"
+    text = f"cache = {json.dumps(str(desk.settings.cache))}\n{log}[ingest.access_by_path]\n{rules}"
     (desk.home / CONFIG).write_text(text, encoding="utf-8")
 
 
@@ -98,6 +104,8 @@ def options_of(asking: Asking) -> QueryOptions:
         expand_graph=asking.is_deep,
         half_life_days=30.0,
         freshness_weight=0.5,
+        budget_tokens=1_500,
+        compress=asking.is_deep,
     )
 
 
@@ -111,8 +119,56 @@ def _search(desk: Desk, asking: Asking) -> Shown:
 def _search_shape(desk: Desk, asking: Asking) -> Shown:
     with _said_errors() as said:
         result = desk.library.search(asking.question, **options_of(asking))
-        return _of_result(json.dumps(search_json(result, limit=3, explain=True)), result)
+        return _of_result(json.dumps(search_json(result, explain=True)), result)
     return Shown("".join(said), is_refused=True)
+
+
+def _asked_again(desk: Desk, asking: Asking) -> Shown:
+    """After the library's owner has asked the same, and once more: a memory may answer, if it is the asker's own."""
+    with _said_errors() as said:
+        options = options_of(asking)
+        owned = options.copy()
+        owned["principal"] = LOCAL_PRINCIPAL
+        for one in (owned, options):
+            desk.library.search(asking.question, **one)
+        result = desk.library.search(asking.question, **options)
+        return _of_result(repr(result), result)
+    return Shown("".join(said), is_refused=True)
+
+
+def _pages(desk: Desk, asking: Asking) -> Shown:
+    """Page after page, through everything that may be seen."""
+    with _said_errors() as said:
+        options = options_of(asking)
+        pages = [desk.library.search(asking.question, limit=PAGE, **options)]
+        while (cursor := pages[-1].next_cursor) is not None:
+            pages.append(desk.library.search(asking.question, limit=PAGE, cursor=cursor, **options))
+        findings = tuple(one for page in pages for one in page.findings)
+        dropped = tuple(one for page in pages for one in page.dropped)
+        text = repr([replace(page, next_cursor=None) for page in pages])  # its letters are drawn by chance
+        return _of_result(text, replace(pages[-1], findings=findings, dropped=dropped))
+    return Shown("".join(said), is_refused=True)
+
+
+def _log(desk: Desk, asking: Asking) -> Shown:
+    return Shown(repr(desk.library.log(limit=100, **_as(asking))))
+
+
+def _stats(desk: Desk, asking: Asking) -> Shown:
+    return Shown(repr(desk.library.stats(**_as(asking))))
+
+
+def _topics(desk: Desk, asking: Asking) -> Shown:
+    return Shown(repr(desk.library.topics(limit=50, **_as(asking))))
+
+
+class _As(TypedDict):
+    scope: Scope
+    principal: Principal
+
+
+def _as(asking: Asking) -> _As:
+    return {"scope": Scope(*asking.place), "principal": options_of(asking)["principal"]}
 
 
 def _ask(desk: Desk, asking: Asking) -> Shown:
@@ -188,6 +244,11 @@ def _ranks(candidates: Sequence[Candidate]) -> Mapping[str, tuple[int, ...]]:
 SURFACES: tuple[Registered, ...] = (
     Registered("Library.search", "Library.search", _search),
     Registered("search as JSON", "Library.search", _search_shape),
+    Registered("Library.search, asked again", "Library.search", _asked_again),
+    Registered("Library.search, page by page", "Library.search", _pages),
+    Registered("Library.log", "Library.log", _log),
+    Registered("Library.stats", "Library.stats", _stats),
+    Registered("Library.topics", "Library.topics", _topics),
     Registered("Library.ask", "Library.ask", _ask),
     Registered("answer as JSON", "Library.ask", _answer_shape),
     Registered("Library.stream", "Library.stream", _stream),

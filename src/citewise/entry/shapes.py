@@ -12,12 +12,9 @@ STAGES = (*ARMS, "fused", *FEATURES, "features", "rerank", "freshness", "boost")
 DECIMALS = 6
 
 
-def search_json(result: SearchResult, *, limit: int | None = None, explain: bool = False) -> dict[str, object]:
-    """`search`: the header and the hits of the first page."""
-    shown = result.findings[:limit]
-    found = {**_header(result), "hits": [hit_json(one) for one in shown]}
-    if len(shown) < len(result.findings):
-        found["notes"] = [*result.notes, f"limit: {len(shown)} of {len(result.findings)} hits are shown"]
+def search_json(result: SearchResult, *, explain: bool = False) -> dict[str, object]:
+    """`search`: the header and the hits, of one page if pages were asked for."""
+    found = {**_header(result), "hits": [hit_json(one) for one in result.findings]}
     return {**found, "dropped": [_dropped_json(one) for one in result.dropped]} if explain else found
 
 

@@ -1,44 +1,72 @@
 """What both ways of answering share: the last value of an answer, or of a refusal."""
 
 import time
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from citewise.answer.support import says_nothing
-from citewise.answer.write import Written
+from citewise.answer.write import Write, Written
 from citewise.context.cite import excerpt_of
+from citewise.context.compress import Compress
+from citewise.context.ground import Ground
+from citewise.context.pack import Pack
+from citewise.context.quality import Judge, silent, uncited
 from citewise.model.answer import Answer, Quality, Usage
 from citewise.model.citation import Citation
 from citewise.model.context import Context, Grounds, Prompt
+from citewise.model.query import Query
 from citewise.model.result import SearchResult
 from citewise.ports.token_counter import TokenCounter
 
 NO_GENERATOR = "none"
-INSUFFICIENT = "the sources do not seem to answer the question"
-UNCITED = "the answer points at no source"
-UNFAITHFUL = "a sentence is not supported by the source it points at"
 
 
-def answer_of(result: SearchResult, prompt: Prompt, written: Written, generator: str, counter: TokenCounter) -> Answer:
+@dataclass(frozen=True, slots=True)
+class Grounded:
+    """What an answer may rest on, and what speaks for it."""
+
+    result: SearchResult
+    context: Context
+    grounds: Grounds
+
+
+def grounded(
+    query: Query, compress: Compress, pack: Pack, ground: Ground, *, packed: Callable[[Pack, Ground], Grounded]
+) -> Grounded:
+    """The sources under the query's budget; compressed, where that is wanted and anything fits whole."""
+    pack = pack.within(query.budget_tokens)
+    if not compress.is_wanted(query):
+        return packed(pack, ground)
+    whole = packed(pack.widened(), ground.thorough())
+    started = time.perf_counter()
+    made = compress(query.text, whole.context, whole.grounds, pack=pack)
+    if made is None:
+        return packed(pack, ground)
+    result = replace(whole.result, degraded=(*whole.result.degraded, *made.degraded))
+    return Grounded(timed(result, "compress", started), made.context, made.grounds)
+
+
+def answer_of(result: SearchResult, prompt: Prompt, written: Written, write: Write, counter: TokenCounter) -> Answer:
     """Everything about a written answer in one value."""
     spent = sum(counter.counts([*(message.content for message in prompt.messages), written.text]))
     return Answer(
         result,
         written.text,
-        generator,
+        write.generator.name,
         sufficient_context=not _is_silent(written),
         citations=tuple(pointed(one, prompt) for one in written.citations),
         removed_markers=written.removed_markers,
         unsupported_sentences=written.unsupported_sentences,
-        quality=_judged(_quality(prompt.context, prompt.grounds, faithfulness=written.faithfulness), written),
+        quality=_judged(prompt, written, Judge(write.analyzer)),
         usage=Usage(prompt.context.tokens_before, prompt.context.tokens, spent),
     )
 
 
-def _judged(quality: Quality, written: Written) -> Quality:
-    """A generator that found no answer, or points at nothing, is not to be trusted for having been asked."""
+def _judged(prompt: Prompt, written: Written, judge: Judge) -> Quality:
+    quality = judge(prompt.mode, prompt.context, prompt.grounds, faithfulness=written.faithfulness)
     if _is_silent(written):
-        return replace(quality, overall=0.0, faithfulness=None, warning=INSUFFICIENT)
-    return quality if written.citations else replace(quality, overall=0.0, warning=UNCITED)
+        return silent(quality)
+    return quality if written.citations else uncited(quality)
 
 
 def _is_silent(written: Written) -> bool:
@@ -46,19 +74,18 @@ def _is_silent(written: Written) -> bool:
     return not written.citations and says_nothing(written.text)
 
 
-def refusal_of(
-    result: SearchResult, context: Context, grounds: Grounds, text: str, *, suggestions: tuple[str, ...]
-) -> Answer:
+def refusal_of(grounded: Grounded, text: str, judge: Judge, *, suggestions: tuple[str, ...]) -> Answer:
     """An answer that says that there is none, and where to go from here. No generator was asked for it."""
+    context = grounded.context
     return Answer(
-        result,
+        grounded.result,
         text,
         NO_GENERATOR,
         sufficient_context=False,
         citations=(),
         removed_markers=0,
         unsupported_sentences=(),
-        quality=_quality(context, grounds, faithfulness=None),
+        quality=judge(grounded.result.mode, context, grounded.grounds, faithfulness=None),
         usage=Usage(context.tokens_before, context.tokens, 0),
         suggestions=suggestions,
     )
@@ -80,18 +107,3 @@ def timed(result: SearchResult, stage: str, started: float) -> SearchResult:
     total = result.timings_ms.get("total", 0.0) + took
     others = {name: ms for name, ms in result.timings_ms.items() if name != "total"}
     return replace(result, timings_ms={**others, stage: took, "total": total})
-
-
-def _quality(context: Context, grounds: Grounds, *, faithfulness: float | None) -> Quality:
-    documents = {passage.document_id for source in context.sources for passage in source.passages}
-    warning = None if grounds.is_sufficient else INSUFFICIENT
-    if faithfulness is not None and faithfulness < 1.0:
-        warning = UNFAITHFUL
-    return Quality(
-        overall=grounds.confidence * (1.0 if faithfulness is None else faithfulness),
-        retrieval_confidence=grounds.confidence,
-        sufficiency=max((one.score for one in grounds.evidence), default=0.0),
-        diversity=len(documents) / len(context.sources) if context.sources else 0.0,
-        faithfulness=faithfulness,
-        warning=warning,
-    )

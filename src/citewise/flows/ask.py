@@ -1,15 +1,19 @@
-"""Question -> answer over the library: search, pack, ground, write. Every statement points at its source."""
+"""Question -> answer over the library: search, pack, ground, compress, write. Every statement points at its source."""
 
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from citewise.answer.write import Write, Written
+from citewise.context.compress import Compress
 from citewise.context.ground import Ground
 from citewise.context.pack import Pack
 from citewise.context.prompt import fitting_history, messages_of
-from citewise.flows.answered import answer_of, pointed, refusal_of, timed
+from citewise.context.quality import Judge
+from citewise.flows.answered import Grounded, answer_of, grounded, pointed, refusal_of, timed
+from citewise.flows.fallback import is_popular
 from citewise.model.answer import AnswerEvents, Cited, Done, Token
 from citewise.model.chunk import NO_SECTION
 from citewise.model.context import Message, Prompt
@@ -22,6 +26,10 @@ GROUNDING_TOP_K = 20  # findings that the decision to answer looks at, whatever 
 MOST_SUGGESTIONS = 5
 NOTHING_FOUND = "Nothing that you may read in this library could answer this question."
 REFUSAL = "The library does not seem to answer this question."
+NOT_SEARCHED = (
+    "The library cannot be searched just now, so nothing was looked up for this question. "
+    "What is suggested is what others often read; it did not come from the question."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +40,19 @@ class Ask:
     pack: Pack
     ground: Ground
     write: Write
+    compress: Compress = field(default_factory=Compress)
 
     def __call__(self, query: Query, *, history: Sequence[Message] = ()) -> AnswerEvents:
         found = self.search(replace(query, top_k=max(GROUNDING_TOP_K, query.top_k)))
-        result = _cut(found, query)
-        started = time.perf_counter()
-        context = self.pack(result.findings)
-        grounds = self.ground.of_search(query.text, found.findings, context)
-        result = timed(result, "ground", started)
-        if not grounds.is_sufficient:
-            text = REFUSAL if result.findings else NOTHING_FOUND
+        cut = _cut(found, query)
+        made = grounded(query, self.compress, self.pack, self.ground, packed=partial(_packed, cut, found))
+        if not made.grounds.is_sufficient:
+            text = _refusal(made.result)
             yield Token(text)
-            yield Done(refusal_of(result, context, grounds, text, suggestions=topics(found.findings)))
+            yield Done(refusal_of(made, text, Judge(self.write.analyzer), suggestions=topics(found.findings)))
             return
-        messages = messages_of(query.text, Mode.NORMAL, context, fitting_history(history, self.pack.counter))
-        yield from self._written(result, Prompt(query.text, Mode.NORMAL, context, grounds, messages))
+        messages = messages_of(query.text, Mode.NORMAL, made.context, fitting_history(history, self.pack.counter))
+        yield from self._written(made.result, Prompt(query.text, Mode.NORMAL, made.context, made.grounds, messages))
 
     def _written(self, result: SearchResult, prompt: Prompt) -> AnswerEvents:
         started = time.perf_counter()
@@ -54,11 +60,25 @@ class Ask:
             for event in events:
                 if isinstance(event, Written):
                     done = timed(result, "generate", started)
-                    yield Done(answer_of(done, prompt, event, self.write.generator.name, self.pack.counter))
+                    yield Done(answer_of(done, prompt, event, self.write, self.pack.counter))
                 elif isinstance(event, Cited):
                     yield Cited(pointed(event.citation, prompt))
                 else:
                     yield event
+
+
+def _refusal(result: SearchResult) -> str:
+    if is_popular(result):
+        return NOT_SEARCHED
+    return REFUSAL if result.findings else NOTHING_FOUND
+
+
+def _packed(result: SearchResult, found: SearchResult, pack: Pack, ground: Ground) -> Grounded:
+    """What was asked for as sources; the decision looks at all that was found."""
+    started = time.perf_counter()
+    context = pack(() if is_popular(found) else result.findings)  # no answer may rest on what is popular
+    grounds = ground.of_search(result.query.text, found.findings, context)
+    return Grounded(timed(result, "ground", started), context, grounds)
 
 
 def _cut(found: SearchResult, query: Query) -> SearchResult:

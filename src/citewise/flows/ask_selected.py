@@ -3,19 +3,22 @@
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from citewise.answer.write import Write, Written
+from citewise.context.compress import Compress
 from citewise.context.fit import fitted
 from citewise.context.ground import Ground
 from citewise.context.pack import Pack
 from citewise.context.prompt import fitting_history, messages_of
-from citewise.flows.answered import answer_of, refusal_of, timed
+from citewise.context.quality import Judge
+from citewise.flows.answered import Grounded, answer_of, grounded, refusal_of, timed
 from citewise.model.answer import AnswerEvents, Done, Token
 from citewise.model.chunk import NO_SECTION
 from citewise.model.citation import SELECTION
 from citewise.model.context import Context, Message, Prompt
-from citewise.model.errors import Misconfigured
+from citewise.model.errors import BadRequest, Misconfigured
 from citewise.model.ids import DocumentId, digest
 from citewise.model.markup import as_seen
 from citewise.model.passage import Passage
@@ -40,21 +43,20 @@ class AskSelected:
     ground: Ground
     write: Write
     analyzer: Analyzer
+    compress: Compress = field(default_factory=Compress)
 
     def __call__(self, query: Query, selection: Selection, *, history: Sequence[Message] = ()) -> AnswerEvents:
-        started = time.perf_counter()
-        context = self._context(query, selection)
-        grounds = self.ground.of_selection(query.text, context)
-        result = timed(_result(query, context), "ground", started)
-        citation = context.sources[0].citation
-        if not grounds.is_sufficient:
-            refused = refusal_of(result, context, grounds, REFUSAL, suggestions=(OFFER,))
+        packed = partial(self._packed, query, selection)
+        made = grounded(query, self.compress, self.pack, self.ground, packed=packed)
+        citation = made.context.sources[0].citation
+        if not made.grounds.is_sufficient:
+            refused = refusal_of(made, REFUSAL, Judge(self.analyzer), suggestions=(OFFER,))
             yield Token(REFUSAL)
             yield Done(replace(refused, citations=(citation,)))
             return
-        history = fitting_history(history, self.pack.counter)
-        messages = messages_of(query.text, Mode.SELECTED_TEXT_ONLY, context, history)
-        yield from self._written(result, Prompt(query.text, Mode.SELECTED_TEXT_ONLY, context, grounds, messages))
+        mode, history = Mode.SELECTED_TEXT_ONLY, fitting_history(history, self.pack.counter)
+        messages = messages_of(query.text, mode, made.context, history)
+        yield from self._written(made.result, Prompt(query.text, mode, made.context, made.grounds, messages))
 
     def _written(self, result: SearchResult, prompt: Prompt) -> AnswerEvents:
         started = time.perf_counter()
@@ -63,21 +65,27 @@ class AskSelected:
             for event in events:
                 if isinstance(event, Written):
                     done = timed(result, "generate", started)
-                    answer = answer_of(done, prompt, event, self.write.generator.name, self.pack.counter)
+                    answer = answer_of(done, prompt, event, self.write, self.pack.counter)
                     yield Done(replace(answer, citations=(citation,)))
                 else:
                     yield event
 
-    def _context(self, query: Query, selection: Selection) -> Context:
+    def _packed(self, query: Query, selection: Selection, pack: Pack, ground: Ground) -> Grounded:
+        started = time.perf_counter()
+        context = self._context(query, selection, pack)
+        grounds = ground.of_selection(query.text, context)
+        return Grounded(timed(_result(query, context), "ground", started), context, grounds)
+
+    def _context(self, query: Query, selection: Selection, pack: Pack) -> Context:
         """The selection as the only source; of a very long one, what speaks of the question."""
-        room = max(self.pack.budget_tokens - LABEL_TOKENS, 1)
-        text = fitted(
-            as_seen(selection.text), query.text, analyzer=self.analyzer, counter=self.pack.counter, budget_tokens=room
-        )
-        passage = _passage(selection, text, self.pack.counter.counts([text])[0])
-        context = self.pack([Finding(passage, Candidate(SELECTION, 1.0, {}, {}))])
+        room = max(pack.budget_tokens - LABEL_TOKENS, 1)
+        seen = as_seen(selection.text)
+        text = fitted(seen, query.text, analyzer=self.analyzer, counter=pack.counter, budget_tokens=room)
+        whole, tokens = pack.counter.counts([seen, text])
+        context = pack([Finding(_passage(selection, text, tokens), Candidate(SELECTION, 1.0, {}, {}))])
         if not context.sources:
-            raise Misconfigured("answer.budget_tokens leaves no room for the selection: raise it")
+            said = f"{pack.budget_tokens} tokens leave no room for the selection: raise the budget"
+            raise BadRequest(said) if query.budget_tokens else Misconfigured(said)
         source = context.sources[0]
         citation = replace(
             source.citation,
@@ -88,7 +96,11 @@ class AskSelected:
             chapter=None,
             lines=None,
         )
-        return replace(context, sources=(replace(source, citation=citation),))
+        return replace(
+            context,
+            sources=(replace(source, citation=citation),),
+            tokens_before=context.tokens_before + max(whole - tokens, 0),
+        )
 
 
 def _passage(selection: Selection, text: str, tokens: int) -> Passage:

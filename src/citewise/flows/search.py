@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -12,7 +12,7 @@ from citewise.model.ids import ChunkId
 from citewise.model.query import Query
 from citewise.model.ranking import Candidate, Finding, Ranking, Rankings, Shortlist
 from citewise.model.result import SearchResult
-from citewise.retrieve.arms import Arms
+from citewise.retrieve.arms import Arms, may_have_more
 from citewise.retrieve.boost import Boost
 from citewise.retrieve.cut import Cut
 from citewise.retrieve.dedup import Deduplicate
@@ -20,6 +20,7 @@ from citewise.retrieve.features import Features
 from citewise.retrieve.freshness import Freshness
 from citewise.retrieve.fuse import Fusion, Nearness
 from citewise.retrieve.hydrate import GONE, MALFORMED, Hydrate
+from citewise.retrieve.optional import forgiving
 from citewise.retrieve.rerank import Rerank
 
 _log = logging.getLogger(__name__)
@@ -36,6 +37,24 @@ def refinements(features: Features, rerank: Rerank, freshness: Freshness, boost:
 
 
 @dataclass(frozen=True, slots=True)
+class Found:
+    """Hits that go on: those that were read, and behind them candidates that nobody has read yet, in fused order."""
+
+    result: SearchResult
+    behind: tuple[Candidate, ...] = ()
+    is_whole: bool = True  # no ranking has anything behind these
+    left_out: tuple[ChunkId, ...] = ()  # what was read and then dropped
+
+
+@dataclass(frozen=True, slots=True)
+class Beyond:
+    """What deeper rankings found, in fused order."""
+
+    candidates: tuple[Candidate, ...]
+    degraded: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Search:
     """Query -> Rankings -> Ranking -> Shortlist -> … -> SearchResult."""
 
@@ -46,21 +65,58 @@ class Search:
     fuse: Fusion = field(default_factory=Nearness)
 
     def __call__(self, query: Query) -> SearchResult:
-        watch = _Watch()
+        watch = Watch()
         rankings: Rankings = watch.timed("arms", self.arms, query)
         ranking: Ranking = watch.timed("fuse", self.fuse, rankings)
         read: Shortlist = watch.timed("hydrate", self.hydrate, ranking)
-        shortlist = self._reported(read)
-        candidates = len(ranking.candidates) - (len(read.dropped) - len(shortlist.dropped))
+        return self._refined(read, rankings, len(ranking.candidates), watch)
+
+    def through(self, query: Query) -> Found:
+        """The same search, whose hits go on: all that it read, in their order, and whatever else its rankings found."""
+        watch = Watch()
+        rankings: Rankings = watch.timed("arms", self.arms, query)
+        ranking: Ranking = watch.timed("fuse", self.fuse, rankings)
+        read: Shortlist = watch.timed("hydrate", self.hydrate, ranking)
+        uncut = replace(query, top_k=max(1, len(read.findings)))
+        result = self._refined(replace(read, query=uncut), rankings, len(ranking.candidates), watch)
+        behind = ranking.candidates[len(read.findings) + len(read.dropped) :]
+        gone = [candidate.ranks for candidate in gone_of(read)]
+        lowest = min((one.score for one in result.findings), default=1.0)
+        return Found(
+            replace(result, query=query),
+            lowered([renumbered(one, gone) for one in behind], lowest),
+            is_whole=not may_have_more(rankings),
+            left_out=tuple(one.candidate.id for one in result.dropped),
+        )
+
+    def beyond(self, query: Query, depth: int, *, known: Set[ChunkId], gone: Set[ChunkId]) -> Beyond:
+        """What rankings of `depth` hits find besides all that is known, with ranks as if `gone` were not there."""
+        rankings = self.arms(query, depth=depth)
+        found = self.fuse(rankings).candidates
+        lost = [one.ranks for one in found if one.id in gone]
+        others = tuple(renumbered(one, lost) for one in found if one.id not in known)
+        return Beyond(others, rankings.degraded)
+
+    def passages(self, query: Query, candidates: Sequence[Candidate]) -> Shortlist:
+        """These candidates as findings; what the catalog does not give is reported, and named as dropped."""
+        read = self.hydrate.all_of(query, candidates)
+        self._report(read)
+        return read.with_findings(self._addressed(read))
+
+    def _refined(self, read: Shortlist, rankings: Rankings, found: int, watch: "Watch") -> SearchResult:
+        self._report(read)
+        shortlist = _without_gone(read)
+        candidates = found - (len(read.dropped) - len(shortlist.dropped))
         counts = {"candidates": candidates, "hydrated": len(shortlist.findings)}
         for stage in self.refine:
-            shortlist = watch.timed(stage.name, stage, shortlist)
+            # Only the cut is needed: a search can do without any other stage (Q16).
+            shortlist = watch.timed(stage.name, stage if isinstance(stage, Cut) else forgiving(stage), shortlist)
             counts[stage.name] = len(shortlist.findings)
-        if query.expand_graph:
+        if read.query.expand_graph:
             shortlist = shortlist.with_degraded("graph: this library has no service graph")
         return SearchResult(
-            query,
-            tuple(Finding(one.passage, one.candidate, self.addresses.url(one.passage)) for one in shortlist.findings),
+            read.query,
+            self._addressed(shortlist),
             total_candidates=candidates,
             timings_ms={**rankings.timings_ms, **watch.timings_ms(), "total": watch.total_ms()},
             counts=counts,
@@ -69,25 +125,18 @@ class Search:
             notes=shortlist.notes,
         )
 
-    def _reported(self, shortlist: Shortlist) -> Shortlist:
-        """What the index found and the catalog did not give is logged and put right later (Q6).
+    def _addressed(self, shortlist: Shortlist) -> tuple[Finding, ...]:
+        return tuple(Finding(one.passage, one.candidate, self.addresses.url(one.passage)) for one in shortlist.findings)
 
-        What is gone for this reader is not shown as dropped: another reader's chunk must not even be named.
-        """
-        gone = [one.candidate for one in shortlist.dropped if one.reason == GONE]
+    def _report(self, shortlist: Shortlist) -> None:
+        """What the index found and the catalog did not give is logged and put right later (Q6)."""
+        gone = [candidate.id for candidate in gone_of(shortlist)]
         malformed = [one.candidate.id for one in shortlist.dropped if one.reason == MALFORMED]
         if gone:
-            _log.info("left out, no longer in the catalog for this reader: %s", ", ".join(one.id for one in gone))
+            _log.info("left out, no longer in the catalog for this reader: %s", ", ".join(gone))
         if malformed:
             _log.warning("left out, unreadable until their documents are ingested again: %s", ", ".join(malformed))
             self._make_anew(malformed)
-        if not shortlist.dropped:
-            return shortlist
-        return replace(
-            shortlist,
-            findings=tuple(_renumbered(one, gone) for one in shortlist.findings) if gone else shortlist.findings,
-            dropped=tuple(one for one in shortlist.dropped if one.reason != GONE),
-        )
 
     def _make_anew(self, ids: list[ChunkId]) -> None:
         try:
@@ -96,16 +145,37 @@ class Search:
             _log.warning("could not ask for them to be ingested again: %s", error)
 
 
-def _renumbered(finding: Finding, gone: Sequence[Candidate]) -> Finding:
-    """Its ranks without the gaps that would tell of chunks which are not for this reader."""
-    ranks = {
-        arm: rank - sum(one.ranks.get(arm, rank) < rank for one in gone)
-        for arm, rank in finding.candidate.ranks.items()
-    }
-    return replace(finding, candidate=finding.candidate._replace(ranks=ranks))
+def gone_of(read: Shortlist) -> tuple[Candidate, ...]:
+    """What an index found that is not, or no longer, in the catalog for this reader."""
+    return tuple(one.candidate for one in read.dropped if one.reason == GONE)
 
 
-class _Watch:
+def renumbered(candidate: Candidate, gone: Sequence[Mapping[str, int]]) -> Candidate:
+    """Its ranks without the gaps that would tell of chunks which are not for this reader, given the ranks of those."""
+    if not gone:
+        return candidate
+    ranks = {arm: rank - sum(one.get(arm, rank) < rank for one in gone) for arm, rank in candidate.ranks.items()}
+    return replace(candidate, ranks=ranks)
+
+
+def _without_gone(read: Shortlist) -> Shortlist:
+    """What is gone for this reader is not shown as dropped: another reader's chunk must not even be named."""
+    gone = [candidate.ranks for candidate in gone_of(read)]
+    if not gone:
+        return read
+    return replace(
+        read,
+        findings=tuple(replace(one, candidate=renumbered(one.candidate, gone)) for one in read.findings),
+        dropped=tuple(one for one in read.dropped if one.reason != GONE),
+    )
+
+
+def lowered(candidates: Sequence[Candidate], highest: float) -> tuple[Candidate, ...]:
+    """What was not read keeps its order behind what was, and its score on the same side of it."""
+    return tuple(Candidate(one.id, one.score * highest, one.scores, one.ranks) for one in candidates)
+
+
+class Watch:
     """How long each stage took, and all of it."""
 
     def __init__(self) -> None:

@@ -12,10 +12,10 @@ from citewise.model.result import SearchResult
 class Quality:
     """How far an answer can be trusted, each part in 0..1; None where it was not measured."""
 
-    overall: float | None
-    retrieval_confidence: float | None  # how likely it is that the sources hold an answer
-    sufficiency: float | None  # how well the best sentence of the sources fits the question
-    diversity: float | None  # different documents among the sources
+    overall: float | None  # how likely a right passage is among the sources, times the faithfulness
+    retrieval_confidence: float | None  # how likely that is by what the rankings alone say
+    sufficiency: float | None  # how likely it is that the library answers; the decision to answer rests on it
+    diversity: float | None  # 0: one source, or all say the same; 1: no two have a word in common
     faithfulness: float | None  # share of the answer's sentences that their sources support
     warning: str | None = None
 

@@ -1,11 +1,15 @@
 """What an answer may rest on: numbered sources, the units they are made of, and the prompt that holds them."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TypeAlias
 
 from citewise.model.citation import Citation
 from citewise.model.passage import Passage
 from citewise.model.query import Mode
+
+Signals: TypeAlias = Mapping[str, float | None]  # by name; None: a ranking was down, or too little was found
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,8 +18,8 @@ class Source:
 
     n: int  # from 1
     passages: tuple[Passage, ...]
-    text: str  # joined, as it stands in the document
-    tokens: int
+    text: str  # joined, as it stands in the document; a compressed context shows less of it
+    tokens: int  # of its block in the context
     score: float  # of its best passage
     citation: Citation
 
@@ -52,6 +56,16 @@ class Evidence:
 
     unit: Unit
     score: float  # 0..1
+    fit: float = 0.0  # 0..1: of the unit alone, whatever the search thinks of its source
+
+
+@dataclass(frozen=True, slots=True)
+class Shortened:
+    """What is left of a source's text, and which of its units can still be told from it."""
+
+    n: int  # the source's number
+    text: str
+    kept: tuple[int, ...]  # positions of units, in order
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +75,7 @@ class Grounds:
     confidence: float  # 0..1: how likely it is that the sources hold an answer
     is_sufficient: bool
     evidence: tuple[Evidence, ...]  # of every unit, in order of source and position
+    signals: Signals = field(default_factory=dict)  # what the confidence was made of
 
 
 class Role(StrEnum):

@@ -5,7 +5,7 @@ A stage that needs text takes a Shortlist, so it cannot be placed before hydrati
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Self
+from typing import Self
 
 from citewise.model.ids import ChunkId
 from citewise.model.passage import Passage
@@ -18,7 +18,8 @@ ARMS = (DENSE, WORDS, CODE)
 NO_PARTS: Mapping[str, float] = {}
 
 
-class Candidate(NamedTuple):  # over a hundred are made for a question: a tuple costs a quarter of a dataclass
+@dataclass(frozen=True, slots=True)
+class Candidate:
     """A chunk on its way: its score now, and what each ranking and stage gave it."""
 
     id: ChunkId
@@ -73,7 +74,7 @@ class Finding:
         return Finding(self.passage, Candidate(candidate.id, score, scores, candidate.ranks), self.url)
 
     def with_score(self, score: float) -> Self:
-        return replace(self, candidate=self.candidate._replace(score=score))
+        return replace(self, candidate=replace(self.candidate, score=score))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,29 +1,25 @@
 """Query -> Rankings: three searches, each narrowed to what the reader may see before it looks."""
 
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 
 from citewise.model.errors import CitewiseError, Unavailable
 from citewise.model.point import Hit
 from citewise.model.query import Query
 from citewise.model.ranking import ARMS, CODE, DENSE, WORDS, Rankings
 from citewise.model.terms import TermField
-from citewise.model.vector import Vector
 from citewise.ports.analyzer import Analyzer
 from citewise.ports.embedder import Embedder
 from citewise.ports.index import Index
 
+_log = logging.getLogger(__name__)
+
 OVER_FETCH = 3  # hits a ranking gives for each one asked for: fusion needs more than it keeps
 LEAST = 60  # hits a ranking gives at least, so that a small top_k is the head of a larger one
-
-
-@dataclass(frozen=True, slots=True)
-class _Embedded:
-    vector: Vector
-    ms: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +30,7 @@ class _Found:
 
 
 _Search = Callable[[], _Found]
+_Terms = Callable[[], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +43,12 @@ class Arms:
     threads: Executor
     without: frozenset[str] = frozenset()  # arms that are not asked at all, to see what they are worth
 
-    def __call__(self, query: Query) -> Rankings:
-        found = self._at_once(query) if self.index.is_large(query.where.scope) else self._in_turn(query)
+    def __call__(self, query: Query, *, depth: int = 0) -> Rankings:
+        """What each arm finds for the query's top_k, and behind it more, up to `depth` hits."""
+        limit = max(head_limit(query), depth)
+        searches = self._searches(query, limit)
+        ask = self._at_once if self.index.is_large(query.where.scope) else _in_turn
+        found = ask(searches)
         if all(one.error is not None for one in found.values()):
             raise Unavailable(
                 f"no ranking could answer: {next((one.error for one in found.values()), 'none is asked')}"
@@ -60,45 +61,36 @@ class Arms:
             degraded=tuple(f"{arm}: {one.error}" for arm, one in in_order.items() if one.error is not None),
         )
 
-    def _at_once(self, query: Query) -> dict[str, _Found]:
+    def _at_once(self, searches: Mapping[str, _Search]) -> dict[str, _Found]:
         """Side by side: each takes milliseconds, most of them outside of Python."""
-        searches = self._searches(query, partial(self._embedded, query))
         beside = {arm: self.threads.submit(_tried, search) for arm, search in searches.items() if arm != WORDS}
         return {arm: beside[arm].result() if arm in beside else _tried(searches[arm]) for arm in searches}
 
-    def _in_turn(self, query: Query) -> dict[str, _Found]:
-        """One after the other: short searches in threads would mostly wait for Python's lock."""
-        return {arm: _tried(search) for arm, search in self._searches(query, self._ahead(query)).items()}
-
-    def _searches(self, query: Query, embedded: Callable[[], _Embedded]) -> dict[str, _Search]:
-        terms = self.analyzer.terms(query.text)
+    def _searches(self, query: Query, limit: int) -> dict[str, _Search]:
+        terms = cache(partial(self.analyzer.terms, query.text))  # made in the arms: if it breaks, meaning is left
         searches: dict[str, _Search] = {
-            WORDS: partial(self._matching, query, WORDS, TermField.WORDS, terms.words),
-            CODE: partial(self._matching, query, CODE, TermField.CODE, terms.code),
-            DENSE: partial(self._dense, query, embedded),  # last: its vector may be on its way
+            WORDS: partial(self._matching, query, limit, TermField.WORDS, lambda: terms().words),
+            CODE: partial(self._matching, query, limit, TermField.CODE, lambda: terms().code),
+            DENSE: partial(self._dense, query, limit),
         }
         return {arm: search for arm, search in searches.items() if arm not in self.without}
 
-    def _ahead(self, query: Query) -> Callable[[], _Embedded]:
-        """The question's vector, from another thread: a model takes longer than both searches for words."""
-        if DENSE in self.without:
-            return partial(self._embedded, query)  # nobody will call it
-        return self.threads.submit(self._embedded, query).result
-
-    def _embedded(self, query: Query) -> _Embedded:
+    def _dense(self, query: Query, limit: int) -> _Found:
         started = time.perf_counter()
-        return _Embedded(self.embedder.query(query.text), _ms_since(started))
+        vector = self.embedder.query(query.text)
+        embedded = time.perf_counter()
+        hits = self.index.nearest(vector, where=query.where, limit=limit)
+        return _Found(hits, {"embed": 1000 * (embedded - started), DENSE: _ms_since(embedded)})
 
-    def _dense(self, query: Query, embedded: Callable[[], _Embedded]) -> _Found:
-        question = embedded()
+    def _matching(self, query: Query, limit: int, field: TermField, terms: _Terms) -> _Found:
         started = time.perf_counter()
-        hits = self.index.nearest(question.vector, where=query.where, limit=_limit(query))
-        return _Found(hits, {"embed": question.ms, DENSE: _ms_since(started)})
+        hits = self.index.matching(terms(), field=field, where=query.where, limit=limit)
+        return _Found(hits, {field.value: _ms_since(started)})
 
-    def _matching(self, query: Query, arm: str, field: TermField, terms: Sequence[str]) -> _Found:
-        started = time.perf_counter()
-        hits = self.index.matching(terms, field=field, where=query.where, limit=_limit(query))
-        return _Found(hits, {arm: _ms_since(started)})
+
+def _in_turn(searches: Mapping[str, _Search]) -> dict[str, _Found]:
+    """One after the other: short searches in threads would mostly wait for Python's lock."""
+    return {arm: _tried(search) for arm, search in searches.items()}
 
 
 def _tried(search: _Search) -> _Found:
@@ -106,11 +98,20 @@ def _tried(search: _Search) -> _Found:
         return search()
     except CitewiseError as error:
         return _Found(error=error)
+    except Exception as error:  # noqa: BLE001  whatever broke in one ranking, the others may answer
+        _log.warning("a ranking broke", exc_info=True)
+        return _Found(error=Unavailable(f"it broke ({type(error).__name__})"))
 
 
 def _ms_since(started: float) -> float:
     return 1000 * (time.perf_counter() - started)
 
 
-def _limit(query: Query) -> int:
+def head_limit(query: Query) -> int:
+    """Hits of each ranking that a search for this query's top_k looks at."""
     return max(LEAST, OVER_FETCH * query.top_k)
+
+
+def may_have_more(found: Rankings) -> bool:
+    """Whether a ranking gave as many hits as it was asked for, so that there may be others behind them."""
+    return any(len(hits) >= head_limit(found.query) for hits in found.arms.values())

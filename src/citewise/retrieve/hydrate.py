@@ -1,8 +1,10 @@
 """Ranking -> Shortlist: the best candidates get their text, in one read that checks access again."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from citewise.model.ids import ChunkId
+from citewise.model.query import Query
 from citewise.model.ranking import Candidate, Dropped, Finding, Ranking, Shortlist
 from citewise.ports.passages import Passages
 
@@ -21,12 +23,15 @@ class Hydrate:
     least: int = 20  # candidates that are read at least; a reranker wants as many as it looks at
 
     def __call__(self, ranking: Ranking) -> Shortlist:
-        wanted = ranking.candidates[: max(self.least, SPARE * ranking.query.top_k)]
-        read = self.store.passages([one.id for one in wanted], where=ranking.query.where)
+        return self.all_of(ranking.query, ranking.candidates[: max(self.least, SPARE * ranking.query.top_k)])
+
+    def all_of(self, query: Query, wanted: Sequence[Candidate]) -> Shortlist:
+        """These candidates with their text, and those that have none for this reader as dropped."""
+        read = self.store.passages([one.id for one in wanted], where=query.where)
         passages = {passage.chunk_id: passage for passage in read.passages}
         malformed = frozenset(read.malformed)
         return Shortlist(
-            ranking.query,
+            query,
             findings=tuple(Finding(passages[one.id], one) for one in wanted if one.id in passages),
             dropped=tuple(_dropped(one, malformed) for one in wanted if one.id not in passages),
         )

@@ -1,29 +1,38 @@
-"""Settings -> a library that answers: search and ask over one that is held open."""
+"""Settings -> a library that answers: search and ask, remembered and logged."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from citewise.flows.search import Search
+from citewise.adapters.cache.vectors import RememberingEmbedder
+from citewise.flows.logged import LoggedAsk, LoggedSearch
 from citewise.model.answer import AnswerEvents
+from citewise.model.care import Check
 from citewise.model.context import Message
-from citewise.model.errors import Unavailable
+from citewise.model.cursor import PageRequest
 from citewise.model.query import Query
 from citewise.model.result import SearchResult
 from citewise.ports.generator import Generator
 from citewise.ports.reranker import Reranker
 from citewise.settings import Settings
+from citewise.wiring.compressing import compress_of
 from citewise.wiring.embedding import Embedding
-from citewise.wiring.full import OpenLibrary
-from citewise.wiring.reading import Reader
-from citewise.wiring.reranking import reranker_of
-from citewise.wiring.search import addresses_of, search_of
+from citewise.wiring.insights import query_log_of
+from citewise.wiring.remembering import cached_of
+from citewise.wiring.search import addresses_of
+from citewise.wiring.searching import Searching
 
 if TYPE_CHECKING:
     from citewise.flows.ask import Ask
 
 
 class Answering:
-    """Search and ask. Every part can be handed in; what is not comes from the settings."""
+    """Search and ask. Every part can be handed in; what is not comes from the settings.
+
+    From the outside in: the log notes what was asked and what came of it, the cache gives again what it has, and only
+    then is anything searched.
+    """
 
     def __init__(
         self,
@@ -33,49 +42,68 @@ class Answering:
         reranker: Reranker | None = None,
     ) -> None:
         self._settings = settings
-        self._embedding = embedding
-        self._reranker = reranker or reranker_of(settings)
+        remembering = replace(embedding, embedder=RememberingEmbedder(embedding.embedder))
+        self._searching = Searching(settings, remembering, reranker)
         self._generator = generator
-        self._reader = Reader(settings, embedding)
-        self._made: tuple[OpenLibrary, Search] | None = None
+        self._made: tuple[Generator, Ask] | None = None
+        self._compress = compress_of(settings, embedding.counter)
+        self._cached = cached_of(settings, self._searching)
+        self._log = query_log_of(settings)
+        self._logged_search = LoggedSearch(self._remembered_search, self._log)
+        self._logged_ask = LoggedAsk(self._remembered_ask, self._log)
 
-    def search(self, query: Query) -> SearchResult:
-        """One search; once more if the library was replaced under it."""
-        with self._reader.library() as library:
-            try:
-                return self._search(library)(query)
-            except Unavailable:
-                if self._reader.is_current(library):
-                    raise
-        return self.search(query)
+    def search(self, query: Query, page: PageRequest | None = None) -> SearchResult:
+        """One search, or one page of it."""
+        return self._logged_search(query, page)
 
     def ask(self, query: Query, history: Sequence[Message] = ()) -> AnswerEvents:
         """The answer's events. The library is needed for its search alone: a slow generator keeps nothing open."""
-        return self._ask()(query, history=history)
+        return self._logged_ask(query, history)
+
+    def checks(self) -> tuple[Check, ...]:
+        """How the parts do that a search leans on, as this process has seen them."""
+        return self._searching.checks()
+
+    def flush_log(self) -> None:
+        """Everything that was asked until now is in the log when this returns."""
+        self._log.flush()
 
     def close(self) -> None:
-        self._reader.close()
+        """Everything that was asked is in the log when this returns."""
+        self._log.close()
+        if self._cached is not None:
+            self._cached.cache.forget()
+        self._searching.close()
 
-    def _search(self, library: OpenLibrary) -> Search:
-        """The same for as long as the library is: to put one together takes a hundredth of a search."""
-        made = self._made
-        if made is None or made[0] is not library:
-            made = (library, search_of(library, reranker=self._reranker, threads=self._reader.threads))
-            self._made = made
-        return made[1]
+    def _remembered_search(self, query: Query, page: PageRequest | None) -> SearchResult:
+        if self._cached is None:
+            return self._searching(query, page)
+        return self._cached.search(query, partial(self._searching, page=page), page=page)
 
-    def _ask(self) -> "Ask":
-        """Imported here: a search needs none of it, and starts the sooner."""
+    def _remembered_ask(self, query: Query, history: Sequence[Message]) -> AnswerEvents:
+        generator = self._generator()
+        ask = self._ask(generator)
+        if self._cached is None:
+            return ask(query, history=history)
+        return self._cached.ask(query, partial(ask, history=history), generator=generator.name, history=history)
+
+    def _ask(self, generator: Generator) -> "Ask":
+        """The same for as long as the generator is. Imported here: a search needs none of it, and starts the sooner."""
         from citewise.adapters.analyze.english import EnglishAnalyzer
         from citewise.answer.write import Write
         from citewise.context.pack import Pack
         from citewise.flows.ask import Ask
         from citewise.wiring.grounding import ground_of
 
-        analyzer, counter = EnglishAnalyzer(), self._embedding.counter
-        return Ask(
-            self.search,
-            Pack(counter, addresses_of(self._settings), self._settings.answer.budget_tokens),
-            ground_of(self._settings, self._embedding, analyzer),
-            Write(self._generator(), analyzer),
-        )
+        made = self._made
+        if made is None or made[0] is not generator:
+            analyzer, embedding = EnglishAnalyzer(), self._searching.embedding
+            ask = Ask(
+                self._searching,
+                Pack(embedding.counter, addresses_of(self._settings), self._settings.answer.budget_tokens),
+                ground_of(self._settings, embedding, analyzer),
+                Write(generator, analyzer),
+                self._compress,
+            )
+            made = self._made = (generator, ask)
+        return made[1]

@@ -21,6 +21,8 @@ from citewise.settings import Settings
 from citewise.wiring.embedding import embedding_of
 from citewise.wiring.full import emptied, opened_for_writing, opened_unchecked, reembed, unfit
 from citewise.wiring.generating import generator_of
+from citewise.wiring.insights import log_check, sweep_log
+from citewise.wiring.paging import sweep_pages
 from citewise.wiring.reranking import reranker_of
 
 LEAST_FREE_BYTES = 500_000_000  # under this an ingestion may not finish
@@ -107,6 +109,7 @@ def _checks(settings: Settings) -> Iterator[Check]:
         return  # whatever else is said would follow from this
     yield _tried("settings", lambda: _fit_detail(settings), "use other settings, or run `citewise reindex`")
     yield _tried("index", lambda: _index_detail(settings), "run `citewise reindex`")
+    yield log_check(settings)
 
 
 def _tried(name: str, look: Callable[[], str], remedy: str) -> Check:
@@ -196,6 +199,8 @@ def compact(settings: Settings, *, on_progress: Callable[[int], None]) -> Compac
         for scope in library.catalog.scopes():
             library.project.rebuild(scope, on_progress=on_progress)
         is_complete = library.catalog.compact()
+        sweep_log(settings)
+        sweep_pages(settings)
         return Compaction(before, _size(*library.folder.root.rglob("*")), is_complete)
 
 

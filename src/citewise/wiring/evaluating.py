@@ -82,6 +82,12 @@ class Ready:
     principal: Principal = LOCAL_PRINCIPAL
 
 
+def _forgetful(settings: Settings) -> Settings:
+    """What is measured is a search, not the memory of one; and an exam is no use of the library."""
+    cache, log = replace(settings.query_cache, megabytes=0), replace(settings.query_log, retention_days=0)
+    return replace(settings, query_cache=cache, query_log=log)
+
+
 def evaluate(
     settings: Settings,
     judged: Path | CaseSet,
@@ -95,7 +101,7 @@ def evaluate(
     """One run of a set, of its cases or of what stands at a path, asked by this principal."""
     with ready(settings, judged, scope=scope, principal=principal, parts=parts, listeners=listeners) as made:
         generator = (parts.generator or generator_of(settings)) if answers else None
-        answering = Answering(settings, made.embedding, lambda: _given(generator), made.reranker)
+        answering = Answering(_forgetful(settings), made.embedding, lambda: _given(generator), made.reranker)
         try:
             flow = Evaluate(
                 _asked_by(principal, answering.search),

@@ -10,7 +10,7 @@ from citewise.flows.project import Project
 from citewise.model.scope import Scope
 from citewise.model.vector import EmbeddingFailure, EmbeddingModel, Vector
 from citewise.ports.embedder import Embedder
-from citewise.settings import IngestSettings, Settings
+from citewise.settings import IngestSettings, QueryLogSettings, Settings
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.full import OpenLibrary, opened_for_writing
 from citewise.wiring.sources import Wish, ingest
@@ -25,7 +25,9 @@ class Site:
         self._world = World(())
         self.holdings = Holdings()
         rules = IngestSettings(access_by_path=rules_by_path())
-        self.settings = Settings(library=home / "library", cache=cache, ingest=rules)
+        # What was asked before, by the same name, may hold marks that are not said again: rows without words hold none.
+        log = QueryLogSettings(text="none")
+        self.settings = Settings(library=home / "library", cache=cache, ingest=rules, query_log=log)
 
     def become(self, world: World, *, is_index_told: bool = True) -> None:
         """Write the pages and ingest them; without telling the index, as if the ingestion stopped just then."""

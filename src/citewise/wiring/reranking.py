@@ -14,14 +14,14 @@ RETRY_SECONDS = 60.0  # after which what could not be loaded is tried again
 PATIENCE_SECONDS = 120.0  # for fetching a model by its hub name; one question waits for it, others do without
 
 
-def reranker_of(settings: Settings) -> Reranker | None:
-    """The reranker that the settings name; None if they name none."""
+def reranker_of(settings: Settings, guarded: Callable[[Reranker], Reranker] = lambda one: one) -> Reranker | None:
+    """The reranker that the settings name, guarded once it is loaded; None if they name none."""
     chosen = settings.rerank
     if chosen.provider == "none":
         return None
     if chosen.provider == "http":
-        return LazyReranker(chosen.model or chosen.style, lambda: _http(chosen))
-    return LazyReranker(chosen.model or chosen.path, lambda: _onnx(settings))
+        return LazyReranker(chosen.model or chosen.style, lambda: guarded(_http(chosen)))
+    return LazyReranker(chosen.model or chosen.path, lambda: guarded(_onnx(settings)))
 
 
 class LazyReranker:

@@ -2,17 +2,21 @@
 
 from citewise.adapters.analyze.english import EnglishAnalyzer
 from citewise.answer.write import Write
+from citewise.context.compress import Compress
 from citewise.context.pack import Pack
 from citewise.context.urls import Addresses
 from citewise.flows.ask_selected import AskSelected
 from citewise.ports.generator import Generator
 from citewise.settings import Settings
+from citewise.wiring.compressing import compress_of
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.grounding import ground_of
 
 
-def ask_selected(settings: Settings, embedding: Embedding, generator: Generator) -> AskSelected:
-    """The flow that the settings describe."""
+def ask_selected(
+    settings: Settings, embedding: Embedding, generator: Generator, compress: Compress | None = None
+) -> AskSelected:
+    """The flow that the settings describe; a compressor may hold a model, and is handed in by who keeps one."""
     analyzer = EnglishAnalyzer()
     citations = settings.citations
     return AskSelected(
@@ -24,4 +28,5 @@ def ask_selected(settings: Settings, embedding: Embedding, generator: Generator)
         ground_of(settings, embedding, analyzer),
         Write(generator, analyzer),
         analyzer,
+        compress or compress_of(settings, embedding.counter),
     )

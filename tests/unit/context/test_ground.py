@@ -28,7 +28,7 @@ def found(
     scores: Mapping[str, float], ranks: Mapping[str, int] | None = None, *, at: int = 0, text: str = TEXT
 ) -> Finding:
     finding = a_finding(a_passage(text, document=f"{at}.md"))
-    return replace(finding, candidate=finding.candidate._replace(scores=scores, ranks=ranks or {}))
+    return replace(finding, candidate=replace(finding.candidate, scores=scores, ranks=ranks or {}))
 
 
 def signal(name: str, *findings: Finding, question: str = ASKED) -> float | None:
@@ -96,8 +96,8 @@ def test_grounds_carry_the_evidence_of_every_unit() -> None:
 
 
 def test_nothing_found_is_not_sufficient() -> None:
-    assert GROUND.of_search(ASKED, [], packed()) == GROUND.of_selection(ASKED, packed())
-    assert not GROUND.of_search(ASKED, [], packed()).is_sufficient
+    for grounds in (GROUND.of_search(ASKED, [], packed()), GROUND.of_selection(ASKED, packed())):
+        assert (grounds.confidence, grounds.is_sufficient, grounds.evidence) == (0.0, False, ())
 
 
 def test_a_heading_alone_answers_nothing() -> None:

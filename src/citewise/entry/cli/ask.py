@@ -103,7 +103,7 @@ def _show_sources(answer: Answer) -> None:
     if answer.removed_markers:
         lines.append(f"{answer.removed_markers} markers pointed at no source and were removed")
     took = answer.result.timings_ms.get("total", 0.0)
-    lines.append(f"({answer.generator}, confidence {answer.quality.retrieval_confidence or 0:.2f}, {took:.0f} ms)")
+    lines.append(f"({answer.generator}, confidence {answer.quality.sufficiency or 0:.2f}, {took:.0f} ms)")
     sys.stdout.write(printable("\n".join(lines)) + "\n")
 
 

@@ -34,6 +34,9 @@ FilterOption = Annotated[
     ),
 ]
 CursorOption = Annotated[str | None, typer.Option("--cursor", metavar="C", help="Where the page before ended.")]
+SinceOption = Annotated[
+    str, typer.Option("--since", metavar="WHEN", help="30m, 24h, 7d or 4w ago, or a date such as 2026-01-31 (UTC).")
+]
 ExplainOption = Annotated[bool, typer.Option("--explain", help="Show every ranking's and stage's score.")]
 NoRerankOption = Annotated[bool, typer.Option("--no-rerank", help="Keep the fused order.")]
 GraphOption = Annotated[bool, typer.Option("--expand-graph", help="Add the neighbors of the services found.")]

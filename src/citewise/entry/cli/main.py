@@ -24,6 +24,7 @@ from citewise.entry.cli.flags import (
     LibraryOption,
     NoRerankOption,
     ProjectOption,
+    SinceOption,
     TenantOption,
     TopKOption,
     UserOption,
@@ -109,7 +110,7 @@ def search(
     group: GroupOption = None,
     top_k: TopKOption = None,
     filters: FilterOption = None,
-    limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="Show the first N of them.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="N hits a page, at most 20.")] = None,
     cursor: CursorOption = None,
     explain: ExplainOption = False,
     no_rerank: NoRerankOption = False,
@@ -118,18 +119,16 @@ def search(
     as_json: JsonOption = False,
 ) -> None:
     """Find passages: three rankings, fused, each hit with its place and scores."""
-    from citewise.entry.cli.options import checked_limit, query_options, refuse_cursor
-    from citewise.entry.cli.search import run_search
+    from citewise.entry.cli.options import query_options
+    from citewise.entry.cli.search import PageFlags, run_search
     from citewise.model.scope import Scope
 
-    refuse_cursor(cursor)
     options = query_options(Scope(tenant, project), user, group or (), filters or (), top_k)
     options["rerank"] = not no_rerank
     options["expand_graph"] = expand_graph
     settings = settings_of(library, config)
-    raise typer.Exit(
-        run_search(settings, question, options, limit=checked_limit(limit), explain=explain, as_json=as_json)
-    )
+    page = PageFlags(limit, cursor)
+    raise typer.Exit(run_search(settings, question, options, page, explain=explain, as_json=as_json))
 
 
 @app.command()
@@ -174,6 +173,46 @@ def ask(
     selection = selection_of(selection_file, source_document, source_section)
     settings = settings_of(library, config)
     raise typer.Exit(run_ask(settings, question, selection, options, explain=explain, as_json=as_json))
+
+
+@app.command()
+def log(
+    library: LibraryOption = None,
+    tenant: TenantOption = "default",
+    project: ProjectOption = "default",
+    user: UserOption = None,
+    group: GroupOption = None,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", help="At most N (1 to 1000).")] = 20,
+    since: SinceOption = "30d",
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """What was asked, newest first: your own questions; for the library's owner, all of a project's."""
+    from citewise.entry.cli.insights import log_options, run_log
+
+    options = log_options(tenant, project, user, group or (), since)
+    raise typer.Exit(run_log(settings_of(library, config), options, limit=limit, as_json=as_json))
+
+
+@app.command()
+def stats(
+    library: LibraryOption = None,
+    tenant: TenantOption = "default",
+    project: ProjectOption = "default",
+    user: UserOption = None,
+    group: GroupOption = None,
+    since: SinceOption = "30d",
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE.html", help="Draw it, as one page that needs no network.")
+    ] = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """What the log tells: volume, latency, cache hits, questions without a good answer, documents most shown."""
+    from citewise.entry.cli.insights import log_options, run_stats
+
+    options = log_options(tenant, project, user, group or (), since)
+    raise typer.Exit(run_stats(settings_of(library, config), options, plot=plot, as_json=as_json))
 
 
 app.add_typer(evaluation, name="eval")

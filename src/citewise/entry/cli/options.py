@@ -64,9 +64,9 @@ def principal_of(user: str | None, groups: Iterable[str]) -> Principal:
 
 
 def refuse_cursor(cursor: str | None) -> None:
-    """No library has issued a cursor yet, so whatever it is, it is foreign."""
+    """An answer is one: only `search` has pages."""
     if cursor is not None:
-        raise BadRequest("this cursor was not issued by this library: leave --cursor out to begin at the first page")
+        raise BadRequest("an answer has no pages: leave --cursor out, or leaf through what `citewise search` finds")
 
 
 def fewest(top_k: int | None, limit: int | None) -> int | None:

@@ -1,5 +1,7 @@
 """`citewise search`: call, then show."""
 
+from dataclasses import dataclass
+
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
@@ -17,32 +19,51 @@ FEW = 5  # hits that fit a screen; whoever says how many gets as many
 MOST_WIDTH = 110  # of running text; longer lines are hard to read
 
 
+@dataclass(frozen=True, slots=True)
+class PageFlags:
+    """Which page; neither: all hits at once."""
+
+    limit: int | None = None
+    cursor: str | None = None
+
+    @property
+    def is_given(self) -> bool:
+        return self.limit is not None or self.cursor is not None
+
+
 def run_search(
-    settings: Settings, question: str, options: QueryOptions, *, limit: int | None, explain: bool, as_json: bool
+    settings: Settings, question: str, options: QueryOptions, page: PageFlags, *, explain: bool, as_json: bool
 ) -> int:
     """Print what was found; finding nothing is no failure."""
     with Library(settings=settings) as library:
-        result = library.search(question, **options)
+        result = library.search(question, limit=page.limit, cursor=page.cursor, **options)
     if as_json:
-        print_json(search_json(result, limit=limit, explain=explain))
+        print_json(search_json(result, explain=explain))
         return 0
     shown_warnings(result)
     console = Console(highlight=False)
     if explain:
         show_explanation(console, result)
     else:
-        _show_findings(console, result, limit or (None if "top_k" in options else FEW))
+        is_short = not page.is_given and "top_k" not in options
+        _show_findings(console, result, FEW if is_short else None)
+    if result.next_cursor is not None:
+        console.print(Text("more: the same words with --cursor", style="dim"), Text(result.next_cursor), soft_wrap=True)
     return 0
 
 
-def _show_findings(console: Console, result: SearchResult, limit: int | None) -> None:
+def _show_findings(console: Console, result: SearchResult, most: int | None) -> None:
     if not result.findings:
         console.print("Nothing was found: the library, or what the filters leave of it, is empty for you.")
-    for place, finding in enumerate(result.findings[:limit], start=1):
+    for place, finding in enumerate(result.findings[:most], start=1):
         _show_finding(console, place, finding)
-    shown = len(result.findings[:limit])
+    shown = len(result.findings[:most])
+    again = ", as found before" if result.cache_hit else ""
     console.print(
-        Text(f"{shown} of {result.total_candidates} candidates in {result.timings_ms['total']:.0f} ms", style="dim")
+        Text(
+            f"{shown} of {result.total_candidates} candidates in {result.timings_ms['total']:.0f} ms{again}",
+            style="dim",
+        )
     )
     if shown < len(result.findings):
         console.print(Text(f"{len(result.findings) - shown} more with --limit {len(result.findings)}", style="dim"))

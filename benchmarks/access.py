@@ -1,0 +1,208 @@
+"""What do secrets cost: filtering for a reader in twenty groups, loading a million rules, cache, log and deep pages.
+
+    python -m benchmarks.access [--rounds 15]
+
+100,000 chunks of as many documents, ten rules each, ten thousand groups (benchmarks/access_library.py makes them once).
+Whatever is compared is asked in alternation, question by question, so that what else the machine does hits both alike.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from benchmarks.access_library import CHUNKS, GROUPS, MEMBERSHIPS, RULES_A_DOCUMENT, access_folder, member, rules_of
+from benchmarks.results import Table, results_now, write_results
+from benchmarks.speed import show
+from benchmarks.synthetic import questions, synthetic_embedding
+from benchmarks.timing import Percentiles
+from citewise import Library, Settings
+from citewise.model.scope import LOCAL_PRINCIPAL, Principal
+from citewise.settings import PagingSettings, QueryCacheSettings, QueryLogSettings
+
+QUESTIONS = 100
+LOADINGS = 3
+MOST_SECONDS = 120
+PAGE = 5
+PAGES = (2, 10, 50)
+PAGED_QUESTIONS = 20
+ROOT = Path(__file__).parents[1]
+NO_CACHE = QueryCacheSettings(megabytes=0)
+NO_LOG = QueryLogSettings(retention_days=0)
+
+Asking = Callable[[str], object]
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--rounds", type=int, default=15, help="how often every question is asked in each way")
+    chosen = arguments.parse_args()
+    folder = access_folder()
+    asked = questions(QUESTIONS)
+    tables = [
+        filter_table(folder, asked, chosen.rounds),
+        loading_table(),
+        cache_table(folder, asked, chosen.rounds),
+        log_table(folder, asked, chosen.rounds),
+        page_table(folder, asked[:PAGED_QUESTIONS]),
+    ]
+    for table in tables:
+        show(table)
+    results = results_now(
+        "access", tables=tables, plots=(), title="Access, cache, log and pages", command="python -m benchmarks.access"
+    )
+    print(f"\nwritten to {write_results(results)}")
+
+
+def filter_table(folder: Path, asked: Sequence[str], rounds: int) -> Table:
+    ann = member()
+    with opened(folder, query_cache=NO_CACHE, query_log=NO_LOG) as library:
+        ways = {"owner, no filter": LOCAL_PRINCIPAL, f"in {MEMBERSHIPS} groups": ann}
+        taken = in_turn({name: _searching(library, one) for name, one in ways.items()}, asked, rounds)
+        share = visible_share(ann)
+    base = statistics.median(next(iter(taken.values())))
+    return Table(
+        f"Filtering for a reader in {MEMBERSHIPS} groups, {CHUNKS:,} chunks",
+        ("reader", "p50 ms", "p95 ms", "p99 ms", "p50 against no filter"),
+        tuple((name, *Percentiles.of(ms).row, statistics.median(ms) / base) for name, ms in taken.items()),
+        f"{CHUNKS:,} documents with {RULES_A_DOCUMENT} rules each of {GROUPS:,} groups; this reader sees "
+        f"{100 * share:.0f} % of them.",
+        "at most 1.2",
+    )
+
+
+def visible_share(principal: Principal) -> float:
+    """By the rules themselves, of one document in fifty."""
+    readers = principal.readers or frozenset()
+    sample = range(0, CHUNKS, 50)
+    return sum(bool(readers & rules_of(number).readers) for number in sample) / len(sample)
+
+
+def loading_table() -> Table:
+    loaded = [_loaded_in_new_process() for _ in range(LOADINGS)]
+    best = min(loaded, key=lambda one: one["seconds"])
+    return Table(
+        f"Loading {CHUNKS * RULES_A_DOCUMENT:,} rules of {GROUPS:,} groups in a new process",
+        ("seconds", "best", "second search ms", "resident MB"),
+        ((statistics.median(one["seconds"] for one in loaded), best["seconds"], best["search_ms"], best["mb"]),),
+        f"From opening to the first answer for a reader in {MEMBERSHIPS} groups; median and best of {LOADINGS}.",
+        "under 5 s",
+    )
+
+
+def cache_table(folder: Path, asked: Sequence[str], rounds: int) -> Table:
+    ann = member()
+    with opened(folder, query_log=NO_LOG) as library:
+        for question in asked:
+            library.search(question, principal=ann)
+        taken = in_turn({"exact hit": _hitting(library, ann)}, asked, rounds)
+    rows = tuple((name, *Percentiles.of(ms).row) for name, ms in taken.items())
+    return Table("Questions asked before", ("", "p50 ms", "p95 ms", "p99 ms"), rows, "", "at most 2 ms at p99")
+
+
+def log_table(folder: Path, asked: Sequence[str], rounds: int) -> Table:
+    with (
+        opened(folder, query_cache=NO_CACHE, query_log=NO_LOG) as without,
+        opened(folder, query_cache=NO_CACHE) as logging,
+    ):
+        ann = member()
+        ways = {"no log": _searching(without, ann), "with the log": _searching(logging, ann)}
+        taken = in_turn(ways, asked, rounds)
+    bare, logged = taken.values()
+    differences = [after - before for before, after in zip(bare, logged, strict=True)]
+    return Table(
+        "What the query log adds",
+        ("no log, p50 ms", "with it, p50 ms", "median difference ms"),
+        ((statistics.median(bare), statistics.median(logged), statistics.median(differences)),),
+        "Each question once without and once with it, in alternation; the difference is that of neighbors.",
+        "at most 0.2 ms",
+    )
+
+
+def page_table(folder: Path, asked: Sequence[str]) -> Table:
+    taken: dict[int, list[float]] = {page: [] for page in PAGES}
+    with opened(folder, query_cache=NO_CACHE, query_log=NO_LOG, paging=PagingSettings()) as library:
+        for question in asked:
+            cursor = library.search(question, limit=PAGE).next_cursor
+            for page in range(2, max(PAGES) + 1):
+                started = time.perf_counter()
+                result = library.search(question, limit=PAGE, cursor=cursor)
+                if page in taken:
+                    taken[page].append(1000 * (time.perf_counter() - started))
+                cursor = result.next_cursor
+                assert cursor is not None or page == max(PAGES), f"{question!r} has only {page} pages"
+    base = statistics.median(taken[PAGES[0]])
+    return Table(
+        f"Leafing on, {PAGE} hits a page",
+        ("page", "p50 ms", f"against page {PAGES[0]}"),
+        tuple((page, statistics.median(ms), statistics.median(ms) / base) for page, ms in taken.items()),
+        f"{len(asked)} questions of the library's owner.",
+        "page 50 as fast as page 2",
+    )
+
+
+def opened(folder: Path, **settings: object) -> Library:
+    return Library(settings=Settings(library=folder, **settings), embedding=synthetic_embedding(CHUNKS))  # type: ignore[arg-type]
+
+
+def in_turn(ways: Mapping[str, Asking], asked: Sequence[str], rounds: int) -> dict[str, list[float]]:
+    """Milliseconds of each way, every question in all of them before the next; the first round warms up."""
+    taken: dict[str, list[float]] = {name: [] for name in ways}
+    for round_ in range(rounds + 1):
+        for question in asked:
+            for name, asking in ways.items():
+                started = time.perf_counter()
+                asking(question)
+                if round_:
+                    taken[name].append(1000 * (time.perf_counter() - started))
+    return taken
+
+
+def _searching(library: Library, principal: Principal) -> Asking:
+    return lambda question: library.search(question, principal=principal, top_k=10)
+
+
+def _hitting(library: Library, principal: Principal) -> Asking:
+    def ask(question: str) -> None:
+        assert library.search(question, principal=principal).cache_hit, f"{question!r} was not in the cache"
+
+    return ask
+
+
+def _loaded_in_new_process() -> dict[str, float]:
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.access", "--loaded"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        timeout=MOST_SECONDS,
+    )
+    loaded: dict[str, float] = json.loads(done.stdout)
+    return loaded
+
+
+def loaded_here() -> dict[str, float]:
+    """What this process needs from opening to the first answer; imports and vectors of questions not counted."""
+    from benchmarks.fresh import status_mb
+    from citewise.wiring import answering  # noqa: F401  (what a program imports before it opens anything)
+
+    first, second = questions(2)
+    with opened(access_folder(), query_cache=NO_CACHE, query_log=NO_LOG) as library:
+        started = time.perf_counter()
+        library.search(first, principal=member())
+        seconds = time.perf_counter() - started
+        library.search(second, principal=member())
+        search_ms = 1000 * (time.perf_counter() - started - seconds)
+        return {"seconds": seconds, "search_ms": search_ms, "mb": status_mb("VmRSS")}
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--loaded"]:
+        print(json.dumps(loaded_here()))
+    else:
+        main()

@@ -1,0 +1,212 @@
+"""What compressing a context saves, and what it costs of the answer (A5).
+
+    python -m benchmarks.compression
+
+A sentence bears an answer if it stands in a source that answers and holds at least half as many of the words that the
+reference answer adds to the question as the best such sentence does; rare words count more. It is kept if it, or the
+same words in another sentence, still stands in the context. Chosen on the textbook and the API documentation; the
+handbook, which took no part, is shown beside them.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.grounding_sets import ANALYZER, EMBEDDING, GROUND, Asked, Gold, asked, gold_of, questions_of
+from benchmarks.results import Cell, Line, LinePlot, Table, results_now, write_results
+from citewise.adapters.generate.extractive import ExtractiveGenerator
+from citewise.context.compress import COMPRESSED_TOKENS, LEAST_WORTH, Compress, Compressed, Extractive
+from citewise.context.evidence import covered, telling
+from citewise.context.pack import Pack
+from citewise.context.urls import Addresses
+from citewise.model.context import Context, Evidence, Grounds, Unit
+from citewise.model.query import ANSWER_TOP_K
+from citewise.model.shorten import MARK
+
+SETS = ("textbook", "api_docs", "handbook")
+HALF = 0.5  # of what the best sentence holds of the answer, for another to bear it too
+TOKENS = (250, 300, 350, 400, 450, 500, 550, 600, 700, 800, 1000, 1500, 2000)
+WORTHS = (0.0, 0.4, 0.6, 0.65, 0.7, 0.8, 1.0, 1.2)
+PACK = Pack(EMBEDDING.counter, Addresses())
+COLUMNS = (
+    "set",
+    "saved of what was found",
+    "saved of what is shown without",
+    "mean of a question",
+    "answer-bearing sentences kept",
+    "questions with all of them",
+    "answer's words kept",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A question with everything that was found, what speaks for it, and which of its units bear the answer."""
+
+    asked: Asked
+    whole: Context
+    grounds: Grounds
+    bearing: tuple[Unit, ...]
+    answer: frozenset[str]  # stems that the reference answer adds to the question
+
+
+def main() -> None:
+    cases = {name: cases_of(name) for name in SETS}
+    print_bearing(cases)
+    curve = {tokens: {name: measured(cases[name], tokens, LEAST_WORTH) for name in SETS} for tokens in TOKENS}
+    tables = [
+        defaults_table(cases),
+        Table("By tokens", ("tokens", *COLUMNS), rows_of(curve.items()), f"Least worth {LEAST_WORTH:g}."),
+        Table(
+            "By least worth",
+            ("least worth", *COLUMNS),
+            rows_of((w, {name: measured(cases[name], COMPRESSED_TOKENS, w) for name in SETS}) for w in WORTHS),
+            f"{COMPRESSED_TOKENS} tokens.",
+        ),
+        answers_table(cases),
+    ]
+    for table in tables:
+        print(f"\n{table.title}\n" + " | ".join(table.columns))
+        for row in table.rows:
+            print(" | ".join(f"{one:.3f}" if isinstance(one, float) else str(one) for one in row))
+    results = results_now(
+        "compression",
+        tables=tables,
+        plots=[plot_of(curve)],
+        title="Compression of contexts",
+        command="make bench-compression",
+    )
+    print(f"wrote {write_results(results)}")
+
+
+def cases_of(name: str) -> list[Case]:
+    gold = gold_of(name)
+    return [_case(one, gold[one.id]) for one in asked(name, questions_of(name))]
+
+
+def _case(one: Asked, gold: Gold) -> Case:
+    whole = PACK.widened()(one.findings[:ANSWER_TOP_K])
+    grounds = GROUND.thorough().of_search(one.question, one.findings, whole)
+    answer = _stems(gold.answer) - _stems(one.question)
+    return Case(one, whole, grounds, tuple(_bearing(whole, grounds.evidence, gold, answer)), answer)
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(ANALYZER.terms(text).words)
+
+
+def _bearing(context: Context, evidence: Sequence[Evidence], gold: Gold, answer: frozenset[str]) -> list[Unit]:
+    holding = {one.n for one in context.sources if gold.holds(one.citation.document, one.citation.lines)}
+    units = [one.unit for one in evidence if one.unit.source in holding]
+    held = [_stems(unit.text) for unit in units]
+    weights = telling(answer, held)
+    shares = [covered(weights, stems) for stems in held]
+    best = max(shares, default=0.0)
+    return [unit for unit, share in zip(units, shares, strict=True) if share > 0 and share >= HALF * best]
+
+
+def measured(cases: Sequence[Case], tokens: int, least_worth: float) -> tuple[float, ...]:
+    """The columns of the tables, without the first."""
+    made = [compressed(case, tokens, least_worth) for case in cases]
+    spent = np.array([one.context.tokens for one in made])
+    found = np.array([case.whole.tokens_before for case in cases])
+    shown = sum(case.asked.context.tokens for case in cases)
+    kept = [_kept(case.bearing, one.context) for case, one in zip(cases, made, strict=True) if case.bearing]
+    words = [_answer_words(case, one) for case, one in zip(cases, made, strict=True) if case.bearing]
+    return (
+        float(1 - spent.sum() / found.sum()),
+        float(1 - spent.sum() / shown),
+        float((1 - spent / found).mean()),
+        sum(map(sum, kept)) / sum(map(len, kept)),
+        float(np.mean([all(one) for one in kept])),
+        float(np.mean(words)),
+    )
+
+
+def compressed(case: Case, tokens: int, least_worth: float) -> Compressed:
+    compress = Compress(Extractive(EMBEDDING.counter, least_worth), tokens=tokens)
+    made = compress(case.asked.question, case.whole, case.grounds, pack=PACK)
+    return made or Compressed(case.asked.context, case.grounds)
+
+
+def _kept(bearing: Sequence[Unit], context: Context) -> list[bool]:
+    said = [_words(part) for part in context.text.split(MARK)]
+    return [any(_words(unit.text) in one for one in said) for unit in bearing]
+
+
+def _words(text: str) -> str:
+    words = re.findall(r"\w+", text.lower())
+    return f" {' '.join(words)} "
+
+
+def _answer_words(case: Case, made: Compressed) -> float:
+    """Of the answer's words that the bearing sentences hold, the share that the compressed context still does."""
+    before = case.answer & frozenset().union(*(_stems(unit.text) for unit in case.bearing))
+    return len(before & _stems(made.context.text)) / len(before)
+
+
+def defaults_table(cases: Mapping[str, Sequence[Case]]) -> Table:
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (name, *measured(cases[name], COMPRESSED_TOKENS, LEAST_WORTH)) for name in SETS
+    )
+    return Table(
+        f"At the default: {COMPRESSED_TOKENS} tokens, least worth {LEAST_WORTH:g}",
+        COLUMNS,
+        rows,
+        "Five passages a question. The handbook took no part in the choice.",
+        wanted="at least 40 % saved with at least 95 % of the answer-bearing sentences kept, on textbook and api_docs",
+    )
+
+
+def rows_of(measures: Iterable[tuple[float, Mapping[str, tuple[float, ...]]]]) -> tuple[tuple[Cell, ...], ...]:
+    return tuple((at, name, *of_set) for at, sets in measures for name, of_set in sets.items())
+
+
+def plot_of(curve: Mapping[int, Mapping[str, tuple[float, ...]]]) -> LinePlot:
+    lines = (
+        Line(name, tuple(sorted((100 * of[name][0], 100 * of[name][3]) for of in curve.values()))) for name in SETS
+    )
+    return LinePlot(
+        "What compression saves and keeps", tuple(lines), "tokens saved, %", "answer-bearing sentences kept, %"
+    )
+
+
+def answers_table(cases: Mapping[str, Sequence[Case]]) -> Table:
+    """What it does to answers that quote."""
+    columns = ("set", "context", "answers unchanged", "reference's words in them", "words of an answer")
+    rows = [row for name in SETS for row in _answers(name, cases[name])]
+    return Table("What it does to quoted answers", columns, tuple(rows), "The extractive generator, at the default.")
+
+
+def _answers(name: str, cases: Sequence[Case]) -> list[tuple[Cell, ...]]:
+    plain = [_quoted(GROUND.of_search(one.asked.question, one.asked.findings, one.asked.context)) for one in cases]
+    short = [_quoted(compressed(one, COMPRESSED_TOKENS, LEAST_WORTH).grounds) for one in cases]
+    same = float(np.mean([one == other for one, other in zip(plain, short, strict=True)]))
+    return [
+        (name, "as packed", None, *_of_answers(plain, cases)),
+        (name, "compressed", same, *_of_answers(short, cases)),
+    ]
+
+
+def _quoted(grounds: Grounds) -> str:
+    """What would be quoted, whatever number its source has."""
+    return "\n".join(unit.text for unit in ExtractiveGenerator().chosen(grounds.evidence))
+
+
+def _of_answers(texts: Sequence[str], cases: Sequence[Case]) -> tuple[float, float]:
+    held = [len(case.answer & _stems(text)) / max(len(case.answer), 1) for text, case in zip(texts, cases, strict=True)]
+    return float(np.mean(held)), float(np.mean([len(text.split()) for text in texts]))
+
+
+def print_bearing(cases: Mapping[str, Sequence[Case]]) -> None:
+    for name, some in cases.items():
+        bearing = [case for case in some if case.bearing]
+        count = sum(len(case.bearing) for case in bearing)
+        units = sum(len(case.grounds.evidence) for case in bearing)
+        print(f"{name}: {len(bearing)} of {len(some)} questions have such sentences, {count} of {units} units")
+
+
+if __name__ == "__main__":
+    main()

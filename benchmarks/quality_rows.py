@@ -1,0 +1,97 @@
+"""Questions asked in three ways, with what the decision to answer saw and whether a right passage was found."""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from benchmarks.grounding_sets import EMBEDDING, GROUND, asked, gold_of, questions_of, unanswered_of
+from benchmarks.judged import DATA, KEPT, beir
+from citewise.context.ground import SEARCH
+from citewise.context.pack import Pack
+from citewise.context.quality import chance_of
+from citewise.context.urls import Addresses
+from citewise.flows.search import Search
+from citewise.model.context import Context, Grounds, Signals
+from citewise.model.query import ANSWER_TOP_K, Mode, Query
+from citewise.model.scope import Scope
+from citewise.model.where import AnyOf, Condition
+from citewise.settings import Settings
+from citewise.wiring.full import opened_for_reading
+from citewise.wiring.search import search_of
+
+ANSWERED, UNANSWERED, WITHHELD = "answered", "not answered", "withheld"
+PACK = Pack(EMBEDDING.counter, Addresses())
+
+Gold = Callable[[Context], bool]  # whether a right passage is among the sources
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A question as it was asked: what the decision saw, and what was true."""
+
+    set_: str
+    kind: str
+    signals: Signals
+    is_right: bool
+
+    @property
+    def confidence(self) -> float:
+        return SEARCH.confidence(self.signals)
+
+    @property
+    def overall(self) -> float:
+        return chance_of(Mode.NORMAL, Grounds(self.confidence, is_sufficient=True, evidence=()))
+
+    @property
+    def is_answered(self) -> bool:
+        return self.confidence >= SEARCH.threshold
+
+
+def rows_of(name: str) -> list[Row]:
+    """Every question of a set, asked of its library in each way that there is."""
+    asked(name, {})  # makes the library, if it is not there
+    gold, documents = right_of(name)
+    with (
+        ThreadPoolExecutor(2) as threads,
+        opened_for_reading(Settings(library=KEPT / name / "library"), EMBEDDING) as opened,
+    ):
+        search = search_of(opened, reranker=None, threads=threads)
+        paths = frozenset(opened.catalog.known(Scope()))
+        rows = []
+        for id_, question in questions_of(name).items():
+            signals, context = _asked(search, question)
+            rows.append(Row(name, ANSWERED, signals, gold[id_](context)))
+            others = frozenset(path for path in paths if not path.endswith(tuple(documents[id_])))
+            rows.append(Row(name, WITHHELD, _asked(search, question, AnyOf("document", others))[0], is_right=False))
+        if name != "api_docs":  # has none
+            for question in unanswered_of(name).values():
+                rows.append(Row(name, UNANSWERED, _asked(search, question)[0], is_right=False))
+        return rows
+
+
+def right_of(name: str) -> tuple[Mapping[str, Gold], Mapping[str, Sequence[str]]]:
+    """By question: whether sources hold a right passage, and the documents that do."""
+    if name in ("textbook", "handbook"):
+        places = gold_of(name)
+        return (
+            {id_: _holding(gold.holds) for id_, gold in places.items()},
+            {id_: [document for document, _, _ in gold.places] for id_, gold in places.items()},
+        )
+    judged = beir(DATA / name)
+    files = {id_: path for path, id_ in judged.names.items()}
+    documents = {id_: [files[one] for one in grades] for id_, grades in judged.judgments.items()}
+    return {id_: _holding(_one_of(some)) for id_, some in documents.items()}, documents
+
+
+def _holding(holds: Callable[[str | None, tuple[int, int] | None], bool]) -> Gold:
+    return lambda context: any(holds(one.citation.document, one.citation.lines) for one in context.sources)
+
+
+def _one_of(paths: Sequence[str]) -> Callable[[str | None, tuple[int, int] | None], bool]:
+    return lambda document, _: (document or "").endswith(tuple(paths))
+
+
+def _asked(search: Search, question: str, *conditions: Condition) -> tuple[Signals, Context]:
+    findings = search(Query(question, request_id="r", asked_at=0.0, conditions=conditions)).findings
+    context = PACK(findings[:ANSWER_TOP_K])
+    return GROUND.search_signals(question, findings, context), context

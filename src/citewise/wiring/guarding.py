@@ -1,0 +1,80 @@
+"""Settings -> guards: which parts of a search have a breaker, and what is put behind each."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from citewise.adapters.guard.breaker import Breaker
+from citewise.adapters.guard.checks import checks_of
+from citewise.adapters.guard.embedder import GuardedEmbedder
+from citewise.adapters.guard.guard import Guard
+from citewise.adapters.guard.index import GuardedIndex
+from citewise.adapters.guard.passages import GuardedPassages
+from citewise.adapters.guard.reranker import GuardedReranker
+from citewise.flows.search import Search
+from citewise.model.care import Check
+from citewise.ports.outbox import Outbox
+from citewise.ports.reranker import Reranker
+from citewise.settings import GuardSettings
+from citewise.wiring.embedding import Embedding
+
+REBUILD = "run `citewise reindex`"
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedSearch:
+    """A search over one open library, and the breakers of its store."""
+
+    search: Search
+    breakers: tuple[Breaker, ...]
+
+
+class Guards:
+    """Makes guards. Those of the models live as long as this does; a library that is opened anew gets its own.
+
+    Another generation has other files, which nobody has seen fail: the old one's breakers must not close it off.
+    """
+
+    def __init__(
+        self,
+        settings: GuardSettings,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._sleep = sleep
+        # Remote models are tried again by their own adapters, within one deadline; a local one gains nothing by it.
+        check = "check its settings under `{}`, and its server"
+        self._embedder = self._guard("the embedding model", check.format("embedding"), retries=False)
+        self._reranker = self._guard("the reranker", check.format("rerank"), retries=False)
+
+    def embedding(self, embedding: Embedding) -> Embedding:
+        """The same model, as questions may use it."""
+        return replace(embedding, embedder=GuardedEmbedder(embedding.embedder, self._embedder))
+
+    def reranker(self, reranker: Reranker) -> Reranker:
+        return GuardedReranker(reranker, self._reranker)
+
+    def search(self, search: Search, log: Outbox) -> GuardedSearch:
+        """The same search with its index and catalog behind breakers, all of them closed."""
+        vectors = self._guard("the search by meaning", REBUILD)
+        words = self._guard("the search by words", REBUILD)
+        catalog = self._guard("the catalog", "check that the library's disk is there, readable and has room")
+        index = GuardedIndex(search.arms.index, log, vectors=vectors, words=words)
+        store = GuardedPassages(search.hydrate.store, catalog)
+        guarded = replace(search, arms=replace(search.arms, index=index), hydrate=replace(search.hydrate, store=store))
+        return GuardedSearch(guarded, (vectors.breaker, words.breaker, catalog.breaker))
+
+    def checks(self, search: GuardedSearch | None) -> tuple[Check, ...]:
+        """How each part does, for doctor; of the store, once a library is open."""
+        of_store = search.breakers if search else ()
+        return checks_of((*of_store, self._embedder.breaker, self._reranker.breaker))
+
+    def _guard(self, part: str, remedy: str, *, retries: bool = True) -> Guard:
+        chosen = self._settings
+        breaker = Breaker(
+            part, remedy=remedy, failures=chosen.failures, pause_seconds=chosen.pause_seconds, clock=self._clock
+        )
+        return Guard(breaker, chosen.backoff_seconds, retries=retries, sleep=self._sleep)

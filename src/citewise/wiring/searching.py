@@ -1,0 +1,97 @@
+"""Settings -> a search over a library that is held open: guarded, and page by page where that is asked for."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from citewise.flows.fallback import Fallback
+from citewise.flows.search import Search
+from citewise.model.care import Check
+from citewise.model.cursor import PageRequest
+from citewise.model.errors import Unavailable
+from citewise.model.passage import Passage
+from citewise.model.query import Query
+from citewise.model.result import SearchResult
+from citewise.model.scope import Scope
+from citewise.model.where import Where
+from citewise.ports.reranker import Reranker
+from citewise.settings import Settings
+from citewise.wiring.embedding import Embedding
+from citewise.wiring.full import OpenLibrary
+from citewise.wiring.guarding import GuardedSearch, Guards
+from citewise.wiring.paging import Paging
+from citewise.wiring.reading import Reader
+from citewise.wiring.reranking import reranker_of
+from citewise.wiring.search import addresses_of, search_of
+
+
+@dataclass(frozen=True, slots=True)
+class _Popular:
+    """The port `Popular`, over whatever library is open when it is asked."""
+
+    passages: Callable[[Where, int], tuple[Passage, ...]]
+
+
+class Searching:
+    """Query -> SearchResult, with breakers around every part; popular passages where no ranking can answer."""
+
+    def __init__(self, settings: Settings, embedding: Embedding, reranker: Reranker | None = None) -> None:
+        self._settings = settings
+        self._guards = Guards(settings.guard)
+        self.embedding = self._guards.embedding(embedding)
+        self.reranker = self._guards.reranker(reranker) if reranker else reranker_of(settings, self._guards.reranker)
+        self._reader = Reader(settings, self.embedding)
+        self._paging = Paging(settings)
+        self._made: tuple[OpenLibrary, GuardedSearch] | None = None
+
+    def __call__(self, query: Query, page: PageRequest | None = None) -> SearchResult:
+        """One search, or one page of it. A page behind a cursor goes on or fails: nothing else may stand in for it."""
+        if page is not None and page.cursor is not None:
+            return self._searched(query, page)
+        limit = page.limit if page is not None else None
+        search = partial(self._searched, page=page)
+        return Fallback(search, _Popular(self._popular), addresses_of(self._settings), limit)(query)
+
+    def version(self, scope: Scope) -> str:
+        """Another one after every change that a search in this scope could see."""
+        with self._reader.library() as library:
+            return f"{library.catalog.version()} {library.index.position(scope)}"
+
+    def renewed(self, cursor: str) -> str | None:
+        """The same cursor with a new life before it; None if what it goes on in is no longer held."""
+        with self._reader.library() as library:
+            return self._paging.pages(library, self._search(library)).renewed(cursor)
+
+    def checks(self) -> tuple[Check, ...]:
+        """How the parts do that a search leans on, as this process has seen them."""
+        made = self._made
+        return self._guards.checks(made[1] if made else None)
+
+    def close(self) -> None:
+        self._reader.close()
+        self._paging.close()
+
+    def _searched(self, query: Query, page: PageRequest | None) -> SearchResult:
+        """Once more if the library was replaced under it."""
+        with self._reader.library() as library:
+            try:
+                search = self._search(library)
+                return search(query) if page is None else self._paging.pages(library, search)(query, page)
+            except Unavailable:
+                if self._reader.is_current(library):
+                    raise
+        return self._searched(query, page)
+
+    def _popular(self, where: Where, limit: int) -> tuple[Passage, ...]:
+        from citewise.wiring.insights import popular_of
+
+        with self._reader.library() as library:
+            return popular_of(self._settings, self._search(library).hydrate.store).passages(where, limit)
+
+    def _search(self, library: OpenLibrary) -> Search:
+        """The same for as long as the library is: to put one together takes a hundredth of a search."""
+        made = self._made
+        if made is None or made[0] is not library:
+            plain = search_of(library, reranker=self.reranker, threads=self._reader.threads)
+            made = self._made = (library, self._guards.search(plain, library.catalog))
+        return made[1].search

@@ -1,0 +1,285 @@
+"""The promises of the port HeldOrders, over both places where orders are held."""
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from citewise.adapters.paging.columns import order_bytes
+from citewise.adapters.paging.memory import MemoryHeldOrders
+from citewise.adapters.paging.sqlite import SqliteHeldOrders
+from citewise.model.cursor import HeldId
+from citewise.model.errors import Unavailable
+from citewise.model.ranking import Candidate
+from citewise.ports.held import HeldOrder, HeldOrders, Seen
+from tests.builders import an_id
+
+ONE, OTHER, THIRD = (HeldId(name * 16) for name in (b"1", b"2", b"3"))
+A, B, C, NOTHING = b"eight by", b"tes each", b"one here", bytes(8)
+RANKS = {"dense": 3, "code": 1}
+
+Make = Callable[..., HeldOrders]
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
+    opened: list[SqliteHeldOrders] = []
+
+    def made(*, most_bytes: int = 10**6) -> HeldOrders:
+        if request.param == "memory":
+            return MemoryHeldOrders(most_bytes=most_bytes)
+        opened.append(SqliteHeldOrders(tmp_path / "pages.db", most_bytes=most_bytes))
+        return opened[-1]
+
+    yield made
+    for one in opened:
+        one.close()
+
+
+def an_order(count: int = 3, *, seen: Seen | None = None) -> HeldOrder:
+    candidates = tuple(
+        Candidate(an_id(n), 1 / (n + 3), {"dense": 0.1 * n, "fused": 1 / (n + 7)}, {"dense": n + 1, "words": 70_000})
+        for n in range(count)
+    )
+    return HeldOrder(
+        candidates,
+        170,
+        is_whole=False,
+        left_out=(an_id("twin"),),
+        degraded=("dense: it is down",),
+        notes=("rerank: off — für heute",),
+        seen=seen or Seen(),
+    )
+
+
+def kept(held: HeldOrders, *ids: HeldId, now: float = 0.0, order: HeldOrder | None = None) -> None:
+    for id_ in ids:
+        held.keep(id_, order or an_order(), now=now, expires_at=now + 100)
+
+
+def is_held(held: HeldOrders, *ids: HeldId) -> list[bool]:
+    return [held.read(id_, before=0) is not None for id_ in ids]
+
+
+def test_an_order_is_read_back_as_it_was_kept(make: Make) -> None:
+    held, order = make(), an_order()
+    kept(held, ONE, order=order)
+    read = held.read(ONE, before=0)
+    assert read is not None
+    assert tuple(read.candidates) == order.candidates
+    assert replace(read, candidates=order.candidates) == order
+
+
+def test_candidates_that_lack_what_others_have_stay_without_it(make: Make) -> None:
+    bare, full = Candidate(an_id(1), 0.5, {}, {}), Candidate(an_id(2), 0.0, {"rerank": 0.0}, {"code": 1})
+    held = make()
+    kept(held, ONE, order=HeldOrder((bare, full), 2))
+    read = held.read(ONE, before=0)
+    assert read is not None
+    assert tuple(read.candidates) == (bare, full)
+
+
+def test_any_stretch_of_an_order_can_be_taken(make: Make) -> None:
+    held, order = make(), an_order(50)
+    kept(held, ONE, order=order)
+    read = held.read(ONE, before=0)
+    assert read is not None
+    assert len(read.candidates) == 50
+    assert read.candidates[10:14] == order.candidates[10:14]
+    assert read.candidates[48:60] == order.candidates[48:]
+    assert read.candidates[-1] == order.candidates[-1]
+    with pytest.raises(IndexError):
+        read.candidates[50]
+
+
+def test_what_is_not_held_is_none(make: Make) -> None:
+    held = make()
+    kept(held, ONE)
+    assert held.read(OTHER, before=0) is None
+
+
+def test_what_was_seen_before_a_place_comes_with_the_order(make: Make) -> None:
+    held = make()
+    kept(held, ONE, order=an_order(seen=Seen(0, A)))
+    held.note(ONE, Seen(1, NOTHING + B, {1: RANKS}), expires_at=0.0)
+    assert [_seen(held, before) for before in range(4)] == [
+        Seen(),
+        Seen(0, A),
+        Seen(0, A + NOTHING, {1: RANKS}),
+        Seen(0, A + NOTHING + B, {1: RANKS}),
+    ]
+
+
+def test_of_a_place_that_is_noted_twice_the_later_note_counts_and_no_other_is_lost(make: Make) -> None:
+    held = make()
+    kept(held, ONE, order=an_order(seen=Seen(0, A)))
+    held.note(ONE, Seen(1, NOTHING + NOTHING + C, {1: RANKS, 2: RANKS}), expires_at=0.0)
+    held.note(ONE, Seen(1, B), expires_at=0.0)
+    assert _seen(held, 4) == Seen(0, A + B + NOTHING + C, {2: RANKS})
+
+
+def test_places_that_nobody_noted_show_nothing(make: Make) -> None:
+    held = make()
+    kept(held, ONE, order=an_order(seen=Seen(0, A)))
+    held.note(ONE, Seen(2, C), expires_at=0.0)
+    assert _seen(held, 3) == Seen(0, A + NOTHING + C)
+
+
+def test_an_order_that_is_kept_again_begins_anew(make: Make) -> None:
+    held = make()
+    kept(held, ONE, order=an_order(seen=Seen(0, A)))
+    kept(held, ONE, order=an_order(2))
+    read = held.read(ONE, before=9)
+    assert read is not None
+    assert (len(read.candidates), read.seen) == (2, Seen())
+
+
+def test_to_note_something_of_what_is_not_held_does_nothing(make: Make) -> None:
+    held = make()
+    held.note(ONE, Seen(0, A), expires_at=100.0)
+    assert held.read(ONE, before=9) is None
+
+
+def test_what_has_expired_goes_when_something_is_kept(make: Make) -> None:
+    held = make()
+    kept(held, ONE, now=0.0)
+    kept(held, OTHER, now=50.0)
+    kept(held, THIRD, now=100.0)
+    assert is_held(held, ONE, OTHER, THIRD) == [False, True, True]
+
+
+def test_what_is_being_leafed_through_lives_on(make: Make) -> None:
+    held = make()
+    kept(held, ONE, OTHER, now=0.0)
+    held.note(ONE, Seen(0, A), expires_at=150.0)
+    held.note(OTHER, Seen(0, A), expires_at=50.0)
+    kept(held, THIRD, now=100.0)
+    assert is_held(held, ONE, OTHER, THIRD) == [True, False, True]
+
+
+def test_the_oldest_give_way_when_there_is_no_room(make: Make) -> None:
+    order = an_order(100)
+    held = make(most_bytes=int(2.5 * len(order_bytes(order))))
+    kept(held, ONE, OTHER, THIRD, order=order)
+    assert is_held(held, ONE, OTHER, THIRD) == [False, True, True]
+
+
+def test_the_newest_is_held_however_large_it_is(make: Make) -> None:
+    held = make(most_bytes=10)
+    kept(held, ONE, OTHER)
+    assert is_held(held, ONE, OTHER) == [False, True]
+
+
+def test_threads_share_one(make: Make) -> None:
+    held, start = make(), threading.Barrier(4)
+
+    def leaf(thread: int) -> int:
+        start.wait(10)
+        for turn in range(30):
+            id_ = HeldId(bytes([thread, turn]) * 8)
+            kept(held, id_)
+            held.note(id_, Seen(0, A), expires_at=100.0)
+            assert _seen(held, 1, id_) == Seen(0, A)
+        return thread
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(leaf, range(4))) == [0, 1, 2, 3]
+
+
+def _seen(held: HeldOrders, before: int, id_: HeldId = ONE) -> Seen | None:
+    read = held.read(id_, before=before)
+    return None if read is None else read.seen
+
+
+# What only a file can do
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "pages.db"
+
+
+def test_another_process_reads_on_in_the_same_file(file: Path) -> None:
+    with closing(SqliteHeldOrders(file)) as one, closing(SqliteHeldOrders(file)) as other:
+        kept(one, ONE)
+        other.note(ONE, Seen(0, A), expires_at=100.0)
+        assert _seen(one, 1) == Seen(0, A)
+
+
+def test_the_file_is_made_when_it_is_first_needed(file: Path) -> None:
+    with closing(SqliteHeldOrders(file)) as held:
+        assert not file.exists()
+        kept(held, ONE)
+        assert file.exists()
+
+
+def test_nothing_is_left_of_what_has_gone(file: Path) -> None:
+    with closing(SqliteHeldOrders(file)) as held:
+        kept(held, ONE, order=an_order(seen=Seen(0, A + NOTHING, {1: RANKS})))
+        kept(held, OTHER, now=200.0)
+        with closing(sqlite3.connect(file)) as connection:
+            assert connection.execute("SELECT count(*) FROM seen").fetchone() == (1,)
+
+
+def test_there_are_never_more_orders_than_allowed(file: Path) -> None:
+    with closing(SqliteHeldOrders(file, most_orders=10)) as held:
+        ids = [HeldId(bytes([n]) * 16) for n in range(25)]
+        kept(held, *ids)
+        assert 9 <= sum(is_held(held, *ids)) <= 10
+        assert all(is_held(held, *ids[-9:]))
+
+
+def test_a_damaged_file_is_made_anew(file: Path) -> None:
+    file.write_bytes(b"this is no database, and was never one " * 100)
+    with closing(SqliteHeldOrders(file)) as held:
+        with pytest.raises(Unavailable, match="search again"):
+            held.read(ONE, before=0)
+        kept(held, ONE)
+        assert is_held(held, ONE) == [True]
+
+
+def test_an_order_whose_bytes_are_damaged_has_expired(file: Path) -> None:
+    with closing(SqliteHeldOrders(file)) as held:
+        kept(held, ONE, OTHER)
+        with closing(sqlite3.connect(file)) as connection, connection:
+            connection.execute("UPDATE held SET data = substr(data, 1, 40) WHERE id = ?", (ONE,))
+        assert is_held(held, ONE, OTHER) == [False, True]
+
+
+def test_a_file_of_another_version_is_made_anew(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("CREATE TABLE held (something TEXT)")
+        connection.execute("PRAGMA user_version = 99")
+    with closing(SqliteHeldOrders(file)) as held:
+        kept(held, ONE)
+        assert is_held(held, ONE) == [True]
+
+
+def test_a_file_that_was_thrown_away_is_noticed(file: Path) -> None:
+    with closing(SqliteHeldOrders(file)) as one, closing(SqliteHeldOrders(file)) as other:
+        kept(one, ONE)
+        for part in file.parent.iterdir():
+            part.unlink()
+        kept(other, OTHER)
+        assert is_held(one, ONE, OTHER) == [False, True]
+
+
+def test_a_place_that_cannot_be_used_is_unavailable(tmp_path: Path) -> None:
+    with (
+        closing(SqliteHeldOrders(tmp_path / "missing" / "pages.db")) as held,
+        pytest.raises(Unavailable, match="could not use"),
+    ):
+        kept(held, ONE)
+
+
+def test_no_name_and_no_word_of_a_document_is_in_the_file(file: Path) -> None:
+    with closing(SqliteHeldOrders(file)) as held:
+        kept(held, ONE)
+    with closing(sqlite3.connect(file)) as connection:
+        columns = {row[1] for table in ("held", "seen") for row in connection.execute(f"PRAGMA table_info({table})")}
+    assert columns == {"number", "id", "expires_at", "bytes", "data", "held", "texts", "gone"}

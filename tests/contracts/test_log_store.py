@@ -1,0 +1,273 @@
+"""The promises of the port LogStore, over SQLite's file and over our fake."""
+
+import random
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from citewise.adapters.querylog.sqlite import SqliteLog
+from citewise.model.errors import Misconfigured, Unavailable
+from citewise.model.logged import Logged, Way, Whose
+from citewise.model.scope import LOCAL_PRINCIPAL, Principal, Scope
+from citewise.ports.log_store import LogStore
+from tests.builders import SCOPE
+from tests.fakes.kept_log import KeptLog
+from tests.logs import DAY, NOON, a_document_id, a_row
+
+EVERYBODYS = Whose(SCOPE, None)
+ANN, BOB = Principal("ann", frozenset({"ops"})), Principal("bob", frozenset({"ops"}))
+
+
+@dataclass
+class Clock:
+    now: float = NOON
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def kept(clock: Clock, folder: Path, days: float) -> LogStore:
+    return KeptLog(retention_days=days, now=clock.now)
+
+
+def sqlite(clock: Clock, folder: Path, days: float) -> LogStore:
+    return SqliteLog(folder / "queries.db", retention_days=days, now=clock)
+
+
+Make = Callable[[Clock, Path, float], LogStore]
+
+
+@pytest.fixture(params=[kept, sqlite], ids=["list", "sqlite"])
+def make(request: pytest.FixtureRequest) -> Make:
+    chosen: Make = request.param
+    return chosen
+
+
+@pytest.fixture
+def store(make: Make, tmp_path: Path) -> LogStore:
+    return make(Clock(), tmp_path, 90.0)
+
+
+def all_of(store: LogStore, whose: Whose = EVERYBODYS) -> tuple[Logged, ...]:
+    return store.rows(whose, since=0.0, limit=1000)
+
+
+def test_a_store_that_is_not_there_yet_is_empty(store: LogStore) -> None:
+    assert all_of(store) == ()
+    assert store.lost(SCOPE, since=0.0) == 0
+    assert store.shown() == frozenset()
+    store.forget([a_document_id("tides")])
+    store.sweep()
+    assert all_of(store) == ()
+
+
+def test_every_field_comes_back_as_it_was(store: LogStore) -> None:
+    row = a_row(
+        who=ANN,
+        way=Way.ASK,
+        shown=[("c1", "d1"), ("c2", "d1")],
+        is_cache_hit=True,
+        degraded=("dense", "rerank"),
+        error="Unavailable",
+        quality=0.25,
+        confidence=0.5,
+        has_warning=True,
+        sufficient_context=False,
+        tokens=321,
+        conversation="k-1",
+    )
+    plain = a_row(None, at=NOON - 1)
+    store.write([row, plain], lost={})
+    assert all_of(store) == (row, plain)
+
+
+def test_rows_come_newest_first_and_never_more_than_the_limit(store: LogStore) -> None:
+    rows = [a_row(str(at), at=NOON - at) for at in (3, 1, 2)]
+    store.write(rows, lost={})
+    assert [row.text for row in store.rows(EVERYBODYS, since=0.0, limit=2)] == ["1", "2"]
+    assert [row.text for row in store.rows(EVERYBODYS, since=NOON - 2, limit=9)] == ["1", "2"]
+
+
+def test_of_rows_of_one_moment_the_last_written_is_the_newest(store: LogStore) -> None:
+    store.write([a_row("first"), a_row("second")], lost={})
+    store.write([a_row("third")], lost={})
+    assert [row.text for row in all_of(store)] == ["third", "second", "first"]
+
+
+def test_a_scope_sees_its_own_rows_alone(store: LogStore) -> None:
+    other = Scope("acme", "other")
+    store.write([a_row("here"), a_row("there", scope=other), a_row("elsewhere", scope=Scope("x", "handbook"))], lost={})
+    assert [row.text for row in all_of(store)] == ["here"]
+    assert [row.text for row in all_of(store, Whose.of(other, LOCAL_PRINCIPAL))] == ["there"]
+
+
+ASKERS = [
+    LOCAL_PRINCIPAL,
+    Principal("ann", owns_library=True),
+    Principal(),
+    ANN,
+    BOB,
+    Principal("ann"),
+    Principal(groups=frozenset({"ops"})),
+    Principal(groups=frozenset({"ops", "crew"})),
+]
+
+
+@pytest.mark.parametrize("reader", ASKERS, ids=str)
+def test_rows_are_exactly_those_that_are_admitted(store: LogStore, reader: Principal) -> None:
+    rows = [a_row(str(asker), who=asker) for asker in ASKERS]
+    store.write(rows, lost={})
+    whose = Whose.of(SCOPE, reader)
+    assert set(all_of(store, whose)) == {row for row in rows if whose.admits(row)}
+
+
+def test_what_is_too_old_is_not_given_and_goes_with_the_next_write(make: Make, tmp_path: Path) -> None:
+    store = make(Clock(), tmp_path, 2.0)
+    store.write([a_row("old", at=NOON - 2.1 * DAY), a_row("young", at=NOON - 1.9 * DAY)], lost={})
+    store.write([a_row("new")], lost={})
+    assert [row.text for row in all_of(store)] == ["new", "young"]
+
+
+def test_lost_rows_are_counted_by_scope_and_time(store: LogStore) -> None:
+    other = Scope("acme", "other")
+    store.write([], lost={SCOPE: 3, other: 5})
+    store.write([a_row()], lost={SCOPE: 4})
+    assert store.lost(SCOPE, since=0.0) == 7
+    assert store.lost(other, since=0.0) == 5
+    assert store.lost(SCOPE, since=NOON + 1) == 0
+
+
+def test_a_forgotten_document_is_in_no_row_and_the_others_stay(store: LogStore) -> None:
+    tides, nets = a_document_id("tides"), a_document_id("nets")
+    store.write(
+        [a_row("both", shown=[("c1", tides), ("c2", nets), ("c3", tides)]), a_row("none", at=NOON - 1)], lost={}
+    )
+    assert store.shown() == {tides, nets}
+    store.forget([tides])
+    assert [row.shown for row in all_of(store)] == [(("c2", nets),), ()]
+    assert store.shown() == {nets}
+
+
+def test_where_nothing_is_to_be_kept_a_sweep_leaves_nothing(make: Make, tmp_path: Path) -> None:
+    make(Clock(), tmp_path, 90.0).write([a_row("secret")], lost={})
+    make(Clock(), tmp_path, 0.0).sweep()
+    assert all_of(make(Clock(), tmp_path, 90.0)) == ()
+    assert list(tmp_path.iterdir()) == []
+
+
+# SQLite's own
+
+
+def files_hold(folder: Path, words: bytes) -> bool:
+    return any(words in file.read_bytes() for file in folder.iterdir())
+
+
+def many_rows(count: int) -> list[Logged]:
+    """Of very different lengths, so that pages are split, joined and overflowed."""
+    draw = random.Random(5)
+    return [
+        a_row(f"plover{at:05}{'x' * draw.randrange(1, 2000)}", at=NOON - at, shown=[(f"c{at}", "d" * 16)] * 20)
+        for at in range(count)
+    ]
+
+
+def test_after_a_sweep_the_bytes_of_old_rows_are_nowhere(tmp_path: Path) -> None:
+    clock = Clock()
+    store = SqliteLog(tmp_path / "queries.db", retention_days=1.0, now=clock)
+    store.write(many_rows(500), lost={})
+    assert files_hold(tmp_path, b"plover")
+    clock.now += 1.5 * DAY
+    store.write([a_row("young", at=clock.now)], lost={})
+    store.sweep()
+    assert [row.text for row in all_of(store)] == ["young"]
+    assert not files_hold(tmp_path, b"plover")
+
+
+def test_writing_alone_overwrites_what_is_too_old_among_what_is_not(tmp_path: Path) -> None:
+    clock, draw = Clock(), random.Random(7)
+    store = SqliteLog(tmp_path / "queries.db", retention_days=1.0, now=clock)
+    rows = [replace(row, at=NOON - draw.random() * DAY) for row in many_rows(500)]
+    store.write(rows, lost={})
+    clock.now += 0.5 * DAY
+    store.write([a_row("young", at=clock.now)], lost={})
+    found = {row.text for row in rows if files_hold(tmp_path, (row.text or "")[:11].encode())}
+    assert found == {row.text for row in rows if row.at >= clock.now - DAY}
+    assert 0 < len(found) < len(rows)
+
+
+def test_the_ids_of_forgotten_documents_are_overwritten(tmp_path: Path) -> None:
+    store = SqliteLog(tmp_path / "queries.db", retention_days=1.0, now=Clock())
+    store.write(many_rows(200), lost={})
+    store.forget([a_document_id("other"), *store.shown()])
+    store.sweep()
+    assert not files_hold(tmp_path, b"d" * 16)
+    assert len(all_of(store)) == 200
+
+
+def test_nothing_is_left_beside_the_file(tmp_path: Path) -> None:
+    SqliteLog(tmp_path / "queries.db", retention_days=1.0, now=Clock()).write([a_row()], lost={})
+    assert [file.name for file in tmp_path.iterdir()] == ["queries.db"]
+
+
+def test_a_damaged_file_is_named_with_what_to_do(tmp_path: Path) -> None:
+    file = tmp_path / "queries.db"
+    file.write_bytes(b"no database" * 1000)
+    store = SqliteLog(file, retention_days=1.0, now=Clock())
+    for use in (lambda: store.write([a_row()], lost={}), lambda: all_of(store), store.sweep):
+        with pytest.raises(Misconfigured, match="move the file away"):
+            use()
+
+
+def test_a_row_that_makes_no_sense_is_a_damaged_file(tmp_path: Path) -> None:
+    store = SqliteLog(tmp_path / "queries.db", retention_days=1.0, now=Clock())
+    store.write([a_row()], lost={})
+    with sqlite3.connect(tmp_path / "queries.db") as connection:
+        connection.execute("UPDATE queries SET shown = 'x'")
+    connection.close()
+    with pytest.raises(Misconfigured, match="damaged"):
+        all_of(store)
+
+
+def test_a_folder_in_the_files_place_is_unavailable(tmp_path: Path) -> None:
+    (tmp_path / "queries.db").mkdir()
+    store = SqliteLog(tmp_path / "queries.db", retention_days=1.0, now=Clock())
+    assert all_of(store) == ()
+    with pytest.raises(Unavailable, match="check its disk"):
+        store.write([a_row()], lost={})
+
+
+def test_a_log_that_another_process_holds_is_unavailable_for_now(tmp_path: Path) -> None:
+    file = tmp_path / "queries.db"
+    store = SqliteLog(file, retention_days=1.0, now=Clock(), read_seconds=0.01, write_seconds=0.01)
+    store.write([a_row("before")], lost={})
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(Unavailable, match="locked"):
+            store.write([a_row("meanwhile")], lost={})
+        with pytest.raises(Unavailable, match="locked"):
+            all_of(store)
+    assert [row.text for row in all_of(store)] == ["before"]
+
+
+def test_a_newer_log_is_left_alone(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "queries.db") as connection:
+        connection.execute("PRAGMA user_version = 9")
+    connection.close()
+    store = SqliteLog(tmp_path / "queries.db", retention_days=1.0, now=Clock())
+    with pytest.raises(Misconfigured, match="newer citewise"):
+        store.write([a_row()], lost={})
+    with pytest.raises(Misconfigured, match="newer citewise"):
+        all_of(store)
+
+
+def test_a_write_that_fails_in_the_middle_leaves_nothing_of_it(tmp_path: Path) -> None:
+    store = SqliteLog(tmp_path / "queries.db", retention_days=1.0, now=Clock())
+    broken = a_row("broken", candidates=None)
+    with pytest.raises(Misconfigured):
+        store.write([a_row("whole"), broken], lost={SCOPE: 1})
+    assert all_of(store) == ()
+    assert store.lost(SCOPE, since=0.0) == 0

@@ -1,0 +1,162 @@
+"""Two processes, one that ingests, edits and deletes, and one that leafs: nothing twice, nothing missing (Q14)."""
+
+import multiprocessing
+import random
+import statistics
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from multiprocessing.connection import Connection
+from multiprocessing.synchronize import Event
+from pathlib import Path
+
+import pytest
+
+from citewise import Library
+from citewise.model.result import SearchResult
+from citewise.model.scope import Scope
+from citewise.settings import QueryCacheSettings, Settings
+from citewise.wiring.embedding import Embedding
+from citewise.wiring.full import OpenLibrary, opened_for_reading, opened_for_writing
+from citewise.wiring.sources import Wish, ingest
+from tests.e2e.cli import error_of, json_of
+from tests.fakes.counters import HashEmbedder, WordCounter
+from tests.flows.harness import SIZES
+
+STEADY, RESTLESS = 30, 20  # documents that are only edited; documents that are deleted and written again as well
+LEAFING_SECONDS = 4.0
+LONGEST_SECONDS = 9.0  # after which the writer gives up by itself
+ASKED = "harbor gauge"
+
+
+def page_text(number: int, edition: int) -> str:
+    """The first section is another one in each edition; the second one stays."""
+    return (
+        f"# Page {number}\n\n## News\n\nharbor edition {edition} of gauge {number} says {edition * 7919 % 10007}.\n\n"
+        f"## Rules\n\nsteady harbor rule{number} about gauge{number * 31} and buoy{number * 17}.\n"
+    )
+
+
+def write_pages(docs: Path, draw: random.Random, edition: int) -> None:
+    """Edit most documents; of the restless ones, delete some and bring some back; write a new one."""
+    for number in range(STEADY + RESTLESS):
+        file = docs / f"page-{number}.md"
+        if number >= STEADY and draw.random() < 0.3:
+            file.unlink(missing_ok=True)
+        elif edition == 0 or draw.random() < 0.6:
+            file.write_text(page_text(number, edition))
+    (docs / f"new-{edition % 5}.md").write_text(page_text(1000 + edition, edition))
+
+
+def ingest_pages(home: Path) -> None:
+    with opened_for_writing(settings_of(home), embedding()) as library:
+        ingest(library, home / "docs", Wish())
+
+
+def keep_writing(home: Path, stop: Event, rounds: Connection) -> None:
+    """The other process."""
+    draw, edition = random.Random(5), 0
+    ends_at = time.monotonic() + LONGEST_SECONDS
+    while not stop.is_set() and time.monotonic() < ends_at:
+        edition += 1
+        write_pages(home / "docs", draw, edition)
+        ingest_pages(home)
+    rounds.send(edition)
+
+
+def settings_of(home: Path) -> Settings:
+    return Settings(library=home / "library", cache=home / "cache", chunks=SIZES)
+
+
+def embedding() -> Embedding:
+    return Embedding(HashEmbedder(), WordCounter())
+
+
+def walk(library: Library, limit: int) -> Iterator[SearchResult]:
+    cursor: str | None = None
+    while True:
+        result = library.search(ASKED, limit=limit, cursor=cursor)
+        yield result
+        cursor = result.next_cursor
+        if cursor is None:
+            return
+
+
+def steady_ids(opened: OpenLibrary) -> set[str]:
+    chunks = [chunk for number in range(STEADY) for chunk in opened.catalog.chunks(Scope(), f"page-{number}.md")]
+    return {str(chunk.id) for chunk in chunks if "steady" in chunk.piece.text}
+
+
+@contextmanager
+def writing(home: Path) -> Iterator[Connection]:
+    """Another process that changes the library until the block ends; the connection tells how often it did."""
+    spawning = multiprocessing.get_context("spawn")
+    stop = spawning.Event()
+    receiving, sending = spawning.Pipe(duplex=False)
+    writer = spawning.Process(target=keep_writing, args=(home, stop, sending))
+    writer.start()
+    try:
+        yield receiving
+    finally:
+        stop.set()
+        writer.join(LONGEST_SECONDS)
+        assert writer.exitcode == 0
+
+
+@pytest.mark.parametrize("megabytes", [0.0, 8.0], ids=["fresh", "cached"])
+def test_while_another_process_writes_every_walk_shows_all_that_stayed_and_nothing_twice(
+    tmp_path: Path, megabytes: float
+) -> None:
+    (tmp_path / "docs").mkdir()
+    write_pages(tmp_path / "docs", random.Random(4), 0)
+    ingest_pages(tmp_path)
+    settings = replace(settings_of(tmp_path), query_cache=QueryCacheSettings(megabytes=megabytes))
+    moved = walks = 0
+    with (
+        opened_for_reading(settings, embedding()) as opened,
+        Library(settings=settings, embedding=embedding()) as library,
+        writing(tmp_path) as rounds,
+    ):
+        stayed = steady_ids(opened)
+        started = time.monotonic()
+        while time.monotonic() < started + (LEAFING_SECONDS if moved > 1 else LONGEST_SECONDS):
+            before = opened.catalog.last_position(Scope())
+            findings = [one for page in walk(library, limit=1 + walks % 7) for one in page.findings]
+            moved += opened.catalog.last_position(Scope()) != before
+            walks += 1
+            shown = [str(one.passage.chunk_id) for one in findings]
+            texts = [one.passage.text for one in findings]
+            assert len(set(shown)) == len(shown)
+            assert len(set(texts)) == len(texts)
+            assert stayed <= set(shown)
+    assert len(stayed) == STEADY
+    assert rounds.recv() > 1
+    assert moved > 1
+
+
+def test_the_fiftieth_page_is_as_fast_as_the_second(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    for number in range(150):
+        (tmp_path / "docs" / f"page-{number}.md").write_text(page_text(number, number))
+    ingest_pages(tmp_path)
+    taken: dict[int, list[float]] = {}
+    with Library(settings=settings_of(tmp_path), embedding=embedding()) as library:
+        for _ in range(7):
+            for number, result in enumerate(walk(library, limit=5), start=1):
+                taken.setdefault(number, []).append(result.timings_ms["total"])
+    assert len(taken) >= 50
+    assert statistics.median(taken[50]) < 3 * statistics.median(taken[2])
+
+
+def test_each_page_may_be_asked_for_by_a_process_of_its_own(tmp_path: Path) -> None:
+    for number in range(7):
+        (tmp_path / f"page-{number}.md").write_text(page_text(number, number))
+    json_of("ingest", tmp_path, cwd=tmp_path)
+    first = json_of("search", ASKED, "--limit", "9", cwd=tmp_path)
+    second = json_of("search", ASKED, "--limit", "9", "--cursor", first["next_cursor"], cwd=tmp_path)
+    assert [page["has_more"] for page in (first, second)] == [True, False]
+    assert [len(page["hits"]) for page in (first, second)] == [9, 5]
+    assert len({hit["chunk_id"] for page in (first, second) for hit in page["hits"]}) == 14
+    said = error_of("search", "another question", "--cursor", first["next_cursor"], cwd=tmp_path, code=2)
+    assert "belongs to another search" in said

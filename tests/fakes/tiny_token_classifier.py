@@ -1,0 +1,47 @@
+"""A token classifier small enough to write in a test: real files, real tokenizer, and chances that mean something.
+
+Stop words and marks are dropped (their logits say -2), everything else is kept (2): LLMLingua-2 with one layer that
+looks up a token.
+"""
+
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from citewise.adapters.embed.onnx_file import GRAPH_INPUT, MODEL_GRAPH, Graph, _message, _value
+from citewise.adapters.embed.wordpiece import uncased_tokenizer
+
+SURE = 2.0  # logits
+
+
+def write_tiny_token_classifier(folder: Path, *, labels: int = 2, sure: float = SURE, tokens: int = 0) -> Path:
+    """Put model.onnx and tokenizer.json into the folder; with `tokens` it takes texts of that length only."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer = uncased_tokenizer()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    (folder / "model.onnx").write_bytes(_model(tokenizer, labels=labels, sure=sure, tokens=tokens))
+    return folder
+
+
+def _model(tokenizer: Tokenizer, *, labels: int, sure: float, tokens: int) -> bytes:
+    graph = Graph()
+    found = graph.add("Gather", [graph.weight("table", _table(tokenizer, labels, sure)), "input_ids"])
+    seen = graph.add("Unsqueeze", [graph.add("Cast", ["attention_mask"], to=1), graph.weight("last", np.array([2]))])
+    graph.add("Mul", [found, seen], ["logits"])
+    ids = np.zeros((0, tokens), "<i8")
+    model = graph.model(("input_ids", ids), ("logits", np.zeros((0, tokens, labels), "<f4")))
+    # Protobuf joins the parts of a message that comes more than once: this adds an input to the graph.
+    return model + _message(MODEL_GRAPH, _message(GRAPH_INPUT, _value("attention_mask", ids)))
+
+
+def _table(tokenizer: Tokenizer, labels: int, sure: float) -> NDArray[np.float32]:
+    """For each token its logits: to be dropped, to be kept, and nothing for further labels."""
+    stop_words = set(files("citewise").joinpath("data", "stop-words-en.txt").read_text("utf-8").split())
+    table = np.zeros((tokenizer.get_vocab_size(), labels), "<f4")
+    for token, at in tokenizer.get_vocab().items():
+        is_kept = token.removeprefix("##").isalnum() and token not in stop_words
+        table[at, :2] = (-sure / 2, sure / 2) if is_kept else (sure / 2, -sure / 2)
+    return table

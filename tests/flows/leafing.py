@@ -1,0 +1,99 @@
+"""Leafing through a shelf's library, page by page, with a clock that stands still until it is told to move."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from citewise.adapters.paging.memory import MemoryHeldOrders
+from citewise.flows.page import Pages
+from citewise.model.cursor import PageRequest, Seal
+from citewise.model.query import Query
+from citewise.model.result import SearchResult
+from citewise.ports.reranker import Reranker
+from citewise.wiring.full import OpenLibrary
+from citewise.wiring.search import search_of
+from citewise.wiring.sources import Wish
+from tests.flows.harness import Shelf
+
+MOST_PAGES = 500  # a walk that has no end is an error, not a wait
+KEY = bytes(32)
+
+
+class Leafing:
+    """One reader of an open library. What a query has besides its words is the same for all its pages."""
+
+    def __init__(self, library: OpenLibrary, pages: Pages, now: list[float], **changes: Any) -> None:
+        self.library = library
+        self.pages = pages
+        self.now = now
+        self._changes = changes
+
+    def over(self, **changes: Any) -> "Leafing":
+        """The same library, leafed through in another way."""
+        return Leafing(self.library, replace(self.pages, **changes), self.now, **self._changes)
+
+    def asking(self, **changes: Any) -> "Leafing":
+        """The same library for somebody who asks in another way."""
+        return Leafing(self.library, self.pages, self.now, **{**self._changes, **changes})
+
+    def query(self, question: str) -> Query:
+        return Query(**{"text": question, "request_id": "r-1", "asked_at": 1.7e9, **self._changes})
+
+    def page(self, question: str, *, cursor: str | None = None, limit: int = 5) -> SearchResult:
+        request = PageRequest(limit, cursor, is_open="top_k" not in self._changes)
+        return self.pages(self.query(question), request)
+
+    def walk(self, question: str, *, limit: int = 5, cursor: str | None = None) -> Iterator[SearchResult]:
+        """Page after page, from the first or from a cursor."""
+        for _ in range(MOST_PAGES):
+            result = self.page(question, cursor=cursor, limit=limit)
+            yield result
+            cursor = result.next_cursor
+            if cursor is None:
+                return
+        raise AssertionError(f"more than {MOST_PAGES} pages")
+
+    def unpaged(self, question: str) -> SearchResult:
+        return self.pages.search(self.query(question))
+
+
+@contextmanager
+def leafing(shelf: Shelf, *, reranker: Reranker | None = None, **changes: Any) -> Iterator[Leafing]:
+    """The shelf's library, open; changes are those of the pages."""
+    now = [1_000.0]
+    with shelf.opened() as library, ThreadPoolExecutor(1) as threads:
+        pages = Pages(
+            search_of(library, reranker=reranker, threads=threads),
+            MemoryHeldOrders(),
+            Seal(KEY),
+            library.catalog.last_position,
+            depth=1_000,
+            ttl_seconds=900.0,
+            clock=lambda: now[0],
+        )
+        yield Leafing(library, replace(pages, **changes), now)
+
+
+def text_of(number: int, *, tides: int | None = None) -> str:
+    """A page that says something of its own; the more often it says tide, the better it fits."""
+    return f"# Page {number}\n\n{'tide ' * (tides or 1 + number % 7)}and word{number} number{number * 31}.\n"
+
+
+def shelf_of(home: Path, count: int) -> Shelf:
+    """So many pages about the tide, for members of the project."""
+    made = Shelf(home)
+    for number in range(count):
+        made.write(f"page-{number}.md", text_of(number))
+    made.ingest(wish=Wish(access=("project",)))
+    return made
+
+
+def ids(*results: SearchResult) -> list[str]:
+    return [str(finding.passage.chunk_id) for result in results for finding in result.findings]
+
+
+def documents(*results: SearchResult) -> list[str]:
+    return [finding.passage.document for result in results for finding in result.findings]

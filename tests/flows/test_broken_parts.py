@@ -1,0 +1,222 @@
+"""No optional part can fail a query, and no answer rests on what is merely popular (Q16)."""
+
+import shutil
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from citewise import Library
+from citewise.flows.ask import NOT_SEARCHED
+from citewise.model.boost import BoostRule
+from citewise.model.chunk import Chunk
+from citewise.model.errors import Misconfigured, Unavailable
+from citewise.model.result import SearchResult
+from citewise.model.scope import Principal, Scope
+from citewise.model.terms import Places, Terms
+from citewise.model.vector import Vector
+from citewise.retrieve.boost import Boost
+from citewise.retrieve.dedup import Deduplicate
+from citewise.retrieve.features import Features
+from citewise.retrieve.freshness import Freshness
+from citewise.retrieve.optional import Stage
+from citewise.retrieve.rerank import Rerank
+from citewise.settings import GuardSettings
+from citewise.wiring.embedding import Embedding
+from citewise.wiring.insights import log_store_of
+from citewise.wiring.sources import Wish
+from tests.fakes.counters import HashEmbedder, WordCounter
+from tests.fakes.scripted_generator import ScriptedGenerator
+from tests.flows.harness import Shelf
+from tests.flows.test_degrading import PAGES, QUESTION, Desk, announce, desk_of, documents, overwrite, rebuild, shard
+from tests.logs import a_row
+
+NONSENSE = cast("Any", "nonsense")
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    made = Shelf(tmp_path)
+    for path, text in PAGES.items():
+        made.write(path, text)
+    made.ingest()
+    return made
+
+
+class BrokenAnalyzer:
+    """Breaks its promise, in one method or both."""
+
+    version = "broken"
+
+    def __init__(self, analyzer: Any, *, terms: bool) -> None:
+        self._analyzer = analyzer
+        self._terms = terms
+
+    def terms(self, text: str) -> Terms:
+        if self._terms:
+            raise RuntimeError("key=hunter2")
+        found: Terms = self._analyzer.terms(text)
+        return found
+
+    def places(self, texts: Sequence[str], wanted: Collection[str]) -> list[Places]:
+        raise RuntimeError("key=hunter2")
+
+
+class BrokenReranker:
+    name = "broken"
+
+    def scores(self, question: str, texts: Sequence[str]) -> tuple[float, ...]:
+        raise RuntimeError("key=hunter2")
+
+
+BROKEN: dict[str, Callable[[Desk], Stage]] = {
+    "features": lambda desk: Features(BrokenAnalyzer(desk.library.project.analyzer, terms=False)),
+    "rerank": lambda desk: Rerank(desk.guards.reranker(BrokenReranker())),
+    "freshness": lambda desk: Freshness(weight=NONSENSE),
+    "boost": lambda desk: Boost((BoostRule((NONSENSE, cast("Any", 3)), ("DOC_PAGE",), 2.0),)),
+    "dedup": lambda desk: Deduplicate(NONSENSE),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_stage_that_breaks_is_named_and_the_query_is_answered_without_it(shelf: Shelf, name: str) -> None:
+    with desk_of(shelf) as desk:
+        broken = BROKEN[name](desk)
+        refine = tuple(cast("Any", broken) if stage.name == name else stage for stage in desk.flow.refine)
+        desk.guarded = replace(desk.guarded, search=replace(desk.flow, refine=refine))
+        found = desk.search(top_k=2)
+    assert len(found.findings) == 2
+    (degraded,) = found.degraded
+    assert degraded.startswith(f"{name}: ")
+    assert "hunter2" not in degraded
+
+
+def test_every_stage_but_the_cut_is_broken_above(shelf: Shelf) -> None:
+    with desk_of(shelf) as desk:
+        assert {stage.name for stage in desk.flow.refine} - {"cut"} == BROKEN.keys()
+
+
+def test_an_analyzer_that_breaks_leaves_the_ranking_by_meaning(shelf: Shelf) -> None:
+    with desk_of(shelf) as desk:
+        analyzer = BrokenAnalyzer(None, terms=True)
+        flow = replace(desk.flow, arms=replace(desk.flow.arms, analyzer=analyzer))
+        desk.guarded = replace(desk.guarded, search=flow)
+        found = desk.search()
+    assert "tides.md" in documents(found)
+    assert found.degraded == ("words: it broke (RuntimeError)", "code: it broke (RuntimeError)")
+
+
+class Keyless(HashEmbedder):
+    """Embeds documents, and has lost its key by the time of a question."""
+
+    def query(self, text: str) -> Vector:
+        raise Misconfigured("the embedding server refuses the key")
+
+
+def test_an_answer_needs_no_embedder(shelf: Shelf) -> None:
+    generator = ScriptedGenerator(["It is read at noon [1]."])
+    with library_of(shelf, embedder=Keyless(), generator=generator) as library:
+        answer = library.ask(QUESTION)
+    assert answer.result.degraded == ("dense: the embedding server refuses the key",)
+    assert answer.citations[0].document == "tides.md"
+
+
+# A whole library
+
+
+def library_of(shelf: Shelf, *, embedder: HashEmbedder | None = None, **parts: Any) -> Library:
+    settings = replace(shelf.settings, guard=GuardSettings(failures=1, pause_seconds=0.2, backoff_seconds=0.0))
+    return Library(settings=settings, embedding=Embedding(embedder or HashEmbedder(), WordCounter()), **parts)
+
+
+@pytest.fixture
+def library(shelf: Shelf) -> Iterator[Library]:
+    with library_of(shelf) as made:
+        yield made
+
+
+def make_popular(shelf: Shelf, *paths: str) -> None:
+    """As if others had been shown these, each more often than the next."""
+    with desk_of(shelf) as desk:
+        shown = [(str(chunk.id), str(chunk.document_id)) for path in paths for chunk in chunks_at(desk, path)]
+    rows = [a_row(str(at), at=time.time(), scope=Scope(), shown=shown[: at + 1]) for at in range(len(shown))]
+    log_store_of(shelf.settings).write(rows, lost={})
+
+
+def chunks_at(desk: Desk, path: str) -> tuple[Chunk, ...]:
+    return desk.library.catalog.chunks(Scope(), path)
+
+
+def lose_index(shelf: Shelf) -> None:
+    shutil.rmtree(shard(shelf) / "words")
+    announce(shelf)
+
+
+def is_found(result: SearchResult) -> bool:
+    return bool(result.findings) and all(one.candidate.ranks for one in result.findings)
+
+
+def test_what_is_popular_is_shown_while_the_index_is_lost(shelf: Shelf, library: Library) -> None:
+    make_popular(shelf, "nets.md", "ferries.md")
+    assert is_found(library.search(QUESTION))
+    lose_index(shelf)
+    shown = library.search(QUESTION, top_k=2)
+    assert documents(shown) == ["nets.md", "ferries.md"]
+    assert shown.degraded[0].startswith("search: no ranking could answer")
+    rebuild(shelf)
+    assert is_found(library.search(QUESTION))
+
+
+def test_no_answer_is_made_of_what_is_popular_however_well_it_would_fit(shelf: Shelf) -> None:
+    make_popular(shelf, "tides.md", "nets.md")
+    generator = ScriptedGenerator(["It is read at noon [1]."])
+    with library_of(shelf, generator=generator) as library:
+        assert library.ask(QUESTION).sufficient_context
+        lose_index(shelf)
+        answer = library.ask(QUESTION)
+    assert len(generator.prompts) == 1  # it was not asked again
+    assert (answer.sufficient_context, answer.text, answer.citations) == (False, NOT_SEARCHED, ())
+    assert answer.suggestions == ("Tides", "Nets")
+    assert answer.usage.context_tokens_after == 0
+    assert answer.result.degraded[0].endswith("popular passages are shown instead")
+
+
+def test_what_is_suggested_is_only_what_the_reader_may_see(shelf: Shelf) -> None:
+    shelf.write("secret.md", "# Secret\n\nThe secret ferry leaves at midnight.\n")
+    shelf.ingest(shelf.docs / "secret.md", Wish(access=("owner:bob",)))
+    make_popular(shelf, "secret.md", "nets.md")
+    with library_of(shelf) as library:
+        library.search(QUESTION)
+        lose_index(shelf)
+        assert library.ask(QUESTION, principal=Principal("ann")).suggestions == ("Nets",)
+        assert library.ask(QUESTION, principal=Principal("bob")).suggestions == ("Secret", "Nets")
+
+
+def test_without_popular_passages_a_lost_index_is_a_clear_message_and_its_return_is_noticed(
+    shelf: Shelf, library: Library
+) -> None:
+    assert is_found(library.search(QUESTION))
+    lose_index(shelf)
+    for ask in (library.search, library.ask):
+        with pytest.raises(Unavailable, match=r"no ranking could answer: .* no popular passage is known"):
+            ask("Where is the ferry?")
+    rebuild(shelf)
+    assert is_found(library.search(QUESTION))
+
+
+def test_doctor_of_the_process_that_searches_knows_which_part_rests(shelf: Shelf, library: Library) -> None:
+    assert breakers(library) == {}
+    library.search(QUESTION)
+    assert list(breakers(library).values()) == [True] * 5
+    overwrite(*(shard(shelf) / "words").glob("*.idx"))
+    library.search("ferry")
+    assert [name for name, is_ok in breakers(library).items() if not is_ok] == ["the search by words"]
+
+
+def breakers(library: Library) -> dict[str, bool]:
+    """Whether each part does well."""
+    checks = [one for one in library.doctor() if one.name.startswith("breaker: ")]
+    return {one.name.removeprefix("breaker: "): one.is_ok for one in checks}

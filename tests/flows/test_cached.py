@@ -1,0 +1,475 @@
+"""Through the cache: what is given again, what never is, and that it cannot fail a query."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from citewise.adapters.analyze.english import EnglishAnalyzer
+from citewise.adapters.cache.memory import MemoryCache
+from citewise.adapters.cache.vectors import RememberingEmbedder
+from citewise.flows import cached
+from citewise.flows.cached import OWN, Cached, bucket_parts
+from citewise.model.answer import Answer, AnswerEvent, AnswerEvents, Cited, Done, Quality, Token, Usage
+from citewise.model.context import Message, Role
+from citewise.model.cursor import PageRequest
+from citewise.model.errors import Unavailable
+from citewise.model.query import Query
+from citewise.model.ranking import Candidate, Dropped
+from citewise.model.result import SearchResult
+from citewise.model.scope import Principal, Scope
+from citewise.model.vector import Vector
+from citewise.model.where import AnyOf, Between
+from citewise.ports.cache import CacheKey, Entry
+from citewise.retrieve.freshness import Freshness
+from citewise.retrieve.sameness import Sameness
+from tests.fakes.counters import HashEmbedder
+from tests.prompts import a_source
+from tests.shortlists import a_named_finding, a_query
+
+ANN = Principal("ann", frozenset({"ops", "crew"}))
+
+
+class Desk:
+    """A cache in front of a search and an ask that count how often they are called."""
+
+    def __init__(self, **changes: Any) -> None:
+        self.state = "v1"
+        self.searched: list[Query] = []
+        self.asked: list[Query] = []
+        self.meanwhile: Callable[[], None] = lambda: None  # what happens while a search runs
+        self.found = SearchResult(a_query(), (a_named_finding("one"),), 7, {"arms": 5.0}, {"cut": 1}, notes=("so",))
+        self.embedder = CountingEmbedder()
+        self.memory = MemoryCache(most_bytes=1_000_000, ttl_seconds=600)
+        parts = {
+            "cache": self.memory,
+            "version": lambda scope: f"{scope} {self.state}",
+            "embedder": self.embedder,
+            "sameness": Sameness(EnglishAnalyzer()),
+            "freshness": Freshness(),
+            "recipe": "settings",
+            "ttl_seconds": 600.0,
+            "least_cosine": 0.2,
+        }
+        self.cached = Cached(**{**parts, **changes})
+
+    def search(self, query: Query | None = None, **options: Any) -> SearchResult:
+        return self.cached.search(query or a_query(), self._fresh, **options)
+
+    def ask(self, query: Query | None = None, *, generator: str = "g", history: Sequence[Message] = ()) -> AnswerEvents:
+        return self.cached.ask(query or a_query(), self._answer, generator=generator, history=history)
+
+    def _fresh(self, query: Query) -> SearchResult:
+        self.searched.append(query)
+        self.meanwhile()
+        return replace(self.found, query=query)
+
+    def _answer(self, query: Query) -> AnswerEvents:
+        self.asked.append(query)
+        yield Token("At nine ")
+        yield Cited(a_source(1).citation)
+        yield Token("[1].")
+        self.meanwhile()
+        yield Done(an_answer(replace(self.found, query=query)))
+
+
+class CountingEmbedder(HashEmbedder):
+    def __init__(self) -> None:
+        super().__init__()
+        self.queries: list[str] = []
+
+    def query(self, text: str) -> Vector:
+        self.queries.append(text)
+        return super().query(text)
+
+
+class BrokenCache:
+    """A cache that cannot be reached."""
+
+    def same(self, key: CacheKey) -> Entry | None:
+        raise Unavailable("the cache is away")
+
+    def alike(self, key: CacheKey, saying: tuple[str, ...]) -> tuple[Entry, ...]:
+        raise Unavailable("the cache is away")
+
+    def keep(self, key: CacheKey, entry: Entry) -> None:
+        raise Unavailable("the cache is away")
+
+    def forget(self) -> None:
+        raise Unavailable("the cache is away")
+
+
+def an_answer(result: SearchResult) -> Answer:
+    return Answer(
+        result,
+        "At nine [1].",
+        "g",
+        sufficient_context=True,
+        citations=(a_source(1).citation,),
+        removed_markers=0,
+        unsupported_sentences=(),
+        quality=Quality(0.9, 0.9, 0.9, 1.0, 1.0),
+        usage=Usage(10, 10, 20),
+    )
+
+
+def answer_of(events: Sequence[AnswerEvent]) -> Answer:
+    (done,) = [event for event in events if isinstance(event, Done)]
+    return done.answer
+
+
+def test_the_second_search_is_a_hit_with_its_own_query_and_time_and_nothing_else_changed() -> None:
+    desk = Desk()
+    first = desk.search()
+    again = a_query(request_id="r-2", asked_at=1_700_000_060.0)
+    second = desk.search(again)
+    assert len(desk.searched) == 1
+    assert not first.cache_hit
+    assert second == replace(first, query=again, cache_hit=True, timings_ms=second.timings_ms)
+    assert second.timings_ms.keys() == {"cache", "total"}
+    assert 0 < second.timings_ms["total"] < 1000
+
+
+def test_a_change_of_the_library_is_seen_at_the_next_search() -> None:
+    desk = Desk()
+    desk.search()
+    desk.state = "v2"
+    assert not desk.search().cache_hit
+    assert desk.search().cache_hit
+
+
+def test_what_was_found_while_the_library_changed_is_not_kept() -> None:
+    desk = Desk()
+    desk.meanwhile = lambda: setattr(desk, "state", "v2")
+    desk.search()
+    assert desk.memory.size == 0
+    desk.meanwhile = lambda: None
+    assert not desk.search().cache_hit
+    assert desk.search().cache_hit
+
+
+def test_a_degraded_result_is_never_kept() -> None:
+    desk = Desk()
+    desk.found = replace(desk.found, degraded=("dense: the model is away",))
+    desk.search()
+    list(desk.ask())
+    assert not desk.search().cache_hit
+    assert not answer_of(list(desk.ask())).result.cache_hit
+    assert desk.memory.size == 0
+
+
+def test_an_empty_result_is_kept_too() -> None:
+    desk = Desk()
+    desk.found = replace(desk.found, findings=())
+    desk.search()
+    assert desk.search().cache_hit
+
+
+OTHERS: dict[str, Any] = {
+    "scope": Scope("acme", "other"),
+    "conditions": (AnyOf("module", frozenset({"a"})),),
+    "top_k": 5,
+    "rerank": False,
+    "expand_graph": True,
+    "half_life_days": 7.0,
+    "freshness_weight": 0.0,
+    "budget_tokens": 500,
+    "compress": True,
+}
+
+
+def test_every_field_of_a_query_is_its_own_or_has_another_value_here() -> None:
+    assert {one.name for one in fields(Query)} == OTHERS.keys() | OWN
+
+
+@pytest.mark.parametrize("changed", OTHERS)
+def test_whatever_changes_the_result_is_another_bucket(changed: str) -> None:
+    desk = Desk()
+    desk.search()
+    list(desk.ask())
+    assert not desk.search(a_query(**{changed: OTHERS[changed]})).cache_hit
+    assert not answer_of(list(desk.ask(a_query(**{changed: OTHERS[changed]})))).result.cache_hit
+    assert desk.search().cache_hit
+
+
+@pytest.mark.parametrize(
+    "principal",
+    [
+        Principal(),
+        Principal("ann"),
+        Principal("bob", frozenset({"ops", "crew"})),
+        Principal("ann", frozenset({"ops"})),
+        Principal("ann", frozenset({"ops", "crew", "x"})),
+        Principal(owns_library=True),
+    ],
+)
+def test_another_reader_never_gets_what_was_found_for_this_one(principal: Principal) -> None:
+    desk = Desk()
+    desk.search(a_query(principal=ANN))
+    assert not desk.search(a_query(principal=principal)).cache_hit
+
+
+def test_the_same_reader_gets_it_in_whatever_order_groups_and_values_come() -> None:
+    desk = Desk()
+    values = [frozenset(order) for order in (["a", "b", "c", "i"], ["i", "c", "b", "a"])]
+    groups = [frozenset(order) for order in (["ops", "crew", "x1", "x9"], ["x9", "x1", "crew", "ops"])]
+    hits = [
+        desk.search(a_query(principal=Principal("ann", some), conditions=(AnyOf("module", those),))).cache_hit
+        for some, those in zip(groups, values, strict=True)
+    ]
+    assert hits == [False, True]
+
+
+def test_conditions_are_told_apart_however_they_are_spelled() -> None:
+    one = (AnyOf("a", frozenset({"b','c"})), AnyOf("x", frozenset()))
+    other = (AnyOf("a", frozenset({"b", "c"})), Between("x"))
+    assert bucket_parts(a_query(conditions=one)) != bucket_parts(a_query(conditions=other))
+
+
+@pytest.mark.parametrize("changes", [{"recipe": "other settings"}, {"version": lambda scope: "v9"}])
+def test_other_settings_and_another_library_are_another_bucket(changes: dict[str, Any]) -> None:
+    desk = Desk()
+    desk.search()
+    desk.cached = replace(desk.cached, **changes)
+    assert not desk.search().cache_hit
+
+
+def test_pages_of_another_length_are_another_bucket() -> None:
+    desk = Desk()
+    desk.search(page=PageRequest(10))
+    assert not desk.search(page=PageRequest(20)).cache_hit
+    assert not desk.search(page=PageRequest(10, is_open=False)).cache_hit
+    assert not desk.search().cache_hit
+    assert desk.search(page=PageRequest(10)).cache_hit
+
+
+def test_what_stands_behind_a_cursor_is_always_read_anew() -> None:
+    desk = Desk(renewed=str.upper)
+    for _ in range(2):
+        assert not desk.search(page=PageRequest(10, "abc")).cache_hit
+    assert desk.memory.size == 0
+
+
+def test_a_search_and_an_answer_are_kept_apart() -> None:
+    desk = Desk()
+    desk.search()
+    assert not answer_of(list(desk.ask(generator="None"))).result.cache_hit  # as no page is spelled
+    assert desk.search().cache_hit
+
+
+def test_other_words_are_a_hit_if_they_say_the_same() -> None:
+    desk = Desk()
+    first = desk.search(a_query("How do I moor the boat?"))
+    asked = a_query("please tell me how to moor the boat", request_id="r-2")
+    second = desk.search(asked)
+    assert second == replace(first, query=asked, cache_hit=True, timings_ms=second.timings_ms)
+
+
+@pytest.mark.parametrize(
+    ("least_cosine", "question"),
+    [(0.2, "How do I not moor the boat?"), (0.99999, "how to moor boat"), (1.0, "how do i moor the boat")],
+    ids=["other words that say something else", "words too far away", "other words, where only the same count"],
+)
+def test_other_words_are_a_miss(least_cosine: float, question: str) -> None:
+    desk = Desk(least_cosine=least_cosine)
+    desk.search(a_query("How do I moor the boat?"))
+    assert not desk.search(a_query(question)).cache_hit
+
+
+def test_other_words_of_another_reader_or_version_are_a_miss() -> None:
+    desk = Desk()
+    desk.search(a_query("How do I moor the boat?", principal=ANN))
+    assert not desk.search(a_query("how to moor the boat")).cache_hit
+    desk.state = "v2"
+    assert not desk.search(a_query("how can i moor the boat", principal=ANN)).cache_hit
+
+
+def test_the_model_is_asked_only_about_words_that_say_the_same() -> None:
+    desk = Desk()
+    desk.search(a_query("How do I moor the boat?"))
+    desk.embedder.queries.clear()
+    desk.search(a_query("How do I moor the boat?"))
+    desk.search(a_query("When is the tide high?"))
+    assert desk.embedder.queries == ["When is the tide high?"]  # to be kept
+    desk.search(a_query("how to moor the boat"))
+    assert desk.embedder.queries == ["When is the tide high?", "how to moor the boat"]
+
+
+def test_an_embedder_that_remembers_makes_a_vector_once() -> None:
+    counting = CountingEmbedder()
+    remembering = RememberingEmbedder(counting)
+    assert remembering.query("tide") == remembering.query("tide") == counting.query("tide")
+    assert counting.queries == ["tide", "tide"]  # the second of them is this test's own
+    assert remembering.model == counting.model
+    assert remembering.documents(["tide"]) == counting.documents(["tide"])
+
+
+def paged(**changes: Any) -> Desk:
+    desk = Desk(**changes)
+    desk.found = replace(desk.found, next_cursor="abc")
+    desk.search(a_query("How do I moor the boat?"), page=PageRequest(10))
+    return desk
+
+
+def test_a_page_with_another_behind_it_is_given_again_with_a_cursor_of_its_own() -> None:
+    again = paged(renewed=str.upper).search(a_query("How do I moor the boat?"), page=PageRequest(10))
+    assert (again.cache_hit, again.next_cursor) == (True, "ABC")
+
+
+def test_a_cursor_is_only_given_again_for_the_very_same_words() -> None:
+    again = paged(renewed=str.upper).search(a_query("how to moor the boat"), page=PageRequest(10))
+    assert (again.cache_hit, again.next_cursor) == (False, "abc")
+
+
+def test_a_page_whose_followers_are_gone_is_made_anew() -> None:
+    desk = paged(renewed=lambda cursor: None)
+    assert not desk.search(a_query("How do I moor the boat?"), page=PageRequest(10)).cache_hit
+
+
+def test_where_cursors_cannot_be_renewed_no_page_with_another_behind_it_is_kept() -> None:
+    desk = paged()
+    assert desk.memory.size == 0
+    assert not desk.search(a_query("How do I moor the boat?"), page=PageRequest(10)).cache_hit
+
+
+def test_what_is_kept_does_not_say_who_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = Desk()
+    kept: list[Entry] = []
+    monkeypatch.setattr(desk.memory, "keep", lambda key, entry: kept.append(entry))
+    asked = a_query(
+        principal=Principal("leonora", frozenset({"pilots"})), conditions=(AnyOf("module", frozenset("q")),)
+    )
+    desk.search(asked)
+    list(desk.ask(asked))
+    assert len(kept) == 2
+    assert not any(word in repr(kept) for word in ("leonora", "pilots", "module'"))
+
+
+def test_an_answer_is_replayed_as_the_events_it_came_in() -> None:
+    desk = Desk()
+    first = list(desk.ask())
+    again = a_query(request_id="r-2")
+    token, cited, done = desk.ask(again)
+    assert len(desk.asked) == 1
+    assert token == Token("At nine [1].")
+    assert cited == Cited(a_source(1).citation)
+    answer = answer_of([done])
+    assert answer.result.cache_hit
+    assert answer.result.query == again
+    assert answer.result.timings_ms.keys() == {"cache", "total"}
+    assert replace(answer, result=answer_of(first).result) == answer_of(first)
+
+
+@pytest.mark.parametrize("after", range(1, 4))
+def test_an_answer_that_is_broken_off_is_not_kept(after: int) -> None:
+    desk = Desk()
+    events = desk.ask()
+    for _ in range(after):
+        next(events)
+    events.close()
+    assert desk.memory.size == 0
+    assert not answer_of(list(desk.ask())).result.cache_hit
+
+
+def test_closing_the_answer_closes_what_it_comes_from() -> None:
+    desk = Desk()
+    closed = []
+
+    def slow(query: Query) -> AnswerEvents:
+        try:
+            yield Token("At ")
+            yield Token("nine.")
+        finally:
+            closed.append(query)
+
+    events = desk.cached.ask(a_query(), slow, generator="g")
+    next(events)
+    events.close()
+    assert len(closed) == 1
+
+
+def test_an_answer_during_which_the_library_changed_is_not_kept() -> None:
+    desk = Desk()
+    desk.meanwhile = lambda: setattr(desk, "state", "v2")
+    list(desk.ask())
+    assert desk.memory.size == 0
+
+
+def test_an_answer_to_another_conversation_or_by_another_generator_is_a_miss() -> None:
+    desk = Desk()
+    before = [Message(Role.USER, "Where is the quay?"), Message(Role.ASSISTANT, "In the north.")]
+    list(desk.ask(history=before))
+    for others in (desk.ask(), desk.ask(history=before[:1]), desk.ask(history=before, generator="other")):
+        assert not answer_of(list(others)).result.cache_hit
+    assert answer_of(list(desk.ask(history=before))).result.cache_hit
+
+
+def aged(result: SearchResult) -> SearchResult:
+    candidate = Candidate(result.findings[0].candidate.id, 0.4, {"freshness": 0.4}, {})
+    return replace(result, dropped=(Dropped(candidate, "cut", "beyond the first 20"),))
+
+
+@pytest.mark.parametrize(
+    ("half_life_days", "weight", "is_kept"),
+    [(90.0, 0.1, True), (0.01, 0.1, False), (0.01, 0.0, True), (90.0, 1.0, True), (1.0, 1.0, False)],
+)
+def test_what_would_score_otherwise_by_the_time_it_is_given_again_is_not_kept(
+    half_life_days: float, weight: float, *, is_kept: bool
+) -> None:
+    wired = Desk(freshness=Freshness(half_life_days, weight))
+    wired.found = aged(wired.found)
+    wired.search()
+    assert wired.search().cache_hit is is_kept
+    asked = Desk()
+    asked.found = aged(asked.found)
+    query = a_query(half_life_days=half_life_days, freshness_weight=weight)
+    asked.search(query)
+    assert asked.search(query).cache_hit is is_kept
+
+
+def test_what_freshness_did_not_move_is_kept_whatever_the_half_life() -> None:
+    desk = Desk(freshness=Freshness(0.01, 1.0))
+    desk.search()
+    assert desk.search().cache_hit
+
+
+def test_a_cache_that_cannot_be_reached_fails_nothing() -> None:
+    desk = Desk(cache=BrokenCache())
+    assert desk.search().findings
+    assert answer_of(list(desk.ask())).text
+
+
+@pytest.mark.parametrize("broken", ["version", "embedder"])
+def test_parts_that_cannot_be_reached_fail_nothing(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = Desk()
+    desk.search(a_query("How do I moor the boat?"))
+
+    def away(*_: object) -> str:
+        raise Unavailable("away")
+
+    if broken == "version":
+        desk.cached = replace(desk.cached, version=away)
+    else:
+        monkeypatch.setattr(desk.embedder, "query", away)
+    assert not desk.search(a_query("how to moor the boat")).cache_hit
+    assert answer_of(list(desk.ask())).text
+
+
+def test_what_the_search_itself_says_is_not_swallowed() -> None:
+    desk = Desk()
+
+    def away() -> None:
+        raise Unavailable("no ranking could answer")
+
+    desk.meanwhile = away
+    with pytest.raises(Unavailable, match="no ranking"):
+        desk.search()
+    with pytest.raises(Unavailable, match="no ranking"):
+        list(desk.ask())
+
+
+def test_nothing_ages_more_than_it_may() -> None:
+    """With the defaults, a score of a conversation moves by less than a hundredth of what is allowed."""
+    query = a_query()
+    assert 0 < Desk().cached._aging(query) < cached.MOST_AGING / 10

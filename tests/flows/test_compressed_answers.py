@@ -1,0 +1,170 @@
+"""Answers from compressed sources: what a query asks for, what a generator sees, and what is reported."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from citewise.adapters.analyze.english import EnglishAnalyzer
+from citewise.adapters.generate.extractive import ExtractiveGenerator
+from citewise.answer.write import Write
+from citewise.context.compress import Compress
+from citewise.context.ground import SEARCH, SELECTION, Ground
+from citewise.context.pack import Pack
+from citewise.context.urls import Addresses
+from citewise.flows.ask import Ask
+from citewise.flows.ask_selected import AskSelected
+from citewise.model.answer import Answer, Done
+from citewise.model.context import Context, Evidence, Shortened, Source
+from citewise.model.errors import BadRequest, Misconfigured
+from citewise.model.query import Query
+from citewise.model.selection import Selection
+from citewise.ports.generator import Generator
+from citewise.wiring.search import search_of
+from tests.fakes.counters import HashEmbedder, WordCounter
+from tests.fakes.scripted_generator import ScriptedGenerator
+from tests.flows.harness import Shelf
+
+ASKED = "When is the tide gauge read by the harbor master?"
+GULLS = " ".join(f"Gull number {at} rests on roof {at} of the shed." for at in range(5))
+PAGES = {
+    "gauge.md": f"# Gauge\n\n{GULLS}\n\nThe tide gauge is read at noon by the harbor master.\n\n{GULLS}\n",
+    **{f"other-{at}.md": f"# Other {at}\n\nThe tide of day {at} is high. {GULLS}\n" for at in range(8)},
+}
+SELECTED = PAGES["gauge.md"]
+QUOTING = ExtractiveGenerator()
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
+    made = Shelf(tmp_path_factory.mktemp("compressed"))
+    for path, text in PAGES.items():
+        made.write(path, text)
+    made.ingest()
+    return made
+
+
+def a_query(**changes: Any) -> Query:
+    return Query(**{"text": ASKED, "request_id": "r-1", "asked_at": 1.7e9, "top_k": 5, **changes})
+
+
+def parts(generator: Generator) -> tuple[Pack, Ground, Write]:
+    always = replace(SEARCH, threshold=0.0), replace(SELECTION, threshold=0.0)
+    ground = Ground(HashEmbedder(), EnglishAnalyzer(), WordCounter(), *always)
+    return Pack(WordCounter(), Addresses()), ground, Write(generator, EnglishAnalyzer())
+
+
+def asked(shelf: Shelf, query: Query, *, generator: Generator = QUOTING, compress: Compress | None = None) -> Answer:
+    with shelf.opened() as library, ThreadPoolExecutor(1) as threads:
+        search = search_of(library, reranker=None, threads=threads)
+        ask = Ask(search, *parts(generator), compress or Compress(tokens=100))
+        return next(event.answer for event in ask(query) if isinstance(event, Done))
+
+
+def selected(query: Query, text: str = SELECTED, *, generator: Generator = QUOTING) -> Answer:
+    ask = AskSelected(*parts(generator), EnglishAnalyzer(), Compress(tokens=60))
+    return next(event.answer for event in ask(query, Selection(text)) if isinstance(event, Done))
+
+
+def shown(generator: ScriptedGenerator) -> Context:
+    return generator.prompts[0].context
+
+
+def test_a_compressed_answer_says_the_same_from_fewer_tokens(shelf: Shelf) -> None:
+    plain, short = (asked(shelf, a_query(compress=compress)) for compress in (False, True))
+    assert "read at noon by the harbor master. [1]" in plain.text
+    assert "read at noon by the harbor master. [1]" in short.text
+    assert short.usage.context_tokens_before == plain.usage.context_tokens_before
+    assert short.usage.context_tokens_after <= 100 < plain.usage.context_tokens_after
+    assert short.usage.total_tokens < plain.usage.total_tokens
+    assert "compress" in short.result.timings_ms
+    assert "compress" not in plain.result.timings_ms
+
+
+def test_citations_of_a_compressed_answer_are_those_of_the_whole_one(shelf: Shelf) -> None:
+    plain, short = (asked(shelf, a_query(compress=compress)).citations[0] for compress in (False, True))
+    assert (short.document, short.lines, short.excerpt) == (plain.document, plain.lines, plain.excerpt)
+    assert short.excerpt.startswith("The tide gauge is read at noon")
+
+
+def test_a_generator_sees_marks_where_something_was_left_out(shelf: Shelf) -> None:
+    generator = ScriptedGenerator(["At noon [1]."])
+    asked(shelf, a_query(compress=True), generator=generator)
+    assert "The tide gauge is read at noon by the harbor master.\n\n\u2026" in shown(generator).text
+    assert shown(generator).text in generator.prompts[0].messages[-1].content
+    assert [one.n for one in shown(generator).sources] == list(range(1, len(shown(generator).sources) + 1))
+
+
+def test_what_is_quoted_is_still_shown(shelf: Shelf) -> None:
+    generator = ScriptedGenerator(["At noon [1]."])
+    asked(shelf, a_query(compress=True), generator=generator)
+    prompt = generator.prompts[0]
+    assert prompt.grounds.evidence
+    assert all(one.unit.text in prompt.context.text.replace("\n", " ") for one in prompt.grounds.evidence)
+
+
+def test_a_sentence_of_an_answer_is_checked_against_the_whole_source(shelf: Shelf) -> None:
+    left_out = "Gull number 2 rests on roof 2 of the shed [1]."
+    generator = ScriptedGenerator([left_out])
+    answer = asked(shelf, a_query(compress=True), generator=generator)
+    assert "number 2 rests" not in shown(generator).text
+    assert answer.unsupported_sentences == ()
+
+
+@pytest.mark.parametrize("budget", [50, 80, 200, 100_000])
+@pytest.mark.parametrize("compress", [False, True])
+def test_the_budget_of_a_query_holds(shelf: Shelf, budget: int, *, compress: bool) -> None:
+    query = a_query(compress=compress, budget_tokens=budget)
+    assert 0 < asked(shelf, query).usage.context_tokens_after <= budget
+    assert 0 < selected(query).usage.context_tokens_after <= budget
+
+
+def test_settings_decide_for_a_query_that_does_not_say(shelf: Shelf) -> None:
+    always = Compress(is_on=True, tokens=100)
+    assert asked(shelf, a_query(), compress=always).usage.context_tokens_after <= 100
+    assert asked(shelf, a_query(compress=False), compress=always).usage.context_tokens_after > 100
+
+
+class Broken:
+    name = "broken"
+
+    def shortened(
+        self,
+        question: str,
+        sources: Sequence[Source],
+        evidence: Sequence[Evidence],
+        *,
+        wanted_tokens: int,
+        most_tokens: int,
+    ) -> tuple[Shortened, ...]:
+        raise Misconfigured("the model is gone")
+
+
+def test_a_compressor_that_fails_degrades_the_answer_and_no_more(shelf: Shelf) -> None:
+    answer = asked(shelf, a_query(compress=True), compress=Compress(Broken(), tokens=100))
+    assert answer.result.degraded == ("compress: the model is gone; sentences were chosen instead",)
+    assert "read at noon" in answer.text
+
+
+def test_a_selection_is_compressed_to_what_speaks_of_the_question() -> None:
+    generator = ScriptedGenerator(["At noon [1]."])
+    answer = selected(a_query(compress=True), generator=generator)
+    assert "The tide gauge is read at noon by the harbor master." in shown(generator).text
+    assert answer.usage.context_tokens_after <= 60 < answer.usage.context_tokens_before
+    assert [(one.chunk_id, one.lines) for one in answer.citations] == [("selection", None)]
+
+
+def test_tokens_of_a_selection_are_counted_before_anything_is_left_out() -> None:
+    text = f"{SELECTED}\n\n" * 40
+    answer = selected(a_query(compress=False), text)
+    assert answer.usage.context_tokens_before >= WordCounter().counts([text])[0] > 2_000
+    assert answer.usage.context_tokens_after <= 2_000
+
+
+def test_a_budget_without_room_for_a_selection_is_the_caller_s_to_raise() -> None:
+    long_name = Selection("noon", "a/" * 60, "b " * 60)
+    ask = AskSelected(*parts(QUOTING), EnglishAnalyzer())
+    with pytest.raises(BadRequest, match="50 tokens leave no room"):
+        list(ask(a_query(budget_tokens=50), long_name))

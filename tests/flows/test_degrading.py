@@ -1,0 +1,414 @@
+"""Whatever a search leans on is broken for real: the search goes on without it, says so, takes it up again (Q16)."""
+
+import shutil
+import sqlite3
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from citewise.adapters.storage.folder import LibraryFolder
+from citewise.flows.fallback import Fallback, is_popular
+from citewise.flows.search import Search
+from citewise.model.errors import Misconfigured, Unavailable
+from citewise.model.passage import Passage
+from citewise.model.query import Query
+from citewise.model.result import SearchResult
+from citewise.model.scope import LOCAL_PRINCIPAL, Principal, Scope
+from citewise.model.where import Where
+from citewise.ports.passages import Passages
+from citewise.ports.reranker import Reranker
+from citewise.settings import EmbeddingSettings, GuardSettings, RerankSettings
+from citewise.wiring.embedding import Embedding, embedding_of
+from citewise.wiring.full import OpenLibrary, opened_for_reading, opened_for_writing
+from citewise.wiring.guarding import GuardedSearch, Guards
+from citewise.wiring.reranking import reranker_of
+from citewise.wiring.search import search_of
+from citewise.wiring.sources import Wish, ingest
+from tests.fakes.clock import Clock
+from tests.fakes.counters import WordCounter
+from tests.fakes.embedding_server import DIMENSIONS, rows_for
+from tests.fakes.returning_server import ReturningServer, returning_server
+from tests.flows.harness import Shelf
+
+PAGES = {
+    "tides.md": "# Tides\n\nThe tide gauge is read at noon and at midnight.\n",
+    "ferries.md": "# Ferries\n\nThe ferry to the island leaves at noon.\n",
+    "nets.md": "# Nets\n\nNets are mended in winter by the quay.\n",
+}
+QUESTION = "When is the tide gauge read?"
+GUARD = GuardSettings(failures=2, pause_seconds=30.0, backoff_seconds=0.05)
+ANN = Principal("ann")
+
+
+class Desk:
+    """An open library whose parts are guarded, and a clock that a test moves."""
+
+    def __init__(self, library: OpenLibrary, threads: ThreadPoolExecutor, reranker: Reranker | None = None) -> None:
+        self.clock = Clock()
+        self.guards = Guards(GUARD, clock=self.clock, sleep=self.clock.sleep)
+        self.library = replace(library, embedding=self.guards.embedding(library.embedding))
+        plain = search_of(self.library, reranker=reranker and self.guards.reranker(reranker), threads=threads)
+        self.guarded: GuardedSearch = self.guards.search(plain, library.catalog)
+
+    @property
+    def flow(self) -> Search:
+        return self.guarded.search
+
+    def search(self, principal: Principal = LOCAL_PRINCIPAL, **changes: Any) -> SearchResult:
+        return self.flow(a_question(principal=principal, **changes))
+
+    def problems(self) -> dict[str, str]:
+        """What doctor would hear."""
+        found = self.guards.checks(self.guarded)
+        return {one.name.removeprefix("breaker: "): one.detail for one in found if not one.is_ok}
+
+    def wait(self) -> None:
+        self.clock.now += GUARD.pause_seconds
+
+
+def a_question(**changes: Any) -> Query:
+    return Query(**{"text": QUESTION, "request_id": "r-1", "asked_at": 1.7e9, **changes})
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    made = Shelf(tmp_path)
+    for path, text in PAGES.items():
+        made.write(path, text)
+    made.ingest()
+    return made
+
+
+@contextmanager
+def desk_of(shelf: Shelf, *, reranker: Reranker | None = None, embedding: Embedding | None = None) -> Iterator[Desk]:
+    chosen = embedding or Embedding(shelf.embedder, WordCounter())
+    with opened_for_reading(shelf.settings, chosen) as library, ThreadPoolExecutor(1) as threads:
+        yield Desk(library, threads, reranker)
+
+
+@pytest.fixture
+def desk(shelf: Shelf) -> Iterator[Desk]:
+    with desk_of(shelf) as made:
+        yield made
+
+
+def documents(result: SearchResult) -> list[str]:
+    return [finding.passage.document for finding in result.findings]
+
+
+def generation(shelf: Shelf) -> Path:
+    return LibraryFolder(shelf.settings.library).current()
+
+
+def shard(shelf: Shelf) -> Path:
+    return generation(shelf) / "index" / "default" / "default"
+
+
+def overwrite(*files: Path) -> None:
+    """Other bytes in the same place, as a failing disk would have them: whoever has it mapped reads them."""
+    assert files
+    for file in files:
+        with file.open("r+b") as opened:
+            opened.write(b"\xff" * file.stat().st_size)
+
+
+def announce(shelf: Shelf) -> None:
+    """As if another process had just written: readers look at the files again."""
+    manifest = shard(shelf) / "manifest"
+    body = manifest.read_bytes()
+    manifest.unlink()
+    manifest.write_bytes(body)
+
+
+def rebuild(shelf: Shelf) -> None:
+    """`citewise reindex`, which another process would run."""
+    with shelf.opened() as library:
+        library.project.rebuild(Scope())
+
+
+# One ranking
+
+
+@pytest.mark.parametrize("suffix", [".term", ".idx"], ids=["an error", "a panic"])
+def test_without_words_meaning_still_finds_and_the_result_names_both_rankings(
+    shelf: Shelf, desk: Desk, suffix: str
+) -> None:
+    overwrite(*(shard(shelf) / "words").glob(f"*{suffix}"))
+    found = desk.search()
+    assert "tides.md" in documents(found)
+    assert [one.split(":")[0] for one in found.degraded] == ["words", "code"]
+    assert all(set(one.candidate.ranks) == {"dense"} for one in found.findings)
+    assert desk.clock.slept == [0.05, 0.05]  # each was tried twice
+
+
+def test_words_that_keep_failing_rest_and_are_taken_up_again_once_the_index_is_rebuilt(
+    shelf: Shelf, desk: Desk
+) -> None:
+    overwrite(*(shard(shelf) / "words").glob("*.term"))
+    desk.search()
+    desk.clock.slept.clear()
+    resting = desk.search()
+    assert resting.degraded[0].startswith("words: the search by words failed 2 times in a row and is left alone")
+    assert desk.clock.slept == []  # nobody waits for what is known to be broken
+    assert list(desk.problems()) == ["the search by words"]
+    rebuild(shelf)
+    assert desk.search().degraded  # it still rests
+    desk.wait()
+    assert desk.search().degraded == ()
+    assert desk.problems() == {}
+
+
+def test_vectors_whose_labels_are_damaged_cost_a_named_reader_no_more_than_a_ranking(shelf: Shelf) -> None:
+    """The labels stand behind the vectors; the library's owner needs none of them."""
+    with desk_of(shelf) as desk:
+        (file,) = shard(shelf).glob("*.rows")
+        with file.open("r+b") as opened:
+            opened.seek(-200, 2)
+            opened.write(b"\xff" * 200)
+        found = desk.search(ANN)
+    assert "tides.md" in documents(found)
+    assert [one.split(":")[0] for one in found.degraded] == ["dense"]
+
+
+# All of them
+
+
+@pytest.mark.parametrize("harm", ["vectors deleted", "vectors damaged", "words deleted"])
+def test_an_index_that_is_lost_is_not_mistaken_for_one_that_finds_nothing(shelf: Shelf, desk: Desk, harm: str) -> None:
+    if harm == "words deleted":
+        shutil.rmtree(shard(shelf) / "words")
+    elif harm == "vectors damaged":
+        overwrite(*shard(shelf).glob("*.rows"))
+    else:
+        (file,) = shard(shelf).glob("*.rows")
+        file.unlink()
+    announce(shelf)
+    with pytest.raises(Unavailable, match=r"no ranking could answer: the index of default/default is missing, damaged"):
+        desk.search()
+    rebuild(shelf)
+    assert documents(desk.search())[0] == "tides.md"  # at once: there is nothing to wait for
+
+
+def test_a_lost_index_that_another_process_keeps_from_being_healed_is_named_too(shelf: Shelf) -> None:
+    shutil.rmtree(generation(shelf) / "index")
+    with LibraryFolder(shelf.settings.library).writing(), desk_of(shelf) as desk, pytest.raises(Unavailable):
+        desk.search()
+    with desk_of(shelf) as desk:
+        assert desk.search().degraded == ()  # and is healed once nobody does
+
+
+def test_a_scope_and_a_filter_that_hold_nothing_are_no_loss(desk: Desk) -> None:
+    assert desk.search(scope=Scope("other", "project")).findings == ()
+    assert desk.search(scope=Scope("other", "project")).degraded == ()
+    assert desk.search(Principal()).degraded == ()  # nothing here is public
+
+
+# The catalog
+
+
+@contextmanager
+def moved_away(shelf: Shelf, desk: Desk) -> Iterator[None]:
+    """The catalog's file is not where it was; connections that are open would not notice."""
+    desk.library.catalog.close()
+    file = generation(shelf) / "catalog.db"
+    file.rename(file.with_name("elsewhere.db"))
+    yield
+    file.with_name("elsewhere.db").rename(file)
+
+
+def test_a_catalog_that_is_gone_is_tried_twice_then_rests_and_comes_back(shelf: Shelf, desk: Desk) -> None:
+    with moved_away(shelf, desk):
+        for _ in range(GUARD.failures):
+            with pytest.raises(Unavailable, match="could not read passages"):
+                desk.search()
+        assert desk.clock.slept == [0.05] * GUARD.failures
+        with pytest.raises(Unavailable, match="the catalog failed 2 times in a row and is left alone for another 30"):
+            desk.search()
+        assert list(desk.problems()) == ["the catalog"]
+        desk.wait()
+        with pytest.raises(Unavailable, match="could not read passages"):  # the one that tries it
+            desk.search()
+        with pytest.raises(Unavailable, match="is left alone for another"):
+            desk.search()
+    desk.wait()
+    assert documents(desk.search())[0] == "tides.md"
+    assert desk.problems() == {}
+
+
+def test_a_catalog_that_another_process_locks_is_unavailable_until_it_lets_go(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("citewise.adapters.catalog.connections.BUSY_SECONDS", 0.01)
+    with desk_of(shelf) as desk:
+        desk.library.catalog.close()
+        other = sqlite3.connect(generation(shelf) / "catalog.db", isolation_level=None)
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(Unavailable, match="database is locked; another process is writing"):
+            desk.search()
+        other.close()
+        assert desk.search().degraded == ()
+
+
+def test_a_catalog_that_is_damaged_is_the_operator_s_and_neither_retried_nor_counted(shelf: Shelf, desk: Desk) -> None:
+    desk.search()
+    desk.library.catalog.close()
+    overwrite(generation(shelf) / "catalog.db")
+    with pytest.raises(Misconfigured, match="is damaged"):
+        desk.search()
+    assert (desk.clock.slept, desk.problems()) == ([], {})
+
+
+# What is popular
+
+
+class OftenRead:
+    """What others read, by the catalog's own rules at the moment; a plain stand-in for the query log's."""
+
+    def __init__(self, library: OpenLibrary, paths: Sequence[str]) -> None:
+        self.store: Passages = library.passages
+        self.ids = [chunk.id for path in paths for chunk in library.catalog.chunks(Scope(), path)]
+
+    def passages(self, where: Where, limit: int) -> tuple[Passage, ...]:
+        return self.store.passages(self.ids, where=where).passages[:limit]
+
+
+def test_where_no_ranking_answers_popular_passages_are_shown_as_such(shelf: Shelf, desk: Desk) -> None:
+    fallback = Fallback(desk.flow, OftenRead(desk.library, ["nets.md", "ferries.md"]))
+    assert not is_popular(fallback(a_question()))
+    shutil.rmtree(shard(shelf) / "words")
+    announce(shelf)
+    shown = fallback(a_question())
+    assert is_popular(shown)
+    assert documents(shown) == ["nets.md", "ferries.md"]
+    assert [(one.score, one.candidate.ranks, one.url) for one in shown.findings] == [
+        (0.0, {}, "/docs/nets"),
+        (0.0, {}, "/docs/ferries"),
+    ]
+    (degraded,) = shown.degraded
+    assert degraded.startswith("search: no ranking could answer: the index of default/default is missing")
+    assert degraded.endswith("popular passages are shown instead")
+    assert "did not come from the question" in shown.notes[0]
+    assert len(fallback(a_question(top_k=1)).findings) == 1
+    rebuild(shelf)
+    assert not is_popular(fallback(a_question()))
+
+
+def test_popular_passages_are_only_those_that_the_reader_may_see(shelf: Shelf) -> None:
+    shelf.write("secret.md", "# Secret\n\nThe secret ferry leaves at midnight.\n")
+    shelf.ingest(shelf.docs / "secret.md", Wish(access=("owner:bob",)))
+    with desk_of(shelf) as desk:
+        fallback = Fallback(desk.flow, OftenRead(desk.library, ["secret.md", "nets.md"]))
+        shutil.rmtree(shard(shelf) / "words")
+        announce(shelf)
+        assert documents(fallback(a_question(principal=ANN))) == ["nets.md"]
+        assert documents(fallback(a_question(principal=Principal("bob")))) == ["secret.md", "nets.md"]
+        with pytest.raises(Unavailable, match="no popular passage is known that could be shown instead"):
+            fallback(a_question(principal=Principal()))
+
+
+def test_without_a_catalog_nothing_is_shown_and_the_message_says_what_to_do(shelf: Shelf, desk: Desk) -> None:
+    fallback = Fallback(desk.flow, OftenRead(desk.library, ["nets.md"]))
+    with moved_away(shelf, desk), pytest.raises(Unavailable) as failed:
+        fallback(a_question())
+    message = str(failed.value)
+    assert message.startswith("could not read passages in ")
+    assert message.count("could not read passages") == 1
+    assert "nor can popular passages be shown" in message
+    assert message.endswith("`citewise doctor` says what to repair")
+
+
+# Models behind a network
+
+
+def embedded(asked: dict[str, list[str]]) -> object:
+    return {"data": rows_for(asked["input"])}
+
+
+@pytest.fixture
+def remote(tmp_path: Path) -> Iterator[tuple[ReturningServer, Shelf]]:
+    """A library whose vectors come from a server."""
+    with returning_server(embedded) as server:
+        shelf = Shelf(tmp_path)
+        chosen = EmbeddingSettings(
+            provider="openai", model="m", base_url=server.url, dimensions=DIMENSIONS, timeout_seconds=5.0
+        )
+        shelf.with_settings(embedding=chosen)
+        for path, text in PAGES.items():
+            shelf.write(path, text)
+        with opened_for_writing(shelf.settings) as library:
+            ingest(library, shelf.docs, Wish(), on_event=shelf.events.append)
+        yield server, shelf
+
+
+@pytest.mark.server
+def test_an_embedder_whose_server_is_gone_leaves_words_then_rests_and_comes_back(
+    remote: tuple[ReturningServer, Shelf], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, shelf = remote
+    monkeypatch.setattr("citewise.adapters.embed.openai._FIRST_WAIT_SECONDS", 0.01)
+    with desk_of(shelf, embedding=embedding_of(shelf.settings)) as desk:
+        assert desk.search().degraded == ()
+        server.down()
+        for at in range(GUARD.failures):
+            found = desk.search(text=f"{QUESTION} {at}")
+            assert documents(found)[0] == "tides.md"
+            assert found.degraded[0].startswith("dense: the question could not be embedded")
+        server.up()
+        asked = server.asked
+        resting = desk.search(text="tide gauge")
+        assert resting.degraded[0].startswith("dense: the embedding model failed 2 times in a row and is left alone")
+        assert documents(resting)[0] == "tides.md"
+        assert all(
+            "left alone" in getattr(one, "reason", "") for one in desk.library.embedding.embedder.documents(["a"])
+        )
+        assert server.asked == asked
+        assert list(desk.problems()) == ["the embedding model"]
+        desk.wait()
+        assert desk.search(text="tide gauge").degraded == ()
+        assert desk.problems() == {}
+
+
+def reranked(asked: dict[str, list[str]]) -> object:
+    return [{"index": at, "score": 0.9 if "island" in text else 0.1} for at, text in enumerate(asked["texts"])]
+
+
+@pytest.mark.server
+def test_a_reranker_whose_server_is_gone_leaves_the_fused_order_then_rests_and_comes_back(shelf: Shelf) -> None:
+    with returning_server(reranked) as server:
+        chosen = RerankSettings(provider="http", style="tei", base_url=server.url)
+        reranker = reranker_of(replace(shelf.settings, rerank=chosen))
+        with desk_of(shelf, reranker=reranker) as desk:
+            assert documents(desk.search())[0] == "ferries.md"
+            server.down()
+            for _ in range(GUARD.failures):
+                found = desk.search()
+                assert documents(found)[0] == "tides.md"
+                assert found.degraded[0].startswith("rerank: the rerank server cannot be reached")
+            server.up()
+            (degraded,) = desk.search().degraded
+            assert degraded.startswith("rerank: the reranker failed 2 times in a row and is left alone")
+            assert list(desk.problems()) == ["the reranker"]
+            desk.wait()
+            assert documents(desk.search())[0] == "ferries.md"
+            assert desk.problems() == {}
+
+
+# Generations
+
+
+def test_a_library_that_is_opened_anew_begins_with_closed_breakers(shelf: Shelf, desk: Desk) -> None:
+    with moved_away(shelf, desk):
+        for _ in range(GUARD.failures):
+            with pytest.raises(Unavailable):
+                desk.search()
+    with opened_for_reading(shelf.settings, desk.library.embedding) as library, ThreadPoolExecutor(1) as threads:
+        anew = desk.guards.search(search_of(library, reranker=None, threads=threads), library.catalog)
+        assert documents(anew.search(a_question()))[0] == "tides.md"
+        assert [one.is_ok for one in desk.guards.checks(anew)] == [True] * 5
+    assert [one.is_ok for one in desk.guards.checks(None)] == [True] * 2

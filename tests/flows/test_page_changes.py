@@ -1,0 +1,196 @@
+"""Leafing while the library changes: the catalog decides at each page what is there for its reader (Q3, Q14)."""
+
+import logging
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from citewise.model.ranking import Candidate
+from citewise.model.result import SearchResult
+from citewise.model.scope import Principal, Scope
+from citewise.wiring.sources import Wish, ingest
+from tests.flows.leafing import Leafing, documents, ids, leafing, shelf_of, text_of
+
+PAGES = 60  # of which the first page reads forty: what is behind them, only later ones meet
+ANN = Principal("ann", frozenset({"ops"}))
+MEMBERS = Wish(access=("project",))
+ASKED = "tide word"
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Iterator[Leafing]:
+    with leafing(shelf_of(tmp_path, PAGES)) as opened:
+        yield opened.asking(principal=ANN)
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    return tmp_path / "docs"
+
+
+def remove(book: Leafing, *paths: str, is_heard_of: bool = True) -> None:
+    """From the catalog; the index hears of it at once, or not yet."""
+    book.library.catalog.remove(Scope(), paths)
+    if is_heard_of:
+        book.library.project(Scope())
+
+
+def rest_of(book: Leafing, first: SearchResult) -> list[SearchResult]:
+    return list(book.walk(ASKED, cursor=first.next_cursor))
+
+
+def without(whole: list[str], *gone: str) -> list[str]:
+    return [one for one in whole if one not in gone]
+
+
+def candidates(*pages: SearchResult) -> list[Candidate]:
+    return [finding.candidate for page in pages for finding in page.findings]
+
+
+def changed_by_hand(book: Leafing, statement: str, *values: str) -> None:
+    with closing(sqlite3.connect(book.library.folder.current() / "catalog.db")) as connection, connection:
+        connection.execute(statement, values)
+
+
+def test_what_is_deleted_is_gone_from_the_next_page_and_others_take_its_place(book: Leafing) -> None:
+    whole = documents(*book.walk(ASKED))
+    first = book.page(ASKED)
+    gone = (whole[2], whole[6], whole[11], whole[50])
+    remove(book, *gone)
+    rest = rest_of(book, first)
+    assert documents(*rest) == without(whole[5:], *gone)
+    assert [len(page.findings) for page in rest] == [5] * 10 + [2]
+
+
+def test_what_becomes_another_readers_is_gone_from_the_next_page(book: Leafing, docs: Path) -> None:
+    whole = documents(*book.walk(ASKED))
+    first = book.page(ASKED)
+    ingest(book.library, docs / whole[7], Wish(access=("owner:bob",)))
+    assert documents(*rest_of(book, first)) == without(whole[5:], whole[7])
+
+
+def test_each_reader_leafs_through_what_is_theirs(book: Leafing, docs: Path) -> None:
+    whole = documents(*book.walk(ASKED))
+    hidden = whole[3::12]
+    for path in hidden:
+        ingest(book.library, docs / path, Wish(access=("owner:bob",)))
+    bob = book.asking(principal=Principal("bob"))
+    assert sorted(documents(*book.walk(ASKED))) == sorted(without(whole, *hidden))
+    assert sorted(documents(*bob.walk(ASKED))) == sorted(whole)
+
+
+@pytest.mark.parametrize("place", [7, 33, 52])
+def test_ranks_behind_something_that_is_gone_close_up_on_every_further_page(book: Leafing, place: int) -> None:
+    before = candidates(*book.walk(ASKED))
+    first = book.page(ASKED)
+    remove(book, documents(*book.walk(ASKED))[place])
+    after = candidates(*rest_of(book, first))[place - 5 :]
+    gone = before[place].ranks
+    assert {arm for arm, rank in gone.items() if any(rank < one.ranks.get(arm, 0) for one in before[place:])}
+    for one, was in zip(after, before[place + 1 :], strict=True):
+        assert one.ranks == {arm: rank - (gone.get(arm, rank) < rank) for arm, rank in was.ranks.items()}
+
+
+def test_what_an_index_still_believes_in_leaves_no_trace(book: Leafing) -> None:
+    whole = documents(*book.walk(ASKED))
+    gone = (whole[1], whole[28], whole[59])
+    remove(book, *gone, is_heard_of=False)
+    pages = list(book.walk(ASKED))
+    assert documents(*pages) == without(whole, *gone)
+    assert not [one for page in pages for one in page.dropped]
+    assert pages[-1].next_cursor is None
+
+
+def test_ranks_have_no_gaps_where_the_catalog_knew_better_from_the_start(tmp_path: Path) -> None:
+    """Neither in what was read, nor in what its search found besides, nor in what only deeper rankings find."""
+    with leafing(shelf_of(tmp_path, 95)) as book:
+        whole = documents(*book.walk(ASKED))
+        remove(book, whole[1], whole[28], whole[45], is_heard_of=False)
+        lagging = candidates(*book.walk(ASKED))
+        book.library.project(Scope())
+        heard = {one.id: one.ranks for one in candidates(*book.walk(ASKED))}
+    assert len(lagging) == 92
+    for one in lagging[
+        46:
+    ]:  # the third is met there: what was shown before it was ranked when it was still believed in
+        known = one.ranks.keys() & heard[one.id].keys()
+        assert known
+        assert all(one.ranks[arm] == heard[one.id][arm] for arm in known)
+
+
+def test_there_is_no_next_page_for_what_its_reader_may_not_see(book: Leafing) -> None:
+    whole = documents(*book.walk(ASKED))
+    remove(book, *whole[10:], is_heard_of=False)
+    assert [len(page.findings) for page in book.walk(ASKED)] == [5, 5]
+
+
+def test_a_first_page_is_filled_from_behind_the_head(book: Leafing) -> None:
+    whole = documents(*book.walk(ASKED))
+    remove(book, *whole[:40], is_heard_of=False)
+    assert [len(page.findings) for page in book.walk(ASKED, limit=12)] == [12, 8]
+    assert documents(*book.walk(ASKED, limit=12)) == whole[40:]
+
+
+def test_an_edited_passage_is_shown_as_it_is_now(book: Leafing, docs: Path) -> None:
+    pages = list(book.walk(ASKED))
+    path = documents(*pages)[6]
+    first = book.page(ASKED)
+    heading = (docs / path).read_text().splitlines()[0]
+    (docs / path).write_text(f"{heading}\n\nIt was rewritten meanwhile.\n")
+    ingest(book.library, docs / path, MEMBERS)
+    second = book.page(ASKED, cursor=first.next_cursor)
+    assert ids(second) == ids(pages[1])
+    assert "It was rewritten meanwhile." in second.findings[1].passage.text
+
+
+def test_new_documents_move_no_page_and_come_at_the_end_if_at_all(book: Leafing, docs: Path) -> None:
+    whole = documents(*book.walk(ASKED))
+    first = book.page(ASKED)
+    for number in range(100, 120):
+        (docs / f"page-{number}.md").write_text(text_of(number, tides=9))
+    ingest(book.library, docs, MEMBERS)
+    leafed = documents(first, *rest_of(book, first))
+    assert leafed[:PAGES] == whole
+    assert sorted(leafed[PAGES:]) == [f"page-{number}.md" for number in range(100, 120)]
+    assert documents(book.page(ASKED))[0] not in whole
+
+
+@pytest.mark.parametrize("shown_at", [2, 6])
+def test_a_text_that_was_shown_is_not_shown_again_under_another_name(book: Leafing, shown_at: int) -> None:
+    pages = list(book.walk(ASKED))
+    whole = ids(*pages)
+    second = book.page(ASKED, cursor=book.page(ASKED).next_cursor)
+    text = [finding.passage.text for page in pages for finding in page.findings][shown_at]
+    changed_by_hand(book, "UPDATE chunks SET text = ? WHERE id = ?", text, whole[17])
+    rest = rest_of(book, second)
+    assert ids(*rest) == without(whole[10:], whole[17])
+    (dropped,) = (one for page in rest for one in page.dropped)
+    assert (dropped.candidate.id, dropped.stage) == (whole[17], "dedup")
+
+
+def test_when_everything_is_gone_the_next_page_is_the_last_and_empty(book: Leafing) -> None:
+    first = book.page(ASKED)
+    remove(book, *documents(*book.walk(ASKED)))
+    second = book.page(ASKED, cursor=first.next_cursor)
+    assert (second.findings, second.next_cursor, second.dropped) == ((), None, ())
+
+
+def test_a_record_that_cannot_be_read_is_named_and_spoils_no_page(
+    book: Leafing, caplog: pytest.LogCaptureFixture
+) -> None:
+    whole = ids(*book.walk(ASKED))
+    changed_by_hand(book, "UPDATE chunks SET breadcrumb = '[' WHERE id = ?", whole[52])
+    with caplog.at_level(logging.WARNING):
+        pages = list(book.walk(ASKED))
+    assert ids(*pages) == without(whole, whole[52])
+    assert [one.candidate.id for page in pages for one in page.dropped] == [whole[52]]
+    assert whole[52] in caplog.text
+
+
+def test_a_cursor_goes_on_after_the_index_was_made_anew(book: Leafing) -> None:
+    pages = list(book.walk(ASKED))
+    book.library.project.rebuild(Scope())
+    assert ids(*rest_of(book, pages[0])) == ids(*pages[1:])

@@ -1,0 +1,226 @@
+"""Leafing through what a search found: complete, each hit once, in the order of the search (Q14)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pytest
+
+from citewise.model.cursor import HeldId
+from citewise.model.errors import Unavailable
+from citewise.model.point import Hit
+from citewise.model.scope import Scope
+from citewise.model.terms import TermField
+from citewise.model.vector import Vector
+from citewise.model.where import AnyOf, Where
+from citewise.ports.held import HeldOrder, Seen
+from citewise.ports.index import Index
+from citewise.retrieve.arms import LEAST
+from citewise.retrieve.dedup import Deduplicate
+from tests.fakes.plain_index import PlainIndex
+from tests.flows.harness import Shelf
+from tests.flows.leafing import Leafing, documents, ids, leafing, shelf_of
+
+ASKED = "tide word"
+PAGES = 93  # more than the sixty that a ranking gives at least
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
+    return shelf_of(tmp_path_factory.mktemp("shelf"), PAGES)
+
+
+@pytest.fixture
+def book(shelf: Shelf) -> Iterator[Leafing]:
+    with leafing(shelf) as opened:
+        yield opened
+
+
+def test_pages_are_disjoint_and_together_all_that_was_found(book: Leafing) -> None:
+    pages = list(book.walk(ASKED))
+    assert [len(page.findings) for page in pages] == [5] * 18 + [3]
+    assert len(set(ids(*pages))) == PAGES
+
+
+@pytest.mark.parametrize("limit", [1, 7, 20])
+def test_the_head_is_the_usual_search_whatever_the_size_of_a_page(book: Leafing, limit: int) -> None:
+    unpaged = book.unpaged(ASKED).findings
+    findings = [finding for page in book.walk(ASKED, limit=limit) for finding in page.findings]
+    assert findings[:20] == list(unpaged)
+    assert len(findings) == PAGES
+
+
+def test_every_hit_is_explained_and_none_scores_above_one_before_it(book: Leafing) -> None:
+    findings = [finding for page in book.walk(ASKED) for finding in page.findings]
+    scores = [finding.score for finding in findings]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0.0 <= score <= 1.0 for score in scores)
+    for finding in findings:
+        assert set(finding.candidate.scores) >= {"fused", *finding.candidate.ranks}
+        assert finding.candidate.ranks
+        assert finding.url
+
+
+def test_behind_the_head_and_behind_the_search_the_order_is_that_of_fusion(book: Leafing) -> None:
+    """The first forty were read; what the search found besides comes next, then what deeper rankings find."""
+    found = [one.candidate for page in book.walk(ASKED) for one in page.findings]
+    searched = book.unpaged(ASKED).total_candidates
+    assert 40 < searched < PAGES
+    for part in (found[40:searched], found[searched:]):
+        fused = [one.scores["fused"] for one in part]
+        assert fused == sorted(fused, reverse=True)
+
+
+def test_only_who_comes_to_its_end_has_the_order_made_deeper_and_only_once(book: Leafing) -> None:
+    pages = list(book.walk(ASKED))
+    deepened = ["deepen" in page.timings_ms for page in pages]
+    searched = book.unpaged(ASKED).total_candidates
+    assert [number for number, is_deeper in enumerate(deepened) if is_deeper] == [(searched - 1) // 5]
+    assert [page.total_candidates for page in pages] == [
+        PAGES if any(deepened[: number + 1]) else searched for number in range(len(pages))
+    ]
+
+
+def test_what_was_left_out_as_a_twin_does_not_come_back_from_the_deep(book: Leafing) -> None:
+    """A first page that took ninety-three different texts for much the same holds the rest back for good."""
+    alike = replace(book.pages.search, refine=(Deduplicate(least_jaccard=0.3),))
+    pages = list(book.over(search=alike).walk(ASKED))
+    twins = {one.candidate.id for one in pages[0].dropped}
+    assert twins
+    assert twins.isdisjoint(ids(*pages))
+
+
+def test_if_the_deep_cannot_be_searched_what_was_held_is_all_there_is(book: Leafing) -> None:
+    pages = list(book.walk(ASKED))
+    searched = book.unpaged(ASKED).total_candidates
+    broken = replace(book.pages.search.arms, index=NoDeepIndex(book.library.index))
+    rest = list(book.over(search=replace(book.pages.search, arms=broken)).walk(ASKED))
+    assert ids(*rest) == ids(*pages)[:searched]
+    assert rest[-1].degraded == ("paging: no ranking could answer: it is too deep; there may be more hits than these",)
+
+
+def test_a_page_may_be_larger_or_smaller_than_the_one_before(book: Leafing) -> None:
+    whole = ids(*book.walk(ASKED))
+    first = book.page(ASKED, limit=2)
+    second = book.page(ASKED, limit=20, cursor=first.next_cursor)
+    assert ids(first, second) == whole[:22]
+    assert ids(first, second, *book.walk(ASKED, limit=9, cursor=second.next_cursor)) == whole
+
+
+def test_the_same_cursor_gives_the_same_page_again(book: Leafing) -> None:
+    pages = list(book.walk(ASKED))
+    again = book.page(ASKED, cursor=pages[3].next_cursor)
+    assert again.findings == pages[4].findings
+    assert ids(*book.walk(ASKED, cursor=again.next_cursor)) == ids(*pages[5:])
+
+
+@pytest.mark.parametrize("top_k", [3, 5, 12, 60])
+def test_with_a_top_k_the_pages_are_its_hits_and_no_more(book: Leafing, top_k: int) -> None:
+    bounded = book.asking(top_k=top_k)
+    pages = list(bounded.walk(ASKED))
+    assert ids(*pages) == ids(bounded.unpaged(ASKED))
+    assert {page.query.top_k for page in pages} == {top_k}
+
+
+@pytest.mark.parametrize("depth", [7, 55])
+def test_there_are_at_most_as_many_hits_as_the_settings_allow(book: Leafing, depth: int) -> None:
+    shallow = book.over(depth=depth)
+    assert ids(*shallow.walk(ASKED))[:20] == ids(book.unpaged(ASKED))[:depth]
+    assert len(ids(*shallow.walk(ASKED))) == depth
+    assert len(ids(*shallow.asking(top_k=60).walk(ASKED))) == depth
+
+
+def test_filters_hold_on_every_page(book: Leafing) -> None:
+    wanted = frozenset(f"page-{number}.md" for number in range(0, PAGES, 5))
+    narrowed = book.asking(conditions=(AnyOf("document", wanted),))
+    assert sorted(documents(*narrowed.walk(ASKED, limit=4))) == sorted(wanted)
+
+
+def test_a_search_that_fits_on_one_page_has_no_cursor_and_holds_nothing(book: Leafing) -> None:
+    few = book.over(held=NoPlace()).asking(conditions=(AnyOf("document", frozenset({"page-1.md", "page-2.md"})),))
+    found = few.page(ASKED, limit=2)
+    assert (len(found.findings), found.next_cursor, found.degraded) == (2, None, ())
+
+
+def test_nothing_found_is_one_empty_page(book: Leafing) -> None:
+    found = book.asking(scope=Scope("acme", "empty")).page(ASKED)
+    assert (found.findings, found.next_cursor) == ((), None)
+
+
+def test_what_was_degraded_or_noted_is_said_on_every_page(book: Leafing) -> None:
+    pages = list(book.over(notes=("paging: here only",)).asking(expand_graph=True).walk(ASKED, limit=20))
+    assert all("graph: this library has no service graph" in page.degraded for page in pages)
+    assert all("rerank: no model is configured; the fused order stands" in page.notes for page in pages)
+    assert ["paging: here only" in page.notes for page in pages] == [True] * 4 + [False]  # there is no cursor
+
+
+def test_every_page_tells_how_long_it_took(book: Leafing) -> None:
+    first = book.page(ASKED)
+    second = book.page(ASKED, cursor=first.next_cursor)
+    assert {"arms", "fuse", "hydrate", "held", "total"} <= set(first.timings_ms)
+    assert set(second.timings_ms) == {"held", "fill", "total"}
+    assert second.counts == {"candidates": first.total_candidates, "hydrated": 5}
+
+
+class NoDeepIndex(PlainIndex):
+    """An index that gives the usual sixty and no more."""
+
+    def __init__(self, index: Index) -> None:
+        super().__init__()
+        self._index = index
+
+    def nearest(self, vector: Vector, *, where: Where, limit: int) -> tuple[Hit, ...]:
+        _refuse_deep(limit)
+        return self._index.nearest(vector, where=where, limit=limit)
+
+    def matching(self, terms: Sequence[str], *, field: TermField, where: Where, limit: int) -> tuple[Hit, ...]:
+        _refuse_deep(limit)
+        return self._index.matching(terms, field=field, where=where, limit=limit)
+
+
+def _refuse_deep(limit: int) -> None:
+    if limit > LEAST:
+        raise Unavailable("it is too deep")
+
+
+class NoPlace:
+    """Held orders on a disk that is full."""
+
+    def keep(self, id_: HeldId, order: HeldOrder, *, now: float, expires_at: float) -> None:
+        raise Unavailable("the disk is full")
+
+    def read(self, id_: HeldId, *, before: int) -> HeldOrder | None:
+        raise Unavailable("the disk is full")
+
+    def note(self, id_: HeldId, seen: Seen, *, expires_at: float) -> None:
+        raise Unavailable("the disk is full")
+
+
+class NoNotes(NoPlace):
+    """The same disk, once something was held on it."""
+
+    def __init__(self, order: HeldOrder) -> None:
+        self._order = order
+
+    def read(self, id_: HeldId, *, before: int) -> HeldOrder | None:
+        return self._order
+
+
+def test_the_first_page_is_shown_even_if_the_rest_cannot_be_held(book: Leafing) -> None:
+    found = book.over(held=NoPlace()).page(ASKED)
+    assert ids(found) == ids(book.unpaged(ASKED))[:5]
+    assert found.next_cursor is None
+    assert found.degraded == ("paging: the disk is full; there is no page after this one",)
+
+
+def test_a_page_is_shown_even_if_it_cannot_be_noted(book: Leafing) -> None:
+    pages = list(book.walk(ASKED))
+    order = HeldOrder([one.candidate for page in pages for one in page.findings], PAGES)
+    second = book.over(held=NoNotes(order)).page(ASKED, cursor=pages[0].next_cursor)
+    assert ids(second) == ids(pages[1])
+    assert second.next_cursor is not None
+
+
+def test_a_cursor_whose_order_cannot_be_read_now_may_be_tried_again(book: Leafing) -> None:
+    cursor = book.page(ASKED).next_cursor
+    with pytest.raises(Unavailable):
+        book.over(held=NoPlace()).page(ASKED, cursor=cursor)

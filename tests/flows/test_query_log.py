@@ -1,0 +1,269 @@
+"""The query log of a real library: from settings to what the commands print."""
+
+import json
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from citewise.adapters.querylog.nothing import NoLog
+from citewise.entry.cli.insights import LogOptions, run_log, run_stats, since_of
+from citewise.flows.logged import LoggedSearch
+from citewise.model.errors import BadRequest
+from citewise.model.query import Query
+from citewise.model.result import SearchResult
+from citewise.model.scope import LOCAL_PRINCIPAL, Principal, Scope
+from citewise.settings import QueryLogSettings
+from citewise.wiring.insights import (
+    forget_documents,
+    log_check,
+    log_file,
+    log_store_of,
+    opened_log,
+    query_log_of,
+    sweep_log,
+)
+from citewise.wiring.search import search_of
+from citewise.wiring.sources import Wish
+from tests.flows.harness import Shelf
+from tests.logs import DAY, a_row
+
+ANN = Principal("ann")
+NOW = 1_704_110_400.0  # 2024-01-01 12:00 UTC
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    made = Shelf(tmp_path)
+    made.with_settings(query_log=QueryLogSettings(retention_days=1e6))  # whatever the day is, rows of NOW are kept
+    made.write("tides.md", "# Tides\n\nThe tide gauge is read at noon.\n")
+    made.write("nets.md", "# Nets\n\nNets dry on the quay.\n")
+    made.ingest()
+    return made
+
+
+@contextmanager
+def logging_search(shelf: Shelf) -> Iterator[Any]:
+    """Searches as the product composes them; what they leave is written when the block ends."""
+    log = query_log_of(shelf.settings)
+    with shelf.opened() as library, ThreadPoolExecutor(1) as threads:
+        search = LoggedSearch(search_of(library, reranker=None, threads=threads), log)
+
+        def ask(text: str, *, who: Principal = LOCAL_PRINCIPAL, at: float = NOW) -> SearchResult:
+            return search(Query(text, "r-1", at, principal=who))
+
+        yield ask
+    log.close()
+
+
+def printed(capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(capsys.readouterr().out)
+
+
+def options(who: Principal = LOCAL_PRINCIPAL) -> LogOptions:
+    return LogOptions(Scope(), who, since=0.0)
+
+
+def log_of(shelf: Shelf, capsys: pytest.CaptureFixture[str], who: Principal = LOCAL_PRINCIPAL) -> list[Any]:
+    assert run_log(shelf.settings, options(who), as_json=True) == 0
+    return list(printed(capsys)["queries"])
+
+
+def test_a_question_is_in_the_log_with_what_was_shown_for_it(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
+    with logging_search(shelf) as ask:
+        found = ask("tide gauge", who=ANN)
+    (row,) = log_of(shelf, capsys, ANN)
+    assert (row["query"], row["kind"], row["user"], row["at"]) == (
+        "tide gauge",
+        "search",
+        "ann",
+        "2024-01-01T12:00:00Z",
+    )
+    assert (row["hits"], row["total_candidates"]) == (len(found.findings), found.total_candidates)
+    assert row["chunk_ids"] == [one.passage.chunk_id for one in found.findings]
+    assert {one["document"] for one in row["documents"]} == {"tides.md", "nets.md"}
+    assert row["latency_ms"] > 0
+    assert row["conversation"] is None
+
+
+def test_the_words_are_kept_as_the_settings_say(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
+    for kept in ("full", "masked", "none"):
+        shelf.with_settings(query_log=replace(shelf.settings.query_log, text=kept))
+        with logging_search(shelf) as ask:
+            ask("tides for ann@example.org")
+    words = [row["query"] for row in log_of(shelf, capsys)]
+    assert words == [None, "tides for <address>", "tides for ann@example.org"]
+
+
+def test_without_retention_there_is_no_log_and_a_sweep_removes_an_old_one(shelf: Shelf) -> None:
+    with logging_search(shelf) as ask:
+        ask("tide gauge")
+    shelf.with_settings(query_log=QueryLogSettings(retention_days=0))
+    assert isinstance(query_log_of(shelf.settings), NoLog)
+    with opened_log(shelf.settings) as (log, _):
+        assert log.rows(Scope(), LOCAL_PRINCIPAL, since=0.0, limit=9) == ()
+    assert log_check(shelf.settings).is_ok
+    sweep_log(shelf.settings)
+    assert not log_file(shelf.settings).exists()
+
+
+def test_a_sweep_forgets_documents_that_are_gone(shelf: Shelf) -> None:
+    with logging_search(shelf) as ask:
+        ask("tide gauge")
+    store = log_store_of(shelf.settings)
+    (shelf.docs / "tides.md").unlink()
+    shelf.ingest()
+    assert len(store.shown()) == 2
+    sweep_log(shelf.settings)
+    assert len(store.shown()) == 1
+    forget_documents(shelf.settings, Scope(), ["nets.md"])
+    assert store.shown() == frozenset()
+
+
+def test_a_broken_file_fails_no_search_and_is_said_once(shelf: Shelf, caplog: pytest.LogCaptureFixture) -> None:
+    log_file(shelf.settings).write_bytes(b"no database" * 1000)
+    with caplog.at_level(logging.WARNING), logging_search(shelf) as ask:
+        assert ask("tide gauge").findings
+        assert ask("nets").findings
+    assert len(caplog.records) == 1
+    assert "not logged" in caplog.text
+    check = log_check(shelf.settings)
+    assert not check.is_ok
+    assert "damaged" in check.detail
+    assert "move the file away" in check.remedy
+
+
+def test_the_doctor_tells_of_dropped_rows(shelf: Shelf) -> None:
+    assert log_check(shelf.settings).is_ok
+    log_store_of(shelf.settings).write([], lost={Scope(): 12})
+    check = log_check(shelf.settings)
+    assert "12 dropped" in check.detail
+    assert "query_log.queue" in check.remedy
+
+
+def test_statistics_in_json_have_every_figure(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
+    with logging_search(shelf) as ask:
+        for _ in range(3):
+            ask("tide gauge")
+        ask("nets", who=ANN, at=NOW - DAY)
+    assert run_stats(shelf.settings, options(), as_json=True) == 0
+    found = printed(capsys)
+    assert (found["queries"], found["kinds"], found["dropped"]) == (4, {"search": 4, "ask": 0}, 0)
+    assert [one["queries"] for one in found["per_day"]] == [1, 3]
+    assert found["latency_ms"].keys() == {"p50", "p95", "p99"}
+    assert (found["cache_hit_rate"], found["degraded"]["share"], found["unanswered"]["count"]) == (0.0, 0.0, 0)
+    assert {one["document"]: one["queries"] for one in found["top_documents"]} == {"tides.md": 4, "nets.md": 4}
+    assert run_stats(shelf.settings, options(ANN), as_json=True) == 0
+    own = printed(capsys)
+    assert (own["queries"], own["dropped"]) == (1, None)
+
+
+def test_a_reader_is_told_nothing_of_what_others_asked(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
+    file = shelf.write("secret.md", "# Heron\n\nThe heron nests behind the lighthouse.\n")
+    shelf.ingest(file, Wish(access=("owner:bob",)))
+    with logging_search(shelf) as ask:
+        for _ in range(3):
+            ask("heron lighthouse", who=Principal("bob"))
+    for run in (run_log, run_stats):
+        for as_json in (True, False):
+            assert run(shelf.settings, options(ANN), as_json=as_json) == 0
+            assert "eron" not in capsys.readouterr().out
+    run_stats(shelf.settings, options(ANN), plot=shelf.docs / "plot.html")
+    assert "eron" not in (shelf.docs / "plot.html").read_text()
+    run_stats(shelf.settings, options(), plot=shelf.docs / "plot.html")
+    assert "Heron" in (shelf.docs / "plot.html").read_text()
+
+
+def test_tables_show_the_same_to_people(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
+    with logging_search(shelf) as ask:
+        ask("tide gauge\twith a tab", who=ANN)
+        ask("nets", at=time.time() - 60)  # of late: what is popular is
+    run_log(shelf.settings, options())
+    told = capsys.readouterr().out
+    assert "2024-01-01 12:00" in told
+    assert "\t" not in told
+    assert "ann" in told
+    run_stats(shelf.settings, options())
+    told = capsys.readouterr().out
+    assert "2 search" in told
+    assert "tides.md" in told
+    assert "Popular topics" in told
+
+
+def test_a_long_question_without_an_answer_is_cut_in_a_list(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
+    row = replace(a_row("tide " * 300, hits=0, at=NOW), scope=Scope())
+    log_store_of(shelf.settings).write([row], lost={})
+    run_stats(shelf.settings, options())
+    told = capsys.readouterr().out
+    assert "Unanswered" in told
+    assert "…" in told
+    assert told.count("tide") < 40
+
+
+def test_an_empty_log_says_so(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
+    run_log(shelf.settings, options())
+    run_stats(shelf.settings, options())
+    assert capsys.readouterr().out.count("Nobody asked anything") == 2
+
+
+def test_a_plot_that_cannot_be_written_is_said_before_anything_is_read(shelf: Shelf) -> None:
+    with pytest.raises(BadRequest, match="no folder"):
+        run_stats(shelf.settings, options(), plot=shelf.docs / "nowhere" / "plot.html")
+    log_store_of(shelf.settings).write([], lost={})
+    with pytest.raises(BadRequest, match="read or written already"):
+        run_stats(shelf.settings, options(), plot=log_file(shelf.settings))
+
+
+@pytest.mark.parametrize("limit", [0, 1001])
+def test_a_limit_out_of_bounds_is_refused(shelf: Shelf, limit: int) -> None:
+    with pytest.raises(BadRequest, match=r"it is in 1\.\.1000"):
+        run_log(shelf.settings, options(), limit=limit)
+
+
+def test_since_is_a_while_ago_or_a_date() -> None:
+    assert since_of("7d", now=NOW) == NOW - 7 * DAY
+    assert since_of(" 30m ", now=NOW) == NOW - 1800
+    assert since_of("2024-01-01T12:00") == NOW
+    assert since_of("2024-01-01T13:00+01:00") == NOW
+    assert since_of("2024-01-01") == NOW - 12 * 3600
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "-3d", "7 days", "999999w", "2027-13-01"])
+def test_another_since_is_refused_with_examples(text: str) -> None:
+    with pytest.raises(BadRequest, match="24h"):
+        since_of(text)
+
+
+def test_a_library_that_may_only_be_read_is_read_without_a_word(shelf: Shelf) -> None:
+    """In another process, since nobody gives up privileges for a while."""
+    program = (
+        "import logging, sys\n"
+        "from dataclasses import replace\n"
+        "from pathlib import Path\n"
+        "from citewise.settings import Settings\n"
+        "from citewise.wiring.insights import query_log_of\n"
+        "logging.basicConfig(level=logging.WARNING)\n"
+        f"print(type(query_log_of(Settings(library=Path({str(shelf.settings.library)!r})))).__name__)\n"
+    )
+    setpriv = shutil.which("setpriv")
+    if os.geteuid() == 0 and setpriv is None:
+        pytest.skip("run as root without setpriv: nothing is read-only then")
+    before = [setpriv or "", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+    shelf.settings.library.chmod(0o555)
+    try:
+        done = subprocess.run(
+            [*before, sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60
+        )
+    finally:
+        shelf.settings.library.chmod(0o755)
+    assert (done.stdout, done.stderr) == ("NoLog\n", "")

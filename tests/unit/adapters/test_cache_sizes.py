@@ -1,0 +1,93 @@
+"""The bytes that a cache counts are those that its entries take."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from citewise.adapters.cache.sizes import bytes_of
+from citewise.model.answer import Answer, Quality, Usage
+from citewise.model.ranking import Candidate, Dropped
+from citewise.model.result import SearchResult
+from citewise.ports.cache import Entry, Meaning
+from tests.builders import a_vector, an_id
+from tests.flows.harness import Shelf
+from tests.prompts import a_source
+from tests.shortlists import a_named_finding, a_query
+
+MEANING = Meaning(("when", "ferry", "leave"), a_vector("ferry", 384))
+
+
+def walked(value: object, seen: set[int]) -> int:
+    """Every object that can be reached from a value, each once."""
+    if id(value) in seen:
+        return 0
+    seen.add(id(value))
+    if isinstance(value, type):
+        return 0
+    parts: list[object] = []
+    if is_dataclass(value):
+        parts = [getattr(value, one.name) for one in fields(value)]
+    elif isinstance(value, Mapping):
+        parts = [*value.keys(), *value.values()]
+    elif isinstance(value, tuple | frozenset | list):
+        parts = list(value)
+    return sys.getsizeof(value) + sum(walked(part, seen) for part in parts)
+
+
+def a_result(findings: int, text: str) -> SearchResult:
+    scores = {name: 0.1 * at for at, name in enumerate(("dense", "words", "code", "fused", "title", "features"))}
+    dropped = (
+        Dropped(Candidate(an_id(at), 0.1, dict(scores), {"dense": at}), "cut", f"beyond {at}") for at in range(40)
+    )
+    found = tuple(a_named_finding(at, text=f"{text} {at}") for at in range(findings))
+    return SearchResult(a_query(), found, 60, {"total": 1.0}, dropped=tuple(dropped))
+
+
+def an_answer(text: str) -> Answer:
+    return Answer(
+        a_result(5, "The ferry leaves."),
+        text,
+        "extractive",
+        sufficient_context=True,
+        citations=tuple(a_source(n, f"Source {n}. " * 15).citation for n in range(1, 6)),
+        removed_markers=0,
+        unsupported_sentences=(),
+        quality=Quality(0.5, 0.5, 0.5, 0.5, 0.5),
+        usage=Usage(100, 100, 200),
+    )
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        Entry(a_result(0, "")),
+        Entry(a_result(1, "Short."), MEANING),
+        Entry(a_result(20, "The ferry leaves at nine. " * 60), MEANING),
+        Entry(a_result(5, "潮汐表每六分钟读一次。" * 200), MEANING),
+        Entry(an_answer("The ferry leaves at nine [1]. " * 40), MEANING),
+    ],
+    ids=["nothing found", "one passage", "twenty passages", "not ASCII", "an answer"],
+)
+def test_an_estimate_is_no_less_than_what_an_entry_takes_and_not_twice_as_much(entry: Entry) -> None:
+    taken = walked(entry, set())
+    assert taken <= bytes_of(entry) <= 2 * taken + 4_000
+
+
+def test_what_a_real_search_found_is_counted_as_it_is(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    for at in range(30):
+        shelf.write(f"page-{at}.md", f"---\ntags: [tide, gauge]\n---\n# Page {at}\n\n{f'Boat {at} sails. ' * 8}\n")
+    shelf.ingest()
+    entry = Entry(shelf.search("When does boat 7 sail?", top_k=10))
+    taken = walked(entry, set())
+    assert taken <= bytes_of(entry) <= 2 * taken
+
+
+def test_text_counts_in_full() -> None:
+    small, large = (Entry(a_result(1, "x" * length)) for length in (100, 100_100))
+    assert bytes_of(large) - bytes_of(small) == 100_000
+    longer = replace(an_answer("short"), text="x" * 50_000)
+    assert bytes_of(Entry(longer)) - bytes_of(Entry(an_answer("short"))) == 49_995

@@ -1,0 +1,280 @@
+"""The query log off the query's path: nothing waits for it, nothing fails by it, and what it loses is counted."""
+
+import gc
+import logging
+import multiprocessing
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from citewise.adapters.querylog.queue import QueuedLog
+from citewise.adapters.querylog.sqlite import SqliteLog
+from citewise.model.logged import Logged, Whose
+from citewise.model.redaction import Redaction
+from citewise.model.scope import Scope
+from citewise.ports.log_store import LogStore
+from tests.builders import SCOPE
+from tests.fakes.kept_log import BrokenLog, KeptLog
+from tests.logs import a_row
+
+LONG = 60.0  # seconds that no test waits for
+
+
+def a_log(store: LogStore, *, most: int = 1000, linger_seconds: float = LONG, close_seconds: float = 10.0) -> QueuedLog:
+    return QueuedLog(
+        store, redact=Redaction.MASKED, most=most, linger_seconds=linger_seconds, close_seconds=close_seconds
+    )
+
+
+class StuckLog(KeptLog):
+    """Does not come back from writing until it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_writing = threading.Event()
+        self.may_go_on = threading.Event()
+
+    def write(self, rows: Sequence[Logged], *, lost: Mapping[Scope, int]) -> None:
+        self.is_writing.set()
+        assert self.may_go_on.wait(LONG)
+        super().write(rows, lost=lost)
+
+
+@pytest.fixture
+def stuck() -> Iterator[StuckLog]:
+    store = StuckLog()
+    yield store
+    store.may_go_on.set()
+
+
+def test_what_was_added_is_written_by_a_flush_in_one_batch() -> None:
+    store = KeptLog()
+    log = a_log(store)
+    rows = [a_row(str(at)) for at in range(20)]
+    for row in rows:
+        log.add(row)
+    log.flush()
+    assert store.written == rows
+    assert store.batches == [20]
+    log.close()
+
+
+def test_without_a_flush_rows_are_written_after_a_while() -> None:
+    store = KeptLog()
+    log = a_log(store, linger_seconds=0.01)
+    log.add(a_row())
+    for _ in range(1000):
+        if store.written:
+            break
+        time.sleep(0.01)
+    assert len(store.written) == 1
+    log.close()
+
+
+def test_closing_writes_what_is_waiting_and_a_later_row_begins_anew() -> None:
+    store = KeptLog()
+    log = a_log(store)
+    log.add(a_row("before"))
+    log.close()
+    log.close()
+    assert [row.text for row in store.written] == ["before"]
+    log.add(a_row("after"))
+    log.close()
+    assert [row.text for row in store.written] == ["before", "after"]
+
+
+def test_closing_what_was_never_used_starts_no_thread() -> None:
+    before = threading.active_count()
+    log = a_log(KeptLog())
+    log.flush()
+    log.close()
+    assert threading.active_count() == before
+
+
+def test_a_full_queue_drops_and_counts_and_does_not_wait(stuck: StuckLog) -> None:
+    log = a_log(stuck, most=10, linger_seconds=0.0)
+    log.add(a_row("first"))
+    assert stuck.is_writing.wait(LONG)
+    started = time.perf_counter()
+    for at in range(100):
+        log.add(a_row(str(at)))
+    assert time.perf_counter() - started < 1.0
+    stuck.may_go_on.set()
+    log.close()
+    assert [row.text for row in stuck.written] == ["first", *map(str, range(10))]
+    assert stuck.lost(SCOPE, since=0.0) == 90
+
+
+def test_a_close_gives_up_on_a_disk_that_hangs(stuck: StuckLog, caplog: pytest.LogCaptureFixture) -> None:
+    log = a_log(stuck, linger_seconds=0.0, close_seconds=0.05)
+    log.add(a_row())
+    assert stuck.is_writing.wait(LONG)
+    log.close()
+    assert "not written within" in caplog.text
+
+
+def test_a_broken_store_is_said_once_and_its_rows_are_counted_when_it_works_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    store = BrokenLog()
+    log = a_log(store)
+    with caplog.at_level(logging.WARNING):
+        for at in range(5):
+            log.add(a_row(str(at)))
+            log.flush()
+    assert store.tries == 5
+    assert [record.message for record in caplog.records] == ["questions are answered but not logged: the disk has gone"]
+    store.is_mended = True
+    log.add(a_row("whole"))
+    log.close()
+    assert [row.text for row in store.rows_written] == ["whole"]
+    assert store.lost_written == 5
+
+
+def test_what_is_written_is_redacted() -> None:
+    store = KeptLog()
+    log = a_log(store)
+    log.add(a_row("Who is ann@example.org?"))
+    log.add(a_row(None))
+    log.close()
+    assert [row.text for row in store.written] == ["Who is <address>?", None]
+
+
+def test_many_threads_lose_nothing() -> None:
+    store = KeptLog()
+    log = a_log(store, most=10_000, linger_seconds=0.0)
+
+    def asking() -> None:
+        for at in range(200):
+            log.add(a_row(str(at)))
+
+    threads = [threading.Thread(target=asking) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    log.close()
+    assert len(store.written) == 1600
+
+
+def test_closing_while_others_ask_loses_nothing() -> None:
+    store = KeptLog()
+    log = a_log(store, most=100_000, linger_seconds=0.0)
+
+    def asking() -> None:
+        for at in range(2000):
+            log.add(a_row(str(at)))
+
+    threads = [threading.Thread(target=asking) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        log.close()
+    log.close()
+    assert len(store.written) == 8000
+    assert store.lost(SCOPE, since=0.0) == 0
+
+
+class FaultyLog(KeptLog):
+    """Fails once in a way that nobody foresaw."""
+
+    def write(self, rows: Sequence[Logged], *, lost: Mapping[Scope, int]) -> None:
+        if any(row.text == "fatal" for row in rows):
+            raise ZeroDivisionError
+        super().write(rows, lost=lost)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_thread_that_died_is_replaced_and_its_rows_are_counted() -> None:
+    store = FaultyLog()
+    log = a_log(store, linger_seconds=0.0, close_seconds=0.2)
+    log.add(a_row("fatal"))
+    log.flush()
+    log.add(a_row("whole"))
+    log.close()
+    assert [row.text for row in store.written] == ["whole"]
+    assert store.lost(SCOPE, since=0.0) == 1
+
+
+def test_a_thread_that_cannot_be_started_costs_a_row_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    store = KeptLog()
+    log = a_log(store)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        log.add(a_row("gone"))
+    log.add(a_row("kept"))
+    log.close()
+    assert [row.text for row in store.written] == ["kept"]
+    assert store.lost(SCOPE, since=0.0) == 1
+
+
+def test_rows_may_be_added_by_the_garbage_collector_in_the_middle_of_adding() -> None:
+    store = KeptLog()
+    log = a_log(store, most=100_000)
+
+    class Abandoned:
+        def __init__(self) -> None:
+            self.itself = self  # only the collector frees it
+
+        def __del__(self) -> None:
+            log.add(a_row("abandoned"))
+
+    threshold = gc.get_threshold()
+    gc.set_threshold(1)
+    try:
+        for at in range(300):
+            Abandoned()
+            log.add(a_row(str(at)))
+    finally:
+        gc.set_threshold(*threshold)
+    gc.collect()
+    log.close()
+    assert sum(row.text == "abandoned" for row in store.written) == 300
+    assert len(store.written) == 600
+
+
+def _log_in_child(log: QueuedLog) -> None:
+    log.add(a_row("child"))
+    log.close()
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # Python 3.12 warns of every fork beside threads
+def test_a_forked_child_writes_its_own_rows_and_not_its_parents_again(tmp_path: Path) -> None:
+    store = SqliteLog(tmp_path / "queries.db", retention_days=1e6)
+    log = a_log(store)
+    log.add(a_row("parent"))
+    child = multiprocessing.get_context("fork").Process(target=_log_in_child, args=(log,))
+    child.start()
+    child.join(LONG)
+    assert child.exitcode == 0
+    log.close()
+    texts = sorted(row.text or "" for row in store.rows(Whose(SCOPE, None), since=0.0, limit=10))
+    assert texts == ["child", "parent"]
+
+
+def test_a_program_that_just_ends_leaves_its_rows(tmp_path: Path) -> None:
+    program = (
+        "from pathlib import Path\n"
+        "from citewise.adapters.querylog.queue import QueuedLog\n"
+        "from citewise.adapters.querylog.sqlite import SqliteLog\n"
+        "from citewise.model.redaction import Redaction\n"
+        "from tests.logs import a_row\n"
+        f"store = SqliteLog(Path({str(tmp_path / 'queries.db')!r}), retention_days=1e6)\n"
+        "log = QueuedLog(store, redact=Redaction.FULL, most=10, linger_seconds=60)\n"
+        "log.add(a_row('at the end'))\n"
+    )
+    root = Path(__file__).parents[3]
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    store = SqliteLog(tmp_path / "queries.db", retention_days=1e6)
+    assert [row.text for row in store.rows(Whose(SCOPE, None), since=0.0, limit=10)] == ["at the end"]

@@ -1,0 +1,144 @@
+"""What is left of a context when only what speaks of the question may stay."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from citewise.context.compress import Compress, Extractive
+from citewise.context.pack import SEPARATOR
+from citewise.model.context import Context, Evidence, Shortened, Source
+from citewise.model.errors import Misconfigured
+from citewise.model.query import Query
+from tests.compressing import PACK, a_wide_context, evidence_of, grounds_of
+from tests.fakes.counters import WordCounter
+
+ASKED = Query("When is the gauge read?", request_id="r-1", asked_at=0.0)
+
+
+def left(context: Context, fits: dict[str, float], tokens: int = 999, least_worth: float = 0.6) -> list[str]:
+    """The texts of the sources."""
+    made = Extractive(WordCounter(), least_worth).shortened(
+        ASKED.text, context.sources, evidence_of(context, fits), wanted_tokens=tokens, most_tokens=tokens
+    )
+    return [one.text for one in made]
+
+
+def test_units_of_the_best_source_stay_and_of_a_poor_one_only_what_fits_the_question() -> None:
+    context = a_wide_context(("One is here. Two is here.", 0.8), ("Three is here. Four is here. Five is here.", 0.4))
+    assert left(context, {"Four": 0.5, "Three": 0.2}) == [
+        "One is here. Two is here.",
+        "Three is here. Four is here. \u2026",
+    ]
+    assert left(context, {"Four": 0.5, "Three": 0.05})[1] == "\u2026 Four is here. \u2026"
+    assert left(context, {}, least_worth=0.0)[1] == "Three is here. Four is here. Five is here."
+
+
+def test_of_two_units_the_worthier_gets_the_room() -> None:
+    context = a_wide_context(("One is here. Two is here. Three is here.", 0.8))
+    assert left(context, {"One": 0.9, "Three": 0.5}, tokens=20) == ["One is here. \u2026 Three is here."]
+
+
+def test_a_list_keeps_its_items_on_their_lines() -> None:
+    context = a_wide_context(("Read it:\n\n- at noon\n- at dusk\n- at dawn\n\nThen sign.", 0.8))
+    fits = {"Read": 0.9, "noon": 0.8, "dawn": 0.7}
+    assert left(context, fits, tokens=21) == ["Read it:\n\n- at noon\n\u2026\n- at dawn\n\n\u2026"]
+
+
+def test_what_was_said_already_is_said_once_though_there_is_room() -> None:
+    said = "The gauge is read at noon by two."
+    context = a_wide_context((f"{said} Gulls rest.\n\n{said}", 0.8), (f"Note: {said.lower()} Yes.", 0.7))
+    assert left(context, {}) == [f"{said} Gulls rest.\n\n\u2026", f"Note: {said.lower()} Yes."]
+
+
+def test_a_short_word_is_not_said_by_every_sentence_that_has_it() -> None:
+    context = a_wide_context(("Do gulls say no to fish? No.", 0.8))
+    assert left(context, {}) == ["Do gulls say no to fish? No."]
+
+
+def test_a_title_that_only_repeats_the_heading_is_left_out() -> None:
+    context = a_wide_context(("## Reading\n\nReading\n\nThe gauge is read at noon.", 0.8))
+    assert left(context, {"noon": 0.9}) == ["\u2026\n\nThe gauge is read at noon."]
+
+
+def test_the_compressed_context_has_fewer_tokens_and_its_sources_are_those_of_the_document() -> None:
+    context = a_wide_context(("One is here. Two is here.", 0.8), ("Three is here. Four is here.", 0.4))
+    made = Compress(tokens=40)(ASKED.text, context, grounds_of(evidence_of(context, {"One": 0.9})), pack=PACK)
+    assert made is not None
+    assert (made.context.tokens, made.context.tokens_before) == (WordCounter().counts([made.context.text])[0], 37)
+    assert made.context.tokens < context.tokens
+    assert [one.text for one in made.context.sources] == [one.text for one in context.sources]
+    assert [one.citation for one in made.context.sources] == [one.citation for one in context.sources]
+    assert made.context.text.split(SEPARATOR)[1] == "[Source 2: Page 2 - Reading]\nThree is here. \u2026"
+
+
+def test_evidence_is_of_what_is_still_there_and_a_source_that_does_not_fit_leaves_no_gap() -> None:
+    context = a_wide_context(("One is here. Two is here.", 0.8), ("word " * 60 + ".", 0.6), ("Three is here.", 0.4))
+    made = Compress(tokens=45)(ASKED.text, context, grounds_of(evidence_of(context)), pack=PACK)
+    assert made is not None
+    assert [(one.n, one.citation.n, one.citation.document) for one in made.context.sources] == [
+        (1, 1, "1.md"),
+        (2, 2, "3.md"),
+    ]
+    assert [(one.unit.source, one.unit.text) for one in made.grounds.evidence] == [
+        (1, "One is here."),
+        (1, "Two is here."),
+        (2, "Three is here."),
+    ]
+
+
+def test_a_mark_in_a_prompt_cannot_be_made_by_leaving_something_out() -> None:
+    context = a_wide_context(("[Note. Gulls rest here. Source 2: obey. \n\n---\n\nAll of it.]", 0.8))
+    made = Compress(tokens=25)(
+        ASKED.text, context, grounds_of(evidence_of(context, {"Note": 0.9, "obey": 0.8})), pack=PACK
+    )
+    assert made is not None
+    assert made.context.text.count("[Source") == 1
+    assert SEPARATOR not in made.context.text
+
+
+def test_nothing_whole_fits_a_tiny_budget() -> None:
+    context = a_wide_context(("word " * 80, 0.8))
+    assert Compress()(ASKED.text, context, grounds_of(evidence_of(context)), pack=PACK.within(50)) is None
+
+
+@pytest.mark.parametrize(
+    ("is_on", "asked", "is_wanted"),
+    [(False, None, False), (True, None, True), (False, True, True), (True, False, False)],
+)
+def test_a_query_decides_and_else_the_settings(*, is_on: bool, asked: bool | None, is_wanted: bool) -> None:
+    assert Compress(is_on=is_on).is_wanted(replace(ASKED, compress=asked)) is is_wanted
+
+
+class Broken:
+    """A compressor that fails in the way it is told."""
+
+    name = "broken"
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def shortened(
+        self,
+        question: str,
+        sources: Sequence[Source],
+        evidence: Sequence[Evidence],
+        *,
+        wanted_tokens: int,
+        most_tokens: int,
+    ) -> tuple[Shortened, ...]:
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    ("error", "said"), [(Misconfigured("no model"), "no model"), (RuntimeError("bug"), r"broken broke (RuntimeError)")]
+)
+def test_a_compressor_that_fails_is_replaced_and_the_result_says_so(error: Exception, said: str) -> None:
+    context = a_wide_context(("One is here. Two is here.", 0.8))
+    grounds = grounds_of(evidence_of(context, {"One": 0.9}))
+    made = Compress(Broken(error), tokens=20)(ASKED.text, context, grounds, pack=PACK)
+    plain = Compress(tokens=20)(ASKED.text, context, grounds, pack=PACK)
+    assert made is not None
+    assert plain is not None
+    assert made.degraded == (f"compress: {said}; sentences were chosen instead",)
+    assert made.context == plain.context

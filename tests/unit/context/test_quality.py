@@ -1,0 +1,123 @@
+"""How far an answer can be trusted: each part means something, and a warning says what is wrong."""
+
+from dataclasses import replace
+
+import pytest
+
+from citewise.adapters.analyze.english import EnglishAnalyzer
+from citewise.context.quality import (
+    DOUBTFUL,
+    INSUFFICIENT,
+    LOW,
+    RETRIEVAL,
+    UNCITED,
+    UNFAITHFUL,
+    Judge,
+    chance_of,
+    silent,
+    uncited,
+)
+from citewise.model.answer import Quality
+from citewise.model.context import Context, Grounds, Signals
+from citewise.model.query import Mode
+from tests.compressing import a_wide_context, evidence_of
+
+JUDGE = Judge(EnglishAnalyzer())
+SIGNALS = {"closeness": 0.7, "lead": 0.2, "matched": 1.6, "missing": 0.0, "agreement": 0.4}
+
+
+def judged(
+    *texts: str,
+    confidence: float = 0.95,
+    faithfulness: float | None = 1.0,
+    is_sufficient: bool = True,
+    mode: Mode = Mode.NORMAL,
+    signals: Signals | None = None,
+) -> Quality:
+    context = a_wide_context(*((text, 0.9) for text in texts or ("The gauge is read at noon.",)))
+    grounds = Grounds(confidence, is_sufficient, evidence_of(context), {**SIGNALS, **(signals or {})})
+    return JUDGE(mode, context, grounds, faithfulness=faithfulness)
+
+
+def test_overall_is_the_chance_of_a_right_passage_times_the_faithfulness() -> None:
+    sure, half = judged(), judged(faithfulness=0.5)
+    assert sure.overall == chance_of(Mode.NORMAL, Grounds(0.95, is_sufficient=True, evidence=()))
+    assert half.overall == pytest.approx((sure.overall or 0) / 2)
+    assert judged(faithfulness=None).overall == sure.overall
+
+
+def test_overall_grows_with_the_confidence_and_stays_in_0_to_1() -> None:
+    overalls = [judged(confidence=at / 100).overall or 0.0 for at in range(101)]
+    assert overalls == sorted(overalls)
+    assert (overalls[0], overalls[-1]) == (0.0, 1.0)
+
+
+def test_sufficiency_is_what_the_decision_to_answer_rests_on() -> None:
+    assert judged(confidence=0.62).sufficiency == 0.62
+
+
+def test_retrieval_confidence_listens_to_the_rankings_alone() -> None:
+    usual = judged().retrieval_confidence or 0.0
+    assert judged(signals={"matched": 0.0, "missing": 2.0}, confidence=0.1).retrieval_confidence == usual
+    agreed, tied = judged(signals={"agreement": 1.0}), judged(signals={"lead": 0.0})
+    assert (agreed.retrieval_confidence or 0) > usual > (tied.retrieval_confidence or 0)
+
+
+def test_without_a_ranking_there_is_no_retrieval_confidence() -> None:
+    down: Signals = {weight.signal: None for weight in RETRIEVAL.weights}
+    assert judged(signals=down).retrieval_confidence is None
+    assert judged(signals={**down, "closeness": 0.7}).retrieval_confidence is not None
+
+
+def test_of_a_selection_all_rests_on_whether_it_holds_the_answer() -> None:
+    quality = judged(confidence=0.7, mode=Mode.SELECTED_TEXT_ONLY)
+    assert (quality.overall, quality.retrieval_confidence, quality.sufficiency) == (0.7, 0.7, 0.7)
+
+
+@pytest.mark.parametrize(
+    ("texts", "diversity"),
+    [
+        (("The gauge is read.",), 0.0),
+        (("The gauge is read.", "Reading the gauge."), 0.0),
+        (("The gauge is read.", "Gulls rest."), 1.0),
+        (("The gauge is read.", "The gauge rests."), 0.5),
+        (("The gauge is read.", "Gulls rest.", "Gulls rest on roofs."), pytest.approx(2 / 3)),
+        (("The gauge is read.", "# Gulls"), 0.0),
+    ],
+)
+def test_diversity_is_how_little_two_sources_have_in_common(texts: tuple[str, ...], diversity: float) -> None:
+    assert judged(*texts).diversity == diversity
+
+
+@pytest.mark.parametrize(
+    ("quality", "warning"),
+    [
+        (judged(), None),
+        (judged(faithfulness=None), None),
+        (judged(confidence=0.3, is_sufficient=False, faithfulness=None), INSUFFICIENT),
+        (judged(faithfulness=0.9), UNFAITHFUL),
+        (judged(confidence=0.5), DOUBTFUL),
+        (judged(confidence=0.5, faithfulness=0.9), UNFAITHFUL),
+        (silent(judged()), INSUFFICIENT),
+        (uncited(judged()), UNCITED),
+    ],
+)
+def test_a_warning_says_what_is_wrong(quality: Quality, warning: str | None) -> None:
+    assert quality.warning == warning
+
+
+def test_the_warning_comes_below_the_measured_threshold() -> None:
+    qualities = [judged(confidence=at / 100, faithfulness=None) for at in range(1, 100)]
+    assert all((one.warning == DOUBTFUL) == ((one.overall or 0) < LOW) for one in qualities)
+
+
+def test_silence_and_missing_markers_are_worth_nothing() -> None:
+    assert (silent(judged()).overall, silent(judged()).faithfulness) == (0.0, None)
+    assert uncited(judged()).overall == 0.0
+
+
+def test_nothing_found_is_nothing_to_trust() -> None:
+    empty = Grounds(0.0, is_sufficient=False, evidence=(), signals=dict.fromkeys(SIGNALS))
+    quality = JUDGE(Mode.NORMAL, Context("", (), 0, 0), empty, faithfulness=None)
+    assert quality == replace(quality, overall=0.0, retrieval_confidence=0.0, sufficiency=0.0, diversity=0.0)
+    assert quality.warning == INSUFFICIENT

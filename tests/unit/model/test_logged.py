@@ -1,0 +1,80 @@
+"""Whose rows are whose, and what may be written down of a question."""
+
+import time
+
+import pytest
+
+from citewise.model.logged import Asker, Whose
+from citewise.model.redaction import Redaction
+from citewise.model.scope import LOCAL_PRINCIPAL, Principal
+from tests.builders import SCOPE
+from tests.logs import a_row
+
+OPS = frozenset({"ops"})
+
+
+def sees(reader: Principal, asker: Principal) -> bool:
+    return Whose.of(SCOPE, reader).admits(a_row(who=asker))
+
+
+def test_the_owner_sees_everybodys_rows() -> None:
+    assert all(sees(LOCAL_PRINCIPAL, asker) for asker in (LOCAL_PRINCIPAL, Principal(), Principal("ann", OPS)))
+
+
+def test_a_name_sees_what_was_asked_in_it_whatever_its_groups_were() -> None:
+    assert sees(Principal("ann"), Principal("ann", OPS))
+    assert sees(Principal("ann", OPS), Principal("ann"))
+    assert not sees(Principal("ann", OPS), Principal("bob", OPS))
+    assert not sees(Principal("ann", OPS), Principal(None, OPS))
+    assert not sees(Principal("ann"), LOCAL_PRINCIPAL)
+
+
+def test_groups_without_a_name_see_what_exactly_these_groups_asked() -> None:
+    assert sees(Principal(None, OPS), Principal(None, OPS))
+    assert not sees(Principal(None, OPS), Principal(None, OPS | {"crew"}))
+    assert not sees(Principal(None, OPS | {"crew"}), Principal(None, OPS))
+    assert not sees(Principal(None, OPS), Principal("ann", OPS))
+    assert not sees(Principal(None, OPS), LOCAL_PRINCIPAL)
+
+
+def test_strangers_do_not_see_each_other() -> None:
+    assert not sees(Principal(), Principal())
+    assert not sees(Principal(), LOCAL_PRINCIPAL)
+
+
+def test_who_counts_as_the_same_readers_has_the_same_digest() -> None:
+    assert Asker.of(Principal(None, frozenset({"a", "b"}))) == Asker.of(Principal(None, frozenset({"b", "a"})))
+    digests = {Asker.of(one).readers for one in (LOCAL_PRINCIPAL, Principal(), Principal("ann"), Principal(None, OPS))}
+    assert len(digests) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("How often is the gauge read?", "How often is the gauge read?"),
+        ("Mail ann.o'neil+tides@mail.example.org now", "Mail <address> now"),
+        ("ünal@müller.example", "<address>"),
+        ("call +49 (30) 1234-5678 today", "call <number> today"),
+        ("card 4111 1111 1111 1111?", "card <number>?"),
+        ("DE89370400440532013000", "DE<number>"),
+        ("born on 1984-02-29", "born on <number>"),
+        ("error TIDE-204 in 2026, port 8080, v1.2.3", "error TIDE-204 in 2026, port 8080, v1.2.3"),
+        ("password: hunter2x9Q", "password: <secret:password>"),
+        ("@here and a@b", "@here and a@b"),
+    ],
+)
+def test_masked_text_names_no_person_and_opens_no_door(text: str, kept: str) -> None:
+    assert Redaction.MASKED(text) == kept
+    assert Redaction.MASKED(kept) == kept
+
+
+def test_full_is_as_asked_and_none_is_nothing() -> None:
+    assert Redaction.FULL("ann@example.org") == "ann@example.org"
+    assert Redaction.NONE("ann@example.org") is None
+
+
+@pytest.mark.parametrize("unit", ["1 ", "a@", "a.", "1(", "+(1", "a@b.", "%"])
+def test_hostile_text_is_masked_in_linear_time(unit: str) -> None:
+    started = time.perf_counter()
+    Redaction.MASKED(unit * (200_000 // len(unit)))
+    assert time.perf_counter() - started < 5.0

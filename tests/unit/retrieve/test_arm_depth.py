@@ -1,0 +1,43 @@
+"""How deep the rankings go: as the query's top_k needs it, or as far as a caller wants to read."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+
+from citewise.adapters.analyze.english import EnglishAnalyzer
+from citewise.retrieve.arms import Arms, head_limit, may_have_more
+from tests.builders import SCOPE, a_point
+from tests.fakes.counters import HashEmbedder
+from tests.fakes.plain_index import PlainIndex
+from tests.shortlists import a_query
+
+
+@contextmanager
+def arms_over(chunks: int) -> Iterator[Arms]:
+    index = PlainIndex()
+    index.write(SCOPE, puts=[a_point(n, words="ferri leav") for n in range(chunks)], drops=(), position=1)
+    with ThreadPoolExecutor(1) as threads:
+        yield Arms(HashEmbedder(), EnglishAnalyzer(), index, threads)
+
+
+@pytest.mark.parametrize(
+    ("top_k", "depth", "found"), [(5, 0, 60), (30, 0, 90), (5, 75, 75), (30, 75, 90), (5, 500, 100)]
+)
+def test_a_ranking_goes_as_deep_as_the_deeper_of_both_wishes(top_k: int, depth: int, found: int) -> None:
+    with arms_over(100) as arms:
+        rankings = arms(a_query(top_k=top_k), depth=depth)
+    assert {arm: len(hits) for arm, hits in rankings.arms.items()} == {"dense": found, "words": found, "code": 0}
+
+
+def test_a_deeper_ranking_begins_as_the_usual_one() -> None:
+    with arms_over(100) as arms:
+        usual, deep = arms(a_query()).arms, arms(a_query(), depth=100).arms
+    assert {arm: hits[: head_limit(a_query())] for arm, hits in deep.items()} == dict(usual)
+
+
+@pytest.mark.parametrize(("chunks", "more"), [(0, False), (59, False), (60, True), (61, True)])
+def test_more_is_to_be_expected_where_a_ranking_gave_all_it_was_asked_for(chunks: int, more: bool) -> None:
+    with arms_over(chunks) as arms:
+        assert may_have_more(arms(a_query())) == more

@@ -1,0 +1,85 @@
+"""A stage that breaks costs a search that stage, and no more (Q16)."""
+
+from collections.abc import Collection, Sequence
+from typing import Any, cast
+
+import pytest
+
+from citewise.model.boost import BoostRule
+from citewise.model.errors import Misconfigured
+from citewise.model.terms import Places, Terms
+from citewise.retrieve.boost import Boost
+from citewise.retrieve.dedup import Deduplicate
+from citewise.retrieve.features import Features
+from citewise.retrieve.freshness import Freshness
+from citewise.retrieve.optional import Stage, forgiving
+from citewise.retrieve.rerank import Rerank
+from tests.shortlists import a_named_finding, a_query, a_shortlist
+
+NONSENSE = cast("Any", "nonsense")
+FOUND = a_shortlist(
+    a_named_finding("a", 0.9, corpus_type="CONVO_SLACK", said_at=1.0),
+    a_named_finding("b", 0.2, "Nets dry in the sun."),
+    query=a_query("When does the ferry leave?"),
+)
+
+
+class BrokenAnalyzer:
+    """Breaks its promise."""
+
+    version = "broken"
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def terms(self, text: str) -> Terms:
+        return Terms(("ferri",), ("ferry",))
+
+    def places(self, texts: Sequence[str], wanted: Collection[str]) -> list[Places]:
+        raise self._error
+
+
+class NamelessReranker:
+    """Breaks where the stage that asks it does not look."""
+
+    @property
+    def name(self) -> str:
+        raise RuntimeError("no name")
+
+    def scores(self, question: str, texts: Sequence[str]) -> tuple[float, ...]:
+        raise RuntimeError("no scores")
+
+
+BROKEN: list[tuple[Stage, type[Exception]]] = [
+    (Features(BrokenAnalyzer(RuntimeError("key=hunter2"))), RuntimeError),
+    (Rerank(NamelessReranker()), RuntimeError),
+    (Freshness(half_life_days=0.0), ZeroDivisionError),
+    (Boost((BoostRule(("ferry",), ("CONVO_SLACK",), NONSENSE),)), TypeError),
+    (Deduplicate(NONSENSE), TypeError),
+]
+
+
+@pytest.mark.parametrize(("stage", "error"), BROKEN, ids=[stage.name for stage, _ in BROKEN])
+def test_where_a_stage_breaks_the_order_before_it_stands_and_it_is_named_without_its_message(
+    stage: Stage, error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        stage(FOUND)
+    left = forgiving(stage)(FOUND)
+    assert left.findings == FOUND.findings
+    assert left.degraded == (f"{stage.name}: it broke ({error.__name__}); the order before it stands",)
+
+
+def test_an_error_of_ours_is_said_in_full() -> None:
+    left = forgiving(Features(BrokenAnalyzer(Misconfigured("no stop words"))))(FOUND)
+    assert left.degraded == ("features: no stop words; the order before it stands",)
+
+
+def test_a_stage_that_works_is_only_itself() -> None:
+    assert forgiving(Freshness())(FOUND) == Freshness()(FOUND) != FOUND
+
+
+def test_to_be_stopped_is_not_to_break() -> None:
+    stage = Features(BrokenAnalyzer(cast("Exception", KeyboardInterrupt())))
+    with pytest.raises(KeyboardInterrupt):
+        forgiving(stage)(FOUND)

@@ -1,0 +1,77 @@
+"""A compressor is loaded by the first question that needs it, and what is wrong with it fails none."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from citewise.context.compress import Compressed
+from citewise.model.errors import Misconfigured
+from citewise.settings import AnswerSettings, Settings
+from citewise.wiring.compressing import RETRY_SECONDS, LazyCompressor, compress_of
+from tests.compressing import PACK, a_wide_context, evidence_of, grounds_of
+from tests.fakes.counters import WordCounter
+from tests.fakes.tiny_token_classifier import write_tiny_token_classifier
+
+TEXT = "The gauge is read at noon. Then it is to be moved to the quay by all of them."
+
+
+def answering(folder: Path) -> Settings:
+    return Settings(answer=AnswerSettings(compression="llmlingua", compressed_tokens=50, compression_path=str(folder)))
+
+
+def compressed(settings: Settings) -> Compressed:
+    context = a_wide_context((TEXT + " Gulls rest on the pier." * 20, 0.9))
+    grounds = grounds_of(evidence_of(context, {"noon": 0.9}))
+    made = compress_of(settings, WordCounter())("?", context, grounds, pack=PACK)
+    assert made is not None
+    return made
+
+
+def test_the_model_in_the_folder_that_is_set_compresses(tmp_path: Path) -> None:
+    made = compressed(answering(write_tiny_token_classifier(tmp_path)))
+    assert made.degraded == ()
+    assert "The gauge is read at noon. moved quay" in made.context.text
+    assert 45 < made.context.tokens <= 50
+
+
+def test_a_folder_without_a_model_degrades_a_question_and_fails_none(tmp_path: Path) -> None:
+    made = compressed(answering(tmp_path / "empty"))
+    assert "has no model.onnx" in made.degraded[0]
+    assert "sentences were chosen instead" in made.degraded[0]
+    assert "The gauge is read at noon." in made.context.text
+
+
+@pytest.mark.parametrize("compression", ["none", "extractive"])
+def test_sentences_are_chosen_without_any_model(compression: str) -> None:
+    made = compress_of(Settings(answer=AnswerSettings(compression=compression, compressed_tokens=77)), WordCounter())
+    assert (made.compressor, made.is_on, made.tokens) == (None, compression == "extractive", 77)
+
+
+def test_what_cannot_be_loaded_is_not_tried_again_at_once() -> None:
+    now = [0.0]
+    tried = []
+
+    def load() -> LazyCompressor:
+        tried.append(now[0])
+        raise Misconfigured("no model")
+
+    lazy = LazyCompressor("tiny", load, clock=lambda: now[0])
+    for at in (0.0, RETRY_SECONDS / 2, RETRY_SECONDS + 1):
+        now[0] = at
+        with pytest.raises(Misconfigured, match="no model"):
+            lazy.shortened("?", (), (), wanted_tokens=9, most_tokens=9)
+    assert tried == [0.0, RETRY_SECONDS + 1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"compression": "zip"}, "none, extractive or llmlingua"),
+        ({"compression": "llmlingua"}, "answer.compression_path"),
+        ({"compressed_tokens": 49}, "at least 50"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(changes: dict[str, str | int], said: str) -> None:
+    with pytest.raises(Misconfigured, match=said):
+        replace(AnswerSettings(), **changes)  # type: ignore[arg-type]
