@@ -45,6 +45,8 @@ EXEMPT: Mapping[str, str] = {
     "citewise eval leaks": "makes a library of its own",
 }
 EXEMPT_OPTIONS: Mapping[str, str] = {
+    "--budget": "shows less",
+    "--compress": "shows less",
     "--cursor": "a page behind the first: the same pages are leafed through by Library.search",
     "--fail-under": "a threshold for numbers that are shown without it",
     "--no-answers": "shows less",

@@ -152,6 +152,12 @@ def ask(
         str | None, typer.Option("--source-section", metavar="S", help="And under which heading.")
     ] = None,
     limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="At most N sources.")] = None,
+    budget: Annotated[
+        int | None, typer.Option("--budget", metavar="N", help="Tokens that the sources may take together.")
+    ] = None,
+    compress: Annotated[
+        bool | None, typer.Option("--compress/--no-compress", help="Shorten sources to what speaks of the question.")
+    ] = None,
     cursor: CursorOption = None,
     explain: ExplainOption = False,
     no_rerank: NoRerankOption = False,
@@ -170,6 +176,8 @@ def ask(
     )
     options["rerank"] = not no_rerank
     options["expand_graph"] = expand_graph
+    options["budget_tokens"] = budget
+    options["compress"] = compress
     selection = selection_of(selection_file, source_document, source_section)
     settings = settings_of(library, config)
     raise typer.Exit(run_ask(settings, question, selection, options, explain=explain, as_json=as_json))
