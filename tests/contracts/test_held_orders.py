@@ -272,7 +272,7 @@ def test_a_file_that_was_thrown_away_is_noticed(file: Path) -> None:
 def test_a_place_that_cannot_be_used_is_unavailable(tmp_path: Path) -> None:
     with (
         closing(SqliteHeldOrders(tmp_path / "missing" / "pages.db")) as held,
-        pytest.raises(Unavailable, match="could not use"),
+        pytest.raises(Unavailable, match="cannot be used now"),
     ):
         kept(held, ONE)
 

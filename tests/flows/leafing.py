@@ -70,6 +70,7 @@ def leafing(shelf: Shelf, *, reranker: Reranker | None = None, **changes: Any) -
             MemoryHeldOrders(),
             Seal(KEY),
             library.catalog.last_position,
+            library.catalog.written_since,
             depth=1_000,
             ttl_seconds=900.0,
             clock=lambda: now[0],

@@ -9,7 +9,6 @@ from citewise.model.scope import Scope
 from citewise.model.vector import Vector
 from citewise.wiring.care import compact
 from citewise.wiring.embedding import Embedding
-from citewise.wiring.full import opened_for_writing
 from tests.fakes.counters import WordCounter
 from tests.flows.harness import Shelf
 
@@ -34,37 +33,32 @@ def vectors_of(shelf: Shelf, path: str) -> dict[Digest, Vector]:
         return dict(library.catalog.vectors([one.text_digest for one in library.catalog.chunks(Scope(), path)]))
 
 
-def compacted(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> bool:
+def compacted(shelf: Shelf) -> bool:
     embedding = Embedding(shelf.embedder, WordCounter())
-    monkeypatch.setattr(
-        "citewise.wiring.care.opened_for_writing", lambda settings: opened_for_writing(settings, embedding)
-    )
-    return compact(shelf.settings, on_progress=lambda done: None).is_complete
+    return compact(shelf.settings, on_progress=lambda done: None, embedding=embedding).is_complete
 
 
-def test_what_was_deleted_is_in_no_file_after_compaction(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_deleted_is_in_no_file_after_compaction(shelf: Shelf) -> None:
     (vector,) = vectors_of(shelf, "secret.md").values()
     assert holding(shelf.settings.library, SECRET.encode())
     assert holding(shelf.settings.library, vector)
     (shelf.docs / "secret.md").unlink()
     shelf.ingest()
     assert shelf.found(SECRET) == set()
-    assert compacted(shelf, monkeypatch)
+    assert compacted(shelf)
     assert holding(shelf.settings.library, SECRET.encode()) == []
     assert holding(shelf.settings.library, vector) == []
 
 
-def test_what_was_kept_is_still_found_after_compaction(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_kept_is_still_found_after_compaction(shelf: Shelf) -> None:
     before = shelf.found("harbor")
-    assert compacted(shelf, monkeypatch)
+    assert compacted(shelf)
     assert shelf.found("harbor") == before != set()
     shelf.ingest()
     assert shelf.embedder.embedded == []
 
 
-def test_a_reader_at_work_makes_compaction_say_that_it_is_not_whole(
-    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reader_at_work_makes_compaction_say_that_it_is_not_whole(shelf: Shelf) -> None:
     with shelf.opened() as library, library.catalog._connections.reading("hold on") as connection:
         connection.execute("BEGIN")
         connection.execute("SELECT count(*) FROM chunks").fetchone()

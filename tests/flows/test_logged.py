@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from citewise.flows.fallback import POPULAR
 from citewise.flows.logged import LoggedAsk, LoggedSearch
 from citewise.model.answer import Answer, AnswerEvents, Done, Quality, Token, Usage
 from citewise.model.citation import Citation
@@ -128,6 +129,12 @@ def test_of_a_long_list_only_the_first_are_kept() -> None:
     LoggedSearch(lambda query: replace(RESULT, findings=many), log)(QUERY)
     assert log.rows[0].hits == 50
     assert [one.chunk for one in log.rows[0].shown] == [one.passage.chunk_id for one in many[:MOST_SHOWN]]
+
+
+def test_what_is_popular_does_not_make_itself_more_so() -> None:
+    log = Kept()
+    LoggedSearch(lambda query: replace(RESULT, findings=FINDINGS, counts={POPULAR: len(FINDINGS)}), log)(QUERY)
+    assert (log.rows[0].hits, log.rows[0].shown) == (len(FINDINGS), ())
 
 
 def test_whatever_else_the_search_takes_is_handed_on() -> None:

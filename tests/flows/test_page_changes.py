@@ -194,3 +194,19 @@ def test_a_cursor_goes_on_after_the_index_was_made_anew(book: Leafing) -> None:
     pages = list(book.walk(ASKED))
     book.library.project.rebuild(Scope())
     assert ids(*rest_of(book, pages[0])) == ids(*pages[1:])
+
+
+def test_what_comes_meanwhile_takes_no_place_from_what_was_there(book: Leafing, docs: Path) -> None:
+    """Even where not all of it can be leafed through: what is new stands last, and says so."""
+    small = book.over(depth=PAGES + 10)
+    whole = documents(*small.walk(ASKED))
+    first = small.page(ASKED)
+    for number in range(PAGES, 2 * PAGES):
+        (docs / f"page-{number}.md").write_text(text_of(number, tides=7))
+    ingest(book.library, docs, MEMBERS)
+    pages = [first, *rest_of(small, first)]
+    shown = documents(*pages)
+    assert len(shown) == len(set(shown))
+    assert set(whole) <= set(shown)
+    assert shown[: len(whole)] == whole
+    assert any("can be leafed through" in note for note in pages[-1].notes)

@@ -25,7 +25,6 @@ from citewise.model.result import SearchResult
 from citewise.model.scope import LOCAL_PRINCIPAL, Principal, Scope
 from citewise.settings import QueryLogSettings
 from citewise.wiring.insights import (
-    forget_documents,
     log_check,
     log_file,
     log_store_of,
@@ -126,8 +125,6 @@ def test_a_sweep_forgets_documents_that_are_gone(shelf: Shelf) -> None:
     assert len(store.shown()) == 2
     sweep_log(shelf.settings)
     assert len(store.shown()) == 1
-    forget_documents(shelf.settings, Scope(), ["nets.md"])
-    assert store.shown() == frozenset()
 
 
 def test_a_broken_file_fails_no_search_and_is_said_once(shelf: Shelf, caplog: pytest.LogCaptureFixture) -> None:

@@ -18,6 +18,7 @@ from citewise.model.care import Check, Compaction, Status
 from citewise.model.context import Message
 from citewise.model.cursor import PAGE_LIMIT, PageRequest
 from citewise.model.filters import FilterValue, conditions_from, conditions_of
+from citewise.model.logged import checked_log_limit
 from citewise.model.query import ANSWER_TOP_K, SEARCH_TOP_K, Query
 from citewise.model.report import Event, IngestReport
 from citewise.model.result import SearchResult
@@ -120,6 +121,7 @@ class Library:
         """What was asked, newest first: the library's owner sees all questions of a scope, others see their own."""
         from citewise.wiring.insights import opened_log
 
+        checked_log_limit(limit)
         self._flush_log()
         with opened_log(self._settings) as (log, _):
             return log.rows(scope or Scope(), principal, since=since, limit=limit)
@@ -140,6 +142,7 @@ class Library:
         """What is asked about most lately, among what the principal may see."""
         from citewise.wiring.insights import opened_log
 
+        checked_log_limit(limit)
         self._flush_log()
         with opened_log(self._settings) as (_, popular):
             return popular.topics(Where(scope or Scope(), principal.readers), limit)
@@ -187,14 +190,14 @@ class Library:
         """Rebuild the index, or make the library anew where the settings ask for it; chunks it holds then."""
         from citewise.wiring.care import reindex
 
-        made = reindex(self._settings, on_progress=lambda done: None)
+        made = reindex(self._settings, on_progress=lambda done: None, embedding=self._embedding())
         return made if isinstance(made, int) else made.chunks.total
 
     def compact(self) -> Compaction:
         """Give back the room of what was deleted: afterward no file of the library holds any of it."""
         from citewise.wiring.care import compact
 
-        return compact(self._settings, on_progress=lambda done: None)
+        return compact(self._settings, on_progress=lambda done: None, embedding=self._embedding())
 
     def close(self) -> None:
         """Let go of files and threads; the next question opens the library again."""

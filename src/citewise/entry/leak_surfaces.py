@@ -128,12 +128,12 @@ def _search_shape(desk: Desk, asking: Asking) -> Shown:
 def _asked_again(desk: Desk, asking: Asking) -> Shown:
     """After the library's owner has asked the same, and once more: a memory may answer, if it is the asker's own."""
     with _said_errors() as said:
-        options = options_of(asking)
+        question, options = f"Once more: {asking.question}", options_of(asking)
         owned = options.copy()
         owned["principal"] = LOCAL_PRINCIPAL
         for one in (owned, options):
-            desk.library.search(asking.question, **one)
-        result = desk.library.search(asking.question, **options)
+            desk.library.search(question, **one)
+        result = desk.library.search(question, **options)
         return _of_result(repr(result), result)
     return Shown("".join(said), is_refused=True)
 

@@ -14,8 +14,8 @@ from citewise.context.prompt import fitting_history, messages_of
 from citewise.context.quality import Judge
 from citewise.flows.answered import Grounded, answer_of, grounded, pointed, refusal_of, timed
 from citewise.flows.fallback import is_popular
+from citewise.flows.popular import topic_of
 from citewise.model.answer import AnswerEvents, Cited, Done, Token
-from citewise.model.chunk import NO_SECTION
 from citewise.model.context import Message, Prompt
 from citewise.model.query import Mode, Query
 from citewise.model.ranking import Dropped, Finding
@@ -99,12 +99,5 @@ def _cut(found: SearchResult, query: Query) -> SearchResult:
 
 def topics(findings: Sequence[Finding]) -> tuple[str, ...]:
     """What the library does know, nearest first: sections that were found, which the reader may therefore see."""
-    named = dict.fromkeys(_topic(one) for one in findings)
+    named = dict.fromkeys(topic_of(one.passage) for one in findings)
     return tuple(named)[:MOST_SUGGESTIONS]
-
-
-def _topic(finding: Finding) -> str:
-    passage = finding.passage
-    if passage.section in (passage.title, NO_SECTION):
-        return passage.title
-    return f"{passage.title} - {passage.section}"

@@ -6,6 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Concatenate, Generic, ParamSpec
 
+from citewise.flows.fallback import is_popular
 from citewise.model.answer import Answer, AnswerEvents, Done
 from citewise.model.citation import Citation
 from citewise.model.errors import BadRequest, CitewiseError
@@ -84,8 +85,14 @@ def _searched(query: Query, result: SearchResult, seconds: float) -> Logged:
         hits=len(result.findings),
         is_cache_hit=result.cache_hit,
         degraded=_parts(result),
-        shown=tuple(ShownChunk(one.passage.chunk_id, one.passage.document_id) for one in result.findings[:MOST_SHOWN]),
+        shown=_shown(result),
     )
+
+
+def _shown(result: SearchResult) -> tuple[ShownChunk, ...]:
+    """What the question found: what is popular must not make itself more so."""
+    found = () if is_popular(result) else result.findings[:MOST_SHOWN]
+    return tuple(ShownChunk(one.passage.chunk_id, one.passage.document_id) for one in found)
 
 
 def _answered(query: Query, answer: Answer, seconds: float) -> Logged:

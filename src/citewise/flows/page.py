@@ -9,7 +9,7 @@ comes to the end of that has the rankings searched as deep as the settings allow
 import logging
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -26,6 +26,8 @@ from citewise.ports.held import HeldOrder, HeldOrders, Seen
 
 _log = logging.getLogger(__name__)
 
+MOST_DEPTH = 10_000  # hits that a ranking is asked for, however much was written meanwhile
+
 
 def _new_id() -> HeldId:
     return HeldId(secrets.token_bytes(16))
@@ -39,6 +41,7 @@ class Pages:
     held: HeldOrders
     seal: Seal
     position: Callable[[Scope], int]  # how far the library's log goes
+    changed: Callable[[Scope, int], Set[ChunkId]]  # the chunks that were written since a position
     depth: int  # hits that can be leafed through at most
     ttl_seconds: float  # from one page to the next
     notes: tuple[str, ...] = ()  # what is to be said with every cursor
@@ -71,7 +74,7 @@ class Pages:
         page = Filling(request.limit)
         for place, finding in enumerate(findings):
             page.take(place, finding)
-        order = self._filled(page, query, self._order(found), first=len(findings), watch=watch)
+        order = self._filled(page, query, self._order(found), first=len(findings), since=position, watch=watch)
         cursor = Cursor(self.new_id(), 0, position, 0.0, purpose_of(query, request))
         keep = partial(watch.timed, "held", partial(self._kept, order, page))
         return self._completed(_with_page(found.result, order, page), cursor, page, keep)
@@ -82,7 +85,7 @@ class Pages:
         if order is None:
             raise BadRequest(expired())
         page = Filling(request.limit, cursor.place, order.seen)
-        filled = self._filled(page, query, order, first=cursor.place, watch=watch)
+        filled = self._filled(page, query, order, first=cursor.place, since=cursor.position, watch=watch)
         counts = {"candidates": filled.total_candidates, "hydrated": len(page.findings)}
         result = _with_page(SearchResult(query, (), 0, {}, counts), filled, page)
         if filled is order:
@@ -112,15 +115,23 @@ class Pages:
             is_whole=found.is_whole or len(candidates) >= self.depth,
             left_out=found.left_out,
             degraded=result.degraded,
-            notes=result.notes,
+            notes=(*result.notes, *self._bound(len(candidates))),
         )
 
-    def _filled(self, page: Filling, query: Query, order: HeldOrder, *, first: int, watch: Watch) -> HeldOrder:
+    def _bound(self, found: int) -> tuple[str, ...]:
+        """What to say where there is more than can be leafed through."""
+        if found <= self.depth:
+            return ()
+        return (f"paging: only the first {self.depth:,} hits can be leafed through (paging.depth)",)
+
+    def _filled(
+        self, page: Filling, query: Query, order: HeldOrder, *, first: int, since: int, watch: Watch
+    ) -> HeldOrder:
         """Fill the page from the order, or from a deeper one where that ends too soon; whichever it was in the end."""
         watch.timed("fill", partial(self._fill, page, query, order.candidates), first)
         if page.is_done or order.is_whole:
             return order
-        deeper = watch.timed("deepen", partial(self._deepened, page, query), order)
+        deeper = watch.timed("deepen", partial(self._deepened, page, query, since), order)
         self._fill(page, query, deeper.candidates, len(order.candidates))
         return deeper
 
@@ -137,21 +148,30 @@ class Pages:
             first += len(part)
             count *= 2  # much is gone: fewer, larger reads
 
-    def _deepened(self, page: Filling, query: Query, order: HeldOrder) -> HeldOrder:
-        """The order, and behind it what deeper rankings find now: nothing that is in it comes again."""
+    def _deepened(self, page: Filling, query: Query, since: int, order: HeldOrder) -> HeldOrder:
+        """The order, and behind it what deeper rankings find now: nothing that is in it comes again.
+
+        What was written since the first page stands last, and takes no place from what was there before.
+        """
         held = tuple(order.candidates)
         gone = {held[place].id for place in (*order.seen.gone, *page.seen.gone)}
         known = {*(one.id for one in held), *order.left_out}
         try:
-            beyond = self.search.beyond(replace(query, top_k=SEARCH_TOP_K), self.depth, known=known, gone=gone)
+            newer = self.changed(query.scope, since)
+            depth = min(MOST_DEPTH, self.depth + len(newer))
+            beyond = self.search.beyond(replace(query, top_k=SEARCH_TOP_K), depth, known=known, gone=gone)
         except CitewiseError as error:
             return replace(order, degraded=(*order.degraded, f"paging: {error}; there may be more hits than these"))
         page.begin_deeper()
+        behind = held
+        for is_newer in (False, True):
+            part = [one for one in beyond.candidates if (one.id in newer) is is_newer]
+            behind = (*behind, *lowered(part, behind[-1].score if behind else 1.0))
         return HeldOrder(
-            (*held, *lowered(beyond.candidates, held[-1].score if held else 1.0))[: self.depth],
+            behind[: self.depth],
             order.total_candidates + len(beyond.candidates),
             degraded=tuple(dict.fromkeys((*order.degraded, *beyond.degraded))),
-            notes=order.notes,
+            notes=(*order.notes, *self._bound(len(behind))),
             seen=replace(order.seen, gone={}),  # deeper rankings are of their own time: they have other ranks
         )
 

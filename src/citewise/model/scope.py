@@ -66,6 +66,9 @@ class Principal:
     owns_library: bool = False
 
     def __post_init__(self) -> None:
+        if isinstance(self.groups, str):
+            raise BadRequest(f"groups are several names: write {{{self.groups!r}}}, not {self.groups!r}")
+        object.__setattr__(self, "groups", frozenset(self.groups))
         if self.user is not None:
             checked_name("user", self.user)
         for group in self.groups:

@@ -16,6 +16,8 @@ Saying: TypeAlias = tuple[str, ...]  # what is left of a question without its ma
 
 HOW_TO = "\0how"  # stands for every way to ask for one; no question holds a control character
 
+LEAST_GERUND = 5  # letters: "bring" and "sing" are verbs themselves
+
 _END = re.compile(r"(?:(?<=[^\W\d]{2})[?!.]+|[?.\s]+)$")  # "5!" and "n!" are numbers
 # Behind a mark: "how to say thanks" and "how to install please" ask for something.
 _THANKS = re.compile(r"(?<=[.,;?!])\s*(?:please|(?:thanks|thank you|thx)(?: in advance)?)[\s.?!]*$", re.IGNORECASE)
@@ -58,7 +60,7 @@ class Sameness:
     def saying(self, question: str) -> Saying:
         """Equal for questions that say the same."""
         text = unicodedata.normalize("NFC", question.strip()).replace("\u2019", "'")
-        text = _THANKS.sub("", text)
+        text = _THANKS.sub("", text.lower() if text.isupper() else text)  # who shouts shouts everything
         parts = _QUOTED.split(_END.sub("", text) or text)
         said: list[str] = []
         for at, part in enumerate(parts):
@@ -74,8 +76,13 @@ class Sameness:
         return plain.split()
 
     def _folded(self, word: str) -> str:
-        """In lower case, if the search sees no difference: it does in `setTimeout`, which it takes apart."""
+        """In lower case, if the search sees no difference: it does in `setTimeout`, which it takes apart.
+
+        What is all capitals stays so: US is no pronoun, and a language model reads the question too.
+        """
         lower = word.lower()
+        if len(word) > 1 and word.isupper():
+            return word
         if lower == word or self.analyzer.terms(word).code == self.analyzer.terms(lower).code:
             return lower
         return word
@@ -84,6 +91,12 @@ class Sameness:
         """ "How to install" and "how to go about installing": only there does a verb's ending say nothing."""
         before = ""
         for word in said:
-            stems = self.analyzer.terms(word).words if before == HOW_TO and word.isalpha() else ()
-            yield stems[0] if len(stems) == 1 else word
+            yield _bare(word) if before == HOW_TO and word.isalpha() else word
             before = word
+
+
+def _bare(verb: str) -> str:
+    """The same for "make" and "making", "run" and "running". A stemmer would join "initial" and "initialize", too."""
+    end = "ing" if len(verb) > LEAST_GERUND and verb.endswith("ing") else "e"
+    bare = verb.removesuffix(end)
+    return bare[:-1] if bare[-2:-1] == bare[-1:] else bare

@@ -53,7 +53,9 @@ class Answering:
         self._logged_ask = LoggedAsk(self._remembered_ask, self._log)
 
     def search(self, query: Query, page: PageRequest | None = None) -> SearchResult:
-        """One search, or one page of it."""
+        """One search, or one page of it. To leaf on is no other question: the log has it from the first page."""
+        if page is not None and page.cursor is not None:
+            return self._remembered_search(query, page)
         return self._logged_search(query, page)
 
     def ask(self, query: Query, history: Sequence[Message] = ()) -> AnswerEvents:

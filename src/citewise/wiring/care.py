@@ -18,7 +18,7 @@ from citewise.model.care import Check, Compaction, ScopeStatus, Status
 from citewise.model.errors import CitewiseError, Locked, Misconfigured
 from citewise.model.library import LibraryFacts
 from citewise.settings import Settings
-from citewise.wiring.embedding import embedding_of
+from citewise.wiring.embedding import Embedding, embedding_of
 from citewise.wiring.full import emptied, opened_for_writing, opened_unchecked, reembed, unfit
 from citewise.wiring.generating import generator_of
 from citewise.wiring.insights import log_check, sweep_log
@@ -110,6 +110,7 @@ def _checks(settings: Settings) -> Iterator[Check]:
     yield _tried("settings", lambda: _fit_detail(settings), "use other settings, or run `citewise reindex`")
     yield _tried("index", lambda: _index_detail(settings), "run `citewise reindex`")
     yield log_check(settings)
+    yield Check("breakers", "closed in this process; one that searches tells its own in Library.doctor()")
 
 
 def _tried(name: str, look: Callable[[], str], remedy: str) -> Check:
@@ -182,19 +183,23 @@ def _index_detail(settings: Settings) -> str:
     return f"whole; {found.index_bytes / 1e6:.1f} MB, up to date with the catalog"
 
 
-def reindex(settings: Settings, *, on_progress: Callable[[int], None]) -> ReembedReport | int:
+def reindex(
+    settings: Settings, *, on_progress: Callable[[int], None], embedding: Embedding | None = None
+) -> ReembedReport | int:
     """Rebuild the index by a replay; where the settings ask for another model or other chunks, re-embed."""
-    with opened_unchecked(settings) as library:
+    with opened_unchecked(settings, embedding) as library:
         fits = unfit(library) is None
     if not fits:
-        return reembed(settings, on_document=lambda path: on_progress(1))
-    with opened_for_writing(settings) as library:
+        return reembed(settings, on_document=lambda path: on_progress(1), embedding=embedding)
+    with opened_for_writing(settings, embedding) as library:
         return sum(library.project.rebuild(scope, on_progress=on_progress) for scope in library.catalog.scopes())
 
 
-def compact(settings: Settings, *, on_progress: Callable[[int], None]) -> Compaction:
+def compact(
+    settings: Settings, *, on_progress: Callable[[int], None], embedding: Embedding | None = None
+) -> Compaction:
     """Give back the room of what was deleted: afterward no file of the library holds any of it."""
-    with opened_for_writing(settings) as library:
+    with opened_for_writing(settings, embedding) as library:
         before = _size(*library.folder.root.rglob("*"))
         for scope in library.catalog.scopes():
             library.project.rebuild(scope, on_progress=on_progress)

@@ -117,10 +117,10 @@ def _heal_if_possible(library: OpenLibrary) -> None:
 
 
 @contextmanager
-def opened_unchecked(settings: Settings) -> Iterator[OpenLibrary]:
+def opened_unchecked(settings: Settings, embedding: Embedding | None = None) -> Iterator[OpenLibrary]:
     """The library whatever it was made with, to look at it."""
     folder = LibraryFolder(settings.library)
-    with _opened(settings, folder, folder.current()) as library:
+    with _opened(settings, folder, folder.current(), embedding) as library:
         yield library
 
 

@@ -3,7 +3,7 @@
 import logging
 import os
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,7 +20,6 @@ from citewise.model.care import Check
 from citewise.model.errors import CitewiseError
 from citewise.model.ids import document_id
 from citewise.model.redaction import Redaction
-from citewise.model.scope import Scope
 from citewise.ports.passages import Passages
 from citewise.ports.query_log import QueryLog
 from citewise.settings import Settings
@@ -69,11 +68,6 @@ def sweep_log(settings: Settings) -> None:
         living = {document_id(scope, path) for scope in catalog.scopes() for path in catalog.known(scope)}
     store.forget(store.shown() - living)
     store.sweep()
-
-
-def forget_documents(settings: Settings, scope: Scope, paths: Collection[str]) -> None:
-    """No row names these any more; their own traces in the file go with the next sweep."""
-    log_store_of(settings).forget([document_id(scope, path) for path in paths])
 
 
 def log_check(settings: Settings, *, now: Callable[[], float] = time.time) -> Check:

@@ -38,6 +38,7 @@ class Paging:
             held,
             Seal(self._key.secret()),
             library.catalog.last_position,
+            library.catalog.written_since,
             paging.depth,
             paging.ttl_seconds,
             () if is_shared else (NOT_SHARED,),

@@ -114,3 +114,23 @@ def test_every_question_says_something_and_the_same_as_itself(question: str) -> 
 def test_a_word_more_is_never_overlooked(question: str, word: str, at: int) -> None:
     words = question.split()
     assert not SAMENESS.says_the_same(question, " ".join([*words[:at], word, *words[at:]]))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("How to initial a document?", "How to initialize a document?"),
+        ("How to custom a page?", "How to customize a page?"),
+        ("What is US policy?", "What is us policy?"),
+        ("How does IT support work?", "How does it support work?"),
+    ],
+)
+def test_words_that_only_look_alike_say_something_else(one: str, other: str) -> None:
+    assert not SAMENESS.says_the_same(one, other)
+
+
+@pytest.mark.parametrize(
+    ("verb", "gerund"), [("make", "making"), ("run", "running"), ("add", "adding"), ("sing", "singing")]
+)
+def test_how_to_do_and_how_to_go_about_doing_say_the_same(verb: str, gerund: str) -> None:
+    assert SAMENESS.says_the_same(f"How do I {verb} it?", f"How do I go about {gerund} it?")

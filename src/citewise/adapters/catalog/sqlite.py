@@ -178,6 +178,15 @@ class SqliteCatalog:
             ).fetchone()
         return max(int(row["last"] or 0), self.floor(scope))
 
+    def written_since(self, scope: Scope, position: int) -> frozenset[ChunkId]:
+        """The living chunks that were put behind this position of the log."""
+        with self._connections.reading("read the change log") as connection:
+            rows = connection.execute(
+                "SELECT chunk_id FROM changes WHERE scope = ? AND position > ? AND is_put",
+                (_scope_id(connection, scope), position),
+            )
+            return frozenset(ChunkId(id_) for (id_,) in rows)
+
     def changes(self, scope: Scope, *, after: int, limit: int) -> tuple[Change, ...]:
         with self._connections.reading("read the change log") as connection:
             rows = connection.execute(

@@ -9,6 +9,7 @@ second gives way to the first where too few are left, or where the bitmaps do no
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from math import prod
 from typing import Self
 
 import numpy as np
@@ -120,8 +121,16 @@ def _any_of(condition: AnyOf, searcher: Searcher) -> tuple[Query, int]:
     if len(named) == 1:
         return _labeled(named[0]), counts[named[0]]
     if len(named) <= FEW:
-        return Query.boolean_query([(Occur.Should, _labeled(name)) for name in named]), sum(counts.values())
-    return Query.term_set_query(SCHEMA, "labels", named), sum(counts.values())
+        union = Query.boolean_query([(Occur.Should, _labeled(name)) for name in named])
+    else:
+        union = Query.term_set_query(SCHEMA, "labels", named)
+    return union, _together([counts[name] for name in named], searcher.num_docs)
+
+
+def _together(counts: Sequence[int], total: int) -> int:
+    """About how many chunks have one of some labels, if these are strewn independently: many have several."""
+    missed = prod(1 - min(1.0, count / max(1, total)) for count in counts)
+    return round(total * (1 - missed))
 
 
 def _labeled(name: str) -> Query:

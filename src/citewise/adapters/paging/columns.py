@@ -15,9 +15,10 @@ from citewise.ports.held import HeldOrder, Seen
 
 ID_BYTES = 8  # a chunk id is 16 hex digits
 FLOAT_BYTES = 8  # of a score
-QUICK = 1  # zlib's level: scores are nearly random, so more effort finds nothing
 
-_HEAD = struct.Struct(">I")  # the length of the JSON that says what the columns are
+# A checksum of what follows, and the length of the JSON that says what the columns are. Nothing is compressed: scores
+# are nearly random, and to unpack a thousand of them would cost every page as much as all else.
+_HEAD = struct.Struct(">II")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +81,21 @@ def order_bytes(order: HeldOrder) -> bytes:
         *(array("d", [one.scores.get(name, math.nan) for one in candidates]).tobytes() for name in scores),
         *(array("I", [one.ranks.get(name, 0) for one in candidates]).tobytes() for name in ranks),
     )
-    return zlib.compress(b"".join((_HEAD.pack(len(head)), head, *columns)), QUICK)
+    body = b"".join((head, *columns))
+    return _HEAD.pack(zlib.crc32(body), len(head)) + body
 
 
 def order_of(data: bytes, seen: Seen) -> HeldOrder:
     """The same order again."""
-    plain = memoryview(zlib.decompress(data))
-    (length,) = _HEAD.unpack_from(plain)
-    start = _HEAD.size + length
-    head = json.loads(bytes(plain[_HEAD.size : start]))
-    columns = _columns(plain[start:], head["count"], head["scores"], head["ranks"])
+    plain = memoryview(data)
+    if len(plain) < _HEAD.size:
+        raise ValueError("an order without its head")
+    checksum, length = _HEAD.unpack_from(plain)
+    body = plain[_HEAD.size :]
+    if zlib.crc32(body) != checksum:
+        raise ValueError("an order that was never written whole")
+    head = json.loads(bytes(body[:length]))
+    columns = _columns(body[length:], head["count"], head["scores"], head["ranks"])
     return HeldOrder(
         StoredCandidates(columns),
         head["total_candidates"],
@@ -105,8 +111,8 @@ def _columns(data: memoryview, count: int, scores: Sequence[str], ranks: Sequenc
     """The columns in the order in which `order_bytes` wrote them."""
     ids = count * ID_BYTES
     floats = ids + count * FLOAT_BYTES * (1 + len(scores))
-    numbers = data[ids:floats].cast("d")
-    places = data[floats:].cast("I")
+    numbers = array("d", bytes(data[ids:floats]))
+    places = array("I", bytes(data[floats:]))
     return _Columns(
         bytes(data[:ids]),
         numbers[:count],

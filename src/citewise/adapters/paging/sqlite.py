@@ -7,7 +7,6 @@ damaged or of another version is thrown away, which is the same to everybody as 
 import logging
 import sqlite3
 import threading
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +18,7 @@ from citewise.ports.held import HeldOrder, Seen
 
 _log = logging.getLogger(__name__)
 
-VERSION = 1  # of the tables and of the bytes in them
+VERSION = 2  # of the tables and of the bytes in them
 BUSY_SECONDS = 2.0  # for another process's transaction, which takes a millisecond
 MOST_BYTES = 64_000_000  # of all orders; one of 140 hits takes about 5,000, one of a thousand 27,000
 MOST_ORDERS = 10_000
@@ -70,7 +69,7 @@ class SqliteHeldOrders:
         data, texts, gone = row
         try:
             return order_of(data, seen_of(texts, gone).before(before))
-        except (zlib.error, ValueError):  # a power cut can leave bytes behind that were never whole
+        except ValueError:  # a power cut can leave bytes behind that were never whole
             return None
 
     def note(self, id_: HeldId, seen: Seen, *, expires_at: float) -> None:
@@ -121,15 +120,18 @@ class SqliteHeldOrders:
             except sqlite3.DatabaseError as error:
                 if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
                     self._throw_away()
-                raise Unavailable(f"could not use {self._file}: {error}; search again") from error
+                _log.warning("could not use %s: %s", self._file, error)
+                raise Unavailable("what is held for further pages cannot be used now; search again") from error
             except OSError as error:
-                raise Unavailable(f"could not use {self._file}: {error.strerror}; search again") from error
+                _log.warning("could not use %s: %s", self._file, error)
+                raise Unavailable("what is held for further pages cannot be used now; search again") from error
 
     def _connected(self) -> sqlite3.Connection:
         if self._connection is None or _mark(self._file) != self._mark:
             self._disconnect()  # another process may have thrown the file away
+            mark = _mark(self._file)
             self._connection = _connected(self._file)
-            self._mark = _mark(self._file)
+            self._mark = mark or _mark(self._file)  # looked up before: a file that is replaced meanwhile is noticed
         return self._connection
 
     def _disconnect(self) -> None:

@@ -29,18 +29,17 @@ def run_ask(
     as_json: bool,
 ) -> int:
     """Print the answer; "the sources do not suffice" is an answer, not a failure."""
-    with (
-        Library(settings=settings) as library,
-        closing(library.stream(question, selection=selection, **options)) as events,
-    ):
-        answer = _silent(events) if as_json else _streamed(events)
-    if as_json:
-        print_json(answer_json(answer, explain=explain))
-        return 0
-    shown_warnings(answer.result)
-    _show_sources(answer)
-    if explain:
-        _explain(answer)
+    with Library(settings=settings) as library:  # shown before it closes, which waits for the log
+        with closing(library.stream(question, selection=selection, **options)) as events:
+            answer = _silent(events) if as_json else _streamed(events)
+        if as_json:
+            print_json(answer_json(answer, explain=explain))
+        else:
+            shown_warnings(answer.result)
+            _show_sources(answer)
+            if explain:
+                _explain(answer)
+        sys.stdout.flush()
     return 0
 
 
@@ -103,7 +102,8 @@ def _show_sources(answer: Answer) -> None:
     if answer.removed_markers:
         lines.append(f"{answer.removed_markers} markers pointed at no source and were removed")
     took = answer.result.timings_ms.get("total", 0.0)
-    lines.append(f"({answer.generator}, confidence {answer.quality.sufficiency or 0:.2f}, {took:.0f} ms)")
+    by = f"{answer.generator}, quality {answer.quality.overall or 0:.2f}, " if answer.sufficient_context else ""
+    lines.append(f"({by}{took:.0f} ms)")
     sys.stdout.write(printable("\n".join(lines)) + "\n")
 
 

@@ -13,13 +13,13 @@ from citewise.entry.cli.insights_tables import show_overview, show_rows
 from citewise.entry.cli.options import principal_of
 from citewise.entry.cli.output import print_json
 from citewise.model.errors import BadRequest
+from citewise.model.logged import checked_log_limit
 from citewise.model.scope import Principal, Scope
 from citewise.model.where import Where
 from citewise.settings import Settings
 from citewise.wiring.insights import log_file, opened_log
 
 LOG_LIMIT = 20
-MOST_LIMIT = 1_000
 MOST_TOPICS = 10
 _AGO = re.compile(r"(\d{1,5})([mhdw])")
 _SECONDS = {"m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
@@ -40,8 +40,7 @@ def log_options(tenant: str, project: str, user: str | None, groups: Iterable[st
 
 def run_log(settings: Settings, options: LogOptions, *, limit: int = LOG_LIMIT, as_json: bool = False) -> int:
     """Print what was asked, newest first; that nobody asked is no failure."""
-    if not 1 <= limit <= MOST_LIMIT:
-        raise BadRequest(f"limit is {limit}; it is in 1..{MOST_LIMIT}")
+    checked_log_limit(limit)
     with opened_log(settings) as (log, _):
         rows = log.rows(options.scope, options.principal, since=options.since, limit=limit)
     if as_json:

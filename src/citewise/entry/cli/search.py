@@ -1,5 +1,6 @@
 """`citewise search`: call, then show."""
 
+import sys
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -35,21 +36,25 @@ def run_search(
     settings: Settings, question: str, options: QueryOptions, page: PageFlags, *, explain: bool, as_json: bool
 ) -> int:
     """Print what was found; finding nothing is no failure."""
-    with Library(settings=settings) as library:
+    with Library(settings=settings) as library:  # shown before it closes, which waits for the log
         result = library.search(question, limit=page.limit, cursor=page.cursor, **options)
-    if as_json:
-        print_json(search_json(result, explain=explain))
-        return 0
+        if as_json:
+            print_json(search_json(result, explain=explain))
+        else:
+            _show(result, FEW if not page.is_given and "top_k" not in options else None, explain=explain)
+        sys.stdout.flush()
+    return 0
+
+
+def _show(result: SearchResult, most: int | None, *, explain: bool) -> None:
     shown_warnings(result)
     console = Console(highlight=False)
     if explain:
         show_explanation(console, result)
     else:
-        is_short = not page.is_given and "top_k" not in options
-        _show_findings(console, result, FEW if is_short else None)
+        _show_findings(console, result, most)
     if result.next_cursor is not None:
         console.print(Text("more: the same words with --cursor", style="dim"), Text(result.next_cursor), soft_wrap=True)
-    return 0
 
 
 def _show_findings(console: Console, result: SearchResult, most: int | None) -> None:
