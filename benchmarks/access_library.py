@@ -35,6 +35,11 @@ def member(seed: int = 3) -> Principal:
     return Principal(user="ann", groups=frozenset(group_of(rank) for rank in _ranks(draw, MEMBERSHIPS)))
 
 
+def member_of(first: int) -> Principal:
+    """Somebody in twenty groups of about one size, from this rank on."""
+    return Principal(user="ann", groups=frozenset(group_of(rank) for rank in range(first, first + MEMBERSHIPS)))
+
+
 def group_of(rank: int) -> str:
     return f"team-{rank}"
 
