@@ -110,7 +110,7 @@ def test_people_see_places_scores_and_sources(home: Path) -> None:
     assert "lab-2-tide-staff.md:" in shown
     answered = citewise("ask", "What happens below power.low_volts?", cwd=home).stdout
     assert "Sources\n  [" in answered
-    assert "(extractive, confidence" in answered
+    assert "(extractive, quality" in answered
 
 
 def test_explain_shows_every_ranking_and_why_candidates_went(home: Path) -> None:
