@@ -107,7 +107,7 @@ def test_chunks_that_the_bitmaps_do_not_know_yet_make_the_filter_go_inside_the_s
     monkeypatch.setattr("citewise.adapters.index.narrowing.LARGE", 0)
     words = WordIndex(tmp_path)
     words.write([a_point(n, words="tide", labels=["in=yes" if n > 2 else "in=no"]) for n in range(10)], ())
-    narrow = [AnyOf("in", frozenset({"yes"}))]
+    narrow = (AnyOf("in", frozenset({"yes"})),)
     found = words.matching(["tide"], TermField.WORDS, narrow, 5, admits=lambda keys: None)
     assert len(found) == 5
     assert {hit.id for hit in found} <= {an_id(n) for n in range(3, 10)}
@@ -120,6 +120,6 @@ def test_in_a_large_index_the_bitmaps_decide_what_most_readers_may_see(
     words = WordIndex(tmp_path)
     words.write([a_point(n, words="tide", labels=["in=yes"]) for n in range(10)], ())
     known = np.array([id_to_key(an_id(n)) for n in range(3)], dtype=np.uint64)
-    narrow = [AnyOf("in", frozenset({"yes"}))]
+    narrow = (AnyOf("in", frozenset({"yes"})),)
     found = words.matching(["tide"], TermField.WORDS, narrow, 10, admits=lambda keys: np.isin(keys, known))
     assert {hit.id for hit in found} == {an_id(n) for n in range(3)}

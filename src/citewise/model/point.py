@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from operator import attrgetter
+from operator import itemgetter
 from typing import NamedTuple
 
 from citewise.model.ids import ChunkId
@@ -10,7 +10,7 @@ from citewise.model.terms import Terms
 from citewise.model.vector import Vector
 from citewise.model.where import Label
 
-_score = attrgetter("score")
+_id, _score = itemgetter(0), itemgetter(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,4 @@ class Hit(NamedTuple):  # nearly two hundred are made for a question: a tuple co
 
 def best_first(hits: Iterable[Hit]) -> list[Hit]:
     """Highest score first, equal scores by id, so that the same query gives the same order."""
-    ordered = sorted(hits, key=_score, reverse=True)
-    if len({hit.score for hit in ordered}) < len(ordered):
-        ordered.sort(key=lambda hit: (-hit.score, hit.id))
-    return ordered
+    return sorted(sorted(hits, key=_id), key=_score, reverse=True)  # the second sort keeps the order of equal ones

@@ -60,6 +60,8 @@ def _is_control(character: str) -> bool:
 
 
 def _refuse_control_characters(kind: str, text: str) -> None:
+    if text.isprintable():  # nearly always
+        return
     found = next(filter(_is_control, text), None)
     if found is not None and unicodedata.category(found) == "Cs":
         raise BadRequest(f"the {kind} is not valid UTF-8: type it again")

@@ -3,9 +3,9 @@
 A stage that needs text takes a Shortlist, so it cannot be placed before hydration.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Self, overload
 
 from citewise.model.ids import ChunkId
 from citewise.model.passage import Passage
@@ -26,6 +26,25 @@ class Candidate:
     score: float
     scores: Mapping[str, float]
     ranks: Mapping[str, int]  # by ranking, from 1
+
+
+class Candidates(Sequence[Candidate]):
+    """Candidates that are made when they are looked at: of two hundred that rankings find, a search reads twenty."""
+
+    def __init__(self, count: int, made: Callable[[int], Candidate]) -> None:
+        self._places = range(count)
+        self._made = made
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, at: int) -> Candidate: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Candidate, ...]: ...
+    def __getitem__(self, at: int | slice) -> Candidate | tuple[Candidate, ...]:
+        places = self._places[at]
+        return self._made(places) if isinstance(places, int) else tuple(map(self._made, places))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +71,7 @@ class Ranking:
     """One order of candidates, best first, scores in 0..1."""
 
     query: Query
-    candidates: tuple[Candidate, ...]
+    candidates: Sequence[Candidate]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from citewise.model.ids import ChunkId
 from citewise.model.point import Hit
-from citewise.model.ranking import CODE, DENSE, WORDS, Candidate, Ranking, Rankings
+from citewise.model.ranking import CODE, DENSE, WORDS, Candidate, Candidates, Ranking, Rankings
 
 FUSED = "fused"
 RANK_CONSTANT = 60  # of reciprocal rank fusion; 0: the first place is everything; large: places hardly differ
@@ -109,13 +109,14 @@ def _between(hits: tuple[Hit, ...], low: float, high: float) -> dict[ChunkId, fl
 
 def _ranking(found: Rankings, fused: Mapping[ChunkId, float]) -> Ranking:
     """Every chunk that any ranking found takes part, with what each of them said of it."""
-    scores: dict[ChunkId, dict[str, float]] = {id_: {} for id_ in fused}
-    ranks: dict[ChunkId, dict[str, int]] = {id_: {} for id_ in fused}
-    for arm, hits in found.arms.items():
-        for rank, (id_, score) in enumerate(hits, start=1):
-            scores[id_][arm] = score
-            ranks[id_][arm] = rank
-    for id_, score in fused.items():
-        scores[id_][FUSED] = score
     order = sorted(sorted(fused), key=fused.__getitem__, reverse=True)  # equal ones stay in the order of ids
-    return Ranking(found.query, tuple([Candidate(id_, fused[id_], scores[id_], ranks[id_]) for id_ in order]))
+    places = {arm: {id_: place for place, (id_, _) in enumerate(hits)} for arm, hits in found.arms.items()}
+
+    def candidate(at: int) -> Candidate:
+        id_ = order[at]
+        own = {arm: place for arm, of_arm in places.items() if (place := of_arm.get(id_)) is not None}
+        scores = {arm: found.arms[arm][place].score for arm, place in own.items()}
+        ranks = {arm: place + 1 for arm, place in own.items()}
+        return Candidate(id_, fused[id_], {**scores, FUSED: fused[id_]}, ranks)
+
+    return Ranking(found.query, Candidates(len(order), candidate))

@@ -107,8 +107,17 @@ def test_scores_stay_between_0_and_1_whatever_is_written(text: str, question: st
     assert 0.0 <= found.findings[0].candidate.scores.get(WINDOW, 0.0) <= 1.0
 
 
-@given(st.text(alphabet="abdeginrst -_.\n漢字。ÄéX9", max_size=200), st.text(alphabet="abdeginrst 漢字", max_size=60))
-def test_places_are_those_of_the_terms(text: str, question: str) -> None:
-    wanted = frozenset(ANALYZER.terms(question).words)
-    expected = {at: term for at, term in enumerate(ANALYZER.terms(text).words) if term in wanted}
-    assert ANALYZER.places(["tide", text], wanted)[1] == placed(expected)
+WRITTEN = st.lists(
+    st.text(alphabet="abdeginrsty -_.\n'\u2019\x00\ud800漢字。ÄéΣX9", max_size=80)
+    | st.sampled_from(("the tides", "they're", "dying to tie", "rock'n'roll", "don\u2019t", "Été")),
+    max_size=8,
+)
+
+
+@given(st.lists(WRITTEN.map(" ".join), max_size=4), st.text(alphabet="abdeginrsty '漢字é", max_size=60))
+def test_places_are_those_of_the_terms(texts: list[str], question: str) -> None:
+    wanted = frozenset(ANALYZER.terms(f"{question} die tides rock'n'roll").words)
+    expected = [
+        placed({at: term for at, term in enumerate(ANALYZER.terms(text).words) if term in wanted}) for text in texts
+    ]
+    assert ANALYZER.places(texts, wanted) == expected

@@ -3,13 +3,14 @@
 import re
 import threading
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from itertools import chain
 
 import Stemmer
 
+from citewise.adapters.analyze.places import StopWords, Words
 from citewise.model.terms import Places, Terms
 
 REMEMBERED = 100_000  # identifiers whose tokens are kept at hand; text repeats itself
@@ -17,12 +18,14 @@ MOST_CHARACTERS = 64  # a longer token is data (a hash, a base64 run), not a wor
 
 # The usual function words of English; question words are among them, since every question has one.
 STOP_WORDS = frozenset(files("citewise").joinpath("data", "stop-words-en.txt").read_text("utf-8").split())
+_STOP_WORDS = StopWords(STOP_WORDS)
 
 _IDENTIFIER = re.compile(r"[^\W]+(?:[.:/-]+[^\W]+)*")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 _JOINTS = re.compile(r"[.:/-]+")
 _BLANKS = str.maketrans({chr(code): " " for code in range(128) if not chr(code).isalnum() and chr(code) != "'"})
-_APOSTROPHES = "'\u2019"
+_ASCII = frozenset(map(chr, range(128)))
+_CURLY = "\u2019"  # the other apostrophe
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+")
 
 
@@ -47,15 +50,19 @@ class EnglishAnalyzer:
         plain = unicodedata.normalize("NFKC", text)
         return Terms(words=tuple(self._words(plain)), code=tuple(_code_tokens(plain)))
 
-    def places(self, texts: Sequence[str], wanted: Collection[str]) -> list[Places]:
-        """Stems a word once for all texts, and only if it begins as a wanted term does, which few do."""
+    def places(self, texts: Sequence[str], wanted: Collection[str]) -> Sequence[Places]:
+        """Looks at a word only if it begins as a wanted term does, which few do."""
         plain = [unicodedata.normalize("NFKC", text) for text in texts]
-        worded = [[word for word in _split(text.lower()) if word not in STOP_WORDS] for text in plain]
-        beginnings = tuple({_beginning(term) for term in wanted})
-        stem_of = self._stem_of
-        seen = set().union(*worded)
-        meant = {word: stem for word in seen if word.startswith(beginnings) and (stem := stem_of(word)) in wanted}
-        return [_places(words, meant, text, wanted) for words, text in zip(worded, plain, strict=True)]
+        words = Words([_ascii_marks(text.lower()) for text in plain], _STOP_WORDS)
+        found: list[dict[str, list[int]]] = [{} for _ in texts]
+        for number, at, word in words.that_begin({one for term in wanted for one in _beginnings(term)}):
+            stem = self._stem_of(word)
+            if stem in wanted:
+                found[number].setdefault(stem, []).append(at)
+        for number, text in enumerate(plain):
+            if not text.isascii():
+                _add_pairs(found[number], text, wanted, behind=words.count(number))
+        return found
 
     def _words(self, text: str) -> list[str]:
         found = [word for word in _split(text.lower()) if word not in STOP_WORDS]
@@ -65,36 +72,41 @@ class EnglishAnalyzer:
         return stems
 
 
-def _beginning(stem: str) -> str:
-    """How every word with this stem begins: stemming changes the end, and of short words (dying, die) all but one."""
-    return stem[:3] if len(stem) > 3 else stem[:1]
+def _beginnings(stem: str) -> tuple[str, ...]:
+    """How every word with this stem begins: it has all letters but the last, unless it is like dying, which is die."""
+    plain = stem[: max(2, len(stem) - 1)]
+    return (plain, f"{stem[0]}y") if len(stem) == 3 and stem.endswith("ie") else (plain,)
 
 
-def _places(words: Sequence[str], meant: Mapping[str, str], text: str, wanted: Collection[str]) -> Places:
-    """Where words with a meaning stand among a text's words, and behind them its pairs of characters."""
-    places: dict[str, list[int]] = {}
-    for at in [at for at, word in enumerate(words) if word in meant]:
-        places.setdefault(meant[words[at]], []).append(at)
-    if not text.isascii():
-        for at, pair in enumerate(_pairs(text), len(words)):
-            if pair in wanted:
-                places.setdefault(pair, []).append(at)
-    return places
+def _add_pairs(places: dict[str, list[int]], text: str, wanted: Collection[str], *, behind: int) -> None:
+    """Pairs of characters stand behind all words."""
+    for at, pair in enumerate(_pairs(text), behind):
+        if pair in wanted:
+            places.setdefault(pair, []).append(at)
 
 
 def _split(text: str) -> list[str]:
     """Runs of letters and digits, with apostrophes between them: blanks for all else, then what stands between."""
-    if text.isascii():
-        plain = text.translate(_BLANKS)
+    plain = _ascii_marks(text)
+    if plain.isascii():
+        plain = plain.translate(_BLANKS)
     else:  # there, `translate` takes a look-up a character
-        plain = text
-        for mark in set(text):
-            if not mark.isalnum() and mark not in _APOSTROPHES:
-                plain = plain.replace(mark, " ")
-    for mark in _APOSTROPHES:
-        if mark in plain:
-            plain = _without_quotes(plain, mark)
-    return plain.split()
+        plain = _blanked(plain, (mark for mark in set(plain) if ord(mark) in _BLANKS))
+    return (_without_quotes(plain, "'") if "'" in plain else plain).split()
+
+
+def _ascii_marks(text: str) -> str:
+    """Blanks for whatever is not ASCII and no part of a word."""
+    if text.isascii():
+        return text
+    plain = _blanked(text, (mark for mark in set(text) - _ASCII if not mark.isalnum() and mark != _CURLY))
+    return _without_quotes(plain, _CURLY) if _CURLY in plain else plain
+
+
+def _blanked(text: str, marks: Iterable[str]) -> str:
+    for mark in marks:
+        text = text.replace(mark, " ")
+    return text
 
 
 def _without_quotes(text: str, apostrophe: str) -> str:

@@ -38,6 +38,7 @@ class Shard:
 
     def __init__(self, folder: Path, *, dimensions: int) -> None:
         self._folder = folder
+        self._manifest_file = folder / "manifest"
         self._dimensions = dimensions
         self._lock = threading.Lock()
         self._seen: tuple[int, int] | None = None  # the manifest file that was last taken up
@@ -84,10 +85,6 @@ class Shard:
             write_manifest(self._manifest_file, manifest)
             self._sweep(manifest)
         self._refresh()
-
-    @property
-    def _manifest_file(self) -> Path:
-        return self._folder / "manifest"
 
     def _written_vectors(self, puts: Sequence[Point], drops: Collection[ChunkId], position: int) -> Manifest:
         old = self._manifest

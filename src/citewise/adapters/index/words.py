@@ -6,7 +6,8 @@ import shutil
 import struct
 import tempfile
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 
 from tantivy import Document, Index, Occur, Query, Searcher
@@ -30,6 +31,7 @@ from citewise.model.where import Condition
 HEAP_BYTES = 64_000_000  # tantivy's buffer before it starts a new segment
 TRIES, PAUSE_SECONDS = 5, 0.05  # at finding the files of a folder whole while another process writes to it
 HEAD = "meta.json"
+NARROWINGS_KEPT = 64  # filters that are remembered as clauses; people ask many questions with few filters
 FOOTER_MAGIC = 1337  # ends every file of a tantivy segment, behind the footer's length
 
 
@@ -40,12 +42,17 @@ class WordIndex:
         folder.mkdir(parents=True, exist_ok=True)
         self._mirror = None if os.access(folder, os.W_OK) else _Mirror(folder)
         self._index = Index(SCHEMA, path=str(self._mirror.folder if self._mirror else folder))
+        # Nothing is taken up but when the shard says so, with its vectors; left to itself, tantivy watches the folder
+        # with a thread that takes locks in it.
+        self._index.config_reader("Manual")
+        self._searched = self._searching()
 
     def reload(self) -> None:
         """See what was committed since, by whichever process."""
         if self._mirror:
             self._mirror.renew()
         self._index.reload()
+        self._searched = self._searching()
 
     def write(self, puts: Sequence[Point], drops: Collection[ChunkId]) -> None:
         """Delete, then add: doing it twice is doing it once. Committed and merged when this returns."""
@@ -62,19 +69,25 @@ class WordIndex:
         self,
         terms: Sequence[str],
         field: TermField,
-        conditions: Sequence[Condition],
+        conditions: tuple[Condition, ...],
         limit: int,
         *,
         admits: Admits = lambda keys: None,
     ) -> tuple[Hit, ...]:
         """The `limit` chunks of highest BM25 among those the conditions admit."""
-        searcher = self._index.searcher()
+        searcher, narrowed_by = self._searched
         wanted = min(limit, searcher.num_docs)
         if not terms or wanted <= 0:
             return ()
-        narrowing = Narrowing.by(conditions, self._index, searcher)
-        found = _best(searcher, _any_term(tuple(dict.fromkeys(terms)), field), narrowing, admits, wanted)
+        query = _any_term(tuple(dict.fromkeys(terms)), field)
+        found = _best(searcher, query, narrowed_by(conditions), admits, wanted)
         return tuple(best_first(_hits(searcher, found))[:wanted])
+
+    def _searching(self) -> tuple[Searcher, Callable[[tuple[Condition, ...]], Narrowing]]:
+        """What is committed now, and how it is narrowed: both word rankings of a question narrow alike, and the next
+        question of the same reader does."""
+        searcher = self._index.searcher()
+        return searcher, lru_cache(maxsize=NARROWINGS_KEPT)(partial(Narrowing.by, index=self._index, searcher=searcher))
 
 
 class _Mirror:

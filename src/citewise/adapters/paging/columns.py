@@ -7,10 +7,9 @@ import zlib
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import overload
 
 from citewise.model.ids import ChunkId
-from citewise.model.ranking import Candidate
+from citewise.model.ranking import Candidate, Candidates
 from citewise.ports.held import HeldOrder, Seen
 
 ID_BYTES = 8  # a chunk id is 16 hex digits
@@ -30,31 +29,12 @@ class _Columns:
     scores: Mapping[str, Sequence[float]]
     ranks: Mapping[str, Sequence[int]]
 
-
-class StoredCandidates(Sequence[Candidate]):
-    """Candidates in columns, made when they are asked for."""
-
-    def __init__(self, columns: _Columns) -> None:
-        self._columns = columns
-
-    def __len__(self) -> int:
-        return len(self._columns.score)
-
-    @overload
-    def __getitem__(self, at: int) -> Candidate: ...
-    @overload
-    def __getitem__(self, at: slice) -> tuple[Candidate, ...]: ...
-    def __getitem__(self, at: int | slice) -> Candidate | tuple[Candidate, ...]:
-        places = range(len(self))[at]
-        return self._candidate(places) if isinstance(places, int) else tuple(map(self._candidate, places))
-
-    def _candidate(self, place: int) -> Candidate:
-        columns = self._columns
+    def candidate(self, place: int) -> Candidate:
         return Candidate(
-            ChunkId(columns.ids[place * ID_BYTES : (place + 1) * ID_BYTES].hex()),
-            columns.score[place],
-            {name: column[place] for name, column in columns.scores.items() if not math.isnan(column[place])},
-            {name: column[place] for name, column in columns.ranks.items() if column[place]},
+            ChunkId(self.ids[place * ID_BYTES : (place + 1) * ID_BYTES].hex()),
+            self.score[place],
+            {name: column[place] for name, column in self.scores.items() if not math.isnan(column[place])},
+            {name: column[place] for name, column in self.ranks.items() if column[place]},
         )
 
 
@@ -97,7 +77,7 @@ def order_of(data: bytes, seen: Seen) -> HeldOrder:
     head = json.loads(bytes(body[:length]))
     columns = _columns(body[length:], head["count"], head["scores"], head["ranks"])
     return HeldOrder(
-        StoredCandidates(columns),
+        Candidates(head["count"], columns.candidate),
         head["total_candidates"],
         is_whole=head["is_whole"],
         left_out=tuple(head["left_out"]),
