@@ -25,8 +25,8 @@ from benchmarks.access_library import (
     member_of,
     rules_of,
 )
-from benchmarks.results import Table, results_now, write_results
-from benchmarks.speed import show
+from benchmarks.printing import publish
+from benchmarks.results import Table, results_now
 from benchmarks.synthetic import questions, synthetic_embedding
 from benchmarks.timing import Percentiles
 from citewise import Library, Settings
@@ -60,12 +60,10 @@ def main() -> None:
         log_table(folder, asked, chosen.rounds),
         page_table(folder, asked[:PAGED_QUESTIONS]),
     ]
-    for table in tables:
-        show(table)
     results = results_now(
         "access", tables=tables, plots=(), title="Access, cache, log and pages", command="python -m benchmarks.access"
     )
-    print(f"\nwritten to {write_results(results)}")
+    publish(results, decimals=2)
 
 
 def filter_table(folder: Path, asked: Sequence[str], rounds: int) -> Table:

@@ -78,7 +78,7 @@ def drawn(plot: LinePlot | BarPlot) -> Drawing:
 
 def markdown_table(table: Table) -> str:
     """The table, numbers to the right; a number is rounded, a text is shown as it is."""
-    ends = ["---:" if _is_numeric(column) else "---" for column in zip(*table.rows, strict=True)]
+    ends = ["---:" if is_numeric(column) else "---" for column in zip(*table.rows, strict=True)]
     lines = [table.columns, ends or ["---"] * len(table.columns), *([cell(one) for one in row] for row in table.rows)]
     return "\n".join("| " + " | ".join(_escaped(one) for one in line) + " |" for line in lines)
 
@@ -127,7 +127,8 @@ def _alternative(plot: LinePlot | BarPlot) -> str:
     return _escaped(plot.title).replace("[", "(").replace("]", ")")
 
 
-def _is_numeric(column: Sequence[Cell]) -> bool:
+def is_numeric(column: Sequence[Cell]) -> bool:
+    """Whether it is read from the right: all that it knows are numbers."""
     known = [value for value in column if value is not None]
     return bool(known) and all(_is_number(value) for value in known)
 

@@ -7,7 +7,6 @@ manners between them; both are measured apart and together. A whole run is also 
 import argparse
 import json
 import statistics
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
@@ -17,8 +16,8 @@ import numpy as np
 
 from benchmarks.cache_desk import fidelity, times
 from benchmarks.cache_pairs import SETS, Pair, near_misses, questions_of, rewordings, some_of
-from benchmarks.defaults import printed
 from benchmarks.judged import DATA, KEPT
+from benchmarks.printing import printed, say
 from benchmarks.results import RESULTS, Line, LinePlot, Results, Table, results_now, write_results
 from citewise.adapters.analyze.english import EnglishAnalyzer
 from citewise.retrieve.sameness import Sameness
@@ -74,7 +73,7 @@ def main() -> None:
     results = measured(embedding, chosen.kept, only=chosen.only, names_misses=chosen.misses)
     print(json.dumps(asdict(results)) if chosen.json else "\n\n".join(map(printed, results.tables)))
     if chosen.only is None:
-        _say(f"wrote {write_results(results, chosen.results)}")
+        say(f"wrote {write_results(results, chosen.results)}")
 
 
 def measured(embedding: Embedding, kept: Path, *, only: str | None, names_misses: bool) -> Results:
@@ -82,7 +81,7 @@ def measured(embedding: Embedding, kept: Path, *, only: str | None, names_misses
     plots: list[LinePlot] = []
     if only != "times":
         pairs = judged_pairs(embedding)
-        _say(f"{len(pairs.wanted)} rewordings, {len(pairs.unwanted)} near misses")
+        say(f"{len(pairs.wanted)} rewordings, {len(pairs.unwanted)} near misses")
         tables += [by_threshold(pairs), by_kind(pairs)]
         plots.append(plot(pairs))
         if names_misses:
@@ -102,7 +101,7 @@ def judged_pairs(embedding: Embedding) -> Pairs:
     wanted: list[Judged] = []
     unwanted: list[Judged] = []
     for name in SETS:
-        _say(f"pairs of {name}")
+        say(f"pairs of {name}")
         asked = questions_of(name)
         vectors = {text: _vector(embedding, text) for text in asked}
         made_of = some_of(asked)
@@ -208,14 +207,10 @@ def _counts(pairs: Pairs) -> str:
 def _name_misses(pairs: Pairs) -> None:
     for one in pairs.wanted:
         if not one.says_the_same:
-            _say(f"missed  {one.cosine:.3f} [{one.pair.kind}] {one.pair.one!r} | {one.pair.other!r}")
+            say(f"missed  {one.cosine:.3f} [{one.pair.kind}] {one.pair.one!r} | {one.pair.other!r}")
     for one in pairs.unwanted:
         if one.says_the_same:
-            _say(f"false   {one.cosine:.3f} [{one.pair.kind}] {one.pair.one!r} | {one.pair.other!r}")
-
-
-def _say(what: str) -> None:
-    print(what, file=sys.stderr, flush=True)
+            say(f"false   {one.cosine:.3f} [{one.pair.kind}] {one.pair.one!r} | {one.pair.other!r}")
 
 
 if __name__ == "__main__":

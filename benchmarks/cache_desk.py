@@ -3,6 +3,8 @@
 import statistics
 import time
 from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.cache_pairs import questions_of, rewordings, some_of
@@ -10,25 +12,23 @@ from benchmarks.judged import library_at
 from benchmarks.results import Table
 from benchmarks.timing import Percentiles
 from citewise.adapters.analyze.english import EnglishAnalyzer
-from citewise.adapters.cache.memory import MemoryCache
 from citewise.adapters.cache.sizes import bytes_of
 from citewise.adapters.cache.vectors import RememberingEmbedder
 from citewise.context.evidence import cosine
-from citewise.flows.cached import Cached
 from citewise.model.query import Query
 from citewise.model.result import SearchResult
 from citewise.model.scope import Principal, Scope
 from citewise.ports.cache import Entry
-from citewise.retrieve.freshness import Freshness
 from citewise.retrieve.sameness import Sameness
-from citewise.settings import Settings
+from citewise.settings import QueryCacheSettings, Settings
 from citewise.wiring.embedding import Embedding
-from citewise.wiring.reading import Reader
-from citewise.wiring.search import search_of
+from citewise.wiring.remembering import cached_of
+from citewise.wiring.searching import Searching
 
 ASKED = ("api_docs", "textbook")  # sets whose libraries are asked
 DEPTH = 5  # passages that are compared
 ROUNDS = 2_000  # hits that are timed
+LONGEST_SECONDS = 3_600.0  # of a run: less, and what is asked again would be forgotten before its end
 MEMBER = Principal("ann", frozenset(f"group-{at}" for at in range(20)))
 SAMENESS = Sameness(EnglishAnalyzer())
 
@@ -49,7 +49,7 @@ def fidelity(embedding: Embedding, kept: Path) -> Table:
     rows = []
     for name in ASKED:
         shared = []
-        with _Desk(embedding, library_at(name, kept=kept)) as desk:
+        with closing(_Desk(embedding, library_at(name, kept=kept))) as desk:
             for pair in rewordings(some_of(questions_of(name))):
                 near = cosine(embedding.embedder.query(pair.one), embedding.embedder.query(pair.other))
                 if near >= least and SAMENESS.says_the_same(pair.one, pair.other):
@@ -63,14 +63,14 @@ def fidelity(embedding: Embedding, kept: Path) -> Table:
 def times(embedding: Embedding, kept: Path) -> Table:
     """Milliseconds of everything that the cache does, and of the search it saves."""
     asked = questions_of("api_docs")
-    with _Desk(embedding, library_at("api_docs", kept=kept)) as desk:
+    with closing(_Desk(embedding, library_at("api_docs", kept=kept))) as desk:
         fresh = [desk.fresh(_query(text)) for text in asked]
         for text in asked:
             desk.search(text)
         politely = [f"please tell me {text}" for text in asked if text.lower().startswith(("what", "how"))]
         entries = [Entry(result) for result in fresh]
         rows = [
-            ("versions", *_timed(lambda at: desk.version(Scope()), ROUNDS)),
+            ("versions", *_timed(lambda at: desk.fresh.version(Scope()), ROUNDS)),
             ("hit by the very same words", *_timed(lambda at: desk.hit(asked[at % len(asked)]), ROUNDS)),
             ("hit by other words", *_timed(lambda at: desk.hit(politely[at]), len(politely))),
             ("does it say the same?", *_timed(lambda at: SAMENESS.saying(asked[at % len(asked)]), ROUNDS)),
@@ -84,38 +84,15 @@ def times(embedding: Embedding, kept: Path) -> Table:
 
 
 class _Desk:
-    """A library that is held open, with the cache in front of its search."""
+    """A library that is held open, with the cache in front of its search, as an answering one has them."""
 
     def __init__(self, embedding: Embedding, library: Path) -> None:
-        settings = Settings(library=library)
-        remembering = RememberingEmbedder(embedding.embedder)
-        self.reader = Reader(settings, Embedding(remembering, embedding.counter))
-        chosen = settings.query_cache
-        self.cached = Cached(
-            MemoryCache(most_bytes=int(1e6 * chosen.megabytes), ttl_seconds=3600),
-            self.version,
-            remembering,
-            SAMENESS,
-            Freshness(),
-            recipe="",
-            ttl_seconds=chosen.ttl_seconds,
-            least_cosine=chosen.least_cosine,
-        )
-
-    def __enter__(self) -> "_Desk":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.reader.close()
-        self.reader.threads.shutdown()
-
-    def version(self, scope: Scope) -> str:
-        with self.reader.library() as library:
-            return f"{library.catalog.version()} {library.index.position(scope)}"
-
-    def fresh(self, query: Query) -> SearchResult:
-        with self.reader.library() as library:
-            return search_of(library, reranker=None, threads=self.reader.threads)(query)
+        settings = Settings(library=library, query_cache=QueryCacheSettings(ttl_seconds=LONGEST_SECONDS))
+        remembering = replace(embedding, embedder=RememberingEmbedder(embedding.embedder))
+        self.fresh = Searching(settings, remembering)
+        cached = cached_of(settings, self.fresh)
+        assert cached is not None
+        self.cached = cached
 
     def search(self, text: str) -> SearchResult:
         return self.cached.search(_query(text), self.fresh)
@@ -123,6 +100,9 @@ class _Desk:
     def hit(self, text: str) -> None:
         if not self.search(text).cache_hit:
             raise SystemExit(f"no hit: {text!r}")
+
+    def close(self) -> None:
+        self.fresh.close()
 
 
 def _query(text: str) -> Query:

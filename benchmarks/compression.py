@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.grounding_sets import ANALYZER, EMBEDDING, GROUND, Asked, Gold, asked, gold_of, questions_of
-from benchmarks.results import Cell, Line, LinePlot, Table, results_now, write_results
+from benchmarks.printing import publish
+from benchmarks.results import Cell, Line, LinePlot, Table, results_now
 from citewise.adapters.generate.extractive import ExtractiveGenerator
 from citewise.context.compress import COMPRESSED_TOKENS, LEAST_WORTH, Compress, Compressed, Extractive
 from citewise.context.evidence import covered, telling
@@ -67,10 +68,6 @@ def main() -> None:
         ),
         answers_table(cases),
     ]
-    for table in tables:
-        print(f"\n{table.title}\n" + " | ".join(table.columns))
-        for row in table.rows:
-            print(" | ".join(f"{one:.3f}" if isinstance(one, float) else str(one) for one in row))
     results = results_now(
         "compression",
         tables=tables,
@@ -78,7 +75,7 @@ def main() -> None:
         title="Compression of contexts",
         command="make bench-compression",
     )
-    print(f"wrote {write_results(results)}")
+    publish(results, decimals=3)
 
 
 def cases_of(name: str) -> list[Case]:

@@ -7,7 +7,6 @@ with `--only`. A whole answer is also written to results/; a part of one (`--onl
 
 import argparse
 import json
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -26,7 +25,8 @@ from benchmarks.lab_rows import (
     stem_rows,
 )
 from benchmarks.lab_sets import SETS, TEXTBOOK
-from benchmarks.results import RESULTS, Cell, LinePlot, Results, Table, results_now, write_results
+from benchmarks.printing import printed, say
+from benchmarks.results import RESULTS, LinePlot, Results, Table, results_now, write_results
 from citewise.settings import Settings
 from citewise.wiring.embedding import embedding_of
 
@@ -71,12 +71,12 @@ def main() -> None:
     names = [name for name in SETS if name in chosen.sets and (chosen.only != "breadcrumb" or name in HEADED)]
     if not names:
         raise SystemExit(f"none of these sets has sections: --only {chosen.only} needs one of {', '.join(HEADED)}")
-    lab = Lab(tuple(names), embedding_of(Settings()), chosen.kept, _say)
+    lab = Lab(tuple(names), embedding_of(Settings()), chosen.kept, say)
     results = _results(chosen.only, [each(lab) for each in _asked(chosen.only)])
     print(json.dumps(asdict(results)) if chosen.json else "\n\n".join(map(printed, results.tables)))
     if tuple(chosen.sets) == SETS and chosen.only not in QUICK:
-        _say(f"wrote {write_results(results, chosen.results)}")
-    _say(f"{time.perf_counter() - started:.0f} s in all")
+        say(f"wrote {write_results(results, chosen.results)}")
+    say(f"{time.perf_counter() - started:.0f} s in all")
 
 
 def _asked(only: str | None) -> list[Callable[[Lab], Answer]]:
@@ -136,31 +136,6 @@ def _tables(
     if len(lab.parts) < 2:
         return (made,)
     return made, choices_table(f"{title}: chosen without each set", rows, lab.parts)
-
-
-def printed(shown: Table) -> str:
-    """The table for a terminal."""
-    lines = [shown.columns, *([_text(cell) for cell in row] for row in shown.rows)]
-    widths = [max(len(line[at]) for line in lines) for at in range(len(shown.columns))]
-    rows = [
-        "  ".join(_aligned(cell, width, at) for at, (cell, width) in enumerate(zip(line, widths, strict=True)))
-        for line in lines
-    ]
-    return "\n".join([shown.title, *rows])
-
-
-def _aligned(cell: str, width: int, at: int) -> str:
-    return cell.rjust(width) if at else cell.ljust(width)
-
-
-def _text(cell: Cell) -> str:
-    if cell is None:
-        return "-"
-    return f"{cell:.4f}" if isinstance(cell, float) else str(cell)
-
-
-def _say(what: str) -> None:
-    print(what, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

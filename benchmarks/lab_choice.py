@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.lab_pools import BY_PLACE, Numbers, Worths
+from benchmarks.printing import DECIMALS
 from benchmarks.results import Cell, Table
 
 SEED = 20_240_229
 RESAMPLES = 2_000  # of the bootstrap: the interval's ends are then sure to about a tenth of its width
 OUTER = (2.5, 97.5)  # percentiles between which 95 of 100 draws lie
-DECIMALS = 4  # of a metric in a table; the page rounds further
 
 Parts = Mapping[str, tuple[str, ...]]  # set -> its strata
 

@@ -20,6 +20,7 @@ from benchmarks.lab_features import (
 )
 from benchmarks.lab_pools import Numbers, Pool, Worths, best_places, blended, measured, nearness, stretched, worths
 from benchmarks.lab_rows import DEFAULT, NEARNESS, Lab
+from benchmarks.printing import DECIMALS
 from benchmarks.results import Cell, Line, LinePlot, Table
 from citewise.adapters.analyze.english import EnglishAnalyzer
 from citewise.model.ids import ChunkId
@@ -34,7 +35,6 @@ ROWS = (DENSE, WORDS, CODE, *FEATURES)
 CLIMBED = (WORDS, CODE, TITLE, PROXIMITY, WINDOW_20, WINDOW_40)
 TRIOS = ((TITLE, PROXIMITY, WINDOW_20), (TITLE, PROXIMITY, WINDOW_40))
 BEHIND = 10.0  # how far below the others candidates stand whose text is not looked at: behind all of them
-DECIMALS = 4
 
 
 @dataclass(frozen=True, slots=True)

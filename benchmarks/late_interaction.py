@@ -8,7 +8,6 @@ results/; some of them only if `--results` says where to.
 """
 
 import argparse
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,10 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.defaults import printed
 from benchmarks.judged import DATA, KEPT
 from benchmarks.lab_choice import (
-    DECIMALS,
     Alternative,
     Parts,
     by_place,
@@ -45,6 +42,7 @@ from benchmarks.lab_late import (
 )
 from benchmarks.lab_pools import Pools, Worths, measured
 from benchmarks.lab_sets import SETS, Arms, Case, Corpus, cases_of, corpus_of, parts_of, pools_of, set_library
+from benchmarks.printing import DECIMALS, printed, say
 from benchmarks.results import RESULTS, Cell, Line, LinePlot, Results, Table, results_now, write_results
 from citewise.model.errors import BadData
 from citewise.model.point import Hit
@@ -105,8 +103,8 @@ def main() -> None:
     results = _results(lab_of(chosen.sets, chosen.kept))
     print("\n\n".join(map(printed, results.tables)))
     if chosen.results or chosen.sets == SETS:
-        _say(f"wrote {write_results(results, chosen.results or RESULTS)}")
-    _say(f"{time.perf_counter() - started:.0f} s in all")
+        say(f"wrote {write_results(results, chosen.results or RESULTS)}")
+    say(f"{time.perf_counter() - started:.0f} s in all")
 
 
 def set_names(text: str) -> tuple[str, ...]:
@@ -126,7 +124,7 @@ def lab_of(names: Sequence[str], kept: Path) -> Lab:
     scored: dict[str, list[Scored]] = {}
     vectors = []
     for name in names:
-        _say(name)
+        say(name)
         pools, corpus = searched(name, embedding, kept)
         texts = {id_: corpus[id_].searchable_text for some in pools.values() for pool in some for id_ in pool.ids}
         with kept_vectors(kept / "late" / f"{name}.npz", list(texts.values()), encoder.vectors) as found:
@@ -285,10 +283,6 @@ def _costs(lab: Lab, form: Form) -> tuple[Cell, ...]:
 
 def _bytes(lab: Lab, form: Form) -> float:
     return ONE_VECTOR_BYTES + form.vectors_bytes(lab.vectors[form])
-
-
-def _say(what: str) -> None:
-    print(what, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

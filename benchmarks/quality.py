@@ -7,12 +7,12 @@ data beside the checkout does not have are left out, and it says which; one that
 """
 
 import argparse
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.judged import DATA, KEPT, SETS, TEXTBOOK, is_there, judged_at, library_at
+from benchmarks.printing import say
 from benchmarks.results import RESULTS, BarPlot, OneBar, Table, results_now, write_results
 from citewise.evaluate.compare import differences
 from citewise.evaluate.runs import Run
@@ -64,14 +64,14 @@ def those_there(data: Path = DATA) -> list[str]:
     """Every set but those that are missing, which are named on standard error."""
     missing = [name for name in ALL if not is_there(name, data)]
     if missing:
-        print(f"skipped, since the shared data is not beside the checkout: {', '.join(missing)}", file=sys.stderr)
+        say(f"skipped, since the shared data is not beside the checkout: {', '.join(missing)}")
     return [name for name in ALL if name not in missing]
 
 
 def measure(names: Sequence[str], *, data: Path = DATA, kept: Path = KEPT, results: Path = RESULTS) -> None:
     """Without any set, what was measured before stays as it is."""
     if not names:
-        print("no quality is measured; earlier results stay", file=sys.stderr)
+        say("no quality is measured; earlier results stay")
         return
     runs: dict[str, dict[str, Run]] = {kind: {} for kind in KINDS}
     for name in names:

@@ -20,9 +20,10 @@ from benchmarks.grounding_sets import (
     selection_rows,
 )
 from benchmarks.logistic import REPEATS, Fit, Numbers, area, balanced, fitted, stretched, unseen_logits
+from benchmarks.printing import publish
 from benchmarks.quality_rows import ANSWERED, UNANSWERED, WITHHELD, Row, rows_of
 from benchmarks.reliability import BINS, Curve
-from benchmarks.results import Cell, Line, LinePlot, Table, results_now, write_results
+from benchmarks.results import Cell, Line, LinePlot, Table, results_now
 from citewise.context.ground import SELECTION
 from citewise.context.quality import LOW, RETRIEVAL
 
@@ -43,10 +44,6 @@ def main() -> None:
     selections = selection_points()
     curves = reliability_of(rows, selections)
     tables = [areas_table(rows), errors_table(curves), bins_table(curves), warnings_table(chosen_on)]
-    for table in tables:
-        print(f"\n{table.title}\n" + " | ".join(table.columns))
-        for line in table.rows:
-            print(" | ".join(f"{one:.3f}" if isinstance(one, float) else str(one) for one in line))
     results = results_now(
         "quality-score",
         tables=tables,
@@ -54,7 +51,7 @@ def main() -> None:
         title="Quality score: what it is worth",
         command="make bench-quality-score",
     )
-    print(f"wrote {write_results(results)}")
+    publish(results, decimals=3)
 
 
 def print_fits(rows: Sequence[Row]) -> None:

@@ -19,8 +19,9 @@ from pathlib import Path
 
 from benchmarks.fresh import Opened, opened_in_new_process
 from benchmarks.judged import DATA, KEPT
+from benchmarks.printing import publish
 from benchmarks.recall import recalls
-from benchmarks.results import Cell, Line, LinePlot, Table, results_now, write_results
+from benchmarks.results import Cell, Line, LinePlot, Table, results_now
 from benchmarks.synthetic import SHARES, library_folder, questions, reader, synthetic_embedding
 from benchmarks.timing import FORGETFUL, STAGES, WHOLE, Timed, searches_a_second, timed, warm
 from citewise import Library, Principal
@@ -58,8 +59,6 @@ def main() -> None:
     chosen = arguments.parse_args()
     measured = [measure(int(size), chosen.seconds) for size in chosen.sizes.split(",")]
     tables = [*tables_of(measured), *textbook_tables(chosen.seconds)]
-    for table in tables:
-        show(table)
     results = results_now(
         "speed",
         tables=tables,
@@ -67,7 +66,7 @@ def main() -> None:
         title="Speed of search",
         command="python -m benchmarks.speed",
     )
-    print(f"\nwritten to {write_results(results)}")
+    publish(results, decimals=2)
 
 
 def measure(chunks: int, seconds: float) -> Measured:
@@ -225,19 +224,6 @@ def _cold_seconds(folder: Path) -> float:
         [COMMAND, "search", COLD_QUESTION, "--library", str(folder)], check=True, capture_output=True, timeout=60
     )
     return time.perf_counter() - started
-
-
-def show(table: Table) -> None:
-    """The table as text."""
-    cells = [table.columns, *(tuple(_shown(value) for value in row) for row in table.rows)]
-    widths = [max(len(row[at]) for row in cells) for at in range(len(table.columns))]
-    print(f"\n{table.title}" + (f" (wanted: {table.wanted})" if table.wanted else ""))
-    for row in cells:
-        print("  ".join(value.rjust(width) for value, width in zip(row, widths, strict=True)))
-
-
-def _shown(value: Cell) -> str:
-    return f"{value:,.2f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 if __name__ == "__main__":

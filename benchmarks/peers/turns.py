@@ -2,24 +2,21 @@
 
 import json
 import statistics
-import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Timer
 
+from benchmarks.drivers import Speaker, silent_environment, speaking
 from benchmarks.peers.contenders import Contender
 from benchmarks.peers.harness import IN_TURNS, Asked
 from benchmarks.peers.measures import near_fastest
 from benchmarks.peers.outcome import Outcome
 from benchmarks.peers.report import parted
-from benchmarks.peers.venvs import ROOT, last_line, silent_environment
 from citewise.model.errors import Unavailable
 
 ROUNDS = 3  # 1: whoever runs in a slow moment has lost; more: a minute each
 ANSWER_SECONDS = 120  # for one principal's questions, or to take the corpus in
-STOP_SECONDS = 10
 
 Turn = Callable[[str], Asked]  # a principal's questions, asked once
 Run = tuple[Path, Path]  # interpreter and job of a contender
@@ -83,41 +80,21 @@ def median_of(rounds: Sequence[Asked]) -> Asked:
     )
 
 
-def ready(driver: "Waiting") -> Turn:
-    """Once it holds the corpus."""
-    driver.line()
-    return driver.asked
-
-
+@dataclass(frozen=True, slots=True)
 class Waiting:
     """A driver that holds the corpus and asks when it is told to."""
 
-    def __init__(self, process: "subprocess.Popen[str]", log: Path) -> None:
-        self._process = process
-        self._log = log
+    speaker: Speaker
 
     def asked(self, principal: str) -> Asked:
-        assert self._process.stdin is not None
-        try:
-            print(principal, file=self._process.stdin, flush=True)
-        except BrokenPipeError as error:
-            raise self._stopped() from error
-        return Asked(**json.loads(self.line()))
+        self.speaker.tell(principal)
+        return Asked(**json.loads(self.speaker.hear()))
 
-    def line(self) -> str:
-        assert self._process.stdout is not None
-        watch = Timer(ANSWER_SECONDS, self._process.kill)
-        watch.start()
-        try:
-            line = self._process.stdout.readline()
-        finally:
-            watch.cancel()
-        if not line:
-            raise self._stopped()
-        return line
 
-    def _stopped(self) -> Unavailable:
-        return Unavailable(f"a driver stopped: {last_line(self._log.read_text('utf-8', 'replace'))}")
+def ready(driver: Waiting) -> Turn:
+    """Once it holds the corpus."""
+    driver.speaker.hear()
+    return driver.asked
 
 
 def command_of(contender: Contender, run: Run) -> tuple[Sequence[str], Path]:
@@ -129,26 +106,5 @@ def command_of(contender: Contender, run: Run) -> tuple[Sequence[str], Path]:
 
 @contextmanager
 def running(command: Sequence[str], log: Path) -> Iterator[Waiting]:
-    """The driver for as long as it is needed, and not longer."""
-    with log.open("w", encoding="utf-8") as written:
-        process = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env=silent_environment(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=written,
-            text=True,
-        )
-        try:
-            yield Waiting(process, log)
-        finally:
-            _stop(process)
-
-
-def _stop(process: "subprocess.Popen[str]") -> None:
-    try:
-        process.communicate(timeout=STOP_SECONDS)  # closes its input, which ends it
-    except (subprocess.TimeoutExpired, BrokenPipeError):
-        process.kill()
-        process.wait()
+    with speaking(command, log=log, environment=silent_environment(), answer_seconds=ANSWER_SECONDS) as speaker:
+        yield Waiting(speaker)

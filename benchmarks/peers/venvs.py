@@ -2,42 +2,26 @@
 
 import json
 import os
-import shutil
 import signal
 import statistics
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.drivers import last_line, make_environment, quietly, silent_environment
 from benchmarks.judged import KEPT
 from benchmarks.peers.contenders import Contender
-from citewise.model.errors import Unavailable
+from benchmarks.results import ROOT
 from citewise.model.ids import digest, digest_bytes
 
-ROOT = Path(__file__).parents[2]
 PINS = Path(__file__).parent / "pins"
 HOME = KEPT / "peers"
 OURS = ROOT / "src" / "citewise"
-INSTALL_SECONDS = 1_200  # txtai's packages alone are over a gigabyte
 IMPORTS = 5  # fresh processes, of which the median counts
 IMPORT_SECONDS = 60
 NOT_COUNTED = ("pip", "setuptools", "wheel", "_distutils_hack", "pkg_resources", "distutils-precedence")
 TIMED = "import time; started = time.perf_counter(); exec({imports!r}); print(time.perf_counter() - started)"
-SILENT = {
-    "HF_HUB_OFFLINE": "1",
-    "TRANSFORMERS_OFFLINE": "1",
-    "HF_DATASETS_OFFLINE": "1",
-    "HAYSTACK_TELEMETRY_ENABLED": "False",
-    "LANGCHAIN_TRACING_V2": "false",
-    "LANGSMITH_TRACING": "false",
-    "ANONYMIZED_TELEMETRY": "False",
-    "DO_NOT_TRACK": "1",
-    "TOKENIZERS_PARALLELISM": "false",
-    "LANCEDB_LOG": "error",  # it would write two warnings a question; no method of its Python queries says otherwise
-    "PYTHONWARNINGS": "ignore",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +37,7 @@ class Install:
 def python_of(contender: Contender) -> Path:
     """Its interpreter, in an environment that is made where it is missing or was made of something else."""
     python = python_in(contender)
-    folder = python.parents[1]
-    made, recipe = folder / "recipe", recipe_of(contender)
-    if not made.exists() or made.read_text("utf-8") != recipe:
-        shutil.rmtree(folder, ignore_errors=True)
-        quietly([sys.executable, "-m", "venv", str(folder)])
-        for packages in installs(contender):
-            quietly([str(python), "-m", "pip", "install", "--quiet", *packages])
-        made.write_text(recipe, "utf-8")
+    make_environment(python.parents[1], recipe_of(contender), installs(contender))
     return python
 
 
@@ -108,17 +85,6 @@ def counted(site: Path) -> Iterator[Path]:
             yield from (file for file in files if file.is_file() and not file.is_symlink())
 
 
-def quietly(command: Sequence[str], seconds: float = INSTALL_SECONDS) -> str:
-    """What the command printed; Unavailable with its last words where it failed."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, env=silent_environment())
-    except subprocess.TimeoutExpired as error:
-        raise Unavailable(f"{_short(command)} took longer than {seconds:.0f} s") from error
-    if done.returncode:
-        raise Unavailable(f"{_short(command)} failed: {last_line(done.stderr)}")
-    return done.stdout
-
-
 def drive(contender: Contender, python: Path, job: Path, seconds: float) -> str | None:
     """Run the driver; why it stopped early, if it did. Whatever it started is stopped with it."""
     log = job.with_name("log.txt")
@@ -136,19 +102,3 @@ def drive(contender: Contender, python: Path, job: Path, seconds: float) -> str 
                 os.killpg(driver.pid, signal.SIGKILL)
                 driver.wait()
     return last_line(log.read_text("utf-8", "replace")) if driver.returncode else None
-
-
-def silent_environment() -> dict[str, str]:
-    """The user's, without what would set citewise up otherwise, and with all telemetry off."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith(("CITEWISE_", "PYTHONPATH"))}
-    return own | SILENT
-
-
-def last_line(text: str) -> str:
-    """The last words of a log, without paths of this machine."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return (lines[-1] if lines else "it said nothing").replace(str(ROOT), ".")[:200]
-
-
-def _short(command: Sequence[str]) -> str:
-    return " ".join(Path(part).name for part in command[:5])

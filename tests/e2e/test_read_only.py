@@ -1,13 +1,10 @@
 """A library that nobody here may write to can still be searched."""
 
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from tests.e2e.cli import COMMAND, json_of
+from tests.privileges import without_privileges
 
 
 def test_a_library_of_someone_else_is_searched_and_left_alone(tmp_path: Path) -> None:
@@ -32,13 +29,3 @@ def test_a_library_of_someone_else_is_searched_and_left_alone(tmp_path: Path) ->
     finally:
         for folder in (tmp_path / "shared", *(file for file in files if file.is_dir())):
             folder.chmod(0o755)
-
-
-def without_privileges() -> list[str]:
-    """Root may write everywhere; as any other user the permissions count as they are."""
-    if os.geteuid() != 0:
-        return []
-    setpriv = shutil.which("setpriv")
-    if setpriv is None:
-        pytest.skip("run as root without setpriv: nothing is read-only then")
-    return [setpriv, "--bounding-set=-dac_override,-dac_read_search"]

@@ -2,23 +2,66 @@
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Generic, TypeVar
 
-from citewise.model.errors import CitewiseError
+from citewise.model.errors import CitewiseError, Unavailable
 from citewise.model.vector import EmbeddingFailure, EmbeddingModel, Vector
 from citewise.ports.embedder import Embedder
 from citewise.ports.token_counter import TokenCounter
 
+# After which what could not be loaded is tried again. 0: every question waits until it has failed once more; an hour:
+# what was put right is not noticed for as long.
+RETRY_SECONDS = 60.0
+
+T = TypeVar("T")
+
+
+class Loading(Generic[T]):
+    """A part that a question can do without, loaded at the first call.
+
+    Whoever asks meanwhile is not kept waiting, nor is a failure repeated.
+    """
+
+    def __init__(self, name: str, load: Callable[[], T], clock: Callable[[], float] = time.monotonic) -> None:
+        self.name = name
+        self._load = load
+        self._clock = clock
+        self._loaded: T | None = None
+        self._failure: tuple[float, CitewiseError] | None = None
+        self._loading = threading.Lock()
+
+    def ready(self) -> T:
+        if self._loaded is not None:
+            return self._loaded
+        if not self._loading.acquire(blocking=False):
+            raise Unavailable(f"{self.name} is still being loaded")
+        try:
+            if self._loaded is None:
+                self._loaded = self._tried()
+            return self._loaded
+        finally:
+            self._loading.release()
+
+    def _tried(self) -> T:
+        if self._failure and self._clock() < self._failure[0]:
+            raise self._failure[1]
+        try:
+            return self._load()
+        except CitewiseError as error:
+            self._failure = (self._clock() + RETRY_SECONDS, error)
+            raise
+
 
 class LazyEmbedder:
-    """Knows its model from the start, loads it once."""
+    """Knows its model from the start, loads it once. Most questions need it, so whoever asks meanwhile waits."""
 
     def __init__(self, model: EmbeddingModel, load: Callable[[], Embedder]) -> None:
         self._model = model
         self._load = load
         self._loaded: Embedder | None = None
-        self._last: tuple[str, Vector] | None = None
         self._lock = threading.Lock()
 
     @property
@@ -29,11 +72,7 @@ class LazyEmbedder:
         return self._ready().documents(texts) if texts else ()
 
     def query(self, text: str) -> Vector:
-        """The last one is remembered: an answer asks for its question's vector twice, to search and to weigh."""
-        last = self._last
-        if last is None or last[0] != text:
-            last = self._last = (text, self._ready().query(text))
-        return last[1]
+        return self._ready().query(text)
 
     def warm(self) -> None:
         """Load it now. What is wrong with it is said to whoever needs it."""

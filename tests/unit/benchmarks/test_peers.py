@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.drivers import last_line, silent_environment
 from benchmarks.judged import Judged
 from benchmarks.peers.contenders import OURSELVES, PEERS, Contender
 from benchmarks.peers.files import TENANTS, Chunk, Corpus, Job, Question
@@ -15,7 +16,7 @@ from benchmarks.peers.measures import fastest_right, lead, measures, near_fastes
 from benchmarks.peers.outcome import Outcome, Speed, quality
 from benchmarks.peers.report import printed, results_of
 from benchmarks.peers.turns import alternating, median_of, timed_anew
-from benchmarks.peers.venvs import PINS, last_line, silent_environment
+from benchmarks.peers.venvs import PINS
 
 from citewise.model.vector import Vector
 

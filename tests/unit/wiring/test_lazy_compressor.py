@@ -8,7 +8,7 @@ import pytest
 from citewise.context.compress import Compressed
 from citewise.model.errors import Misconfigured
 from citewise.settings import AnswerSettings, Settings
-from citewise.wiring.compressing import RETRY_SECONDS, LazyCompressor, compress_of
+from citewise.wiring.compressing import compress_of
 from tests.compressing import PACK, a_wide_context, evidence_of, grounds_of
 from tests.fakes.counters import WordCounter
 from tests.fakes.tiny_token_classifier import write_tiny_token_classifier
@@ -46,22 +46,6 @@ def test_a_folder_without_a_model_degrades_a_question_and_fails_none(tmp_path: P
 def test_sentences_are_chosen_without_any_model(compression: str) -> None:
     made = compress_of(Settings(answer=AnswerSettings(compression=compression, compressed_tokens=77)), WordCounter())
     assert (made.compressor, made.is_on, made.tokens) == (None, compression == "extractive", 77)
-
-
-def test_what_cannot_be_loaded_is_not_tried_again_at_once() -> None:
-    now = [0.0]
-    tried = []
-
-    def load() -> LazyCompressor:
-        tried.append(now[0])
-        raise Misconfigured("no model")
-
-    lazy = LazyCompressor("tiny", load, clock=lambda: now[0])
-    for at in (0.0, RETRY_SECONDS / 2, RETRY_SECONDS + 1):
-        now[0] = at
-        with pytest.raises(Misconfigured, match="no model"):
-            lazy.shortened("?", (), (), wanted_tokens=9, most_tokens=9)
-    assert tried == [0.0, RETRY_SECONDS + 1]
 
 
 @pytest.mark.parametrize(

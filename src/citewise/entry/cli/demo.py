@@ -17,15 +17,22 @@ def run_demo(settings: Settings, *, as_json: bool) -> int:
     if not as_json:
         library = shlex.quote(str(settings.library))
         citewise = shlex.quote(_command())
-        sys.stdout.write(
-            f"\nThe Harbor Handbook is in {library}. Try next:\n"
-            f'  {citewise} ask "What does TIDE-204 mean?" --library {library}\n'
-            f'  {citewise} search "calibrate the pressure sensor" --explain --library {library}\n'
-            f"  {citewise} status --library {library}    # what the library holds\n"
-            f"  {citewise} doctor --library {library}    # whether all is well\n"
-            f"  {citewise} ingest YOUR/DOCS             # a library of your own, in .citewise\n"
-        )
+        sys.stdout.write(f"\nThe Harbor Handbook is in {library}. Try next:\n{_hints(citewise, library)}")
     return code
+
+
+def _hints(citewise: str, library: str) -> str:
+    """A command a line; what is said of some of them stands in one column."""
+    explained = {
+        f"status --library {library}": "what the library holds",
+        f"doctor --library {library}": "whether all is well",
+        "ingest YOUR/DOCS": "a library of your own, in .citewise",
+    }
+    width = max(map(len, explained))
+    return (
+        f'  {citewise} ask "What does TIDE-204 mean?" --library {library}\n'
+        f'  {citewise} search "calibrate the pressure sensor" --explain --library {library}\n'
+    ) + "".join(f"  {citewise} {command:<{width}}    # {what}\n" for command, what in explained.items())
 
 
 def _command() -> str:

@@ -1,0 +1,20 @@
+"""A question's vector is needed by the search, by the weighing of its sources and by the cache, and made once."""
+
+from pathlib import Path
+
+from citewise import Library
+from citewise.wiring.embedding import Embedding
+from tests.fakes.counters import WordCounter
+from tests.flows.harness import Shelf
+from tests.flows.test_cached import CountingEmbedder
+
+
+def test_an_answer_embeds_its_question_once(tmp_path: Path) -> None:
+    shelf, embedder = Shelf(tmp_path), CountingEmbedder()
+    shelf.write("tide.md", "# Tide\n\nThe tide gauge is read at noon by the keeper of the harbor.\n")
+    shelf.ingest()
+    with Library(settings=shelf.settings, embedding=Embedding(embedder, WordCounter())) as library:
+        answer = library.ask("When is the tide gauge read?")
+    assert answer.citations
+    assert embedder.embedded  # the sources were weighed by meaning, not by words alone
+    assert embedder.queries == ["When is the tide gauge read?"]

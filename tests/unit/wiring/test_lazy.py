@@ -1,0 +1,90 @@
+"""What a question can do without is loaded at the first call: nobody waits for it, no failure repeats."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from citewise.model.errors import Misconfigured, Unavailable
+from citewise.wiring.lazy import RETRY_SECONDS, LazyEmbedder, Loading
+from tests.fakes.clock import Clock
+from tests.fakes.counters import HashEmbedder
+
+
+class Tries:
+    """Fails as often as it is told to, then gives what is wanted."""
+
+    def __init__(self, failures: int) -> None:
+        self.failures = failures
+        self.count = 0
+
+    def __call__(self) -> str:
+        self.count += 1
+        if self.count <= self.failures:
+            raise Misconfigured(f"try {self.count} failed")
+        return "there"
+
+
+def test_it_is_loaded_once_and_not_before_it_is_asked() -> None:
+    tries = Tries(0)
+    loading = Loading("m", tries)
+    assert (loading.name, tries.count) == ("m", 0)
+    assert [loading.ready() for _ in range(3)] == ["there"] * 3
+    assert tries.count == 1
+
+
+def test_who_asks_while_another_loads_is_told_at_once() -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def load() -> str:
+        begun.set()
+        assert go_on.wait(20)
+        return "there"
+
+    loading = Loading("m", load)
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(loading.ready)
+        assert begun.wait(20)
+        second = threads.submit(loading.ready)
+        try:
+            with pytest.raises(Unavailable, match="m is still being loaded"):
+                second.result(timeout=10)
+        finally:
+            go_on.set()
+        assert first.result(timeout=20) == "there"
+    assert loading.ready() == "there"
+
+
+@pytest.mark.parametrize(("seconds", "count"), [(0.0, 1), (RETRY_SECONDS - 1, 1), (RETRY_SECONDS + 1, 2)])
+def test_a_failure_is_remembered_for_a_while(seconds: float, count: int) -> None:
+    tries, clock = Tries(5), Clock()
+    loading = Loading("m", tries, clock)
+    with pytest.raises(Misconfigured, match="try 1 failed"):
+        loading.ready()
+    clock.now += seconds
+    with pytest.raises(Misconfigured, match=f"try {count} failed"):
+        loading.ready()
+    assert tries.count == count
+
+
+def test_after_that_while_it_may_be_there() -> None:
+    clock = Clock()
+    loading = Loading("m", Tries(1), clock)
+    with pytest.raises(Misconfigured):
+        loading.ready()
+    clock.now += RETRY_SECONDS + 1
+    assert loading.ready() == "there"
+
+
+def test_an_embedder_knows_its_model_before_it_is_loaded_and_is_loaded_once() -> None:
+    loaded: list[HashEmbedder] = []
+
+    def load() -> HashEmbedder:
+        loaded.append(HashEmbedder())
+        return loaded[-1]
+
+    lazy, plain = LazyEmbedder(HashEmbedder().model, load), HashEmbedder()
+    assert (lazy.model, lazy.documents(()), loaded) == (plain.model, (), [])
+    lazy.warm()
+    assert (lazy.query("tide"), lazy.documents(["tide"])) == (plain.query("tide"), plain.documents(["tide"]))
+    assert len(loaded) == 1
