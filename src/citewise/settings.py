@@ -205,13 +205,14 @@ class QueryLogSettings:
 
     text: str = "masked"  # full: as asked; masked: without secrets and addresses; none: no words at all
     retention_days: float = 90.0  # 0: no log is kept
+    rows: int = 500_000  # kept at most, some 900 bytes each; 1: the last question alone; the oldest go first
     queue: int = 1_000  # questions that may wait to be written; more are dropped and counted
 
     def __post_init__(self) -> None:
         if self.text not in ("full", "masked", "none"):
             raise Misconfigured(f"setting query_log.text is {self.text!r}; it can be full, masked or none")
-        if self.retention_days < 0 or self.queue < 1:
-            raise Misconfigured("settings query_log: retention_days at least 0, queue at least 1")
+        if self.retention_days < 0 or self.rows < 1 or self.queue < 1:
+            raise Misconfigured("settings query_log: retention_days at least 0, rows and queue at least 1")
 
 
 @dataclass(frozen=True, slots=True)

@@ -269,6 +269,60 @@ def test_a_file_that_was_thrown_away_is_noticed(file: Path) -> None:
         assert is_held(one, ONE, OTHER) == [False, True]
 
 
+# Emptied by compaction
+
+
+def is_in_a_file(folder: Path, words: bytes) -> bool:
+    return any(words in part.read_bytes() for part in folder.iterdir())
+
+
+def test_what_is_emptied_is_in_no_file_while_others_have_it_open_and_they_go_on(file: Path) -> None:
+    order = an_order(500)
+    traces = [ONE, bytes.fromhex(order.candidates[250].id), A]
+    with closing(SqliteHeldOrders(file)) as held:
+        kept(held, ONE, order=replace(order, seen=Seen(0, A)))  # in the file itself, once this is closed
+    with closing(SqliteHeldOrders(file)) as one, closing(SqliteHeldOrders(file)) as sweeper:
+        kept(one, OTHER, order=order)  # in the log beside it
+        assert all(is_in_a_file(file.parent, trace) for trace in traces)
+        before = file.stat()
+        sweeper.empty()
+        assert (file.stat().st_ino, file.stat().st_size < before.st_size) == (before.st_ino, True)
+        assert not any(is_in_a_file(file.parent, trace) for trace in traces)
+        assert is_held(one, ONE, OTHER) == [False, False]
+        kept(one, THIRD)
+        one.note(THIRD, Seen(0, A), expires_at=100.0)
+        with closing(SqliteHeldOrders(file)) as another:
+            assert is_held(another, ONE, THIRD) == [False, True]
+            assert _seen(sweeper, 1, THIRD) == Seen(0, A)
+
+
+def test_to_empty_what_was_never_needed_makes_no_file(file: Path) -> None:
+    with closing(SqliteHeldOrders(file)) as held:
+        held.empty()
+    assert not file.exists()
+
+
+def test_a_damaged_file_is_gone_when_it_is_emptied(file: Path) -> None:
+    file.write_bytes(b"this is no database, and was never one " * 100)
+    with closing(SqliteHeldOrders(file)) as held:
+        held.empty()
+    assert list(file.parent.iterdir()) == []
+
+
+def test_what_another_is_reading_in_cannot_be_emptied_and_says_so(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("citewise.adapters.paging.sqlite.BUSY_SECONDS", 0.01)
+    with closing(SqliteHeldOrders(file)) as held, closing(sqlite3.connect(file, isolation_level=None)) as other:
+        kept(held, ONE)
+        other.execute("BEGIN")
+        other.execute("SELECT count(*) FROM held").fetchone()
+        with pytest.raises(Unavailable, match="run the command again"):
+            held.empty()
+        other.execute("COMMIT")
+        held.empty()
+        assert is_held(held, ONE) == [False]
+    assert not is_in_a_file(file.parent, ONE)
+
+
 def test_a_place_that_cannot_be_used_is_unavailable(tmp_path: Path) -> None:
     with (
         closing(SqliteHeldOrders(tmp_path / "missing" / "pages.db")) as held,

@@ -2,8 +2,6 @@
 
 import json
 import logging
-import os
-import shutil
 import subprocess
 import sys
 import time
@@ -19,7 +17,7 @@ import pytest
 from citewise.adapters.querylog.nothing import NoLog
 from citewise.entry.cli.insights import LogOptions, run_log, run_stats, since_of
 from citewise.flows.logged import LoggedSearch
-from citewise.model.errors import BadRequest
+from citewise.model.errors import BadRequest, Misconfigured
 from citewise.model.query import Query
 from citewise.model.result import SearchResult
 from citewise.model.scope import LOCAL_PRINCIPAL, Principal, Scope
@@ -36,6 +34,7 @@ from citewise.wiring.search import search_of
 from citewise.wiring.sources import Wish
 from tests.flows.harness import Shelf
 from tests.logs import DAY, a_row
+from tests.privileges import without_privileges
 
 ANN = Principal("ann")
 NOW = 1_704_110_400.0  # 2024-01-01 12:00 UTC
@@ -116,6 +115,14 @@ def test_without_retention_there_is_no_log_and_a_sweep_removes_an_old_one(shelf:
     assert not log_file(shelf.settings).exists()
 
 
+def test_no_more_rows_are_kept_than_the_settings_say(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
+    shelf.with_settings(query_log=replace(shelf.settings.query_log, rows=2))
+    with logging_search(shelf) as ask:
+        for at, text in enumerate(("tide gauge", "nets", "quay")):
+            ask(text, at=NOW + at)
+    assert [row["query"] for row in log_of(shelf, capsys)] == ["quay", "nets"]
+
+
 def test_a_sweep_forgets_documents_that_are_gone(shelf: Shelf) -> None:
     with logging_search(shelf) as ask:
         ask("tide gauge")
@@ -138,6 +145,12 @@ def test_a_broken_file_fails_no_search_and_is_said_once(shelf: Shelf, caplog: py
     assert not check.is_ok
     assert "damaged" in check.detail
     assert "move the file away" in check.remedy
+
+
+@pytest.mark.parametrize("changes", [{"rows": 0}, {"queue": 0}, {"retention_days": -1.0}])
+def test_a_bound_that_keeps_nothing_is_refused_with_what_it_can_be(changes: dict[str, Any]) -> None:
+    with pytest.raises(Misconfigured, match="retention_days at least 0, rows and queue at least 1"):
+        QueryLogSettings(**changes)
 
 
 def test_the_doctor_tells_of_dropped_rows(shelf: Shelf) -> None:
@@ -252,15 +265,10 @@ def test_a_library_that_may_only_be_read_is_read_without_a_word(shelf: Shelf) ->
         "logging.basicConfig(level=logging.WARNING)\n"
         f"print(type(query_log_of(Settings(library=Path({str(shelf.settings.library)!r})))).__name__)\n"
     )
-    setpriv = shutil.which("setpriv")
-    if os.geteuid() == 0 and setpriv is None:
-        pytest.skip("run as root without setpriv: nothing is read-only then")
-    before = [setpriv or "", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+    command = [*without_privileges(), sys.executable, "-c", program]
     shelf.settings.library.chmod(0o555)
     try:
-        done = subprocess.run(
-            [*before, sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60
-        )
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     finally:
         shelf.settings.library.chmod(0o755)
     assert (done.stdout, done.stderr) == ("NoLog\n", "")

@@ -9,7 +9,7 @@ from citewise.model.scope import Scope
 
 
 class LogStore(Protocol):
-    """Keeps rows for as long as its retention says.
+    """Keeps rows for as long as its retention says, and no more of them than it may; the oldest go first.
 
     Promises: rows and counts of one `write` are there together or not at all; `rows` gives exactly what `Whose.admits`
     at or after `since`, newest first, never more than `limit`, and nothing that is older than the retention, swept or

@@ -42,7 +42,8 @@ def query_log_of(settings: Settings) -> QueryLog:
 
 
 def log_store_of(settings: Settings, *, now: Callable[[], float] = time.time) -> SqliteLog:
-    return SqliteLog(log_file(settings), retention_days=settings.query_log.retention_days, now=now)
+    chosen = settings.query_log
+    return SqliteLog(log_file(settings), retention_days=chosen.retention_days, most_rows=chosen.rows, now=now)
 
 
 def log_file(settings: Settings) -> Path:

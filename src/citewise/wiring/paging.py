@@ -1,7 +1,8 @@
 """Settings -> pages of a library's searches: its key, and the place where it holds what they found."""
 
 import threading
-from typing import Protocol
+from contextlib import closing
+from typing import TYPE_CHECKING
 
 from citewise.adapters.storage.key import LibraryKey
 from citewise.flows.page import Pages
@@ -11,12 +12,12 @@ from citewise.ports.held import HeldOrders
 from citewise.settings import Settings
 from citewise.wiring.full import OpenLibrary
 
+if TYPE_CHECKING:
+    from citewise.adapters.paging.memory import MemoryHeldOrders
+    from citewise.adapters.paging.sqlite import SqliteHeldOrders
+
 PAGES_FILE = "pages.db"  # beside the generations: an order outlives the one it was made in
 NOT_SHARED = "paging: nothing can be kept in the library's folder; cursors work in this process only"
-
-
-class _Closing(Protocol):
-    def close(self) -> None: ...
 
 
 class Paging:
@@ -26,12 +27,17 @@ class Paging:
         self._settings = settings
         self._key = LibraryKey(settings.library)
         self._lock = threading.Lock()
-        self._held: tuple[HeldOrders, bool] | None = None
-        self._closing: list[_Closing] = []
+        self._in_folder: SqliteHeldOrders | None = None
+        self._in_memory: MemoryHeldOrders | None = None
 
     def pages(self, library: OpenLibrary, search: Search) -> Pages:
-        """The pages of searches in a library that is open."""
-        held, is_shared = self._place()
+        """The pages of searches in a library that is open.
+
+        Key and place are looked up for each page: a key that was restored, lost or replaced counts from the next page
+        on. Cursors of before are refused then, like those of another library, and the same search begins anew.
+        """
+        is_shared = self._key.is_shared()
+        held = self._held(is_shared=is_shared)
         paging = self._settings.paging
         return Pages(
             search,
@@ -47,31 +53,26 @@ class Paging:
     def close(self) -> None:
         """Let go of the file; what is held stays held."""
         with self._lock:
-            for one in self._closing:
-                one.close()
+            if self._in_folder is not None:
+                self._in_folder.close()
 
-    def _place(self) -> tuple[HeldOrders, bool]:
-        """In the library's folder where that has a key for every process, else in memory; decided once."""
+    def _held(self, *, is_shared: bool) -> HeldOrders:
+        """In the library's folder where that has a key for every process, else in memory."""
         with self._lock:
-            if self._held is None:
-                self._held = (self._in_folder(), True) if self._key.is_shared() else (_in_memory(), False)
-            return self._held
+            if is_shared:
+                from citewise.adapters.paging.sqlite import SqliteHeldOrders
 
-    def _in_folder(self) -> HeldOrders:
-        from citewise.adapters.paging.sqlite import SqliteHeldOrders
+                self._in_folder = self._in_folder or SqliteHeldOrders(self._settings.library / PAGES_FILE)
+                return self._in_folder
+            from citewise.adapters.paging.memory import MemoryHeldOrders
 
-        held = SqliteHeldOrders(self._settings.library / PAGES_FILE)
-        self._closing.append(held)
-        return held
+            self._in_memory = self._in_memory or MemoryHeldOrders()
+            return self._in_memory
 
 
 def sweep_pages(settings: Settings) -> None:
     """Let go of every order that is held, as part of compaction: to their holders, all cursors have expired."""
-    for end in ("", "-wal", "-shm"):
-        (settings.library / f"{PAGES_FILE}{end}").unlink(missing_ok=True)
+    from citewise.adapters.paging.sqlite import SqliteHeldOrders
 
-
-def _in_memory() -> HeldOrders:
-    from citewise.adapters.paging.memory import MemoryHeldOrders
-
-    return MemoryHeldOrders()
+    with closing(SqliteHeldOrders(settings.library / PAGES_FILE)) as held:
+        held.empty()

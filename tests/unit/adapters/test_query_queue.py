@@ -3,8 +3,6 @@
 import gc
 import logging
 import multiprocessing
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -110,14 +108,6 @@ def test_a_full_queue_drops_and_counts_and_does_not_wait(stuck: StuckLog) -> Non
     assert stuck.lost(SCOPE, since=0.0) == 90
 
 
-def test_a_close_gives_up_on_a_disk_that_hangs(stuck: StuckLog, caplog: pytest.LogCaptureFixture) -> None:
-    log = a_log(stuck, linger_seconds=0.0, close_seconds=0.05)
-    log.add(a_row())
-    assert stuck.is_writing.wait(LONG)
-    log.close()
-    assert "not written within" in caplog.text
-
-
 def test_a_broken_store_is_said_once_and_its_rows_are_counted_when_it_works_again(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -128,7 +118,9 @@ def test_a_broken_store_is_said_once_and_its_rows_are_counted_when_it_works_agai
             log.add(a_row(str(at)))
             log.flush()
     assert store.tries == 5
-    assert [record.message for record in caplog.records] == ["questions are answered but not logged: the disk has gone"]
+    assert [record.message for record in caplog.records] == [
+        "questions are answered but not logged, 1 so far: the disk has gone"
+    ]
     store.is_mended = True
     log.add(a_row("whole"))
     log.close()
@@ -258,23 +250,3 @@ def test_a_forked_child_writes_its_own_rows_and_not_its_parents_again(tmp_path: 
     log.close()
     texts = sorted(row.text or "" for row in store.rows(Whose(SCOPE, None), since=0.0, limit=10))
     assert texts == ["child", "parent"]
-
-
-def test_a_program_that_just_ends_leaves_its_rows(tmp_path: Path) -> None:
-    program = (
-        "from pathlib import Path\n"
-        "from citewise.adapters.querylog.queue import QueuedLog\n"
-        "from citewise.adapters.querylog.sqlite import SqliteLog\n"
-        "from citewise.model.redaction import Redaction\n"
-        "from tests.logs import a_row\n"
-        f"store = SqliteLog(Path({str(tmp_path / 'queries.db')!r}), retention_days=1e6)\n"
-        "log = QueuedLog(store, redact=Redaction.FULL, most=10, linger_seconds=60)\n"
-        "log.add(a_row('at the end'))\n"
-    )
-    root = Path(__file__).parents[3]
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=False, timeout=60
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    store = SqliteLog(tmp_path / "queries.db", retention_days=1e6)
-    assert [row.text for row in store.rows(Whose(SCOPE, None), since=0.0, limit=10)] == ["at the end"]

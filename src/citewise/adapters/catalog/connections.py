@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from citewise.adapters.transactions import transaction
 from citewise.model.errors import Misconfigured, Unavailable
 
-BUSY_SECONDS = 30.0  # how long a writer waits for another one's transaction; ours last milliseconds
+# How long a use waits for another process's; 0: it fails at once, more: somebody waits for what may not come.
+BUSY_SECONDS = 2.5  # only who holds all of the file (a log is recovered after a crash) stops a reader, who tries twice
+WRITER_BUSY_SECONDS = 30.0  # for another writer's transaction; ours last milliseconds
 
 
 class Connections:
@@ -40,31 +43,39 @@ class Connections:
             yield connection
 
     @contextmanager
-    def writing(self, action: str) -> Iterator[sqlite3.Connection]:
-        """One transaction: all of it is durable at the end of the block, or none of it happened."""
-        with our_errors(action, self._file), self._lent() as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+    def patient(self, action: str) -> Iterator[sqlite3.Connection]:
+        """The same, for what writes in transactions of its own: it waits for other writers."""
+        with our_errors(action, self._file), self._lent(is_patient=True) as connection:
+            yield connection
 
     @contextmanager
-    def _lent(self) -> Iterator[sqlite3.Connection]:
-        """The one that came back last, or a new one: there are as many as were ever in use at once."""
+    def writing(self, action: str) -> Iterator[sqlite3.Connection]:
+        """One transaction: all of it is durable at the end of the block, or none of it happened."""
+        with self.patient(action) as connection, transaction(connection):
+            yield connection
+
+    @contextmanager
+    def _lent(self, *, is_patient: bool = False) -> Iterator[sqlite3.Connection]:
+        """The one that came back last, or a new one: there are as many as were ever in use at once.
+
+        Those that are idle wait like readers, so that to lend one to a search costs no statement.
+        """
+        busy_seconds = WRITER_BUSY_SECONDS if is_patient else BUSY_SECONDS
         with self._lock:
             connection = self._idle.pop() if self._idle else None
         if connection is None:
-            connection = _connected(self._file, may_create=self._may_create)
+            connection = _connected(self._file, busy_seconds, may_create=self._may_create)
             with self._lock:
                 self._all.append(connection)
+        elif is_patient:
+            _wait_for_others(connection, busy_seconds)
         try:
             yield connection
         finally:
             with self._lock:
                 if connection in self._all:  # not closed meanwhile
+                    if is_patient:
+                        _wait_for_others(connection, BUSY_SECONDS)
                     self._idle.append(connection)
 
 
@@ -93,12 +104,16 @@ def _remedy(error: sqlite3.OperationalError) -> str:
     return "check that the folder exists and may be written to"
 
 
-def _sqlite(file: Path, how: str) -> sqlite3.Connection:
+def _wait_for_others(connection: sqlite3.Connection, seconds: float) -> None:
+    connection.execute(f"PRAGMA busy_timeout = {int(1000 * seconds)}")
+
+
+def _sqlite(file: Path, how: str, busy_seconds: float) -> sqlite3.Connection:
     # check_same_thread=False: a connection moves from thread to thread, but only one at a time holds it.
     connection = sqlite3.connect(
         f"{file.resolve().as_uri()}?{how}",
         uri=True,
-        timeout=BUSY_SECONDS,
+        timeout=busy_seconds,
         isolation_level=None,
         check_same_thread=False,
     )
@@ -106,9 +121,9 @@ def _sqlite(file: Path, how: str) -> sqlite3.Connection:
     return connection
 
 
-def _connected(file: Path, *, may_create: bool) -> sqlite3.Connection:
+def _connected(file: Path, busy_seconds: float, *, may_create: bool) -> sqlite3.Connection:
     # A reader must not make an empty catalog where a generation is just being removed.
-    connection = _sqlite(file, f"mode={'rwc' if may_create else 'rw'}")
+    connection = _sqlite(file, f"mode={'rwc' if may_create else 'rw'}", busy_seconds)
     try:
         connection.execute("PRAGMA journal_mode = WAL")
     except sqlite3.OperationalError as error:
@@ -116,7 +131,7 @@ def _connected(file: Path, *, may_create: bool) -> sqlite3.Connection:
         if may_create or not getattr(error, "sqlite_errorname", "").startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")):
             raise
         # Another's library, or one on a read-only disk: nobody here can change it, so it is read as it lies.
-        return _sqlite(file, "mode=ro&immutable=1")
+        return _sqlite(file, "mode=ro&immutable=1", busy_seconds)
     connection.execute("PRAGMA synchronous = FULL")  # what was acknowledged survives a power cut too
     connection.execute("PRAGMA foreign_keys = ON")
     return connection

@@ -2,6 +2,7 @@
 
 import sqlite3
 
+from citewise.adapters.transactions import transaction
 from citewise.model.errors import Misconfigured
 
 APPLICATION_ID = 0x63697465  # "cite": says that a SQLite file is ours
@@ -88,26 +89,28 @@ MIGRATIONS = (
 )
 
 
-def migrate(connection: sqlite3.Connection, migrations: tuple[str, ...] = MIGRATIONS) -> None:
-    """Bring the file to the newest schema, each step whole or not at all; a newer file is refused."""
+def is_newest(connection: sqlite3.Connection, migrations: tuple[str, ...] = MIGRATIONS) -> bool:
+    """Whether the file has the newest schema that we know; one that is newer still is refused."""
     version = _version(connection)
     if version > len(migrations):
         raise Misconfigured(
             f"this library was written by a newer citewise (schema {version}, this one knows {len(migrations)}): "
             "upgrade citewise, or use another library folder with --library"
         )
-    for number in range(version, len(migrations)):
-        connection.execute("BEGIN IMMEDIATE")
-        try:
+    return version == len(migrations)
+
+
+def migrate(connection: sqlite3.Connection, migrations: tuple[str, ...] = MIGRATIONS) -> None:
+    """Bring the file to the newest schema, each step whole or not at all; a newer file is refused."""
+    if is_newest(connection, migrations):
+        return
+    for number in range(_version(connection), len(migrations)):
+        with transaction(connection):
             if _version(connection) == number:  # another process may have been quicker
                 for statement in migrations[number].split(";"):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 connection.execute(f"PRAGMA user_version = {number + 1}")
-            connection.execute("COMMIT")
-        finally:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
 
 
 def _version(connection: sqlite3.Connection) -> int:

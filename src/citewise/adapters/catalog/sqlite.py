@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 
-from citewise.adapters.catalog.connections import BUSY_SECONDS, Connections
+from citewise.adapters.catalog.connections import Connections
 from citewise.adapters.catalog.rows import (
     change_of,
     chunk_of,
@@ -17,7 +17,7 @@ from citewise.adapters.catalog.rows import (
     stamp_of,
     upsert,
 )
-from citewise.adapters.catalog.schema import migrate
+from citewise.adapters.catalog.schema import is_newest, migrate
 from citewise.model.change import Change, ChunkCounts
 from citewise.model.chunk import Chunk
 from citewise.model.document import Document, KnownDocument
@@ -44,7 +44,10 @@ class SqliteCatalog:
         self._watching = threading.Lock()
         try:
             with connections.reading("open the catalog") as connection:
-                migrate(connection)
+                is_ready = is_newest(connection)
+            if not is_ready:
+                with connections.patient("bring the catalog up to date") as connection:
+                    migrate(connection)
         except CitewiseError:
             connections.close()
             raise
@@ -67,11 +70,10 @@ class SqliteCatalog:
         """
         with self._connections.writing("remove unused vectors") as connection:
             connection.execute("DELETE FROM embeddings WHERE text_digest NOT IN (SELECT text_digest FROM chunks)")
-        with self._connections.reading("compact the catalog") as connection:
+        with self._connections.patient("compact the catalog") as connection:
             connection.execute("VACUUM")
             connection.execute(f"PRAGMA busy_timeout = {READERS_END_MS}")
             (is_busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            connection.execute(f"PRAGMA busy_timeout = {int(1000 * BUSY_SECONDS)}")
         return not is_busy
 
     # Versioned

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from citewise.adapters.paging.columns import gone_text, order_bytes, order_of, seen_of
+from citewise.adapters.transactions import transaction
 from citewise.model.cursor import HeldId
 from citewise.model.errors import Unavailable
 from citewise.ports.held import HeldOrder, Seen
@@ -83,6 +84,25 @@ class SqliteHeldOrders:
             _write_seen(connection, number, seen_of(texts, gone).then(seen))
             connection.execute("UPDATE held SET expires_at = max(expires_at, ?) WHERE number = ?", (expires_at, number))
 
+    def empty(self) -> None:
+        """Let go of all orders, and leave no trace of them in the file, nor in the log beside it.
+
+        The file stays: whoever has it open goes on in it. Were it removed, another process could begin a new one while
+        the log of the old one is still there, and have its own log taken away instead.
+        """
+        if not self._file.is_file():
+            return
+        try:
+            with self._opened("run the command again") as connection:
+                connection.execute("DELETE FROM held")
+                connection.execute("VACUUM")
+                (is_busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                if is_busy:
+                    raise sqlite3.OperationalError("another process is reading in it")
+        except Unavailable:
+            if self._file.is_file():  # else it was damaged, and is gone
+                raise
+
     def close(self) -> None:
         with self._lock:
             self._disconnect()
@@ -102,29 +122,20 @@ class SqliteHeldOrders:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._opened() as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+        with self._opened() as connection, transaction(connection):
+            yield connection
 
     @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
+    def _opened(self, remedy: str = "search again") -> Iterator[sqlite3.Connection]:
         """The connection, for one thread at a time; what SQLite has to say comes out as Unavailable."""
         with self._lock:
             try:
                 yield self._connected()
-            except sqlite3.DatabaseError as error:
+            except (sqlite3.DatabaseError, OSError) as error:
                 if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
                     self._throw_away()
                 _log.warning("could not use %s: %s", self._file, error)
-                raise Unavailable("what is held for further pages cannot be used now; search again") from error
-            except OSError as error:
-                _log.warning("could not use %s: %s", self._file, error)
-                raise Unavailable("what is held for further pages cannot be used now; search again") from error
+                raise Unavailable(f"what is held for further pages cannot be used now; {remedy}") from error
 
     def _connected(self) -> sqlite3.Connection:
         if self._connection is None or _mark(self._file) != self._mark:
@@ -142,7 +153,7 @@ class SqliteHeldOrders:
     def _throw_away(self) -> None:
         _log.warning("%s is damaged and is made anew; open cursors have expired", self._file)
         self._disconnect()
-        for suffix in ("", "-wal", "-shm"):
+        for suffix in ("-wal", "-shm", ""):  # the file last: who begins a new one then keeps what lies beside it
             self._file.with_name(f"{self._file.name}{suffix}").unlink(missing_ok=True)
 
 
@@ -179,8 +190,7 @@ def _version(connection: sqlite3.Connection) -> int:
 
 
 def _make_tables(connection: sqlite3.Connection) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    if _version(connection) != VERSION:  # another process may have been quicker
-        for statement in _TABLES:
-            connection.execute(statement)
-    connection.execute("COMMIT")
+    with transaction(connection):
+        if _version(connection) != VERSION:  # another process may have been quicker
+            for statement in _TABLES:
+                connection.execute(statement)

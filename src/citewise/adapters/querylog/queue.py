@@ -99,6 +99,7 @@ class QueuedLog:
         if self._process != os.getpid():
             self._begin_anew()  # the thread stayed with the parent, which also writes what was waiting
         with self._guard:  # for microseconds, so that no row comes behind a last mark
+            self._unwritten += 1
             run = self._run
             if run is None or not run.thread.is_alive():
                 run = self._begun()
@@ -118,12 +119,14 @@ class QueuedLog:
         with self._guard:
             run, self._run = self._run, None
         if run is None or self._wait_for(run, _Mark(is_last=True)):
-            self._write(run.drained()[0] if run else ())  # what a thread that died left, and what was dropped
+            self._finish(run.drained()[0] if run else ())
 
     def _begin_anew(self) -> None:
         self._process = os.getpid()
         self._guard = threading.RLock()
         self._lost: Counter[Scope] = Counter()
+        self._unwritten = 0  # rows that were added and are in the store neither as rows nor as lost
+        self._told = 0  # how many of those were said to be missing; 0: the last write worked
         self._run = None
 
     def _begun(self) -> _Run | None:
@@ -143,26 +146,45 @@ class QueuedLog:
         run.reach(mark)
         is_reached = not run.thread.is_alive() or mark.is_reached.wait(self._close_seconds)
         if not is_reached:
-            _log.warning("the query log was not written within %g seconds", self._close_seconds)
+            self._told = self._unwritten
+            _log.warning(
+                "the query log was not written within %g seconds; questions that are lost if the program ends now: %d",
+                self._close_seconds,
+                self._told,
+            )
         return is_reached
+
+    def _finish(self, rows: Sequence[Logged]) -> None:
+        """Write what a thread that died left and what was dropped; if that cannot be, say how much is missing."""
+        if self._told:
+            self._lose(rows)  # to try again what has just failed would only make the program's end wait
+        else:
+            self._write(rows)
+        if self._unwritten > self._told > 0:
+            self._told = self._unwritten
+            _log.warning("questions that were answered but not logged, in all: %d", self._told)
 
     def _write(self, rows: Sequence[Logged]) -> None:
         with self._guard:
             lost, self._lost = self._lost, Counter()
         if not rows and not lost:
             return
-        is_written = False
+        is_written, count = False, len(rows) + lost.total()
         try:
             self._store.write([self._redacted(row) for row in rows], lost=lost)
-            is_written, self._has_complained = True, False
+            is_written = True
         except CitewiseError as error:
             if not self._has_complained:  # once, until it works again: a broken disk must not fill the logs too
-                _log.warning("questions are answered but not logged: %s", error)
+                self._told = max(self._told, count)
+                _log.warning("questions are answered but not logged, %d so far: %s", count, error)
             self._has_complained = True
         finally:
-            if not is_written:
-                self._lose(rows)
-                with self._guard:
+            with self._guard:
+                if is_written:
+                    self._unwritten -= count
+                    self._told, self._has_complained = 0, False
+                else:
+                    self._lose(rows)
                     self._lost.update(lost)
 
     def _redacted(self, row: Logged) -> Logged:

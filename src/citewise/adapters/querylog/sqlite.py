@@ -13,6 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from citewise.adapters.querylog.schema import checked_version, migrate
+from citewise.adapters.transactions import transaction
 from citewise.model.errors import Misconfigured, Unavailable
 from citewise.model.ids import ChunkId, DocumentId
 from citewise.model.logged import Asker, Logged, ShownChunk, Way, Whose
@@ -22,50 +24,19 @@ DAY_SECONDS = 86_400.0
 # How long a use waits for another process's. Those last milliseconds, but for the sweep of a large log.
 READ_SECONDS = 2.0  # short: a search that has lost its rankings reads what is popular
 WRITE_SECONDS = 30.0  # long: it is a thread of its own that waits
-VERSION = 1
+MOST_ROWS = 500_000  # kept: see the setting query_log.rows
+# Rows that a write removes besides as many as it brings, where there are too many; 0: a log that is too large stays so
+# until it is swept; more: a program's end waits for it. So many take some tenths of a second.
+SURPLUS_A_WRITE = 10_000
+ALL = 2**62  # no row has such a number
 NONE = "[]"
 
-_SCHEMA = """
-    CREATE TABLE queries (
-        id INTEGER PRIMARY KEY,
-        at REAL NOT NULL,
-        request_id TEXT NOT NULL,
-        tenant TEXT NOT NULL,
-        project TEXT NOT NULL,
-        way TEXT NOT NULL,
-        asker TEXT,
-        readers TEXT NOT NULL,
-        text TEXT,
-        latency_ms REAL NOT NULL,
-        candidates INTEGER NOT NULL,
-        hits INTEGER NOT NULL,
-        is_cache_hit INTEGER NOT NULL,
-        degraded TEXT NOT NULL,
-        error TEXT,
-        quality REAL,
-        confidence REAL,
-        has_warning INTEGER NOT NULL,
-        sufficient_context INTEGER,
-        tokens INTEGER,
-        shown TEXT NOT NULL,
-        conversation TEXT
-    );
-    CREATE INDEX queries_by_scope ON queries (tenant, project, at);
-    CREATE INDEX queries_by_age ON queries (at);
-    CREATE TABLE lost (at REAL NOT NULL, tenant TEXT NOT NULL, project TEXT NOT NULL, count INTEGER NOT NULL)
-"""
 _COLUMNS = (
     "at, request_id, way, asker, readers, text, latency_ms, candidates, hits, is_cache_hit, degraded, "
     "error, quality, confidence, has_warning, sufficient_context, tokens, shown, conversation"
 )
 _INSERT = f"""
     INSERT INTO queries (tenant, project, {_COLUMNS}) VALUES (?, ?, {", ".join("?" * len(_COLUMNS.split(", ")))})
-"""
-_READ = f"""
-    SELECT {_COLUMNS} FROM queries
-    WHERE tenant = :tenant AND project = :project AND at >= :since
-    AND (:is_everybodys OR (asker IS :asker AND (:asker IS NOT NULL OR readers = :readers)))
-    ORDER BY at DESC, id DESC LIMIT :limit
 """
 
 Row: TypeAlias = tuple[Any, ...]  # in the order of _COLUMNS
@@ -79,12 +50,14 @@ class SqliteLog:
         file: Path,
         *,
         retention_days: float,
+        most_rows: int = MOST_ROWS,
         now: Callable[[], float] = time.time,
         read_seconds: float = READ_SECONDS,
         write_seconds: float = WRITE_SECONDS,
     ) -> None:
         self._file = file
         self._retention_days = retention_days
+        self._most_rows = most_rows
         self._now = now
         self._read_seconds = read_seconds
         self._write_seconds = write_seconds
@@ -97,20 +70,19 @@ class SqliteLog:
                 "INSERT INTO lost (at, tenant, project, count) VALUES (?, ?, ?, ?)",
                 [(now, scope.tenant, scope.project, count) for scope, count in lost.items()],
             )
-            self._remove_old(connection)
+            self._trim(connection, most_removed=len(rows) + SURPLUS_A_WRITE)
 
     def rows(self, whose: Whose, *, since: float, limit: int) -> tuple[Logged, ...]:
         values = {
             "tenant": whose.scope.tenant,
             "project": whose.scope.project,
             "since": max(since, self._oldest()),
-            "is_everybodys": whose.asker is None,
             "asker": whose.asker.user if whose.asker else None,
             "readers": whose.asker.readers if whose.asker else None,
             "limit": limit,
         }
         with self._reading("read the query log") as connection:
-            found = connection.execute(_READ, values).fetchall() if connection else ()
+            found = connection.execute(read_statement(whose), values).fetchall() if connection else ()
             return tuple(_logged(whose.scope, row) for row in found)
 
     def lost(self, scope: Scope, *, since: float) -> int:
@@ -138,22 +110,32 @@ class SqliteLog:
             connection.executemany("UPDATE queries SET shown = ? WHERE id = ?", changed)
 
     def sweep(self) -> None:
-        """Remove what is too old, and every trace of what was removed from the file."""
+        """Remove what is too old or too much, and every trace of what was removed from the file."""
         if not self._retention_days:
             self._remove_file()
         if not self._file.is_file():
             return
         with self._writing("sweep the query log") as connection:
-            self._remove_old(connection)
+            self._trim(connection, most_removed=ALL)
         with self._opened("sweep the query log", "rw", self._write_seconds) as connection:
             connection.execute("VACUUM")
 
     def _oldest(self) -> float:
         return self._now() - self._retention_days * DAY_SECONDS
 
-    def _remove_old(self, connection: sqlite3.Connection) -> None:
+    def _trim(self, connection: sqlite3.Connection, *, most_removed: int) -> None:
+        """Remove what is too old, and of too many rows some of those that were written first.
+
+        Rows are numbered as they are written, so that nothing need be counted: those with the last `most_rows` numbers
+        are so many at most.
+        """
         for table in ("queries", "lost"):
             connection.execute(f"DELETE FROM {table} WHERE at < ?", (self._oldest(),))
+            connection.execute(
+                f"DELETE FROM {table} WHERE rowid <= min((SELECT max(rowid) FROM {table}) - ?, "
+                f"(SELECT min(rowid) - 1 FROM {table}) + ?)",
+                (self._most_rows, most_removed),
+            )
 
     def _remove_file(self) -> None:
         try:
@@ -169,21 +151,14 @@ class SqliteLog:
             return
         # On a read-only disk SQLite makes "rw" to "ro" by itself.
         with self._opened(action, "rw", self._read_seconds) as connection:
-            yield connection if _checked_version(connection, self._file) else None
+            yield connection if checked_version(connection, self._file) else None
 
     @contextmanager
     def _writing(self, action: str) -> Iterator[sqlite3.Connection]:
         """One transaction: all of it, or nothing."""
-        with self._opened(action, "rwc", self._write_seconds) as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                if not _checked_version(connection, self._file):
-                    _make_tables(connection)
-                yield connection
-                connection.execute("COMMIT")
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+        with self._opened(action, "rwc", self._write_seconds) as connection, transaction(connection):
+            migrate(connection, self._file)
+            yield connection
 
     @contextmanager
     def _opened(self, action: str, mode: str, seconds: float) -> Iterator[sqlite3.Connection]:
@@ -197,21 +172,18 @@ class SqliteLog:
             yield connection
 
 
-def _checked_version(connection: sqlite3.Connection, file: Path) -> bool:
-    """Whether the tables are there; Misconfigured where they are not those that we know."""
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version > VERSION:
-        raise Misconfigured(
-            f"the query log {file} was written by a newer citewise (version {version}, this one knows {VERSION}): "
-            "upgrade citewise, or move the file away"
-        )
-    return bool(version)
-
-
-def _make_tables(connection: sqlite3.Connection) -> None:
-    for statement in _SCHEMA.split(";"):
-        connection.execute(statement)
-    connection.execute(f"PRAGMA user_version = {VERSION}")
+def read_statement(whose: Whose) -> str:
+    """The rows that `Whose.admits`, each kind along an index of its own: nobody's reading looks at another's rows."""
+    if whose.asker is None:
+        theirs = ""
+    elif whose.asker.user is not None:
+        theirs = "AND asker = :asker"
+    else:
+        theirs = "AND asker IS NULL AND readers = :readers"
+    return (
+        f"SELECT {_COLUMNS} FROM queries WHERE tenant = :tenant AND project = :project AND at >= :since {theirs} "
+        "ORDER BY at DESC, id DESC LIMIT :limit"
+    )
 
 
 @contextmanager

@@ -1,0 +1,132 @@
+"""The query log's file: how much of it is kept, what a reading looks at, and how an old one becomes a new one."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from citewise.adapters.querylog import sqlite as module
+from citewise.adapters.querylog.schema import MIGRATIONS, VERSION
+from citewise.adapters.querylog.sqlite import SqliteLog, read_statement
+from citewise.model.logged import NOBODY, Asker, Whose
+from citewise.model.scope import Principal
+from citewise.ports.log_store import LogStore
+from tests.builders import SCOPE
+from tests.contracts.test_log_store import ANN, EVERYBODYS, Clock, all_of, files_hold, many_rows
+from tests.logs import DAY, NOON, a_row
+
+# How much is kept
+
+
+def texts_of(store: LogStore) -> list[str | None]:
+    return [row.text for row in all_of(store)]
+
+
+def test_of_too_many_rows_the_oldest_go_with_the_write_that_brings_more(tmp_path: Path) -> None:
+    store = SqliteLog(tmp_path / "queries.db", retention_days=90.0, most_rows=3, now=Clock())
+    for at in range(5):
+        store.write([a_row(str(at), at=NOON + at)], lost={})
+    assert texts_of(store) == ["4", "3", "2"]
+    store.write([a_row(str(at), at=NOON + at) for at in range(5, 12)], lost={})
+    assert texts_of(store) == ["11", "10", "9"]
+
+
+def test_rows_that_went_for_their_age_do_not_count(tmp_path: Path) -> None:
+    clock = Clock()
+    store = SqliteLog(tmp_path / "queries.db", retention_days=1.0, most_rows=3, now=clock)
+    store.write([a_row(str(at), at=NOON) for at in range(3)], lost={})
+    clock.now += 1.5 * DAY
+    store.write([a_row("young", at=clock.now), a_row("younger", at=clock.now + 1)], lost={})
+    store.write([a_row("youngest", at=clock.now + 2)], lost={})
+    assert texts_of(store) == ["youngest", "younger", "young"]
+
+
+def test_a_write_removes_a_bounded_part_of_a_surplus_and_a_sweep_all_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SURPLUS_A_WRITE", 20)
+    file, rows = tmp_path / "queries.db", many_rows(100)
+    SqliteLog(file, retention_days=90.0, now=Clock()).write(rows[::-1], lost={})
+    store = SqliteLog(file, retention_days=90.0, most_rows=10, now=Clock())
+    store.write([a_row("new", at=NOON + 1)], lost={})
+    assert texts_of(store) == ["new", *(row.text for row in rows[:79])]
+    store.sweep()
+    assert texts_of(store) == ["new", *(row.text for row in rows[:9])]
+    assert not any(files_hold(tmp_path, (row.text or "")[:11].encode()) for row in rows[9:])
+    assert files_hold(tmp_path, b"plover00008")
+
+
+def test_counts_of_lost_rows_are_bounded_too(tmp_path: Path) -> None:
+    store = SqliteLog(tmp_path / "queries.db", retention_days=90.0, most_rows=3, now=Clock())
+    for _ in range(8):
+        store.write([], lost={SCOPE: 1})
+    assert store.lost(SCOPE, since=0.0) == 3
+
+
+# What a reading looks at
+
+READERS = {
+    "queries_by_scope": EVERYBODYS,
+    "queries_by_name": Whose.of(SCOPE, ANN),
+    "queries_by_readers": Whose.of(SCOPE, Principal(groups=frozenset({"ops"}))),
+}
+
+
+@pytest.mark.parametrize("index", READERS)
+def test_a_reading_goes_along_an_index_of_its_own_and_sorts_nothing(tmp_path: Path, index: str) -> None:
+    SqliteLog(tmp_path / "queries.db", retention_days=1.0, now=Clock()).write([a_row()], lost={})
+    names = dict.fromkeys(("tenant", "project", "asker", "readers"), "x")
+    with closing(sqlite3.connect(tmp_path / "queries.db")) as connection:
+        plan = connection.execute(
+            "EXPLAIN QUERY PLAN " + read_statement(READERS[index]), {**names, "since": 0.0, "limit": 9}
+        ).fetchall()
+    (step,) = (detail for *_, detail in plan)
+    assert step.startswith(f"SEARCH queries USING INDEX {index} (tenant=? AND project=? AND ")
+    assert step.endswith("at>?)")
+
+
+def test_strangers_are_looked_up_where_they_have_no_rows() -> None:
+    assert Whose.of(SCOPE, Principal()).asker == Asker(None, NOBODY)
+    assert "readers = :readers" in read_statement(Whose.of(SCOPE, Principal()))
+
+
+# Files of before
+
+
+def a_log_of_the_first_version(file: Path) -> None:
+    """Made by the statements of then, with the rows of now."""
+    store = SqliteLog(file, retention_days=90.0, now=Clock())
+    store.write([a_row("by name", who=ANN), a_row("by groups", who=Principal(groups=frozenset({"ops"})))], lost={})
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        for index in ("queries_by_name", "queries_by_readers"):
+            connection.execute(f"DROP INDEX {index}")
+        connection.execute("PRAGMA user_version = 1")
+
+
+def schema_of(file: Path) -> tuple[int, set[str]]:
+    with closing(sqlite3.connect(file)) as connection:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        return version, {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_schema")}
+
+
+def test_a_log_of_before_is_read_as_it_is_and_the_next_write_brings_it_up_to_date(tmp_path: Path) -> None:
+    old, new = tmp_path / "queries.db", tmp_path / "new.db"
+    a_log_of_the_first_version(old)
+    SqliteLog(new, retention_days=90.0, now=Clock()).write([], lost={})
+    store = SqliteLog(old, retention_days=90.0, now=Clock())
+    assert [row.text for row in all_of(store, Whose.of(SCOPE, ANN))] == ["by name"]
+    assert schema_of(old)[0] == 1
+    store.write([a_row("later", who=ANN, at=NOON + 1)], lost={})
+    assert schema_of(old) == schema_of(new)
+    assert schema_of(old)[0] == VERSION == len(MIGRATIONS)
+    assert texts_of(store) == ["later", "by groups", "by name"]
+    assert [row.text for row in all_of(store, Whose.of(SCOPE, ANN))] == ["later", "by name"]
+
+
+def test_a_sweep_brings_a_log_of_before_up_to_date(tmp_path: Path) -> None:
+    a_log_of_the_first_version(tmp_path / "queries.db")
+    store = SqliteLog(tmp_path / "queries.db", retention_days=90.0, now=Clock())
+    store.sweep()
+    assert schema_of(tmp_path / "queries.db")[0] == VERSION
+    assert texts_of(store) == ["by groups", "by name"]

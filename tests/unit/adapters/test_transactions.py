@@ -1,0 +1,60 @@
+"""A transaction is all or nothing, and other writers see neither half of it."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from citewise.adapters.transactions import transaction
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "some.db"
+
+
+@pytest.fixture
+def connection(file: Path) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(file, isolation_level=None, timeout=0.0)) as opened:
+        opened.execute("CREATE TABLE words (word TEXT)")
+        yield opened
+
+
+def words(connection: sqlite3.Connection) -> list[str]:
+    return [word for (word,) in connection.execute("SELECT word FROM words ORDER BY rowid")]
+
+
+def test_a_block_that_ends_is_committed(connection: sqlite3.Connection, file: Path) -> None:
+    with transaction(connection):
+        connection.execute("INSERT INTO words VALUES ('tide')")
+        connection.execute("INSERT INTO words VALUES ('net')")
+    with closing(sqlite3.connect(file)) as other:
+        assert words(other) == ["tide", "net"]
+
+
+def test_of_a_block_that_fails_nothing_has_happened(connection: sqlite3.Connection) -> None:
+    with pytest.raises(sqlite3.ProgrammingError), transaction(connection):
+        connection.executemany("INSERT INTO words VALUES (?)", [("tide",), ("too", "many")])
+    assert words(connection) == []
+    assert not connection.in_transaction
+
+
+def test_no_other_may_write_from_the_first_line_of_the_block_on(connection: sqlite3.Connection, file: Path) -> None:
+    with closing(sqlite3.connect(file, isolation_level=None, timeout=0.0)) as other:
+        with transaction(connection), pytest.raises(sqlite3.OperationalError, match="locked"), transaction(other):
+            pass
+        with transaction(other):
+            other.execute("INSERT INTO words VALUES ('later')")
+    assert words(connection) == ["later"]
+
+
+def test_a_commit_that_fails_is_taken_back(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("CREATE TABLE parents (id INTEGER PRIMARY KEY)")
+    connection.execute("CREATE TABLE children (parent INTEGER REFERENCES parents DEFERRABLE INITIALLY DEFERRED)")
+    with pytest.raises(sqlite3.IntegrityError), transaction(connection):
+        connection.execute("INSERT INTO children VALUES (7)")
+    assert not connection.in_transaction
+    assert connection.execute("SELECT count(*) FROM children").fetchone() == (0,)
