@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# A worker holds a model and a library or two: half a gigabyte to one, so there are never more than four.
+SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile
 
 .PHONY: help demo test check format golden shape bench bench-quality bench-speed bench-peers bench-defaults bench-late bench-grounding bench-ingest bench-embedding bench-access bench-cache bench-compression bench-quality-score bench-page wheel clean
 
@@ -18,15 +20,15 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY)  ## ingest the sample handbook into .demo and say what to try next
 	$(BIN)/citewise demo --library .demo
 
-test: $(READY)  ## every test
-	$(BIN)/python -m pytest
+test: $(READY)  ## every test, a file at a time on each core
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
 
 check: $(READY)  ## format, lint, types, fences, quick tests
 	$(BIN)/ruff format --check src tests benchmarks examples
 	$(BIN)/ruff check src tests benchmarks examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest tests/unit tests/flows tests/fences
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) tests/unit tests/flows tests/fences
 
 format: $(READY)  ## rewrite the code as ruff would have it
 	$(BIN)/ruff check --fix --quiet src tests benchmarks examples || true
