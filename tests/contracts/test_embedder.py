@@ -12,8 +12,9 @@ from citewise.adapters.embed.openai import OpenAIEmbedder
 from citewise.model.vector import EmbeddingFailure, EmbeddingModel, Vector, dimensions_of
 from citewise.ports.embedder import Embedder
 from citewise.ports.token_counter import TokenCounter
-from citewise.settings import Settings
-from citewise.wiring.embedding import embedding_of
+from citewise.settings import GuardSettings, Settings
+from citewise.wiring.embedding import Embedding, embedding_of
+from citewise.wiring.guarding import Guards
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.fakes.embedding_server import DIMENSIONS, running_server
 
@@ -22,12 +23,14 @@ pytestmark = pytest.mark.server
 LONG = "The gauge reads the water level every six minutes. " * 80
 
 
-@pytest.fixture(params=["minilm", "hash", "openai"])
+@pytest.fixture(params=["minilm", "hash", "openai", "guarded hash"])
 def embedder(request: pytest.FixtureRequest) -> Iterator[Embedder]:
     if request.param == "minilm":
         yield embedding_of(Settings()).embedder
     elif request.param == "hash":
         yield HashEmbedder()
+    elif request.param == "guarded hash":
+        yield Guards(GuardSettings()).embedding(Embedding(HashEmbedder(), WordCounter())).embedder
     else:
         with running_server() as server, httpx.Client(base_url=server.url, trust_env=False) as client:
             model = EmbeddingModel("tiny", DIMENSIONS, 256)

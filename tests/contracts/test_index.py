@@ -1,10 +1,16 @@
 """What every index promises, whichever engine serves it."""
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from citewise.adapters.catalog.connections import Connections
+from citewise.adapters.catalog.sqlite import SqliteCatalog
+from citewise.adapters.guard.breaker import Breaker
+from citewise.adapters.guard.guard import Guard
+from citewise.adapters.guard.index import GuardedIndex
 from citewise.adapters.index.local import LocalIndex
 from citewise.model.scope import PUBLIC, Reader, Scope
 from citewise.model.terms import TermField
@@ -16,14 +22,28 @@ from tests.fakes.plain_index import PlainIndex
 OTHER = Scope("rival", "handbook")
 
 
-@pytest.fixture(params=["plain", "local", "local, as if large"])
-def index(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Index:
+LOCAL = ("local", "local, as if large")
+
+
+@pytest.fixture(params=["plain", "guarded", *LOCAL])
+def index(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
     if request.param == "local, as if large":  # the ways that a million chunks are searched, taken by a few
         monkeypatch.setattr("citewise.adapters.index.scans.SIGNS_FROM", 0)
         monkeypatch.setattr("citewise.adapters.index.scans.LEAST_DIMENSIONS", 1)
         monkeypatch.setattr("citewise.adapters.index.scans.EXACT_FROM_FILES", 0)
         monkeypatch.setattr("citewise.adapters.index.narrowing.LARGE", 0)
-    return PlainIndex() if request.param == "plain" else LocalIndex(tmp_path, dimensions=DIMENSIONS)
+    if request.param in LOCAL:
+        yield LocalIndex(tmp_path, dimensions=DIMENSIONS)
+    elif request.param == "plain":
+        yield PlainIndex()
+    else:
+        log = SqliteCatalog(Connections(tmp_path / "catalog.db", may_create=True), model_name="m")
+        yield GuardedIndex(PlainIndex(), log, vectors=a_guard("vectors"), words=a_guard("words"))
+        log.close()
+
+
+def a_guard(part: str) -> Guard:
+    return Guard(Breaker(part, remedy="-", failures=1, pause_seconds=30.0))
 
 
 def where(*conditions: Condition, readers: frozenset[Reader] | None = None, scope: Scope = SCOPE) -> Where:
@@ -176,6 +196,7 @@ def test_an_index_made_anew_of_nothing_is_empty(index: Index) -> None:
     assert index.nearest(a_vector(1), where=where(), limit=5) == ()
 
 
+@pytest.mark.parametrize("index", LOCAL, indirect=True)  # the others are the oracle, or give what it gives
 @pytest.mark.parametrize("share", [1.0, 0.5, 0.1, 0.01, 0.001])
 def test_recall_at_60_is_at_least_95_percent_at_every_selectivity(index: Index, share: float) -> None:
     draw = random.Random(5)

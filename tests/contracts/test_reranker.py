@@ -11,6 +11,8 @@ from citewise.adapters.rerank.http import HttpReranker
 from citewise.adapters.rerank.http_answers import RerankStyle
 from citewise.adapters.rerank.onnx import from_folder
 from citewise.ports.reranker import Reranker
+from citewise.settings import GuardSettings
+from citewise.wiring.guarding import Guards
 from tests.fakes.rerank_server import running_rerank_server
 from tests.fakes.tiny_cross_encoder import write_tiny_cross_encoder
 
@@ -40,10 +42,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(params=["onnx", *RerankStyle])
+@pytest.fixture(params=["onnx", "guarded onnx", *RerankStyle])
 def reranker(request: pytest.FixtureRequest, folder: Path) -> Iterator[Reranker]:
     if request.param == "onnx":
         yield from_folder(folder)
+    elif request.param == "guarded onnx":
+        yield Guards(GuardSettings()).reranker(from_folder(folder))
     else:
         with http_reranker(RerankStyle(request.param)) as made:
             yield made

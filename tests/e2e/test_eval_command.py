@@ -104,7 +104,10 @@ def test_a_comparison_names_its_files_and_what_else_is_not_the_same(
     assert heads.split()[:2] == ["rrf.json", "all.json"]
     assert "citation_accuracy" in text.split(only)[1].split("\n")[0]
     assert "only rrf.json has" not in text
-    assert ["fusion", "rrf", "nearness"] in [line.split() for line in text.split(settings)[1].split("\n")]
+    rows = [line.split() for line in text.split(settings)[1].split("\n")]
+    assert ["fusion", "rrf", "nearness"] in rows
+    assert ["search.fusion", "rrf", "default"] in rows
+    assert ["generator", "none", "extractive"] in rows  # searches alone were asked for
     found = json_of("eval", "compare", search_run, handbook_run, cwd=home)
     assert found["files"] == {"before": str(search_run), "after": str(handbook_run)}
     assert found["settings_that_differ"]["generator"] == {"before": None, "after": "extractive"}
@@ -126,6 +129,7 @@ def test_a_run_compared_with_itself_is_the_same(home: Path, handbook_run: Path) 
     assert "same" in done.stdout
     assert "better " in done.stdout  # the column
     assert "changed most" not in done.stdout
+    assert "both files hold the same run" in done.stderr
 
 
 def test_runs_without_a_common_question_cannot_be_compared(home: Path, handbook_run: Path) -> None:
@@ -158,10 +162,20 @@ def test_a_threshold_that_is_not_reached_fails_the_command(home: Path) -> None:
     assert citewise(*words, "ndcg@10=0.1", "--fail-under", "recall@5=0.1", cwd=home).returncode == 0
 
 
-@pytest.mark.parametrize("threshold", ["ndcg=0.5", "ndcg@10", "ndcg@10=high", "ndcg@10=nan"])
-def test_a_threshold_that_is_none_is_refused_before_anything_runs(home: Path, threshold: str) -> None:
+@pytest.mark.parametrize(
+    ("threshold", "said"),
+    [
+        ("quality=0.5", "there is no metric 'quality'; there are ndcg@5, ndcg@10, "),
+        ("ndgc@10=0.5", "there is no metric 'ndgc@10'; did you mean ndcg@10?"),
+        ("ndcg@10", "write METRIC=VALUE, such as ndcg@10=0.7"),
+        ("0.9", "write METRIC=VALUE, such as ndcg@10=0.7"),
+        ("ndcg@10=high", "write METRIC=VALUE"),
+        ("ndcg@10=nan", "write METRIC=VALUE"),
+    ],
+)
+def test_a_threshold_that_is_none_is_refused_before_anything_runs(home: Path, threshold: str, said: str) -> None:
     message = error_of("eval", "questions", "--fail-under", threshold, cwd=home, code=2)
-    assert f"--fail-under {threshold}" in message
+    assert f"--fail-under {threshold}: {said}" in message
 
 
 def test_a_file_that_cannot_be_written_is_refused_before_anything_runs(home: Path) -> None:
@@ -205,6 +219,21 @@ def test_an_ablation_shows_what_each_part_is_worth(home: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "without dense" in done.stdout
     assert "change" in done.stdout
+
+
+def test_an_ablation_can_be_asked_for_in_somebodys_name(home: Path) -> None:
+    (home / "secret").mkdir()
+    (home / "secret" / "vault.md").write_text("# Vault\n\nThe vault of the lighthouse opens with a brass key.\n")
+    words = ("--library", "vault", "--project", "keys")
+    assert citewise("ingest", "secret", *words, "--access", "owner:ann", cwd=home).returncode == 0
+    entry = {"id": "v", "question": "What opens the vault?", "relevant": [{"doc": "vault.md"}]}
+    write_questions(home / "vault.json", [entry])
+    found = {
+        user: json_of("eval", "ablate", "vault.json", *words, "--user", user, "--group", "ops", cwd=home)
+        for user in ("ann", "bob")
+    }
+    assert [one["ablations"][0]["metrics"]["recall@5"] for one in found.values()] == [1.0, 0.0]
+    assert (found["bob"]["settings"]["user"], found["bob"]["settings"]["groups"]) == ("bob", ["ops"])
 
 
 def test_a_beir_folder_brings_its_corpus_along_once(tmp_path: Path) -> None:

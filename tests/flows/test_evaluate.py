@@ -363,6 +363,20 @@ def test_an_arm_that_is_left_out_finds_nothing(book: Shelf, tmp_path: Path) -> N
     assert "fused by rrf" not in rows  # which everything is already
 
 
+@pytest.mark.parametrize(("user", "found"), [("ann", 1.0), ("bob", 0.0)])
+def test_an_ablation_is_asked_in_the_name_of_whoever_is_named(
+    guarded: Shelf, tmp_path: Path, caplog: pytest.LogCaptureFixture, user: str, found: float
+) -> None:
+    file = write_questions(tmp_path / "three.json", answerable())
+    with caplog.at_level(logging.WARNING):
+        rows = ablate(guarded.settings, file, principal=Principal(user, frozenset({"ops"})), parts=parts(guarded))
+    assert {by_id(row.run)["k"]["recall@5"] for row in rows} == {found}
+    shown = {place.document for row in rows for one in row.run.outcomes for place in one.found}
+    assert ("kelp.md" in shown) is (user == "ann")
+    assert all((row.run.settings["user"], row.run.settings["groups"]) == (user, ["ops"]) for row in rows)
+    assert ("1 expected place is hidden from whoever asks" in caplog.text) is (user == "bob")
+
+
 def test_nothing_can_be_ablated_without_answerable_questions(book: Shelf, tmp_path: Path) -> None:
     file = write_questions(tmp_path / "u.json", [{"id": "u", "question": "sourdough", "kind": "off-topic"}])
     with pytest.raises(BadRequest, match="nothing to rank"):

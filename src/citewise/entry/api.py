@@ -197,6 +197,7 @@ class Library:
         """Give back the room of what was deleted: afterward no file of the library holds any of it."""
         from citewise.wiring.care import compact
 
+        self._flush_log()  # a row that is written afterward would name what it showed, deleted or not
         return compact(self._settings, on_progress=lambda done: None, embedding=self._embedding())
 
     def close(self) -> None:

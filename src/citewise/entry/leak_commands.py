@@ -15,13 +15,14 @@ from pathlib import Path
 from citewise.entry.api import Library
 from citewise.evaluate.leaks import Asking, Shown
 from citewise.model.errors import CitewiseError
+from citewise.model.scope import LOCAL_PRINCIPAL, Principal, Scope
 from citewise.settings import PREFIX, Settings
 
 CONFIG = "citewise.toml"
 SELECTION = "selection.txt"
 QUESTIONS = "questions.json"
 OUT = "out.json"
-PLOT = "stats.html"
+PLOT = "plot.html"
 _CURSOR = re.compile(r"[A-Za-z0-9_-]{112}")  # its letters are drawn by chance, and may begin as marks do
 _COUNTED = re.compile(r"of (\d+) candidates")
 
@@ -59,6 +60,11 @@ def words_of(desk: Desk, command: str, asking: Asking, *flags: str) -> list[str]
 def eval_words_of(desk: Desk, asking: Asking) -> list[str]:
     """The command line that evaluates with the asker's eyes."""
     return ["eval", str(desk.home / QUESTIONS), *_before(desk, asking), "--json"]
+
+
+def ablate_words_of(desk: Desk, asking: Asking) -> list[str]:
+    """The command line that takes the asker's search to pieces, and draws what each of them finds."""
+    return ["eval", "ablate", *eval_words_of(desk, asking)[1:], "--report", str(desk.home / PLOT)]
 
 
 def draft_words_of(desk: Desk, asking: Asking) -> list[str]:
@@ -107,6 +113,21 @@ def _eval_command(desk: Desk, asking: Asking) -> Shown | None:
     return Shown(printed, is_refused=is_refused)
 
 
+def _ablate_command(desk: Desk, asking: Asking) -> Shown | None:
+    """The question in a file that expects what the asker finds first; who finds nothing is told of no document."""
+    if _is_stranger(asking):
+        return None
+    seen = desk.library.search(asking.question, top_k=1, scope=Scope(*asking.place), principal=principal_of(asking))
+    document = seen.findings[0].passage.document if seen.findings else "nowhere.md"
+    case = {"id": "q-1", "question": asking.question, "relevant": [{"doc": document}]}
+    (desk.home / QUESTIONS).write_text(json.dumps([case]), encoding="utf-8")
+    page = desk.home / PLOT
+    page.unlink(missing_ok=True)
+    printed, is_refused = _printed(ablate_words_of(desk, asking))
+    drawn = page.read_text(encoding="utf-8") if page.exists() else ""
+    return Shown(f"{printed}\n{drawn}", is_refused=is_refused and bool(seen.findings))
+
+
 def _draft_command(desk: Desk, asking: Asking) -> Shown | None:
     """What is printed, and the file that is written."""
     if _is_stranger(asking):
@@ -130,6 +151,11 @@ def _plot_command(desk: Desk, asking: Asking) -> Shown | None:
     page = desk.home / PLOT
     shown = _log_command(desk, asking, name="stats", flags=("--plot", str(page)))
     return None if shown is None else replace(shown, text=f"{shown.text}\n{page.read_text(encoding='utf-8')}")
+
+
+def principal_of(asking: Asking) -> Principal:
+    who = asking.who
+    return LOCAL_PRINCIPAL if who.is_owner else Principal(who.user, who.groups)
 
 
 def _is_stranger(asking: Asking) -> bool:
@@ -196,5 +222,6 @@ COMMANDS: tuple[Registered, ...] = (
     _registered_log("stats", "--json"),
     Registered("citewise stats --plot", "citewise stats", _plot_command, is_quick=False),
     Registered("citewise eval", "citewise eval run", _eval_command, is_quick=False),
+    Registered("citewise eval ablate", "citewise eval ablate", _ablate_command, is_quick=False),
     Registered("citewise eval draft", "citewise eval draft", _draft_command, is_quick=False),
 )

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TypedDict
 
 from citewise.entry.api import Library, QueryOptions
-from citewise.entry.leak_commands import COMMANDS, CONFIG, Desk, Registered
+from citewise.entry.leak_commands import COMMANDS, CONFIG, Desk, Registered, principal_of
 from citewise.entry.shapes import answer_json, search_json
 from citewise.evaluate.leaks import Asking, Shown
 from citewise.model.answer import Answer, AnswerEvent, Done, Token
@@ -41,7 +41,6 @@ EXEMPT: Mapping[str, str] = {
     "citewise compact": "the operator's: it rewrites files, and gives sizes",
     "citewise demo": "ingests the sample handbook, which is everybody's",
     "citewise eval compare": "the operator's: two runs that were written before, and no library",
-    "citewise eval ablate": "the operator's: his questions, asked as the library's owner",
     "citewise eval leaks": "makes a library of its own",
 }
 EXEMPT_OPTIONS: Mapping[str, str] = {
@@ -96,12 +95,11 @@ def _by_path(settings: Settings) -> Mapping[str, list[str]]:
 
 def options_of(asking: Asking) -> QueryOptions:
     """All that may be said of a question."""
-    who = asking.who
     return QueryOptions(
         top_k=asking.top_k,
         filters=tuple(map(str, asking.filters)),
         scope=Scope(*asking.place),
-        principal=LOCAL_PRINCIPAL if who.is_owner else Principal(who.user, who.groups),
+        principal=principal_of(asking),
         rerank=asking.is_deep,
         expand_graph=asking.is_deep,
         half_life_days=30.0,

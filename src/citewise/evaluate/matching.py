@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from citewise.evaluate.cases import Gold
 from citewise.evaluate.runs import Place
+from citewise.model.ids import ChunkId
 
 
 def matches(place: Place, gold: Gold) -> bool:
@@ -26,6 +27,14 @@ def _overlap(place: Place, first: int, last: int) -> bool:
 def grade_of(place: Place, gold: Iterable[Gold]) -> int:
     """The best grade of what stands there; 0 if that is nothing."""
     return max((one.grade for one in gold if matches(place, one)), default=0)
+
+
+def rank_of(expected: Place, found: Iterable[Place]) -> int | None:
+    """Where an expected place first stands among what was found, from 1; None if it does not."""
+    section = expected.section or None
+    chunk = None if expected.chunk is None else ChunkId(expected.chunk)
+    gold = Gold(expected.document, expected.grade, section, expected.first_line, expected.last_line, chunk)
+    return next((rank for rank, place in enumerate(found, 1) if matches(place, gold)), None)
 
 
 def documents_of(places: Iterable[Place]) -> tuple[Place, ...]:

@@ -57,6 +57,19 @@ def poorest(outcomes: Iterable[Outcome], count: int) -> list[Outcome]:
     return [outcome for worth, _, outcome in sorted(poor, key=lambda one: one[:2]) if worth < (1.0, 1.0)][:count]
 
 
+def shortcomings(outcome: Outcome) -> list[str]:
+    """In words, what was wrong about an answer; nothing about a ranking, of which a number says more."""
+    measures = outcome.measures
+    wrong = []
+    if measures.get("refusal_accuracy") == 0.0 or measures.get("selected_accuracy") == 0.0:
+        wrong.append("refused, and should have been answered" if outcome.is_refused else "answered without grounds")
+    if (true := measures.get("citation_accuracy", 1.0)) < 1.0:
+        wrong.append(f"only {true:.0%} of its citations are true" if true else "no citation that is true")
+    if measures.get("selected_leaks"):
+        wrong.append("shows what is not in the selection")
+    return wrong
+
+
 def _worth(outcome: Outcome) -> tuple[float, float]:
     """How good the least good thing about it is, then how good the ranking."""
     measures = outcome.measures

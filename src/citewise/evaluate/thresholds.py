@@ -22,11 +22,12 @@ class Threshold:
         """In words, how the run falls short; None if it does not."""
         found = run.metrics.get(self.metric)
         if found is None:
-            return f"{self.metric} was not measured"
+            return f"{self.metric} was not measured: no question of the set has it"
         if self.metric in LOWER_IS_BETTER:
             return f"{self.metric} is {found:g}, above {self.value:g}" if found > self.value else None
+        hint = " (it is a share: never above 1)" if self.value > 1 else ""
         # Runs are written with six decimals: a threshold copied from one is reached by it.
-        return f"{self.metric} is {found:.4f}, under {self.value:g}" if round(found, 6) < self.value else None
+        return f"{self.metric} is {found:.4f}, under {self.value:g}{hint}" if round(found, 6) < self.value else None
 
 
 def shortfalls(run: Run, thresholds: Iterable[Threshold]) -> list[str]:

@@ -21,10 +21,13 @@ from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding, embedding_of
 from citewise.wiring.full import emptied, opened_for_writing, opened_unchecked, reembed, unfit
 from citewise.wiring.generating import generator_of
+from citewise.wiring.guarding import EMBEDDING, RERANKER, Guards
 from citewise.wiring.insights import log_check, sweep_log
 from citewise.wiring.paging import sweep_pages
+from citewise.wiring.probing import ABOUT, model_checks, store_checks
 from citewise.wiring.reranking import reranker_of
 
+FIT = "settings"  # the check that the library was made with such
 LEAST_FREE_BYTES = 500_000_000  # under this an ingestion may not finish
 
 
@@ -84,17 +87,25 @@ def _misfit(settings: Settings) -> Iterator[str]:
 
 def doctor(settings: Settings) -> tuple[Check, ...]:
     """Look at everything that has to be right, and say what to do where it is not."""
-    return tuple(_checks(settings))
+    return tuple(_checks(settings, Guards(settings.guard)))
 
 
-def _checks(settings: Settings) -> Iterator[Check]:
+def doctor_alone(settings: Settings) -> tuple[Check, ...]:
+    """The same for a process that does not search: each part is asked once, and its breaker says what came of it."""
+    guards = Guards(settings.guard)
+    checks = tuple(_checks(settings, guards))
+    is_fit = any(check.name == FIT and check.is_ok for check in checks)  # else no search would ask the store
+    of_store = tuple(store_checks(settings, guards)) if is_fit else ()
+    return (*checks, ABOUT, *of_store, *model_checks(guards, checks))
+
+
+def _checks(settings: Settings, guards: Guards) -> Iterator[Check]:
     yield Check("python", sys.version.split()[0])
     yield Check("citewise", importlib.metadata.version("citewise"))
-    yield _tried("embedding model", lambda: _embedding_detail(settings), "follow the message, then try again")
+    yield _tried(EMBEDDING, lambda: _embedding_detail(settings, guards), "follow the message, then try again")
     if settings.rerank.provider != "none":
-        yield _tried(
-            "reranker", lambda: _reranker_detail(settings), "follow the message; search does without it until then"
-        )
+        remedy = "follow the message; search does without it until then"
+        yield _tried(RERANKER, lambda: _reranker_detail(settings, guards), remedy)
     if settings.answer.generator != "extractive":
         yield _tried("generator", lambda: _generator_detail(settings), "set what is missing, then try again")
     yield _disk(settings.library)
@@ -107,10 +118,9 @@ def _checks(settings: Settings) -> Iterator[Check]:
     yield catalog
     if not catalog.is_ok:
         return  # whatever else is said would follow from this
-    yield _tried("settings", lambda: _fit_detail(settings), "use other settings, or run `citewise reindex`")
+    yield _tried(FIT, lambda: _fit_detail(settings), "use other settings, or run `citewise reindex`")
     yield _tried("index", lambda: _index_detail(settings), "run `citewise reindex`")
     yield log_check(settings)
-    yield Check("breakers", "closed in this process; one that searches tells its own in Library.doctor()")
 
 
 def _tried(name: str, look: Callable[[], str], remedy: str) -> Check:
@@ -120,14 +130,14 @@ def _tried(name: str, look: Callable[[], str], remedy: str) -> Check:
         return Check(name, str(error), remedy)
 
 
-def _embedding_detail(settings: Settings) -> str:
-    embedder = embedding_of(settings).embedder
+def _embedding_detail(settings: Settings, guards: Guards) -> str:
+    embedder = guards.embedding(embedding_of(settings)).embedder
     embedder.query("Is anybody there?")
     return f"{embedder.model.name}, {embedder.model.dimensions} dimensions, window {embedder.model.window_tokens}"
 
 
-def _reranker_detail(settings: Settings) -> str:
-    reranker = reranker_of(settings)
+def _reranker_detail(settings: Settings, guards: Guards) -> str:
+    reranker = reranker_of(settings, guards.reranker)
     if reranker is None:
         return "none"
     reranker.scores("Is anybody there?", ["Yes."])

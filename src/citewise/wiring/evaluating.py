@@ -130,12 +130,16 @@ def ablate(
     judged: Path | CaseSet,
     *,
     scope: Scope | None = None,
+    principal: Principal = LOCAL_PRINCIPAL,
     parts: Parts = Parts(),  # noqa: B008
     listeners: Listeners = Listeners(),  # noqa: B008
 ) -> tuple[Ablation, ...]:
-    """Everything, then without each part of the search, each row compared with the first. Nothing is answered."""
+    """Everything, then without each part of the search, each row compared with the first, asked by this principal.
+
+    Nothing is answered.
+    """
     with (
-        ready(settings, judged, scope=scope, parts=parts, listeners=listeners) as made,
+        ready(settings, judged, scope=scope, principal=principal, parts=parts, listeners=listeners) as made,
         ThreadPoolExecutor(ARM_THREADS) as threads,
     ):
         searchable = replace(made, cases=replace(made.cases, cases=tuple(made.cases.of(Kind.ANSWERABLE))))
@@ -181,7 +185,8 @@ def _run_of(made: Ready, variant: _Variant, threads: ThreadPoolExecutor, on_step
     terms = _terms(made, settings, None)
     if variant.without:
         terms = replace(terms, settings={**terms.settings, "without": sorted(variant.without)})
-    return Evaluate(search, made.library.catalog)(made.cases, terms, on_step=on_step)
+    asked = _asked_by(made.principal, search)
+    return Evaluate(asked, made.library.catalog)(made.cases, terms, on_step=on_step)
 
 
 @contextmanager

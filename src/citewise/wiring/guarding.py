@@ -19,6 +19,7 @@ from citewise.settings import GuardSettings
 from citewise.wiring.embedding import Embedding
 
 REBUILD = "run `citewise reindex`"
+EMBEDDING, RERANKER = "embedding model", "reranker"  # what checks call the models
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,11 @@ class Guards:
 
     def reranker(self, reranker: Reranker) -> Reranker:
         return GuardedReranker(reranker, self._reranker)
+
+    def of_model(self, name: str) -> Breaker | None:
+        """The breaker of a model as checks call it; None for what has none."""
+        guards = {EMBEDDING: self._embedder, RERANKER: self._reranker}
+        return guards[name].breaker if name in guards else None
 
     def search(self, search: Search, log: Outbox) -> GuardedSearch:
         """The same search with its index and catalog behind breakers, all of them closed."""

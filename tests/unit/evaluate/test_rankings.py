@@ -5,7 +5,7 @@ import math
 import pytest
 
 from citewise.evaluate.cases import Case, Gold, Kind, Unit
-from citewise.evaluate.matching import documents_of, folded, full_answers, grade_of, matches
+from citewise.evaluate.matching import documents_of, folded, full_answers, grade_of, matches, rank_of
 from citewise.evaluate.ranked import RANKING_METRICS, ranking_measures
 from citewise.evaluate.runs import Place
 from tests.builders import an_id
@@ -110,3 +110,18 @@ def test_the_list_of_metrics_is_what_rankings_have() -> None:
     case = Case("q", "?", Kind.ANSWERABLE, gold=(Gold("a.md"),))
     names = {name for unit in Unit for name in ranking_measures(case, unit, [HERE])}
     assert names == set(RANKING_METRICS)
+
+
+@pytest.mark.parametrize(
+    ("expected", "rank"),
+    [
+        (Place("a.md", grade=1), 2),
+        (Place("a.md", "Tides", grade=1), 3),
+        (Place("a.md", "Tides", 1, 4, grade=1), 2),
+        (Place("a.md", chunk=an_id("here"), grade=1), 3),
+        (Place("c.md", grade=1), None),
+    ],
+)
+def test_an_expected_place_stands_where_it_is_first_found(expected: Place, rank: int | None) -> None:
+    found = [Place("b.md", "Tides", 1, 4), Place("a.md", "Winds", 1, 4), HERE, HERE]
+    assert rank_of(expected, found) == rank

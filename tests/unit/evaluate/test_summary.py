@@ -4,8 +4,10 @@ import pytest
 
 from citewise.evaluate.cases import Kind, Unit
 from citewise.evaluate.runs import Outcome, Run
-from citewise.evaluate.summary import by_group, counted, means, measured, medians, percentiles, poorest
+from citewise.evaluate.summary import by_group, counted, means, measured, medians, percentiles, poorest, shortcomings
 from citewise.evaluate.thresholds import Threshold, shortfalls
+
+LEAKY = "shows what is not in the selection"
 
 
 def an_outcome(id_: str, *, group: str = "", **measures: float) -> Outcome:
@@ -71,6 +73,29 @@ def test_a_run_must_reach_every_threshold() -> None:
         run, [Threshold("ndcg@10", 0.61), Threshold("recall@5", 0.1), Threshold("selected_leaks", 0)]
     ) == [
         "ndcg@10 is 0.6000, under 0.61",
-        "recall@5 was not measured",
+        "recall@5 was not measured: no question of the set has it",
         "selected_leaks is 1, above 0",
     ]
+
+
+def test_a_threshold_meant_in_percent_is_told_of() -> None:
+    outcomes = (an_outcome("a", ndcg_at_10=0.6),)
+    run = Run("set", Unit.DOCUMENT, outcomes, means(outcomes), {}, {}, {}, {}, None)
+    assert shortfalls(run, [Threshold("ndcg@10", 90)]) == ["ndcg@10 is 0.6000, under 90 (it is a share: never above 1)"]
+
+
+@pytest.mark.parametrize(
+    ("measures", "is_refused", "wrong"),
+    [
+        ({"ndcg@10": 0.0}, None, []),
+        ({"refusal_accuracy": 0.0}, True, ["refused, and should have been answered"]),
+        ({"selected_accuracy": 0.0}, False, ["answered without grounds"]),
+        ({"citation_accuracy": 0.0}, False, ["no citation that is true"]),
+        ({"citation_accuracy": 0.5, "selected_leaks": 1.0}, False, ["only 50% of its citations are true", LEAKY]),
+    ],
+)
+def test_what_was_wrong_about_an_answer_is_said(
+    measures: dict[str, float], is_refused: bool | None, wrong: list[str]
+) -> None:
+    outcome = Outcome("a", "Why?", Kind.SELECTED, measures=measures, is_refused=is_refused)
+    assert shortcomings(outcome) == wrong

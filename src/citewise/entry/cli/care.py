@@ -12,7 +12,7 @@ from rich.table import Table
 from citewise.flows.reembed import ReembedReport
 from citewise.model.care import Check, Status
 from citewise.settings import Settings
-from citewise.wiring.care import compact, doctor, reindex, status
+from citewise.wiring.care import compact, doctor_alone, reindex, status
 
 
 def run_status(settings: Settings, *, as_json: bool) -> int:
@@ -71,7 +71,7 @@ def _show_status(found: Status) -> None:
 
 def run_doctor(settings: Settings, *, as_json: bool) -> int:
     """0 if every check is fine, 1 otherwise."""
-    checks = doctor(settings)
+    checks = doctor_alone(settings)
     if as_json:
         _print_json({"checks": [_check_json(check) for check in checks], "ok": all(check.is_ok for check in checks)})
     else:
@@ -94,9 +94,9 @@ def _show_checks(checks: tuple[Check, ...]) -> None:
     for check in checks:
         mark = "[green]ok[/green]     " if check.is_ok else "[bold red]problem[/bold red]"
         console.print(f"{mark} [bold]{check.name}[/bold]: ", end="")
-        console.print(check.detail, markup=False, highlight=False)
+        console.print(check.detail, markup=False, highlight=False, soft_wrap=True)
         if check.remedy:
-            console.print(f"        what to do: {check.remedy}", markup=False, highlight=False)
+            console.print(f"        what to do: {check.remedy}", markup=False, highlight=False, soft_wrap=True)
 
 
 def run_reindex(settings: Settings, *, as_json: bool) -> int:

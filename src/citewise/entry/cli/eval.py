@@ -1,5 +1,6 @@
 """`citewise eval SET`: ask every question of a set, then show what came of it."""
 
+import difflib
 import gc
 import json
 import math
@@ -20,6 +21,8 @@ from citewise.model.errors import BadRequest
 from citewise.model.scope import LOCAL_PRINCIPAL, Principal, Scope
 from citewise.settings import Settings
 from citewise.wiring.evaluating import evaluate
+
+NEAR = 0.75  # likeness from which on an unknown metric is a slip of the pen; 0: any is; 1: none
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +72,26 @@ def threshold_of(text: str) -> Threshold:
     """`METRIC=VALUE`, checked before anything is asked."""
     metric, equals, value = text.partition("=")
     metric = metric.strip().lower()
-    if metric not in METRICS:
-        raise BadRequest(f"--fail-under {text}: there is no metric {metric!r}; there are {', '.join(METRICS)}")
-    try:
-        number = float(value)
-    except ValueError:
-        number = math.nan
-    if not equals or not math.isfinite(number):
+    number = _number(value)
+    if not equals or number is None:
         raise BadRequest(f"--fail-under {text}: write METRIC=VALUE, such as ndcg@10=0.7")
+    if metric not in METRICS:
+        raise BadRequest(f"--fail-under {text}: there is no metric {metric!r}; {_metrics_like(metric)}")
     return Threshold(metric, number)
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _metrics_like(metric: str) -> str:
+    """The one that was probably meant, else all of them."""
+    near = difflib.get_close_matches(metric, METRICS, n=1, cutoff=NEAR)
+    return f"did you mean {near[0]}?" if near else f"there are {', '.join(METRICS)}"
 
 
 def _write(run: Run, options: EvalOptions) -> None:

@@ -141,19 +141,19 @@ def ablate(
     library: LibraryOption = None,
     tenant: TenantOption = "default",
     project: ProjectOption = "default",
+    user: UserOption = None,
+    group: GroupOption = None,
     report: ReportOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Leave out each part of the search in turn and say what it is worth."""
-    from citewise.entry.cli.eval_ablate import run_ablate
-    from citewise.entry.cli.options import named_path
+    from citewise.entry.cli.eval_ablate import AblateOptions, run_ablate
+    from citewise.entry.cli.options import named_path, principal_of
     from citewise.model.scope import Scope
 
-    settings = settings_of(library, config)
-    raise typer.Exit(
-        run_ablate(settings, named_path(judged), scope=Scope(tenant, project), report=report, as_json=as_json)
-    )
+    options = AblateOptions(Scope(tenant, project), report, principal_of(user, group or ()), as_json)
+    raise typer.Exit(run_ablate(settings_of(library, config), named_path(judged), options))
 
 
 @evaluation.command()

@@ -50,6 +50,8 @@ def _refuse_strangers(before: Run, after: Run) -> None:
     common = common_questions(before, after)
     if not common:
         raise BadRequest(f"the runs of {before.set} and {after.set} have no question in common: nothing to compare")
+    if before == after:
+        _log.warning("both files hold the same run: nothing can have changed")
     if before.set != after.set:
         _log.warning("the runs are of different sets, %r and %r", before.set, after.set)
     if before.unit is not after.unit:

@@ -11,9 +11,9 @@ from rich.text import Text
 
 from citewise.entry.cli.output import printable
 from citewise.evaluate.cases import Kind, Unit
-from citewise.evaluate.compare import Changed, Verdict, lonely_metrics, other_settings, verdict
+from citewise.evaluate.compare import Changed, OtherSetting, Verdict, lonely_metrics, other_settings, verdict
 from citewise.evaluate.runs import Ablation, Difference, Outcome, Place, Run
-from citewise.evaluate.summary import SUMS, counted, measured, poorest
+from citewise.evaluate.summary import SUMS, counted, measured, poorest, shortcomings
 
 HEADLINES = ("ndcg@10", "recall@5", "recall@100", "precision@5", "mrr@10")
 ANSWERS = ("citation_accuracy", "refusal_accuracy", "selected_accuracy", "selected_leaks")
@@ -24,6 +24,7 @@ MOST_ANSWER = 240
 MOST_PATH = 80
 MOST_HEADING = 24  # of a column that is named like a file
 MOST_SETTING = 60
+MOST_COMMIT = 12  # of its forty digits
 COLORS = {Verdict.BETTER: "green", Verdict.WORSE: "red", Verdict.UNCLEAR: "yellow", Verdict.SAME: "dim"}
 DRAFT = "a draft that nobody has looked through: its numbers compare settings and promise nothing"
 
@@ -33,8 +34,7 @@ def show_run(run: Run, *, worst: int) -> None:
     console = wide_console()
     judged = "documents" if run.unit is Unit.DOCUMENT else "passages"
     console.print(Text.assemble((printable(run.set), "bold"), f"  {counted(run.queries, 'question')}, {judged} judged"))
-    if run.is_draft:
-        console.print(Text(DRAFT, style="yellow"))
+    _warn_of_draft(console, run)
     console.print()
     console.print(_metrics_table(run))
     console.print()
@@ -65,6 +65,7 @@ def show_differences(names: tuple[str, str], runs: tuple[Run, Run], compared: Se
     console = wide_console()
     for title, name, run in zip(("before", "after"), names, runs, strict=True):
         console.print(Text.assemble(f"{title:6}  ", (_middle(name), "bold"), f"  {_named(run)}"))
+    _warn_of_draft(console, *runs)
     console.print()
     console.print(table)
 
@@ -83,7 +84,7 @@ def show_unlike(names: tuple[str, str], before: Run, after: Run) -> None:
     for title in ("setting", *short):
         table.add_column(Text(title), overflow="fold")
     for one in others:
-        table.add_row(*(Text(_short(cell, MOST_SETTING)) for cell in (one.name, _value(one.before), _value(one.after))))
+        table.add_row(*(Text(_short(cell, MOST_SETTING)) for cell in (one.name, *_values(one))))
     console.print(Text("\nsettings that differ", style="bold"))
     console.print(table)
 
@@ -118,9 +119,9 @@ def show_ablations(rows: Sequence[Ablation], metrics: Sequence[str]) -> None:
         table.add_row(Text(row.name), *cells, f"{row.run.latency_ms.get('p50', 0.0):.1f}")
     console = wide_console()
     run = rows[0].run
-    console.print(
-        Text.assemble((printable(run.set), "bold"), f"  {counted(run.queries, 'question')}, searches alone\n")
-    )
+    console.print(Text.assemble((printable(run.set), "bold"), f"  {counted(run.queries, 'question')}, searches alone"))
+    _warn_of_draft(console, run)
+    console.print()
     console.print(table)
 
 
@@ -128,6 +129,11 @@ def wide_console() -> Console:
     console = Console(highlight=False)
     console.width = max(console.width, LEAST_WIDTH)
     return console
+
+
+def _warn_of_draft(console: Console, *runs: Run) -> None:
+    if any(run.is_draft for run in runs):
+        console.print(Text(DRAFT, style="yellow"))
 
 
 def _ablation_cells(row: Ablation, difference: Difference | None, metric: str) -> Iterable[Text]:
@@ -206,17 +212,8 @@ def _answer_lines(outcome: Outcome) -> Iterable[Text]:
 
 
 def _what_went_wrong(outcome: Outcome) -> str:
-    measures = outcome.measures
-    wrong = []
-    if measures.get("refusal_accuracy") == 0.0 or measures.get("selected_accuracy") == 0.0:
-        wrong.append("refused, and should have been answered" if outcome.is_refused else "answered without grounds")
-    if measures.get("citation_accuracy", 1.0) < 1.0:
-        true = measures["citation_accuracy"]
-        wrong.append(f"only {true:.0%} of its citations are true" if true else "no citation that is true")
-    if measures.get("selected_leaks"):
-        wrong.append("shows what is not in the selection")
-    ranking = measures.get("ndcg@10")
-    return "; ".join([*([] if ranking is None else [f"ndcg@10 {ranking:.3f}"]), *wrong])
+    ranking = outcome.measures.get("ndcg@10")
+    return "; ".join([*([] if ranking is None else [f"ndcg@10 {ranking:.3f}"]), *shortcomings(outcome)])
 
 
 def _place_line(title: str, place: Place) -> Text:
@@ -252,7 +249,9 @@ def _verdict(difference: Difference) -> Text:
 
 
 def _named(run: Run) -> str:
-    return printable(f"{run.set}, {counted(run.queries, 'question')}  {(run.commit or '')[:12]}").rstrip()
+    head, _, dirty = (run.commit or "").partition("-")
+    said = f"{head[:MOST_COMMIT]}-{dirty}" if dirty else head[:MOST_COMMIT]
+    return printable(f"{run.set}, {counted(run.queries, 'question')}  {said}").rstrip()
 
 
 def _short_names(names: tuple[str, str]) -> tuple[str, str]:
@@ -261,5 +260,11 @@ def _short_names(names: tuple[str, str]) -> tuple[str, str]:
     return ("before", "after") if before == after else (before, after)
 
 
+def _values(setting: OtherSetting) -> tuple[str, str]:
+    """A setting that a run does not name is as it comes; of what has no dot (generator, user, …) there was none."""
+    unnamed = "default" if "." in setting.name else "none"
+    return _value(setting.before) or unnamed, _value(setting.after) or unnamed
+
+
 def _value(value: object) -> str:
-    return "default" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return "" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -2,19 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from importlib.resources import files
 
 from citewise.entry.page.charts import Bar, Series, bar_chart, line_chart
-from citewise.entry.page.drawing import DARK, LIGHT, STYLE, Drawing, Frame, variables
+from citewise.entry.page.drawing import Drawing, Frame
 from citewise.entry.page.figures import ABSENT, figure, milliseconds
 from citewise.entry.page.markup import Markup, joined, tag
 from citewise.entry.page.sections import charts, section, table
 from citewise.entry.page.spreads import latency_chart
+from citewise.entry.page.whole import page_html
 from citewise.flows.insights import Group, Statistics
 from citewise.flows.read_log import Overview
 from citewise.model.scope import Scope
 
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 FEW_DAYS = 31  # drawn as bars with their dates; more become a line, by their number
 MOST_CHARACTERS = 90  # of a question in a table, which does not wrap: its figures shall be in sight
 NOTHING = "Nobody asked anything in this time, as far as you may see."
@@ -24,8 +23,7 @@ def insights_html(scope: Scope, overview: Overview, topics: Sequence[str]) -> st
     """The whole page; the same statistics give the same page."""
     title = f"Questions to {scope}"
     main = tag("main", *_heading(title, overview), *_parts(overview, topics))
-    page = tag("html", _head(title), tag("body", main), lang="en")
-    return f"<!doctype html>\n{page}\n"
+    return page_html(title, main)
 
 
 def _heading(title: str, overview: Overview) -> Iterator[Markup]:
@@ -113,22 +111,6 @@ def _documents(overview: Overview) -> Markup:
     rows = [(one.path, one.title, f"{one.times:,}") for one in overview.documents]
     drawing = bar_chart(Frame("Questions that a document was shown for", "questions"), bars)
     return joined(charts(drawing), table("Documents shown most", ("document", "title", "questions"), rows))
-
-
-def _head(title: str) -> Markup:
-    """The policy lets in this file's own style and nothing from anywhere."""
-    light = f":root{{{variables(LIGHT)}}}"
-    dark = f"@media screen and (prefers-color-scheme:dark){{:root{{{variables(DARK)}}}}}"  # paper is white
-    sheet = files("citewise.entry.page").joinpath("report.css").read_text(encoding="utf-8").strip()
-    return tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", title),
-        tag("style", Markup(f"{light}{dark}{STYLE}\n{sheet}")),
-    )
 
 
 def _cut(text: str) -> str:

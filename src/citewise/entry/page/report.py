@@ -1,23 +1,20 @@
 """The report of an evaluation: one HTML file that needs no network, and no script to be read."""
 
-import base64
-import hashlib
 import shlex
 import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.resources import files
 from pathlib import PurePath
 
 from citewise.entry.page.contrasts import ablation, comparison
-from citewise.entry.page.drawing import DARK, LIGHT, STYLE, variables
 from citewise.entry.page.figures import counted
 from citewise.entry.page.markup import Markup, tag
 from citewise.entry.page.metrics import counting, judged
 from citewise.entry.page.questions import questions
 from citewise.entry.page.sections import metrics, refusals, section, settings, speed, tiles
+from citewise.entry.page.whole import page_html, resource
 from citewise.evaluate.cases import Unit
 from citewise.evaluate.runs import Ablation, Difference, Run
 
@@ -58,8 +55,7 @@ def report_html(
         ),
         *(section(*part) for part in parts),
     )
-    page = tag("html", _head(title), tag("body", main, tag("script", _script())), lang="en")
-    return f"<!doctype html>\n{page}\n"
+    return page_html(title, main, script=resource("report.js"))
 
 
 def _parts(run: Run, compared: Sequence[Difference], ablations: Sequence[Ablation]) -> list[Part]:
@@ -102,35 +98,3 @@ DRAFT = (
 
 def _listed(kinds: Counter[str]) -> str:
     return ", ".join(f"{number:,} {kind}" for kind, number in kinds.items())
-
-
-def _head(title: str) -> Markup:
-    """The policy lets in this file's own style and its one script, and nothing from anywhere else."""
-    digest = base64.b64encode(hashlib.sha256(_script().encode()).digest()).decode()
-    policy = (
-        f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    return tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=policy),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", title),
-        tag("style", _style()),
-    )
-
-
-def _style() -> Markup:
-    light = f":root{{{variables(LIGHT)}}}"
-    dark = f"@media screen and (prefers-color-scheme:dark){{:root{{{variables(DARK)}}}}}"  # paper is white
-    return Markup(f"{light}{dark}{STYLE}\n{_resource('report.css')}")
-
-
-def _script() -> Markup:
-    return Markup(_resource("report.js"))
-
-
-def _resource(name: str) -> str:
-    return files("citewise.entry.page").joinpath(name).read_text(encoding="utf-8").strip()

@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 import pytest
 
 from citewise.entry.page.figures import ABSENT, MINUS
-from citewise.entry.page.questions import MOST_OPENED
+from citewise.entry.page.questions import MOST_LISTED, OPENED
 from citewise.entry.page.report import Made, report_html
 from citewise.evaluate.cases import Kind
 from citewise.evaluate.compare import differences
@@ -111,7 +111,7 @@ def test_ids_are_unique_and_every_link_leads_to_one() -> None:
 def test_hostile_words_stay_words_wherever_they_come_from() -> None:
     place = Place(EVIL, EVIL, 1, 2, EVIL, 1)
     outcome = Outcome(
-        EVIL, EVIL, Kind.ANSWERABLE, EVIL, {"ndcg@10": 0.0, EVIL: 0.5}, 3.0, (place,), (place,), EVIL, False
+        EVIL, EVIL, Kind.ANSWERABLE, EVIL, {"ndcg@10": 0.0, EVIL: 0.5}, 3.0, (place,), (place,), EVIL, False, EVIL
     )
     run = replace(run_of(outcome, settings={EVIL: {EVIL: [EVIL]}}), set=EVIL, commit=EVIL, stages_ms={EVIL: 1.0})
     html = report_html(run, compared=differences(run, run), ablations=some_ablations(run), made=Made(EVIL, EVIL))
@@ -152,9 +152,57 @@ def test_metrics_stand_in_tiles_and_in_a_table_by_group() -> None:
 
 def test_expected_stands_beside_found_with_lines_section_and_grade() -> None:
     page = shown(run_of(OUTCOME))
-    assert "Expected place grade tides.md :5-9 Readings 2" in page
+    assert "Expected place grade found at tides.md :5-9 Readings 2 2" in page
     assert "Found # place grade 1 boats.md :1-4 Engines 0 2 tides.md :5-9 Readings ✓ 2" in page
     assert "full answer at 2" in page
+
+
+def test_an_expected_place_that_was_not_found_says_so() -> None:
+    page = shown(run_of(replace(OUTCOME, expected=(*OUTCOME.expected, Place("nets.md", "Knots", grade=1)))))
+    assert f"tides.md :5-9 Readings 2 2 nets.md Knots 1 {ABSENT}" in page
+
+
+def test_the_wanted_answer_stands_beside_the_one_that_came() -> None:
+    one = replace(OUTCOME, expected_answer="At noon.", answer="Boats have engines. [1]", is_refused=False)
+    page = shown(run_of(one))
+    assert "Expected wanted At noon. place" in page
+    assert "Found answered Boats have engines. [1] #" in page
+    assert "Found refused None. #" in shown(run_of(replace(one, answer="None.", is_refused=True)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "right", "is_refused", "expected"),
+    [
+        (Kind.UNANSWERABLE, 0.0, False, "a refusal: nothing in the library answers this"),
+        (Kind.SELECTED, 0.0, False, "a refusal: the selection does not hold the answer"),
+        (Kind.SELECTED, 1.0, True, "a refusal: the selection does not hold the answer"),
+        (Kind.SELECTED, 0.0, True, "an answer from the selection alone"),
+        (Kind.SELECTED, 1.0, False, "an answer from the selection alone"),
+        (Kind.SELECTED, None, None, "nothing"),
+    ],
+)
+def test_where_no_place_is_expected_the_page_says_what_is(
+    kind: Kind, right: float | None, is_refused: bool | None, expected: str
+) -> None:
+    measures = {} if right is None else {"selected_accuracy": right}
+    page = shown(run_of(Outcome("q", "Why?", kind, measures=measures, is_refused=is_refused)))
+    assert f"Expected {expected} Found" in page
+
+
+def test_what_was_wrong_about_an_answer_is_said_in_words() -> None:
+    poor = replace(OUTCOME, measures={"refusal_accuracy": 0.0, "citation_accuracy": 0.5}, is_refused=False)
+    assert "answered without grounds; only 50% of its citations are true Expected" in shown(run_of(poor))
+    assert "citations are true" not in shown(run_of(OUTCOME))
+
+
+def test_the_poorest_questions_stand_open() -> None:
+    poor = [replace(OUTCOME, id=f"p{at:02}", measures={"ndcg@10": 0.1}) for at in range(OPENED + 2)]
+    html = report_html(run_of(OUTCOME, *poor[:3]))
+    assert html.count("<details open>") == 3
+    assert html.index("<details open>") < html.index("<details>")
+    many = report_html(run_of(OUTCOME, *poor))
+    assert many.count("<details open>") == OPENED
+    assert f"The first {OPENED} stand open." in many
 
 
 def test_a_part_of_an_answer_is_not_called_a_full_one() -> None:
@@ -217,8 +265,8 @@ def test_every_table_that_may_scroll_is_followed_by_words_that_say_so() -> None:
 
 def test_only_so_many_questions_are_listed_and_the_rest_is_counted() -> None:
     draw = random.Random(1)
-    html = report_html(run_of(*(an_outcome(number, draw) for number in range(MOST_OPENED + 3))))
-    assert html.count("<details>") == MOST_OPENED
+    html = report_html(run_of(*(an_outcome(number, draw) for number in range(MOST_LISTED + 3))))
+    assert html.count("<details") == MOST_LISTED
     assert "3 better questions left out" in html
 
 

@@ -1,0 +1,92 @@
+"""Every part that a search leans on, asked once through its guard: for a process that looks and does not search."""
+
+import struct
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from citewise.adapters.guard.breaker import Breaker
+from citewise.model.care import Check
+from citewise.model.chunk import Chunk
+from citewise.model.errors import CitewiseError
+from citewise.model.query import Query
+from citewise.model.scope import Scope
+from citewise.model.terms import TermField
+from citewise.model.vector import Vector
+from citewise.settings import Settings
+from citewise.wiring.full import OpenLibrary, opened_unchecked
+from citewise.wiring.guarding import GuardedSearch, Guards
+from citewise.wiring.search import search_of
+
+ABOUT = Check(
+    "breakers", "what is named below was asked once just now; a process that searches tells its own in Library.doctor()"
+)
+
+
+def model_checks(guards: Guards, asked: Iterable[Check]) -> Iterator[Check]:
+    """The models' breakers, by what the checks of them found: no model is asked twice."""
+    for check in asked:
+        breaker = guards.of_model(check.name)
+        if breaker is not None:
+            yield _told(breaker, "" if check.is_ok else check.detail)
+
+
+def store_checks(settings: Settings, guards: Guards) -> Iterator[Check]:
+    """The store's breakers, each after one call in the scope that holds most; nothing where there is none to ask."""
+    try:
+        yield from _store_checks(settings, guards)
+    except CitewiseError as error:
+        yield Check("breakers of the store", f"not asked: {error}", "follow the message, then try again")
+
+
+def _store_checks(settings: Settings, guards: Guards) -> Iterator[Check]:
+    with opened_unchecked(settings) as library, ThreadPoolExecutor(1) as threads:
+        census = max(library.catalog.census(), key=lambda one: one.chunks, default=None)
+        chunk = None if census is None else _some_chunk(library, census.scope)
+        if census is not None and chunk is not None:
+            search = guards.search(search_of(library, reranker=None, threads=threads), library.catalog)
+            yield from _asked(search, library, census.scope, chunk)
+
+
+def _asked(guarded: GuardedSearch, library: OpenLibrary, scope: Scope, chunk: Chunk) -> Iterator[Check]:
+    """By what a chunk itself says, so that every file of the index is read that a question would read."""
+    index, store = guarded.search.arms.index, guarded.search.hydrate.store
+    where = Query("Is anybody there?", request_id="doctor", asked_at=0.0, scope=scope).where
+    terms = library.project.analyzer.terms(chunk.piece.text)
+
+    def match() -> None:
+        for field, words in ((TermField.WORDS, terms.words), (TermField.CODE, terms.code)):
+            index.matching(words, field=field, where=where, limit=1)
+
+    vectors, words, catalog = guarded.breakers
+    yield _probed(vectors, lambda: index.nearest(_direction(library), where=where, limit=1))
+    yield _probed(words, match)
+    yield _probed(catalog, lambda: store.passages([chunk.id], where=where))
+
+
+def _some_chunk(library: OpenLibrary, scope: Scope) -> Chunk | None:
+    chunks = (chunk for path in library.catalog.known(scope) for chunk in library.catalog.chunks(scope, path))
+    return next(chunks, None)
+
+
+def _direction(library: OpenLibrary) -> Vector:
+    """Any vector of the right length: the model need not be well for the index to be asked."""
+    rest = library.embedding.embedder.model.dimensions - 1
+    return Vector(struct.pack(f"<{1 + rest}f", 1.0, *[0.0] * rest))
+
+
+def _probed(breaker: Breaker, ask: Callable[[], object]) -> Check:
+    try:
+        ask()
+    except CitewiseError as error:
+        return _told(breaker, str(error))
+    return _told(breaker, "")
+
+
+def _told(breaker: Breaker, error: str) -> Check:
+    """Name, phase and last failure; a part that does not answer is a problem, however patient its breaker still is."""
+    state = breaker.state()
+    name = f"breaker: {breaker.part}"
+    if not error:
+        return Check(name, f"{state.phase}; answered just now")
+    counted = f"{state.failed}, last: {state.last_error}" if state.failures else f"asked just now: {error}"
+    return Check(name, f"{state.phase}; {counted}", breaker.remedy)
