@@ -117,7 +117,7 @@ ASKERS = [
 ]
 
 
-@pytest.mark.parametrize("reader", ASKERS, ids=str)
+@pytest.mark.parametrize("reader", ASKERS, ids=range(len(ASKERS)))
 def test_rows_are_exactly_those_that_are_admitted(store: LogStore, reader: Principal) -> None:
     rows = [a_row(str(asker), who=asker) for asker in ASKERS]
     store.write(rows, lost={})

@@ -101,7 +101,7 @@ def test_nobody_is_not_the_owner(library: Library) -> None:
         ({"metadata.year": "<=2020"}, {"m"}),
         ({"metadata.year": [">=2018", "<=2020"]}, {"m"}),
     ],
-    ids=str,
+    ids=lambda given: ",".join(sorted(given)) if isinstance(given, set) else str(given),
 )
 def test_filters_may_be_one_or_several_or_a_mapping(library: Library, filters: Any, modules: set[str]) -> None:
     assert {one.passage.module for one in library.search("tides", filters=filters).findings} == modules

@@ -12,6 +12,7 @@ from citewise.model.point import Hit
 from citewise.model.query import Query
 from citewise.model.ranking import ARMS, CODE, DENSE, WORDS, Rankings
 from citewise.model.terms import TermField
+from citewise.model.where import Where
 from citewise.ports.analyzer import Analyzer
 from citewise.ports.embedder import Embedder
 from citewise.ports.index import Index
@@ -45,9 +46,8 @@ class Arms:
 
     def __call__(self, query: Query, *, depth: int = 0) -> Rankings:
         """What each arm finds for the query's top_k, and behind it more, up to `depth` hits."""
-        limit = max(head_limit(query), depth)
-        searches = self._searches(query, limit)
-        ask = self._at_once if self.index.is_large(query.where.scope) else _in_turn
+        searches = self._searches(query.text, query.where, max(head_limit(query), depth))
+        ask = self._at_once if self.index.is_large(query.scope) else _in_turn
         found = ask(searches)
         if all(one.error is not None for one in found.values()):
             raise Unavailable(
@@ -66,25 +66,25 @@ class Arms:
         beside = {arm: self.threads.submit(_tried, search) for arm, search in searches.items() if arm != WORDS}
         return {arm: beside[arm].result() if arm in beside else _tried(searches[arm]) for arm in searches}
 
-    def _searches(self, query: Query, limit: int) -> dict[str, _Search]:
-        terms = cache(partial(self.analyzer.terms, query.text))  # made in the arms: if it breaks, meaning is left
+    def _searches(self, text: str, where: Where, limit: int) -> dict[str, _Search]:
+        terms = cache(partial(self.analyzer.terms, text))  # made in the arms: if it breaks, meaning is left
         searches: dict[str, _Search] = {
-            WORDS: partial(self._matching, query, limit, TermField.WORDS, lambda: terms().words),
-            CODE: partial(self._matching, query, limit, TermField.CODE, lambda: terms().code),
-            DENSE: partial(self._dense, query, limit),
+            WORDS: partial(self._matching, lambda: terms().words, TermField.WORDS, where, limit),
+            CODE: partial(self._matching, lambda: terms().code, TermField.CODE, where, limit),
+            DENSE: partial(self._dense, text, where, limit),
         }
         return {arm: search for arm, search in searches.items() if arm not in self.without}
 
-    def _dense(self, query: Query, limit: int) -> _Found:
+    def _dense(self, text: str, where: Where, limit: int) -> _Found:
         started = time.perf_counter()
-        vector = self.embedder.query(query.text)
+        vector = self.embedder.query(text)
         embedded = time.perf_counter()
-        hits = self.index.nearest(vector, where=query.where, limit=limit)
+        hits = self.index.nearest(vector, where=where, limit=limit)
         return _Found(hits, {"embed": 1000 * (embedded - started), DENSE: _ms_since(embedded)})
 
-    def _matching(self, query: Query, limit: int, field: TermField, terms: _Terms) -> _Found:
+    def _matching(self, terms: _Terms, field: TermField, where: Where, limit: int) -> _Found:
         started = time.perf_counter()
-        hits = self.index.matching(terms(), field=field, where=query.where, limit=limit)
+        hits = self.index.matching(terms(), field=field, where=where, limit=limit)
         return _Found(hits, {field.value: _ms_since(started)})
 
 

@@ -141,7 +141,7 @@ def _with_ties(searcher: Searcher, query: Query, wanted: int) -> list[Scored]:
 
 
 def _hits(searcher: Searcher, found: Sequence[Scored]) -> Iterator[Hit]:
-    return map(Hit, ids_of(searcher, found), (score for score, _ in found))
+    return map(Hit, ids_of(searcher, found), [score for score, _ in found])
 
 
 def is_damaged(folder: Path) -> bool:
