@@ -5,6 +5,7 @@ Pure. `blended` and `by_nearness` do what citewise.retrieve.fuse does; a test ho
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,7 @@ class Pool:
     documents: Counts  # a number for each candidate's document
     grades: Counts  # of the candidate, or of its document
     tokens: Counts
+    cosines: Numbers  # of every candidate, those that only words found as well; NaN where nobody looked
     unit: Unit
     ideal: float  # gain of the best order there could be, where documents are judged
 
@@ -51,6 +53,7 @@ class Pool:
             documents=self.documents[places],
             grades=self.grades[places],
             tokens=self.tokens[places],
+            cosines=self.cosines[places],
         )
 
     def within(self, limit: int) -> "Pool":
@@ -81,6 +84,7 @@ def pool_of(
     *,
     unit: Unit,
     judged: Sequence[int],
+    cosines: Mapping[ChunkId, float] = MappingProxyType({}),
 ) -> Pool:
     """What the arms found, side by side; `judged` are the grades of all that there is to find."""
     ids = sorted({hit.id for hits in arms.values() for hit in hits})
@@ -92,9 +96,10 @@ def pool_of(
             scores[row, at[hit.id]], ranks[row, at[hit.id]] = hit.score, rank
     held = [(places[id_].document, places[id_].grade, places[id_].tokens) for id_ in ids]
     documents, grades, tokens = np.array(held, np.int64).reshape(-1, 3).T
+    near = np.array([cosines.get(id_, np.nan) for id_ in ids], float)
     best = np.sort(np.maximum(judged, 0))[::-1][:DEPTH]
     ideal = float(best @ DISCOUNTS[: len(best)])
-    return Pool(question, tuple(ids), scores, ranks, documents, grades, tokens, unit, ideal)
+    return Pool(question, tuple(ids), scores, ranks, documents, grades, tokens, near, unit, ideal)
 
 
 def worth(pool: Pool, scores: Numbers) -> float:
@@ -173,10 +178,29 @@ def by_nearness(weights: Sequence[float], head: int = HEAD) -> Scoring:
     return lambda pool: _mean(pool, np.array(weights, float) * (nearness(pool), 1.0, 1.0), head)
 
 
+def by_every_cosine(weights: Sequence[float]) -> Scoring:
+    """By nearness, but what only words found counts as being as far as it is, below 0, and not as far as the last."""
+
+    def scored(pool: Pool) -> Numbers:
+        listed = pool.ranks[0] < NOWHERE
+        made = stretched(pool)
+        if listed.any() and not listed.all():
+            nearest, last = pool.cosines[listed].max(), pool.cosines[listed].min()
+            far = (pool.cosines - last) / max(nearest - last, LEAST_NEARNESS)
+            made[0] = np.where(listed, made[0], np.minimum(far, 0.0))
+        return _weighed(pool, np.array(weights, float) * (nearness(pool), 1.0, 1.0), made)
+
+    return scored
+
+
 def _mean(pool: Pool, weights: Numbers, head: int) -> Numbers:
+    return _weighed(pool, weights, stretched(pool, head))
+
+
+def _weighed(pool: Pool, weights: Numbers, scores: Numbers) -> Numbers:
     has_hits = (pool.ranks < NOWHERE).any(axis=1)
     counted = weights if weights[has_hits].any() else np.ones(len(ORDER))
-    return np.asarray(counted @ stretched(pool, head) / counted.sum())
+    return np.asarray(counted @ scores / counted.sum())
 
 
 def by_ranks(constant: int) -> Scoring:

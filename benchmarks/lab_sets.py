@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from benchmarks.judged import DATA, KEPT, beir, library_of
 from benchmarks.lab_choice import Parts
@@ -75,10 +76,11 @@ class Asked:
     vectors: Mapping[str, Vector]  # by question
     corpus: Corpus
     arms: Mapping[str, Arms]  # by question
+    cosines: Mapping[str, Mapping[ChunkId, float]]  # of what any arm found, by question
 
     def pools(self) -> dict[str, list[Pool]]:
         """The candidates of each question, by stratum."""
-        return pools_of(self.name, self.cases, self.corpus, self.arms.__getitem__)
+        return pools_of(self.name, self.cases, self.corpus, self.arms.__getitem__, self.cosines)
 
 
 def parts_of(names: Sequence[str]) -> Parts:
@@ -120,7 +122,18 @@ def asked_set(name: str, embedding: Embedding, *, kept: Path = KEPT) -> Asked:
 def asked_of(name: str, library: OpenLibrary, cases: tuple[Case, ...], embedding: Embedding) -> Asked:
     vectors = {case.question: embedding.embedder.query(case.question) for case in cases}
     asking = index_asking(library.index, library.project.analyzer, vectors)
-    return Asked(name, cases, vectors, corpus_of(library), {question: asking(question) for question in vectors})
+    corpus = corpus_of(library)
+    arms = {question: asking(question) for question in vectors}
+    cosines = {
+        question: _cosines(library.index, vector, arms[question], len(corpus)) for question, vector in vectors.items()
+    }
+    return Asked(name, cases, vectors, corpus, arms, cosines)
+
+
+def _cosines(index: Index, vector: Vector, arms: Arms, chunks: int) -> dict[ChunkId, float]:
+    """Of what any arm found: the whole corpus is ranked for those that only words did."""
+    found = {hit.id for hits in arms.values() for hit in hits}
+    return {hit.id: hit.score for hit in index.nearest(vector, where=EVERYTHING, limit=chunks) if hit.id in found}
 
 
 @contextmanager
@@ -164,7 +177,13 @@ def index_asking(index: Index, analyzer: Analyzer, vectors: Mapping[str, Vector]
     return asking
 
 
-def pools_of(name: str, cases: Sequence[Case], corpus: Corpus, asking: Asking) -> dict[str, list[Pool]]:
+def pools_of(
+    name: str,
+    cases: Sequence[Case],
+    corpus: Corpus,
+    asking: Asking,
+    cosines: Mapping[str, Mapping[ChunkId, float]] = MappingProxyType({}),
+) -> dict[str, list[Pool]]:
     """What the arms found for each case, by stratum."""
     numbers = {path: at for at, path in enumerate(dict.fromkeys(held.path for held in corpus.values()))}
     unit = Unit.PASSAGE if name == TEXTBOOK else Unit.DOCUMENT
@@ -179,5 +198,6 @@ def pools_of(name: str, cases: Sequence[Case], corpus: Corpus, asking: Asking) -
     for case in cases:
         arms = asking(case.question)
         places = {hit.id: place(hit.id, case) for hits in arms.values() for hit in hits}
-        made[case.stratum].append(pool_of(case.question, arms, places, unit=unit, judged=case.grades))
+        near = cosines.get(case.question, {})
+        made[case.stratum].append(pool_of(case.question, arms, places, unit=unit, judged=case.grades, cosines=near))
     return made

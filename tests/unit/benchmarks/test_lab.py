@@ -15,6 +15,7 @@ from benchmarks.lab_pools import (
     best_places,
     blended,
     by_cosine,
+    by_every_cosine,
     by_nearness,
     by_ranks,
     measured,
@@ -137,6 +138,17 @@ def test_a_chunk_without_a_cosine_counts_as_the_farthest_that_has_one() -> None:
     near, far, unlisted = (ChunkId(f"{at:016d}") for at in range(3))
     arms = {DENSE: (Hit(near, 0.9), Hit(far, 0.4)), WORDS: (Hit(unlisted, 7.0),), CODE: ()}
     assert by_cosine(0.3, 0.3)(a_pool(arms)) == pytest.approx([0.9, 0.4, 0.7])
+
+
+def test_a_chunk_that_only_words_found_counts_as_far_as_it_is() -> None:
+    near, far, unlisted = (ChunkId(f"{at:016d}") for at in range(3))
+    arms = {DENSE: (Hit(near, 0.5), Hit(far, 0.4)), WORDS: (Hit(unlisted, 7.0), Hit(far, 5.0)), CODE: ()}
+    places = {id_: Place(0, 0, 100) for id_ in (near, far, unlisted)}
+    cosines = {near: 0.5, far: 0.4, unlisted: 0.35}
+    pool = pool_of("?", arms, places, unit=Unit.DOCUMENT, judged=[2], cosines=cosines)
+    # Meaning weighs 1 x 0.5, and 0.35 lies half of the way from 0.5 to 0.4 below 0.4.
+    expected = [0.5 / 1.1, 0.0, (0.3 - 0.5 * 0.5) / 1.1]
+    assert by_every_cosine((1.0, 0.3, 0.3))(pool) == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_best_candidates_keep_their_order_of_id() -> None:
