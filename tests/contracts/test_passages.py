@@ -10,20 +10,26 @@ import pytest
 from citewise.adapters.catalog.connections import Connections
 from citewise.adapters.catalog.passages import _READ, SqlitePassages
 from citewise.adapters.catalog.sqlite import SqliteCatalog
+from citewise.adapters.guard.breaker import Breaker
+from citewise.adapters.guard.guard import Guard
+from citewise.adapters.guard.passages import GuardedPassages
 from citewise.model.ids import ChunkId
 from citewise.model.scope import Access, Principal, Scope
 from citewise.model.where import Where
+from citewise.ports.passages import Passages
 from tests.builders import SCOPE, a_write
 
 ANN = Principal("ann", frozenset({"ops"}))
 
 
 class Shelf:
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, *, is_guarded: bool = False) -> None:
         self.file = file
         self.connections = Connections(file, may_create=True)
         self.catalog = SqliteCatalog(self.connections, model_name="m")
-        self.passages = SqlitePassages(self.connections)
+        bare = SqlitePassages(self.connections)
+        guard = Guard(Breaker("catalog", remedy="-", failures=1, pause_seconds=30.0))
+        self.passages: Passages = GuardedPassages(bare, guard) if is_guarded else bare
 
     def put(self, path: str, *texts: str, scope: Scope = SCOPE, access: str | None = None) -> list[ChunkId]:
         write = a_write(path, texts, scope=scope, access=None if access is None else Access.of([access]))
@@ -36,9 +42,9 @@ class Shelf:
         connection.close()
 
 
-@pytest.fixture
-def shelf(tmp_path: Path) -> Iterator[Shelf]:
-    made = Shelf(tmp_path / "catalog.db")
+@pytest.fixture(params=["bare", "guarded"])
+def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shelf]:
+    made = Shelf(tmp_path / "catalog.db", is_guarded=request.param == "guarded")
     yield made
     made.catalog.close()
 
