@@ -58,7 +58,7 @@ def main() -> None:
         loading_table(),
         cache_table(folder, asked, chosen.rounds),
         log_table(folder, asked, chosen.rounds),
-        page_table(folder, asked[:PAGED_QUESTIONS]),
+        page_table(folder, asked[:PAGED_QUESTIONS], chosen.rounds),
     ]
     results = results_now(
         "access", tables=tables, plots=(), title="Access, cache, log and pages", command="python -m benchmarks.access"
@@ -130,10 +130,10 @@ def log_table(folder: Path, asked: Sequence[str], rounds: int) -> Table:
     )
 
 
-def page_table(folder: Path, asked: Sequence[str]) -> Table:
+def page_table(folder: Path, asked: Sequence[str], rounds: int) -> Table:
     taken: dict[int, list[float]] = {page: [] for page in PAGES}
     with opened(folder, query_cache=NO_CACHE, query_log=NO_LOG, paging=PagingSettings()) as library:
-        for question in asked:
+        for question in (*asked,) * rounds:
             cursor = library.search(question, limit=PAGE).next_cursor
             for page in range(2, max(PAGES) + 1):
                 started = time.perf_counter()
@@ -147,7 +147,7 @@ def page_table(folder: Path, asked: Sequence[str]) -> Table:
         f"Leafing on, {PAGE} hits a page",
         ("page", "p50 ms", f"against page {PAGES[0]}"),
         tuple((page, statistics.median(ms), statistics.median(ms) / base) for page, ms in taken.items()),
-        f"{len(asked)} questions of the library's owner.",
+        f"{len(asked)} questions of the library's owner, {rounds} times.",
         "page 50 as fast as page 2",
     )
 

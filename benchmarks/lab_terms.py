@@ -22,7 +22,7 @@ from citewise.model.vector import Vector
 DIMENSIONS = 8  # of a vector that nobody asks for: the index wants one
 NO_MEANING = Vector(struct.pack(f"<{DIMENSIONS}f", 1.0, *[0.0] * (DIMENSIONS - 1)))
 
-_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class VariantAnalyzer:
         return Terms(tuple(self._words(text)), code)
 
     def _words(self, text: str) -> Iterator[str]:
-        found = _WORD.findall(unicodedata.normalize("NFKC", text).lower())
+        found = _WORD.findall(unicodedata.normalize("NFKC", text).replace("\u2019", "'").lower())
         kept = found if self._rules.words_keep_stop_words else [word for word in found if word not in STOP_WORDS]
         words = self._stemmer.stemWords(kept) if self._rules.words_are_stemmed else kept
         return (word for word in words if 0 < len(word) <= MOST_CHARACTERS)

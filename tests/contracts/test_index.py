@@ -165,6 +165,16 @@ def test_a_chunk_is_found_by_its_latest_labels_alone(index: Index) -> None:
     assert {hit.id for hit in index.matching(["tide"], field=TermField.WORDS, where=narrow, limit=9)} == expected
 
 
+def test_a_filter_admits_what_was_written_after_it_was_first_asked(index: Index) -> None:
+    narrow = where(AnyOf("in", frozenset({"yes"})))
+    index.write(SCOPE, puts=[a_point(1, words="tide", labels=["in=no"])], drops=(), position=1)
+    assert index.nearest(a_vector(1), where=narrow, limit=9) == ()
+    assert index.matching(["tide"], field=TermField.WORDS, where=narrow, limit=9) == ()
+    index.write(SCOPE, puts=[a_point(2, words="tide", labels=["in=yes"])], drops=(), position=2)
+    assert [hit.id for hit in index.nearest(a_vector(1), where=narrow, limit=9)] == [an_id(2)]
+    assert [hit.id for hit in index.matching(["tide"], field=TermField.WORDS, where=narrow, limit=9)] == [an_id(2)]
+
+
 def test_writing_twice_is_writing_once(index: Index) -> None:
     for _ in range(2):
         index.write(SCOPE, puts=[a_point(1, words="ebb"), a_point(2, words="ebb")], drops=[an_id(3)], position=4)

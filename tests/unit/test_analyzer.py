@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from citewise.adapters.analyze.english import EnglishAnalyzer, _beginnings, _split
 
 ANALYZER = EnglishAnalyzer()
-WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")  # the rule: letters and digits, with apostrophes between them
+WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")  # the rule: letters and digits, with apostrophes between them
 
 
 def vocabulary() -> list[str]:
@@ -55,6 +55,11 @@ def test_terms_hold_no_white_space_and_no_monsters() -> None:
 @given(st.text(alphabet="abXY09'_-. \t\x1c\u2019\u00e9\u0130\u0301\u2014\u6f22", max_size=30))
 def test_words_are_the_same_whether_split_the_quick_way_or_by_the_rule(text: str) -> None:
     assert _split(text) == WORD.findall(text)
+
+
+@pytest.mark.parametrize("text", ["The keeper's tides", "they don't", "O'Neil's", "rock 'n' roll's"])
+def test_a_curly_apostrophe_is_an_apostrophe(text: str) -> None:
+    assert ANALYZER.terms(text.replace("'", "\u2019")) == ANALYZER.terms(text)
 
 
 def test_words_begin_as_their_stems_do() -> None:

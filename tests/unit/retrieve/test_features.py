@@ -115,7 +115,7 @@ WRITTEN = st.lists(
 
 
 @given(st.lists(WRITTEN.map(" ".join), max_size=4), st.text(alphabet="abdeginrsty '漢字é", max_size=60))
-def test_places_are_those_of_the_terms(texts: list[str], question: str) -> None:
+def test_places_are_those_of_the_terms_where_no_term_is_too_long_to_be_one(texts: list[str], question: str) -> None:
     wanted = frozenset(ANALYZER.terms(f"{question} die tides rock'n'roll").words)
     expected = [
         placed({at: term for at, term in enumerate(ANALYZER.terms(text).words) if term in wanted}) for text in texts

@@ -25,14 +25,13 @@ _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 _JOINTS = re.compile(r"[.:/-]+")
 _BLANKS = str.maketrans({chr(code): " " for code in range(128) if not chr(code).isalnum() and chr(code) != "'"})
 _ASCII = frozenset(map(chr, range(128)))
-_CURLY = "\u2019"  # the other apostrophe
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+")
 
 
 class EnglishAnalyzer:
     """Stems for prose, split and whole tokens for code; writing without spaces becomes pairs of characters."""
 
-    version = "english-1"
+    version = "english-2"  # 2: a curly apostrophe is the straight one
 
     def __init__(self) -> None:
         self._of_thread = threading.local()  # a Stemmer keeps a buffer, so threads must not share one
@@ -47,12 +46,12 @@ class EnglishAnalyzer:
         return self._of_thread.stemmer
 
     def terms(self, text: str) -> Terms:
-        plain = unicodedata.normalize("NFKC", text)
+        plain = _plain(text)
         return Terms(words=tuple(self._words(plain)), code=tuple(_code_tokens(plain)))
 
     def places(self, texts: Sequence[str], wanted: Collection[str]) -> Sequence[Places]:
         """Looks at a word only if it begins as a wanted term does, which few do."""
-        plain = [unicodedata.normalize("NFKC", text) for text in texts]
+        plain = [_plain(text) for text in texts]
         words = Words([_ascii_marks(text.lower()) for text in plain], _STOP_WORDS)
         found: list[dict[str, list[int]]] = [{} for _ in texts]
         for number, at, word in words.that_begin({one for term in wanted for one in _beginnings(term)}):
@@ -70,6 +69,13 @@ class EnglishAnalyzer:
         if not text.isascii():
             stems += _pairs(text)
         return stems
+
+
+def _plain(text: str) -> str:
+    """One way of writing what can be written in several: the stemmer knows the straight apostrophe alone."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFKC", text).replace("\u2019", "'")
 
 
 def _beginnings(stem: str) -> tuple[str, ...]:
@@ -92,15 +98,14 @@ def _split(text: str) -> list[str]:
         plain = plain.translate(_BLANKS)
     else:  # there, `translate` takes a look-up a character
         plain = _blanked(plain, (mark for mark in set(plain) if ord(mark) in _BLANKS))
-    return (_without_quotes(plain, "'") if "'" in plain else plain).split()
+    return (_without_quotes(plain) if "'" in plain else plain).split()
 
 
 def _ascii_marks(text: str) -> str:
     """Blanks for whatever is not ASCII and no part of a word."""
     if text.isascii():
         return text
-    plain = _blanked(text, (mark for mark in set(text) - _ASCII if not mark.isalnum() and mark != _CURLY))
-    return _without_quotes(plain, _CURLY) if _CURLY in plain else plain
+    return _blanked(text, (mark for mark in set(text) - _ASCII if not mark.isalnum()))
 
 
 def _blanked(text: str, marks: Iterable[str]) -> str:
@@ -109,12 +114,12 @@ def _blanked(text: str, marks: Iterable[str]) -> str:
     return text
 
 
-def _without_quotes(text: str, apostrophe: str) -> str:
+def _without_quotes(text: str) -> str:
     """An apostrophe stays inside a word, and only there."""
-    first, *others = text.split(apostrophe)
+    first, *others = text.split("'")
     parts, last = [first], first[-1:]
     for part in others:
-        parts += (apostrophe if last.isalnum() and part[:1].isalnum() else " ", part)
+        parts += ("'" if last.isalnum() and part[:1].isalnum() else " ", part)
         last = part[-1:]
     return "".join(parts)
 

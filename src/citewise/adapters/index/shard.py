@@ -163,11 +163,12 @@ class Shard:
         known = {segment.name for segment in self._manifest.segments}
         if not all(is_whole(self._folder, mark) for mark in manifest.marks if mark.name not in known):
             return False
-        if self._words is None:
-            if is_damaged(self._folder / "words"):
-                return False
+        if self._words is not None:
+            self._words.reload()
+        elif is_damaged(self._folder / "words"):
+            return False
+        else:
             self._words = WordIndex(self._folder / "words")
-        self._words.reload()
         self._segments = [Segment(self._folder / mark.name) for mark in manifest.segments]
         self._dead_rows = self._dead(manifest)
         self._vectors = None

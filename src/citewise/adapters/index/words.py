@@ -42,8 +42,7 @@ class WordIndex:
         folder.mkdir(parents=True, exist_ok=True)
         self._mirror = None if os.access(folder, os.W_OK) else _Mirror(folder)
         self._index = Index(SCHEMA, path=str(self._mirror.folder if self._mirror else folder))
-        # Nothing is taken up but when the shard says so, with its vectors; left to itself, tantivy watches the folder
-        # with a thread that takes locks in it.
+        # What others commit is taken up when the shard says so, with its vectors, and not when tantivy sees it.
         self._index.config_reader("Manual")
         self._searched = self._searching()
 

@@ -263,8 +263,10 @@ def _short_names(names: tuple[str, str]) -> tuple[str, str]:
 def _values(setting: OtherSetting) -> tuple[str, str]:
     """A setting that a run does not name is as it comes; of what has no dot (generator, user, …) there was none."""
     unnamed = "default" if "." in setting.name else "none"
-    return _value(setting.before) or unnamed, _value(setting.after) or unnamed
+    return _value(setting.before, unnamed), _value(setting.after, unnamed)
 
 
-def _value(value: object) -> str:
-    return "" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def _value(value: object, unnamed: str) -> str:
+    if value is None:
+        return unnamed
+    return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
