@@ -205,7 +205,7 @@ class QueryLogSettings:
 
     text: str = "masked"  # full: as asked; masked: without secrets and addresses; none: no words at all
     retention_days: float = 90.0  # 0: no log is kept
-    rows: int = 500_000  # kept at most, some 900 bytes each; 1: the last question alone; the oldest go first
+    rows: int = 500_000  # kept of all tenants and projects together, some 900 bytes each; the oldest go; 1: the last
     queue: int = 1_000  # questions that may wait to be written; more are dropped and counted
 
     def __post_init__(self) -> None:

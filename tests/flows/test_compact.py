@@ -1,14 +1,26 @@
 """Deleted is deleted: after compaction no file of the library holds a trace of it."""
 
-from pathlib import Path
+import os
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from pathlib import Path, PosixPath
 
 import pytest
+import tantivy
 
-from citewise.model.ids import Digest
+from citewise.adapters.querylog.queue import LINGER_SECONDS, QueuedLog
+from citewise.entry.api import Library
+from citewise.model.ids import ChunkId, Digest
 from citewise.model.scope import Scope
+from citewise.model.terms import TermField
 from citewise.model.vector import Vector
-from citewise.wiring.care import compact
+from citewise.settings import QueryLogSettings
+from citewise.wiring import insights
+from citewise.wiring.care import _size, compact
 from citewise.wiring.embedding import Embedding
+from citewise.wiring.paging import PAGES_FILE
 from tests.fakes.counters import WordCounter
 from tests.flows.harness import Shelf
 
@@ -33,6 +45,33 @@ def vectors_of(shelf: Shelf, path: str) -> dict[Digest, Vector]:
         return dict(library.catalog.vectors([one.text_digest for one in library.catalog.chunks(Scope(), path)]))
 
 
+def ids_of(shelf: Shelf, path: str) -> list[ChunkId]:
+    with shelf.opened() as library:
+        return [one.id for one in library.catalog.chunks(Scope(), path)]
+
+
+def terms_of(shelf: Shelf, path: str) -> dict[TermField, set[str]]:
+    with shelf.opened() as library:
+        terms = library.project.analyzer.terms((shelf.docs / path).read_text())
+    return {TermField.WORDS: set(terms.words), TermField.CODE: set(terms.code)}
+
+
+def in_index(shelf: Shelf, terms: dict[TermField, set[str]]) -> set[str]:
+    """Those that its files have as terms; tantivy counts what is deleted until it is merged away."""
+    searchers = [tantivy.Index.open(str(folder)).searcher() for folder in shelf.settings.library.rglob("words")]
+    assert searchers
+    return {
+        term
+        for field, each in terms.items()
+        for term in each
+        if any(one.doc_freq(field.value, term) for one in searchers)
+    }
+
+
+def library_of(shelf: Shelf) -> Library:
+    return Library(settings=shelf.settings, embedding=Embedding(shelf.embedder, WordCounter()))
+
+
 def compacted(shelf: Shelf) -> bool:
     embedding = Embedding(shelf.embedder, WordCounter())
     return compact(shelf.settings, on_progress=lambda done: None, embedding=embedding).is_complete
@@ -50,6 +89,44 @@ def test_what_was_deleted_is_in_no_file_after_compaction(shelf: Shelf) -> None:
     assert holding(shelf.settings.library, vector) == []
 
 
+def test_no_word_that_only_a_deleted_document_had_is_a_term_of_the_index(shelf: Shelf) -> None:
+    kept = terms_of(shelf, "kept.md")
+    gone = {field: terms - kept[field] for field, terms in terms_of(shelf, "secret.md").items()}
+    assert SECRET in in_index(shelf, gone)
+    (shelf.docs / "secret.md").unlink()
+    shelf.ingest()
+    assert compacted(shelf)
+    assert in_index(shelf, gone) == set()
+    assert in_index(shelf, kept)
+
+
+def test_what_another_library_has_yet_to_log_names_nothing_that_was_deleted(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As far apart as they are, but longer: on a busy machine all this can take half a second by itself.
+    monkeypatch.setattr(insights, "QueuedLog", partial(QueuedLog, linger_seconds=LINGER_SECONDS + 1))
+    monkeypatch.setattr(insights, "SETTLE_SECONDS", insights.SETTLE_SECONDS + 1)
+    (id_,) = ids_of(shelf, "secret.md")
+    with library_of(shelf) as one, library_of(shelf) as other:
+        other.search("harbor", limit=1)
+        other.log(limit=1)  # written by now
+        assert insights.log_file(shelf.settings).is_file()
+        assert id_ in {found.passage.chunk_id for found in other.search(SECRET).findings}
+        (shelf.docs / "secret.md").unlink()
+        one.ingest(shelf.docs)
+        assert one.compact().is_complete
+    with library_of(shelf) as one:
+        assert [entry.row.text for entry in one.log(limit=1)] == [SECRET]
+    number = bytes.fromhex(id_)
+    assert [holding(shelf.settings.library, form) for form in (id_.encode(), number, number[::-1])] == [[], [], []]
+
+
+def test_where_nothing_is_logged_nothing_is_waited_for(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("citewise.wiring.insights.time.sleep", lambda seconds: pytest.fail("it waits"))
+    shelf.settings = replace(shelf.settings, query_log=QueryLogSettings(retention_days=0))
+    assert compacted(shelf)
+
+
 def test_what_was_kept_is_still_found_after_compaction(shelf: Shelf) -> None:
     before = shelf.found("harbor")
     assert compacted(shelf)
@@ -65,3 +142,31 @@ def test_a_reader_at_work_makes_compaction_say_that_it_is_not_whole(shelf: Shelf
         assert not library.catalog.compact()
         connection.execute("ROLLBACK")
         assert library.catalog.compact()
+
+
+def test_pages_that_another_is_reading_make_compaction_say_that_it_is_not_whole(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("citewise.adapters.paging.sqlite.BUSY_SECONDS", 0.01)
+    with library_of(shelf) as library:
+        assert library.search("harbor", limit=1).next_cursor
+    with closing(sqlite3.connect(shelf.settings.library / PAGES_FILE, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM held").fetchone()
+        assert not compacted(shelf)
+    assert compacted(shelf)
+
+
+class Fleeting(PosixPath):
+    """A file that is gone once it was looked at."""
+
+    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
+        found = super().stat(follow_symlinks=follow_symlinks)
+        self.unlink()
+        return found
+
+
+def test_a_file_that_vanishes_while_sizes_are_added_up_ends_nothing(tmp_path: Path) -> None:
+    file = Fleeting(tmp_path / "pages.db-wal")
+    file.write_bytes(b"12345")
+    assert (_size(file), _size(file)) == (5, 0)

@@ -91,6 +91,13 @@ def test_a_key_that_is_damaged_is_said_from_the_next_search_on_and_those_cursors
     assert is_whole(walked(leaf))
 
 
+def test_a_page_reads_the_key_once(settings: Settings, leaf: Leaf, caplog: pytest.LogCaptureFixture) -> None:
+    """Else the place and the seal could be of two different keys."""
+    key_of(settings).write_bytes(b"damaged")
+    leaf(None)
+    assert caplog.text.count("is damaged") == 1
+
+
 def test_a_key_that_is_put_back_brings_its_cursors_back(settings: Settings, leaf: Leaf) -> None:
     cursor, kept = leaf(None).next_cursor, key_of(settings).read_bytes()
     key_of(settings).write_bytes(b"damaged")

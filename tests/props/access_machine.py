@@ -5,6 +5,7 @@ the other, with its own cache and its own open files. Documents share their voca
 every question; marks stand in one document each, or in one and its copy.
 """
 
+import re
 import shutil
 from collections.abc import Collection
 from contextlib import ExitStack
@@ -26,6 +27,7 @@ from tests.props.access_oracle import Name, Oracle, Place, check_opaque
 
 QUESTIONS = ("What measures the tide?", "Who guards the harbor in a storm?", "When does the ferry carry cargo?")
 PAGE = 1  # hits: so that even a small library has pages
+ID = re.compile(r"[0-9a-f]{16}")
 MOST_ROWS = 1_000  # of the log: more than one example asks
 
 taken = {"steps": 0, "shown": 0, "hits": 0, "pages": 0, "refused": 0, "compactions": 0}
@@ -58,6 +60,14 @@ class Leafing:
     seen: set[str]
     most: int  # chunks that could be counted when it was begun
     compactions: int  # that there had been by then: each lets go of every list
+
+
+def forms_of(word: str) -> tuple[bytes, ...]:
+    """As it may stand in a file: as text, and an id as a number too, whichever end of it comes first."""
+    if not ID.fullmatch(word):
+        return (word.encode(),)
+    number = bytes.fromhex(word)
+    return word.encode(), number, number[::-1]
 
 
 class Readers(RuleBasedStateMachine):
@@ -252,7 +262,8 @@ class Readers(RuleBasedStateMachine):
     def _traces(self, words: Collection[str]) -> list[tuple[str, str]]:
         """Where any of the words stand in a file of the library."""
         files = {file.name: file.read_bytes() for file in (self.home / "library").rglob("*") if file.is_file()}
-        return [(name, word) for name, data in files.items() for word in words if word.encode() in data]
+        forms = [(word, form) for word in words for form in forms_of(word)]
+        return [(name, word) for name, data in files.items() for word, form in forms if form in data]
 
     def _held(self) -> tuple[int, int]:
         """Documents and chunks, of everybody."""

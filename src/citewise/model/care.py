@@ -25,7 +25,9 @@ class Compaction:
 
     bytes_before: int
     bytes_after: int
-    is_complete: bool  # False: another process was reading, and old pages may still lie beside the catalog
+    is_complete: (
+        bool  # False: another process was reading: some of it may still lie beside the catalog or in held pages
+    )
 
 
 @dataclass(frozen=True, slots=True)

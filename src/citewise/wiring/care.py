@@ -3,7 +3,9 @@
 import importlib.metadata
 import json
 import shutil
+import stat
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +24,7 @@ from citewise.wiring.embedding import Embedding, embedding_of
 from citewise.wiring.full import emptied, opened_for_writing, opened_unchecked, reembed, unfit
 from citewise.wiring.generating import generator_of
 from citewise.wiring.guarding import EMBEDDING, RERANKER, Guards
-from citewise.wiring.insights import log_check, sweep_log
+from citewise.wiring.insights import await_log, log_check, sweep_log
 from citewise.wiring.paging import sweep_pages
 from citewise.wiring.probing import ABOUT, model_checks, store_checks
 from citewise.wiring.reranking import reranker_of
@@ -210,13 +212,15 @@ def compact(
 ) -> Compaction:
     """Give back the room of what was deleted: afterward no file of the library holds any of it."""
     with opened_for_writing(settings, embedding) as library:
+        began_at = time.monotonic()  # nobody deletes anything from now on: what is deleted can no longer be shown
         before = _size(*library.folder.root.rglob("*"))
         for scope in library.catalog.scopes():
             library.project.rebuild(scope, on_progress=on_progress)
-        is_complete = library.catalog.compact()
+        is_catalog_done = library.catalog.compact()
+        await_log(settings, since=began_at)
+        are_pages_done = sweep_pages(settings)
         sweep_log(settings)
-        sweep_pages(settings)
-        return Compaction(before, _size(*library.folder.root.rglob("*")), is_complete)
+        return Compaction(before, _size(*library.folder.root.rglob("*")), is_catalog_done and are_pages_done)
 
 
 @contextmanager
@@ -229,4 +233,13 @@ def _catalog(generation: Path) -> Iterator[SqliteCatalog]:
 
 
 def _size(*files: Path) -> int:
-    return sum(file.stat().st_size for file in files if file.is_file())
+    return sum(map(_bytes_of, files))
+
+
+def _bytes_of(file: Path) -> int:
+    """0 for a folder, and for what has gone: the files beside a database come and go while others use it."""
+    try:
+        found = file.stat()
+    except FileNotFoundError:
+        return 0
+    return found.st_size if stat.S_ISREG(found.st_mode) else 0

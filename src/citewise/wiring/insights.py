@@ -11,7 +11,7 @@ from citewise.adapters.catalog.connections import Connections
 from citewise.adapters.catalog.passages import SqlitePassages
 from citewise.adapters.catalog.sqlite import SqliteCatalog
 from citewise.adapters.querylog.nothing import NoLog
-from citewise.adapters.querylog.queue import QueuedLog
+from citewise.adapters.querylog.queue import LINGER_SECONDS, QueuedLog
 from citewise.adapters.querylog.sqlite import SqliteLog
 from citewise.adapters.storage.folder import LibraryFolder
 from citewise.flows.popular import PopularPassages
@@ -27,6 +27,9 @@ from citewise.settings import Settings
 _log = logging.getLogger(__name__)
 
 FILE = "queries.db"
+# After which rows that any process had when compaction began are written. LINGER_SECONDS: one that is written just then
+# may come behind the sweep; more: each compaction of a small library takes so long.
+SETTLE_SECONDS = LINGER_SECONDS + 0.25
 LATELY_SECONDS = 7 * 86_400.0  # what was lost earlier is no longer worth a word of the doctor's
 
 
@@ -60,6 +63,12 @@ def opened_log(settings: Settings) -> Iterator[tuple[ReadLog, PopularPassages]]:
     """The log beside the catalog that names what it shows; no model is loaded and nothing is healed."""
     with _catalog(settings) as (_, passages):
         yield ReadLog(log_store_of(settings), passages), popular_of(settings, passages)
+
+
+def await_log(settings: Settings, *, since: float) -> None:
+    """Wait until what was asked before `since` (of the monotonic clock) is in the file, whichever process was asked."""
+    if settings.query_log.retention_days:
+        time.sleep(max(0.0, since + SETTLE_SECONDS - time.monotonic()))
 
 
 def sweep_log(settings: Settings) -> None:

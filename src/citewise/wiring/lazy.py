@@ -36,6 +36,7 @@ class Loading(Generic[T]):
     def ready(self) -> T:
         if self._loaded is not None:
             return self._loaded
+        self._repeat_failure()  # before the lock: who merely repeats it is not loading anything
         if not self._loading.acquire(blocking=False):
             raise Unavailable(f"{self.name} is still being loaded")
         try:
@@ -46,13 +47,17 @@ class Loading(Generic[T]):
             self._loading.release()
 
     def _tried(self) -> T:
-        if self._failure and self._clock() < self._failure[0]:
-            raise self._failure[1]
+        self._repeat_failure()  # of who held the lock a moment ago
         try:
             return self._load()
         except CitewiseError as error:
             self._failure = (self._clock() + RETRY_SECONDS, error)
             raise
+
+    def _repeat_failure(self) -> None:
+        failure = self._failure
+        if failure and self._clock() < failure[0]:
+            raise failure[1].with_traceback(None)  # else it would grow by each caller's frames, and keep all they hold
 
 
 class LazyEmbedder:

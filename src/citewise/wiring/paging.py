@@ -36,18 +36,18 @@ class Paging:
         Key and place are looked up for each page: a key that was restored, lost or replaced counts from the next page
         on. Cursors of before are refused then, like those of another library, and the same search begins anew.
         """
-        is_shared = self._key.is_shared()
-        held = self._held(is_shared=is_shared)
+        secret = self._key.secret()
+        held = self._held(is_shared=secret.is_shared)
         paging = self._settings.paging
         return Pages(
             search,
             held,
-            Seal(self._key.secret()),
+            Seal(secret.key),
             library.catalog.last_position,
             library.catalog.written_since,
             paging.depth,
             paging.ttl_seconds,
-            () if is_shared else (NOT_SHARED,),
+            () if secret.is_shared else (NOT_SHARED,),
         )
 
     def close(self) -> None:
@@ -70,9 +70,12 @@ class Paging:
             return self._in_memory
 
 
-def sweep_pages(settings: Settings) -> None:
-    """Let go of every order that is held, as part of compaction: to their holders, all cursors have expired."""
+def sweep_pages(settings: Settings) -> bool:
+    """Let go of every order that is held, as part of compaction: to their holders, all cursors have expired.
+
+    False if another process kept it from being done whole.
+    """
     from citewise.adapters.paging.sqlite import SqliteHeldOrders
 
     with closing(SqliteHeldOrders(settings.library / PAGES_FILE)) as held:
-        held.empty()
+        return held.empty()

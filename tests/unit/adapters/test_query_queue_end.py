@@ -1,15 +1,19 @@
 """The end of the query log's queue: a close waits for a bounded time, and says how many rows it could not write."""
 
+import logging
+import multiprocessing
 import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
 
+from citewise.adapters.querylog.queue import QueuedLog
 from citewise.adapters.querylog.sqlite import SqliteLog
 from citewise.model.logged import Whose
 from tests.builders import SCOPE
@@ -92,6 +96,38 @@ def test_what_is_told_already_is_not_told_again(caplog: pytest.LogCaptureFixture
     assert [record.message for record in caplog.records] == [
         "questions are answered but not logged, 1 so far: the disk has gone"
     ]
+
+
+def _log_in_child(log: QueuedLog, told: Connection) -> None:
+    handler = _Records()
+    logging.getLogger("citewise.adapters.querylog.queue").addHandler(handler)
+    log.add(a_row())
+    log.close()
+    told.send(handler.messages)
+
+
+class _Records(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__()
+        self.messages: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.messages.append(record.getMessage())
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # Python 3.12 warns of every fork beside threads
+def test_a_forked_child_says_what_it_loses_though_its_parent_has_said_so_of_its_own() -> None:
+    log = a_log(BrokenLog())
+    log.add(a_row())
+    log.flush()
+    forked = multiprocessing.get_context("fork")
+    here, there = forked.Pipe(duplex=False)
+    child = forked.Process(target=_log_in_child, args=(log, there))
+    child.start()
+    assert here.poll(LONG)
+    assert here.recv() == ["questions are answered but not logged, 1 so far: the disk has gone"]
+    child.join(LONG)
+    log.close()
 
 
 def test_a_log_that_is_written_says_nothing_at_its_end(caplog: pytest.LogCaptureFixture) -> None:

@@ -1,11 +1,12 @@
 """What a question can do without is loaded at the first call: nobody waits for it, no failure repeats."""
 
 import threading
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from citewise.model.errors import Misconfigured, Unavailable
+from citewise.model.errors import CitewiseError, Misconfigured, Unavailable
 from citewise.wiring.lazy import RETRY_SECONDS, LazyEmbedder, Loading
 from tests.fakes.clock import Clock
 from tests.fakes.counters import HashEmbedder
@@ -65,6 +66,38 @@ def test_a_failure_is_remembered_for_a_while(seconds: float, count: int) -> None
     with pytest.raises(Misconfigured, match=f"try {count} failed"):
         loading.ready()
     assert tries.count == count
+
+
+def test_a_failure_that_is_repeated_keeps_no_frames_of_those_who_were_told_before() -> None:
+    loading = Loading("m", Tries(1), Clock())
+    depths = []
+    for _ in range(4):
+        with pytest.raises(Misconfigured) as told:
+            loading.ready()
+        depths.append(len(list(traceback.walk_tb(told.value.__traceback__))))
+    assert len(set(depths[1:])) == 1
+
+
+def test_who_asks_while_another_repeats_a_failure_is_told_the_failure() -> None:
+    clock = Clock()
+    told: list[str] = []
+
+    def asking_meanwhile() -> float:
+        if loading is not None and not told:
+            told.append("")
+            with pytest.raises(CitewiseError) as error:
+                loading.ready()
+            told.append(str(error.value))
+        return clock.now
+
+    loading: Loading[str] | None = None
+    failed = Loading("m", Tries(1), asking_meanwhile)
+    with pytest.raises(Misconfigured):
+        failed.ready()
+    loading = failed
+    with pytest.raises(Misconfigured):
+        failed.ready()
+    assert told == ["", "try 1 failed"]
 
 
 def test_after_that_while_it_may_be_there() -> None:

@@ -84,24 +84,27 @@ class SqliteHeldOrders:
             _write_seen(connection, number, seen_of(texts, gone).then(seen))
             connection.execute("UPDATE held SET expires_at = max(expires_at, ?) WHERE number = ?", (expires_at, number))
 
-    def empty(self) -> None:
+    def empty(self) -> bool:
         """Let go of all orders, and leave no trace of them in the file, nor in the log beside it.
 
+        False if another process was at work in it, so that some of it may still be there.
         The file stays: whoever has it open goes on in it. Were it removed, another process could begin a new one while
         the log of the old one is still there, and have its own log taken away instead.
         """
-        if not self._file.is_file():
-            return
-        try:
+        if not self._is_there():
+            return True
+        try:  # also where the file alone has gone: SQLite removes a log that is not of the file it makes
             with self._opened("run the command again") as connection:
                 connection.execute("DELETE FROM held")
                 connection.execute("VACUUM")
                 (is_busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-                if is_busy:
-                    raise sqlite3.OperationalError("another process is reading in it")
-        except Unavailable:
-            if self._file.is_file():  # else it was damaged, and is gone
+                return not is_busy
+        except Unavailable as error:
+            if getattr(error.__cause__, "sqlite_errorname", "").startswith("SQLITE_BUSY"):
+                return False
+            if self._is_there():  # else it was damaged, and is gone
                 raise
+            return True
 
     def close(self) -> None:
         with self._lock:
@@ -153,8 +156,15 @@ class SqliteHeldOrders:
     def _throw_away(self) -> None:
         _log.warning("%s is damaged and is made anew; open cursors have expired", self._file)
         self._disconnect()
-        for suffix in ("-wal", "-shm", ""):  # the file last: who begins a new one then keeps what lies beside it
-            self._file.with_name(f"{self._file.name}{suffix}").unlink(missing_ok=True)
+        for part in self._parts():
+            part.unlink(missing_ok=True)
+
+    def _is_there(self) -> bool:
+        return any(part.is_file() for part in self._parts())
+
+    def _parts(self) -> tuple[Path, ...]:
+        """The file last: who begins a new one when it was removed keeps what lies beside it."""
+        return tuple(self._file.with_name(f"{self._file.name}{suffix}") for suffix in ("-wal", "-shm", ""))
 
 
 def _write_seen(connection: sqlite3.Connection, held: int, seen: Seen) -> None:

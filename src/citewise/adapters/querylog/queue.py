@@ -18,7 +18,9 @@ from citewise.ports.log_store import LogStore
 _log = logging.getLogger(__name__)
 
 LINGER_SECONDS = 0.5  # more rows are waited for before they are written; 0: each by itself; more: lost if killed
-CLOSE_SECONDS = 5.0  # that a program's end waits for a disk; then rows are given up
+# That a program's end waits for a disk; then rows are given up. Only where no thread could be started, or it died, does
+# the closing one write what was lost by itself, and wait for as long as the store does (a locked file: half a minute).
+CLOSE_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,6 @@ class QueuedLog:
         self._most = most
         self._linger_seconds = linger_seconds
         self._close_seconds = close_seconds
-        self._has_complained = False
         self._run: _Run | None = None
         self._begin_anew()
         _OPEN.add(self)
@@ -127,6 +128,7 @@ class QueuedLog:
         self._lost: Counter[Scope] = Counter()
         self._unwritten = 0  # rows that were added and are in the store neither as rows nor as lost
         self._told = 0  # how many of those were said to be missing; 0: the last write worked
+        self._has_complained = False
         self._run = None
 
     def _begun(self) -> _Run | None:

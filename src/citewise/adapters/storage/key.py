@@ -5,12 +5,21 @@ import logging
 import os
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 _log = logging.getLogger(__name__)
 
 KEY_BYTES = 32
 MODE = 0o600  # for the owner alone
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A key as it was at one moment."""
+
+    key: bytes = field(repr=False)
+    is_shared: bool  # whether other processes have the same
 
 
 class LibraryKey:
@@ -26,13 +35,10 @@ class LibraryKey:
         self._lock = threading.Lock()
         self._own: bytes | None = None
 
-    def secret(self) -> bytes:
+    def secret(self) -> Secret:
         """Read anew each time: the folder may have become another library's."""
-        return self._shared() or self._of_this_process()
-
-    def is_shared(self) -> bool:
-        """Whether other processes have the same."""
-        return self._shared() is not None
+        shared = self._shared()
+        return Secret(self._of_this_process(), is_shared=False) if shared is None else Secret(shared, is_shared=True)
 
     def _shared(self) -> bytes | None:
         """The key in the file; None if there is none to be had."""

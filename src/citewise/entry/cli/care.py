@@ -125,9 +125,7 @@ def run_compact(settings: Settings, *, as_json: bool) -> int:
         console = Console(highlight=False)
         console.print(f"{made.bytes_before / 1e6:.1f} MB before, {made.bytes_after / 1e6:.1f} MB now")
         if not made.is_complete:
-            console.print(
-                "another process was reading: what was deleted may still lie beside the catalog; run it again"
-            )
+            console.print("another process was reading: what was deleted may still lie in the library; run it again")
     return 0 if made.is_complete else 1
 
 
