@@ -1,14 +1,24 @@
 """A library that nobody here may write to can still be searched."""
 
 import subprocess
+import sys
 from pathlib import Path
 
 from tests.e2e.cli import COMMAND, json_of
 from tests.privileges import without_privileges
 
+LEAFING = """
+from citewise import Library
+with Library("shared") as library:
+    first = library.search("tide", limit=1)
+    second = library.search("tide", limit=1, cursor=first.next_cursor)
+    print(len({one.passage.chunk_id for one in first.findings}))
+    print(len({one.passage.chunk_id for one in (*first.findings, *second.findings)}))
+"""
+
 
 def test_a_library_of_someone_else_is_searched_and_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "page.md").write_text("# Tides\n\nThe tide gauge is read at noon.\n")
+    (tmp_path / "page.md").write_text("# Tides\n\nThe tide gauge is read at noon.\n\n# Nets\n\nNets dry by the tide.\n")
     json_of("ingest", "page.md", "--library", "shared", cwd=tmp_path)
     files = {file: file.stat().st_mtime_ns for file in (tmp_path / "shared").rglob("*")}
     for file in (tmp_path / "shared", *files):
@@ -25,6 +35,15 @@ def test_a_library_of_someone_else_is_searched_and_left_alone(tmp_path: Path) ->
         assert done.returncode == 0, done.stderr
         assert "page.md:" in done.stdout
         assert done.stderr == ""
+        leafed = subprocess.run(
+            [*without_privileges(), sys.executable, "-c", LEAFING],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert (leafed.returncode, leafed.stdout.split()) == (0, ["1", "2"]), leafed.stderr
         assert {file: file.stat().st_mtime_ns for file in (tmp_path / "shared").rglob("*")} == files
     finally:
         for folder in (tmp_path / "shared", *(file for file in files if file.is_dir())):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from citewise.flows.page import Pages
-from citewise.model.cursor import PageRequest, Seal
+from citewise.model.cursor import NOT_SHARED, PageRequest, Seal
 from citewise.model.errors import BadRequest
 from citewise.model.query import Query
 from citewise.model.scope import Principal, Scope
@@ -18,7 +18,7 @@ from citewise.model.where import AnyOf
 from citewise.settings import PagingSettings, Settings
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.full import opened_for_reading
-from citewise.wiring.paging import NOT_SHARED, Paging
+from citewise.wiring.paging import Paging
 from citewise.wiring.search import search_of
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.flows.harness import Shelf

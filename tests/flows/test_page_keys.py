@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from citewise.model.cursor import PageRequest
+from citewise.model.cursor import NOT_SHARED, PageRequest
 from citewise.model.errors import BadRequest
 from citewise.model.query import Query
 from citewise.model.result import SearchResult
 from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.full import opened_for_reading
-from citewise.wiring.paging import NOT_SHARED, Paging, sweep_pages
+from citewise.wiring.paging import Paging, pages_check, sweep_pages
 from citewise.wiring.search import search_of
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.flows.leafing import ids, shelf_of
@@ -138,3 +138,13 @@ def test_a_sweep_of_a_library_that_was_never_leafed_through_leaves_nothing(setti
     before = {file.name for file in settings.library.iterdir()}
     sweep_pages(settings)
     assert {file.name for file in settings.library.iterdir()} == before
+
+
+@pytest.mark.parametrize("written", [None, b"k" * 32, b"damaged"], ids=["no key yet", "a key", "a damaged key"])
+def test_the_doctor_says_whether_cursors_work_in_other_processes(settings: Settings, written: bytes | None) -> None:
+    if written is not None:
+        key_of(settings).write_bytes(written)
+    check = pages_check(settings)
+    assert check.is_ok is (written != b"damaged")
+    assert ("cursors work in every process" in check.detail) is check.is_ok
+    assert key_of(settings).exists() is (written is not None)  # it looks, and makes nothing

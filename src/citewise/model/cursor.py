@@ -21,6 +21,7 @@ HeldId = NewType("HeldId", bytes)  # 16 random bytes: an order that is held
 PAGE_LIMIT = 5  # hits a page, unless more or fewer are asked for
 MOST_LIMIT = 20
 
+NOT_SHARED = "paging: nothing can be kept in the library's folder; cursors work in this process only"
 BEGIN_ANEW = "search again without a cursor"
 
 _FIELDS = struct.Struct(">16sIQd16s")  # as Cursor has them

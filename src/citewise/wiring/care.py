@@ -25,7 +25,7 @@ from citewise.wiring.full import emptied, opened_for_writing, opened_unchecked, 
 from citewise.wiring.generating import generator_of
 from citewise.wiring.guarding import EMBEDDING, RERANKER, Guards
 from citewise.wiring.insights import await_log, log_check, sweep_log
-from citewise.wiring.paging import sweep_pages
+from citewise.wiring.paging import pages_check, sweep_pages
 from citewise.wiring.probing import ABOUT, model_checks, store_checks
 from citewise.wiring.reranking import reranker_of
 
@@ -123,6 +123,7 @@ def _checks(settings: Settings, guards: Guards) -> Iterator[Check]:
     yield _tried(FIT, lambda: _fit_detail(settings), "use other settings, or run `citewise reindex`")
     yield _tried("index", lambda: _index_detail(settings), "run `citewise reindex`")
     yield log_check(settings)
+    yield pages_check(settings)
 
 
 def _tried(name: str, look: Callable[[], str], remedy: str) -> Check:

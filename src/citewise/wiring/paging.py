@@ -1,5 +1,6 @@
 """Settings -> pages of a library's searches: its key, and the place where it holds what they found."""
 
+import os
 import threading
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -7,7 +8,8 @@ from typing import TYPE_CHECKING
 from citewise.adapters.storage.key import LibraryKey
 from citewise.flows.page import Pages
 from citewise.flows.search import Search
-from citewise.model.cursor import Seal
+from citewise.model.care import Check
+from citewise.model.cursor import NOT_SHARED, Seal
 from citewise.ports.held import HeldOrders
 from citewise.settings import Settings
 from citewise.wiring.full import OpenLibrary
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from citewise.adapters.paging.sqlite import SqliteHeldOrders
 
 PAGES_FILE = "pages.db"  # beside the generations: an order outlives the one it was made in
-NOT_SHARED = "paging: nothing can be kept in the library's folder; cursors work in this process only"
 
 
 class Paging:
@@ -37,7 +38,8 @@ class Paging:
         on. Cursors of before are refused then, like those of another library, and the same search begins anew.
         """
         secret = self._key.secret()
-        held = self._held(is_shared=secret.is_shared)
+        is_shared = secret.is_shared and _may_hold(self._settings)
+        held = self._held(is_shared=is_shared)
         paging = self._settings.paging
         return Pages(
             search,
@@ -47,7 +49,7 @@ class Paging:
             library.catalog.written_since,
             paging.depth,
             paging.ttl_seconds,
-            () if secret.is_shared else (NOT_SHARED,),
+            () if is_shared else (NOT_SHARED,),
         )
 
     def close(self) -> None:
@@ -57,7 +59,7 @@ class Paging:
                 self._in_folder.close()
 
     def _held(self, *, is_shared: bool) -> HeldOrders:
-        """In the library's folder where that has a key for every process, else in memory."""
+        """In the library's folder where that has a key for every process and may be written to, else in memory."""
         with self._lock:
             if is_shared:
                 from citewise.adapters.paging.sqlite import SqliteHeldOrders
@@ -68,6 +70,26 @@ class Paging:
 
             self._in_memory = self._in_memory or MemoryHeldOrders()
             return self._in_memory
+
+
+def pages_check(settings: Settings) -> Check:
+    """What the doctor says of further pages."""
+    name, key = "pages", LibraryKey(settings.library)
+    try:
+        if key.is_damaged():
+            remedy = "restore it, or remove it to have a new one made"
+            return Check(name, f"{key.file} is damaged: cursors end with the process that gave them", remedy)
+    except OSError:
+        return Check(name, f"{key.file} is not for you to read: cursors end with the process that gave them")
+    if not _may_hold(settings):
+        return Check(name, "the library's folder may not be written to: cursors end with the process that gave them")
+    return Check(name, "cursors work in every process")
+
+
+def _may_hold(settings: Settings) -> bool:
+    """Whether orders can be kept in the library's folder."""
+    folder, file = settings.library, settings.library / PAGES_FILE
+    return os.access(folder, os.W_OK) and (os.access(file, os.W_OK) or not file.exists())
 
 
 def sweep_pages(settings: Settings) -> bool:

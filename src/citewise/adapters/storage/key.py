@@ -30,7 +30,7 @@ class LibraryKey:
     """
 
     def __init__(self, folder: Path, *, random_bytes: Callable[[int], bytes] = os.urandom) -> None:
-        self._file = folder / "key"
+        self.file = folder / "key"
         self._random_bytes = random_bytes
         self._lock = threading.Lock()
         self._own: bytes | None = None
@@ -40,6 +40,11 @@ class LibraryKey:
         shared = self._shared()
         return Secret(self._of_this_process(), is_shared=False) if shared is None else Secret(shared, is_shared=True)
 
+    def is_damaged(self) -> bool:
+        """Whether there is a file that holds no key. Nothing is made; OSError where it cannot be read."""
+        found = self._read()
+        return found is not None and len(found) != KEY_BYTES
+
     def _shared(self) -> bytes | None:
         """The key in the file; None if there is none to be had."""
         try:
@@ -47,24 +52,24 @@ class LibraryKey:
         except PermissionError:
             return None  # another's library, as its owner meant it
         except OSError as error:
-            _log.warning("cannot use the library's key %s: %s", self._file, error.strerror)
+            _log.warning("cannot use the library's key %s: %s", self.file, error.strerror)
             return None
         if len(found) != KEY_BYTES:
-            _log.warning("%s is damaged: restore it, or remove it to have a new one made", self._file)
+            _log.warning("%s is damaged: restore it, or remove it to have a new one made", self.file)
             return None
         return found
 
     def _read(self) -> bytes | None:
         """What the file holds; None if there is none, or if it is just being made."""
         try:
-            with self._file.open("rb") as opened:
+            with self.file.open("rb") as opened:
                 return opened.read(KEY_BYTES + 1) or None
         except FileNotFoundError:
             return None
 
     def _made(self) -> bytes:
         """Written by one process while it holds the file; another that comes meanwhile waits and reads it."""
-        handle = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, MODE)
+        handle = os.open(self.file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, MODE)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             found = os.read(handle, KEY_BYTES + 1)

@@ -11,6 +11,7 @@ from citewise.entry.api import Library, QueryOptions
 from citewise.entry.cli.explain import show_explanation
 from citewise.entry.cli.output import print_json, printable, shown_warnings
 from citewise.entry.shapes import search_json
+from citewise.model.cursor import NOT_SHARED
 from citewise.model.ranking import Finding
 from citewise.model.result import SearchResult
 from citewise.settings import Settings
@@ -53,7 +54,11 @@ def _show(result: SearchResult, most: int | None, *, explain: bool) -> None:
         show_explanation(console, result)
     else:
         _show_findings(console, result, most)
-    if result.next_cursor is not None:
+    if result.next_cursor is None:
+        return
+    if NOT_SHARED in result.notes:  # the cursor ends with this command
+        console.print(Text("there is more, but nothing can be kept for it; `citewise doctor` says why", style="dim"))
+    else:
         console.print(Text("more: the same words with --cursor", style="dim"), Text(result.next_cursor), soft_wrap=True)
 
 
