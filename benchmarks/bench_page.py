@@ -26,7 +26,7 @@ machine. Times on shared cores vary from run to run: trust ratios within one run
 # not there is a section that says so.
 KNOWN: Mapping[str, tuple[str, str]] = {
     "access": ("Access, cache, log and pages", "make bench-access"),
-    "cache": ("Which questions count as the same", "make bench-cache"),
+    "cache": ("Semantic cache", "make bench-cache"),
     "compression": ("Compression of contexts", "make bench-compression"),
     "defaults": ("Defaults", "make bench-defaults"),
     "embedding": ("Embedding: what the machine can do", "make bench-embedding"),
