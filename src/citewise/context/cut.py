@@ -6,14 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 from citewise.context.neutral import fenced
 
 _HEADING = re.compile(r"\s{0,3}#{1,6}(?:\s|$)")
+_SENTENCE_END = re.compile(r"(?<=[.!?])(?=\s)")
 _WORD_END = re.compile(r"(?<=\S)(?=\s)")
 
 
 def cut_to_fit(text: str, fits: Callable[[str], bool]) -> str:
-    """The longest beginning that fits, up to the end of a line outside code and tables; then of any line; then of
-    a word; then anywhere, for writing without blanks. Empty if not even a character fits."""
+    """The longest beginning that fits, up to the end of a line outside code and tables; then of any line; then of a
+    sentence; then of a word; then anywhere, for writing without blanks. Empty if not even a character fits."""
     lines = (_ends_of_lines(text, only_safe=is_safe) for is_safe in (True, False))
-    for ends in (*lines, _ends_of_words(text), range(1, len(text) + 1)):
+    inside = (_ends(_SENTENCE_END, text), _ends(_WORD_END, text))
+    for ends in (*lines, *inside, range(1, len(text) + 1)):
         found = _longest(text, tuple(ends), fits=fits)
         if found:
             return found
@@ -52,7 +54,7 @@ def _holds_together(lines: Sequence[str], in_fence: Sequence[bool], at: int) -> 
     return "|" in lines[at] and "|" in lines[at + 1]
 
 
-def _ends_of_words(text: str) -> Iterator[int]:
-    for match in _WORD_END.finditer(text):
+def _ends(of: re.Pattern[str], text: str) -> Iterator[int]:
+    for match in of.finditer(text):
         yield match.start()
     yield len(text)
