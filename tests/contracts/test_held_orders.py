@@ -1,6 +1,7 @@
 """The promises of the port HeldOrders, over both places where orders are held."""
 
 import sqlite3
+import stat
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -216,6 +217,28 @@ def test_the_file_is_made_when_it_is_first_needed(file: Path) -> None:
         assert not file.exists()
         kept(held, ONE)
         assert file.exists()
+
+
+def test_the_file_and_what_lies_beside_it_are_for_their_owners_eyes_alone(file: Path) -> None:
+    with closing(SqliteHeldOrders(file)) as held:
+        kept(held, ONE)
+        names = ["pages.db", "pages.db-shm", "pages.db-wal"]
+        assert _modes(file.parent) == dict.fromkeys(names, 0o600)
+        assert held.empty()
+        assert _modes(file.parent) == dict.fromkeys(names, 0o600)
+
+
+def test_a_file_that_was_there_keeps_the_rights_it_has(file: Path) -> None:
+    with closing(SqliteHeldOrders(file)) as held:
+        kept(held, ONE)
+    file.chmod(0o640)
+    with closing(SqliteHeldOrders(file)) as held:
+        assert is_held(held, ONE) == [True]
+    assert _modes(file.parent) == {"pages.db": 0o640}
+
+
+def _modes(folder: Path) -> dict[str, int]:
+    return {part.name: stat.S_IMODE(part.stat().st_mode) for part in folder.iterdir()}
 
 
 def test_nothing_is_left_of_what_has_gone(file: Path) -> None:

@@ -101,6 +101,18 @@ def test_only_what_is_large_is_looked_through_by_signs(
     assert isinstance(scan_of(segments, DIMENSIONS), Whole)
 
 
+def test_whoever_may_read_the_folder_may_read_every_file_in_it(tmp_path: Path) -> None:
+    folder = tmp_path / "words"
+    folder.mkdir(mode=0o750)
+    words = WordIndex(folder)
+    for number in range(2):
+        words.write([a_point(number, words="tide")], ())
+    assert {file.name: oct(file.stat().st_mode & 0o040) for file in folder.iterdir() if file.suffix == ".json"} == {
+        "meta.json": "0o40",
+        ".managed.json": "0o40",
+    }
+
+
 def test_chunks_that_the_bitmaps_do_not_know_yet_make_the_filter_go_inside_the_search(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

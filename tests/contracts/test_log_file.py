@@ -1,6 +1,7 @@
 """The query log's file: how much of it is kept, what a reading looks at, and how an old one becomes a new one."""
 
 import sqlite3
+import stat
 from contextlib import closing
 from pathlib import Path
 
@@ -62,6 +63,39 @@ def test_counts_of_lost_rows_are_bounded_too(tmp_path: Path) -> None:
     for _ in range(8):
         store.write([], lost={SCOPE: 1})
     assert store.lost(SCOPE, since=0.0) == 3
+
+
+# Whose eyes it is for
+
+
+def test_a_log_is_made_for_its_owners_eyes_alone_and_stays_so(tmp_path: Path) -> None:
+    file = tmp_path / "queries.db"
+    store = SqliteLog(file, retention_days=1.0, now=Clock())
+    store.write(many_rows(200), lost={})
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    store.sweep()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_what_stands_beside_it_during_a_write_is_for_the_same_eyes(tmp_path: Path) -> None:
+    SqliteLog(tmp_path / "queries.db", retention_days=1.0, now=Clock()).write([a_row()], lost={})
+    with closing(sqlite3.connect(tmp_path / "queries.db", isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("DELETE FROM queries")
+        modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
+        connection.execute("ROLLBACK")
+    assert modes == {"queries.db": 0o600, "queries.db-journal": 0o600}
+
+
+def test_whom_its_owner_let_read_it_may_go_on_to(tmp_path: Path) -> None:
+    file = tmp_path / "queries.db"
+    store = SqliteLog(file, retention_days=1.0, now=Clock())
+    store.write([a_row("one")], lost={})
+    file.chmod(0o640)
+    store.write([a_row("two", at=NOON + 1)], lost={})
+    store.sweep()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    assert texts_of(store) == ["two", "one"]
 
 
 # What a reading looks at

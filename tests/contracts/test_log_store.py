@@ -1,5 +1,6 @@
 """The promises of the port LogStore, over SQLite's file and over our fake."""
 
+import os
 import random
 import sqlite3
 from collections.abc import Callable
@@ -232,12 +233,20 @@ def test_a_row_that_makes_no_sense_is_a_damaged_file(tmp_path: Path) -> None:
         all_of(store)
 
 
-def test_a_folder_in_the_files_place_is_unavailable(tmp_path: Path) -> None:
-    (tmp_path / "queries.db").mkdir()
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo], ids=["folder", "pipe"])
+def test_something_else_in_the_files_place_is_said_and_is_no_empty_log(
+    tmp_path: Path, make: Callable[[Path], None]
+) -> None:
+    make(tmp_path / "queries.db")
     store = SqliteLog(tmp_path / "queries.db", retention_days=1.0, now=Clock())
-    assert all_of(store) == ()
+    for use in (lambda: store.write([a_row()], lost={}), lambda: all_of(store), store.shown, store.sweep):
+        with pytest.raises(Misconfigured, match=r"queries\.db: it is not a file; move it away"):
+            use()
+
+
+def test_a_place_without_its_folder_is_unavailable(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="check its disk"):
-        store.write([a_row()], lost={})
+        SqliteLog(tmp_path / "missing" / "queries.db", retention_days=1.0, now=Clock()).write([a_row()], lost={})
 
 
 def test_a_log_that_another_process_holds_is_unavailable_for_now(tmp_path: Path) -> None:

@@ -83,10 +83,24 @@ def test_nobody_is_not_the_owner(library: Library) -> None:
     nobody: Any = None
     with pytest.raises(BadRequest, match="asked by a Principal"):
         library.search("tides", principal=nobody)
+    for told in (library.log, library.stats, library.topics):
+        with pytest.raises(BadRequest, match="asked by a Principal"):
+            told(principal=nobody)
     with pytest.raises(BadRequest, match="user '' is not a usable name"):
         Principal(user="")
     with pytest.raises(BadRequest, match="group '' is not a usable name"):
         Principal(groups=frozenset({""}))
+
+
+@pytest.mark.parametrize("scope", ["acme", "", ("acme", "docs")])
+def test_a_name_is_not_a_scope(library: Library, scope: Any) -> None:
+    with pytest.raises(BadRequest, match="a scope is a Scope"):
+        library.search("tides", scope=scope)
+    for told in (library.log, library.stats, library.topics):
+        with pytest.raises(BadRequest, match="a scope is a Scope"):
+            told(scope=scope)
+    with pytest.raises(BadRequest, match="a scope is a Scope"):
+        library.ingest(".", scope=scope)
 
 
 @pytest.mark.parametrize(

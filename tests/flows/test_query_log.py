@@ -5,7 +5,7 @@ import logging
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -224,6 +224,14 @@ def test_an_empty_log_says_so(shelf: Shelf, capsys: pytest.CaptureFixture[str]) 
     run_log(shelf.settings, options())
     run_stats(shelf.settings, options())
     assert capsys.readouterr().out.count("Nobody asked anything") == 2
+
+
+@pytest.mark.parametrize("run", [run_log, run_stats])
+def test_a_folder_in_the_logs_place_is_no_empty_log(shelf: Shelf, run: Callable[..., int]) -> None:
+    log_file(shelf.settings).mkdir()
+    with pytest.raises(Misconfigured, match="it is not a file; move it away"):
+        run(shelf.settings, options())
+    assert "not a file" in log_check(shelf.settings).detail
 
 
 def test_a_plot_that_cannot_be_written_is_said_before_anything_is_read(shelf: Shelf) -> None:

@@ -1,5 +1,7 @@
 """Scopes, access rules and principals."""
 
+from typing import Any
+
 import pytest
 
 from citewise.model.errors import BadRequest
@@ -26,6 +28,18 @@ def test_rules_add_up() -> None:
 def test_unknown_rules_are_refused(rule: str) -> None:
     with pytest.raises(BadRequest, match=r"access rule|usable name"):
         Access.of([rule])
+
+
+@pytest.mark.parametrize("groups", [None, 5, "ops", [["ops"]], [None], b"ops"])
+def test_groups_that_are_not_several_names_are_refused(groups: Any) -> None:
+    with pytest.raises(BadRequest, match=r"several names|usable name"):
+        Principal(groups=groups)
+
+
+@pytest.mark.parametrize("name", [None, 5, b"acme"])
+def test_a_name_that_is_no_text_is_refused(name: Any) -> None:
+    with pytest.raises(BadRequest, match="usable name"):
+        Scope(name)
 
 
 def test_who_counts_as_which_reader() -> None:

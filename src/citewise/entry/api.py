@@ -22,7 +22,7 @@ from citewise.model.logged import checked_log_limit
 from citewise.model.query import ANSWER_TOP_K, SEARCH_TOP_K, Query
 from citewise.model.report import Event, IngestReport
 from citewise.model.result import SearchResult
-from citewise.model.scope import LOCAL_PRINCIPAL, Principal, Scope
+from citewise.model.scope import LOCAL_PRINCIPAL, Principal, Scope, checked_principal, checked_scope
 from citewise.model.selection import Selection
 from citewise.model.where import Where
 from citewise.ports.generator import Generator
@@ -88,7 +88,7 @@ class Library:
         from citewise.wiring.full import opened_for_writing
         from citewise.wiring.sources import Wish, existing, ingest, remember_ingest
 
-        wish = Wish(scope or Scope(), tuple(access), corpus_type, name)
+        wish = Wish(_scope(scope), tuple(access), corpus_type, name)
         targets = [existing(Path(path)) for path in paths]
         with opened_for_writing(self._settings, self._embedding()) as library:
             reports = [ingest(library, target, wish, on_event=on_event) for target in targets]
@@ -122,9 +122,10 @@ class Library:
         from citewise.wiring.insights import opened_log
 
         checked_log_limit(limit)
+        where, who = _scope(scope), checked_principal(principal)
         self._flush_log()
         with opened_log(self._settings) as (log, _):
-            return log.rows(scope or Scope(), principal, since=since, limit=limit)
+            return log.rows(where, who, since=since, limit=limit)
 
     def stats(
         self, *, scope: Scope | None = None, principal: Principal = LOCAL_PRINCIPAL, since: float = 0.0
@@ -132,9 +133,10 @@ class Library:
         """What the log tells: volume, latency, cache hits, questions without a good answer, documents most shown."""
         from citewise.wiring.insights import opened_log
 
+        where, who = _scope(scope), checked_principal(principal)
         self._flush_log()
         with opened_log(self._settings) as (log, _):
-            return log.overview(scope or Scope(), principal, since=since, until=time.time())
+            return log.overview(where, who, since=since, until=time.time())
 
     def topics(
         self, *, scope: Scope | None = None, principal: Principal = LOCAL_PRINCIPAL, limit: int = 10
@@ -143,9 +145,10 @@ class Library:
         from citewise.wiring.insights import opened_log
 
         checked_log_limit(limit)
+        where = Where(_scope(scope), checked_principal(principal).readers)
         self._flush_log()
         with opened_log(self._settings) as (_, popular):
-            return popular.topics(Where(scope or Scope(), principal.readers), limit)
+            return popular.topics(where, limit)
 
     def ask(
         self,
@@ -268,6 +271,10 @@ class Library:
             return self._given_embedding
 
 
+def _scope(scope: Scope | None) -> Scope:
+    return Scope() if scope is None else checked_scope(scope)
+
+
 def _query(question: str, top_k: int, options: QueryOptions) -> Query:
     """A query of its own. A misspelled name must not pass: left out, `principal` is the owner, who sees all."""
     unknown = options.keys() - QueryOptions.__annotations__.keys()
@@ -280,7 +287,7 @@ def _query(question: str, top_k: int, options: QueryOptions) -> Query:
         question,
         request_id=uuid.uuid4().hex,
         asked_at=time.time(),
-        scope=options.get("scope") or Scope(),
+        scope=_scope(options.get("scope")),
         principal=options.get("principal", LOCAL_PRINCIPAL),
         conditions=conditions_from(filters) if isinstance(filters, Mapping) else conditions_of(filters),
         top_k=options.get("top_k", top_k),

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from citewise.model.errors import BadRequest
 from citewise.model.question import checked_question, checked_top_k
-from citewise.model.scope import LOCAL_PRINCIPAL, Principal, Scope
+from citewise.model.scope import LOCAL_PRINCIPAL, Principal, Scope, checked_principal, checked_scope
 from citewise.model.where import Condition, Where
 
 SEARCH_TOP_K = 20
@@ -42,8 +42,8 @@ class Query:
     def __post_init__(self) -> None:
         object.__setattr__(self, "text", checked_question(self.text))
         checked_top_k(self.top_k)
-        if not isinstance(self.principal, Principal):
-            raise BadRequest("a query is asked by a Principal; leave it out only for the library's owner")
+        checked_scope(self.scope)
+        checked_principal(self.principal)
         if self.half_life_days is not None and not 0 < self.half_life_days < math.inf:
             raise BadRequest(f"half_life_days is {self.half_life_days}; it is above 0")
         if self.freshness_weight is not None and not 0 <= self.freshness_weight <= 1:

@@ -21,7 +21,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 
 def checked_name(kind: str, name: str) -> str:
     """The name itself, or BadRequest: names become folder names and labels, so they stay plain."""
-    if _NAME.fullmatch(name) is None:
+    if not isinstance(name, str) or _NAME.fullmatch(name) is None:
         raise BadRequest(
             f"{kind} {name!r} is not a usable name: use 1 to 64 letters, digits, '.', '_', '@' or '-', "
             "starting with a letter or digit"
@@ -68,7 +68,10 @@ class Principal:
     def __post_init__(self) -> None:
         if isinstance(self.groups, str):
             raise BadRequest(f"groups are several names: write {{{self.groups!r}}}, not {self.groups!r}")
-        object.__setattr__(self, "groups", frozenset(self.groups))
+        try:
+            object.__setattr__(self, "groups", frozenset(self.groups))
+        except TypeError as error:
+            raise BadRequest(f"groups are several names, such as {{'ops'}}, not {self.groups!r}") from error
         if self.user is not None:
             checked_name("user", self.user)
         for group in self.groups:
@@ -86,6 +89,19 @@ class Principal:
 
 
 LOCAL_PRINCIPAL = Principal(owns_library=True)
+
+
+def checked_principal(principal: Principal) -> Principal:
+    """The principal itself, or BadRequest: None is a slip of whoever forgot to say who asks, and not the owner."""
+    if not isinstance(principal, Principal):
+        raise BadRequest("questions are asked by a Principal; leave it out only for the library's owner")
+    return principal
+
+
+def checked_scope(scope: Scope) -> Scope:
+    if not isinstance(scope, Scope):
+        raise BadRequest(f"a scope is a Scope(tenant, project), not {scope!r}")
+    return scope
 
 
 def _reader(rule: str) -> Reader:

@@ -7,6 +7,7 @@ import struct
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -30,7 +31,7 @@ from citewise.model.where import Condition
 
 HEAP_BYTES = 64_000_000  # tantivy's buffer before it starts a new segment
 TRIES, PAUSE_SECONDS = 5, 0.05  # at finding the files of a folder whole while another process writes to it
-HEAD = "meta.json"
+HEAD, MANAGED = "meta.json", ".managed.json"
 NARROWINGS_KEPT = 64  # filters that are remembered as clauses; people ask many questions with few filters
 FOOTER_MAGIC = 1337  # ends every file of a tantivy segment, behind the footer's length
 
@@ -40,6 +41,7 @@ class WordIndex:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
         self._mirror = None if os.access(folder, os.W_OK) else _Mirror(folder)
         self._index = Index(SCHEMA, path=str(self._mirror.folder if self._mirror else folder))
         # What others commit is taken up when the shard says so, with its vectors, and not when tantivy sees it.
@@ -62,7 +64,15 @@ class WordIndex:
             writer.add_document(_document(point))
         writer.commit()
         writer.wait_merging_threads()
+        self._open_to_readers()
         self.reload()
+
+    def _open_to_readers(self) -> None:
+        """tantivy makes these two for its own user alone; whoever may read the folder is to search it."""
+        mode = self._folder.stat().st_mode & 0o666
+        for name in (HEAD, MANAGED):
+            with suppress(PermissionError):  # one that another user made, who has opened it then
+                (self._folder / name).chmod(mode)
 
     def matching(
         self,

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from citewise.adapters.paging.columns import gone_text, order_bytes, order_of, seen_of
+from citewise.adapters.private_file import make_private
 from citewise.adapters.transactions import transaction
 from citewise.model.cursor import HeldId
 from citewise.model.errors import Unavailable
@@ -180,6 +181,7 @@ def _mark(file: Path) -> tuple[int, int] | None:
 
 
 def _connected(file: Path) -> sqlite3.Connection:
+    make_private(file)  # it tells who asks for what
     # check_same_thread=False: the connection moves from thread to thread, but only one at a time holds it.
     connection = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:

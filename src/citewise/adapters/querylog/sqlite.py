@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from citewise.adapters.private_file import make_private
 from citewise.adapters.querylog.schema import checked_version, migrate
 from citewise.adapters.transactions import transaction
 from citewise.model.errors import Misconfigured, Unavailable
@@ -98,7 +99,7 @@ class SqliteLog:
 
     def forget(self, documents: Collection[DocumentId]) -> None:
         gone = frozenset(documents)
-        if not gone or not self._file.is_file():
+        if not gone or not self._file.exists():
             return
         with self._writing("remove documents from the query log") as connection:
             rows = connection.execute("SELECT id, shown FROM queries WHERE shown <> ''")
@@ -113,7 +114,7 @@ class SqliteLog:
         """Remove what is too old or too much, and every trace of what was removed from the file."""
         if not self._retention_days:
             self._remove_file()
-        if not self._file.is_file():
+        if not self._file.exists():
             return
         with self._writing("sweep the query log") as connection:
             self._trim(connection, most_removed=ALL)
@@ -146,7 +147,7 @@ class SqliteLog:
     @contextmanager
     def _reading(self, action: str) -> Iterator[sqlite3.Connection | None]:
         """None where nothing was ever logged."""
-        if not self._file.is_file():
+        if not self._file.exists():
             yield None
             return
         # On a read-only disk SQLite makes "rw" to "ro" by itself.
@@ -156,12 +157,16 @@ class SqliteLog:
     @contextmanager
     def _writing(self, action: str) -> Iterator[sqlite3.Connection]:
         """One transaction: all of it, or nothing."""
-        with self._opened(action, "rwc", self._write_seconds) as connection, transaction(connection):
+        with _our_errors(action, self._file):
+            make_private(self._file)  # it tells who asked what
+        with self._opened(action, "rw", self._write_seconds) as connection, transaction(connection):
             migrate(connection, self._file)
             yield connection
 
     @contextmanager
     def _opened(self, action: str, mode: str, seconds: float) -> Iterator[sqlite3.Connection]:
+        if self._file.exists() and not self._file.is_file():
+            raise Misconfigured(f"could not {action} {self._file}: it is not a file; move it away")
         address = f"{self._file.absolute().as_uri()}?mode={mode}"
         with (
             _our_errors(action, self._file),
@@ -191,7 +196,7 @@ def _our_errors(action: str, file: Path) -> Iterator[None]:
     """SQLite's errors, sorted by who can act on them."""
     try:
         yield
-    except sqlite3.OperationalError as error:
+    except (sqlite3.OperationalError, OSError) as error:
         raise Unavailable(
             f"could not {action} {file}: {error}; check its disk, and who may write to the file and its folder"
         ) from error
