@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from citewise.entry.page.drawing import (
     APART,
@@ -103,21 +104,28 @@ def line_chart(frame: Frame, series: Sequence[Series], *, log_x: bool = False, l
 def histogram(frame: Frame, values: Sequence[float], *, bins: int = 10) -> Drawing:
     """How many values lie in each part of 0..1; the last part has the ones."""
     counts = Counter(min(bins - 1, max(0, int(value * bins + 1e-9))) for value in values)
+    return columns(frame, [counts[number] for number in range(bins)], high=1.0, decimals=1)
+
+
+def columns(frame: Frame, counts: Sequence[int], *, high: float, decimals: int = 0) -> Drawing:
+    """How many there are in each of equal parts from 0 to `high`; the edges are written with so many decimals."""
     top_part, top = head(frame, ())
     top += 14  # for the number over the highest column
     bottom = top + data_height(frame) * 0.8
-    across = Scale(0.0, 1.0, PAD + 8, frame.width - PAD - 8)
-    up = Scale(0.0, float(max(counts.values(), default=1)), bottom, top)
+    across = Scale(0.0, high, PAD + 8, frame.width - PAD - 8)
+    up = Scale(0.0, float(max(*counts, 1)), bottom, top)
+    edges = [high * number / len(counts) for number in range(len(counts) + 1)]
+    named = [f"{low:.{decimals}f} to {end:.{decimals}f}" for low, end in pairwise(edges)]
     parts: list[Markup] = []
-    for number in range(bins):
-        left, right = across.at(number / bins), across.at((number + 1) / bins)
-        y, count = up.at(counts[number]), counts[number]
-        told = tag("title", f"{number / bins:.1f} to {(number + 1) / bins:.1f}: {counted(count, 'question')}")
+    for name, (low, end), count in zip(named, pairwise(edges), counts, strict=True):
+        left, right, y = across.at(low), across.at(end), up.at(count)
+        told = tag("title", f"{name}: {counted(count, 'question')}")
         parts.append(tag("rect", told, x=left + 1, y=y, width=right - left - 2, height=bottom - y, class_="f0"))
-        if count:
-            parts.append(text(f"{count:,}", (left + right) / 2, y - 5, anchor="middle"))
+        written = short(count)
+        if count and (text_width(written) <= right - left or count == max(counts)):  # neighbors would run together
+            parts.append(text(written, (left + right) / 2, y - 5, anchor="middle"))
     base = line(across.start, bottom, across.end, bottom, class_="axis")
-    said = "; ".join(f"{number / bins:.1f} to {(number + 1) / bins:.1f}: {counts[number]}" for number in range(bins))
+    said = "; ".join(f"{name}: {count}" for name, count in zip(named, counts, strict=True))
     axis = x_axis(across, top=bottom, bottom=bottom, label=frame.x_label)
     return drawn(frame, bottom, said, top_part, axis, *parts, base)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from citewise.entry.page.charts import Bar, Series, bar_chart, line_chart
+from citewise.entry.page.charts import Bar, Series, bar_chart, columns, line_chart
 from citewise.entry.page.drawing import Drawing, Frame
 from citewise.entry.page.figures import ABSENT, figure, milliseconds
 from citewise.entry.page.markup import Markup, joined, tag
@@ -78,8 +78,7 @@ def _days(found: Statistics) -> Drawing:
 
 
 def _hours(found: Statistics) -> Drawing:
-    points = tuple((float(hour), float(count)) for hour, count in enumerate(found.per_hour))
-    return line_chart(Frame("Questions by hour of the day", "hour (UTC)"), [Series("questions", points)])
+    return columns(Frame("Questions by hour of the day", "hour (UTC)"), found.per_hour, high=24.0)
 
 
 def _speed(found: Statistics) -> Iterator[Drawing]:

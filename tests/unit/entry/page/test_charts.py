@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from citewise.entry.page.charts import Bar, Series, bar_chart, histogram, line_chart
+from citewise.entry.page.charts import Bar, Series, bar_chart, columns, histogram, line_chart
 from citewise.entry.page.drawing import Drawing, Frame
 from citewise.entry.page.spreads import Change, Dots, change_chart, dot_chart, latency_chart
 
@@ -125,6 +125,13 @@ def test_a_histogram_counts_its_edges_once() -> None:
     drawing = histogram(Frame("t"), [0.0, 0.0999, 0.1, 0.3, 0.99, 1.0, 1.0])
     assert "0.0 to 0.1: 2; 0.1 to 0.2: 1; 0.2 to 0.3: 0; 0.3 to 0.4: 1" in drawing.description
     assert "0.9 to 1.0: 3" in drawing.description
+
+
+def test_hours_of_a_day_are_columns_that_end_with_the_day() -> None:
+    drawing = columns(Frame("t"), [0] * 11 + [10] + [0] * 12, high=24.0)
+    assert "11 to 12: 10; 12 to 13: 0" in drawing.description
+    assert drawing.description.endswith("23 to 24: 0")
+    assert "25" not in texts(drawing)
 
 
 @pytest.mark.parametrize(
