@@ -121,7 +121,7 @@ def columns(frame: Frame, counts: Sequence[int], *, high: float, decimals: int =
         left, right, y = across.at(low), across.at(end), up.at(count)
         told = tag("title", f"{name}: {counted(count, 'question')}")
         parts.append(tag("rect", told, x=left + 1, y=y, width=right - left - 2, height=bottom - y, class_="f0"))
-        written = short(count)
+        written = f"{count:,}"
         if count and (text_width(written) <= right - left or count == max(counts)):  # neighbors would run together
             parts.append(text(written, (left + right) / 2, y - 5, anchor="middle"))
     base = line(across.start, bottom, across.end, bottom, class_="axis")
