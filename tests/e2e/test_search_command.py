@@ -104,6 +104,14 @@ def test_a_selection_is_answered_from_itself(home: Path, tmp_path: Path) -> None
     assert citation["url"] == "/docs/module-1/rules#rules"
 
 
+def test_ask_says_what_compression_saved(home: Path) -> None:
+    question = "What happens below power.low_volts?"
+    usage = json_of("ask", question, "--compress", cwd=home)["usage"]
+    said = f"{usage['context_tokens_after']:,} of the {usage['context_tokens_before']:,} tokens that were found"
+    assert said in citewise("ask", question, "--compress", cwd=home).stdout
+    assert "tokens" not in citewise("ask", question, cwd=home).stdout
+
+
 def test_people_see_places_scores_and_sources(home: Path) -> None:
     shown = citewise("search", "How is the tide staff read?", "--top-k", "2", cwd=home).stdout
     assert " 1. " in shown

@@ -8,7 +8,7 @@ from pathlib import Path
 from citewise.entry.api import Library, QueryOptions
 from citewise.entry.cli.output import print_json, printable, shown_warnings
 from citewise.entry.shapes import answer_json
-from citewise.model.answer import Answer, AnswerEvent, Done, Token
+from citewise.model.answer import Answer, AnswerEvent, Done, Token, Usage
 from citewise.model.errors import BadData, BadRequest
 from citewise.model.query import Mode
 from citewise.model.question import MOST_SELECTED_CHARACTERS
@@ -37,6 +37,8 @@ def run_ask(
         else:
             shown_warnings(answer.result)
             _show_sources(answer)
+            if _is_compressed(settings, options):
+                _show_saved(answer.usage)
             if explain:
                 _explain(answer)
         sys.stdout.flush()
@@ -105,6 +107,16 @@ def _show_sources(answer: Answer) -> None:
     by = f"{answer.generator}, quality {answer.quality.overall or 0:.2f}, " if answer.sufficient_context else ""
     lines.append(f"({by}{took:.0f} ms)")
     sys.stdout.write(printable("\n".join(lines)) + "\n")
+
+
+def _is_compressed(settings: Settings, options: QueryOptions) -> bool:
+    asked = options.get("compress")
+    return settings.answer.compression != "none" if asked is None else asked
+
+
+def _show_saved(usage: Usage) -> None:
+    before, after = usage.context_tokens_before, usage.context_tokens_after
+    sys.stdout.write(f"(compressed: {after:,} of the {before:,} tokens that were found)\n")
 
 
 def _explain(answer: Answer) -> None:
