@@ -1,11 +1,11 @@
 """A whole library in a temporary folder: real parser, catalog and index; a quick embedder."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from citewise.model.query import Query
 from citewise.model.report import Event, IngestReport
@@ -33,6 +33,15 @@ class Shelf:
         self.settings = Settings(library=home / "library", cache=home / "cache", chunks=SIZES)
         self.embedder = HashEmbedder()
         self.events: list[Event] = []
+
+    @classmethod
+    def holding(cls, home: Path, pages: Mapping[str, str]) -> Self:
+        """A library that has taken in these pages, by path."""
+        made = cls(home)
+        for path, text in pages.items():
+            made.write(path, text)
+        made.ingest()
+        return made
 
     def write(self, path: str, text: str) -> Path:
         file = self.docs / path

@@ -39,11 +39,7 @@ QUOTING = ExtractiveGenerator()
 
 @pytest.fixture(scope="module")
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
-    made = Shelf(tmp_path_factory.mktemp("compressed"))
-    for path, text in PAGES.items():
-        made.write(path, text)
-    made.ingest()
-    return made
+    return Shelf.holding(tmp_path_factory.mktemp("compressed"), PAGES)
 
 
 def a_query(**changes: Any) -> Query:

@@ -77,11 +77,7 @@ def a_question(**changes: Any) -> Query:
 
 @pytest.fixture
 def shelf(tmp_path: Path) -> Shelf:
-    made = Shelf(tmp_path)
-    for path, text in PAGES.items():
-        made.write(path, text)
-    made.ingest()
-    return made
+    return Shelf.holding(tmp_path, PAGES)
 
 
 @contextmanager

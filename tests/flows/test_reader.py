@@ -30,11 +30,7 @@ PAGES = {f"page-{at}.md": f"# Page {at}\n\nBoat number{at} sails at {at} o'clock
 
 @pytest.fixture
 def shelf(tmp_path: Path) -> Shelf:
-    made = Shelf(tmp_path)
-    for path, text in PAGES.items():
-        made.write(path, text)
-    made.ingest()
-    return made
+    return Shelf.holding(tmp_path, PAGES)
 
 
 def embedding() -> Embedding:

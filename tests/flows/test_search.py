@@ -32,11 +32,7 @@ PAGES = {
 
 @pytest.fixture
 def shelf(tmp_path: Path) -> Shelf:
-    made = Shelf(tmp_path)
-    for path, text in PAGES.items():
-        made.write(path, text)
-    made.ingest()
-    return made
+    return Shelf.holding(tmp_path, PAGES)
 
 
 def documents(result: SearchResult) -> list[str]:

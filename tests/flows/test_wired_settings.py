@@ -41,11 +41,7 @@ BAD_ADDRESSES = ("http://[::1", "http://host:abc/")
 
 @pytest.fixture(scope="module")
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
-    made = Shelf(tmp_path_factory.mktemp("wired"))
-    for path, text in PAGES.items():
-        made.write(path, text)
-    made.ingest()
-    return made
+    return Shelf.holding(tmp_path_factory.mktemp("wired"), PAGES)
 
 
 def library_of(shelf: Shelf, settings: Settings | None = None, **parts: Any) -> Library:

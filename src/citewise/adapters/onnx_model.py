@@ -70,3 +70,9 @@ def open_tokenizer(file: Path) -> Tokenizer:
 def input_types(session: onnxruntime.InferenceSession) -> dict[str, np.dtype[np.generic]]:
     """The inputs that a model wants, each with the kind of number it takes."""
     return {one.name: np.dtype(one.type[7:-1]) for one in session.get_inputs()}  # tensor(int64)
+
+
+def output_of(session: onnxruntime.InferenceSession) -> str:
+    """The name of what a classifier answers with: its logits, or its first output where none is called so."""
+    names = [one.name for one in session.get_outputs()]
+    return "logits" if "logits" in names else names[0]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from citewise.adapters.onnx_model import input_types, model_files, open_session, open_tokenizer
+from citewise.adapters.onnx_model import input_types, model_files, open_session, open_tokenizer, output_of
 from citewise.adapters.runtime import onnxruntime
 from citewise.model.context import Evidence, Shortened, Source, UnitKind
 from citewise.model.errors import Misconfigured, Unavailable
@@ -61,8 +61,7 @@ class LlmLingua2:
         self._counter = counter
         self._name = name
         self._inputs = input_types(session)
-        outputs = [one.name for one in session.get_outputs()]
-        self._output = "logits" if "logits" in outputs else outputs[0]
+        self._output = output_of(session)
         bare, full = (tokenizer.encode("a", add_special_tokens=special).ids for special in (False, True))
         before = next(at for at in range(len(full)) if full[at : at + len(bare)] == bare)
         self._head, self._tail = full[:before], full[before + len(bare) :]

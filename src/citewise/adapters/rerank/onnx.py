@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-from citewise.adapters.onnx_model import input_types, model_files, open_session, open_tokenizer
+from citewise.adapters.onnx_model import input_types, model_files, open_session, open_tokenizer, output_of
 from citewise.adapters.rerank.scores import sigmoid, whole
 from citewise.adapters.runtime import onnxruntime
 from citewise.model.errors import Misconfigured, Unavailable
@@ -37,8 +37,7 @@ class OnnxReranker:
         self._tokenizer = tokenizer
         self._name = name
         self._inputs = input_types(session)
-        outputs = [one.name for one in session.get_outputs()]
-        self._output = "logits" if "logits" in outputs else outputs[0]
+        self._output = output_of(session)
         if window_tokens < tokenizer.num_special_tokens_to_add(is_pair=True) + 2:
             raise Misconfigured(
                 f"A window of {window_tokens} tokens leaves {name} no room for a question and a passage. "
