@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 
 from benchmarks.judged import DATA, TEXTBOOK, judged_at
-from citewise.adapters.analyze.english import STOP_WORDS
+from citewise.adapters.stop_words import STOP_WORDS
 from citewise.wiring.judged_sets import judged_set
 
 SETS = (TEXTBOOK, "api_docs", "cosqa_dev", "scifact", "cranfield")

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import Stemmer
 
-from citewise.adapters.analyze.english import MOST_CHARACTERS, STOP_WORDS, EnglishAnalyzer
+from citewise.adapters.analyze.english import MOST_CHARACTERS, EnglishAnalyzer
 from citewise.adapters.index.local import LocalIndex
+from citewise.adapters.stop_words import STOP_WORDS
 from citewise.model.ids import ChunkId
 from citewise.model.point import Point
 from citewise.model.scope import Scope

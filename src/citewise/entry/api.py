@@ -225,9 +225,10 @@ class Library:
             answering.flush_log()
 
     def _opened(self) -> "Answering":
+        if (opened := self._answering) is not None:
+            return opened
         embedding = self._embedding()
-        if self._answering is None:  # the model is loaded while the store is imported and opened
-            threading.Thread(target=embedding.warm, name="citewise-warm").start()
+        threading.Thread(target=embedding.warm, name="citewise-warm").start()  # while the store is imported
         from citewise.wiring.answering import Answering
 
         with self._lock:

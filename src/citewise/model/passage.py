@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from citewise.model.block import Json
 from citewise.model.ids import ChunkId, Digest, DocumentId
+from citewise.model.quick import quickly
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +44,6 @@ class Passage:
     @property
     def is_conversation(self) -> bool:
         return self.corpus_type.startswith("CONVO_")
+
+
+passage_of = quickly(Passage)

@@ -2,10 +2,10 @@
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 
 from citewise.model.errors import CitewiseError, Unavailable
 from citewise.model.point import Hit
@@ -31,7 +31,6 @@ class _Found:
 
 
 _Search = Callable[[], _Found]
-_Terms = Callable[[], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +66,9 @@ class Arms:
         return {arm: beside[arm].result() if arm in beside else _tried(searches[arm]) for arm in searches}
 
     def _searches(self, text: str, where: Where, limit: int) -> dict[str, _Search]:
-        terms = cache(partial(self.analyzer.terms, text))  # made in the arms: if it breaks, meaning is left
         searches: dict[str, _Search] = {
-            WORDS: partial(self._matching, lambda: terms().words, TermField.WORDS, where, limit),
-            CODE: partial(self._matching, lambda: terms().code, TermField.CODE, where, limit),
+            WORDS: partial(self._matching, text, TermField.WORDS, where, limit),
+            CODE: partial(self._matching, text, TermField.CODE, where, limit),
             DENSE: partial(self._dense, text, where, limit),
         }
         return {arm: search for arm, search in searches.items() if arm not in self.without}
@@ -82,9 +80,11 @@ class Arms:
         hits = self.index.nearest(vector, where=where, limit=limit)
         return _Found(hits, {"embed": 1000 * (embedded - started), DENSE: _ms_since(embedded)})
 
-    def _matching(self, terms: _Terms, field: TermField, where: Where, limit: int) -> _Found:
+    def _matching(self, text: str, field: TermField, where: Where, limit: int) -> _Found:
         started = time.perf_counter()
-        hits = self.index.matching(terms(), field=field, where=where, limit=limit)
+        made = self.analyzer.terms(text)  # in the arm: if it breaks, meaning is left
+        terms = made.words if field is TermField.WORDS else made.code
+        hits = self.index.matching(terms, field=field, where=where, limit=limit)
         return _Found(hits, {field.value: _ms_since(started)})
 
 

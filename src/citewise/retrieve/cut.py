@@ -13,5 +13,6 @@ class Cut:
     name: ClassVar[str] = "cut"
 
     def __call__(self, found: Shortlist) -> Shortlist:
-        beyond = found.findings[found.query.top_k :]
-        return found.without(self.name, {one.candidate.id: f"beyond the first {found.query.top_k}" for one in beyond})
+        top_k = found.query.top_k
+        beyond = [one.candidate.id for one in found.findings[top_k:]]
+        return found.without(self.name, dict.fromkeys(beyond, f"beyond the first {top_k}")) if beyond else found

@@ -58,7 +58,7 @@ class Features:
 
 def _weighed(finding: Finding, measured: Mapping[str, float], weights: Mapping[str, float], total: float) -> Finding:
     """Its fused score and its features as one mean, so that it stays in 0..1."""
-    score = finding.score + sum(weight * measured[name] for name, weight in weights.items())
+    score = finding.score + sum([weight * measured[name] for name, weight in weights.items()])
     return finding.rescored(Features.name, score / total, parts=measured)
 
 
@@ -77,13 +77,15 @@ def proximity(pairs: Sequence[tuple[str, str]], places: Places) -> float:
 
 def _nearness(ones: Sequence[int], others: Sequence[int]) -> float:
     """1 / the least distance between any of both, which are in order: a step in one of the two at a time."""
-    nearest, one, other = inf, 0, 0
-    while one < len(ones) and other < len(others) and nearest > 1:
-        nearest = min(nearest, abs(ones[one] - others[other]))
-        if ones[one] < others[other]:
-            one += 1
+    left, right = iter(ones), iter(others)
+    one, other, nearest = next(left, None), next(right, None), inf
+    while one is not None and other is not None and nearest > 1:
+        if one < other:
+            nearest = min(nearest, other - one)
+            one = next(left, None)
         else:
-            other += 1
+            nearest = min(nearest, one - other)
+            other = next(right, None)
     return 1 / nearest
 
 

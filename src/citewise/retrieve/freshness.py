@@ -29,4 +29,5 @@ class Freshness:
             age_days = max(0.0, (query.asked_at - said_at) / DAY)  # said in the future counts as now
             return (1 - weight) * finding.score + weight * math.exp2(-age_days / half_life_days)
 
-        return found.rescored(self.name, aged) if weight > 0 else found
+        has_conversations = any(one.passage.said_at is not None for one in found.findings)
+        return found.rescored(self.name, aged) if weight > 0 and has_conversations else found

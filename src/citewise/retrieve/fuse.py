@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from citewise.model.ids import ChunkId
 from citewise.model.point import Hit
-from citewise.model.ranking import CODE, DENSE, WORDS, Candidate, Candidates, Ranking, Rankings
+from citewise.model.ranking import CODE, DENSE, WORDS, Candidate, Candidates, Ranking, Rankings, candidate_of
 
 FUSED = "fused"
 RANK_CONSTANT = 60  # of reciprocal rank fusion; 0: the first place is everything; large: places hardly differ
@@ -93,8 +93,9 @@ def _stretched(hits: tuple[Hit, ...]) -> dict[ChunkId, float]:
     The head has a fixed length, so that asking for more hits adds some and does not move those that were there.
     """
     head, tail = hits[:HEAD], hits[HEAD:]
-    stretched = _between(head, TAIL, 1.0) if tail else _between(head, 0.0, 1.0)
-    return {**stretched, **_between(tail, 0.0, TAIL)}
+    if not tail:
+        return _between(head, 0.0, 1.0)
+    return {**_between(head, TAIL, 1.0), **_between(tail, 0.0, TAIL)}
 
 
 def _between(hits: tuple[Hit, ...], low: float, high: float) -> dict[ChunkId, float]:
@@ -114,9 +115,14 @@ def _ranking(found: Rankings, fused: Mapping[ChunkId, float]) -> Ranking:
 
     def candidate(at: int) -> Candidate:
         id_ = order[at]
-        own = {arm: place for arm, of_arm in places.items() if (place := of_arm.get(id_)) is not None}
-        scores = {arm: found.arms[arm][place].score for arm, place in own.items()}
-        ranks = {arm: place + 1 for arm, place in own.items()}
-        return Candidate(id_, fused[id_], {**scores, FUSED: fused[id_]}, ranks)
+        scores: dict[str, float] = {}
+        ranks: dict[str, int] = {}
+        for arm, hits in found.arms.items():
+            place = places[arm].get(id_)
+            if place is not None:
+                scores[arm] = hits[place].score
+                ranks[arm] = place + 1
+        scores[FUSED] = fused[id_]
+        return candidate_of(id_, fused[id_], scores, ranks)
 
     return Ranking(found.query, Candidates(len(order), candidate))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from citewise.model.ids import ChunkId
 from citewise.model.query import Query
-from citewise.model.ranking import Candidate, Dropped, Finding, Ranking, Shortlist
+from citewise.model.ranking import Candidate, Dropped, Ranking, Shortlist, finding_of
 from citewise.ports.passages import Passages
 
 STAGE = "hydrate"
@@ -29,12 +29,10 @@ class Hydrate:
         """These candidates with their text, and those that have none for this reader as dropped."""
         read = self.store.passages([one.id for one in wanted], where=query.where)
         passages = {passage.chunk_id: passage for passage in read.passages}
+        findings = [finding_of(passages[one.id], one) for one in wanted if one.id in passages]
         malformed = frozenset(read.malformed)
-        return Shortlist(
-            query,
-            findings=tuple(Finding(passages[one.id], one) for one in wanted if one.id in passages),
-            dropped=tuple(_dropped(one, malformed) for one in wanted if one.id not in passages),
-        )
+        dropped = [_dropped(one, malformed) for one in wanted if one.id not in passages]
+        return Shortlist(query, tuple(findings), tuple(dropped))
 
 
 def _dropped(candidate: Candidate, malformed: frozenset[ChunkId]) -> Dropped:

@@ -42,6 +42,7 @@ class Searching:
         self.reranker = self._guards.reranker(reranker) if reranker else reranker_of(settings, self._guards.reranker)
         self._reader = Reader(settings, self.embedding)
         self._paging = Paging(settings)
+        self._addresses = addresses_of(settings)
         self._made: tuple[OpenLibrary, GuardedSearch] | None = None
 
     def __call__(self, query: Query, page: PageRequest | None = None) -> SearchResult:
@@ -50,7 +51,7 @@ class Searching:
             return self._searched(query, page)
         limit = page.limit if page is not None else None
         search = partial(self._searched, page=page)
-        return Fallback(search, _Popular(self._popular), addresses_of(self._settings), limit)(query)
+        return Fallback(search, _Popular(self._popular), self._addresses, limit)(query)
 
     def version(self, scope: Scope) -> str:
         """Another one after every change that a search in this scope could see."""

@@ -5,19 +5,18 @@ import threading
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
-from importlib.resources import files
 from itertools import chain
 
 import Stemmer
 
 from citewise.adapters.analyze.places import StopWords, Words
+from citewise.adapters.stop_words import STOP_WORDS
 from citewise.model.terms import Places, Terms
 
 REMEMBERED = 100_000  # identifiers whose tokens are kept at hand; text repeats itself
+QUESTIONS_REMEMBERED = 32  # texts whose terms are at hand; 1: threads that ask at once make each other forget
 MOST_CHARACTERS = 64  # a longer token is data (a hash, a base64 run), not a word anyone types
 
-# The usual function words of English; question words are among them, since every question has one.
-STOP_WORDS = frozenset(files("citewise").joinpath("data", "stop-words-en.txt").read_text("utf-8").split())
 _STOP_WORDS = StopWords(STOP_WORDS)
 
 _IDENTIFIER = re.compile(r"[^\W]+(?:[.:/-]+[^\W]+)*")
@@ -35,8 +34,10 @@ class EnglishAnalyzer:
 
     def __init__(self) -> None:
         self._of_thread = threading.local()  # a Stemmer keeps a buffer, so threads must not share one
+        # A search asks for the terms of its question thrice: for two rankings, and for its features.
+        self._terms_of = lru_cache(maxsize=QUESTIONS_REMEMBERED)(self._terms)
         # For single words, as questions have them; whole texts are stemmed quicker than looked up.
-        self._stem_of = lru_cache(maxsize=REMEMBERED)(lambda word: self._stemmer.stemWord(word))
+        self._stem_of = lru_cache(maxsize=REMEMBERED)(lambda word: self._stemmer.stemWord(word.decode()))
 
     @property
     def _stemmer(self) -> Stemmer.Stemmer:
@@ -46,20 +47,23 @@ class EnglishAnalyzer:
         return self._of_thread.stemmer
 
     def terms(self, text: str) -> Terms:
+        return self._terms_of(text)
+
+    def _terms(self, text: str) -> Terms:
         plain = _plain(text)
         return Terms(words=tuple(self._words(plain)), code=tuple(_code_tokens(plain)))
 
     def places(self, texts: Sequence[str], wanted: Collection[str]) -> Sequence[Places]:
         """Looks at a word only if it begins as a wanted term does, which few do."""
         plain = [_plain(text) for text in texts]
-        words = Words([_ascii_marks(text.lower()) for text in plain], _STOP_WORDS)
+        words = Words([text if text.isascii() else _ascii_marks(text.lower()) for text in plain], _STOP_WORDS)
         found: list[dict[str, list[int]]] = [{} for _ in texts]
         for number, at, word in words.that_begin({one for term in wanted for one in _beginnings(term)}):
             stem = self._stem_of(word)
             if stem in wanted:
                 found[number].setdefault(stem, []).append(at)
-        for number, text in enumerate(plain):
-            if not text.isascii():
+        if not all(map(str.isascii, wanted)):
+            for number, text in enumerate(plain):
                 _add_pairs(found[number], text, wanted, behind=words.count(number))
         return found
 

@@ -5,7 +5,7 @@ the search; as bytes they are counted and told apart by their beginnings in a fe
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from itertools import count
+from itertools import accumulate, count
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,12 @@ Bools = npt.NDArray[np.bool_]
 BYTES = 8  # of a word that are read as one number, its first byte the lowest
 SPREAD = 64  # cells of the table for each stop word; fewer: longer to find one without collisions; more: memory
 
-_IS_LETTER = np.array([code >= 128 or chr(code).isalnum() for code in range(256)])
-_APOSTROPHE = ord("'")
+_APOSTROPHE = ord("'")  # below every letter and digit, above the blank
+# Each byte as it stands in words: ASCII letters in lower case, blanks for marks.
+_AS_WRITTEN = bytes(
+    code if code >= 128 or code == _APOSTROPHE else ord(chr(code).lower()) if chr(code).isalnum() else ord(" ")
+    for code in range(256)
+)
 _FIRST: Numbers = np.array([(1 << 8 * length) - 1 for length in range(BYTES + 1)], dtype=np.uint64)  # by length
 
 
@@ -38,31 +42,33 @@ class StopWords:
 
 
 class Words:
-    """The words of some texts. They are in lower case, with blanks for all that is not ASCII and not part of a word."""
+    """The words of some texts, in lower case. What is not ASCII in them is lower already, and part of a word."""
 
     def __init__(self, texts: Sequence[str], stop_words: StopWords) -> None:
         parts = [text.encode("utf-8", "surrogatepass") for text in texts]
         # A blank between two texts and around all, and enough behind the last word to read it as a number.
-        self._written = b" ".join((b"", *parts, b" " * BYTES))
+        self._written = b" ".join((b"", *parts, b" " * BYTES)).translate(_AS_WRITTEN)
         self._starts, self._ends = _bounds(np.frombuffer(self._written, dtype=np.uint8))
         eights = np.ndarray(len(self._written) - BYTES + 1, dtype="<u8", buffer=self._written, strides=(1,))
         self._numbers: Numbers = eights[self._starts] & _FIRST[np.minimum(self._ends - self._starts, BYTES)]
         self._is_counted = ~stop_words.among(self._numbers)
-        self._counted = np.concatenate(([0], np.cumsum(self._is_counted)))  # before each word, and in all
-        self._firsts = np.searchsorted(self._starts, np.cumsum([1, *(len(part) + 1 for part in parts)]))  # word a text
+        self._counted = np.zeros(len(self._starts) + 1, dtype=np.intp)  # before each word, and in all
+        np.cumsum(self._is_counted, out=self._counted[1:])
+        begins = list(accumulate((len(part) + 1 for part in parts), initial=1))
+        self._firsts = np.searchsorted(self._starts, begins)  # word a text
 
     def count(self, text: int) -> int:
         """How many words of this text count."""
         return int(self._counted[self._firsts[text + 1]] - self._counted[self._firsts[text]])
 
-    def that_begin(self, beginnings: Collection[str]) -> Iterator[tuple[int, int, str]]:
+    def that_begin(self, beginnings: Collection[str]) -> Iterator[tuple[int, int, bytes]]:
         """Words that count and begin so, by eight bytes: the text's number, how many count before it there, itself."""
         found = np.flatnonzero(self._is_counted & self._begin({one.encode()[:BYTES] for one in beginnings}))
         texts = np.searchsorted(self._firsts, found, side="right") - 1
         places = self._counted[found] - self._counted[self._firsts[texts]]
         bounds = zip(self._starts[found].tolist(), self._ends[found].tolist(), strict=True)
-        for text, at, (start, end) in zip(texts.tolist(), places.tolist(), bounds, strict=True):
-            yield text, at, self._written[start:end].decode()
+        words = [self._written[start:end] for start, end in bounds]
+        return zip(texts.tolist(), places.tolist(), words, strict=True)
 
     def _begin(self, heads: Collection[bytes]) -> Bools:
         found = np.zeros(len(self._numbers), dtype=bool)
@@ -73,7 +79,7 @@ class Words:
 
 def _bounds(written: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """Where words begin and end: runs of letters and digits, with apostrophes between them."""
-    is_letter = _IS_LETTER.take(written)  # twice as fast as by brackets
+    is_letter = written > _APOSTROPHE
     is_letter[1:-1] |= (written[1:-1] == _APOSTROPHE) & is_letter[:-2] & is_letter[2:]
     turns = np.flatnonzero(is_letter[1:] != is_letter[:-1]) + 1
     return turns[0::2], turns[1::2]

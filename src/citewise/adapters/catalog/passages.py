@@ -8,15 +8,15 @@ from typing import Any, TypeAlias
 from citewise.adapters.catalog.connections import Connections
 from citewise.model.block import Json
 from citewise.model.ids import ChunkId, Digest, DocumentId
-from citewise.model.passage import Passage
+from citewise.model.passage import Passage, passage_of
 from citewise.model.where import Where
 from citewise.ports.passages import Hydrated
 
 # CROSS JOIN is SQLite's word for "in this order": its planner would begin with every document of the scope.
 _READ = """
-    SELECT c.id, c.document_id, c.position, c.anchor, c.section, c.breadcrumb, c.text, c.first_line, c.last_line,
-        c.tokens, c.language, c.content_type, c.text_digest,
-        d.path, d.title, d.tags, d.module, d.chapter, d.corpus_type, d.metadata
+    SELECT c.id, c.document_id, d.path, d.title, c.section, c.breadcrumb, c.anchor, c.position, c.first_line,
+        c.last_line, d.corpus_type, c.content_type, d.module, d.chapter, c.text, c.tokens, c.text_digest, d.tags,
+        d.metadata, c.language
     FROM json_each(:ids) AS wanted
     CROSS JOIN chunks c ON c.id = wanted.value
     CROSS JOIN documents d ON d.id = c.document_id
@@ -31,7 +31,7 @@ _MAKE_ANEW = """
     AND id IN (SELECT c.document_id FROM json_each(?) AS wanted JOIN chunks c ON c.id = wanted.value)
 """
 
-Row: TypeAlias = tuple[Any, ...]  # in the order of _READ's columns
+Row: TypeAlias = tuple[Any, ...]  # in the order of _READ's columns, which is that of Passage
 
 
 class SqlitePassages:
@@ -68,37 +68,35 @@ def _hydrated(ids: Sequence[ChunkId], rows: Sequence[Row]) -> Hydrated:
             read[row[0]] = _passage(row)
         except (ValueError, TypeError, AttributeError):
             malformed.append(ChunkId(row[0]))
-    return Hydrated(tuple(read[id_] for id_ in ids if id_ in read), tuple(malformed))
+    return Hydrated(tuple([read[id_] for id_ in ids if id_ in read]), tuple(malformed))
 
 
 def _passage(row: Row) -> Passage:
-    id_, document_id, position, anchor, section, breadcrumb, text, first, last, tokens, language, kind, hashed = row[
-        :13
-    ]
-    path, title, tags, module, chapter, corpus_type, metadata = row[13:]
+    id_, document_id, path, title, section, breadcrumb, anchor, position, first, last = row[:10]
+    corpus_type, content_type, module, chapter, text, tokens, text_digest, tags, metadata, language = row[10:]
     if not text.strip() or not 1 <= first <= last:
         raise ValueError("a chunk has text and lines")
-    return Passage(
-        chunk_id=ChunkId(id_),
-        document_id=DocumentId(document_id),
-        document=path,
-        title=title,
-        section=section,
-        breadcrumb=_names(breadcrumb),
-        anchor=anchor,
-        position=position,
-        first_line=first,
-        last_line=last,
-        corpus_type=corpus_type,
-        content_type=kind,
-        module=module,
-        chapter=chapter,
-        text=text,
-        tokens=tokens,
-        text_digest=Digest(hashed.hex()),
-        tags=_names(tags),
-        metadata=_metadata(metadata),
-        language=language,
+    return passage_of(  # by place: names would cost as much as the rest
+        ChunkId(id_),
+        DocumentId(document_id),
+        path,
+        title,
+        section,
+        _names(breadcrumb),
+        anchor,
+        position,
+        first,
+        last,
+        corpus_type,
+        content_type,
+        module,
+        chapter,
+        text,
+        tokens,
+        Digest(text_digest.hex()),
+        _names(tags),
+        _metadata(metadata),
+        language,
     )
 
 

@@ -24,6 +24,7 @@ from citewise.model.terms import TermField
 from citewise.model.where import AnyOf, Between, Condition
 
 Scored = tuple[float, tantivy.DocAddress]
+Clause = tuple[Occur, Query]
 Admits = Callable[
     [Keys], npt.NDArray[np.bool_] | None
 ]  # chunks -> whether the filter admits each; None: it cannot tell
@@ -51,9 +52,9 @@ SCHEMA = _schema()
 
 @dataclass(frozen=True, slots=True)
 class Narrowing:
-    """Some conditions as clauses, and about which share of the index they admit."""
+    """Some conditions as clauses that have to hold and do not count, and about which share of the index they admit."""
 
-    clauses: tuple[Query, ...]
+    clauses: tuple[Clause, ...]
     share: float
 
     @classmethod
@@ -68,15 +69,11 @@ class Narrowing:
             else:
                 clauses += _between(condition, index)
                 share = 0.0  # nobody knows
-        return cls(tuple(clauses), share)
+        return cls(tuple((Occur.Must, Query.const_score_query(clause, 0.0)) for clause in clauses), share)
 
-    def within(self, query: Query) -> Query:
-        """The query with the same scores, of the admitted chunks alone."""
-        if not self.clauses:
-            return query
-        return Query.boolean_query(
-            [(Occur.Must, query), *((Occur.Must, Query.const_score_query(one, 0.0)) for one in self.clauses)]
-        )
+    def within(self, wanted: Sequence[Clause]) -> Query:
+        """What has at least one wanted term, with the same scores, of the admitted chunks alone."""
+        return Query.boolean_query([*wanted, *self.clauses], minimum_number_should_match=1)
 
 
 def checked_after(
@@ -106,7 +103,7 @@ def ids_of(searcher: Searcher, found: Sequence[Scored]) -> list[ChunkId]:
 
 def _keys(searcher: Searcher, found: Sequence[Scored]) -> Keys:
     keys = searcher.fast_field_values("key", [address for _, address in found])  # in bulk
-    return np.array([int(key or 0) for key in keys], dtype=np.uint64)
+    return np.array(keys, dtype=np.uint64)
 
 
 def number_key(name: str) -> str:

@@ -7,6 +7,7 @@ vectors are turned before they are rounded, each sign says as much as any other.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import faiss
@@ -31,7 +32,7 @@ EXACT_FROM_FILES = 20_000  # rows a filter may admit to be compared without look
 BLOCK = 2048  # rows whose signs are read at once: they fit into the processor's cache
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Admitted:
     """The rows that a filter lets through: how many, and as one bit a row unless it is all of them."""
 
@@ -42,6 +43,14 @@ class Admitted:
     def rows(self) -> RowNumbers:
         assert self.bits is not None
         return np.flatnonzero(np.unpackbits(self.bits, bitorder="little"))
+
+    @cached_property
+    def parameters(self) -> faiss.SearchParameters | None:
+        """The same as FAISS is told, made once: a filter is asked with again and again."""
+        if self.bits is None:
+            return None
+        # FAISS's stubs describe the C++ constructors; in Python it takes the bits and keyword arguments.
+        return faiss.SearchParameters(sel=faiss.IDSelectorBitmap(self.bits))  # type: ignore[call-arg, arg-type]
 
     def holds(self, rows: RowNumbers) -> npt.NDArray[np.bool_]:
         """Whether each of these rows is let through."""
@@ -147,9 +156,5 @@ def _searched(
     # One query is one thread's work: FAISS would start a team of threads for it and wait for them all. The setting
     # holds for the calling thread alone, so it is made here.
     faiss.omp_set_num_threads(1)
-    parameters = None
-    if admitted is not None and admitted.bits is not None:
-        # FAISS's stubs describe the C++ constructors; in Python it takes the bits and keyword arguments.
-        parameters = faiss.SearchParameters(sel=faiss.IDSelectorBitmap(admitted.bits))  # type: ignore[call-arg, arg-type]
-    scores, rows = index.search(query, limit, params=parameters)
+    scores, rows = index.search(query, limit, params=admitted.parameters if admitted is not None else None)
     return scores[0], rows[0]

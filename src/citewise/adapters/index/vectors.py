@@ -3,6 +3,7 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ from citewise.adapters.index.quantize import Quantizer
 from citewise.adapters.index.scans import Admitted, scan_of
 from citewise.adapters.index.segments import Keys, Segment
 from citewise.model.ids import ChunkId
-from citewise.model.point import Hit, best_first
+from citewise.model.point import Hit, best_first, hits_of
 from citewise.model.vector import Vector
 from citewise.model.where import AnyOf, Between, Condition
 
@@ -47,7 +48,7 @@ class VectorSet:
             return ()
         scores, rows = self._scan.best(self._quantizer.query(vector), admitted, wanted)
         cosines = self._quantizer.cosines(scores).tolist()
-        return tuple(best_first(map(Hit, keys_to_ids(self._keys[rows]), cosines))[:wanted])
+        return tuple(best_first(hits_of(keys_to_ids(self._keys[rows]), cosines))[:wanted])
 
     def rows(self, conditions: Iterable[Condition]) -> BitMap:
         """The living rows that every condition admits."""
@@ -68,14 +69,15 @@ class VectorSet:
     def _admitted_by(self, conditions: tuple[Condition, ...]) -> Admitted:
         with self._lock:
             kept = self._masks.get(conditions)
-        if kept is None:
-            kept = _admitted(self.rows(conditions), len(self._keys))
+            if kept is not None:
+                self._masks.move_to_end(conditions)  # the one used longest ago is the first to go
+                return kept
+        made = _admitted(self.rows(conditions), len(self._keys))
         with self._lock:
-            self._masks[conditions] = kept
-            self._masks.move_to_end(conditions)  # the one used longest ago is the first to go
+            self._masks[conditions] = made
             if len(self._masks) > MASKS_KEPT:
                 self._masks.popitem(last=False)
-        return kept
+        return made
 
     def _rows_of(self, condition: Condition) -> BitMap:
         found = BitMap()
@@ -107,8 +109,7 @@ def _rows_between(segment: Segment, condition: Between) -> BitMap:
 
 def keys_to_ids(keys: npt.ArrayLike) -> list[ChunkId]:
     """A chunk id is 16 hex digits, so it travels as 8 bytes."""
-    digits = np.asarray(keys, dtype=np.uint64).astype(">u8").tobytes().hex()
-    return [ChunkId(digits[at : at + 16]) for at in range(0, len(digits), 16)]
+    return cast(list[ChunkId], np.asarray(keys, dtype=">u8").tobytes().hex(" ", 8).split())
 
 
 def id_to_key(id_: ChunkId) -> int:

@@ -6,7 +6,7 @@ import shutil
 import struct
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from citewise.adapters.index.files import crc_of
 from citewise.adapters.index.narrowing import (
     SCHEMA,
     Admits,
+    Clause,
     Narrowing,
     Scored,
     checked_after,
@@ -25,7 +26,7 @@ from citewise.adapters.index.narrowing import (
 )
 from citewise.adapters.index.vectors import id_to_key
 from citewise.model.ids import ChunkId
-from citewise.model.point import Hit, Point, best_first
+from citewise.model.point import Hit, Point, best_first, hits_of
 from citewise.model.terms import TermField
 from citewise.model.where import Condition
 
@@ -88,9 +89,8 @@ class WordIndex:
         wanted = min(limit, searcher.num_docs)
         if not terms or wanted <= 0:
             return ()
-        query = _any_term(tuple(dict.fromkeys(terms)), field)
-        found = _best(searcher, query, narrowed_by(conditions), admits, wanted)
-        return tuple(best_first(_hits(searcher, found))[:wanted])
+        found = _best(searcher, _any_term(dict.fromkeys(terms), field), narrowed_by(conditions), admits, wanted)
+        return tuple(best_first(hits_of(ids_of(searcher, found), [score for score, _ in found]))[:wanted])
 
     def _searching(self) -> tuple[Searcher, Callable[[tuple[Condition, ...]], Narrowing]]:
         """What is committed now, and how it is narrowed: both word rankings of a question narrow alike, and the next
@@ -130,13 +130,16 @@ def _document(point: Point) -> Document:
     return document
 
 
-def _any_term(terms: Sequence[str], field: TermField) -> Query:
-    return Query.boolean_query([(Occur.Should, Query.term_query(SCHEMA, field.value, term, "freq")) for term in terms])
+def _any_term(terms: Iterable[str], field: TermField) -> list[Clause]:
+    name = field.value
+    return [(Occur.Should, Query.term_query(SCHEMA, name, term, "freq")) for term in terms]
 
 
-def _best(searcher: Searcher, query: Query, narrowing: Narrowing, admits: Admits, wanted: int) -> list[Scored]:
-    found = checked_after(searcher, query, narrowing, admits, wanted)
-    return _with_ties(searcher, narrowing.within(query), wanted) if found is None else found
+def _best(
+    searcher: Searcher, terms: Sequence[Clause], narrowing: Narrowing, admits: Admits, wanted: int
+) -> list[Scored]:
+    found = checked_after(searcher, Query.boolean_query(terms), narrowing, admits, wanted)
+    return _with_ties(searcher, narrowing.within(terms), wanted) if found is None else found
 
 
 def _with_ties(searcher: Searcher, query: Query, wanted: int) -> list[Scored]:
@@ -147,10 +150,6 @@ def _with_ties(searcher: Searcher, query: Query, wanted: int) -> list[Scored]:
         if len(found) < fetched or found[wanted - 1][0] > found[-1][0]:
             return found
         fetched *= 2
-
-
-def _hits(searcher: Searcher, found: Sequence[Scored]) -> Iterator[Hit]:
-    return map(Hit, ids_of(searcher, found), [score for score, _ in found])
 
 
 def is_damaged(folder: Path) -> bool:
