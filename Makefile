@@ -56,7 +56,7 @@ bench-defaults: $(READY)  ## what the defaults were chosen by, cross-validated (
 	$(BIN)/python -m benchmarks.defaults
 	$(BIN)/python -m benchmarks.bench_page
 
-bench-late: $(READY)  ## what late interaction would be worth, and its bytes (needs the shared data; an hour)
+bench-late: $(READY)  ## what comparing word by word is worth, and its bytes (needs the shared data; a quarter of an hour)
 	$(BIN)/python -m benchmarks.late_interaction
 	$(BIN)/python -m benchmarks.bench_page
 

@@ -196,7 +196,7 @@ import sys, time
 from pathlib import Path
 clock = [time.perf_counter()]
 from citewise.adapters.embed import minilm; clock.append(time.perf_counter())
-embedder, _ = minilm.load(Path(sys.argv[1])); clock.append(time.perf_counter())
+embedder = minilm.load(Path(sys.argv[1])).embedder; clock.append(time.perf_counter())
 embedder.query("how do nodes talk to each other?"); clock.append(time.perf_counter())
 steps = [f"{1000 * (b - a):.0f}" for a, b in zip(clock, clock[1:])]
 print(f"import {steps[0]} ms, load {steps[1]} ms, first query {steps[2]} ms, CPU {time.process_time():.2f} s")

@@ -1,190 +1,183 @@
-"""Late interaction: a chunk as a vector for each of its tokens; ways to keep fewer of them in fewer bits; MaxSim.
+"""Late interaction: a chunk as vectors of its tokens, ways to keep fewer of them in fewer bits, and MaxSim.
 
-All vectors here are turned by the index's rotation. Products of two stay what they were, so does the mean of some, and
-afterwards one scale suits every component, so that a byte or a bit of each tells as much as it can.
+Where a form does what the product does, it is the product's own code that does it.
 """
 
 import os
-import time
 import zipfile
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import dataclass
+from enum import IntEnum
+from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
 from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
-from benchmarks.lab_pools import Numbers, Pool
-from citewise.adapters.analyze.english import STOP_WORDS
+from benchmarks.lab_pools import Numbers
 from citewise.adapters.embed import minilm
 from citewise.adapters.embed.minilm_graph import MODEL
-from citewise.adapters.embed.wordpiece import token_ids, uncased_tokenizer
-from citewise.adapters.index.quantize import DEVIATIONS, rotated
-from citewise.adapters.onnx_model import input_types, open_session
+from citewise.adapters.embed.word_vectors import closenesses, packed, paired, unit
+from citewise.adapters.embed.wordpiece import STOP_WORD, token_ids, uncased_tokenizer, word_weights
+from citewise.adapters.rotation import quickly_rotated
+from citewise.adapters.stop_words import STOP_WORDS
 from citewise.model.ids import digest
+from citewise.model.vector import WordVectors
 
 Floats = NDArray[np.float32]
 Halves = NDArray[np.float16]
-Flags = NDArray[np.bool_]
-Encode = Callable[[str], Halves]  # a text's token vectors
-Stored = NDArray[np.float16] | NDArray[np.int8] | NDArray[np.uint8]
+Kinds = NDArray[np.uint8]  # a `Kind` for each token
+Encode = Callable[[Sequence[str]], Sequence[Halves]]  # for each text, a unit vector a token
 
-BLOCK = 64  # texts embedded before they are written: 1 keeps one core waiting, a thousand need half a gigabyte
+BLOCK = 256  # texts embedded before they are written: 1 keeps one core waiting, a thousand need half a gigabyte
 ONE_VECTOR_BYTES = MODEL.dimensions  # what the index keeps of a chunk without any of this: a byte a component
+DIGEST_OF = "unit vectors of tokens"  # what is kept, so that a file that held something else is made anew
+
+
+class Kind(IntEnum):
+    """What a token is; a form keeps those from one kind on."""
+
+    ANY = 0  # special ones and punctuation
+    WORD = 1  # one of the stop words
+    CONTENT = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
-    """A text as the model sees it: a unit vector a token, and which tokens say something by themselves."""
+class Window:
+    """As much of a text as the model sees at once."""
 
-    vectors: Halves
-    is_content: Flags
+    vectors: Halves | Floats
+    kinds: Kinds
+
+
+@dataclass(frozen=True, slots=True)
+class AskedWords:
+    """A question's tokens that take part, and how much each of them says."""
+
+    vectors: Floats
+    weights: Floats
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
     """How a chunk's token vectors are stored."""
 
-    content_only: bool  # without stop words, punctuation and the model's special tokens
+    least: Kind  # what takes part, in chunk and question
     pooled: int  # neighbors that share one vector, their mean; 1: each has its own
-    bits: int  # a component: 16, 8 or 1
+    bits: int  # a component: 16, 2 or 1
 
     @property
     def name(self) -> str:
-        of = "content tokens" if self.content_only else "all tokens"
-        mean = f", mean of {self.pooled}" if self.pooled > 1 else ""
-        return f"{of}{mean}, {self.bits} bit{'s' if self.bits > 1 else ''}"
+        mean = {1: "", 2: ", mean of two", 4: ", mean of four"}[self.pooled]
+        return f"{KINDS[self.least]}{mean}, {self.bits} bit{'s' if self.bits > 1 else ''}"
 
-    def vectors(self, is_content: Flags) -> int:
+    @property
+    def row_bytes(self) -> int:
+        return MODEL.dimensions * self.bits // 8
+
+    def vectors(self, windows: Sequence[Kinds]) -> int:
         """How many vectors such a text has."""
-        return -(-int(self.counted(is_content).sum()) // self.pooled)
+        return sum(-(-int(counted.sum()) // self.pooled) for counted in self.counted(windows))
 
-    def vectors_bytes(self, vectors: float) -> float:
-        return vectors * MODEL.dimensions * self.bits / 8
+    def counted(self, windows: Sequence[Kinds]) -> list[NDArray[np.bool_]]:
+        """Which tokens of each window take part; all of them in a text that has none of the kind."""
+        chosen = [kinds >= self.least for kinds in windows]
+        return chosen if any(each.any() for each in chosen) else [np.ones_like(each) for each in chosen]
 
-    def counted(self, is_content: Flags) -> Flags:
-        """Which tokens take part; all of them in a text that has no content."""
-        return is_content if self.content_only and is_content.any() else np.ones_like(is_content)
+    def tokens(self, text: Sequence[Window]) -> list[Floats]:
+        """Those that take part, by window."""
+        counted = self.counted([window.kinds for window in text])
+        pairs = zip(text, counted, strict=True)
+        return [window.vectors[chosen].astype(np.float32) for window, chosen in pairs if chosen.any()]
 
-    def means(self, tokens: Tokens) -> Floats:
-        return pooled(tokens.vectors[self.counted(tokens.is_content)].astype(np.float32), self.pooled)
+    def asked(self, text: Sequence[Window]) -> AskedWords:
+        counted = np.concatenate(self.counted([window.kinds for window in text]))
+        kinds = np.concatenate([window.kinds for window in text])[counted]
+        weights = np.where(kinds == Kind.WORD, STOP_WORD, 1).astype(np.float32)
+        return AskedWords(np.concatenate(self.tokens(text)), weights)
+
+    def stored(self, text: Sequence[Window]) -> WordVectors:
+        means = np.concatenate([pooled(tokens, self.pooled) for tokens in self.tokens(text)])
+        if self.bits == 1:
+            return WordVectors(np.packbits(quickly_rotated(means) > 0, axis=1).tobytes())
+        return packed([means])[0] if self.bits == 2 else WordVectors(means.astype(np.float16).tobytes())
+
+    def closeness(self, asked: AskedWords, texts: Sequence[WordVectors]) -> Numbers:
+        """MaxSim of each text, on a scale of the form's own."""
+        if self.bits == 2:
+            return np.array(closenesses(asked.vectors, asked.weights, texts))
+        starts = np.cumsum([0, *(len(text) // self.row_bytes for text in texts)])[:-1]
+        products = self._rows(b"".join(texts)) @ self._turned(unit(asked.vectors)).T
+        nearest = np.maximum.reduceat(products, starts, axis=0) @ asked.weights
+        return np.asarray(nearest / asked.weights.sum(), np.float64)
+
+    def _rows(self, stored: bytes) -> Floats:
+        """A bit is +1 or -1; other numbers are taken as they are."""
+        if self.bits == 1:
+            return np.unpackbits(np.frombuffer(stored, np.uint8)).reshape(-1, MODEL.dimensions) * np.float32(2) - 1
+        return np.frombuffer(stored, np.float16).reshape(-1, MODEL.dimensions).astype(np.float32)
+
+    def _turned(self, question: Floats) -> Floats:
+        return quickly_rotated(question) if self.bits == 1 else question
 
 
-FORMS = (Form(False, 1, 16), *(Form(True, pooled, bits) for bits in (16, 8, 1) for pooled in (1, 2, 4, 8)))
+KINDS = {Kind.ANY: "all tokens", Kind.WORD: "words", Kind.CONTENT: "content words"}
+PRODUCT = Form(Kind.WORD, 2, 2)  # what the product stores
+FORMS = (
+    Form(Kind.ANY, 1, 16),
+    *(Form(Kind.WORD, *kept) for kept in ((1, 16), (2, 16), (2, 2), (2, 1), (4, 2))),
+    *(Form(Kind.CONTENT, *kept) for kept in ((1, 16), (2, 2), (2, 1))),
+)
 
 
 def pooled(vectors: Floats, neighbors: int) -> Floats:
     """The mean of each run of neighbors, at unit length."""
-    sums = np.add.reduceat(vectors, np.arange(0, len(vectors), neighbors), axis=0)
-    return np.asarray(sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9))
-
-
-def stored(vectors: Floats, bits: int) -> Stored:
-    if bits == 1:
-        return np.packbits(vectors > 0, axis=1)
-    if bits == 8:
-        scale = 127 * np.sqrt(vectors.shape[1]) / DEVIATIONS
-        return np.asarray(np.clip(np.rint(vectors * scale), -127, 127), np.int8)
-    return vectors.astype(np.float16)
-
-
-def stored_forms(tokens: Tokens) -> dict[Form, Stored]:
-    """A text in every form; those that differ only in bits share the work of pooling."""
-    means = {form: form.means(tokens) for form in FORMS if form.bits == 16}
-    return {form: stored(means[replace(form, bits=16)], form.bits) for form in FORMS}
-
-
-def max_sims(question: Floats, chunks: Sequence[Stored]) -> Numbers:
-    """How near, on average, each token of the question finds a vector of the chunk; on a scale of the form's own."""
-    starts = np.cumsum([0, *map(len, chunks)])[:-1]
-    nearest = np.maximum.reduceat(question @ _floats(np.concatenate(chunks)).T, starts, axis=1)
-    return np.asarray(nearest.mean(axis=0), np.float64)
-
-
-def _floats(stored: NDArray[np.generic]) -> Floats:
-    """A bit is +1 or -1; other numbers are taken as they are."""
-    if stored.dtype == np.uint8:
-        return np.unpackbits(stored.astype(np.uint8, copy=False), axis=1).astype(np.float32) * 2 - 1
-    return stored.astype(np.float32)
-
-
-def stretched(scores: Numbers) -> Numbers:
-    """From 0 for the least to 1 for the most, whatever scale they had; 0 for all where they are equal."""
-    if not len(scores) or scores.max() <= scores.min():
-        return np.zeros(len(scores))
-    return np.asarray((scores - scores.min()) / (scores.max() - scores.min()))
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """One question's candidates, with the search's scores and those of each form."""
-
-    pool: Pool
-    late: Mapping[Form, Numbers]  # 0..1
-    ms: Mapping[Form, float]  # none where nothing was found
-
-    def blended(self, form: Form, weight: float) -> Numbers:
-        return np.asarray(self.pool.scores[0] + weight * self.late[form])
-
-
-def scored_pool(pool: Pool, question: Tokens, chunks: Sequence[Mapping[Form, Stored]]) -> Scored:
-    """A question's candidates, scored in every form."""
-    late = dict.fromkeys(FORMS, np.zeros(0))
-    ms = {}
-    for form in FORMS if chunks else ():
-        asked = question.vectors[form.counted(question.is_content)].astype(np.float32)
-        kept = [chunk[form] for chunk in chunks]
-        started = time.perf_counter()
-        late[form] = stretched(max_sims(asked, kept))
-        ms[form] = 1000 * (time.perf_counter() - started)
-    return Scored(pool, late, ms)
+    if neighbors == 2:
+        return paired(vectors)
+    return unit(np.add.reduceat(unit(vectors), np.arange(0, len(vectors), neighbors), axis=0))
 
 
 class TokenEncoder:
-    """The default embedder's graph, asked for what it makes of each token before the mean is taken."""
+    """The product's embedder, asked for what it makes of each token before the mean is taken."""
 
     def __init__(self, cache: Path) -> None:
-        minilm.load(cache)  # makes and checks the graph
-        self._session = open_session(cache / minilm.CACHED_NAME, optimize=False)
-        self._inputs = input_types(self._session)
+        self._embedder = minilm.load(cache).embedder
         self._tokenizer = uncased_tokenizer()
         vocabulary: dict[str, int] = self._tokenizer.get_vocab()
-        self._first, self._last = vocabulary["[CLS]"], vocabulary["[SEP]"]
-        self._is_content = np.zeros(len(vocabulary), bool)
-        self._is_content[[number for token, number in vocabulary.items() if is_content(token)]] = True
+        self._kinds = np.where(word_weights(self._tokenizer) > 0, Kind.CONTENT, Kind.ANY).astype(np.uint8)
+        self._kinds[[vocabulary[word] for word in STOP_WORDS if word in vocabulary]] = Kind.WORD
 
-    def flags(self, text: str) -> Flags:
-        """Which of a text's tokens say something by themselves."""
-        return np.asarray(self._is_content[np.concatenate(self._windows(text))])
-
-    def tokens(self, text: str) -> Tokens:
-        return Tokens(self.vectors(text), self.flags(text))
-
-    def vectors(self, text: str) -> Halves:
-        found = np.concatenate([self._window_vectors(window) for window in self._windows(text)])
-        return rotated(found / np.linalg.norm(found, axis=1, keepdims=True)).astype(np.float16)
-
-    def _windows(self, text: str) -> list[list[int]]:
-        """As the embedder cuts: full windows and a last shorter one."""
-        (ids,) = token_ids(self._tokenizer, [text])
+    def kinds(self, texts: Sequence[str]) -> list[list[Kinds]]:
+        """For each text, each of its windows' tokens: the text's own between two special ones."""
         room = MODEL.window_tokens - 2
-        return [[self._first, *ids[at : at + room], self._last] for at in range(0, max(1, len(ids)), room)]
+        special = np.array([Kind.ANY], np.uint8)
+        return [
+            [
+                np.concatenate((special, self._kinds[ids[at : at + room]], special))
+                for at in range(0, max(1, len(ids)), room)
+            ]
+            for ids in token_ids(self._tokenizer, texts)
+        ]
 
-    def _window_vectors(self, window: list[int]) -> Floats:
-        ids = np.array([window])
-        values = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-        feed = {name: values[name].astype(kind) for name, kind in self._inputs.items()}
-        output: Floats = self._session.run(None, feed)[0][0]
-        return output
+    def vectors(self, texts: Sequence[str]) -> list[Halves]:
+        """At unit length and rounded, as they are kept."""
+        made = self._embedder.outputs(texts, lambda _, output: unit(output).astype(np.float16))
+        return [np.concatenate(windows) for windows in made]
+
+    def windows(self, texts: Sequence[str]) -> list[list[Window]]:
+        """As the graph gives them; for questions, which nobody keeps."""
+        made = self._embedder.outputs(texts, lambda _, output: output)
+        return [windows_of(np.concatenate(each), kinds) for each, kinds in zip(made, self.kinds(texts), strict=True)]
 
 
-def is_content(token: str) -> bool:
-    is_special = token.startswith("[") and token.endswith("]")
-    return not is_special and token not in STOP_WORDS and any(letter.isalnum() for letter in token)
+def windows_of(vectors: Halves | Floats, kinds: Sequence[Kinds]) -> list[Window]:
+    """A text's vectors by window, as its tokens are."""
+    ends = np.cumsum([0, *map(len, kinds)])
+    if len(vectors) != ends[-1]:
+        raise ValueError(f"{len(vectors)} vectors for {ends[-1]} tokens: they are not of the same text")
+    return [Window(vectors[start:end], each) for (start, end), each in zip(pairwise(ends), kinds, strict=True)]
 
 
 class KeptVectors:
@@ -203,7 +196,7 @@ class KeptVectors:
 
 def key(text: str) -> str:
     """Of the text, not of its chunk: a chunk keeps its id when it is cut differently."""
-    return digest(MODEL.name, text)[:32]
+    return digest(MODEL.name, DIGEST_OF, text)[:32]
 
 
 @contextmanager
@@ -228,10 +221,10 @@ def _opened(file: Path) -> Iterator[KeptVectors]:
 def _write(file: Path, texts: Collection[str], kept: KeptVectors, encode: Encode) -> None:
     """All or nothing, a block in memory at a time."""
     draft = file.with_name(f"{file.name}~")
-    with zipfile.ZipFile(draft, "w") as archive, ThreadPoolExecutor(len(os.sched_getaffinity(0))) as cores:
+    with zipfile.ZipFile(draft, "w") as archive:
         for block in _blocks(iter(dict.fromkeys(texts))):
             new = [text for text in block if text not in kept]
-            vectors = dict(zip(new, cores.map(encode, new), strict=True))
+            vectors = dict(zip(new, encode(new), strict=True))
             for text in block:
                 with archive.open(f"{key(text)}.npy", "w") as member:
                     np.lib.format.write_array(member, vectors[text] if text in vectors else kept[text])

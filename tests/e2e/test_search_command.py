@@ -25,7 +25,10 @@ HIT = {
     *("content_type", "module", "chapter", "tags", "language", "symbol", "signature", "service", "repo", "author"),
     *("channel", "timestamp", "text", "score", "scores", "ranks"),
 }
-SCORES = {"dense", "words", "code", "fused", "rerank", "freshness", "boost", "title", "proximity", "window", "features"}
+SCORES = {
+    *("dense", "words", "code", "fused", "title", "proximity", "window", "features", "by_word", "late"),
+    *("rerank", "freshness", "boost"),
+}
 ANSWER = {
     *("answer", "generator", "sufficient_context", "citations", "removed_markers", "unsupported_sentences"),
     *("quality", "usage", "suggestions"),
@@ -128,6 +131,46 @@ def test_explain_shows_every_ranking_and_why_candidates_went(home: Path) -> None
     assert "no model is configured" in shown
     found = json_of("search", "tide staff", "--top-k", "2", "--explain", cwd=home)
     assert {one["stage"] for one in found["dropped"]} == {"cut"}
+
+
+def test_a_question_in_other_words_is_compared_word_by_word(home: Path) -> None:
+    paraphrased = ("search", "Why did we give up on instruments that breathe through a hose to the surface?")
+    found = json_of(*paraphrased, cwd=home)
+    for hit in found["hits"]:
+        assert hit["scores"]["dense"] is None or hit["scores"]["dense"] < 0.45
+        assert -1.0 <= hit["scores"]["by_word"] <= 1.0
+        assert 0.0 <= hit["scores"]["late"] <= 1.0
+    assert len({hit["scores"]["by_word"] for hit in found["hits"]}) > 1
+    assert found["degraded"] == []
+    shown = citewise(*paraphrased, "--explain", cwd=home).stdout
+    assert "by_word" in shown.splitlines()[0]
+    assert " late " in shown.splitlines()[0]
+    assert "vectors of their words" not in shown
+    off = json_of(*paraphrased, cwd=home, env={"CITEWISE_SEARCH__LATE": "0"})
+    assert all(hit["scores"]["by_word"] is hit["scores"]["late"] is None for hit in off["hits"])
+
+
+def test_a_question_in_the_texts_own_words_is_not_compared_word_by_word(home: Path) -> None:
+    found = json_of("search", "How is the tide staff read?", cwd=home)
+    assert max(hit["scores"]["dense"] or 0.0 for hit in found["hits"]) > 0.55
+    assert all(hit["scores"]["by_word"] is hit["scores"]["late"] is None for hit in found["hits"])
+    shown = citewise("search", "How is the tide staff read?", "--explain", cwd=home).stdout
+    assert "by_word" not in shown.splitlines()[0]
+
+
+def test_a_library_that_was_made_without_words_says_so_and_reindex_makes_them(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    for name, text in {"tide": "The gauge is read at noon.", "bread": "Bread is baked with salt."}.items():
+        (tmp_path / "docs" / f"{name}.md").write_text(f"# {name.title()}\n\n{text}\n")
+    json_of("ingest", "docs", cwd=tmp_path, env={"CITEWISE_EMBEDDING__WORD_VECTORS": "false"})
+    far = ("search", "Who won the 2018 football World Cup final?", "--explain")
+    said = "late: 2 of 2 passages were ingested without vectors of their words; `citewise reindex` makes them"
+    assert said in citewise(*far, cwd=tmp_path).stdout
+    assert said not in citewise(*far, cwd=tmp_path, env={"CITEWISE_EMBEDDING__WORD_VECTORS": "false"}).stdout
+    assert citewise("reindex", cwd=tmp_path).returncode == 0
+    found = json_of(*far, cwd=tmp_path)
+    assert all(hit["scores"]["by_word"] is not None for hit in found["hits"])
+    assert said not in citewise(*far, cwd=tmp_path).stdout
 
 
 def test_filters_narrow_and_whose_question_it_is_counts(home: Path, tmp_path: Path) -> None:

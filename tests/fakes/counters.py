@@ -1,10 +1,19 @@
 """Token counters and embedders that are quick, deterministic and honest to their ports."""
 
 import re
+import struct
 from collections.abc import Sequence
 from hashlib import blake2b
 
-from citewise.model.vector import EmbeddingFailure, EmbeddingModel, Vector
+from citewise.model.errors import BadData
+from citewise.model.vector import (
+    BYTES_PER_COMPONENT,
+    EmbeddedText,
+    EmbeddingFailure,
+    EmbeddingModel,
+    Vector,
+    WordVectors,
+)
 from tests.builders import DIMENSIONS, unit_vector
 
 _WORD = re.compile(r"\w+|[^\w\s]")
@@ -42,9 +51,50 @@ class HashEmbedder:
         return _hashed(text)
 
 
+class HashWords:
+    """The same embedder word by word: each word's own vector, as it is."""
+
+    def __init__(self, embedder: HashEmbedder) -> None:
+        self._embedder = embedder
+
+    def embedded(self, texts: Sequence[str]) -> tuple[EmbeddedText | EmbeddingFailure, ...]:
+        made = self._embedder.documents(texts)
+        return tuple(
+            one if isinstance(one, EmbeddingFailure) else EmbeddedText(one, WordVectors(b"".join(_by_word(text))))
+            for text, one in zip(texts, made, strict=True)
+        )
+
+    def closeness(self, question: str, texts: Sequence[WordVectors]) -> tuple[float, ...]:
+        asked = [struct.unpack(_ROW, word) for word in _by_word(question)]
+        return tuple(_closeness(asked, _rows(text)) for text in texts)
+
+
+_ROW = f"<{DIMENSIONS}f"
+Row = tuple[float, ...]
+
+
+def _rows(text: WordVectors) -> list[Row]:
+    if not text or len(text) % (DIMENSIONS * BYTES_PER_COMPONENT):
+        raise BadData("these are no vectors of hashed words")
+    return list(struct.iter_unpack(_ROW, text))
+
+
+def _closeness(asked: Sequence[Row], rows: Sequence[Row]) -> float:
+    nearest = [max(sum(a * b for a, b in zip(word, row, strict=True)) for row in rows) for word in asked]
+    return sum(nearest) / len(nearest)
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower()) or ["nothing"]
+
+
+def _by_word(text: str) -> list[Vector]:
+    return [_hashed(word) for word in _words(text)]
+
+
 def _hashed(text: str) -> Vector:
     sums = [0.0] * DIMENSIONS
-    for word in _WORD.findall(text.lower()) or ["nothing"]:
+    for word in _words(text):
         digest = blake2b(word.encode("utf-8", "surrogatepass"), digest_size=DIMENSIONS).digest()
         for at, byte in enumerate(digest):
             sums[at] += byte - 127.5

@@ -19,7 +19,7 @@ from citewise.wiring.embedding import Embedding
 from citewise.wiring.full import OpenLibrary, opened_for_writing
 from citewise.wiring.search import search_of
 from citewise.wiring.sources import Wish, ingest
-from tests.fakes.counters import HashEmbedder, WordCounter
+from tests.fakes.counters import HashEmbedder, HashWords, WordCounter
 
 SIZES = ChunkSettings(target_tokens=60, floor_tokens=20, ceiling_tokens=90, overlap_tokens=10)
 
@@ -32,6 +32,7 @@ class Shelf:
         self.docs.mkdir()
         self.settings = Settings(library=home / "library", cache=home / "cache", chunks=SIZES)
         self.embedder = HashEmbedder()
+        self.keeps_words = False
         self.events: list[Event] = []
 
     @classmethod
@@ -54,9 +55,14 @@ class Shelf:
         with self.opened() as library:
             return ingest(library, path or self.docs, wish or Wish(), on_event=self.events.append)
 
+    @property
+    def embedding(self) -> Embedding:
+        words = HashWords(self.embedder) if self.keeps_words else None
+        return Embedding(self.embedder, WordCounter(), words=words)
+
     @contextmanager
     def opened(self) -> Iterator[OpenLibrary]:
-        with opened_for_writing(self.settings, Embedding(self.embedder, WordCounter())) as library:
+        with opened_for_writing(self.settings, self.embedding) as library:
             yield library
 
     def found(self, word: str, *, principal: Principal = LOCAL_PRINCIPAL, scope: Scope | None = None) -> set[str]:

@@ -14,21 +14,23 @@ from citewise.flows.ask import NOT_SEARCHED
 from citewise.model.boost import BoostRule
 from citewise.model.chunk import Chunk
 from citewise.model.errors import Misconfigured, Unavailable
+from citewise.model.ids import Digest
 from citewise.model.result import SearchResult
 from citewise.model.scope import Principal, Scope
 from citewise.model.terms import Places, Terms
-from citewise.model.vector import Vector
+from citewise.model.vector import Vector, WordVectors
 from citewise.retrieve.boost import Boost
 from citewise.retrieve.dedup import Deduplicate
 from citewise.retrieve.features import Features
 from citewise.retrieve.freshness import Freshness
+from citewise.retrieve.late import Late
 from citewise.retrieve.optional import Stage
 from citewise.retrieve.rerank import Rerank
 from citewise.settings import GuardSettings
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.insights import log_store_of
 from citewise.wiring.sources import Wish
-from tests.fakes.counters import HashEmbedder, WordCounter
+from tests.fakes.counters import HashEmbedder, HashWords, WordCounter
 from tests.fakes.scripted_generator import ScriptedGenerator
 from tests.flows.harness import Shelf
 from tests.flows.test_degrading import PAGES, QUESTION, Desk, announce, desk_of, documents, overwrite, rebuild, shard
@@ -68,8 +70,27 @@ class BrokenReranker:
         raise RuntimeError("key=hunter2")
 
 
+class BrokenWords(HashWords):
+    def closeness(self, question: str, texts: Sequence[WordVectors]) -> tuple[float, ...]:
+        raise RuntimeError("key=hunter2")
+
+
+class Damaged:
+    """A cache that gives nonsense for every text."""
+
+    def vectors(self, digests: Collection[Digest]) -> dict[Digest, Vector]:
+        return {}
+
+    def word_vectors(self, digests: Collection[Digest]) -> dict[Digest, WordVectors]:
+        return {key: WordVectors(b"nonsense") for key in digests}
+
+    def keep(self, vectors: object, words: object = None) -> None:
+        raise AssertionError("a search keeps nothing")
+
+
 BROKEN: dict[str, Callable[[Desk], Stage]] = {
     "features": lambda desk: Features(BrokenAnalyzer(desk.library.project.analyzer, terms=False)),
+    "late": lambda desk: Late(BrokenWords(HashEmbedder()), Damaged()),
     "rerank": lambda desk: Rerank(desk.guards.reranker(BrokenReranker())),
     "freshness": lambda desk: Freshness(weight=NONSENSE),
     "boost": lambda desk: Boost((BoostRule((NONSENSE, cast("Any", 3)), ("DOC_PAGE",), 2.0),)),

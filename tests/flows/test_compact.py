@@ -15,7 +15,7 @@ from citewise.entry.api import Library
 from citewise.model.ids import ChunkId, Digest
 from citewise.model.scope import Scope
 from citewise.model.terms import TermField
-from citewise.model.vector import Vector
+from citewise.model.vector import Vector, WordVectors
 from citewise.settings import QueryLogSettings
 from citewise.wiring import insights
 from citewise.wiring.care import _size, compact
@@ -43,6 +43,11 @@ def holding(folder: Path, needle: bytes) -> list[str]:
 def vectors_of(shelf: Shelf, path: str) -> dict[Digest, Vector]:
     with shelf.opened() as library:
         return dict(library.catalog.vectors([one.text_digest for one in library.catalog.chunks(Scope(), path)]))
+
+
+def word_vectors_of(shelf: Shelf, path: str) -> dict[Digest, WordVectors]:
+    with shelf.opened() as library:
+        return dict(library.catalog.word_vectors([one.text_digest for one in library.catalog.chunks(Scope(), path)]))
 
 
 def ids_of(shelf: Shelf, path: str) -> list[ChunkId]:
@@ -73,8 +78,7 @@ def library_of(shelf: Shelf) -> Library:
 
 
 def compacted(shelf: Shelf) -> bool:
-    embedding = Embedding(shelf.embedder, WordCounter())
-    return compact(shelf.settings, on_progress=lambda done: None, embedding=embedding).is_complete
+    return compact(shelf.settings, on_progress=lambda done: None, embedding=shelf.embedding).is_complete
 
 
 def test_what_was_deleted_is_in_no_file_after_compaction(shelf: Shelf) -> None:
@@ -87,6 +91,24 @@ def test_what_was_deleted_is_in_no_file_after_compaction(shelf: Shelf) -> None:
     assert compacted(shelf)
     assert holding(shelf.settings.library, SECRET.encode()) == []
     assert holding(shelf.settings.library, vector) == []
+
+
+def test_no_vector_of_a_word_of_what_was_deleted_is_in_any_file_after_compaction(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    shelf.keeps_words = True
+    shelf.write("kept.md", "# Kept\n\nThe harbor opens at dawn.\n")
+    shelf.write("secret.md", f"# Secret\n\nThe {SECRET} lies under the old pier.\n")
+    shelf.ingest()
+    (gone,), (kept,) = word_vectors_of(shelf, "secret.md").values(), word_vectors_of(shelf, "kept.md").values()
+    (number,) = word_vectors_of(shelf, "secret.md")
+    row = bytes(shelf.embedder.query(SECRET))  # of the one word; they are kept as they are
+    assert (gone.count(row), kept.count(row)) == (1, 0)
+    assert holding(shelf.settings.library, row)
+    (shelf.docs / "secret.md").unlink()
+    shelf.ingest()
+    assert compacted(shelf)
+    assert [holding(shelf.settings.library, form) for form in (row, bytes.fromhex(number))] == [[], []]
+    assert list(word_vectors_of(shelf, "kept.md").values()) == [kept]
 
 
 def test_no_word_that_only_a_deleted_document_had_is_a_term_of_the_index(shelf: Shelf) -> None:

@@ -345,7 +345,7 @@ def test_an_ablation_leaves_out_one_part_at_a_time(book: Shelf, tmp_path: Path) 
     names = [row.name for row in rows]
     assert names[:4] == [EVERYTHING, "without dense", "without words", "without code"]
     assert "without dedup" in names
-    assert "without rerank" not in names  # there is none
+    assert not {"without rerank", "without late"} & set(names)  # neither is there: no reranker, no vectors of words
     assert names[-1] == "fused by rrf"
     assert rows[0].differences == ()
     assert all(row.differences for row in rows[1:])
@@ -375,6 +375,13 @@ def test_an_ablation_is_asked_in_the_name_of_whoever_is_named(
     assert ("kelp.md" in shown) is (user == "ann")
     assert all((row.run.settings["user"], row.run.settings["groups"]) == (user, ["ops"]) for row in rows)
     assert ("1 expected place is hidden from whoever asks" in caplog.text) is (user == "bob")
+
+
+def test_word_by_word_is_a_part_where_words_have_vectors(book: Shelf, tmp_path: Path) -> None:
+    book.keeps_words = True
+    file = write_questions(tmp_path / "three.json", answerable())
+    rows = ablate(book.settings, file, parts=Parts(embedding=book.embedding))
+    assert "without late" in [row.name for row in rows]
 
 
 def test_nothing_can_be_ablated_without_answerable_questions(book: Shelf, tmp_path: Path) -> None:

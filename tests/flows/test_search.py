@@ -73,6 +73,7 @@ def test_stages_are_timed_and_the_total_is_their_frame(shelf: Shelf) -> None:
         "fuse",
         "hydrate",
         "features",
+        "late",
         "rerank",
         "freshness",
         "boost",
@@ -89,7 +90,7 @@ def test_the_total_is_no_more_than_what_passed_on_the_clock(shelf: Shelf) -> Non
         started = time.perf_counter()
         timings = search(Query("ferry", "r-1", 1.7e9)).timings_ms
         passed = 1000 * (time.perf_counter() - started)
-    sequential = ("arms", "fuse", "hydrate", "rerank", "freshness", "boost", "dedup", "cut")
+    sequential = ("arms", "fuse", "hydrate", "features", "late", "rerank", "freshness", "boost", "dedup", "cut")
     assert sum(timings[stage] for stage in sequential) <= timings["total"] <= passed
 
 
@@ -105,7 +106,17 @@ def test_the_total_of_an_answer_is_no_more_than_what_passed_on_the_clock(shelf: 
 
 def test_every_step_says_how_many_it_left(shelf: Shelf) -> None:
     counts = shelf.search("noon", top_k=2).counts
-    assert tuple(counts) == ("candidates", "hydrated", "features", "rerank", "freshness", "boost", "dedup", "cut")
+    assert tuple(counts) == (
+        "candidates",
+        "hydrated",
+        "features",
+        "late",
+        "rerank",
+        "freshness",
+        "boost",
+        "dedup",
+        "cut",
+    )
     assert counts["candidates"] >= counts["hydrated"] >= counts["dedup"] >= counts["cut"] == 2
 
 

@@ -34,7 +34,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def embedder(cache: Path) -> OnnxEmbedder:
-    return minilm.load(cache)[0]
+    return minilm.load(cache).embedder
 
 
 @pytest.fixture(scope="module")
@@ -127,14 +127,14 @@ def test_a_missing_model_file_is_named(tmp_path: Path) -> None:
 def test_a_damaged_cached_graph_is_prepared_again(embedder: OnnxEmbedder, cache: Path, tmp_path: Path) -> None:
     damaged = tmp_path / minilm.CACHED_NAME
     damaged.write_bytes((cache / minilm.CACHED_NAME).read_bytes()[:-100])
-    again, _ = minilm.load(tmp_path)
+    again = minilm.load(tmp_path).embedder
     assert again.query("robot") == embedder.query("robot")
     assert damaged.read_bytes() == (cache / minilm.CACHED_NAME).read_bytes()
     assert [file.name for file in tmp_path.iterdir()] == [minilm.CACHED_NAME]
 
 
 def test_a_cached_graph_is_enough(embedder: OnnxEmbedder, cache: Path, tmp_path: Path) -> None:
-    again, _ = minilm.load(cache, packaged=tmp_path / "absent.onnx")
+    again = minilm.load(cache, packaged=tmp_path / "absent.onnx").embedder
     assert again.query("robot") == embedder.query("robot")
 
 
@@ -143,7 +143,7 @@ def test_a_cache_that_cannot_be_written_only_warns(
 ) -> None:
     (tmp_path / "file").write_text("in the way")
     with caplog.at_level(logging.WARNING):
-        unkept, _ = minilm.load(tmp_path / "file")
+        unkept = minilm.load(tmp_path / "file").embedder
     assert unkept.query("robot") == embedder.query("robot")
     assert "cannot be kept" in caplog.text
 

@@ -57,6 +57,14 @@ def test_the_environment_wins(tmp_path: Path) -> None:
     assert settings.ingest.exclude == ("a", "b")
 
 
+@pytest.mark.parametrize("said", ["true", "false"])
+def test_a_switch_is_true_or_false_in_a_file_and_in_the_environment(tmp_path: Path, said: str) -> None:
+    in_file = read(tmp_path, f"[embedding]\nword_vectors = {said}\n")
+    other = "false" if said == "true" else "true"
+    in_environment = read(tmp_path, f"[embedding]\nword_vectors = {other}\n", CITEWISE_EMBEDDING__WORD_VECTORS=said)
+    assert in_file.embedding.word_vectors is in_environment.embedding.word_vectors is (said == "true")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -77,6 +85,12 @@ def test_the_environment_wins(tmp_path: Path) -> None:
         ("[[ingest.path_rules]]\npattern = '(?P<color>x)'", "fills color"),
         ("[chunks]\nfloor_tokens = 600", "floor_tokens <= target_tokens"),
         ("[chunks]\noverlap_tokens = 400", "overlap_tokens"),
+        ("[embedding]\nword_vectors = 0", "embedding.word_vectors must be true or false, not 0"),
+        ("[embedding]\nword_vectors = 'no'", "embedding.word_vectors must be true or false, not 'no'"),
+        ("[search]\nlate = -0.1", "search.late is a weight in 0..10"),
+        ("[search]\nlate = 10.5", "search.late is a weight in 0..10"),
+        ("[search]\nlate = nan", "search.late must be a number"),
+        ("[search]\nlate = true", "search.late must be a number"),
     ],
 )
 def test_mistakes_are_named(tmp_path: Path, text: str, said: str) -> None:

@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 
 from citewise.model.answer import Answer
 from citewise.model.citation import Citation
-from citewise.model.features import FEATURES
+from citewise.model.features import BY_WORD, FEATURES
 from citewise.model.ranking import ARMS, Candidate, Dropped, Finding
 from citewise.model.result import SearchResult
 
-STAGES = (*ARMS, "fused", *FEATURES, "features", "rerank", "freshness", "boost")
+STAGES = (*ARMS, "fused", *FEATURES, "features", BY_WORD, "late", "rerank", "freshness", "boost")
 DECIMALS = 6
 
 

@@ -1,6 +1,6 @@
 """Prepared documents -> embedded, stored and projected, in groups; shared by ingestion and re-embedding."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from citewise.flows.prepare import Prepared
@@ -8,10 +8,11 @@ from citewise.flows.project import Project
 from citewise.model.change import ChunkCounts
 from citewise.model.ids import Digest
 from citewise.model.scope import Scope
-from citewise.model.vector import EmbeddingFailure, Vector
+from citewise.model.vector import EmbeddedText, EmbeddingFailure, WordVectors
 from citewise.ports.catalog import Catalog, DocumentWrite
 from citewise.ports.embedder import Embedder
 from citewise.ports.embedding_cache import EmbeddingCache
+from citewise.ports.word_embedder import WordEmbedder
 
 # What is embedded and stored together: enough texts to sort by length, few enough that a document is safe on
 # disk seconds after it was read.
@@ -19,7 +20,8 @@ TEXTS_AT_ONCE = 128
 DOCUMENTS_AT_ONCE = 64
 CHUNKS_BEFORE_PROJECTING = 512  # a projection has a price of its own (a commit), so not after every group
 
-Vectors = Mapping[Digest, Vector | EmbeddingFailure]
+Outcomes = Mapping[Digest, EmbeddedText | EmbeddingFailure]
+NO_WORDS = WordVectors(b"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,28 @@ class Absorb:
     catalog: Catalog
     caches: tuple[EmbeddingCache, ...]  # the library's own first; others are looked at before embedding
     project: Project
+    words: WordEmbedder | None = None  # the same model, where the vectors of words are kept as well
+
+    def embedded(self, texts: Sequence[str]) -> tuple[EmbeddedText | EmbeddingFailure, ...]:
+        if self.words is not None:
+            return self.words.embedded(texts)
+        made = self.embedder.documents(texts)
+        return tuple(one if isinstance(one, EmbeddingFailure) else EmbeddedText(one, NO_WORDS) for one in made)
+
+    def held(self, cache: EmbeddingCache, digests: Collection[Digest]) -> dict[Digest, EmbeddedText]:
+        """What the cache has whole: a text whose words are wanted and missing is as good as unknown."""
+        vectors = cache.vectors(digests)
+        if self.words is None:
+            return {key: EmbeddedText(vector, NO_WORDS) for key, vector in vectors.items()}
+        words = cache.word_vectors(digests)
+        return {key: EmbeddedText(vectors[key], words[key]) for key in vectors.keys() & words.keys()}
+
+    def keep(self, outcomes: Outcomes) -> int:
+        """Into the library's own cache; how many there were."""
+        made = {key: one for key, one in outcomes.items() if not isinstance(one, EmbeddingFailure)}
+        words = {key: one.words for key, one in made.items()} if self.words is not None else {}
+        self.caches[0].keep({key: one.vector for key, one in made.items()}, words)
+        return len(made)
 
 
 class Group:
@@ -65,8 +89,8 @@ class Group:
         waiting, self._waiting, self._texts = self._waiting, [], 0
         if not waiting:
             return
-        vectors = self._vectors(waiting)
-        failures = {prepared.document.id: _failure(prepared, vectors) for prepared in waiting}
+        outcomes = self._embed(waiting)
+        failures = {prepared.document.id: _failure(prepared, outcomes) for prepared in waiting}
         writes = [
             DocumentWrite(prepared.document, prepared.chunks)
             for prepared in waiting
@@ -80,32 +104,26 @@ class Group:
             self._absorb.project(self._scope)
             self._unprojected = 0
 
-    def _vectors(self, waiting: Sequence[Prepared]) -> Vectors:
-        """Vectors that the library did not hold yet. Equal texts are embedded once, and what was embedded is kept
-        at once: neither a refused neighbor nor an interruption makes anyone pay for it again."""
+    def _embed(self, waiting: Sequence[Prepared]) -> Outcomes:
+        """What the library did not hold yet. Equal texts are embedded once, and what was embedded is kept at once:
+        neither a refused neighbor nor an interruption makes anyone pay for it again."""
         texts = {chunk.text_digest: chunk.embedded_text for item in waiting for chunk in item.chunks}
         own, *others = self._absorb.caches
-        missing = texts.keys() - own.vectors(texts.keys()).keys()
-        found: dict[Digest, Vector | EmbeddingFailure] = {}
+        missing = texts.keys() - self._absorb.held(own, texts.keys()).keys()
+        found: dict[Digest, EmbeddedText | EmbeddingFailure] = {}
         for cache in others:
-            found |= cache.vectors(missing - found.keys())
-        own.keep(_made(found))
+            found |= self._absorb.held(cache, missing - found.keys())
+        self._absorb.keep(found)
         new = [key for key in texts if key in missing and key not in found]
         for start in range(0, len(new), TEXTS_AT_ONCE):
             keys = new[start : start + TEXTS_AT_ONCE]
-            made = self._absorb.embedder.documents([texts[key] for key in keys])
-            outcomes = dict(zip(keys, made, strict=True))
-            own.keep(_made(outcomes))
+            outcomes = dict(zip(keys, self._absorb.embedded([texts[key] for key in keys]), strict=True))
+            self.embedded += self._absorb.keep(outcomes)
             found |= outcomes
-            self.embedded += len(_made(outcomes))
             self._on_embedded(len(keys))
         return found
 
 
-def _failure(prepared: Prepared, vectors: Vectors) -> EmbeddingFailure | None:
-    outcomes = (vectors.get(chunk.text_digest) for chunk in prepared.chunks)
-    return next((outcome for outcome in outcomes if isinstance(outcome, EmbeddingFailure)), None)
-
-
-def _made(outcomes: Vectors) -> dict[Digest, Vector]:
-    return {key: vector for key, vector in outcomes.items() if not isinstance(vector, EmbeddingFailure)}
+def _failure(prepared: Prepared, outcomes: Outcomes) -> EmbeddingFailure | None:
+    found = (outcomes.get(chunk.text_digest) for chunk in prepared.chunks)
+    return next((outcome for outcome in found if isinstance(outcome, EmbeddingFailure)), None)

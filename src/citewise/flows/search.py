@@ -10,7 +10,7 @@ from citewise.context.urls import Addresses
 from citewise.model.errors import CitewiseError
 from citewise.model.ids import ChunkId
 from citewise.model.query import Query
-from citewise.model.ranking import Candidate, Finding, Ranking, Rankings, Shortlist
+from citewise.model.ranking import Candidate, Finding, Ranking, Rankings, Shortlist, finding_of
 from citewise.model.result import SearchResult
 from citewise.retrieve.arms import Arms, may_have_more
 from citewise.retrieve.boost import Boost
@@ -20,6 +20,7 @@ from citewise.retrieve.features import Features
 from citewise.retrieve.freshness import Freshness
 from citewise.retrieve.fuse import Fusion, Nearness
 from citewise.retrieve.hydrate import GONE, MALFORMED, Hydrate
+from citewise.retrieve.late import Late
 from citewise.retrieve.optional import forgiving
 from citewise.retrieve.rerank import Rerank
 
@@ -28,12 +29,14 @@ _log = logging.getLogger(__name__)
 In = TypeVar("In")
 Out = TypeVar("Out")
 
-Refinement = Features | Rerank | Freshness | Boost | Deduplicate | Cut
+Refinement = Features | Late | Rerank | Freshness | Boost | Deduplicate | Cut
 
 
-def refinements(features: Features, rerank: Rerank, freshness: Freshness, boost: Boost) -> tuple[Refinement, ...]:
+def refinements(
+    features: Features, late: Late, rerank: Rerank, freshness: Freshness, boost: Boost
+) -> tuple[Refinement, ...]:
     """What happens to passages once they have their text: the order is written here and nowhere else."""
-    return (features, rerank, freshness, boost, Deduplicate(), Cut())
+    return (features, late, rerank, freshness, boost, Deduplicate(), Cut())
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +129,8 @@ class Search:
         )
 
     def _addressed(self, shortlist: Shortlist) -> tuple[Finding, ...]:
-        return tuple(Finding(one.passage, one.candidate, self.addresses.url(one.passage)) for one in shortlist.findings)
+        url = self.addresses.url
+        return tuple([finding_of(one.passage, one.candidate, url(one.passage)) for one in shortlist.findings])
 
     def _report(self, shortlist: Shortlist) -> None:
         """What the index found and the catalog did not give is logged and put right later (Q6)."""

@@ -5,6 +5,10 @@ from typing import NewType
 
 Vector = NewType("Vector", bytes)
 
+# A text's words as vectors, two neighbors in one, in as few bits as they can be told apart by. Only the model that made
+# them can read them.
+WordVectors = NewType("WordVectors", bytes)
+
 BYTES_PER_COMPONENT = 4
 
 
@@ -20,6 +24,14 @@ class EmbeddingModel:
     name: str
     dimensions: int
     window_tokens: int  # tokens it sees at once, special ones included
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedText:
+    """All that one pass through a model gives: the text as a whole, and word by word."""
+
+    vector: Vector
+    words: WordVectors
 
 
 @dataclass(frozen=True, slots=True)

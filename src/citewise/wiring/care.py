@@ -199,10 +199,10 @@ def _index_detail(settings: Settings) -> str:
 def reindex(
     settings: Settings, *, on_progress: Callable[[int], None], embedding: Embedding | None = None
 ) -> ReembedReport | int:
-    """Rebuild the index by a replay; where the settings ask for another model or other chunks, re-embed."""
+    """Rebuild the index by a replay; where the settings ask for other vectors or other chunks, re-embed."""
     with opened_unchecked(settings, embedding) as library:
-        fits = unfit(library) is None
-    if not fits:
+        is_whole = unfit(library) is None and not library.lacks_words()
+    if not is_whole:
         return reembed(settings, on_document=lambda path: on_progress(1), embedding=embedding)
     with opened_for_writing(settings, embedding) as library:
         return sum(library.project.rebuild(scope, on_progress=on_progress) for scope in library.catalog.scopes())

@@ -3,25 +3,31 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from citewise.model.errors import Misconfigured
 from citewise.model.vector import EmbeddingModel
 from citewise.ports.embedder import Embedder
 from citewise.ports.token_counter import TokenCounter
+from citewise.ports.word_embedder import WordEmbedder
 from citewise.settings import Settings
-from citewise.wiring.lazy import LazyCounter, LazyEmbedder
+from citewise.wiring.lazy import LazyCounter, LazyEmbedder, LazyWords, Once
 from citewise.wiring.remote import client_of
+
+if TYPE_CHECKING:
+    from citewise.adapters.embed.minilm import MiniLm
 
 CHARACTERS_A_TOKEN = 3  # of a remote model, whose tokenizer is not here: a careful guess, so that no text is cut off
 
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """The two sides of a model: what it makes of text, and how it counts it."""
+    """The sides of a model: what it makes of text, how it counts it, and what it makes of its words."""
 
     embedder: Embedder
     counter: TokenCounter
     warm: Callable[[], None] = lambda: None  # loads what takes a while; for a local model, before it is needed
+    words: WordEmbedder | None = None  # where the model tells a text's words apart, and this is wanted
 
 
 def embedding_of(settings: Settings) -> Embedding:
@@ -36,14 +42,15 @@ def embedding_of(settings: Settings) -> Embedding:
 def _minilm(settings: Settings) -> Embedding:
     from citewise.adapters.embed.minilm_graph import MODEL
 
-    def load() -> Embedder:
+    def load() -> "MiniLm":
         from citewise.adapters.embed.minilm import load
 
-        embedder, _ = load(settings.cache)
-        return embedder
+        return load(settings.cache)
 
-    embedder = LazyEmbedder(MODEL, load)
-    return Embedding(embedder, LazyCounter(_wordpiece), embedder.warm)
+    loaded = Once(load)
+    embedder = LazyEmbedder(MODEL, lambda: loaded().embedder)
+    words = LazyWords(lambda: loaded().words) if settings.embedding.word_vectors else None
+    return Embedding(embedder, LazyCounter(_wordpiece), embedder.warm, words)
 
 
 def _wordpiece() -> TokenCounter:

@@ -27,6 +27,7 @@ from citewise.ports.catalog import Catalog
 from citewise.ports.generator import Generator
 from citewise.ports.reranker import Reranker
 from citewise.retrieve.cut import Cut
+from citewise.retrieve.late import Late
 from citewise.retrieve.rerank import Rerank
 from citewise.settings import SearchSettings, Settings
 from citewise.wiring.answering import Answering
@@ -165,11 +166,8 @@ class _Variant:
 
 def _variants(made: Ready, threads: ThreadPoolExecutor) -> Iterator[_Variant]:
     whole = search_of(made.library, reranker=made.reranker, threads=threads)
-    stages = [
-        stage.name
-        for stage in whole.refine
-        if stage.name != Cut.name and (stage.name != Rerank.name or made.reranker is not None)
-    ]
+    absent = {Rerank.name: made.reranker is None, Late.name: made.library.embedding.words is None, Cut.name: True}
+    stages = [stage.name for stage in whole.refine if not absent.get(stage.name, False)]
     yield _Variant(EVERYTHING)
     for name in (*ARMS, *stages):
         yield _Variant(f"without {name}", frozenset({name}))

@@ -57,7 +57,11 @@ class OpenLibrary:
     def absorb(self) -> "Absorb":
         from citewise.flows.absorb import Absorb
 
-        return Absorb(self.embedding.embedder, self.catalog, (self.catalog,), self.project)
+        return Absorb(self.embedding.embedder, self.catalog, (self.catalog,), self.project, self.embedding.words)
+
+    def lacks_words(self) -> bool:
+        """Whether vectors of words are wanted, and some chunk was ingested before they were."""
+        return self.embedding.words is not None and self.catalog.lacks_word_vectors()
 
     def needs_healing(self) -> bool:
         """Whether the index is not what the catalog and the analyzer would make of it."""
@@ -140,7 +144,8 @@ def reembed(
             _opened_next(settings, folder, following, chosen) as new,
         ):
             new.catalog.remember({**old.catalog.facts(), **_facts(new).stored})
-            absorb = Absorb(new.embedding.embedder, new.catalog, (new.catalog, old.catalog), new.project)
+            caches = (new.catalog, old.catalog)
+            absorb = Absorb(chosen.embedder, new.catalog, caches, new.project, chosen.words)
             report = Reembed(old.catalog, old.catalog, new.catalog, new.prepare, absorb)(on_document=on_document)
         folder.swap_to(following)
         folder.remove_others()

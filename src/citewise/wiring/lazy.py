@@ -8,9 +8,10 @@ from functools import cached_property
 from typing import Generic, TypeVar
 
 from citewise.model.errors import CitewiseError, Unavailable
-from citewise.model.vector import EmbeddingFailure, EmbeddingModel, Vector
+from citewise.model.vector import EmbeddedText, EmbeddingFailure, EmbeddingModel, Vector, WordVectors
 from citewise.ports.embedder import Embedder
 from citewise.ports.token_counter import TokenCounter
+from citewise.ports.word_embedder import WordEmbedder
 
 # After which what could not be loaded is tried again. 0: every question waits until it has failed once more; an hour:
 # what was put right is not noticed for as long.
@@ -60,14 +61,27 @@ class Loading(Generic[T]):
             raise failure[1].with_traceback(None)  # else it would grow by each caller's frames, and keep all they hold
 
 
+class Once(Generic[T]):
+    """Made at the first call, by one caller while others wait; what failed is tried again by the next."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._made: T | None = None
+        self._lock = threading.Lock()
+
+    def __call__(self) -> T:
+        with self._lock:
+            if self._made is None:
+                self._made = self._make()
+            return self._made
+
+
 class LazyEmbedder:
     """Knows its model from the start, loads it once. Most questions need it, so whoever asks meanwhile waits."""
 
     def __init__(self, model: EmbeddingModel, load: Callable[[], Embedder]) -> None:
         self._model = model
-        self._load = load
-        self._loaded: Embedder | None = None
-        self._lock = threading.Lock()
+        self._ready = Once(load)
 
     @property
     def model(self) -> EmbeddingModel:
@@ -84,11 +98,18 @@ class LazyEmbedder:
         with contextlib.suppress(CitewiseError):
             self._ready()
 
-    def _ready(self) -> Embedder:
-        with self._lock:
-            if self._loaded is None:
-                self._loaded = self._load()
-            return self._loaded
+
+class LazyWords:
+    """The port `WordEmbedder` over one that is loaded at the first call."""
+
+    def __init__(self, load: Callable[[], WordEmbedder]) -> None:
+        self._load = load
+
+    def embedded(self, texts: Sequence[str]) -> tuple[EmbeddedText | EmbeddingFailure, ...]:
+        return self._load().embedded(texts) if texts else ()
+
+    def closeness(self, question: str, texts: Sequence[WordVectors]) -> tuple[float, ...]:
+        return self._load().closeness(question, texts)
 
 
 class LazyCounter:

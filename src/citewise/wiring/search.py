@@ -13,6 +13,7 @@ from citewise.retrieve.features import Features
 from citewise.retrieve.freshness import Freshness
 from citewise.retrieve.fuse import Fusion, MinMax, Nearness, ReciprocalRanks
 from citewise.retrieve.hydrate import Hydrate
+from citewise.retrieve.late import Late
 from citewise.retrieve.rerank import Rerank
 from citewise.settings import SearchSettings, Settings
 from citewise.wiring.full import OpenLibrary
@@ -28,6 +29,7 @@ def search_of(
         Hydrate(library.passages) if reranker is None else Hydrate(library.passages, settings.rerank.depth),
         refinements(
             Features(library.project.analyzer, settings.search.features),
+            Late(library.embedding.words, library.catalog, settings.search.late),
             Rerank(reranker, settings.rerank.depth),
             Freshness(settings.search.half_life_days, settings.search.freshness_weight),
             Boost(settings.search.boosts),

@@ -164,7 +164,7 @@ def test_sessions_run_no_more_at_once_than_there_are() -> None:
 
 
 def test_threads_sessions_and_batch_sizes_change_no_bit(cache: Path) -> None:
-    embedder, _ = minilm.load(cache)
+    embedder = minilm.load(cache).embedder
     graph, tokenizer = cache / minilm.CACHED_NAME, uncased_tokenizer()
     expected = matrix(embedder.documents(TEXTS))
     for engine in (Sessions(session(graph, threads=2, level="off")), session(graph, level="all")):

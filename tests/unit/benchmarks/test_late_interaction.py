@@ -1,142 +1,218 @@
-"""What late interaction is worth: token vectors kept in several forms, MaxSim by hand, weights chosen without a set."""
+"""What late interaction is worth: forms of keeping vectors, the product's stage in the lab, and its tables."""
 
 import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from benchmarks.lab_late import (
     FORMS,
-    Flags,
+    PRODUCT,
+    AskedWords,
+    Floats,
     Form,
     Halves,
-    Scored,
+    Kind,
+    Kinds,
     TokenEncoder,
-    Tokens,
-    is_content,
+    Window,
     kept_vectors,
-    max_sims,
     pooled,
-    stored_forms,
-    stretched,
+    windows_of,
 )
-from benchmarks.lab_pools import Place, pool_of
-from benchmarks.lab_sets import Case, Held
-from benchmarks.late_interaction import (
+from benchmarks.lab_late_rows import (
+    DEFAULT,
     NONE,
     Lab,
     bytes_plot,
-    check_fit,
-    choice_table,
-    set_names,
-    unseen_table,
-    weighed_table,
-    weight_table,
+    depth_rows,
+    far_table,
+    form_rows,
+    forms_table,
+    gate_rows,
+    lab_with,
+    late_results,
+    pooled_table,
+    weight_rows,
 )
+from benchmarks.lab_late_stage import DEPTH, EVERYWHERE, Blend, Gate, Question
+from benchmarks.lab_pools import Place, pool_of
+from benchmarks.lab_sets import Case, Held
+from benchmarks.late_interaction import check_fit, set_names, stored_words, with_scores
 
-from citewise.adapters.index.quantize import rotated
+from citewise.adapters.embed import minilm
 from citewise.evaluate.cases import Gold, Unit
+from citewise.flows.search import Refinement
 from citewise.model.chunk import Piece
 from citewise.model.errors import BadData
-from citewise.model.ids import ChunkId
+from citewise.model.ids import ChunkId, Digest, digest
 from citewise.model.point import Hit
-from citewise.model.ranking import CODE, DENSE, WORDS
+from citewise.model.ranking import CODE, DENSE, WORDS, Finding
+from citewise.model.vector import Vector, WordVectors
+from citewise.ports.embedding_cache import NO_WORDS, EmbeddingCache
+from citewise.retrieve.cut import Cut
+from citewise.retrieve.dedup import Deduplicate
+from citewise.retrieve.late import FAR, NEAR, Late
 from citewise.settings import Settings
-from citewise.wiring.embedding import embedding_of
+from tests.shortlists import a_named_finding, a_query, a_shortlist
 
-ALL, CONTENT = Form(False, 1, 16), Form(True, 1, 16)
-PARTS = {"small": ("small",), "large": ("large",)}
-
-
-def some_tokens(seed: int, count: int = 21) -> Tokens:
-    draw = np.random.default_rng(seed)
-    vectors = draw.normal(size=(count, 384))
-    return Tokens((vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16), flags(*[1, 0, 1] * 7))
-
-
-def flags(*values: int) -> Flags:
-    return np.array(values, bool)
+ALL, WORD, CONTENT = (Form(kind, 1, 16) for kind in Kind)
+SECOND = round(1 / np.log2(3), 4)  # what the right document is worth at the second place
+TEXTS = (
+    "A pod that is evicted loses its volumes; the scheduler finds it another node.",
+    "Nodes report their pressure to the control plane every ten seconds.",
+    "The ferry leaves at noon, unless the tide is low.",
+    "Volumes outlive the containers that mount them.",
+    "Evictions are counted by the kubelet, and the count is exported as a metric.",
+)
 
 
-def a_question(late: list[float], unit: Unit = Unit.DOCUMENT) -> Scored:
-    """Two candidates; the search puts the wrong one first by 0.4."""
-    hits = (Hit(ChunkId("0" * 16), 0.8), Hit(ChunkId("1" * 16), 0.4))
-    places = {hit.id: Place(at, 2 * at, 100) for at, hit in enumerate(hits)}
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An embedding cache that knows some texts' words and nothing else."""
+
+    words: Mapping[Digest, WordVectors]
+
+    def vectors(self, digests: object) -> Mapping[Digest, Vector]:
+        return {}
+
+    def word_vectors(self, digests: object) -> Mapping[Digest, WordVectors]:
+        return self.words
+
+    def keep(self, vectors: object, words: object = NO_WORDS) -> None:
+        raise NotImplementedError
+
+
+def a_window(seed: int, count: int = 21) -> Window:
+    return Window(some_vectors(seed, count), kinds(*[2, 0, 1] * (count // 3)))
+
+
+def some_vectors(seed: int, count: int) -> Halves:
+    vectors = np.random.default_rng(seed).normal(size=(count, 384))
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float16)
+
+
+def kinds(*values: int) -> Kinds:
+    return np.array(values, np.uint8)
+
+
+def axes(*rows: Mapping[int, float]) -> Halves:
+    """Vectors by their components that are not 0."""
+    made = np.zeros((len(rows), 384), np.float16)
+    for at, row in enumerate(rows):
+        made[at, list(row)] = list(row.values())
+    return made
+
+
+def found_at(name: str, score: float, cosine: float | None, text: str = "The ferry leaves.") -> Finding:
+    one = a_named_finding(name, score, text)
+    scores = {} if cosine is None else {DENSE: cosine}
+    return replace(one, candidate=replace(one.candidate, scores=scores))
+
+
+def a_question(
+    findings: Sequence[Finding],
+    by_word: Mapping[Form, Sequence[float]],
+    *,
+    unit: Unit = Unit.DOCUMENT,
+    later: tuple[Refinement, ...] = (),
+    top_k: int = 20,
+) -> Question:
+    """The last of the findings is the right one."""
+    hits = [Hit(one.candidate.id, one.score) for one in findings]
+    places = {hit.id: Place(at, 2 * (at == len(hits) - 1), 100) for at, hit in enumerate(hits)}
     pool = pool_of("?", {DENSE: hits, WORDS: (), CODE: ()}, places, unit=unit, judged=[2])
-    return Scored(pool, {form: np.array(late) for form in FORMS}, dict.fromkeys(FORMS, 2.0))
+    late = {form: np.array(scores) for form, scores in by_word.items()}
+    found = a_shortlist(*findings, query=a_query(top_k=top_k))
+    return Question(pool, found, later, late, dict.fromkeys(late, 2.0))
 
 
-def a_lab(*, small: list[float], large: list[float]) -> Lab:
-    scored = {"small": [a_question(small)], "large": [a_question(large)] * 3}
-    return Lab(PARTS, scored, {form: 40 / form.pooled for form in FORMS})
+def a_pair(*by_word: float, cosine: float = 0.3, unit: Unit = Unit.DOCUMENT) -> Question:
+    """Two candidates; the search puts the wrong one first by 0.4."""
+    findings = (found_at("wrong", 0.8, cosine), found_at("right", 0.4, cosine / 2))
+    return a_question(findings, dict.fromkeys(FORMS, by_word), unit=unit)
+
+
+def a_lab(**questions: Sequence[Question]) -> Lab:
+    return lab_with({name: (name,) for name in questions}, questions, {form: 40 / form.pooled for form in FORMS})
+
+
+@pytest.fixture(scope="module")
+def encoder() -> TokenEncoder:
+    return TokenEncoder(Settings().cache)
+
+
+@pytest.fixture(scope="module")
+def model() -> minilm.MiniLm:
+    return minilm.load(Settings().cache)
 
 
 def test_neighbors_share_their_mean_at_unit_length() -> None:
     vectors = np.array([[1, 0], [0, 1], [0.6, 0.8]], np.float32)
     half = 0.5**0.5
-    assert pooled(vectors, 2) == pytest.approx(np.array([[half, half], [0.6, 0.8]]))
     assert pooled(vectors, 1) == pytest.approx(vectors)
+    assert pooled(vectors, 2) == pytest.approx(np.array([[half, half], [0.6, 0.8]]))
+    assert pooled(vectors, 4) == pytest.approx(np.array([[1.6, 1.8]]) / np.hypot(1.6, 1.8))
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
 def test_a_form_keeps_as_many_vectors_and_bytes_as_it_says(form: Form) -> None:
-    tokens = some_tokens(1)
-    kept = stored_forms(tokens)[form]
-    assert len(kept) == form.vectors(tokens.is_content)
-    assert kept.nbytes == form.vectors_bytes(len(kept))
+    windows = [a_window(1), a_window(2, 9)]
+    assert len(form.stored(windows)) == form.vectors([one.kinds for one in windows]) * form.row_bytes
 
 
-def test_fourteen_content_tokens_in_fours_at_a_bit_a_component_are_192_bytes() -> None:
-    assert stored_forms(some_tokens(1))[Form(True, 4, 1)].nbytes == 4 * 48
+def test_words_in_twos_at_two_bits_are_ninety_six_bytes_each_and_no_two_windows_share_one() -> None:
+    assert len(PRODUCT.stored([a_window(1)])) == 7 * 96  # 14 words of 21 tokens
+    assert len(PRODUCT.stored([a_window(1, 9), a_window(2, 15)])) == (3 + 5) * 96  # of 6 and 10 words
+    assert len(PRODUCT.stored([a_window(1, 3), a_window(2, 3)])) == 2 * 96
+    assert len(Form(Kind.WORD, 2, 2).stored([Window(some_vectors(1, 3), kinds(1, 1, 1))] * 2)) == 4 * 96
 
 
-def test_a_text_without_content_is_kept_whole() -> None:
-    assert CONTENT.vectors(flags(0, 0, 0)) == 3
-    assert CONTENT.vectors(flags(0, 1, 0)) == 1
-    assert ALL.vectors(flags(0, 1, 0)) == 3
+def test_a_text_without_such_tokens_is_kept_whole() -> None:
+    assert CONTENT.vectors([kinds(0, 1, 0)]) == 3
+    assert CONTENT.vectors([kinds(0, 1, 0), kinds(2)]) == 1
+    assert WORD.vectors([kinds(0, 1, 0)]) == 1
+    assert ALL.vectors([kinds(0, 1, 0), kinds(0, 0)]) == 5
 
 
 def test_each_token_of_the_question_counts_by_its_nearest_vector() -> None:
-    question = np.array([[1, 0], [0, 1]], np.float32)
-    chunks = [np.array([[1, 0], [0.6, 0.8]], np.float16), np.array([[0, 1]], np.float16)]
-    assert max_sims(question, chunks) == pytest.approx([(1 + 0.8) / 2, (0 + 1) / 2], abs=1e-3)
+    question = axes({0: 1}, {1: 1}).astype(np.float32)
+    chunks = [axes({0: 1}, {0: 0.6, 1: 0.8}), axes({1: 1})]
+    stored = [ALL.stored([Window(chunk, kinds(*[1] * len(chunk)))]) for chunk in chunks]
+    asked = AskedWords(question, np.ones(2, np.float32))
+    assert ALL.closeness(asked, stored) == pytest.approx([(1 + 0.8) / 2, (0 + 1) / 2], abs=1e-3)
 
 
-def test_a_bit_is_a_sign() -> None:
-    question = np.array([[1, 2, 0, 0, 0, 0, 0, 4]], np.float32)
-    chunks = [np.packbits(flags(1, 1, 0, 0, 0, 0, 0, 0)[None], axis=1), np.packbits(flags(*[0] * 8)[None], axis=1)]
-    assert max_sims(question, chunks).tolist() == [1 + 2 - 4, -1 - 2 - 4]
+@pytest.mark.parametrize("bits", [2, 1])
+def test_fewer_bits_tell_chunks_apart_nearly_as_sixteen_do(bits: int) -> None:
+    texts = [a_window(seed) for seed in range(12)]
+    asked = [text.vectors[: 3 * at] for at, text in enumerate(texts[:6])]  # more and more of each text is asked for
+    vectors: Floats = np.concatenate(asked).astype(np.float32)
+    question = AskedWords(vectors, np.ones(len(vectors), np.float32))
+    full, fewer = (
+        form.closeness(question, [form.stored([text]) for text in texts]) for form in (WORD, Form(Kind.WORD, 1, bits))
+    )
+    assert np.corrcoef(full, fewer)[0, 1] > 0.98
 
 
-@pytest.mark.parametrize("bits", [8, 1])
-def test_fewer_bits_order_chunks_nearly_as_sixteen_do(bits: int) -> None:
-    texts = [some_tokens(seed) for seed in range(12)]
-    chunks = [stored_forms(text) for text in texts]
-    question = pooled(np.concatenate([text.vectors for text in texts]).astype(np.float32), 21)
-    full, fewer = (max_sims(question, [chunk[form] for chunk in chunks]) for form in (CONTENT, Form(True, 1, bits)))
-    assert np.corrcoef(full, fewer)[0, 1] > {8: 0.999, 1: 0.6}[bits]
+def test_tokens_are_content_stop_words_or_neither(encoder: TokenEncoder) -> None:
+    ((found,),) = encoder.kinds(["The tide, and 42 boats."])
+    assert found.tolist() == [Kind.ANY, 1, 2, 0, 1, 2, 2, 0, Kind.ANY]  # [CLS] the tide , and 42 boats . [SEP]
 
 
-def test_scores_of_any_scale_are_stretched_between_nothing_and_one() -> None:
-    assert stretched(np.array([-3.0, 1.0, -1.0])).tolist() == [0.0, 1.0, 0.5]
-    assert stretched(np.array([7.0, 7.0])).tolist() == [0.0, 0.0]
-    assert stretched(np.array([])).tolist() == []
-
-
-@pytest.mark.parametrize(
-    ("token", "expected"),
-    [("pod", True), ("##ing", True), ("42", True), ("the", False), (",", False), ("[SEP]", False)],
-)
-def test_stop_words_punctuation_and_special_tokens_have_no_content(token: str, expected: bool) -> None:
-    assert is_content(token) is expected
+def test_vectors_of_another_text_are_not_taken_for_its_tokens() -> None:
+    with pytest.raises(ValueError, match="3 vectors for 2 tokens"):
+        windows_of(some_vectors(1, 3), [kinds(0, 0)])
 
 
 def test_only_texts_that_are_new_are_embedded_again(tmp_path: Path) -> None:
     made: list[str] = []
 
-    def encode(text: str) -> Halves:
-        made.append(text)
-        return np.full((2, 4), len(text), np.float16)
+    def encode(texts: Sequence[str]) -> list[Halves]:
+        made.extend(texts)
+        return [np.full((2, 4), len(text), np.float16) for text in texts]
 
     file = tmp_path / "late" / "book.npz"
     for texts in (["a", "bb"], ["bb"], ["bb", "ccc", "bb"]):
@@ -146,50 +222,128 @@ def test_only_texts_that_are_new_are_embedded_again(tmp_path: Path) -> None:
     assert [path.name for path in file.parent.iterdir()] == ["book.npz"]
 
 
-def test_tokens_of_a_long_text_lie_around_the_vector_that_the_product_keeps() -> None:
-    text = "A pod that is evicted loses its volumes; the scheduler finds it another node. " * 20
-    tokens = TokenEncoder(Settings().cache).tokens(text)
-    product = np.frombuffer(embedding_of(Settings()).embedder.query(text), "<f4")
-    (mean,) = pooled(tokens.vectors.astype(np.float32), len(tokens.vectors))
-    assert len(tokens.vectors) == len(tokens.is_content) > 256
-    assert float(mean @ rotated(product[None])[0]) > 0.98
+def test_tokens_of_a_long_text_lie_around_the_vector_that_the_product_keeps(
+    encoder: TokenEncoder, model: minilm.MiniLm
+) -> None:
+    (windows,) = encoder.windows([TEXTS[0] * 20])
+    product = np.frombuffer(model.embedder.query(TEXTS[0] * 20), "<f4")
+    (mean,) = pooled(np.concatenate([one.vectors for one in windows]).astype(np.float32), 10_000)
+    assert len(windows) == 2
+    assert float(mean @ product) > 0.98
+
+
+def test_the_products_form_is_what_the_product_stores(encoder: TokenEncoder, model: minilm.MiniLm) -> None:
+    texts = [*TEXTS, TEXTS[0] * 20]
+    for ours, theirs in zip(encoder.windows(texts), model.words.embedded(texts), strict=True):
+        codes = [np.frombuffer(stored, np.uint8) for stored in (PRODUCT.stored(ours), theirs.words)]
+        assert np.mean(codes[0] == codes[1]) > 0.999  # all but what the last bits of a product decide
+
+
+@pytest.mark.parametrize("cosine", [0.2, FAR, 0.52, NEAR, 0.9, None])
+def test_the_default_blend_does_what_the_products_stage_does(
+    encoder: TokenEncoder, model: minilm.MiniLm, cosine: float | None
+) -> None:
+    asked = "why do workloads lose their storage?"
+    findings = [found_at(f"{at}", 0.9 - at / 50, cosine, TEXTS[at % 5]) for at in range(DEPTH + 3)]
+    theirs = {digest(text): one.words for text, one in zip(TEXTS, model.words.embedded(TEXTS), strict=True)}
+    product = Late(model.words, Told(theirs))(a_shortlist(*findings, query=a_query(asked)))
+    *windows, question = encoder.windows([*TEXTS, asked])
+    ours = {one.candidate.id: PRODUCT.stored(windows[at % 5]) for at, one in enumerate(findings)}
+    scored = with_scores(a_question(findings, {}), PRODUCT, PRODUCT.asked(question), ours)
+    lab = scored.reordered(Blend())
+    assert [one.candidate.id for one in lab.findings] == [one.candidate.id for one in product.findings]
+    assert [one.score for one in lab.findings] == pytest.approx([one.score for one in product.findings], abs=1e-5)
+    is_far = cosine is not None and cosine < NEAR
+    assert (lab.findings != tuple(findings)) is is_far
+
+
+def test_the_weight_falls_from_far_to_near() -> None:
+    gate = Gate(0.4, 0.6)
+    assert [gate.farness(cosine) for cosine in (0.1, 0.4, 0.5, 0.6, 0.9)] == pytest.approx([1, 1, 0.5, 0, 0])
+    assert EVERYWHERE.farness(0.99) == 1
+    assert (gate.name, EVERYWHERE.name) == ("0.4 to 0.6", "everywhere")
+
+
+def test_only_passages_within_the_depth_are_scored() -> None:
+    findings = [found_at(f"{at}", 0.9 - at / 100, 0.3) for at in range(3)]
+    question = a_question(findings, {PRODUCT: [0.0, 0.5, 1.0]})
+    order = [one.candidate.id for one in findings]
+    for depth, places in ((1, [0, 1, 2]), (2, [1, 0, 2]), (3, [2, 1, 0])):
+        found = question.reordered(Blend(depth=depth)).findings
+        assert [order.index(one.candidate.id) for one in found] == places
+
+
+def test_what_stands_behind_the_stage_is_done_as_well() -> None:
+    texts = ("The ferry leaves.", "The ferry leaves.", "The tide is low.", "It rains.")
+    findings = [found_at(f"{at}", 0.9 - at / 100, 0.3, text) for at, text in enumerate(texts)]
+    question = a_question(findings, {PRODUCT: [0.0, 0.5, 1.0, 0.2]}, later=(Deduplicate(), Cut()), top_k=2)
+    pool, scores = question.shown(Blend())
+    shown = [findings[int(at)].candidate.id for at in (2, 1)]
+    assert [pool.ids[at] for at in np.argsort(-scores)] == shown
+
+
+def test_every_form_is_held_against_none_where_questions_are_far() -> None:
+    lab = a_lab(small=[a_pair(0, 1)], large=[a_pair(0, 1, cosine=0.9)] * 3)
+    rows = form_rows(lab, Gate())
+    none, form, *_, chosen = forms_table(lab, rows, "far questions only").rows
+    assert none == (NONE, SECOND, SECOND, SECOND, None, None, None, 1.0, 384, None)
+    assert form[:5] == (ALL.name, 1.0, SECOND, 0.8155, 0.1845)
+    assert form[-3:] == (40.0, 384 + 40 * 768, 2.0)
+    assert chosen[0] == "chosen on the other sets"
+    assert sum(row[0] == "words, mean of two, 2 bits (default)" for row in forms_table(lab, rows, "").rows) == 1
+    assert [row[1:3] for row in forms_table(lab, form_rows(lab, EVERYWHERE), "").rows[1:-1]] == [(1.0, 1.0)] * 9
+
+
+def test_far_questions_count_the_same_whatever_set_they_are_of() -> None:
+    lab = a_lab(small=[a_pair(0, 1)], large=[*[a_pair(1, 0)] * 2, a_pair(0, 1), a_pair(0, 1, cosine=0.9)])
+    rows = form_rows(lab, Gate())
+    table = far_table(lab, rows)
+    assert table.title == "Late interaction, the 4 far questions of 5"
+    assert table.columns[-2:] == ("small, 1 of 1", "large, 3 of 4")
+    gain = 1 - 1 / np.log2(3)
+    assert table.rows[1][2] == round(gain / 2, 4)
+    assert table.rows[1][-2:] == (round(gain, 4), round(gain / 3, 4))
+    level, *lines = bytes_plot(lab, rows).series
+    assert [line.name for line in lines] == ["all tokens", "words", "content words"]
+    assert [len(line.points) for line in lines] == [1, 5, 3]
+    assert lines[1].points[0] == pytest.approx((384 + 10 * 96, gain / 2))
+    assert [y for _, y in level.points] == [0.0, 0.0]
+
+
+def test_far_passages_are_valued_by_place() -> None:
+    lab = a_lab(book=[a_pair(0, 1, unit=Unit.PASSAGE)], other=[a_pair(1, 0)])
+    assert far_table(lab, form_rows(lab, Gate())).rows[1][-2:] == (round(1 - 1 / np.log2(3), 4), 0.0)
 
 
 def test_a_weight_that_one_set_likes_is_tried_on_the_other() -> None:
-    lab = a_lab(small=[0.0, 1.0], large=[1.0, 0.0])  # MaxSim is right on the small set and wrong on the large one
-    rows = {CONTENT: lab.alternatives(CONTENT)}
-    assert choice_table(lab, rows).rows == ((CONTENT.name, "0", "0.5"),)
-    none, form, either = unseen_table(lab, rows, "as counted").rows
-    first = round(1 / np.log2(3), 4)  # the right candidate at the second place
-    assert none[:4] == (NONE, first, first, first)
-    assert form[:5] == (CONTENT.name, first, first, first, 0.0)
-    assert either[1:5] == form[1:5]
-    assert (none[-3:], form[-3:]) == ((1.0, 384, None), (40.0, 384 + 40 * 768, 2.0))
+    lab = a_lab(small=[a_pair(0, 1)], large=[a_pair(1, 0)] * 3)
+    *_, chosen = pooled_table(lab, weight_rows(lab), "by weight").rows
+    assert chosen[1:3] == (SECOND, SECOND)  # MaxSim is right on the small set, so the large one is given it in vain
+    worths = {one.name.removesuffix(DEFAULT): one.worths["small"][0] for one in weight_rows(lab)}
+    assert [round(worths[name], 4) for name in ("0.3", "0.5", "0.7")] == [SECOND, 1.0, 1.0]
 
 
-def test_a_weight_that_helps_everywhere_is_found_without_any_one_set() -> None:
-    lab = a_lab(small=[0.0, 1.0], large=[0.0, 1.0])
-    rows = {form: lab.alternatives(form) for form in FORMS}
-    assert {row[1:5] for row in unseen_table(lab, rows, "as counted").rows[1:]} == {(1.0, 1.0, 1.0, 0.3691)}
-    assert {row[1:4] for row in weighed_table(lab, rows, 0.5).rows[1:]} == {(1.0, 1.0, 1.0)}
-    assert weight_table(lab, rows).rows[0][1:] == (*[0.6309] * 5, 1.0, 1.0)
-    level, *forms = bytes_plot(lab, rows).series
-    assert [line.name for line in forms] == [
-        "content tokens, 16 bits",
-        "content tokens, 8 bits",
-        "content tokens, 1 bit",
-    ]
-    assert forms[-1].points[0] == (384 + 5 * 48, 1.0)
-    assert [y for _, y in level.points] == pytest.approx([1 / np.log2(3)] * 2)
+def test_gates_and_depths_are_compared_with_the_products_among_them() -> None:
+    lab = a_lab(small=[a_pair(0, 1, cosine=0.57)], large=[a_pair(0, 1, cosine=0.2)])
+    gates = {one.name.removesuffix(DEFAULT): one.worths["small"][0] for one in gate_rows(lab)}
+    assert gates["everywhere"] == 1.0
+    assert gates["0.45 to 0.55"] == gates["0.4 to 0.55"] == pytest.approx(SECOND, abs=1e-4)
+    assert [one.name for one in depth_rows(lab)] == [NONE, "10", "20 (default)", "40"]
 
 
-def test_a_weight_is_chosen_by_place_as_well_where_passages_are_judged() -> None:
-    book = a_question([0.0, 1.0], unit=Unit.PASSAGE)  # the answer is among five with any weight, and first with 0.5
-    lab = Lab({"book": ("book",), "other": ("other",)}, {"book": [book], "other": [a_question([1.0, 0.0])]}, {})
-    rows = {CONTENT: lab.alternatives(CONTENT)}
-    table = choice_table(lab, rows)
-    assert table.columns == ("", "book as counted", "other as counted", "book by place", "other by place")
-    assert table.rows == ((CONTENT.name, "0", "0", "0", "0.5"),)
+def test_all_tables_are_made_of_one_lab() -> None:
+    made = late_results(a_lab(scifact=[a_pair(0, 1)], runbooks=[a_pair(0, 1)]))
+    assert made.name == "late-interaction"
+    assert made.command.endswith("late_interaction --sets scifact,runbooks")
+    assert len(made.tables) == 7
+
+
+def test_a_library_without_vectors_of_words_is_refused() -> None:
+    one = a_named_finding("tide")
+    cache: EmbeddingCache = Told({one.passage.text_digest: WordVectors(b"w")})
+    assert stored_words("small", cache, [a_shortlist(one)]) == {one.candidate.id: b"w"}
+    with pytest.raises(BadData, match=r"library of small has no vectors of words for 1 passages.*reindex"):
+        stored_words("small", Told({}), [a_shortlist(one)])
 
 
 def test_a_library_that_holds_none_of_the_judged_documents_is_refused() -> None:

@@ -7,9 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from citewise.model.errors import CitewiseError, Misconfigured, Unavailable
-from citewise.wiring.lazy import RETRY_SECONDS, LazyEmbedder, Loading
+from citewise.model.vector import EmbeddingFailure
+from citewise.wiring.lazy import RETRY_SECONDS, LazyEmbedder, LazyWords, Loading, Once
 from tests.fakes.clock import Clock
-from tests.fakes.counters import HashEmbedder
+from tests.fakes.counters import HashEmbedder, HashWords
 
 
 class Tries:
@@ -120,4 +121,41 @@ def test_an_embedder_knows_its_model_before_it_is_loaded_and_is_loaded_once() ->
     assert (lazy.model, lazy.documents(()), loaded) == (plain.model, (), [])
     lazy.warm()
     assert (lazy.query("tide"), lazy.documents(["tide"])) == (plain.query("tide"), plain.documents(["tide"]))
+    assert len(loaded) == 1
+
+
+def test_what_two_sides_share_is_made_once_though_both_ask_at_the_same_time() -> None:
+    tries, gate = Tries(0), threading.Barrier(4)
+    once = Once(tries)
+
+    def ask(_: int) -> str:
+        gate.wait(20)
+        return once()
+
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(ask, range(4))) == ["there"] * 4
+    assert tries.count == 1
+
+
+def test_what_could_not_be_made_is_tried_again_by_the_next() -> None:
+    once = Once(Tries(1))
+    with pytest.raises(Misconfigured, match="try 1 failed"):
+        once()
+    assert once() == "there"
+
+
+def test_words_are_loaded_with_the_first_text_and_not_for_none() -> None:
+    loaded: list[HashWords] = []
+
+    def load() -> HashWords:
+        loaded.append(HashWords(HashEmbedder()))
+        return loaded[-1]
+
+    words = LazyWords(Once(load))
+    assert words.embedded([]) == ()
+    assert loaded == []
+    (made,) = words.embedded(["a tide"])
+    assert (made,) == HashWords(HashEmbedder()).embedded(["a tide"])
+    assert not isinstance(made, EmbeddingFailure)
+    assert words.closeness("a tide", [made.words]) == pytest.approx((1.0,), abs=1e-5)
     assert len(loaded) == 1

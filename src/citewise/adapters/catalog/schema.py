@@ -86,6 +86,15 @@ MIGRATIONS = (
     CREATE INDEX changes_by_scope ON changes (scope, position);
     CREATE INDEX drops_by_scope ON changes (scope, position) WHERE NOT is_put;
     """,
+    # Not a column of embeddings: whatever reads all vectors would have to step over five times their bytes.
+    """
+    CREATE TABLE word_vectors (
+        text_digest BLOB NOT NULL,
+        model TEXT NOT NULL,
+        vectors BLOB NOT NULL,
+        PRIMARY KEY (text_digest, model)
+    );
+    """,
 )
 
 

@@ -25,8 +25,9 @@ from citewise.model.errors import CitewiseError, Misconfigured, Unavailable
 from citewise.model.ids import ChunkId, Digest
 from citewise.model.scope import Scope
 from citewise.model.source import SourceRef
-from citewise.model.vector import Vector
+from citewise.model.vector import Vector, WordVectors
 from citewise.ports.catalog import DocumentWrite, ScopeCensus
+from citewise.ports.embedding_cache import NO_WORDS
 
 READERS_END_MS = 2_000  # how long compaction waits for readings that began before it; searches take milliseconds
 VALUES_A_STATEMENT = 500  # well under SQLite's limit on the number of values
@@ -45,9 +46,11 @@ class SqliteCatalog:
         try:
             with connections.reading("open the catalog") as connection:
                 is_ready = is_newest(connection)
-            if not is_ready:
+            if not is_ready and connections.may_write:
                 with connections.patient("bring the catalog up to date") as connection:
                     migrate(connection)
+            # One that nobody here may write to is read as it is: what only newer ones have is not there.
+            self._has_words = is_ready or connections.may_write
         except CitewiseError:
             connections.close()
             raise
@@ -69,7 +72,8 @@ class SqliteCatalog:
         False if another connection's reading kept the log beside the file from being emptied.
         """
         with self._connections.writing("remove unused vectors") as connection:
-            connection.execute("DELETE FROM embeddings WHERE text_digest NOT IN (SELECT text_digest FROM chunks)")
+            for table in ("embeddings", "word_vectors"):
+                connection.execute(f"DELETE FROM {table} WHERE text_digest NOT IN (SELECT text_digest FROM chunks)")
         with self._connections.patient("compact the catalog") as connection:
             connection.execute("VACUUM")
             connection.execute(f"PRAGMA busy_timeout = {READERS_END_MS}")
@@ -212,22 +216,43 @@ class SqliteCatalog:
     # EmbeddingCache
 
     def vectors(self, digests: Collection[Digest]) -> Mapping[Digest, Vector]:
-        found: dict[Digest, Vector] = {}
+        statement = "SELECT text_digest, vector FROM embeddings WHERE model = ? AND text_digest IN ({})"
+        return {key: Vector(found) for key, found in self._kept(statement, digests)}
+
+    def word_vectors(self, digests: Collection[Digest]) -> Mapping[Digest, WordVectors]:
+        if not self._has_words:
+            return {}
+        statement = "SELECT text_digest, vectors FROM word_vectors WHERE model = ? AND text_digest IN ({})"
+        return {key: WordVectors(found) for key, found in self._kept(statement, digests)}
+
+    def lacks_word_vectors(self) -> bool:
+        """Whether a chunk's text is here whose words are not."""
+        if not self._has_words:
+            return True
+        with self._connections.reading("look for missing embeddings") as connection:
+            (found,) = connection.execute(
+                "SELECT EXISTS (SELECT 1 FROM chunks c WHERE NOT EXISTS "
+                "(SELECT 1 FROM word_vectors w WHERE w.text_digest = c.text_digest AND w.model = ?))",
+                (self._model_name,),
+            ).fetchone()
+        return bool(found)
+
+    def _kept(self, statement: str, digests: Collection[Digest]) -> Iterator[tuple[Digest, bytes]]:
         with self._connections.reading("read embeddings") as connection:
             for group in _groups([bytes.fromhex(digest) for digest in digests]):
                 marks = ",".join("?" * len(group))
-                rows = connection.execute(
-                    f"SELECT text_digest, vector FROM embeddings WHERE model = ? AND text_digest IN ({marks})",
-                    (self._model_name, *group),
-                )
-                found |= {Digest(row["text_digest"].hex()): Vector(row["vector"]) for row in rows}
-        return found
+                for key, found in connection.execute(statement.format(marks), (self._model_name, *group)):
+                    yield Digest(key.hex()), found
 
-    def keep(self, vectors: Mapping[Digest, Vector]) -> None:
+    def keep(self, vectors: Mapping[Digest, Vector], words: Mapping[Digest, WordVectors] = NO_WORDS) -> None:
         with self._connections.writing("keep embeddings") as connection:
             connection.executemany(
                 "INSERT OR IGNORE INTO embeddings (text_digest, model, vector) VALUES (?, ?, ?)",
                 [(bytes.fromhex(key), self._model_name, vector) for key, vector in vectors.items()],
+            )
+            connection.executemany(
+                "INSERT OR IGNORE INTO word_vectors (text_digest, model, vectors) VALUES (?, ?, ?)",
+                [(bytes.fromhex(key), self._model_name, of_words) for key, of_words in words.items()],
             )
 
     # Registry

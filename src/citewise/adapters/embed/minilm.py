@@ -7,12 +7,13 @@ model names mean equal bytes on every machine, and a cached file that was damage
 import hashlib
 import logging
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
 from citewise.adapters.embed.minilm_graph import MODEL, RECIPE, prepared
-from citewise.adapters.embed.onnx import OnnxEmbedder
-from citewise.adapters.embed.wordpiece import WordPieceCounter, uncased_tokenizer
+from citewise.adapters.embed.onnx import OnnxEmbedder, OnnxWords
+from citewise.adapters.embed.wordpiece import WordPieceCounter, uncased_tokenizer, word_weights
 from citewise.adapters.onnx_model import open_session
 from citewise.adapters.runtime import onnxruntime
 from citewise.model.errors import Misconfigured
@@ -28,11 +29,20 @@ CACHED_NAME = f"minilm-{PACKAGED_SHA256[:12]}-{RECIPE}.onnx"
 log = logging.getLogger(__name__)
 
 
-def load(cache: Path, *, packaged: Path | None = None) -> tuple[OnnxEmbedder, WordPieceCounter]:
-    """The default embedder and its token counter, from the installed model file or the one given."""
+@dataclass(frozen=True, slots=True)
+class MiniLm:
+    """The model's three sides."""
+
+    embedder: OnnxEmbedder
+    words: OnnxWords
+    counter: WordPieceCounter
+
+
+def load(cache: Path, *, packaged: Path | None = None) -> MiniLm:
+    """The default model, from the installed file or the one given."""
     tokenizer = uncased_tokenizer()
     embedder = OnnxEmbedder(_session(cache, packaged), tokenizer, model=MODEL, batch_tokens=BATCH_TOKENS)
-    return embedder, WordPieceCounter(tokenizer)
+    return MiniLm(embedder, OnnxWords(embedder, word_weights(tokenizer)), WordPieceCounter(tokenizer))
 
 
 def _session(cache: Path, packaged: Path | None) -> onnxruntime.InferenceSession:

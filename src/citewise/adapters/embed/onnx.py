@@ -7,23 +7,32 @@ batches on one shared session: splitting a batch over the cores costs half as mu
 import hashlib
 import os
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from citewise.adapters.embed.word_vectors import closenesses, packed, paired
 from citewise.adapters.embed.wordpiece import token_ids
 from citewise.adapters.onnx_model import ModelFiles, input_types, model_files, open_session, open_tokenizer
 from citewise.adapters.runtime import onnxruntime
 from citewise.model.errors import Misconfigured
-from citewise.model.vector import EmbeddingModel, Vector
+from citewise.model.vector import EmbeddedText, EmbeddingModel, Vector, WordVectors
 
 Ids = list[int]
 Floats = NDArray[np.float32]
+T = TypeVar("T")
+Made = Callable[[Ids, Floats], T]
+
+QUESTIONS = (
+    8  # whose outputs are remembered: a search first asks for the whole, then for the words; at most 0.4 MB each
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +69,28 @@ class OnnxEmbedder:
         of_query, of_document = token_ids(tokenizer, [prefixes.query, prefixes.document])
         self._query_head, self._document_head = head + of_query, head + of_document
         self._inputs = input_types(session)
+        self.asked = lru_cache(maxsize=QUESTIONS)(self._asked)  # a question's windows, each with what the graph gives
 
     @property
     def model(self) -> EmbeddingModel:
         return self._model
 
     def documents(self, texts: Sequence[str]) -> tuple[Vector, ...]:
-        return self._vectors(texts, self._document_head)
+        return tuple(map(pooled, self.outputs(texts, mean_of, self._document_head)))
 
     def query(self, text: str) -> Vector:
-        return self._vectors([text], self._query_head)[0]
+        return pooled([mean_of(*window) for window in self.asked(text)])
 
-    def _vectors(self, texts: Sequence[str], head: Ids) -> tuple[Vector, ...]:
+    def _asked(self, text: str) -> list[tuple[Ids, Floats]]:
+        (windows,) = self.outputs([text], lambda window, output: (window, output), self._query_head)
+        return windows
+
+    def outputs(self, texts: Sequence[str], made: Made[T], head: Ids | None = None) -> list[list[T]]:
+        """For each text, what is made of each of its windows: of their tokens, and what the graph gives for them."""
+        head = self._document_head if head is None else head
         cut = [self._windows(ids, head) for ids in token_ids(self._tokenizer, texts)]
-        means = iter(self._means([window for windows in cut for window in windows]))
-        return tuple(_pooled([(next(means), len(window)) for window in windows]) for windows in cut)
+        results = iter(self._made([window for windows in cut for window in windows], made))
+        return [[next(results) for _ in windows] for windows in cut]
 
     def _windows(self, ids: Ids, head: Ids) -> list[Ids]:
         """The text in full windows and a last shorter one, each with prefix and special tokens."""
@@ -87,28 +103,27 @@ class OnnxEmbedder:
         starts = range(0, max(1, len(ids)), room)
         return [[*head, *ids[at : at + room], *self._tail] for at in starts]
 
-    def _means(self, windows: Sequence[Ids]) -> list[Floats]:
-        """Each window's mean over its tokens, in order."""
+    def _made(self, windows: Sequence[Ids], made: Made[T]) -> list[T]:
+        """What is made of each window, in order; at once, so that no more than a batch of outputs is ever held."""
         batches = list(length_batches([len(window) for window in windows], self._batch_tokens))
-        means: list[Floats] = [np.empty(0, np.float32)] * len(windows)
+        results: dict[int, T] = {}
 
         def run(batch: list[int]) -> None:
-            for at, mean in zip(batch, self._run([windows[at] for at in batch]), strict=True):
-                means[at] = mean
+            for at, output in zip(batch, self._run([windows[at] for at in batch]), strict=True):
+                results[at] = made(windows[at], output)
 
         if len(batches) == 1:
             run(batches[0])
         else:
             with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as cores:
                 list(cores.map(run, batches))
-        return means
+        return [results[at] for at in range(len(windows))]
 
     def _run(self, windows: list[Ids]) -> Floats:
         ids = np.array(windows)
         values = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         feed = {name: values[name].astype(kind) for name, kind in self._inputs.items()}
-        output = self._output(feed)
-        return output.mean(axis=1) if output.ndim == 3 else output
+        return self._output(feed)
 
     def _output(self, feed: dict[str, NDArray[np.generic]]) -> Floats:
         try:
@@ -119,6 +134,40 @@ class OnnxEmbedder:
                 "Set embedding.window_tokens to what the model sees."
             ) from error
         return output
+
+
+class OnnxWords:
+    """The port `WordEmbedder` over an embedder whose graph gives a vector for every token."""
+
+    def __init__(self, embedder: OnnxEmbedder, weights: Floats) -> None:
+        self._embedder = embedder
+        self._weights = weights  # by token: how much it says by itself; 0: it is no word
+
+    def embedded(self, texts: Sequence[str]) -> tuple[EmbeddedText, ...]:
+        made = self._embedder.outputs(texts, self._both)
+        words = packed([np.concatenate(_of_words([seen for _, seen in windows])) for windows in made])
+        means = (pooled([mean for mean, _ in windows]) for windows in made)
+        return tuple(map(EmbeddedText, means, words))
+
+    def closeness(self, question: str, texts: Sequence[WordVectors]) -> tuple[float, ...]:
+        windows = self._embedder.asked(question)
+        words = np.concatenate(_of_words([self._seen(*window) for window in windows]))
+        weights = np.concatenate(_of_words([self._seen(ids, self._weights[ids]) for ids, _ in windows]))
+        return closenesses(words, weights if weights.any() else np.ones_like(weights), texts)
+
+    def _both(self, window: Ids, output: Floats) -> tuple[tuple[Floats, int], tuple[bool, Floats]]:
+        has_words, seen = self._seen(window, output)
+        return mean_of(window, output), (has_words, paired(seen))
+
+    def _seen(self, window: Ids, of_tokens: Floats) -> tuple[bool, Floats]:
+        """Of its words, if it has any; else of all its tokens."""
+        are_words = self._weights[window] > 0
+        return (True, of_tokens[are_words]) if are_words.any() else (False, of_tokens)
+
+
+def _of_words(windows: Sequence[tuple[bool, Floats]]) -> list[Floats]:
+    """Of the windows that have words; of all of them, where none has."""
+    return [seen for has_words, seen in windows if has_words] or [seen for _, seen in windows]
 
 
 def from_folder(
@@ -157,7 +206,12 @@ class TokenizerCounter:
         return [len(ids) for ids in token_ids(self._tokenizer, texts)]
 
 
-def _pooled(windows: Sequence[tuple[Floats, int]]) -> Vector:
+def mean_of(window: Ids, output: Floats) -> tuple[Floats, int]:
+    """The mean over its tokens, unless the graph has taken it, and how many they are."""
+    return output.mean(axis=0) if output.ndim == 2 else output, len(window)
+
+
+def pooled(windows: Sequence[tuple[Floats, int]]) -> Vector:
     """The mean of the windows' unit vectors, each counting by its tokens, at unit length."""
     total = sum(mean.astype(np.float64) / np.linalg.norm(mean) * tokens for mean, tokens in windows)
     return Vector((total / np.linalg.norm(total)).astype("<f4").tobytes())

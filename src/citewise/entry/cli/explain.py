@@ -7,14 +7,14 @@ from rich.table import Table
 from rich.text import Text
 
 from citewise.entry.cli.output import printable
-from citewise.model.features import FEATURES
+from citewise.model.features import BY_WORD, FEATURES
 from citewise.model.ranking import ARMS, Candidate, Dropped
 from citewise.model.result import SearchResult
 
 PATH_WIDTH = 40
 LEAST_WIDTH = 140  # numbers that are cut off explain nothing: a narrower terminal wraps the lines
 FEW = 5  # candidates beyond top_k that are shown; --json names each
-STAGES = ("fused", *FEATURES, "features", "rerank", "freshness", "boost")
+STAGES = ("fused", *FEATURES, "features", BY_WORD, "late", "rerank", "freshness", "boost")
 
 
 def show_explanation(console: Console, result: SearchResult) -> None:

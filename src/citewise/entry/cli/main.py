@@ -244,7 +244,7 @@ def doctor(library: LibraryOption = None, config: ConfigOption = None, as_json: 
 
 @app.command()
 def reindex(library: LibraryOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
-    """Rebuild the index from the catalog; with another model or chunk size in the settings, re-embed."""
+    """Rebuild the index from the catalog; re-embed where the settings ask for other vectors."""
     from citewise.entry.cli.care import run_reindex
 
     raise typer.Exit(run_reindex(settings_of(library, config), as_json=as_json))

@@ -1,0 +1,81 @@
+"""Vectors of a text's words, packed: two neighbors in one, two bits a component.
+
+Measured against more and fewer of both in `benchmarks/late_interaction.py` (ADR 15): a word of its own and sixteen bits
+find no more. The question's words are taken as they are; only what is stored is rounded.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from citewise.adapters.rotation import quickly_rotated, turning
+from citewise.model.errors import BadData
+from citewise.model.vector import WordVectors
+
+Floats = npt.NDArray[np.float32]
+
+A_BYTE = 4  # components of two bits
+LONELY = 200_000  # multiplications that OpenBLAS does in the calling thread; it asks for others from 262,144 on
+# The best four values for what is normally distributed (Lloyd and Max): between which they change, and what they are.
+STEP = 0.9816
+VALUES = np.array([-1.510, -0.4528, 0.4528, 1.510], np.float32)
+# A byte's four components, by its value.
+UNPACKED: Floats = VALUES[(np.arange(256)[:, None] >> np.array([6, 4, 2, 0])) & 3]
+
+
+def paired(words: Floats) -> Floats:
+    """Two neighbors in one, their mean; a last one that has none stands for itself. All at unit length."""
+    whole = unit(words)
+    sums = whole[::2].copy()
+    sums[: len(whole) // 2] += whole[1::2]
+    return unit(sums)
+
+
+def packed(texts: Sequence[Floats]) -> list[WordVectors]:
+    """What is stored of texts, given their pairs of words.
+
+    Many at once: the rotation is a product of matrices, whose own threads would fight with those that embed.
+    """
+    if not texts:
+        return []
+    scaled = quickly_rotated(np.concatenate(texts)) * np.float32(np.sqrt(texts[0].shape[1]))
+    codes = (scaled > -STEP).astype(np.uint8) + (scaled > 0) + (scaled > STEP)
+    fours = codes.reshape(len(codes), -1, A_BYTE)
+    rows = fours[..., 0] << 6 | fours[..., 1] << 4 | fours[..., 2] << 2 | fours[..., 3]
+    ends = np.cumsum([len(pairs) for pairs in texts])
+    return [WordVectors(rows[end - len(pairs) : end].tobytes()) for end, pairs in zip(ends, texts, strict=True)]
+
+
+def closenesses(question: Floats, weights: Floats, texts: Sequence[WordVectors]) -> tuple[float, ...]:
+    """For each text, how near the question's words find one in it: the weighted mean of the nearest (MaxSim)."""
+    dimensions = question.shape[1]
+    width = dimensions // A_BYTE
+    if any(not text or len(text) % width for text in texts):
+        raise BadData(f"vectors of words that are not rows of {width} bytes: they are of another model, or damaged")
+    if not texts:
+        return ()
+    starts = np.cumsum([0, *(len(text) // width for text in texts)])[:-1]
+    # `take` is ten times as quick as an index; so is a maximum over rows against one over columns.
+    stored = np.take(UNPACKED, np.frombuffer(b"".join(texts), np.uint8), axis=0).reshape(-1, dimensions)
+    products = alone(stored, alone(turning(dimensions), unit(question).T))
+    nearest = np.maximum.reduceat(products, starts, axis=0) @ weights
+    return tuple(map(float, nearest / (weights.sum() * np.sqrt(dimensions))))
+
+
+def alone(one: Floats, other: Floats) -> Floats:
+    """The product, a few rows at a time, so that no thread but this one works on it.
+
+    BLAS would wake its own for anything larger, and on a busy machine they are waited for ten times as long as the
+    work takes.
+    """
+    rows = max(1, LONELY // other.size)
+    blocks = len(one) // rows
+    whole = blocks * rows
+    products = np.matmul(one[:whole].reshape(blocks, rows, one.shape[1]), other)
+    return np.concatenate([products.reshape(whole, other.shape[1]), one[whole:] @ other])
+
+
+def unit(vectors: Floats) -> Floats:
+    scaled: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-9))
+    return scaled

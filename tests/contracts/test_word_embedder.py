@@ -1,0 +1,153 @@
+"""What every embedder of words promises."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from citewise.model.errors import BadData
+from citewise.model.vector import EmbeddedText, EmbeddingFailure, WordVectors
+from citewise.ports.embedder import Embedder
+from citewise.ports.word_embedder import WordEmbedder
+from citewise.settings import EmbeddingSettings, Settings
+from citewise.wiring.embedding import embedding_of
+from tests.fakes.counters import HashEmbedder, HashWords
+
+LONG = "The gauge reads the water level every six minutes. " * 80  # windows of the built-in model: four
+TEXTS = [
+    "a tide",
+    "",
+    "?!… — (…)",
+    "The tide gauge is read at noon by the keeper of the harbor.",
+    LONG,
+    "水位 は 毎日 читается ежедневно",
+    "[CLS] [SEP]",
+    "half a \ud83d pair",
+    "😀",
+    "a tide",
+    " \n\t ",
+]
+QUESTION = "When is the gauge read?"
+ROUNDING = 1e-6  # a product of matrices owes its last bits to the shape of all of them
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Both sides of one."""
+
+    embedder: Embedder
+    words: WordEmbedder
+
+
+def minilm() -> Model:
+    made = embedding_of(Settings())
+    assert made.words is not None
+    return Model(made.embedder, made.words)
+
+
+def hashed() -> Model:
+    embedder = HashEmbedder()
+    return Model(embedder, HashWords(embedder))
+
+
+@pytest.fixture(params=[minilm, hashed], ids=["minilm", "hash"], scope="module")
+def model(request: pytest.FixtureRequest) -> Model:
+    make: Callable[[], Model] = request.param
+    return make()
+
+
+def made(outcome: EmbeddedText | EmbeddingFailure) -> EmbeddedText:
+    assert not isinstance(outcome, EmbeddingFailure)
+    return outcome
+
+
+def words_of(model: Model, *texts: str) -> list[WordVectors]:
+    return [made(outcome).words for outcome in model.words.embedded(texts)]
+
+
+def test_the_vector_is_the_very_one_of_the_embedder(model: Model) -> None:
+    assert tuple(made(one).vector for one in model.words.embedded(TEXTS)) == model.embedder.documents(TEXTS)
+    for text in TEXTS:
+        assert made(model.words.embedded([text])[0]).vector == model.embedder.documents([text])[0]
+
+
+def test_each_text_gets_its_words_in_order(model: Model) -> None:
+    together = words_of(model, *TEXTS)
+    alone = [words_of(model, text)[0] for text in TEXTS]
+    assert list(map(len, together)) == list(map(len, alone))
+    assert all(together)
+    for one, other in zip(together, alone, strict=True):
+        # What is stored may be rounded, and what lies on the edge then fall on either side.
+        assert sum(a != b for a, b in zip(one, other, strict=True)) <= len(one) / 500
+    assert together[0] == together[9]  # equal texts
+
+
+def test_nothing_gives_nothing(model: Model) -> None:
+    assert model.words.embedded([]) == ()
+    assert model.words.closeness(QUESTION, []) == ()
+
+
+def test_a_longer_text_has_more_words_to_the_last(model: Model) -> None:
+    short, long, longer = words_of(model, "a tide", LONG, f"{LONG} {LONG}")
+    assert len(short) < len(long) < len(longer)
+    assert len(longer) == pytest.approx(2 * len(long), rel=0.02)
+    one, other = words_of(model, f"{LONG} flood", f"{LONG} anchor")
+    assert one != other
+
+
+def test_closeness_is_one_number_a_text_in_order(model: Model) -> None:
+    kept = words_of(model, *TEXTS)
+    close = model.words.closeness(QUESTION, kept)
+    assert close == pytest.approx([model.words.closeness(QUESTION, [each])[0] for each in kept], abs=ROUNDING)
+    assert model.words.closeness(QUESTION, kept[::-1]) == pytest.approx(close[::-1], abs=ROUNDING)
+
+
+def test_closeness_does_not_depend_on_the_neighbors(model: Model) -> None:
+    one, *others = words_of(model, "The gauge is read at noon.", *TEXTS)
+    (alone,) = model.words.closeness(QUESTION, [one])
+    for at in (0, 3, len(others)):
+        close = model.words.closeness(QUESTION, [*others[:at], one, *others[at:]])
+        assert close[at] == pytest.approx(alone, abs=ROUNDING)
+
+
+def test_a_text_that_holds_the_questions_words_is_nearer_than_one_that_does_not(model: Model) -> None:
+    kept = words_of(model, "The gauge is read at noon.", "Bread is baked with salt.", f"{LONG} Bread is baked.")
+    near, far, within = model.words.closeness(QUESTION, kept)
+    assert near > far
+    assert within > far
+
+
+def test_the_same_question_gives_the_same_closeness_whatever_was_asked_between(model: Model) -> None:
+    kept = words_of(model, *TEXTS)
+    before = model.words.closeness(QUESTION, kept)
+    for at in range(20):
+        model.words.closeness(f"{QUESTION} {at}", kept[:1])
+    assert model.words.closeness(QUESTION, kept) == before
+
+
+@pytest.mark.parametrize("question", ["", "?", "水位", "half a \ud83d pair", LONG])
+def test_any_question_can_be_compared(model: Model, question: str) -> None:
+    kept = words_of(model, question or "nothing", "Bread is baked with salt.")
+    same, other = model.words.closeness(question, kept)
+    assert same == pytest.approx(same)
+    assert same >= other or not question
+
+
+@pytest.mark.parametrize("wrong", [b"", b"x", b"of another model, or damaged on the way"])
+def test_what_the_model_did_not_make_is_bad_data(model: Model, wrong: bytes) -> None:
+    (whole,) = words_of(model, "a tide")
+    for texts in ([wrong], [whole, wrong], [wrong, whole], [whole[:-1]], [whole, whole + b"x"]):
+        with pytest.raises(BadData):
+            model.words.closeness(QUESTION, [WordVectors(each) for each in texts])
+
+
+def test_a_text_that_cannot_be_embedded_spoils_no_other() -> None:
+    words = HashWords(HashEmbedder(poison="poison"))
+    good, bad, too = words.embedded(["a tide", "poison", "a gauge"])
+    assert isinstance(bad, EmbeddingFailure)
+    alone = HashWords(HashEmbedder()).embedded(["a tide", "a gauge"])
+    assert (good, too) == alone
+
+
+def test_words_are_left_out_where_the_settings_say_so() -> None:
+    assert embedding_of(Settings(embedding=EmbeddingSettings(word_vectors=False))).words is None

@@ -1,0 +1,272 @@
+"""Vectors of words: made with the text's own, kept once, filled in later, and compared where nothing is near."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from citewise import Library
+from citewise.flows.reembed import ReembedReport
+from citewise.model.errors import Unavailable
+from citewise.model.features import BY_WORD
+from citewise.model.query import Query
+from citewise.model.ranking import DENSE, Finding
+from citewise.model.result import SearchResult
+from citewise.model.scope import Scope
+from citewise.model.vector import WordVectors
+from citewise.retrieve.late import NEAR
+from citewise.settings import ChunkSettings, EmbeddingSettings, SearchSettings, Settings
+from citewise.wiring.care import reindex
+from citewise.wiring.full import OpenLibrary, opened_for_reading
+from citewise.wiring.search import search_of
+from tests.fakes.counters import HashEmbedder
+from tests.flows.harness import Shelf
+
+PAGES = {f"p{n}.md": f"# Page {n}\n\nharbor words number{n}\n" for n in range(6)}
+FAR_OFF = "zebra quartz xylophone"  # in no page, and near none as the hash embedder sees it
+NEAR_BY = "Page 3 harbor words number3"
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Shelf:
+    """Ingested before words were kept."""
+    return Shelf.holding(tmp_path, PAGES)
+
+
+@pytest.fixture
+def wordy(tmp_path: Path) -> Shelf:
+    shelf = Shelf(tmp_path)
+    shelf.keeps_words = True
+    for path, text in PAGES.items():
+        shelf.write(path, text)
+    shelf.ingest()
+    return shelf
+
+
+def words_in(library: OpenLibrary, scope: Scope | None = None) -> dict[str, WordVectors | None]:
+    """By text: what is kept of its words."""
+    chosen = scope or Scope()
+    chunks = [
+        chunk
+        for document in library.catalog.documents(chosen)
+        for chunk in library.catalog.chunks(chosen, document.path)
+    ]
+    kept = library.catalog.word_vectors({chunk.text_digest for chunk in chunks})
+    return {chunk.embedded_text: kept.get(chunk.text_digest) for chunk in chunks}
+
+
+def words_of(shelf: Shelf) -> dict[str, WordVectors | None]:
+    with shelf.opened() as library:
+        return words_in(library)
+
+
+def lacks_words(shelf: Shelf) -> bool:
+    with shelf.opened() as library:
+        return library.lacks_words()
+
+
+def rebuilt(shelf: Shelf) -> ReembedReport | int:
+    shelf.embedder.embedded.clear()
+    return reindex(shelf.settings, on_progress=lambda done: None, embedding=shelf.embedding)
+
+
+def nearest(found: SearchResult) -> float:
+    return max(one.candidate.scores[DENSE] for one in found.findings)
+
+
+# Kept
+
+
+def test_each_text_is_embedded_once_for_its_vector_and_its_words(wordy: Shelf) -> None:
+    assert len(wordy.embedder.embedded) == 6
+    kept = words_of(wordy)
+    assert len(kept) == 6
+    assert all(kept.values())
+    assert not lacks_words(wordy)
+
+
+def test_equal_texts_are_embedded_once_and_share_their_words(wordy: Shelf) -> None:
+    wordy.write("copy/p0.md", PAGES["p0.md"])
+    wordy.ingest()
+    assert wordy.embedder.embedded == []
+    assert not lacks_words(wordy)
+
+
+def test_the_next_ingest_finds_nothing_to_do(wordy: Shelf) -> None:
+    assert wordy.ingest().unchanged == 6
+    assert wordy.embedder.embedded == []
+
+
+def test_a_changed_document_gets_the_words_of_what_changed(plain: Shelf) -> None:
+    plain.keeps_words = True
+    plain.write("p3.md", "# Page 3\n\nharbor words anchor\n")
+    plain.ingest()
+    assert plain.embedder.embedded == ["Page 3\n\n# Page 3\n\nharbor words anchor"]
+    assert [text for text, kept in words_of(plain).items() if kept] == plain.embedder.embedded
+    assert lacks_words(plain)
+
+
+def test_a_text_whose_vector_is_known_and_its_words_are_not_is_embedded_again(plain: Shelf) -> None:
+    plain.keeps_words = True
+    plain.write("copy/p0.md", PAGES["p0.md"])
+    plain.ingest()
+    assert len(plain.embedder.embedded) == 1
+    assert [text for text, kept in words_of(plain).items() if kept] == plain.embedder.embedded
+
+
+def test_a_text_that_cannot_be_embedded_leaves_neither_vector_nor_words(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    shelf.embedder, shelf.keeps_words = HashEmbedder(poison="number3"), True
+    for path, text in PAGES.items():
+        shelf.write(path, text)
+    report = shelf.ingest()
+    assert [one.path for one in report.failed] == ["p3.md"]
+    assert len(words_of(shelf)) == 5
+    assert not lacks_words(shelf)
+
+
+def test_where_words_are_not_wanted_none_are_kept_or_missed(plain: Shelf) -> None:
+    assert set(words_of(plain).values()) == {None}
+    assert not lacks_words(plain)
+    assert rebuilt(plain) == 6  # the index alone
+    assert plain.embedder.embedded == []
+
+
+def test_the_built_in_model_keeps_none_where_the_settings_say_so(tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_text("# Tide\n\nThe gauge is read at noon.\n")
+    kept: dict[bool, bool] = {}
+    for wanted in (True, False):
+        settings = Settings(library=tmp_path / str(wanted), embedding=EmbeddingSettings(word_vectors=wanted))
+        with Library(settings=settings) as library:
+            library.ingest(tmp_path / "page.md")
+        with opened_for_reading(settings) as opened:
+            kept[wanted] = all(words_in(opened).values())
+    assert kept == {True: True, False: False}
+
+
+# Filled in
+
+
+def test_reindex_fills_in_the_words_of_a_library_that_has_none(plain: Shelf) -> None:
+    before = plain.snapshot()
+    plain.keeps_words = True
+    report = rebuilt(plain)
+    assert isinstance(report, ReembedReport)
+    assert (report.documents, report.embedded) == (6, 6)
+    assert all(words_of(plain).values())
+    assert plain.snapshot() == before
+    assert len(plain.found("harbor")) == 6
+    assert rebuilt(plain) == 6  # nothing is missing now
+    assert plain.embedder.embedded == []
+    assert plain.ingest().unchanged == 6
+
+
+def test_reindex_embeds_only_what_lacks_its_words(plain: Shelf) -> None:
+    plain.keeps_words = True
+    plain.write("p3.md", "# Page 3\n\nharbor words anchor\n")
+    plain.ingest()
+    kept = words_of(plain)
+    report = rebuilt(plain)
+    assert isinstance(report, ReembedReport)
+    assert report.embedded == 5
+    assert sorted(plain.embedder.embedded) == sorted(text for text, words in kept.items() if not words)
+    assert all(words_of(plain).values())
+
+
+def test_the_words_that_are_filled_in_are_those_that_ingestion_would_have_kept(plain: Shelf, tmp_path: Path) -> None:
+    plain.keeps_words = True
+    rebuilt(plain)
+    (tmp_path / "other").mkdir()
+    other = Shelf(tmp_path / "other")
+    other.keeps_words = True
+    other.ingest(plain.docs)
+    assert words_of(plain) == words_of(other)
+
+
+def test_filling_in_that_was_interrupted_goes_on_from_what_it_has(plain: Shelf) -> None:
+    plain.embedder, plain.keeps_words = HashEmbedder(poison="number3"), True
+    with pytest.raises(Unavailable, match="run the command again"):
+        rebuilt(plain)
+    plain.embedder = HashEmbedder()
+    assert len(plain.found("harbor")) == 6
+    rebuilt(plain)
+    assert plain.embedder.embedded == ["Page 3\n\n# Page 3\n\nharbor words number3"]
+    assert all(words_of(plain).values())
+
+
+def test_other_sizes_reuse_the_words_of_texts_that_stay_the_same(wordy: Shelf) -> None:
+    before = words_of(wordy)
+    wordy.with_settings(chunks=ChunkSettings(70, 20, 90, 10))
+    assert isinstance(rebuilt(wordy), ReembedReport)
+    assert wordy.embedder.embedded == []
+    assert words_of(wordy) == before
+
+
+def test_words_of_another_model_are_made_anew(wordy: Shelf) -> None:
+    wordy.embedder = HashEmbedder(name="hash-2")
+    assert isinstance(rebuilt(wordy), ReembedReport)
+    assert len(wordy.embedder.embedded) == 6
+    assert not lacks_words(wordy)
+
+
+# Compared
+
+
+def test_a_far_question_is_compared_word_by_word_and_a_near_one_is_not(wordy: Shelf) -> None:
+    far, near = wordy.search(FAR_OFF), wordy.search(NEAR_BY)
+    assert nearest(far) < NEAR <= nearest(near)
+    assert all({BY_WORD, "late"} <= one.candidate.scores.keys() for one in far.findings)
+    assert not any({BY_WORD, "late"} & one.candidate.scores.keys() for one in near.findings)
+    assert not any(one.startswith("late") for one in (*far.notes, *near.notes))
+
+
+def test_a_library_without_words_says_so_where_the_question_is_far(plain: Shelf) -> None:
+    plain.keeps_words = True
+    (note,) = [one for one in plain.search(FAR_OFF).notes if one.startswith("late")]
+    assert "6 of 6 passages" in note
+    assert not any(one.startswith("late") for one in plain.search(NEAR_BY).notes)
+    assert plain.search(FAR_OFF).degraded == ()
+
+
+def test_a_library_that_wants_no_words_says_nothing_of_them(plain: Shelf) -> None:
+    found = plain.search(FAR_OFF)
+    assert not any(one.startswith("late") for one in found.notes)
+    assert not any(BY_WORD in one.candidate.scores for one in found.findings)
+
+
+def test_without_the_stage_the_order_is_the_one_before_it(wordy: Shelf) -> None:
+    with wordy.opened() as library, ThreadPoolExecutor(1) as threads:
+        query = Query(FAR_OFF, "r-1", 1.7e9)
+        without = search_of(library, reranker=None, threads=threads, without=frozenset({"late"}))(query)
+        off = replace(library, settings=replace(wordy.settings, search=SearchSettings(late=0.0)))
+        switched_off = search_of(off, reranker=None, threads=threads)(query)
+        whole = search_of(library, reranker=None, threads=threads)(query)
+    assert "late" not in without.timings_ms
+    assert without.findings == switched_off.findings != whole.findings
+    assert not any("late" in one.candidate.scores for one in without.findings)
+
+
+def test_the_weight_is_the_one_that_is_set(wordy: Shelf) -> None:
+    before = {one.candidate.id: one.score for one in searched(wordy, late=0.0)}
+    for weight in (0.7, 3.0):
+        weighed = {one.candidate.id: one.score for one in searched(wordy, late=weight)}
+        shares = [(weighed[id_] * (1 + weight) - score) / weight for id_, score in before.items()]
+        assert (min(shares), max(shares)) == pytest.approx((0.0, 1.0), abs=1e-6)
+
+
+def searched(shelf: Shelf, *, late: float) -> tuple[Finding, ...]:
+    shelf.with_settings(search=SearchSettings(late=late))
+    return shelf.search(FAR_OFF).findings
+
+
+def test_a_text_that_was_damaged_on_disk_degrades_the_stage_alone(wordy: Shelf) -> None:
+    with wordy.opened() as library:
+        (chunk,) = library.catalog.chunks(Scope(), "p0.md")
+        with library.catalog._connections.writing("damage") as connection:
+            number = bytes.fromhex(chunk.text_digest)
+            connection.execute("UPDATE word_vectors SET vectors = x'00' WHERE text_digest = ?", (number,))
+    found = wordy.search(FAR_OFF)
+    assert len(found.findings) == 6
+    (degraded,) = found.degraded
+    assert degraded.startswith("late: ")

@@ -1,0 +1,205 @@
+"""Vectors of words, packed into a few bits: how much of them is left, and how near a question is to them."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from citewise.adapters.embed.word_vectors import UNPACKED, alone, closenesses, packed, paired, unit
+from citewise.adapters.rotation import quickly_rotated, rotated
+from citewise.model.errors import BadData
+from citewise.model.vector import WordVectors
+
+Floats = npt.NDArray[np.float32]
+
+DIMENSIONS = 384
+WIDTH = DIMENSIONS // 4  # bytes of a row
+ROUNDING = 1e-6  # what a product of matrices owes to the shape of its neighbors
+
+
+def some_words(seed: int, count: int, dimensions: int = DIMENSIONS) -> Floats:
+    """Words that mean this and that: no two are near each other."""
+    return np.random.default_rng(seed).standard_normal((count, dimensions)).astype(np.float32)
+
+
+seeds = st.integers(0, 2**32 - 1)
+texts = st.builds(some_words, seeds, st.integers(1, 24))
+a_few = settings(max_examples=25, deadline=None)  # numpy's threads may have to wait for a core
+
+
+def unpacked(text: WordVectors, dimensions: int = DIMENSIONS) -> Floats:
+    """The rows as they are compared: turned, and at unit length."""
+    return unit(UNPACKED[np.frombuffer(text, np.uint8)].reshape(-1, dimensions))
+
+
+def components(text: WordVectors) -> npt.NDArray[np.int64]:
+    """The two bits of each."""
+    found: npt.NDArray[np.int64] = (np.frombuffer(text, np.uint8)[:, None] >> np.array([6, 4, 2, 0])) & 3
+    return found
+
+
+def close(question: Floats, texts: Sequence[WordVectors]) -> tuple[float, ...]:
+    """Where each word of the question counts the same."""
+    return closenesses(question, np.ones(len(question), np.float32), texts)
+
+
+def stored(*words: Floats) -> list[WordVectors]:
+    return packed([paired(each) for each in words])
+
+
+@a_few
+@given(texts)
+@example(some_words(0, 1))
+def test_two_words_are_one_row_of_two_bits_a_component(words: Floats) -> None:
+    (text,) = stored(words)
+    assert len(text) == math.ceil(len(words) / 2) * WIDTH
+
+
+@a_few
+@given(seeds, st.integers(1, 9), st.sampled_from([32, 384, 768]))
+def test_a_row_takes_a_quarter_byte_a_component_whatever_the_model(seed: int, words: int, dimensions: int) -> None:
+    (text,) = stored(some_words(seed, words, dimensions))
+    assert len(text) == math.ceil(words / 2) * dimensions / 4
+
+
+@a_few
+@given(texts)
+def test_a_pair_is_the_mean_of_two_neighbors_and_a_last_word_alone_is_itself(words: Floats) -> None:
+    pairs, whole = paired(words), words / np.linalg.norm(words, axis=1, keepdims=True)
+    for at, pair in enumerate(pairs):
+        mean = whole[2 * at : 2 * at + 2].mean(axis=0)
+        assert pair == pytest.approx(mean / np.linalg.norm(mean), abs=1e-5)
+    assert len(pairs) == math.ceil(len(words) / 2)
+
+
+def test_pairing_leaves_the_words_as_they_were() -> None:
+    words = some_words(1, 5)
+    before = words.copy()
+    paired(words)
+    assert np.array_equal(words, before)
+
+
+@a_few
+@given(texts)
+def test_what_comes_out_is_nearly_what_went_in(words: Floats) -> None:
+    (text,) = stored(words)
+    cosines = (unpacked(text) * quickly_rotated(paired(words))).sum(axis=1)
+    assert cosines.min() > 0.9  # 0.94 for normally distributed components, the best that two bits can do
+
+
+@pytest.mark.parametrize("axis", [0, 127, 128, 200, 255, 256, 383])
+def test_a_word_with_all_its_length_in_one_component_comes_out_too(axis: int) -> None:
+    word = np.eye(DIMENSIONS, dtype=np.float32)[axis : axis + 1]
+    (text,) = stored(word)
+    assert (unpacked(text) @ quickly_rotated(word).T).item() > 0.8
+
+
+@a_few
+@given(st.lists(texts, min_size=1, max_size=6))
+def test_many_texts_at_once_are_each_what_they_are_alone(many: list[Floats]) -> None:
+    for together, single in zip(stored(*many), (stored(each)[0] for each in many), strict=True):
+        assert len(together) == len(single)
+        # A component that lies within rounding of a step may fall on either side of it.
+        assert np.mean(components(together) != components(single)) < 0.001
+        assert np.abs(components(together) - components(single)).max() <= 1
+
+
+def test_no_texts_are_packed_into_nothing() -> None:
+    assert packed([]) == []
+
+
+@a_few
+@given(st.lists(texts, min_size=1, max_size=6), texts)
+def test_closeness_does_not_depend_on_the_neighbors_or_their_order(many: list[Floats], question: Floats) -> None:
+    kept = stored(*many)
+    together = close(question, kept)
+    assert together == pytest.approx([close(question, [each])[0] for each in kept], abs=ROUNDING)
+    assert close(question, kept[::-1]) == pytest.approx(together[::-1], abs=ROUNDING)
+
+
+@a_few
+@given(texts, texts)
+def test_closeness_is_the_mean_of_what_each_word_finds_nearest(question: Floats, words: Floats) -> None:
+    (text,) = stored(words)
+    rows = UNPACKED[np.frombuffer(text, np.uint8)].reshape(-1, DIMENSIONS) / np.sqrt(DIMENSIONS)
+    asked = quickly_rotated(unit(question))
+    expected = sum(max(float(row @ word) for row in rows) for word in asked) / len(asked)
+    assert close(question, [text]) == pytest.approx((expected,), abs=1e-5)
+
+
+@a_few
+@given(texts, texts)
+def test_how_long_the_vectors_of_the_question_are_does_not_matter(question: Floats, words: Floats) -> None:
+    kept = stored(words)
+    assert close(7 * question, kept) == pytest.approx(close(question, kept), abs=1e-5)
+
+
+@a_few
+@given(seeds, st.integers(2, 12))
+def test_a_text_that_holds_the_question_is_nearer_than_one_that_does_not(seed: int, words: int) -> None:
+    question, filler, other = some_words(seed, words), some_words(seed + 1, 20), some_words(seed + 2, 20 + words)
+    holding, lacking = stored(np.concatenate([filler, question]), other)
+    near, far = close(question, [holding, lacking])
+    assert near > far + 0.2
+
+
+@a_few
+@given(seeds, st.integers(1, 30))
+def test_a_text_that_only_says_more_is_no_farther(seed: int, more: int) -> None:
+    question, words = some_words(seed, 5), some_words(seed + 1, 10)
+    shorter, longer = stored(words, np.concatenate([words, some_words(seed + 2, more)]))
+    near, nearer = close(question, [shorter, longer])
+    assert nearer >= near - 0.01  # a component on the edge of a step weighs less than this
+
+
+@a_few
+@given(seeds, st.integers(2, 12))
+def test_a_word_that_weighs_nothing_might_as_well_not_be_asked(seed: int, words: int) -> None:
+    question, kept = some_words(seed, words), stored(some_words(seed + 1, 9))
+    weights = np.ones(words, np.float32)
+    weights[-1] = 0
+    assert closenesses(question, weights, kept) == pytest.approx(close(question[:-1], kept), abs=ROUNDING)
+    assert closenesses(question, 3 * weights, kept) == pytest.approx(close(question[:-1], kept), abs=ROUNDING)
+
+
+@a_few
+@given(seeds, st.integers(0, 90), st.integers(1, 60), st.integers(1, 700))
+def test_a_product_in_small_blocks_is_the_product(seed: int, rows: int, inner: int, columns: int) -> None:
+    one, other = some_words(seed, rows, inner), some_words(seed + 1, inner, columns)
+    assert alone(one, other) == pytest.approx(one @ other, abs=1e-4)
+
+
+def test_no_texts_have_no_closeness() -> None:
+    assert close(some_words(0, 3), []) == ()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [b"", b"x", b"x" * (WIDTH - 1), b"x" * (WIDTH + 1), b"x" * 8, b"x" * (2 * WIDTH + 32)],
+    ids=["empty", "one byte", "cut short", "a byte too many", "of a smaller model", "a row and something"],
+)
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_what_is_not_whole_rows_of_the_model_is_bad_data_wherever_it_stands(wrong: bytes, place: int) -> None:
+    kept = stored(some_words(1, 4), some_words(2, 7))
+    kept.insert(place, WordVectors(wrong))
+    with pytest.raises(BadData, match="rows of 96 bytes"):
+        close(some_words(0, 3), kept)
+
+
+def test_a_row_too_few_in_one_and_too_many_in_another_do_not_make_up_for_each_other() -> None:
+    one, other = WordVectors(bytes(WIDTH - 1)), WordVectors(bytes(WIDTH + 1))
+    with pytest.raises(BadData):
+        close(some_words(0, 3), [one, other])
+
+
+@a_few
+@given(seeds, st.sampled_from([32, 384, 768, 1536]))
+def test_the_rotation_keeps_lengths_and_products_and_the_quick_one_is_the_same(seed: int, dimensions: int) -> None:
+    words = unit(some_words(seed, 4, dimensions))
+    turned = rotated(words)
+    assert turned @ turned.T == pytest.approx(words @ words.T, abs=1e-5)
+    assert quickly_rotated(words) == pytest.approx(turned, abs=1e-5)

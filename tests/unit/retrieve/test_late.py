@@ -1,0 +1,279 @@
+"""Late interaction: whom it asks, when it speaks, and what it makes of the scores."""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from citewise.model.features import BY_WORD, LATE_WEIGHT
+from citewise.model.ids import Digest
+from citewise.model.ranking import DENSE, Candidate, Finding, Shortlist
+from citewise.model.vector import EmbeddedText, Vector, WordVectors
+from citewise.ports.embedding_cache import NO_WORDS
+from citewise.retrieve.late import FAR, NEAR, Late, farness, stretched
+from tests.fakes.counters import HashEmbedder, HashWords
+from tests.shortlists import a_named_finding, a_query, a_shortlist
+
+QUESTION = "When does the ferry leave?"
+TEXTS = ("Nets are mended in winter.", "The ferry does leave at noon.", "When does it leave?", "Bread and salt.")
+
+
+class Shelved:
+    """A cache in memory."""
+
+    def __init__(self, *texts: str) -> None:
+        self.words: dict[Digest, WordVectors] = {}
+        for text, made in zip(texts, HashWords(HashEmbedder()).embedded(texts), strict=True):
+            assert isinstance(made, EmbeddedText)
+            self.words[a_named_finding("x", text=text).passage.text_digest] = made.words
+        self.asked: list[Digest] = []
+
+    def vectors(self, digests: Collection[Digest]) -> Mapping[Digest, Vector]:
+        return {}
+
+    def word_vectors(self, digests: Collection[Digest]) -> Mapping[Digest, WordVectors]:
+        self.asked.extend(digests)
+        return {key: self.words[key] for key in digests if key in self.words}
+
+    def keep(self, vectors: Mapping[Digest, Vector], words: Mapping[Digest, WordVectors] = NO_WORDS) -> None:
+        self.words.update(words)
+
+
+class Saying(HashWords):
+    """Says how near texts are, one after the other, whatever they hold."""
+
+    def __init__(self, *closeness: float) -> None:
+        super().__init__(HashEmbedder())
+        self._closeness = closeness
+
+    def closeness(self, question: str, texts: Sequence[WordVectors]) -> tuple[float, ...]:
+        return self._closeness[: len(texts)]
+
+
+def a_found(name: object, score: float, dense: float | None, text: str) -> Finding:
+    made = a_named_finding(name, score, text)
+    scores = {**made.candidate.scores, **({} if dense is None else {DENSE: dense})}
+    return Finding(made.passage, Candidate(made.candidate.id, score, scores, {DENSE: 1}), "/docs/x")
+
+
+def a_list(*scores: float, dense: float | None = 0.3, texts: Sequence[str] = TEXTS) -> Shortlist:
+    """Findings of these scores, each in a text of its own, all as near as a whole."""
+    found = [a_found(text, score, dense, text) for score, text in zip(scores, texts, strict=False)]
+    return a_shortlist(*found, query=a_query(QUESTION))
+
+
+def many(count: int, dense: float = 0.3) -> tuple[Shortlist, Shelved]:
+    """As many findings, each a little worse than the one before, and the cache that holds their words."""
+    texts = [f"Page {at} speaks of boat{at}." for at in range(count)]
+    return a_list(*(0.9 - 0.01 * at for at in range(count)), dense=dense, texts=texts), Shelved(*texts)
+
+
+def late(cache: Shelved | None = None, weight: float = LATE_WEIGHT) -> Late:
+    return Late(HashWords(HashEmbedder()), Shelved(*TEXTS) if cache is None else cache, weight)
+
+
+def texts_of(found: Shortlist) -> list[str]:
+    return [one.passage.text for one in found.findings]
+
+
+# When it speaks
+
+
+@pytest.mark.parametrize("nearest", [NEAR, 0.5500001, 0.8, 1.0])
+def test_where_a_passage_is_near_nothing_is_read_or_changed(nearest: float) -> None:
+    found, cache = a_list(0.8, 0.7, 0.6), Shelved(*TEXTS)
+    findings = (*found.findings[:2], a_found("near", 0.6, nearest, TEXTS[2]))
+    given_ = a_shortlist(*findings, query=found.query)
+    assert late(cache)(given_) is given_
+    assert cache.asked == []
+
+
+def test_where_the_ranking_by_meaning_found_nothing_the_order_stands() -> None:
+    found = a_list(0.8, 0.7, 0.6, dense=None)
+    assert late()(found) is found
+
+
+def test_one_that_was_found_by_meaning_is_enough_to_speak() -> None:
+    unseen = a_list(0.8, 0.7, dense=None).findings
+    found = a_shortlist(*unseen, a_found("seen", 0.6, 0.2, TEXTS[2]), query=a_query(QUESTION))
+    assert all(BY_WORD in one.candidate.scores for one in late()(found).findings)
+
+
+@pytest.mark.parametrize("found", [a_list(), a_list(0.8)], ids=["none", "one"])
+def test_there_is_nothing_to_reorder_in_fewer_than_two(found: Shortlist) -> None:
+    assert late()(found) is found
+
+
+def test_a_model_that_does_not_tell_words_apart_says_nothing() -> None:
+    found, cache = a_list(0.8, 0.7, 0.6), Shelved(*TEXTS)
+    assert Late(None, cache)(found) is found
+    assert cache.asked == []
+
+
+def test_a_weight_of_0_switches_it_off() -> None:
+    found, cache = a_list(0.8, 0.7, 0.6), Shelved(*TEXTS)
+    assert late(cache, weight=0.0)(found) is found
+    assert cache.asked == []
+
+
+@pytest.mark.parametrize(
+    ("nearest", "expected"),
+    [(1.0, 0.0), (NEAR, 0.0), (0.5125, 0.25), (0.475, 0.5), (0.4375, 0.75), (FAR, 1.0), (-1.0, 1.0)],
+)
+def test_farness_falls_in_a_line_between_far_and_near(nearest: float, expected: float) -> None:
+    others = [a_found(at, 0.5, dense, "x") for at, dense in enumerate((None, -1.0, nearest - 0.2))]
+    assert farness([*others, a_found("nearest", 0.1, nearest, "y")]) == pytest.approx(expected)
+
+
+def test_nobody_found_by_meaning_is_not_far() -> None:
+    assert farness([]) == farness(a_list(0.8, 0.7, dense=None).findings) == 0.0
+
+
+# What it says
+
+
+def test_the_passage_that_has_the_questions_words_rises() -> None:
+    found = a_list(0.60, 0.59, 0.58, 0.57)
+    assert set(texts_of(late()(found))[:2]) == {TEXTS[1], TEXTS[2]}
+
+
+@pytest.mark.parametrize(("nearest", "weight"), [(0.2, 0.7), (FAR, 0.7), (0.475, 0.35), (0.535, 0.07)])
+def test_the_score_is_the_mean_of_the_one_before_and_the_stretched_closeness(nearest: float, weight: float) -> None:
+    scores, close = (0.9, 0.8, 0.4), (0.20, 0.45, 0.70)
+    found = a_list(*scores, dense=nearest)
+    made = Late(Saying(*close), Shelved(*TEXTS), 0.7)(found)
+    by_text = {one.passage.text: one for one in made.findings}
+    for text, score, closeness, share in zip(TEXTS, scores, close, (0.0, 0.5, 1.0), strict=False):
+        expected = (score + weight * share) / (1 + weight)
+        one = by_text[text]
+        assert one.score == pytest.approx(expected)
+        assert one.candidate.scores["late"] == one.score
+        assert one.candidate.scores[BY_WORD] == closeness
+    assert [one.score for one in made.findings] == sorted((one.score for one in made.findings), reverse=True)
+
+
+def test_what_was_known_of_a_finding_stays() -> None:
+    found = a_list(0.8, 0.7)
+    before = {one.candidate.id: one for one in found.findings}
+    for one in late()(found).findings:
+        old = before[one.candidate.id]
+        assert one.candidate.scores.items() >= old.candidate.scores.items()
+        assert (one.passage, one.url, one.candidate.ranks) == (old.passage, old.url, old.candidate.ranks)
+
+
+def test_where_all_are_equally_close_the_order_stays() -> None:
+    found = a_list(0.8, 0.8, 0.7)
+    made = Late(Saying(0.4, 0.4, 0.4), Shelved(*TEXTS))(found)
+    assert texts_of(made) == texts_of(found)
+    assert [one.score for one in made.findings] == [
+        pytest.approx(score / (1 + LATE_WEIGHT)) for score in (0.8, 0.8, 0.7)
+    ]
+
+
+def test_equal_texts_are_equally_close() -> None:
+    found = a_shortlist(*(a_found(name, 0.5, 0.1, TEXTS[1]) for name in "ab"), a_found("c", 0.5, 0.1, TEXTS[0]))
+    made = late()(found).findings
+    assert made[0].score == made[1].score > made[2].score
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 1), st.floats(-1, 1)), min_size=2, max_size=4),
+    st.floats(0, 10),
+    st.floats(-1, 1),
+)
+def test_scores_stay_between_0_and_1(pairs: list[tuple[float, float]], weight: float, nearest: float) -> None:
+    scores = sorted((score for score, _ in pairs), reverse=True)
+    made = Late(Saying(*(close for _, close in pairs)), Shelved(*TEXTS), weight)(a_list(*scores, dense=nearest))
+    assert all(0.0 <= one.score <= 1.0 for one in made.findings)
+    assert sorted(texts_of(made)) == sorted(TEXTS[: len(pairs)])
+
+
+# How far down it looks
+
+
+def test_passages_behind_the_first_twenty_are_not_read_and_stay_behind_in_their_order() -> None:
+    found, cache = many(25)
+    made = late(cache)(found)
+    assert len(cache.asked) == 20
+    assert texts_of(made)[20:] == texts_of(found)[20:]
+    for new, old in zip(made.findings[20:], found.findings[20:], strict=True):
+        assert new.score == new.candidate.scores["late"] == pytest.approx(old.score / (1 + LATE_WEIGHT))
+        assert BY_WORD not in new.candidate.scores
+    assert {one.passage.text for one in made.findings[:20]} == {one.passage.text for one in found.findings[:20]}
+    assert [one.score for one in made.findings] == sorted((one.score for one in made.findings), reverse=True)
+
+
+def test_reading_more_passages_does_not_change_the_first_twenty() -> None:
+    found, cache = many(40)
+    fewer = found.with_findings(found.findings[:20])
+    assert late(cache)(found).findings[:20] == late(cache)(fewer).findings
+
+
+def test_a_near_passage_behind_the_first_twenty_does_not_count() -> None:
+    found, cache = many(20)
+    deep = found.with_findings((*found.findings, a_found("deep", 0.1, 0.9, "Deep down.")))
+    assert late(cache)(deep).findings[:20] == late(cache)(found).findings
+
+
+# What is missing
+
+
+def test_a_passage_without_vectors_is_counted_in_a_note_and_the_order_stands() -> None:
+    found = a_list(0.60, 0.59, 0.58, 0.57)
+    made = late(Shelved(*TEXTS[:1]))(found)
+    assert made.findings is found.findings
+    assert made.degraded == ()
+    (note,) = made.notes
+    assert note.startswith("late: 3 of 4 passages")
+    assert "citewise reindex" in note
+
+
+def test_a_passage_behind_the_first_twenty_may_lack_its_vectors() -> None:
+    found, cache = many(21)
+    del cache.words[found.findings[20].passage.text_digest]
+    assert late(cache)(found).notes == ()
+
+
+def test_a_near_question_over_a_library_without_words_is_told_nothing() -> None:
+    found = a_list(0.8, 0.7, dense=0.9)
+    assert late(Shelved())(found).notes == ()
+
+
+# Stretching
+
+closenesses = st.lists(st.floats(-1, 1), min_size=1, max_size=20)
+
+
+@given(closenesses)
+def test_stretching_keeps_the_order_between_0_and_1(scores: list[float]) -> None:
+    shares = stretched(scores)
+    assert all(0.0 <= share <= 1.0 for share in shares)
+    for (low, below), (high, above) in zip(
+        *[sorted(zip(scores, shares, strict=True))[at:] for at in (0, 1)], strict=False
+    ):
+        assert low <= high
+        assert below <= above
+
+
+@given(closenesses)
+def test_the_nearest_gets_1_and_the_farthest_0(scores: list[float]) -> None:
+    assume(min(scores) < max(scores))
+    shares = stretched(scores)
+    assert shares[scores.index(max(scores))] == 1.0
+    assert shares[scores.index(min(scores))] == 0.0
+
+
+@given(st.floats(-1, 1), st.integers(1, 20))
+def test_equal_ones_get_nothing(score: float, count: int) -> None:
+    assert stretched([score] * count) == [0.0] * count
+
+
+@given(st.lists(st.none() | st.floats(-1, 1), max_size=6))
+def test_farness_is_a_share_and_only_the_nearest_counts(cosines: list[float | None]) -> None:
+    share = farness([a_found(at, 0.5, cosine, "x") for at, cosine in enumerate(cosines)])
+    assert 0.0 <= share <= 1.0
+    nearest = max((one for one in cosines if one is not None), default=math.inf)
+    assert (share == 0.0) == (nearest >= NEAR)
+    assert share == farness([a_found("alone", 0.5, nearest, "x")])

@@ -1,0 +1,130 @@
+"""The default model word by word, with its real weights: what passes through the graph, and what is kept of it."""
+
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from citewise.adapters.embed import minilm
+from citewise.adapters.embed.minilm_graph import MODEL
+from citewise.adapters.embed.onnx import QUESTIONS, OnnxEmbedder, OnnxWords
+from citewise.adapters.embed.word_vectors import UNPACKED, paired, unit
+from citewise.adapters.embed.wordpiece import STOP_WORD, uncased_tokenizer, word_weights
+from citewise.adapters.onnx_model import open_session
+from citewise.adapters.rotation import quickly_rotated
+from citewise.adapters.runtime import onnxruntime
+from tests.unit.test_onnx_embedder import MIXED
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="module")
+def embedder(cache: Path) -> OnnxEmbedder:
+    return minilm.load(cache).embedder
+
+
+class Counted:
+    """A session that counts how often, and with how many windows, it is run."""
+
+    def __init__(self, session: onnxruntime.InferenceSession) -> None:
+        self._session = session
+        self.windows: list[int] = []
+
+    def run(self, names: Any, feed: dict[str, Any]) -> Any:
+        self.windows.append(len(feed["input_ids"]))
+        return self._session.run(names, feed)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
+
+
+@pytest.fixture
+def counted(embedder: OnnxEmbedder, cache: Path) -> tuple[Counted, OnnxEmbedder, OnnxWords]:
+    session, tokenizer = Counted(open_session(cache / minilm.CACHED_NAME)), uncased_tokenizer()
+    made = OnnxEmbedder(cast("Any", session), tokenizer, model=MODEL, batch_tokens=minilm.BATCH_TOKENS)
+    return session, made, OnnxWords(made, word_weights(tokenizer))
+
+
+def test_a_question_passes_through_the_graph_once_for_its_whole_and_its_words(
+    counted: tuple[Counted, OnnxEmbedder, OnnxWords], embedder: OnnxEmbedder
+) -> None:
+    session, made, words = counted
+    (kept,) = (each.words for each in words.embedded(["the arm of a robot"]))
+    session.windows.clear()
+    assert made.query("a robot arm") == embedder.query("a robot arm")
+    assert words.closeness("a robot arm", [kept, kept]) == words.closeness("a robot arm", [kept, kept])
+    assert made.query("a robot arm") == embedder.query("a robot arm")
+    assert session.windows == [1]
+    words.closeness("a robot leg", [kept])
+    assert session.windows == [1, 1]
+
+
+def test_only_the_last_questions_are_remembered(counted: tuple[Counted, OnnxEmbedder, OnnxWords]) -> None:
+    session, made, _ = counted
+    for at in range(QUESTIONS + 1):
+        made.query(f"robot {at}")
+    session.windows.clear()
+    made.query(f"robot {QUESTIONS}")
+    assert session.windows == []
+    made.query("robot 0")
+    assert session.windows == [1]
+
+
+def test_a_text_passes_through_the_graph_once_for_its_whole_and_its_words(
+    counted: tuple[Counted, OnnxEmbedder, OnnxWords],
+) -> None:
+    session, made, words = counted
+    made.documents(MIXED)
+    alone = sorted(session.windows)
+    session.windows.clear()
+    words.embedded(MIXED)
+    assert sorted(session.windows) == alone
+
+
+def test_words_are_neither_special_nor_punctuation_and_stop_words_say_less() -> None:
+    tokenizer = uncased_tokenizer()
+    weights = word_weights(tokenizer)
+    assert len(weights) == tokenizer.get_vocab_size()
+
+    def chosen(*tokens: str) -> list[float]:
+        return [float(weights[tokenizer.token_to_id(token)]) for token in tokens]
+
+    assert chosen("robot", "##ing", "7", "ß", "水", "и") == [1.0] * 6
+    assert chosen("how", "does", "it") == [STOP_WORD] * 3
+    assert chosen("[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]", ".", ",", "?", "##:", "_", "°") == [0.0] * 11
+
+
+def test_a_stretch_of_mere_punctuation_adds_nothing_to_a_text_that_has_words(cache: Path) -> None:
+    words = minilm.load(cache).words
+    text = "The gauge is read at noon. " + 400 * "| --- "
+    (made,) = words.embedded([text])
+    assert len(made.words) == 3 * MODEL.dimensions // 4
+
+
+def test_a_question_without_any_word_has_a_closeness_too(cache: Path) -> None:
+    words = minilm.load(cache).words
+    (kept,) = (each.words for each in words.embedded(["the arm of a robot"]))
+    (close,) = words.closeness("?!", [kept])
+    assert -1 <= close <= 1
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [("a robot arm", 2), ("a robot arm moves", 2), ("a, robot! (arm)?", 2), ("?!", 2), ("", 1), ("?", 2), ("robot", 1)],
+)
+def test_rows_are_pairs_of_words_and_of_all_tokens_where_there_is_no_word(cache: Path, text: str, rows: int) -> None:
+    (made,) = minilm.load(cache).words.embedded([text])
+    assert len(made.words) == rows * MODEL.dimensions // 4
+
+
+def test_stored_words_stay_close_to_what_the_graph_gives(embedder: OnnxEmbedder, cache: Path) -> None:
+    text = "ROS 2 nodes publish to topics, and a robot arm subscribes to them."
+    (exact,) = embedder.outputs([text], lambda window, output: output[word_weights(uncased_tokenizer())[window] > 0])
+    pairs = quickly_rotated(paired(exact[0]))
+    (made,) = minilm.load(cache).words.embedded([text])
+    rows = UNPACKED[np.frombuffer(made.words, np.uint8)].reshape(len(pairs), -1)
+    assert (unit(rows) * pairs).sum(axis=1).min() > 0.9
