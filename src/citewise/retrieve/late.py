@@ -22,7 +22,7 @@ class Late:
     words: WordEmbedder | None  # None: this model does not tell words apart
     cache: EmbeddingCache
     weight: float = LATE_WEIGHT
-    depth: int = 20  # passages looked at, as many as every search reads: so that no top_k changes what stands before it
+    depth: int = 20  # passages looked at: as many as every search reads, so that to look at them reads no others
 
     def __call__(self, found: Shortlist) -> Shortlist:
         head, tail = found.findings[: self.depth], found.findings[self.depth :]
