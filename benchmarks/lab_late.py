@@ -163,12 +163,12 @@ class TokenEncoder:
 
     def vectors(self, texts: Sequence[str]) -> list[Halves]:
         """At unit length and rounded, as they are kept."""
-        made = self._embedder.outputs(texts, lambda _, output: unit(output).astype(np.float16))
+        made = self._embedder.outputs(texts, lambda at, ids, output: unit(output).astype(np.float16))
         return [np.concatenate(windows) for windows in made]
 
     def windows(self, texts: Sequence[str]) -> list[list[Window]]:
         """As the graph gives them; for questions, which nobody keeps."""
-        made = self._embedder.outputs(texts, lambda _, output: output)
+        made = self._embedder.outputs(texts, lambda at, ids, output: output)
         return [windows_of(np.concatenate(each), kinds) for each, kinds in zip(made, self.kinds(texts), strict=True)]
 
 

@@ -56,7 +56,7 @@ class Question:
     """What the stage is given for one question, and how near its words are to each passage in every form."""
 
     pool: Pool
-    found: Shortlist
+    found: Shortlist  # in the order of fusion, by which the stage chooses whom it looks at
     later: tuple[Refinement, ...]  # the stages behind it
     by_word: Mapping[Form, Numbers]  # of the first passages, as many as any blend looks at
     ms: Mapping[Form, float]  # none where nothing was found
@@ -75,12 +75,12 @@ class Question:
         return self.pool.chosen(places), -np.arange(len(places), dtype=float)
 
     def reordered(self, blend: Blend) -> Shortlist:
-        """What the stage makes of it; the same shortlist where it has nothing to say."""
+        """What the stage makes of it; the order before it where it has nothing to say."""
         findings = self.found.findings
         head, tail = findings[: blend.depth], findings[blend.depth :]
         weight = self.weight(blend)
         if not weight:
-            return self.found
+            return self.found.with_findings(in_order(findings))
         late = stretched(self.by_word[blend.form][: len(head)].tolist())
         scores = [(one.score + weight * share) / (1 + weight) for one, share in zip(head, late, strict=True)]
         scores += [one.score / (1 + weight) for one in tail]

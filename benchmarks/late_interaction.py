@@ -33,7 +33,7 @@ from citewise.model.query import Query
 from citewise.model.ranking import CODE, DENSE, WORDS, Shortlist
 from citewise.model.vector import WordVectors
 from citewise.ports.embedding_cache import EmbeddingCache
-from citewise.retrieve.late import Late
+from citewise.retrieve.late import Late, by_rankings
 from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding, embedding_of
 from citewise.wiring.search import search_of
@@ -122,7 +122,7 @@ def searched(name: str, embedding: Embedding, kept: Path) -> Searched:
 
         def asking(question: str) -> Arms:
             query = Query(question, request_id="", asked_at=0.0)
-            found[question] = Shortlist(query, before(query).findings)
+            found[question] = Shortlist(query, tuple(sorted(before(query).findings, key=by_rankings)))
             return {
                 DENSE: [Hit(one.candidate.id, one.score) for one in found[question].findings],
                 WORDS: (),

@@ -6,6 +6,8 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.cli import COMMAND, json_of
 from tests.privileges import without_privileges
 
@@ -52,7 +54,8 @@ def test_a_library_of_someone_else_is_searched_and_left_alone(tmp_path: Path) ->
             folder.chmod(0o755)
 
 
-def test_a_library_of_someone_else_from_before_words_had_vectors_is_searched_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", [0o444, 0o666], ids=["nothing may be written", "only the folder may not"])
+def test_a_library_of_someone_else_from_before_words_had_vectors_is_searched_too(tmp_path: Path, mode: int) -> None:
     (tmp_path / "page.md").write_text("# Tides\n\nThe tide gauge is read at noon.\n\n# Nets\n\nNets dry by the tide.\n")
     json_of("ingest", "page.md", "--library", "shared", cwd=tmp_path)
     (catalog,) = (tmp_path / "shared").glob("gen-*/catalog.db")
@@ -60,7 +63,7 @@ def test_a_library_of_someone_else_from_before_words_had_vectors_is_searched_too
         connection.executescript("DROP TABLE word_vectors; PRAGMA user_version = 1; PRAGMA wal_checkpoint(TRUNCATE);")
     folders = [tmp_path / "shared", *(file for file in (tmp_path / "shared").rglob("*") if file.is_dir())]
     for file in (tmp_path / "shared").rglob("*"):
-        file.chmod(0o555 if file.is_dir() else 0o444)
+        file.chmod(0o555 if file.is_dir() else mode)
     (tmp_path / "shared").chmod(0o555)
     try:
         done = subprocess.run(

@@ -270,3 +270,19 @@ def test_a_text_that_was_damaged_on_disk_degrades_the_stage_alone(wordy: Shelf) 
     assert len(found.findings) == 6
     (degraded,) = found.degraded
     assert degraded.startswith("late: ")
+
+
+def test_a_far_question_has_the_same_first_hits_whatever_the_top_k(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    shelf.keeps_words = True
+    words = ["harbor", "pilot", "buoy", "chart", "anchor", "tide", "rope", "lamp"]
+    for n in range(60):
+        text = " ".join(f"{words[(n + k) % 8]}{(n * k) % 7}" for k in range(9))
+        shelf.write(f"p{n}.md", f"# {words[n % 8].title()} {n}\n\n{text}\n")
+    shelf.ingest()
+    question = "which lamp tells a pilot about rope and anchor chart"
+    few, many = shelf.search(question, top_k=5), shelf.search(question, top_k=30)
+    assert any("late" in one.candidate.scores for one in few.findings)
+    assert [(one.candidate.id, one.score) for one in few.findings] == [
+        (one.candidate.id, one.score) for one in many.findings[:5]
+    ]

@@ -8,7 +8,7 @@ import pytest
 
 from citewise.adapters.embed import minilm
 from citewise.adapters.embed.minilm_graph import MODEL
-from citewise.adapters.embed.onnx import QUESTIONS, OnnxEmbedder, OnnxWords
+from citewise.adapters.embed.onnx import QUESTIONS, WORDED_WINDOWS, OnnxEmbedder, OnnxWords
 from citewise.adapters.embed.word_vectors import UNPACKED, paired, unit
 from citewise.adapters.embed.wordpiece import STOP_WORD, uncased_tokenizer, word_weights
 from citewise.adapters.onnx_model import open_session
@@ -105,6 +105,15 @@ def test_a_stretch_of_mere_punctuation_adds_nothing_to_a_text_that_has_words(cac
     assert len(made.words) == 3 * MODEL.dimensions // 4
 
 
+def test_of_a_very_long_text_the_words_of_the_first_windows_are_kept(cache: Path, embedder: OnnxEmbedder) -> None:
+    words = minilm.load(cache).words
+    text = "gauge " * (WORDED_WINDOWS + 2) * MODEL.window_tokens
+    (made,) = words.embedded([text])
+    room = MODEL.window_tokens - 2
+    assert len(made.words) == WORDED_WINDOWS * room // 2 * MODEL.dimensions // 4
+    assert made.vector == embedder.documents([text])[0]
+
+
 def test_a_question_without_any_word_has_a_closeness_too(cache: Path) -> None:
     words = minilm.load(cache).words
     (kept,) = (each.words for each in words.embedded(["the arm of a robot"]))
@@ -123,7 +132,9 @@ def test_rows_are_pairs_of_words_and_of_all_tokens_where_there_is_no_word(cache:
 
 def test_stored_words_stay_close_to_what_the_graph_gives(embedder: OnnxEmbedder, cache: Path) -> None:
     text = "ROS 2 nodes publish to topics, and a robot arm subscribes to them."
-    (exact,) = embedder.outputs([text], lambda window, output: output[word_weights(uncased_tokenizer())[window] > 0])
+    (exact,) = embedder.outputs(
+        [text], lambda at, window, output: output[word_weights(uncased_tokenizer())[window] > 0]
+    )
     pairs = quickly_rotated(paired(exact[0]))
     (made,) = minilm.load(cache).words.embedded([text])
     rows = UNPACKED[np.frombuffer(made.words, np.uint8)].reshape(len(pairs), -1)

@@ -21,7 +21,7 @@ DOCUMENTS_AT_ONCE = 64
 CHUNKS_BEFORE_PROJECTING = 512  # a projection has a price of its own (a commit), so not after every group
 
 Outcomes = Mapping[Digest, EmbeddedText | EmbeddingFailure]
-NO_WORDS = WordVectors(b"")
+UNASKED = WordVectors(b"")  # of a text whose words nobody wants
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +38,20 @@ class Absorb:
         if self.words is not None:
             return self.words.embedded(texts)
         made = self.embedder.documents(texts)
-        return tuple(one if isinstance(one, EmbeddingFailure) else EmbeddedText(one, NO_WORDS) for one in made)
+        return tuple(one if isinstance(one, EmbeddingFailure) else EmbeddedText(one, UNASKED) for one in made)
 
     def held(self, cache: EmbeddingCache, digests: Collection[Digest]) -> dict[Digest, EmbeddedText]:
         """What the cache has whole: a text whose words are wanted and missing is as good as unknown."""
         vectors = cache.vectors(digests)
         if self.words is None:
-            return {key: EmbeddedText(vector, NO_WORDS) for key, vector in vectors.items()}
+            return {key: EmbeddedText(vector, UNASKED) for key, vector in vectors.items()}
         words = cache.word_vectors(digests)
         return {key: EmbeddedText(vectors[key], words[key]) for key in vectors.keys() & words.keys()}
 
     def keep(self, outcomes: Outcomes) -> int:
         """Into the library's own cache; how many there were."""
         made = {key: one for key, one in outcomes.items() if not isinstance(one, EmbeddingFailure)}
-        words = {key: one.words for key, one in made.items()} if self.words is not None else {}
+        words = {key: one.words for key, one in made.items() if one.words is not UNASKED}
         self.caches[0].keep({key: one.vector for key, one in made.items()}, words)
         return len(made)
 

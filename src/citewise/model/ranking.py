@@ -16,6 +16,7 @@ from citewise.model.quick import quickly
 
 DENSE, WORDS, CODE = "dense", "words", "code"
 ARMS = (DENSE, WORDS, CODE)
+FUSED = "fused"  # the score that all of them give together
 
 NO_PARTS: Mapping[str, float] = {}
 
@@ -134,13 +135,13 @@ class Shortlist:
             for one in self.findings
             if one.candidate.id in reasons
         )
-        return Shortlist(self.query, kept, (*self.dropped, *gone), self.degraded, self.notes)
+        return replace(self, findings=kept, dropped=(*self.dropped, *gone))
 
     def with_degraded(self, what: str) -> "Shortlist":
-        return Shortlist(self.query, self.findings, self.dropped, (*self.degraded, what), self.notes)
+        return replace(self, degraded=(*self.degraded, what))
 
     def with_note(self, what: str) -> "Shortlist":
-        return Shortlist(self.query, self.findings, self.dropped, self.degraded, (*self.notes, what))
+        return replace(self, notes=(*self.notes, what))
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 
 from citewise.model.ids import ChunkId
 from citewise.model.point import Hit
-from citewise.model.ranking import CODE, DENSE, WORDS, Candidate, Candidates, Ranking, Rankings, candidate_of
+from citewise.model.ranking import CODE, DENSE, FUSED, WORDS, Candidate, Candidates, Ranking, Rankings, candidate_of
 
-FUSED = "fused"
 RANK_CONSTANT = 60  # of reciprocal rank fusion; 0: the first place is everything; large: places hardly differ
 
 HEAD = 60  # hits over which a ranking's scores are stretched: what it gives at least

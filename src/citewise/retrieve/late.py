@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from citewise.model.features import BY_WORD, LATE_WEIGHT
-from citewise.model.ranking import DENSE, Finding, Shortlist, in_order
+from citewise.model.ranking import DENSE, FUSED, Finding, Shortlist, in_order
 from citewise.ports.embedding_cache import EmbeddingCache
 from citewise.ports.word_embedder import WordEmbedder
 
@@ -22,10 +22,11 @@ class Late:
     words: WordEmbedder | None  # None: this model does not tell words apart
     cache: EmbeddingCache
     weight: float = LATE_WEIGHT
-    depth: int = 20  # passages looked at: as many as every search reads, so that to look at them reads no others
+    depth: int = 20  # passages looked at: the best as rankings have them, which every search reads, whatever its top_k
 
     def __call__(self, found: Shortlist) -> Shortlist:
-        head, tail = found.findings[: self.depth], found.findings[self.depth :]
+        ranked = sorted(found.findings, key=by_rankings)
+        head, tail = ranked[: self.depth], ranked[self.depth :]
         weight = self.weight * farness(head)
         if self.words is None or weight <= 0 or len(head) < 2:
             return found
@@ -44,6 +45,11 @@ class Late:
         ]
         behind = [one.rescored(self.name, one.score / total) for one in tail]
         return found.with_findings(in_order((*weighed, *behind)))
+
+
+def by_rankings(finding: Finding) -> tuple[float, str]:
+    """As fusion had them: stages before this one move more of them, the more are read."""
+    return -finding.candidate.scores.get(FUSED, finding.score), finding.candidate.id
 
 
 def farness(findings: Sequence[Finding]) -> float:

@@ -34,7 +34,7 @@ LEAST_FREE_BYTES = 500_000_000  # under this an ingestion may not finish
 
 
 def status(settings: Settings) -> Status:
-    """What the library says about itself; nothing is loaded, healed or written."""
+    """What the library says about itself; nothing is loaded or healed, only an older catalog brought up to date."""
     folder = LibraryFolder(settings.library)
     generation = folder.current()
     with _catalog(generation) as catalog:
@@ -183,6 +183,8 @@ def _fit_detail(settings: Settings) -> str:
         problem = unfit(library)
         if problem:
             raise Misconfigured(problem)
+        if library.lacks_words():
+            return "fit the library; some texts have no vectors of their words yet: `citewise reindex` makes them"
         return "fit the library"
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from citewise.model.features import BY_WORD, LATE_WEIGHT
 from citewise.model.ids import Digest
-from citewise.model.ranking import DENSE, Candidate, Finding, Shortlist
+from citewise.model.ranking import DENSE, Candidate, Finding, Shortlist, in_order
 from citewise.model.vector import EmbeddedText, Vector, WordVectors
 from citewise.ports.embedding_cache import NO_WORDS
 from citewise.retrieve.late import FAR, NEAR, Late, farness, stretched
@@ -209,6 +209,13 @@ def test_reading_more_passages_does_not_change_the_first_twenty() -> None:
     found, cache = many(40)
     fewer = found.with_findings(found.findings[:20])
     assert late(cache)(found).findings[:20] == late(cache)(fewer).findings
+
+
+def test_who_is_looked_at_is_chosen_as_rankings_have_them_whatever_features_said() -> None:
+    found, cache = many(25)
+    moved = [one.rescored("features", 0.95) if at >= 20 else one for at, one in enumerate(found.findings)]
+    late(cache)(found.with_findings(in_order(moved)))
+    assert set(cache.asked) == {one.passage.text_digest for one in found.findings[:20]}
 
 
 def test_a_near_passage_behind_the_first_twenty_does_not_count() -> None:

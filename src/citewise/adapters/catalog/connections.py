@@ -1,6 +1,5 @@
 """Opening the catalog's file, a connection for each use, and translating what SQLite has to say."""
 
-import os
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -28,11 +27,6 @@ class Connections:
     @property
     def file(self) -> Path:
         return self._file
-
-    @property
-    def may_write(self) -> bool:
-        """Whether this process may change the file, or make it."""
-        return os.access(self._file if self._file.exists() else self._file.parent, os.W_OK)
 
     def close(self) -> None:
         """Close them all; the last one to close folds the log into the file."""

@@ -109,6 +109,11 @@ def is_newest(connection: sqlite3.Connection, migrations: tuple[str, ...] = MIGR
     return version == len(migrations)
 
 
+def is_new(connection: sqlite3.Connection) -> bool:
+    """Whether the file has no schema at all yet."""
+    return _version(connection) == 0
+
+
 def migrate(connection: sqlite3.Connection, migrations: tuple[str, ...] = MIGRATIONS) -> None:
     """Bring the file to the newest schema, each step whole or not at all; a newer file is refused."""
     if is_newest(connection, migrations):

@@ -17,7 +17,7 @@ from citewise.adapters.catalog.rows import (
     stamp_of,
     upsert,
 )
-from citewise.adapters.catalog.schema import is_newest, migrate
+from citewise.adapters.catalog.schema import is_new, is_newest, migrate
 from citewise.model.change import Change, ChunkCounts
 from citewise.model.chunk import Chunk
 from citewise.model.document import Document, KnownDocument
@@ -46,14 +46,22 @@ class SqliteCatalog:
         try:
             with connections.reading("open the catalog") as connection:
                 is_ready = is_newest(connection)
-            if not is_ready and connections.may_write:
-                with connections.patient("bring the catalog up to date") as connection:
-                    migrate(connection)
-            # One that nobody here may write to is read as it is: what only newer ones have is not there.
-            self._has_words = is_ready or connections.may_write
+            self._has_words = is_ready or self._migrated()
         except CitewiseError:
             connections.close()
             raise
+
+    def _migrated(self) -> bool:
+        """Whether the file could be brought up to date; one that cannot be written to is read as it is."""
+        try:
+            with self._connections.patient("bring the catalog up to date") as connection:
+                migrate(connection)
+        except Unavailable:
+            with self._connections.reading("look at the catalog") as connection:
+                if is_new(connection):
+                    raise
+            return False
+        return True
 
     def close(self) -> None:
         self._watch.close()

@@ -28,11 +28,11 @@ from citewise.model.vector import EmbeddedText, EmbeddingModel, Vector, WordVect
 Ids = list[int]
 Floats = NDArray[np.float32]
 T = TypeVar("T")
-Made = Callable[[Ids, Floats], T]
+Made = Callable[[int, Ids, Floats], T]  # of a window: its place in the text, its tokens, what the graph gives for them
 
-QUESTIONS = (
-    8  # whose outputs are remembered: a search first asks for the whole, then for the words; at most 0.4 MB each
-)
+WORDED_WINDOWS = 8  # of a text whose words are kept, up to 100 kB; 1: long sections are seen in part; all: any size
+# Whose outputs are remembered, 0.4 MB a window: a search asks for the whole, then for the words.
+QUESTIONS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +79,17 @@ class OnnxEmbedder:
         return tuple(map(pooled, self.outputs(texts, mean_of, self._document_head)))
 
     def query(self, text: str) -> Vector:
-        return pooled([mean_of(*window) for window in self.asked(text)])
+        return pooled([mean_of(at, *window) for at, window in enumerate(self.asked(text))])
 
     def _asked(self, text: str) -> list[tuple[Ids, Floats]]:
-        (windows,) = self.outputs([text], lambda window, output: (window, output), self._query_head)
+        (windows,) = self.outputs([text], lambda at, window, output: (window, output), self._query_head)
         return windows
 
     def outputs(self, texts: Sequence[str], made: Made[T], head: Ids | None = None) -> list[list[T]]:
-        """For each text, what is made of each of its windows: of their tokens, and what the graph gives for them."""
+        """For each text, what is made of each of its windows."""
         head = self._document_head if head is None else head
         cut = [self._windows(ids, head) for ids in token_ids(self._tokenizer, texts)]
-        results = iter(self._made([window for windows in cut for window in windows], made))
+        results = iter(self._made([placed for windows in cut for placed in enumerate(windows)], made))
         return [[next(results) for _ in windows] for windows in cut]
 
     def _windows(self, ids: Ids, head: Ids) -> list[Ids]:
@@ -103,14 +103,14 @@ class OnnxEmbedder:
         starts = range(0, max(1, len(ids)), room)
         return [[*head, *ids[at : at + room], *self._tail] for at in starts]
 
-    def _made(self, windows: Sequence[Ids], made: Made[T]) -> list[T]:
+    def _made(self, windows: Sequence[tuple[int, Ids]], made: Made[T]) -> list[T]:
         """What is made of each window, in order; at once, so that no more than a batch of outputs is ever held."""
-        batches = list(length_batches([len(window) for window in windows], self._batch_tokens))
+        batches = list(length_batches([len(window) for _, window in windows], self._batch_tokens))
         results: dict[int, T] = {}
 
         def run(batch: list[int]) -> None:
-            for at, output in zip(batch, self._run([windows[at] for at in batch]), strict=True):
-                results[at] = made(windows[at], output)
+            for at, output in zip(batch, self._run([windows[at][1] for at in batch]), strict=True):
+                results[at] = made(*windows[at], output)
 
         if len(batches) == 1:
             run(batches[0])
@@ -155,9 +155,10 @@ class OnnxWords:
         weights = np.concatenate(_of_words([self._seen(ids, self._weights[ids]) for ids, _ in windows]))
         return closenesses(words, weights if weights.any() else np.ones_like(weights), texts)
 
-    def _both(self, window: Ids, output: Floats) -> tuple[tuple[Floats, int], tuple[bool, Floats]]:
-        has_words, seen = self._seen(window, output)
-        return mean_of(window, output), (has_words, paired(seen))
+    def _both(self, at: int, window: Ids, output: Floats) -> tuple[tuple[Floats, int], tuple[bool, Floats]]:
+        """The mean, and the words of the first windows: a table of a megabyte would keep as much again of its own."""
+        has_words, seen = self._seen(window, output) if at < WORDED_WINDOWS else (False, output[:0])
+        return mean_of(at, window, output), (has_words, paired(seen))
 
     def _seen(self, window: Ids, of_tokens: Floats) -> tuple[bool, Floats]:
         """Of its words, if it has any; else of all its tokens."""
@@ -206,7 +207,7 @@ class TokenizerCounter:
         return [len(ids) for ids in token_ids(self._tokenizer, texts)]
 
 
-def mean_of(window: Ids, output: Floats) -> tuple[Floats, int]:
+def mean_of(_: int, window: Ids, output: Floats) -> tuple[Floats, int]:
     """The mean over its tokens, unless the graph has taken it, and how many they are."""
     return output.mean(axis=0) if output.ndim == 2 else output, len(window)
 

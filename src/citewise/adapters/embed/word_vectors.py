@@ -16,6 +16,7 @@ from citewise.model.vector import WordVectors
 Floats = npt.NDArray[np.float32]
 
 A_BYTE = 4  # components of two bits
+COLUMNS = 32  # of a block: few enough that it has rows as well
 LONELY = 200_000  # multiplications that OpenBLAS does in the calling thread; it asks for others from 262,144 on
 # The best four values for what is normally distributed (Lloyd and Max): between which they change, and what they are.
 STEP = 0.9816
@@ -64,16 +65,21 @@ def closenesses(question: Floats, weights: Floats, texts: Sequence[WordVectors])
 
 
 def alone(one: Floats, other: Floats) -> Floats:
-    """The product, a few rows at a time, so that no thread but this one works on it.
+    """The product, block by block, so that no thread but this one works on it.
 
     BLAS would wake its own for anything larger, and on a busy machine they are waited for ten times as long as the
     work takes.
     """
-    rows = max(1, LONELY // other.size)
+    columns = range(0, other.shape[1], COLUMNS)
+    return np.concatenate([_by_rows(one, other[:, at : at + COLUMNS]) for at in columns], axis=1)
+
+
+def _by_rows(one: Floats, few: Floats) -> Floats:
+    rows = max(1, LONELY // few.size)
     blocks = len(one) // rows
     whole = blocks * rows
-    products = np.matmul(one[:whole].reshape(blocks, rows, one.shape[1]), other)
-    return np.concatenate([products.reshape(whole, other.shape[1]), one[whole:] @ other])
+    products = np.matmul(one[:whole].reshape(blocks, rows, one.shape[1]), few)
+    return np.concatenate([products.reshape(whole, few.shape[1]), one[whole:] @ few])
 
 
 def unit(vectors: Floats) -> Floats:
