@@ -1,19 +1,23 @@
 """A made-up world as a real library: its pages are files, ingested as anybody's are."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from citewise.evaluate.leak_world import Page, Way, World, rules_by_path
 from citewise.evaluate.leaks import Holdings
 from citewise.flows.project import Project
 from citewise.model.scope import Scope
-from citewise.model.vector import EmbeddingFailure, EmbeddingModel, Vector
+from citewise.model.vector import EmbeddedText, EmbeddingFailure, EmbeddingModel, Vector, WordVectors
 from citewise.ports.embedder import Embedder
+from citewise.ports.word_embedder import WordEmbedder
 from citewise.settings import IngestSettings, QueryLogSettings, Settings
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.full import OpenLibrary, opened_for_writing
 from citewise.wiring.sources import Wish, ingest
+
+T = TypeVar("T")
 
 
 class Site:
@@ -103,10 +107,28 @@ class Remembering:
         return self._embedder.model
 
     def documents(self, texts: Sequence[str]) -> tuple[Vector | EmbeddingFailure, ...]:
-        new = [text for text in dict.fromkeys(texts) if text not in self._made]
-        made: Mapping[str, Vector | EmbeddingFailure] = dict(zip(new, self._embedder.documents(new), strict=True))
-        self._made |= made
-        return tuple(self._made[text] for text in texts)
+        return _once(texts, self._made, self._embedder.documents)
 
     def query(self, text: str) -> Vector:
         return self._embedder.query(text)
+
+
+class RememberingWords:
+    """The same, word by word."""
+
+    def __init__(self, words: WordEmbedder) -> None:
+        self._words = words
+        self._made: dict[str, EmbeddedText | EmbeddingFailure] = {}
+
+    def embedded(self, texts: Sequence[str]) -> tuple[EmbeddedText | EmbeddingFailure, ...]:
+        return _once(texts, self._made, self._words.embedded)
+
+    def closeness(self, question: str, texts: Sequence[WordVectors]) -> tuple[float, ...]:
+        return self._words.closeness(question, texts)
+
+
+def _once(texts: Sequence[str], known: dict[str, T], make: Callable[[Sequence[str]], Sequence[T]]) -> tuple[T, ...]:
+    """What is made of each text; of one that is known, what was made of it then."""
+    new = [text for text in dict.fromkeys(texts) if text not in known]
+    known |= zip(new, make(new), strict=True)
+    return tuple(known[text] for text in texts)

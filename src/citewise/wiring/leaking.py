@@ -19,7 +19,7 @@ from citewise.evaluate.leaks import Asker, Asking, Leak, LeakReport, Shown, Stat
 from citewise.flows.evaluate import Step
 from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding
-from citewise.wiring.leak_site import Remembering, Site
+from citewise.wiring.leak_site import Remembering, RememberingWords, Site
 
 ASKINGS = 8  # a phase, each put to every quick surface
 SLOW_ASKINGS = 2  # a phase, put to the surfaces that open the library anew each time: a tenth of a second an asking
@@ -48,7 +48,8 @@ def leak_report(
     doors: Doors, embedding: Embedding, *, rounds: int, seed: int, on_step: Callable[[Step], None] = lambda step: None
 ) -> LeakReport:
     """Run the suite; the same seed makes the same worlds and asks the same questions."""
-    remembering = replace(embedding, embedder=Remembering(embedding.embedder))
+    words = embedding.words and RememberingWords(embedding.words)
+    remembering = replace(embedding, embedder=Remembering(embedding.embedder), words=words)
     tally = _Tally(rounds, on_step)
     for at in range(rounds):
         with tempfile.TemporaryDirectory(prefix="citewise-leaks-") as home:
