@@ -12,7 +12,7 @@ from citewise.model.ranking import ARMS, Candidate, Dropped
 from citewise.model.result import SearchResult
 
 PATH_WIDTH = 40
-LEAST_WIDTH = 140  # numbers that are cut off explain nothing: a narrower terminal wraps the lines
+LEAST_WIDTH = 165  # numbers that are cut off explain nothing: a narrower terminal wraps the lines
 FEW = 5  # candidates beyond top_k that are shown; --json names each
 STAGES = ("fused", *FEATURES, "features", BY_WORD, "late", "rerank", "freshness", "boost")
 
