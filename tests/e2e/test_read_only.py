@@ -3,7 +3,8 @@
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,62 +22,58 @@ with Library("shared") as library:
 """
 
 
-def test_a_library_of_someone_else_is_searched_and_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "page.md").write_text("# Tides\n\nThe tide gauge is read at noon.\n\n# Nets\n\nNets dry by the tide.\n")
-    json_of("ingest", "page.md", "--library", "shared", cwd=tmp_path)
-    files = {file: file.stat().st_mtime_ns for file in (tmp_path / "shared").rglob("*")}
-    for file in (tmp_path / "shared", *files):
-        file.chmod(0o555 if file.is_dir() else 0o444)
-    try:
-        done = subprocess.run(
-            [*without_privileges(), COMMAND, "search", "tide gauge", "--library", "shared"],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
-        assert done.returncode == 0, done.stderr
-        assert "page.md:" in done.stdout
-        assert done.stderr == ""
-        leafed = subprocess.run(
-            [*without_privileges(), sys.executable, "-c", LEAFING],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
-        assert (leafed.returncode, leafed.stdout.split()) == (0, ["1", "2"]), leafed.stderr
-        assert {file: file.stat().st_mtime_ns for file in (tmp_path / "shared").rglob("*")} == files
-    finally:
-        for folder in (tmp_path / "shared", *(file for file in files if file.is_dir())):
-            folder.chmod(0o755)
+PAGE = "# Tides\n\nThe tide gauge is read at noon.\n\n# Nets\n\nNets dry by the tide.\n"
 
 
-@pytest.mark.parametrize("mode", [0o444, 0o666], ids=["nothing may be written", "only the folder may not"])
-def test_a_library_of_someone_else_from_before_words_had_vectors_is_searched_too(tmp_path: Path, mode: int) -> None:
-    (tmp_path / "page.md").write_text("# Tides\n\nThe tide gauge is read at noon.\n\n# Nets\n\nNets dry by the tide.\n")
+@pytest.fixture
+def shared(tmp_path: Path) -> Path:
+    """The library of somebody else."""
+    (tmp_path / "page.md").write_text(PAGE)
     json_of("ingest", "page.md", "--library", "shared", cwd=tmp_path)
-    (catalog,) = (tmp_path / "shared").glob("gen-*/catalog.db")
-    with closing(sqlite3.connect(catalog)) as connection:
-        connection.executescript("DROP TABLE word_vectors; PRAGMA user_version = 1; PRAGMA wal_checkpoint(TRUNCATE);")
-    folders = [tmp_path / "shared", *(file for file in (tmp_path / "shared").rglob("*") if file.is_dir())]
-    for file in (tmp_path / "shared").rglob("*"):
-        file.chmod(0o555 if file.is_dir() else mode)
-    (tmp_path / "shared").chmod(0o555)
+    return tmp_path / "shared"
+
+
+@contextmanager
+def closed_off(library: Path, mode: int = 0o444) -> Iterator[None]:
+    """Nothing in its folders can be made or removed; its files can be used as the mode says."""
+    everything = [library, *library.rglob("*")]
+    folders = [one for one in everything if one.is_dir()]
+    for one in everything:
+        one.chmod(0o555 if one in folders else mode)
     try:
-        done = subprocess.run(
-            [*without_privileges(), COMMAND, "search", "Who won the world cup?", "--explain", "--library", "shared"],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
-        assert done.returncode == 0, done.stderr
-        assert "page.md:" in done.stdout
-        assert "ingested without vectors of their words" in done.stdout
+        yield
     finally:
         for folder in folders:
             folder.chmod(0o755)
+
+
+def as_anyone(*command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run by somebody without privileges."""
+    return subprocess.run(
+        [*without_privileges(), *command], cwd=cwd, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def test_a_library_of_someone_else_is_searched_and_left_alone(shared: Path) -> None:
+    files = {file: file.stat().st_mtime_ns for file in shared.rglob("*")}
+    with closed_off(shared):
+        done = as_anyone(COMMAND, "search", "tide gauge", "--library", "shared", cwd=shared.parent)
+        assert done.returncode == 0, done.stderr
+        assert "page.md:" in done.stdout
+        assert done.stderr == ""
+        leafed = as_anyone(sys.executable, "-c", LEAFING, cwd=shared.parent)
+        assert (leafed.returncode, leafed.stdout.split()) == (0, ["1", "2"]), leafed.stderr
+        assert {file: file.stat().st_mtime_ns for file in shared.rglob("*")} == files
+
+
+@pytest.mark.parametrize("mode", [0o444, 0o666], ids=["nothing may be written", "only the folder may not"])
+def test_a_library_of_someone_else_from_before_words_had_vectors_is_searched_too(shared: Path, mode: int) -> None:
+    (catalog,) = shared.glob("gen-*/catalog.db")
+    with closing(sqlite3.connect(catalog)) as connection:
+        connection.executescript("DROP TABLE word_vectors; PRAGMA user_version = 1; PRAGMA wal_checkpoint(TRUNCATE);")
+    far = ("search", "Who won the world cup?", "--explain", "--library", "shared")
+    with closed_off(shared, mode):
+        done = as_anyone(COMMAND, *far, cwd=shared.parent)
+    assert done.returncode == 0, done.stderr
+    assert "page.md:" in done.stdout
+    assert "ingested without vectors of their words" in done.stdout

@@ -29,6 +29,8 @@ PAGES = {
     "nets.md": "# Nets\n\nNets are mended in winter by the quay.\n",
 }
 
+REFINEMENTS = ("features", "late", "rerank", "freshness", "boost", "dedup", "cut")
+
 
 @pytest.fixture
 def shelf(tmp_path: Path) -> Shelf:
@@ -72,13 +74,7 @@ def test_stages_are_timed_and_the_total_is_their_frame(shelf: Shelf) -> None:
         "arms",
         "fuse",
         "hydrate",
-        "features",
-        "late",
-        "rerank",
-        "freshness",
-        "boost",
-        "dedup",
-        "cut",
+        *REFINEMENTS,
     )
     assert tuple(timings) == (*stages, "total")
     assert timings["total"] >= timings["arms"] + timings["fuse"] + timings["hydrate"]
@@ -90,7 +86,7 @@ def test_the_total_is_no_more_than_what_passed_on_the_clock(shelf: Shelf) -> Non
         started = time.perf_counter()
         timings = search(Query("ferry", "r-1", 1.7e9)).timings_ms
         passed = 1000 * (time.perf_counter() - started)
-    sequential = ("arms", "fuse", "hydrate", "features", "late", "rerank", "freshness", "boost", "dedup", "cut")
+    sequential = ("arms", "fuse", "hydrate", *REFINEMENTS)
     assert sum(timings[stage] for stage in sequential) <= timings["total"] <= passed
 
 
@@ -106,17 +102,7 @@ def test_the_total_of_an_answer_is_no_more_than_what_passed_on_the_clock(shelf: 
 
 def test_every_step_says_how_many_it_left(shelf: Shelf) -> None:
     counts = shelf.search("noon", top_k=2).counts
-    assert tuple(counts) == (
-        "candidates",
-        "hydrated",
-        "features",
-        "late",
-        "rerank",
-        "freshness",
-        "boost",
-        "dedup",
-        "cut",
-    )
+    assert tuple(counts) == ("candidates", "hydrated", *REFINEMENTS)
     assert counts["candidates"] >= counts["hydrated"] >= counts["dedup"] >= counts["cut"] == 2
 
 

@@ -28,16 +28,6 @@ MIXED = [
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("models")
-
-
-@pytest.fixture(scope="module")
-def embedder(cache: Path) -> OnnxEmbedder:
-    return minilm.load(cache).embedder
-
-
-@pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The packaged graph as a person's own model folder: three inputs, mask and all."""
     folder = tmp_path_factory.mktemp("my-model")

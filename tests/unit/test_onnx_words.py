@@ -17,16 +17,6 @@ from citewise.adapters.runtime import onnxruntime
 from tests.unit.test_onnx_embedder import MIXED
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("models")
-
-
-@pytest.fixture(scope="module")
-def embedder(cache: Path) -> OnnxEmbedder:
-    return minilm.load(cache).embedder
-
-
 class Counted:
     """A session that counts how often, and with how many windows, it is run."""
 
