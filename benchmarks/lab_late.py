@@ -21,7 +21,7 @@ from citewise.adapters.embed import minilm
 from citewise.adapters.embed.minilm_graph import MODEL
 from citewise.adapters.embed.word_vectors import closenesses, packed, paired, unit
 from citewise.adapters.embed.wordpiece import STOP_WORD, token_ids, uncased_tokenizer, word_weights
-from citewise.adapters.rotation import quickly_rotated
+from citewise.adapters.rotation import rotated
 from citewise.adapters.stop_words import STOP_WORDS
 from citewise.model.ids import digest
 from citewise.model.vector import WordVectors
@@ -101,7 +101,7 @@ class Form:
     def stored(self, text: Sequence[Window]) -> WordVectors:
         means = np.concatenate([pooled(tokens, self.pooled) for tokens in self.tokens(text)])
         if self.bits == 1:
-            return WordVectors(np.packbits(quickly_rotated(means) > 0, axis=1).tobytes())
+            return WordVectors(np.packbits(rotated(means) > 0, axis=1).tobytes())
         return packed([means])[0] if self.bits == 2 else WordVectors(means.astype(np.float16).tobytes())
 
     def closeness(self, asked: AskedWords, texts: Sequence[WordVectors]) -> Numbers:
@@ -120,7 +120,7 @@ class Form:
         return np.frombuffer(stored, np.float16).reshape(-1, MODEL.dimensions).astype(np.float32)
 
     def _turned(self, question: Floats) -> Floats:
-        return quickly_rotated(question) if self.bits == 1 else question
+        return rotated(question) if self.bits == 1 else question
 
 
 KINDS = {Kind.ANY: "all tokens", Kind.WORD: "words", Kind.CONTENT: "content words"}

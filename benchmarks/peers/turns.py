@@ -15,7 +15,7 @@ from benchmarks.peers.outcome import Outcome
 from benchmarks.peers.report import parted
 from citewise.model.errors import Unavailable
 
-ROUNDS = 3  # 1: whoever runs in a slow moment has lost; more: a minute each
+ROUNDS = 7  # 1: whoever runs in a slow moment has lost, and moods last for some rounds; more: half a minute each
 ANSWER_SECONDS = 120  # for one principal's questions, or to take the corpus in
 
 Turn = Callable[[str], Asked]  # a principal's questions, asked once

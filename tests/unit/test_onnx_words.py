@@ -12,7 +12,7 @@ from citewise.adapters.embed.onnx import QUESTIONS, WORDED_WINDOWS, OnnxEmbedder
 from citewise.adapters.embed.word_vectors import UNPACKED, paired, unit
 from citewise.adapters.embed.wordpiece import STOP_WORD, uncased_tokenizer, word_weights
 from citewise.adapters.onnx_model import open_session
-from citewise.adapters.rotation import quickly_rotated
+from citewise.adapters.rotation import rotated
 from citewise.adapters.runtime import onnxruntime
 from tests.unit.test_onnx_embedder import MIXED
 
@@ -125,7 +125,7 @@ def test_stored_words_stay_close_to_what_the_graph_gives(embedder: OnnxEmbedder,
     (exact,) = embedder.outputs(
         [text], lambda at, window, output: output[word_weights(uncased_tokenizer())[window] > 0]
     )
-    pairs = quickly_rotated(paired(exact[0]))
+    pairs = rotated(paired(exact[0]))
     (made,) = minilm.load(cache).words.embedded([text])
     rows = UNPACKED[np.frombuffer(made.words, np.uint8)].reshape(len(pairs), -1)
     assert (unit(rows) * pairs).sum(axis=1).min() > 0.9

@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float32]
 
-LARGEST_MATRIX = 1024  # dimensions up to which one product with a matrix is quicker than many small steps
-
 
 def rotated(vectors: Floats) -> Floats:
     """Flip signs and mix, first the leading components, then the trailing ones, so that all take part."""
@@ -26,28 +24,26 @@ def rotated(vectors: Floats) -> Floats:
     return turned
 
 
-def quickly_rotated(vectors: Floats) -> Floats:
-    """The same as one product of matrices, but for the last bits."""
-    dimensions = vectors.shape[1]
-    return vectors @ turning(dimensions).T if dimensions <= LARGEST_MATRIX else rotated(vectors)
-
-
-@lru_cache(maxsize=4)
-def turning(dimensions: int) -> Floats:
-    """The rotation as a matrix that columns are multiplied by."""
-    return np.ascontiguousarray(rotated(np.eye(dimensions, dtype=np.float32)).T)
-
-
 def _mixed(vectors: Floats) -> Floats:
-    """The fast Walsh-Hadamard transform of each row, kept at its length."""
+    """The Walsh-Hadamard transform of each row, kept at its length.
+
+    Its matrix is the Kronecker product of two small ones, so each row is laid out as a grid and its columns and rows
+    are mixed. The whole matrix would be fetched from memory for every question, which takes longer than the work.
+    """
     rows, size = vectors.shape
-    step = 1
-    while step < size:
-        pairs = vectors.reshape(rows, size // (2 * step), 2, step)
-        low, high = pairs[:, :, 0, :], pairs[:, :, 1, :]
-        vectors = np.stack((low + high, low - high), axis=2).reshape(rows, size)
-        step *= 2
-    return vectors / np.float32(np.sqrt(size))
+    high = 1 << (size.bit_length() - 1) // 2
+    grid = vectors.reshape(rows, high, size // high)
+    mixed: Floats = np.matmul(np.matmul(_hadamard(high), grid), _hadamard(size // high))
+    return mixed.reshape(rows, size)
+
+
+@lru_cache(maxsize=8)
+def _hadamard(size: int) -> Floats:
+    """Every row as long as any other and at right angles to it; the size is a power of two."""
+    signs: Floats = np.ones((1, 1), dtype=np.float32)
+    while len(signs) < size:
+        signs = np.block([[signs, signs], [signs, -signs]])
+    return signs / np.float32(np.sqrt(size))
 
 
 @lru_cache(maxsize=8)

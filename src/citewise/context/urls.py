@@ -52,27 +52,30 @@ class Addresses:
         return f"{base}{_address(path)}#{lines}"
 
     def _page_url(self, passage: Passage) -> str | None:
-        placed = _placed(passage.document, self.sites)
-        if placed is None:
-            return None
-        base, path = placed
-        page = _PAGE.fullmatch(path)
-        if page is None:  # a file that the site hands out as it is
-            return f"{base}{_address(path)}"
-        if any(part.startswith("_") for part in path.split("/")):
-            return None  # Docusaurus makes no page of what is only included in others
-        fragment = "" if _is_top_of_page(passage) else f"#{_encoded(passage.anchor)}"
-        return f"{base}{_address_of(page['name'], passage.metadata)}{fragment}"
-
-
-def _address_of(path: str, metadata: Mapping[str, Json]) -> str:
-    is_numbered = metadata.get("parse_number_prefixes") is not False
-    return _page_address(path, _scalar(metadata.get("slug")), _scalar(metadata.get("id")), is_numbered)
+        front = passage.metadata
+        is_numbered = front.get("parse_number_prefixes") is not False
+        names = _scalar(front.get("slug")), _scalar(front.get("id"))
+        page, has_fragments = _page(passage.document, tuple(self.sites.items()), *names, is_numbered)
+        if page is None or not has_fragments or _is_top_of_page(passage):
+            return page
+        return f"{page}#{_encoded(passage.anchor)}"
 
 
 @lru_cache(maxsize=10_000)  # a search cites the same pages again and again
-def _page_address(path: str, slug: str, id_: str, is_numbered: bool) -> str:
-    return _address(_page_path(path, slug, id_=id_, is_numbered=is_numbered))
+def _page(
+    document: str, sites: tuple[tuple[str, str], ...], slug: str, id_: str, is_numbered: bool
+) -> tuple[str | None, bool]:
+    """Where a document can be read, and whether its sections can be led to."""
+    placed = _placed(document, dict(sites))
+    if placed is None:
+        return None, False
+    base, path = placed
+    page = _PAGE.fullmatch(path)
+    if page is None:  # a file that the site hands out as it is
+        return f"{base}{_address(path)}", False
+    if any(part.startswith("_") for part in path.split("/")):
+        return None, False  # Docusaurus makes no page of what is only included in others
+    return f"{base}{_address(_page_path(page['name'], slug, id_=id_, is_numbered=is_numbered))}", True
 
 
 def _page_path(path: str, slug: str, *, id_: str, is_numbered: bool) -> str:

@@ -39,4 +39,7 @@ def hits_of(ids: Iterable[ChunkId], scores: Iterable[float]) -> Iterable[Hit]:
 
 def best_first(hits: Iterable[Hit]) -> list[Hit]:
     """Highest score first, equal scores by id, so that the same query gives the same order."""
-    return sorted(sorted(hits, key=_id), key=_score, reverse=True)  # the second sort keeps the order of equal ones
+    ordered = sorted(hits, key=_score, reverse=True)  # mostly they come so, and no two of them are equal
+    if len({score for _, score in ordered}) == len(ordered):
+        return ordered
+    return sorted(sorted(ordered, key=_id), key=_score, reverse=True)  # the second sort keeps the order of equal ones

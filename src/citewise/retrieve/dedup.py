@@ -1,5 +1,6 @@
 """Shortlist -> Shortlist: the same text twice helps nobody."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -21,18 +22,26 @@ class Deduplicate:
             if len(kept) == found.query.top_k:
                 break  # the rest is cut anyway
             tokens = frozenset(finding.passage.text.lower().split())
-            twin = next((id_ for id_, others in kept if _is_near(tokens, others, self.least_jaccard)), None)
+            twin = self._twin(tokens, kept)
             if twin is None:
                 kept.append((finding.candidate.id, tokens))
             else:
                 reasons[finding.candidate.id] = f"says the same as {twin}"
         return found.without(self.name, reasons) if reasons else found
 
+    def _twin(self, tokens: frozenset[str], kept: Sequence[tuple[ChunkId, frozenset[str]]]) -> ChunkId | None:
+        """The best finding that says the same; None if this is the first to say it."""
+        least, one = self.least_jaccard, len(tokens)
+        for id_, others in kept:
+            other = len(others)
+            # Most pairs are so different in size that they cannot share enough.
+            if least * other <= one and least * one <= other and _is_near(tokens, others, least):
+                return id_
+        return None
+
 
 def _is_near(tokens: frozenset[str], others: frozenset[str], least: float) -> bool:
     one, other = len(tokens), len(others)
-    if one < least * other or other < least * one:  # so different in size that they cannot share enough: most pairs
-        return False
     missing, most_missing = 0, one - least * (one + other) / (1 + least)
     for token in tokens:  # most pairs are told apart by the first few
         if token not in others:

@@ -23,7 +23,7 @@ _IDENTIFIER = re.compile(r"[^\W]+(?:[.:/-]+[^\W]+)*")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 _JOINTS = re.compile(r"[.:/-]+")
 _BLANKS = str.maketrans({chr(code): " " for code in range(128) if not chr(code).isalnum() and chr(code) != "'"})
-_ASCII = frozenset(map(chr, range(128)))
+_ASCII = bytes(range(128))
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+")
 
 
@@ -56,7 +56,7 @@ class EnglishAnalyzer:
     def places(self, texts: Sequence[str], wanted: Collection[str]) -> Sequence[Places]:
         """Looks at a word only if it begins as a wanted term does, which few do."""
         plain = [_plain(text) for text in texts]
-        words = Words([text if text.isascii() else _ascii_marks(text.lower()) for text in plain], _STOP_WORDS)
+        words = Words([text if text.isascii() else _ascii_marks_and_capitals(text) for text in plain], _STOP_WORDS)
         found: list[dict[str, list[int]]] = [{} for _ in texts]
         for number, at, word in words.that_begin({one for term in wanted for one in _beginnings(term)}):
             stem = self._stem_of(word)
@@ -107,9 +107,25 @@ def _split(text: str) -> list[str]:
 
 def _ascii_marks(text: str) -> str:
     """Blanks for whatever is not ASCII and no part of a word."""
-    if text.isascii():
-        return text
-    return _blanked(text, (mark for mark in set(text) - _ASCII if not mark.isalnum()))
+    return text if text.isascii() else _blanked(text, _no_letters(_beyond_ascii(text)))
+
+
+def _ascii_marks_and_capitals(text: str) -> str:
+    """The same, and what is not ASCII in lower case; as most texts have dashes and quotes alone, mostly it is so."""
+    others = _beyond_ascii(text)
+    if any(one != one.lower() for one in others):
+        return _ascii_marks(text.lower())
+    return _blanked(text, _no_letters(others))
+
+
+def _beyond_ascii(text: str) -> set[str]:
+    """The characters that are not ASCII. Through bytes: a look at each character would cost ten times as much."""
+    others = text.encode("utf-8", "surrogatepass").translate(None, delete=_ASCII)
+    return set(others.decode("utf-8", "surrogatepass"))
+
+
+def _no_letters(characters: Iterable[str]) -> Iterator[str]:
+    return (one for one in characters if not one.isalnum())
 
 
 def _blanked(text: str, marks: Iterable[str]) -> str:

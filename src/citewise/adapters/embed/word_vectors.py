@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from citewise.adapters.rotation import quickly_rotated, turning
+from citewise.adapters.rotation import rotated
 from citewise.model.errors import BadData
 from citewise.model.vector import WordVectors
 
@@ -34,13 +34,10 @@ def paired(words: Floats) -> Floats:
 
 
 def packed(texts: Sequence[Floats]) -> list[WordVectors]:
-    """What is stored of texts, given their pairs of words.
-
-    Many at once: the rotation is a product of matrices, whose own threads would fight with those that embed.
-    """
+    """What is stored of texts, given their pairs of words; many at once."""
     if not texts:
         return []
-    scaled = quickly_rotated(np.concatenate(texts)) * np.float32(np.sqrt(texts[0].shape[1]))
+    scaled = rotated(np.concatenate(texts)) * np.float32(np.sqrt(texts[0].shape[1]))
     codes = (scaled > -STEP).astype(np.uint8) + (scaled > 0) + (scaled > STEP)
     fours = codes.reshape(len(codes), -1, A_BYTE)
     rows = fours[..., 0] << 6 | fours[..., 1] << 4 | fours[..., 2] << 2 | fours[..., 3]
@@ -59,7 +56,7 @@ def closenesses(question: Floats, weights: Floats, texts: Sequence[WordVectors])
     starts = np.cumsum([0, *(len(text) // width for text in texts)])[:-1]
     # `take` is ten times as quick as an index; so is a maximum over rows against one over columns.
     stored = np.take(UNPACKED, np.frombuffer(b"".join(texts), np.uint8), axis=0).reshape(-1, dimensions)
-    products = alone(stored, alone(turning(dimensions), unit(question).T))
+    products = alone(stored, rotated(unit(question)).T)
     nearest = np.maximum.reduceat(products, starts, axis=0) @ weights
     return tuple(map(float, nearest / (weights.sum() * np.sqrt(dimensions))))
 

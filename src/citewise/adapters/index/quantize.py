@@ -7,7 +7,7 @@ large ones. So every vector is turned first (rotation): afterwards one scale sui
 import numpy as np
 import numpy.typing as npt
 
-from citewise.adapters.rotation import quickly_rotated, rotated
+from citewise.adapters.rotation import rotated
 from citewise.model.vector import Vector
 
 Floats = npt.NDArray[np.float32]
@@ -30,7 +30,7 @@ class Quantizer:
 
     def query(self, vector: Vector) -> Floats:
         """A query in the units of the codes, since FAISS multiplies bytes with bytes."""
-        return self._rounded(quickly_rotated(as_floats([vector], self.dimensions)))
+        return self._rounded(rotated(as_floats([vector], self.dimensions)))
 
     def cosines(self, products: Floats) -> Floats:
         """Inner products of codes as cosines."""

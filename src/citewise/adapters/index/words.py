@@ -34,6 +34,9 @@ HEAP_BYTES = 64_000_000  # tantivy's buffer before it starts a new segment
 TRIES, PAUSE_SECONDS = 5, 0.05  # at finding the files of a folder whole while another process writes to it
 HEAD, MANAGED = "meta.json", ".managed.json"
 NARROWINGS_KEPT = 64  # filters that are remembered as clauses; people ask many questions with few filters
+TIES = (
+    4  # hits fetched beyond those wanted, to see that the last one wanted has no equal; 1: every pair is fetched twice
+)
 FOOTER_MAGIC = 1337  # ends every file of a tantivy segment, behind the footer's length
 
 
@@ -144,7 +147,7 @@ def _best(
 
 def _with_ties(searcher: Searcher, query: Query, wanted: int) -> list[Scored]:
     """The best, and all that score as the last of them: tantivy would cut equal scores in an order of its own."""
-    fetched = wanted + 1
+    fetched = wanted + TIES
     while True:
         found = searcher.search(query, limit=fetched, count=False).hits
         if len(found) < fetched or found[wanted - 1][0] > found[-1][0]:

@@ -24,6 +24,7 @@ class LibraryFolder:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._current = f"{root}/CURRENT"  # looked at in every search: a Path would take as long as the look
 
     @property
     def exists(self) -> bool:
@@ -32,7 +33,7 @@ class LibraryFolder:
     def mark(self) -> tuple[int, int] | None:
         """Another one after every swap; None if there is no library. One look, where `current` takes several."""
         try:
-            state = (self.root / "CURRENT").stat()
+            state = os.stat(self._current)
         except OSError:
             return None
         return state.st_mtime_ns, state.st_ino
