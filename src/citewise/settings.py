@@ -37,7 +37,7 @@ class EmbeddingSettings:
     timeout_seconds: float = 30.0  # openai: for one request
     query_prefix: str = ""
     document_prefix: str = ""
-    word_vectors: bool = True  # minilm: keep vectors of each text's words, 48 bytes a word, for search.late
+    word_vectors: bool = True  # minilm: vectors of words too, 48 bytes each, for search.late; off: compact drops them
 
     def __post_init__(self) -> None:
         if self.batch_size < 1 or self.timeout_seconds <= 0:

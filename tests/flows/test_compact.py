@@ -18,7 +18,7 @@ from citewise.model.terms import TermField
 from citewise.model.vector import Vector, WordVectors
 from citewise.settings import QueryLogSettings
 from citewise.wiring import insights
-from citewise.wiring.care import _size, compact
+from citewise.wiring.care import _size, compact, reindex
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.paging import PAGES_FILE
 from tests.fakes.counters import WordCounter
@@ -108,6 +108,22 @@ def test_no_vector_of_a_word_of_what_was_deleted_is_in_any_file_after_compaction
     shelf.ingest()
     assert compacted(shelf)
     assert [holding(shelf.settings.library, form) for form in (row, bytes.fromhex(number))] == [[], []]
+    assert list(word_vectors_of(shelf, "kept.md").values()) == [kept]
+
+
+def test_vectors_of_words_that_are_no_longer_wanted_give_their_room_back_and_can_be_made_again(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    shelf.keeps_words = True
+    shelf.write("kept.md", "# Kept\n\nThe harbor opens at dawn.\n")
+    shelf.ingest()
+    (kept,) = word_vectors_of(shelf, "kept.md").values()
+    shelf.keeps_words = False
+    assert compacted(shelf)
+    assert word_vectors_of(shelf, "kept.md") == {}
+    assert holding(shelf.settings.library, kept[:64]) == []
+    assert shelf.found("harbor")
+    shelf.keeps_words = True
+    reindex(shelf.settings, on_progress=lambda done: None, embedding=shelf.embedding)
     assert list(word_vectors_of(shelf, "kept.md").values()) == [kept]
 
 

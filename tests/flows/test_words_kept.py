@@ -17,7 +17,7 @@ from citewise.model.scope import Scope
 from citewise.model.vector import WordVectors
 from citewise.retrieve.late import NEAR
 from citewise.settings import ChunkSettings, EmbeddingSettings, SearchSettings, Settings
-from citewise.wiring.care import reindex
+from citewise.wiring.care import compact, reindex
 from citewise.wiring.full import OpenLibrary, opened_for_reading
 from citewise.wiring.search import search_of
 from tests.fakes.counters import HashEmbedder
@@ -260,7 +260,7 @@ def searched(shelf: Shelf, *, late: float) -> tuple[Finding, ...]:
     return shelf.search(FAR_OFF).findings
 
 
-def test_a_text_that_was_damaged_on_disk_degrades_the_stage_alone(wordy: Shelf) -> None:
+def test_a_text_that_was_damaged_on_disk_degrades_the_stage_alone_until_it_is_made_anew(wordy: Shelf) -> None:
     with wordy.opened() as library:
         (chunk,) = library.catalog.chunks(Scope(), "p0.md")
         with library.catalog._connections.writing("damage") as connection:
@@ -270,6 +270,11 @@ def test_a_text_that_was_damaged_on_disk_degrades_the_stage_alone(wordy: Shelf) 
     assert len(found.findings) == 6
     (degraded,) = found.degraded
     assert degraded.startswith("late: ")
+    wordy.keeps_words = False
+    compact(wordy.settings, on_progress=lambda done: None, embedding=wordy.embedding)
+    wordy.keeps_words = True
+    reindex(wordy.settings, on_progress=lambda done: None, embedding=wordy.embedding)
+    assert wordy.search(FAR_OFF).degraded == ()
 
 
 def test_a_far_question_has_the_same_first_hits_whatever_the_top_k(tmp_path: Path) -> None:

@@ -213,13 +213,13 @@ def reindex(
 def compact(
     settings: Settings, *, on_progress: Callable[[int], None], embedding: Embedding | None = None
 ) -> Compaction:
-    """Give back the room of what was deleted: afterward no file of the library holds any of it."""
+    """Give back the room of what was deleted or is not wanted any more: afterward no file of the library holds it."""
     with opened_for_writing(settings, embedding) as library:
         began_at = time.monotonic()  # nobody deletes anything from now on: what is deleted can no longer be shown
         before = _size(*library.folder.root.rglob("*"))
         for scope in library.catalog.scopes():
             library.project.rebuild(scope, on_progress=on_progress)
-        is_catalog_done = library.catalog.compact()
+        is_catalog_done = library.catalog.compact(keeps_words=library.embedding.words is not None)
         await_log(settings, since=began_at)
         are_pages_done = sweep_pages(settings)
         sweep_log(settings)

@@ -74,14 +74,17 @@ class SqliteCatalog:
         if found != "ok":
             raise Misconfigured(f"the catalog {self._connections.file} is damaged: {found}")
 
-    def compact(self) -> bool:
+    def compact(self, *, keeps_words: bool = True) -> bool:
         """Remove vectors of texts that are no longer here, and every trace of what was deleted from the file.
 
+        Without `keeps_words`, the vectors of all words go with them: nobody looks at them any more.
         False if another connection's reading kept the log beside the file from being emptied.
         """
         with self._connections.writing("remove unused vectors") as connection:
             for table in ("embeddings", "word_vectors"):
                 connection.execute(f"DELETE FROM {table} WHERE text_digest NOT IN (SELECT text_digest FROM chunks)")
+            if not keeps_words:
+                connection.execute("DELETE FROM word_vectors")
         with self._connections.patient("compact the catalog") as connection:
             connection.execute("VACUUM")
             connection.execute(f"PRAGMA busy_timeout = {READERS_END_MS}")

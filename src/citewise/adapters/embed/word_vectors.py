@@ -50,7 +50,10 @@ def closenesses(question: Floats, weights: Floats, texts: Sequence[WordVectors])
     dimensions = question.shape[1]
     width = dimensions // A_BYTE
     if any(not text or len(text) % width for text in texts):
-        raise BadData(f"vectors of words that are not rows of {width} bytes: they are of another model, or damaged")
+        raise BadData(
+            f"vectors of words that are not rows of {width} bytes are of another model, or damaged: `citewise compact` "
+            "with embedding.word_vectors off removes them, then `citewise reindex` with it on makes them anew"
+        )
     if not texts:
         return ()
     starts = np.cumsum([0, *(len(text) // width for text in texts)])[:-1]
