@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from benchmarks.lab_pools import Numbers
 from citewise.adapters.embed import minilm
 from citewise.adapters.embed.minilm_graph import MODEL
-from citewise.adapters.embed.word_vectors import closenesses, packed, paired, unit
+from citewise.adapters.embed.word_vectors import beyond_chance, closenesses, packed, paired, unit
 from citewise.adapters.embed.wordpiece import STOP_WORD, token_ids, uncased_tokenizer, word_weights
 from citewise.adapters.rotation import rotated
 from citewise.adapters.stop_words import STOP_WORDS
@@ -105,18 +105,24 @@ class Form:
         return packed([means])[0] if self.bits == 2 else WordVectors(means.astype(np.float16).tobytes())
 
     def closeness(self, asked: AskedWords, texts: Sequence[WordVectors]) -> Numbers:
-        """MaxSim of each text, on a scale of the form's own."""
+        """MaxSim of each text beyond chance."""
         if self.bits == 2:
             return np.array(closenesses(asked.vectors, asked.weights, texts))
-        starts = np.cumsum([0, *(len(text) // self.row_bytes for text in texts)])[:-1]
-        products = self._rows(b"".join(texts)) @ self._turned(unit(asked.vectors)).T
+        rows = self.rows(texts)
+        starts = np.cumsum([0, *rows])[:-1]
+        products = self._unpacked(b"".join(texts)) @ self._turned(unit(asked.vectors)).T
         nearest = np.maximum.reduceat(products, starts, axis=0) @ asked.weights
-        return np.asarray(nearest / asked.weights.sum(), np.float64)
+        return np.asarray(beyond_chance(nearest / asked.weights.sum(), rows), np.float64)
 
-    def _rows(self, stored: bytes) -> Floats:
-        """A bit is +1 or -1; other numbers are taken as they are."""
+    def rows(self, texts: Sequence[WordVectors]) -> list[int]:
+        """How many vectors each of them is."""
+        return [len(text) // self.row_bytes for text in texts]
+
+    def _unpacked(self, stored: bytes) -> Floats:
+        """At unit length: a bit is a sign; other numbers are taken as they are."""
         if self.bits == 1:
-            return np.unpackbits(np.frombuffer(stored, np.uint8)).reshape(-1, MODEL.dimensions) * np.float32(2) - 1
+            signs = np.unpackbits(np.frombuffer(stored, np.uint8)).reshape(-1, MODEL.dimensions) * np.float32(2) - 1
+            return signs / np.float32(np.sqrt(MODEL.dimensions))
         return np.frombuffer(stored, np.float16).reshape(-1, MODEL.dimensions).astype(np.float32)
 
     def _turned(self, question: Floats) -> Floats:

@@ -22,6 +22,7 @@ GATES = (
     *(Gate(*ends) for ends in ((0.35, 0.5), (0.4, 0.5), (0.4, 0.55), (0.45, 0.55), (0.4, 0.6), (0.5, 0.6))),
     EVERYWHERE,
 )
+CHANCES = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05)  # taken off each time that a text is e times as long
 DEPTHS = (10, 20, 40)  # 40: all that a search reads for a caller who names no number
 POOL = "questions of all sets as one"
 WITHOUT = Blend(weight=0.0)
@@ -38,6 +39,10 @@ NOTE = (
 FAR_NOTE = (
     f"Questions whose nearest passage has a cosine below {NEAR:g}, all sets as one: each question counts the same. "
     "nDCG@10 of documents; of the textbook, where the first full answer stands. By set: the difference."
+)
+CHANCE_NOTE = (
+    "How much nearer, by the mean cosine of what each word finds, the best 20 passages of a question are for each time "
+    "that they are e times as long; within questions, right or not. The mean for far questions is what is taken off."
 )
 POOLED_NOTE = (
     "Pooled: each question counts the same, the textbook's by place; far ones have no passage with a cosine of "
@@ -99,6 +104,8 @@ def late_results(lab: Lab) -> Results:
             weight_choices(lab, weights),
             pooled_table(lab, gate_rows(lab), "by the cosines between which its weight falls to nothing"),
             pooled_table(lab, depth_rows(lab), "by passages scored"),
+            chance_table(lab),
+            pooled_table(lab, chance_rows(lab), "by what is taken off for length"),
         ],
         plots=[bytes_plot(lab, gated)],
         title="Late interaction",
@@ -127,6 +134,44 @@ def gate_rows(lab: Lab) -> list[Alternative]:
 
 def depth_rows(lab: Lab) -> list[Alternative]:
     return _rows(lab, {str(depth): Blend(depth=depth) for depth in DEPTHS})
+
+
+def chance_rows(lab: Lab) -> list[Alternative]:
+    return _rows(lab, {f"{chance:g}": Blend(by_chance=chance) for chance in CHANCES})
+
+
+def chance_table(lab: Lab) -> Table:
+    """By how much longer passages are nearer, whether they are right or not: nobody's judgments are looked at."""
+    far = lab.far()
+    rows = []
+    for name, strata in lab.parts.items():
+        every = [one for stratum in strata for one in lab.questions[stratum]]
+        distant = [
+            one
+            for stratum in strata
+            for one, is_far in zip(lab.questions[stratum], far[stratum], strict=True)
+            if is_far
+        ]
+        rows.append((name, _rounded(growth(every)), _rounded(growth(distant))))
+    means = (float(np.mean([row[at] for row in rows])) for at in (1, 2))
+    columns = ("", "all questions", "far questions")
+    return Table(
+        "Late interaction: nearer for being longer", columns, (*rows, ("mean", *map(_rounded, means))), CHANCE_NOTE
+    )
+
+
+def growth(questions: Sequence[Question]) -> float:
+    """How much nearer a passage is that is e times as long: the slope within questions; 0 where nothing can be told."""
+    lengths, near = [np.zeros(0)], [np.zeros(0)]
+    for one in questions:
+        if len(one.rows) > 1:
+            long = np.log(one.rows[:DEPTH])
+            raw = one.near(Blend(by_chance=0.0))[:DEPTH]
+            lengths.append(long - long.mean())
+            near.append(raw - raw.mean())
+    apart = np.concatenate(lengths)
+    spread = float(apart @ apart)
+    return float(apart @ np.concatenate(near)) / spread if spread else 0.0
 
 
 def _rows(lab: Lab, blends: Mapping[str, Blend]) -> list[Alternative]:

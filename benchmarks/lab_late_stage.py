@@ -5,13 +5,14 @@ Pure. With the product's numbers `Blend` does what citewise.retrieve.late does; 
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from inspect import signature
 
 import numpy as np
 
 from benchmarks.lab_late import PRODUCT, Form
 from benchmarks.lab_pools import Numbers, Pool
+from citewise.adapters.embed.word_vectors import BY_CHANCE
 from citewise.flows.search import Refinement
 from citewise.model.features import LATE_WEIGHT
 from citewise.model.ranking import DENSE, Finding, Shortlist, in_order
@@ -49,6 +50,7 @@ class Blend:
     weight: float = LATE_WEIGHT  # beside the search's score, which weighs 1; 0: not asked
     gate: Gate = Gate()
     depth: int = DEPTH  # passages that are scored
+    by_chance: float = BY_CHANCE  # that a text loses each time that it is e times as long
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class Question:
     later: tuple[Refinement, ...]  # the stages behind it
     by_word: Mapping[Form, Numbers]  # of the first passages, as many as any blend looks at
     ms: Mapping[Form, float]  # none where nothing was found
+    rows: Numbers = field(default_factory=lambda: np.ones(0))  # that the product stores of each of these passages
 
     @property
     def nearest(self) -> float:
@@ -81,11 +84,18 @@ class Question:
         weight = self.weight(blend)
         if not weight:
             return self.found.with_findings(in_order(findings))
-        late = stretched(self.by_word[blend.form][: len(head)].tolist())
+        late = stretched(self.near(blend)[: len(head)].tolist())
         scores = [(one.score + weight * share) / (1 + weight) for one, share in zip(head, late, strict=True)]
         scores += [one.score / (1 + weight) for one in tail]
         changed = (one.rescored(Late.name, score) for one, score in zip(findings, scores, strict=True))
         return self.found.with_findings(in_order(changed))
+
+    def near(self, blend: Blend) -> Numbers:
+        """How near its words are to each passage."""
+        near = self.by_word[blend.form]
+        if blend.by_chance == BY_CHANCE:
+            return near
+        return near + (BY_CHANCE - blend.by_chance) * np.log(self.rows)
 
     def weight(self, blend: Blend) -> float:
         """That the stage has for this question."""

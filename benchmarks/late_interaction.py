@@ -192,10 +192,12 @@ def with_scores(question: Question, form: Form, words: AskedWords, stored: Store
     started = time.perf_counter()
     near = form.closeness(words, head)
     ms = 1000 * (time.perf_counter() - started)
-    behind = [stored[one.candidate.id] for one in question.found.findings[DEPTH:]] if form == PRODUCT else []
-    if behind:
-        near = np.concatenate((near, form.closeness(words, behind)))
-    return replace(question, by_word={**question.by_word, form: near}, ms={**question.ms, form: ms})
+    question = replace(question, ms={**question.ms, form: ms})
+    if form == PRODUCT:
+        behind = [stored[one.candidate.id] for one in question.found.findings[DEPTH:]]
+        near = np.concatenate((near, form.closeness(words, behind))) if behind else near
+        question = replace(question, rows=np.array(form.rows([*head, *behind])))
+    return replace(question, by_word={**question.by_word, form: near})
 
 
 def vectors_a_chunk(corpus: Corpus, encoder: TokenEncoder) -> dict[Form, float]:

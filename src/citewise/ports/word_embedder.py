@@ -11,8 +11,9 @@ class WordEmbedder(Protocol):
 
     Promises: one outcome per text, in order; the vector is the very one that the model's Embedder gives; a text that
     cannot be embedded is an EmbeddingFailure and spoils no other. `closeness` is how near, on average, each word of the
-    question finds one in a text: higher is nearer, and only texts for the same question can be compared; but for
-    rounding it does not depend on a text's neighbors; what cannot be vectors of this model raises BadData.
+    question finds one in a text, beyond what one of its length has by chance: higher is nearer, and only texts for the
+    same question can be compared; but for rounding it does not depend on a text's neighbors; what cannot be vectors of
+    this model raises BadData.
     """
 
     def embedded(self, texts: Sequence[str]) -> tuple[EmbeddedText | EmbeddingFailure, ...]: ...

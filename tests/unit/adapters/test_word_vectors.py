@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from citewise.adapters.embed.word_vectors import UNPACKED, alone, closenesses, packed, paired, unit
+from citewise.adapters.embed.word_vectors import BY_CHANCE, UNPACKED, alone, closenesses, packed, paired, unit
 from citewise.adapters.rotation import rotated
 from citewise.model.errors import BadData
 from citewise.model.vector import WordVectors
@@ -127,8 +127,8 @@ def test_closeness_is_the_mean_of_what_each_word_finds_nearest(question: Floats,
     (text,) = stored(words)
     rows = UNPACKED[np.frombuffer(text, np.uint8)].reshape(-1, DIMENSIONS) / np.sqrt(DIMENSIONS)
     asked = rotated(unit(question))
-    expected = sum(max(float(row @ word) for row in rows) for word in asked) / len(asked)
-    assert close(question, [text]) == pytest.approx((expected,), abs=1e-5)
+    nearest = sum(max(float(row @ word) for row in rows) for word in asked) / len(asked)
+    assert close(question, [text]) == pytest.approx((nearest - BY_CHANCE * math.log(len(rows)),), abs=1e-5)
 
 
 @a_few
@@ -149,11 +149,20 @@ def test_a_text_that_holds_the_question_is_nearer_than_one_that_does_not(seed: i
 
 @a_few
 @given(seeds, st.integers(1, 30))
-def test_a_text_that_only_says_more_is_no_farther(seed: int, more: int) -> None:
+def test_a_text_that_only_says_more_is_no_farther_than_its_length_makes_it(seed: int, more: int) -> None:
     question, words = some_words(seed, 5), some_words(seed + 1, 10)
     shorter, longer = stored(words, np.concatenate([words, some_words(seed + 2, more)]))
     near, nearer = close(question, [shorter, longer])
-    assert nearer >= near - 0.01  # a component on the edge of a step weighs less than this
+    length = BY_CHANCE * math.log(len(longer) / len(shorter))
+    assert nearer >= near - length - 0.01  # a component on the edge of a step weighs less than this
+
+
+@a_few
+@given(seeds, st.integers(2, 30))
+def test_a_text_that_says_all_of_it_again_is_farther(seed: int, times: int) -> None:
+    question, (text,) = some_words(seed, 5), stored(some_words(seed + 1, 10))
+    once, again = close(question, [text, WordVectors(text * times)])
+    assert once - again == pytest.approx(BY_CHANCE * math.log(times), abs=1e-5)
 
 
 @a_few

@@ -27,11 +27,14 @@ from benchmarks.lab_late_rows import (
     NONE,
     Lab,
     bytes_plot,
+    chance_rows,
+    chance_table,
     depth_rows,
     far_table,
     form_rows,
     forms_table,
     gate_rows,
+    growth,
     lab_with,
     late_results,
     pooled_table,
@@ -43,6 +46,7 @@ from benchmarks.lab_sets import Case, Held
 from benchmarks.late_interaction import check_fit, set_names, stored_words, with_scores
 
 from citewise.adapters.embed import minilm
+from citewise.adapters.embed.word_vectors import BY_CHANCE
 from citewise.evaluate.cases import Gold, Unit
 from citewise.flows.search import Refinement
 from citewise.model.chunk import Piece
@@ -119,6 +123,7 @@ def a_question(
     unit: Unit = Unit.DOCUMENT,
     later: tuple[Refinement, ...] = (),
     top_k: int = 20,
+    rows: Sequence[int] = (),
 ) -> Question:
     """The last of the findings is the right one."""
     hits = [Hit(one.candidate.id, one.score) for one in findings]
@@ -126,7 +131,7 @@ def a_question(
     pool = pool_of("?", {DENSE: hits, WORDS: (), CODE: ()}, places, unit=unit, judged=[2])
     late = {form: np.array(scores) for form, scores in by_word.items()}
     found = a_shortlist(*findings, query=a_query(top_k=top_k))
-    return Question(pool, found, later, late, dict.fromkeys(late, 2.0))
+    return Question(pool, found, later, late, dict.fromkeys(late, 2.0), np.array(rows or [1] * len(findings)))
 
 
 def a_pair(*by_word: float, cosine: float = 0.3, unit: Unit = Unit.DOCUMENT) -> Question:
@@ -182,7 +187,8 @@ def test_each_token_of_the_question_counts_by_its_nearest_vector() -> None:
     chunks = [axes({0: 1}, {0: 0.6, 1: 0.8}), axes({1: 1})]
     stored = [ALL.stored([Window(chunk, kinds(*[1] * len(chunk)))]) for chunk in chunks]
     asked = AskedWords(question, np.ones(2, np.float32))
-    assert ALL.closeness(asked, stored) == pytest.approx([(1 + 0.8) / 2, (0 + 1) / 2], abs=1e-3)
+    chance = BY_CHANCE * np.log(2)  # of two vectors; of one there is none
+    assert ALL.closeness(asked, stored) == pytest.approx([(1 + 0.8) / 2 - chance, (0 + 1) / 2], abs=1e-3)
 
 
 @pytest.mark.parametrize("bits", [2, 1])
@@ -335,7 +341,29 @@ def test_all_tables_are_made_of_one_lab() -> None:
     made = late_results(a_lab(scifact=[a_pair(0, 1)], runbooks=[a_pair(0, 1)]))
     assert made.name == "late-interaction"
     assert made.command.endswith("late_interaction --sets scifact,runbooks")
-    assert len(made.tables) == 7
+    assert len(made.tables) == 9
+
+
+def test_passages_that_are_nearer_for_being_longer_show_by_how_much() -> None:
+    rows = [8, 16, 64]
+    findings = [found_at(f"{at}", 0.9 - at / 100, 0.3) for at in range(3)]
+    by_length = [0.2 + (0.05 - BY_CHANCE) * np.log(each) for each in rows]  # as the product gives it, chance taken off
+    level = a_question(findings, {PRODUCT: [0.3, 0.3, 0.3]}, rows=rows)
+    growing = a_question(findings, {PRODUCT: by_length}, rows=rows)
+    assert growth([growing]) == pytest.approx(0.05)
+    assert growth([level, growing]) == pytest.approx((0.05 + BY_CHANCE) / 2)
+    assert growth([]) == growth([a_question(findings, {PRODUCT: by_length}, rows=[8, 8, 8])]) == 0.0
+    (small, large, mean) = chance_table(a_lab(small=[growing], large=[level])).rows
+    assert (small, large) == (("small", 0.05, 0.05), ("large", BY_CHANCE, BY_CHANCE))
+    assert mean == ("mean", 0.04, 0.04)
+
+
+def test_what_is_taken_off_for_length_may_be_more_or_less() -> None:
+    findings = (found_at("wrong", 0.5, 0.3), found_at("right", 0.4, 0.2))
+    long_and_near = a_question(findings, dict.fromkeys(FORMS, (0.3, 0.31)), rows=[10, 100])
+    rows = {one.name.removesuffix(DEFAULT): one.worths["small"][0] for one in chance_rows(a_lab(small=[long_and_near]))}
+    assert rows["0"] == rows["0.03"] == 1.0
+    assert rows["0.04"] == pytest.approx(SECOND, abs=1e-4)
 
 
 def test_a_library_without_vectors_of_words_is_refused() -> None:
