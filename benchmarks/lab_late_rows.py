@@ -13,6 +13,7 @@ from benchmarks.lab_pools import BY_PLACE, Numbers, Worths, measured
 from benchmarks.lab_sets import SETS
 from benchmarks.printing import DECIMALS
 from benchmarks.results import Cell, Line, LinePlot, Results, Table, results_now
+from citewise.adapters.embed.word_vectors import BY_CHANCE
 from citewise.model.features import LATE_WEIGHT
 from citewise.retrieve.late import NEAR
 
@@ -22,7 +23,7 @@ GATES = (
     *(Gate(*ends) for ends in ((0.35, 0.5), (0.4, 0.5), (0.4, 0.55), (0.45, 0.55), (0.4, 0.6), (0.5, 0.6))),
     EVERYWHERE,
 )
-CHANCES = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05)  # taken off each time that a text is e times as long
+CHANCES = (0.0, 0.01, 0.02, BY_CHANCE, 0.04, 0.05)  # taken off each time that a text is e times as long
 DEPTHS = (10, 20, 40)  # 40: all that a search reads for a caller who names no number
 POOL = "questions of all sets as one"
 WITHOUT = Blend(weight=0.0)
@@ -42,7 +43,7 @@ FAR_NOTE = (
 )
 CHANCE_NOTE = (
     "How much nearer, by the mean cosine of what each word finds, the best 20 passages of a question are for each time "
-    "that they are e times as long; within questions, right or not. The mean for far questions is what is taken off."
+    f"that they are e times as long; within questions, right or not. {BY_CHANCE:g} is taken off."
 )
 POOLED_NOTE = (
     "Pooled: each question counts the same, the textbook's by place; far ones have no passage with a cosine of "
@@ -143,35 +144,31 @@ def chance_rows(lab: Lab) -> list[Alternative]:
 def chance_table(lab: Lab) -> Table:
     """By how much longer passages are nearer, whether they are right or not: nobody's judgments are looked at."""
     far = lab.far()
-    rows = []
+    slopes: dict[str, tuple[float | None, float | None]] = {}
     for name, strata in lab.parts.items():
         every = [one for stratum in strata for one in lab.questions[stratum]]
-        distant = [
-            one
-            for stratum in strata
-            for one, is_far in zip(lab.questions[stratum], far[stratum], strict=True)
-            if is_far
-        ]
-        rows.append((name, _rounded(growth(every)), _rounded(growth(distant))))
-    means = (float(np.mean([row[at] for row in rows])) for at in (1, 2))
-    columns = ("", "all questions", "far questions")
+        are_far = np.concatenate([far[stratum] for stratum in strata])
+        slopes[name] = growth(every), growth([one for one, is_far in zip(every, are_far, strict=True) if is_far])
+    means = [[slope for slope in each if slope is not None] for each in zip(*slopes.values(), strict=True)]
+    rows = {**slopes, "mean": [float(np.mean(each)) if each else None for each in means]}
+    cells = tuple((name, *(None if one is None else _rounded(one) for one in each)) for name, each in rows.items())
     return Table(
-        "Late interaction: nearer for being longer", columns, (*rows, ("mean", *map(_rounded, means))), CHANCE_NOTE
+        "Late interaction: nearer for being longer", ("", "all questions", "far questions"), cells, CHANCE_NOTE
     )
 
 
-def growth(questions: Sequence[Question]) -> float:
-    """How much nearer a passage is that is e times as long: the slope within questions; 0 where nothing can be told."""
+def growth(questions: Sequence[Question]) -> float | None:
+    """How much nearer a passage is that is e times as long: the slope within questions; None where nothing says."""
     lengths, near = [np.zeros(0)], [np.zeros(0)]
     for one in questions:
-        if len(one.rows) > 1:
-            long = np.log(one.rows[:DEPTH])
-            raw = one.near(Blend(by_chance=0.0))[:DEPTH]
+        raw = one.near(Blend(by_chance=0.0))[:DEPTH]
+        if len(raw) > 1:
+            long = np.log(one.rows[PRODUCT][:DEPTH])
             lengths.append(long - long.mean())
             near.append(raw - raw.mean())
     apart = np.concatenate(lengths)
     spread = float(apart @ apart)
-    return float(apart @ np.concatenate(near)) / spread if spread else 0.0
+    return float(apart @ np.concatenate(near)) / spread if spread else None
 
 
 def _rows(lab: Lab, blends: Mapping[str, Blend]) -> list[Alternative]:

@@ -5,7 +5,7 @@ Pure. With the product's numbers `Blend` does what citewise.retrieve.late does; 
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from inspect import signature
 
 import numpy as np
@@ -62,7 +62,7 @@ class Question:
     later: tuple[Refinement, ...]  # the stages behind it
     by_word: Mapping[Form, Numbers]  # of the first passages, as many as any blend looks at
     ms: Mapping[Form, float]  # none where nothing was found
-    rows: Numbers = field(default_factory=lambda: np.ones(0))  # that the product stores of each of these passages
+    rows: Mapping[Form, Numbers]  # how many vectors each of these passages is
 
     @property
     def nearest(self) -> float:
@@ -93,9 +93,7 @@ class Question:
     def near(self, blend: Blend) -> Numbers:
         """How near its words are to each passage."""
         near = self.by_word[blend.form]
-        if blend.by_chance == BY_CHANCE:
-            return near
-        return near + (BY_CHANCE - blend.by_chance) * np.log(self.rows)
+        return near + (BY_CHANCE - blend.by_chance) * np.log(self.rows[blend.form])
 
     def weight(self, blend: Blend) -> float:
         """That the stage has for this question."""

@@ -132,7 +132,7 @@ def searched(name: str, embedding: Embedding, kept: Path) -> Searched:
         corpus, cases = corpus_of(library), cases_of(name)
         check_fit(name, cases, corpus)
         questions = {
-            stratum: [Question(pool, found[pool.question], later, {}, {}) for pool in some]
+            stratum: [Question(pool, found[pool.question], later, {}, {}, {}) for pool in some]
             for stratum, some in pools_of(name, cases, corpus, asking).items()
         }
         return Searched(questions, corpus, stored_words(name, library.catalog, found.values()))
@@ -188,16 +188,23 @@ def with_scores(question: Question, form: Form, words: AskedWords, stored: Store
     """With how near its words are to each passage in this form; those behind the first are scored where stored."""
     head = [stored[id_] for id_ in head_ids(question)]
     if not head:
-        return replace(question, by_word={**question.by_word, form: np.zeros(0)})
+        return replace(
+            question,
+            by_word={**question.by_word, form: np.zeros(0)},
+            rows={**question.rows, form: np.zeros(0)},
+        )
     started = time.perf_counter()
     near = form.closeness(words, head)
     ms = 1000 * (time.perf_counter() - started)
-    question = replace(question, ms={**question.ms, form: ms})
-    if form == PRODUCT:
-        behind = [stored[one.candidate.id] for one in question.found.findings[DEPTH:]]
-        near = np.concatenate((near, form.closeness(words, behind))) if behind else near
-        question = replace(question, rows=np.array(form.rows([*head, *behind])))
-    return replace(question, by_word={**question.by_word, form: near})
+    behind = [stored[one.candidate.id] for one in question.found.findings[DEPTH:]] if form == PRODUCT else []
+    if behind:
+        near = np.concatenate((near, form.closeness(words, behind)))
+    return replace(
+        question,
+        by_word={**question.by_word, form: near},
+        ms={**question.ms, form: ms},
+        rows={**question.rows, form: np.array(form.rows([*head, *behind]))},
+    )
 
 
 def vectors_a_chunk(corpus: Corpus, encoder: TokenEncoder) -> dict[Form, float]:

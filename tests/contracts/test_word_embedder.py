@@ -117,6 +117,13 @@ def test_a_text_that_holds_the_questions_words_is_nearer_than_one_that_does_not(
     assert within > far
 
 
+def test_a_text_that_says_everything_over_and_over_is_no_nearer_for_it(model: Model) -> None:
+    (once,) = words_of(model, "The gauge is read at noon.")
+    lengths = model.words.closeness(QUESTION, [WordVectors(once * times) for times in (1, 2, 8, 64)])
+    assert list(lengths) == sorted(lengths, reverse=True)
+    assert len(set(lengths)) == 4
+
+
 def test_the_same_question_gives_the_same_closeness_whatever_was_asked_between(model: Model) -> None:
     kept = words_of(model, *TEXTS)
     before = model.words.closeness(QUESTION, kept)

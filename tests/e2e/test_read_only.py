@@ -76,4 +76,4 @@ def test_a_library_of_someone_else_from_before_words_had_vectors_is_searched_too
         done = as_anyone(COMMAND, *far, cwd=shared.parent)
     assert done.returncode == 0, done.stderr
     assert "page.md:" in done.stdout
-    assert "ingested without vectors of their words" in done.stdout
+    assert "have no vectors of their words" in done.stdout

@@ -164,7 +164,7 @@ def test_a_library_that_was_made_without_words_says_so_and_reindex_makes_them(tm
         (tmp_path / "docs" / f"{name}.md").write_text(f"# {name.title()}\n\n{text}\n")
     json_of("ingest", "docs", cwd=tmp_path, env={"CITEWISE_EMBEDDING__WORD_VECTORS": "false"})
     far = ("search", "Who won the 2018 football World Cup final?", "--explain")
-    said = "late: 2 of 2 passages were ingested without vectors of their words; `citewise reindex` makes them"
+    said = "late: 2 of 2 passages have no vectors of their words; `citewise reindex` makes them"
     assert said in citewise(*far, cwd=tmp_path).stdout
     assert said not in citewise(*far, cwd=tmp_path, env={"CITEWISE_EMBEDDING__WORD_VECTORS": "false"}).stdout
     assert citewise("reindex", cwd=tmp_path).returncode == 0

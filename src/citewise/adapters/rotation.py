@@ -1,7 +1,7 @@
 """One rotation for all vectors: afterwards their components are alike, so that one scale suits each of them.
 
-It is the same everywhere and spreads each component over all: the components of any unit vector then look like draws
-from a normal distribution with variance 1/dimensions. Lengths and products stay what they were.
+It is the same everywhere, but for last bits, and spreads each component over all: the components of any unit vector
+then look like draws from a normal distribution with variance 1/dimensions. Lengths and products stay what they were.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ def _mixed(vectors: Floats) -> Floats:
     are mixed. The whole matrix would be fetched from memory for every question, which takes longer than the work.
     """
     rows, size = vectors.shape
-    high = 1 << (size.bit_length() - 1) // 2
+    high = 1 << ((size.bit_length() - 1) // 2)
     grid = vectors.reshape(rows, high, size // high)
     mixed: Floats = np.matmul(np.matmul(_hadamard(high), grid), _hadamard(size // high))
     return mixed.reshape(rows, size)

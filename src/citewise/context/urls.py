@@ -54,8 +54,9 @@ class Addresses:
     def _page_url(self, passage: Passage) -> str | None:
         front = passage.metadata
         is_numbered = front.get("parse_number_prefixes") is not False
-        names = _scalar(front.get("slug")), _scalar(front.get("id"))
-        page, has_fragments = _page(passage.document, tuple(self.sites.items()), *names, is_numbered)
+        slug, id_ = _scalar(front.get("slug")), _scalar(front.get("id"))
+        sites = tuple(self.sites.items())
+        page, has_fragments = _page(passage.document, sites, slug=slug, id_=id_, is_numbered=is_numbered)
         if page is None or not has_fragments or _is_top_of_page(passage):
             return page
         return f"{page}#{_encoded(passage.anchor)}"
@@ -63,7 +64,7 @@ class Addresses:
 
 @lru_cache(maxsize=10_000)  # a search cites the same pages again and again
 def _page(
-    document: str, sites: tuple[tuple[str, str], ...], slug: str, id_: str, is_numbered: bool
+    document: str, sites: tuple[tuple[str, str], ...], *, slug: str, id_: str, is_numbered: bool
 ) -> tuple[str | None, bool]:
     """Where a document can be read, and whether its sections can be led to."""
     placed = _placed(document, dict(sites))

@@ -197,7 +197,7 @@ class Library:
         return made if isinstance(made, int) else made.chunks.total
 
     def compact(self) -> Compaction:
-        """Give back the room of what was deleted: afterward no file of the library holds any of it."""
+        """Give back the room of what was deleted or is no longer wanted: afterward no file of the library holds it."""
         from citewise.wiring.care import compact
 
         self._flush_log()  # a row that is written afterward would name what it showed, deleted or not

@@ -12,6 +12,7 @@ FEATURES = (TITLE, PROXIMITY, WINDOW)
 # sets: `python -m benchmarks.defaults --only features` has the rows. A window of any width lost more than it won.
 FEATURE_WEIGHTS: Mapping[str, float] = {TITLE: 0.2, PROXIMITY: 0.1}
 
-BY_WORD = "by_word"  # how near the question's words find one in the passage, on average; for questions far from all
+# How near the question's words find one in the passage, on average, less what its length gives it; for far questions.
+BY_WORD = "by_word"
 # Beside all that was said before, which weighs 1, where nothing is near. 0: not looked at. `make bench-late` has rows.
 LATE_WEIGHT = 1.0

@@ -34,7 +34,7 @@ class Late:
         missing = sum(one.passage.text_digest not in stored for one in head)
         if missing:
             return found.with_note(
-                f"late: {missing} of {len(head)} passages were ingested without vectors of their words; "
+                f"late: {missing} of {len(head)} passages have no vectors of their words; "
                 "`citewise reindex` makes them; the order before it stands"
             )
         close = self.words.closeness(found.query.text, [stored[one.passage.text_digest] for one in head])

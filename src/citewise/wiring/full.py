@@ -60,7 +60,7 @@ class OpenLibrary:
         return Absorb(self.embedding.embedder, self.catalog, (self.catalog,), self.project, self.embedding.words)
 
     def lacks_words(self) -> bool:
-        """Whether vectors of words are wanted, and some chunk was ingested before they were."""
+        """Whether vectors of words are wanted, and some chunk has none."""
         return self.embedding.words is not None and self.catalog.lacks_word_vectors()
 
     def needs_healing(self) -> bool:

@@ -195,7 +195,7 @@ def test_no_texts_have_no_closeness() -> None:
 def test_what_is_not_whole_rows_of_the_model_is_bad_data_wherever_it_stands(wrong: bytes, place: int) -> None:
     kept = stored(some_words(1, 4), some_words(2, 7))
     kept.insert(place, WordVectors(wrong))
-    with pytest.raises(BadData, match=r"rows of 96 bytes .* `citewise compact` .* then `citewise reindex`"):
+    with pytest.raises(BadData, match=r"rows of 96 bytes .* `citewise compact` .* `citewise reindex`"):
         close(some_words(0, 3), kept)
 
 

@@ -23,6 +23,7 @@ from benchmarks.lab_late import (
     windows_of,
 )
 from benchmarks.lab_late_rows import (
+    CHANCES,
     DEFAULT,
     NONE,
     Lab,
@@ -131,7 +132,8 @@ def a_question(
     pool = pool_of("?", {DENSE: hits, WORDS: (), CODE: ()}, places, unit=unit, judged=[2])
     late = {form: np.array(scores) for form, scores in by_word.items()}
     found = a_shortlist(*findings, query=a_query(top_k=top_k))
-    return Question(pool, found, later, late, dict.fromkeys(late, 2.0), np.array(rows or [1] * len(findings)))
+    lengths = dict.fromkeys(late, np.array(rows or [1] * len(findings)))
+    return Question(pool, found, later, late, dict.fromkeys(late, 2.0), lengths)
 
 
 def a_pair(*by_word: float, cosine: float = 0.3, unit: Unit = Unit.DOCUMENT) -> Question:
@@ -352,18 +354,25 @@ def test_passages_that_are_nearer_for_being_longer_show_by_how_much() -> None:
     growing = a_question(findings, {PRODUCT: by_length}, rows=rows)
     assert growth([growing]) == pytest.approx(0.05)
     assert growth([level, growing]) == pytest.approx((0.05 + BY_CHANCE) / 2)
-    assert growth([]) == growth([a_question(findings, {PRODUCT: by_length}, rows=[8, 8, 8])]) == 0.0
-    (small, large, mean) = chance_table(a_lab(small=[growing], large=[level])).rows
-    assert (small, large) == (("small", 0.05, 0.05), ("large", BY_CHANCE, BY_CHANCE))
-    assert mean == ("mean", 0.04, 0.04)
+    assert growth([]) is growth([a_question(findings, {PRODUCT: by_length}, rows=[8, 8, 8])]) is None
+
+
+def test_a_set_that_says_nothing_of_length_is_not_taken_for_one_that_says_none() -> None:
+    near, far = (
+        a_question([found_at(f"{at}", 0.5, cosine) for at in range(2)], {PRODUCT: [0.3, 0.3]}, rows=[8, 64])
+        for cosine in (0.9, 0.3)
+    )
+    small, large, mean = chance_table(a_lab(small=[far], large=[near])).rows
+    assert (small, large) == (("small", BY_CHANCE, BY_CHANCE), ("large", BY_CHANCE, None))
+    assert mean == ("mean", BY_CHANCE, BY_CHANCE)
 
 
 def test_what_is_taken_off_for_length_may_be_more_or_less() -> None:
     findings = (found_at("wrong", 0.5, 0.3), found_at("right", 0.4, 0.2))
-    long_and_near = a_question(findings, dict.fromkeys(FORMS, (0.3, 0.31)), rows=[10, 100])
-    rows = {one.name.removesuffix(DEFAULT): one.worths["small"][0] for one in chance_rows(a_lab(small=[long_and_near]))}
-    assert rows["0"] == rows["0.03"] == 1.0
-    assert rows["0.04"] == pytest.approx(SECOND, abs=1e-4)
+    long_and_near = a_question(findings, dict.fromkeys(FORMS, (0.3, 0.301)), rows=[10, 100])
+    rows = {one.name: one.worths["small"][0] for one in chance_rows(a_lab(small=[long_and_near]))}
+    assert rows["0"] == rows[f"{BY_CHANCE:g}{DEFAULT}"] == 1.0
+    assert rows[f"{max(CHANCES):g}"] == pytest.approx(SECOND, abs=1e-4)
 
 
 def test_a_library_without_vectors_of_words_is_refused() -> None:

@@ -56,7 +56,7 @@ class EnglishAnalyzer:
     def places(self, texts: Sequence[str], wanted: Collection[str]) -> Sequence[Places]:
         """Looks at a word only if it begins as a wanted term does, which few do."""
         plain = [_plain(text) for text in texts]
-        words = Words([text if text.isascii() else _ascii_marks_and_capitals(text) for text in plain], _STOP_WORDS)
+        words = Words([text if text.isascii() else _ascii_marks_lower_others(text) for text in plain], _STOP_WORDS)
         found: list[dict[str, list[int]]] = [{} for _ in texts]
         for number, at, word in words.that_begin({one for term in wanted for one in _beginnings(term)}):
             stem = self._stem_of(word)
@@ -110,7 +110,7 @@ def _ascii_marks(text: str) -> str:
     return text if text.isascii() else _blanked(text, _no_letters(_beyond_ascii(text)))
 
 
-def _ascii_marks_and_capitals(text: str) -> str:
+def _ascii_marks_lower_others(text: str) -> str:
     """The same, and what is not ASCII in lower case; as most texts have dashes and quotes alone, mostly it is so."""
     others = _beyond_ascii(text)
     if any(one != one.lower() for one in others):

@@ -81,10 +81,9 @@ class SqliteCatalog:
         False if another connection's reading kept the log beside the file from being emptied.
         """
         with self._connections.writing("remove unused vectors") as connection:
-            for table in ("embeddings", "word_vectors"):
-                connection.execute(f"DELETE FROM {table} WHERE text_digest NOT IN (SELECT text_digest FROM chunks)")
-            if not keeps_words:
-                connection.execute("DELETE FROM word_vectors")
+            for table, keeps_some in (("embeddings", True), ("word_vectors", keeps_words)):
+                unused = "text_digest NOT IN (SELECT text_digest FROM chunks)" if keeps_some else "TRUE"
+                connection.execute(f"DELETE FROM {table} WHERE {unused}")
         with self._connections.patient("compact the catalog") as connection:
             connection.execute("VACUUM")
             connection.execute(f"PRAGMA busy_timeout = {READERS_END_MS}")

@@ -1,7 +1,7 @@
 """Vectors of a text's words, packed: two neighbors in one, two bits a component.
 
 Measured against more and fewer of both in `benchmarks/late_interaction.py` (ADR 15): a word of its own and sixteen bits
-find no more. The question's words are taken as they are; only what is stored is rounded.
+find no more than by chance. The question's words are taken as they are; only what is stored is rounded.
 """
 
 from collections.abc import Sequence
@@ -14,6 +14,7 @@ from citewise.model.errors import BadData
 from citewise.model.vector import WordVectors
 
 Floats = npt.NDArray[np.float32]
+Doubles = npt.NDArray[np.float64]
 
 A_BYTE = 4  # components of two bits
 COLUMNS = 32  # of a block: few enough that it has rows as well
@@ -37,7 +38,7 @@ def paired(words: Floats) -> Floats:
 
 
 def packed(texts: Sequence[Floats]) -> list[WordVectors]:
-    """What is stored of texts, given their pairs of words; many at once."""
+    """What is stored of texts, given their pairs of words."""
     if not texts:
         return []
     scaled = rotated(np.concatenate(texts)) * np.float32(np.sqrt(texts[0].shape[1]))
@@ -58,7 +59,7 @@ def closenesses(question: Floats, weights: Floats, texts: Sequence[WordVectors])
     if any(not text or len(text) % width for text in texts):
         raise BadData(
             f"vectors of words that are not rows of {width} bytes are of another model, or damaged: `citewise compact` "
-            "with embedding.word_vectors off removes them, then `citewise reindex` with it on makes them anew"
+            "with embedding.word_vectors off removes those of all texts, `citewise reindex` with it on makes them anew"
         )
     if not texts:
         return ()
@@ -71,10 +72,9 @@ def closenesses(question: Floats, weights: Floats, texts: Sequence[WordVectors])
     return tuple(map(float, beyond_chance(nearest / (weights.sum() * np.sqrt(dimensions)), rows)))
 
 
-def beyond_chance(nearness: Floats, rows: Sequence[int]) -> Floats:
+def beyond_chance(nearness: Doubles, rows: Sequence[int]) -> Doubles:
     """The nearness of texts of so many rows, cosines, without what their length gives them."""
-    by_chance = (BY_CHANCE * np.log(rows)).astype(np.float32)
-    return nearness - by_chance
+    return nearness - BY_CHANCE * np.log(rows)
 
 
 def alone(one: Floats, other: Floats) -> Floats:

@@ -1,7 +1,6 @@
 """One scope's part of the embedded index: words, vectors, and the manifest that joins them."""
 
 import logging
-import os
 import threading
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -40,7 +39,6 @@ class Shard:
     def __init__(self, folder: Path, *, dimensions: int) -> None:
         self._folder = folder
         self._manifest_file = folder / "manifest"
-        self._manifest_path = str(self._manifest_file)  # looked at thrice in every search
         self._dimensions = dimensions
         self._lock = threading.Lock()
         self._seen: tuple[int, int] | None = None  # the manifest file that was last taken up
@@ -137,18 +135,18 @@ class Shard:
 
         If it is gone, the shard is being rebuilt or its generation was replaced: what is in memory still answers.
         """
-        seen = _mark(self._manifest_path)
+        seen = _mark(self._manifest_file)
         if seen in (None, self._seen):
             return
         with self._lock:
             for _ in range(TRIES):
-                seen = _mark(self._manifest_path)
+                seen = _mark(self._manifest_file)
                 if seen is None or seen == self._seen:
                     return
                 if self._taken_up():
                     self._seen = seen
                     return
-                if _mark(self._manifest_path) == seen:
+                if _mark(self._manifest_file) == seen:
                     break  # nobody is writing: the files really are not what the manifest says
             if seen is not None:
                 self._take_up_nothing(seen)
@@ -195,9 +193,9 @@ class Shard:
         self._words = None
 
 
-def _mark(file: str) -> tuple[int, int] | None:
+def _mark(file: Path) -> tuple[int, int] | None:
     try:
-        state = os.stat(file)
+        state = file.stat()
     except FileNotFoundError:
         return None
     return state.st_mtime_ns, state.st_ino

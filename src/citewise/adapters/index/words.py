@@ -34,9 +34,8 @@ HEAP_BYTES = 64_000_000  # tantivy's buffer before it starts a new segment
 TRIES, PAUSE_SECONDS = 5, 0.05  # at finding the files of a folder whole while another process writes to it
 HEAD, MANAGED = "meta.json", ".managed.json"
 NARROWINGS_KEPT = 64  # filters that are remembered as clauses; people ask many questions with few filters
-TIES = (
-    4  # hits fetched beyond those wanted, to see that the last one wanted has no equal; 1: every pair is fetched twice
-)
+# Hits fetched beyond those wanted, to see that the last one wanted has no equal; 1: for any pair all is fetched twice.
+TIES = 4
 FOOTER_MAGIC = 1337  # ends every file of a tantivy segment, behind the footer's length
 
 

@@ -24,16 +24,16 @@ class LibraryFolder:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._current = f"{root}/CURRENT"  # looked at in every search: a Path would take as long as the look
+        self._current_file = root / "CURRENT"
 
     @property
     def exists(self) -> bool:
-        return (self.root / "CURRENT").is_file()
+        return self._current_file.is_file()
 
     def mark(self) -> tuple[int, int] | None:
         """Another one after every swap; None if there is no library. One look, where `current` takes several."""
         try:
-            state = os.stat(self._current)
+            state = self._current_file.stat()
         except OSError:
             return None
         return state.st_mtime_ns, state.st_ino
@@ -48,7 +48,7 @@ class LibraryFolder:
             )
         for left in reversed(range(TRIES)):
             with self._our_errors():
-                name = (self.root / "CURRENT").read_text().strip()
+                name = self._current_file.read_text().strip()
             if left and not (self.root / name).is_dir():
                 continue  # it may have been replaced since: read again
             return self._generation(name)
@@ -78,7 +78,7 @@ class LibraryFolder:
                 opened.write(f"{generation.name}\n")
                 opened.flush()
                 os.fsync(opened.fileno())
-            beside.replace(self.root / "CURRENT")
+            beside.replace(self._current_file)
             for folder in (self.root, self.root.resolve().parent):
                 _flush(folder)
 

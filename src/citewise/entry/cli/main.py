@@ -252,7 +252,7 @@ def reindex(library: LibraryOption = None, config: ConfigOption = None, as_json:
 
 @app.command()
 def compact(library: LibraryOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
-    """Give back the room of what was deleted: afterward no file of the library holds any of it."""
+    """Give back the room of what was deleted or is no longer wanted: afterward no file of the library holds it."""
     from citewise.entry.cli.care import run_compact
 
     raise typer.Exit(run_compact(settings_of(library, config), as_json=as_json))
