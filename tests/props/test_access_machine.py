@@ -123,7 +123,7 @@ def own_version(self: Searching, scope: Scope) -> str:
     return str(own_changes[id(self._settings)])
 
 
-def nothing(*args: object) -> bool:
+def nothing(*args: object, **named: object) -> bool:
     return True
 
 
