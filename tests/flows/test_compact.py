@@ -12,6 +12,7 @@ import tantivy
 
 from citewise.adapters.querylog.queue import LINGER_SECONDS, QueuedLog
 from citewise.entry.api import Library
+from citewise.model.errors import BadRequest
 from citewise.model.ids import ChunkId, Digest
 from citewise.model.scope import Scope
 from citewise.model.terms import TermField
@@ -79,6 +80,13 @@ def library_of(shelf: Shelf) -> Library:
 
 def compacted(shelf: Shelf) -> bool:
     return compact(shelf.settings, on_progress=lambda done: None, embedding=shelf.embedding).is_complete
+
+
+def test_where_there_is_no_library_none_is_made(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    with pytest.raises(BadRequest, match="there is no library at"):
+        compacted(shelf)
+    assert not shelf.settings.library.exists()
 
 
 def test_what_was_deleted_is_in_no_file_after_compaction(shelf: Shelf) -> None:

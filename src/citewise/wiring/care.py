@@ -214,6 +214,7 @@ def compact(
     settings: Settings, *, on_progress: Callable[[int], None], embedding: Embedding | None = None
 ) -> Compaction:
     """Give back the room of what was deleted or is no longer wanted: afterward no file of the library holds it."""
+    LibraryFolder(settings.library).current()  # refuses a folder that is none: to write would make a library there
     with opened_for_writing(settings, embedding) as library:
         began_at = time.monotonic()  # nobody deletes anything from now on: what is deleted can no longer be shown
         before = _size(*library.folder.root.rglob("*"))

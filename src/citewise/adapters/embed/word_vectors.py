@@ -1,7 +1,8 @@
 """Vectors of a text's words, packed: two neighbors in one, two bits a component.
 
 Measured against more and fewer of both in `benchmarks/late_interaction.py` (ADR 15): a word of its own and sixteen bits
-find no more than by chance. The question's words are taken as they are; only what is stored is rounded.
+find nothing more that could be told from noise. The question's words are taken as they are; only what is stored is
+rounded.
 """
 
 from collections.abc import Sequence
