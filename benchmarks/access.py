@@ -30,13 +30,13 @@ from benchmarks.results import Table, results_now
 from benchmarks.synthetic import questions, synthetic_embedding
 from benchmarks.timing import Percentiles
 from citewise import Library, Settings
-from citewise.model.scope import LOCAL_PRINCIPAL, Principal
+from citewise.model.access import LOCAL_PRINCIPAL, Principal
 from citewise.settings import PagingSettings, QueryCacheSettings, QueryLogSettings
 
 QUESTIONS = 100
 FIRST_RANKS = (10, 30, 100, 1_000)  # of readers in twenty groups of one size
 LOADINGS = 3
-MOST_SECONDS = 120
+MAX_SECONDS = 120
 PAGE = 5
 PAGES = (2, 10, 50)
 PAGED_QUESTIONS = 20
@@ -187,7 +187,7 @@ def _loaded_in_new_process() -> dict[str, float]:
         text=True,
         check=True,
         cwd=ROOT,
-        timeout=MOST_SECONDS,
+        timeout=MAX_SECONDS,
     )
     loaded: dict[str, float] = json.loads(done.stdout)
     return loaded

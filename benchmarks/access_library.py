@@ -17,8 +17,8 @@ import numpy as np
 
 from benchmarks.judged import KEPT
 from benchmarks.synthetic import GROUP, Ready, synthetic_embedding, write_of
+from citewise.model.access import Access, Principal, Scope
 from citewise.model.chunk import chunks_of
-from citewise.model.scope import Access, Principal, Scope
 from citewise.ports.catalog import DocumentWrite
 from citewise.settings import Settings
 from citewise.wiring.full import OpenLibrary, opened_for_writing

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.results import RESULTS, ROOT, BarPlot, Cell, LinePlot, Machine, Results, Table, read_results
-from citewise.entry.page.charts import Bar, Series, bar_chart, line_chart
-from citewise.entry.page.drawing import Drawing, Frame
-from citewise.entry.page.figures import ABSENT, figure
+from citewise.evaluation.page.charts import Bar, Series, bar_chart, line_chart
+from citewise.evaluation.page.drawing import Drawing, Frame
+from citewise.evaluation.page.figures import ABSENT, figure
 
 DOCS = ROOT / "docs"
 WIDE = 720.0  # pixels of a plot: as wide as a page of documentation

@@ -19,14 +19,14 @@ from benchmarks.cache_pairs import SETS, Pair, near_misses, questions_of, reword
 from benchmarks.judged import DATA, KEPT
 from benchmarks.printing import printed, say
 from benchmarks.results import RESULTS, Line, LinePlot, Results, Table, results_now, write_results
-from citewise.adapters.analyze.english import EnglishAnalyzer
-from citewise.retrieve.sameness import Sameness
+from citewise.search.sameness import Sameness
 from citewise.settings import Settings
+from citewise.text.analysis import EnglishAnalyzer
 from citewise.wiring.embedding import Embedding, embedding_of
 
 THRESHOLDS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.82, 0.84, 0.86, 0.88, 0.9, 0.92, 0.94, 0.95, 0.96, 0.98, 0.99, 1.0)
 REAL = "real questions"
-LEAST_REAL = 0.8  # cosine of two real questions that are worth looking at
+MIN_REAL = 0.8  # cosine of two real questions that are worth looking at
 SAMENESS = Sameness(EnglishAnalyzer())
 
 NOTE = (
@@ -107,7 +107,7 @@ def judged_pairs(embedding: Embedding) -> Pairs:
         made_of = some_of(asked)
         wanted += _judged(rewordings(made_of), vectors, embedding)
         unwanted += _judged(near_misses(made_of), vectors, embedding)
-        real = _judged((Pair(REAL, *two) for two in combinations(asked, 2)), vectors, embedding, least=LEAST_REAL)
+        real = _judged((Pair(REAL, *two) for two in combinations(asked, 2)), vectors, embedding, least=MIN_REAL)
         unwanted += real
     return Pairs(wanted, unwanted)
 
@@ -158,7 +158,7 @@ def by_threshold(pairs: Pairs) -> Table:
 
 def by_kind(pairs: Pairs) -> Table:
     """What each kind of pair is to the chosen threshold."""
-    threshold = Settings().query_cache.least_cosine
+    threshold = Settings().query_cache.min_cosine
     rows = []
     for is_wanted, side in ((True, pairs.wanted), (False, pairs.unwanted)):
         for kind in dict.fromkeys(one.pair.kind for one in side):
@@ -187,7 +187,7 @@ def plot(pairs: Pairs) -> LinePlot:
             tuple(
                 (threshold, _share(side, threshold, is_guarded=is_guarded))
                 for threshold in THRESHOLDS
-                if threshold >= LEAST_REAL
+                if threshold >= MIN_REAL
             ),
         )
         for name, side in (("rewordings", pairs.wanted), ("near misses", pairs.unwanted))

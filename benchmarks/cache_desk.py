@@ -11,16 +11,16 @@ from benchmarks.cache_pairs import questions_of, rewordings, some_of
 from benchmarks.judged import library_at
 from benchmarks.results import Table
 from benchmarks.timing import Percentiles
-from citewise.adapters.analyze.english import EnglishAnalyzer
-from citewise.adapters.cache.sizes import bytes_of
-from citewise.adapters.cache.vectors import RememberingEmbedder
-from citewise.context.evidence import cosine
+from citewise.adapters.memory.cache import bytes_of
+from citewise.adapters.memory.embeddings import RememberingEmbedder
+from citewise.model.access import Principal, Scope
+from citewise.model.chunk import cosine
 from citewise.model.query import Query
-from citewise.model.result import SearchResult
-from citewise.model.scope import Principal, Scope
-from citewise.ports.cache import Entry
-from citewise.retrieve.sameness import Sameness
+from citewise.model.ranking import SearchResult
+from citewise.ports.stores import Entry
+from citewise.search.sameness import Sameness
 from citewise.settings import QueryCacheSettings, Settings
+from citewise.text.analysis import EnglishAnalyzer
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.remembering import cached_of
 from citewise.wiring.searching import Searching
@@ -45,7 +45,7 @@ TIMES_NOTE = (
 
 def fidelity(embedding: Embedding, kept: Path) -> Table:
     """What a hit by other words shows, against what a fresh search with them would."""
-    least = Settings().query_cache.least_cosine
+    least = Settings().query_cache.min_cosine
     rows = []
     for name in ASKED:
         shared = []

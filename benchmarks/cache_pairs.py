@@ -12,11 +12,11 @@ from pathlib import Path
 from random import Random
 
 from benchmarks.judged import DATA, TEXTBOOK, judged_at
-from citewise.adapters.stop_words import STOP_WORDS
-from citewise.wiring.judged_sets import judged_set
+from citewise.evaluation.judged_sets import judged_set
+from citewise.text.stop_words import STOP_WORDS
 
 SETS = (TEXTBOOK, "api_docs", "cosqa_dev", "scifact", "cranfield")
-MOST_QUESTIONS = 200  # of a set that others are made of; more would only take longer
+MAX_QUESTIONS = 200  # of a set that others are made of; more would only take longer
 
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _NUMBER = re.compile(r"\d+")
@@ -61,7 +61,7 @@ def questions_of(name: str, data: Path = DATA) -> list[str]:
 
 def some_of(questions: Sequence[str]) -> list[str]:
     """A sample, where there are many."""
-    return Random("some").sample(questions, min(len(questions), MOST_QUESTIONS))
+    return Random("some").sample(questions, min(len(questions), MAX_QUESTIONS))
 
 
 def rewordings(questions: Sequence[str]) -> Iterator[Pair]:

@@ -17,14 +17,14 @@ import numpy as np
 from benchmarks.grounding_sets import ANALYZER, EMBEDDING, GROUND, Asked, Gold, asked, gold_of, questions_of
 from benchmarks.printing import publish
 from benchmarks.results import Cell, Line, LinePlot, Table, results_now
-from citewise.adapters.generate.extractive import ExtractiveGenerator
-from citewise.context.compress import COMPRESSED_TOKENS, LEAST_WORTH, Compress, Compressed, Extractive
-from citewise.context.evidence import covered, telling
-from citewise.context.pack import Pack
-from citewise.context.urls import Addresses
-from citewise.model.context import Context, Evidence, Grounds, Unit
+from citewise.answer.compress import COMPRESSED_TOKENS, MIN_WORTH, Compress, Compressed, Extractive
+from citewise.answer.evidence import covered, telling
+from citewise.answer.extractive import ExtractiveGenerator
+from citewise.answer.pack import Pack
+from citewise.model.answer import Context, Evidence, Grounds, Unit
 from citewise.model.query import ANSWER_TOP_K
-from citewise.model.shorten import MARK
+from citewise.text.units import MARK
+from citewise.text.urls import Addresses
 
 SETS = ("textbook", "api_docs", "handbook")
 HALF = 0.5  # of what the best sentence holds of the answer, for another to bear it too
@@ -56,10 +56,10 @@ class Case:
 def main() -> None:
     cases = {name: cases_of(name) for name in SETS}
     print_bearing(cases)
-    curve = {tokens: {name: measured(cases[name], tokens, LEAST_WORTH) for name in SETS} for tokens in TOKENS}
+    curve = {tokens: {name: measured(cases[name], tokens, MIN_WORTH) for name in SETS} for tokens in TOKENS}
     tables = [
         defaults_table(cases),
-        Table("By tokens", ("tokens", *COLUMNS), rows_of(curve.items()), f"Least worth {LEAST_WORTH:g}."),
+        Table("By tokens", ("tokens", *COLUMNS), rows_of(curve.items()), f"Least worth {MIN_WORTH:g}."),
         Table(
             "By least worth",
             ("least worth", *COLUMNS),
@@ -104,9 +104,9 @@ def _bearing(context: Context, evidence: Sequence[Evidence], gold: Gold, answer:
     return [unit for unit, share in zip(units, shares, strict=True) if share > 0 and share >= HALF * best]
 
 
-def measured(cases: Sequence[Case], tokens: int, least_worth: float) -> tuple[float, ...]:
+def measured(cases: Sequence[Case], tokens: int, min_worth: float) -> tuple[float, ...]:
     """The columns of the tables, without the first."""
-    made = [compressed(case, tokens, least_worth) for case in cases]
+    made = [compressed(case, tokens, min_worth) for case in cases]
     spent = np.array([one.context.tokens for one in made])
     found = np.array([case.whole.tokens_before for case in cases])
     shown = sum(case.asked.context.tokens for case in cases)
@@ -122,8 +122,8 @@ def measured(cases: Sequence[Case], tokens: int, least_worth: float) -> tuple[fl
     )
 
 
-def compressed(case: Case, tokens: int, least_worth: float) -> Compressed:
-    compress = Compress(Extractive(EMBEDDING.counter, least_worth), tokens=tokens)
+def compressed(case: Case, tokens: int, min_worth: float) -> Compressed:
+    compress = Compress(Extractive(EMBEDDING.counter, min_worth), tokens=tokens)
     made = compress(case.asked.question, case.whole, case.grounds, pack=PACK)
     return made or Compressed(case.asked.context, case.grounds)
 
@@ -146,10 +146,10 @@ def _answer_words(case: Case, made: Compressed) -> float:
 
 def defaults_table(cases: Mapping[str, Sequence[Case]]) -> Table:
     rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (name, *measured(cases[name], COMPRESSED_TOKENS, LEAST_WORTH)) for name in SETS
+        (name, *measured(cases[name], COMPRESSED_TOKENS, MIN_WORTH)) for name in SETS
     )
     return Table(
-        f"At the default: {COMPRESSED_TOKENS} tokens, least worth {LEAST_WORTH:g}",
+        f"At the default: {COMPRESSED_TOKENS} tokens, least worth {MIN_WORTH:g}",
         COLUMNS,
         rows,
         "Five passages a question. The handbook took no part in the choice.",
@@ -179,7 +179,7 @@ def answers_table(cases: Mapping[str, Sequence[Case]]) -> Table:
 
 def _answers(name: str, cases: Sequence[Case]) -> list[tuple[Cell, ...]]:
     plain = [_quoted(GROUND.of_search(one.asked.question, one.asked.findings, one.asked.context)) for one in cases]
-    short = [_quoted(compressed(one, COMPRESSED_TOKENS, LEAST_WORTH).grounds) for one in cases]
+    short = [_quoted(compressed(one, COMPRESSED_TOKENS, MIN_WORTH).grounds) for one in cases]
     same = float(np.mean([one == other for one, other in zip(plain, short, strict=True)]))
     return [
         (name, "as packed", None, *_of_answers(plain, cases)),

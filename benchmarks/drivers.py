@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Timer
 
 from benchmarks.results import ROOT
-from citewise.model.errors import Unavailable
+from citewise.errors import Unavailable
 
 INSTALL_SECONDS = 1_200  # txtai's packages alone are over a gigabyte
 STOP_SECONDS = 10.0  # for a program to end by itself once its input is closed

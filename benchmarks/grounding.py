@@ -1,6 +1,6 @@
 """Does a library know when it does not know (A4), and does it quote the right place (A7)?
 
-`--fit` derives the tables of citewise.context.ground anew; without it they are measured as they are. The decision to
+`--fit` derives the tables of citewise.answer.ground anew; without it they are measured as they are. The decision to
 answer is fitted on the textbook and the runbooks, with the handbook held out; the one for selections on sections that
 hold the answer against their neighbors, with the real selections held out.
 """
@@ -30,8 +30,8 @@ from benchmarks.grounding_sets import (
     selection_rows,
 )
 from benchmarks.logistic import REPEATS, Fit, Numbers, area, fitted, stretched, unseen_logits
-from citewise.adapters.generate.extractive import ExtractiveGenerator
-from citewise.context.ground import SEARCH, SELECTION, Calibration, Weight
+from citewise.answer.extractive import ExtractiveGenerator
+from citewise.answer.ground import SEARCH, SELECTION, Calibration, Weight
 
 # 0: the tightest fit; large: every signal is worth what it is alone. Of 1, 3, 10, 40, 160 and 640: cross-validated AUC
 # 0.914, 0.918, 0.923, 0.926, 0.926, 0.925; on the runbooks by a fit on the textbook 0.88, 0.90, 0.93, 0.94, 0.95, 0.95.

@@ -10,16 +10,15 @@ from typing import Any
 
 from benchmarks.judged import DATA, KEPT, beir, library_of
 from citewise import Library
-from citewise.adapters.analyze.english import EnglishAnalyzer
-from citewise.context.ground import Ground
-from citewise.context.pack import Pack
-from citewise.context.urls import Addresses
-from citewise.model.citation import SELECTION, Citation
-from citewise.model.context import Context, Signals, Source
+from citewise.answer.ground import Ground
+from citewise.answer.pack import Pack
+from citewise.model.access import Scope
+from citewise.model.answer import SELECTION, Citation, Context, Signals, Source
 from citewise.model.query import ANSWER_TOP_K, Query
 from citewise.model.ranking import Finding
-from citewise.model.scope import Scope
 from citewise.settings import Settings
+from citewise.text.analysis import EnglishAnalyzer
+from citewise.text.urls import Addresses
 from citewise.wiring.embedding import embedding_of
 from citewise.wiring.full import opened_for_reading
 from citewise.wiring.search import search_of
@@ -28,8 +27,8 @@ ROOT = Path(__file__).parents[1]
 HANDBOOK = ROOT / "src" / "citewise" / "data" / "handbook"
 HANDBOOK_QUESTIONS = ROOT / "tests" / "data" / "handbook_questions"
 TEXTBOOK = DATA / "textbook"
-LEAST_TOKENS = 15  # of a passage that someone might select; a heading alone is none
-MOST_OTHERS = 100  # questions of a set that is only looked at, so that all of this takes two minutes
+MIN_TOKENS = 15  # of a passage that someone might select; a heading alone is none
+MAX_OTHERS = 100  # questions of a set that is only looked at, so that all of this takes two minutes
 
 EMBEDDING = embedding_of(Settings())
 ANALYZER = EnglishAnalyzer()
@@ -90,7 +89,7 @@ def questions_of(name: str) -> Questions:
     if name == "handbook":
         return {one["id"]: one["question"] for one in _json(HANDBOOK_QUESTIONS / "answerable.json")}
     questions = {id_: text for id_, text in beir(DATA / name).questions.items() if text}
-    return questions if name == "runbooks" else dict(list(questions.items())[:MOST_OTHERS])
+    return questions if name == "runbooks" else dict(list(questions.items())[:MAX_OTHERS])
 
 
 def unanswered_of(name: str) -> Questions:
@@ -136,7 +135,7 @@ def selection_rows(name: str) -> Rows:
             path = next(path for path in opened.catalog.known(Scope()) if path.endswith(gold.places[0][0]))
             chunks = [chunk.piece for chunk in opened.catalog.chunks(Scope(), path)]
             places = [at for at, one in enumerate(chunks) if gold.holds(path, (one.first_line, one.last_line))]
-            others = (at for at in range(len(chunks)) if at not in places and chunks[at].tokens >= LEAST_TOKENS)
+            others = (at for at in range(len(chunks)) if at not in places and chunks[at].tokens >= MIN_TOKENS)
             near = sorted(others, key=lambda at: min(abs(at - place) for place in places))[:2]
             answering = "\n\n".join(chunks[at].text for at in places)
             sides[0].append(selection_signals(questions[id_], answering))

@@ -17,11 +17,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.synthetic import Ready, writes
-from citewise.adapters.parsers.markdown import MarkdownParser
-from citewise.chunking.heading import HeadingChunker
+from citewise.adapters.markdown.parser import MarkdownParser
+from citewise.ingest.chunkers.markdown import HeadingChunker
+from citewise.model.access import Scope
 from citewise.model.document import title_of
-from citewise.model.scope import Scope
-from citewise.model.where import Where
+from citewise.model.filters import Where
 from citewise.settings import Settings
 from citewise.wiring.embedding import embedding_of
 from citewise.wiring.full import OpenLibrary, opened_for_writing
@@ -31,8 +31,8 @@ COMMAND = str(Path(sys.executable).with_name("citewise"))
 OPEN = """
 import json, re, sys, time
 from pathlib import Path
-from citewise.model.scope import Scope
-from citewise.model.where import Where
+from citewise.model.access import Scope
+from citewise.model.filters import Where
 from citewise.settings import Settings
 from citewise.wiring.full import opened_for_reading
 from benchmarks.synthetic import query_vector

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from citewise import Library, Settings
-from citewise.adapters.sources.beir import path_of
-from citewise.evaluate import metrics
-from citewise.evaluate.cases import Kind
-from citewise.wiring.evaluating import ready
-from citewise.wiring.judged_sets import judged_set
+from citewise.evaluation import metrics
+from citewise.evaluation.beir import path_of
+from citewise.evaluation.cases import Kind
+from citewise.evaluation.evaluating import ready
+from citewise.evaluation.judged_sets import judged_set
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 KEPT = Path(__file__).parents[1] / ".bench"  # libraries made once; embedding the sets takes minutes

@@ -22,10 +22,10 @@ from benchmarks.lab_pools import Numbers, Pool, Worths, best_places, blended, me
 from benchmarks.lab_rows import DEFAULT, NEARNESS, Lab
 from benchmarks.printing import DECIMALS
 from benchmarks.results import Cell, Line, LinePlot, Table
-from citewise.adapters.analyze.english import EnglishAnalyzer
 from citewise.model.ids import ChunkId
 from citewise.model.ranking import CODE, DENSE, WORDS
-from citewise.retrieve.fuse import HALVES
+from citewise.search.fuse import HALVES
+from citewise.text.analysis import EnglishAnalyzer
 
 TRIED = (0.05, 0.1, 0.2, 0.3)  # of a fused score in 0..1; 0: the feature says nothing
 TOGETHER = 0.1  # of each, where several are tried

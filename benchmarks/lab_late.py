@@ -17,14 +17,14 @@ from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
 from benchmarks.lab_pools import Numbers
-from citewise.adapters.embed import minilm
-from citewise.adapters.embed.minilm_graph import MODEL
-from citewise.adapters.embed.word_vectors import beyond_chance, closenesses, packed, paired, unit
-from citewise.adapters.embed.wordpiece import STOP_WORD, token_ids, uncased_tokenizer, word_weights
+from citewise.adapters.onnx import minilm
+from citewise.adapters.onnx.minilm_graph import MODEL
+from citewise.adapters.onnx.word_vectors import beyond_chance, closenesses, packed, paired, unit
+from citewise.adapters.onnx.wordpiece import STOP_WORD, token_ids, uncased_tokenizer, word_weights
 from citewise.adapters.rotation import rotated
-from citewise.adapters.stop_words import STOP_WORDS
+from citewise.model.chunk import WordVectors
 from citewise.model.ids import digest
-from citewise.model.vector import WordVectors
+from citewise.text.stop_words import STOP_WORDS
 
 Floats = NDArray[np.float32]
 Halves = NDArray[np.float16]

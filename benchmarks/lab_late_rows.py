@@ -13,9 +13,9 @@ from benchmarks.lab_pools import BY_PLACE, Numbers, Worths, measured
 from benchmarks.lab_sets import SETS
 from benchmarks.printing import DECIMALS
 from benchmarks.results import Cell, Line, LinePlot, Results, Table, results_now
-from citewise.adapters.embed.word_vectors import BY_CHANCE
-from citewise.model.features import LATE_WEIGHT
-from citewise.retrieve.late import NEAR
+from citewise.adapters.onnx.word_vectors import BY_CHANCE
+from citewise.model.query import LATE_WEIGHT
+from citewise.search.late import NEAR
 
 NONE = "no late interaction"
 WEIGHTS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0)  # of MaxSim; 1: as much as all else together

@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.lab_sets import Arms, Asked, Corpus, asked_of, cases_of, index_asking, set_library
-from citewise.adapters.analyze.english import EnglishAnalyzer
-from citewise.adapters.index.local import LocalIndex
-from citewise.model.errors import Misconfigured, Unavailable
-from citewise.model.point import Point
-from citewise.model.scope import Scope
-from citewise.model.vector import EmbeddingFailure, EmbeddingModel, Vector
-from citewise.ports.embedder import Embedder
+from citewise.adapters.local_index.index import LocalIndex
+from citewise.errors import Misconfigured, Unavailable
+from citewise.model.access import Scope
+from citewise.model.chunk import EmbeddingFailure, EmbeddingModel, Point, Vector
+from citewise.ports.models import Embedder
 from citewise.settings import ChunkSettings, Settings
+from citewise.text.analysis import EnglishAnalyzer
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.full import opened_for_reading, reembed
 

@@ -1,6 +1,6 @@
 """Candidates of judged questions as arrays: a way of ordering them is tried on all questions in a tenth of a second.
 
-Pure. `blended` and `by_nearness` do what citewise.retrieve.fuse does; a test holds them to it.
+Pure. `blended` and `by_nearness` do what citewise.search.fuse does; a test holds them to it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,11 +10,11 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from citewise.evaluate.cases import Unit
+from citewise.evaluation.cases import Unit
+from citewise.model.chunk import Hit
 from citewise.model.ids import ChunkId
-from citewise.model.point import Hit
 from citewise.model.ranking import CODE, DENSE, WORDS
-from citewise.retrieve.fuse import HEAD, LEAST_NEARNESS, TAIL
+from citewise.search.fuse import HEAD, MIN_NEARNESS, TAIL
 
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -165,7 +165,7 @@ def _between(scores: Numbers, low: float, high: float) -> Numbers:
 def nearness(pool: Pool) -> float:
     """The cosine of the nearest chunk, as far as it is a weight; 0 where the arm found nothing."""
     found = pool.scores[0][pool.ranks[0] < NOWHERE]
-    return min(1.0, max(LEAST_NEARNESS, float(found.max()))) if len(found) else 0.0
+    return min(1.0, max(MIN_NEARNESS, float(found.max()))) if len(found) else 0.0
 
 
 def blended(weights: Sequence[float], head: int = HEAD) -> Scoring:
@@ -186,7 +186,7 @@ def by_every_cosine(weights: Sequence[float]) -> Scoring:
         made = stretched(pool)
         if listed.any() and not listed.all():
             nearest, last = pool.cosines[listed].max(), pool.cosines[listed].min()
-            far = (pool.cosines - last) / max(nearest - last, LEAST_NEARNESS)
+            far = (pool.cosines - last) / max(nearest - last, MIN_NEARNESS)
             made[0] = np.where(listed, made[0], np.minimum(far, 0.0))
         return _weighed(pool, np.array(weights, float) * (nearness(pool), 1.0, 1.0), made)
 

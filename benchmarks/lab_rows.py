@@ -25,10 +25,10 @@ from benchmarks.lab_pools import (
 from benchmarks.lab_sets import EVERYTHING, PARAPHRASED, PLAIN, Arms, Asked, asked_set, parts_of, pools_of
 from benchmarks.lab_terms import TermRules, VariantAnalyzer, word_index
 from benchmarks.results import Cell
+from citewise.model.chunk import TermField
 from citewise.model.ranking import CODE, DENSE, WORDS
-from citewise.model.terms import TermField
-from citewise.retrieve.arms import LEAST
-from citewise.retrieve.fuse import BY_NEARNESS, HALVES, HEAD, RANK_CONSTANT
+from citewise.search.fuse import BY_NEARNESS, HALVES, HEAD, RANK_CONSTANT
+from citewise.search.rankings import LEAST
 from citewise.settings import ChunkSettings
 from citewise.wiring.embedding import Embedding
 

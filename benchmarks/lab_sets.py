@@ -11,19 +11,16 @@ from benchmarks.judged import DATA, KEPT, beir, library_of
 from benchmarks.lab_choice import Parts
 from benchmarks.lab_pools import Place, Pool, pool_of
 from citewise import Library
-from citewise.evaluate import matching
-from citewise.evaluate.cases import Gold, Unit
-from citewise.evaluate.runs import Place as FoundPlace
-from citewise.model.chunk import Piece, searchable_text
+from citewise.evaluation import matching
+from citewise.evaluation.cases import Gold, Unit
+from citewise.evaluation.runs import Place as FoundPlace
+from citewise.model.access import Scope
+from citewise.model.chunk import Hit, Piece, TermField, Vector, searchable_text
+from citewise.model.filters import Where
 from citewise.model.ids import ChunkId
-from citewise.model.point import Hit
 from citewise.model.ranking import CODE, DENSE, WORDS
-from citewise.model.scope import Scope
-from citewise.model.terms import TermField
-from citewise.model.vector import Vector
-from citewise.model.where import Where
-from citewise.ports.analyzer import Analyzer
-from citewise.ports.index import Index
+from citewise.ports.indexes import Index
+from citewise.ports.models import Analyzer
 from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.full import OpenLibrary, opened_for_reading

@@ -11,14 +11,12 @@ from pathlib import Path
 
 import Stemmer
 
-from citewise.adapters.analyze.english import MOST_CHARACTERS, EnglishAnalyzer
-from citewise.adapters.index.local import LocalIndex
-from citewise.adapters.stop_words import STOP_WORDS
+from citewise.adapters.local_index.index import LocalIndex
+from citewise.model.access import Scope
+from citewise.model.chunk import Point, Terms, Vector
 from citewise.model.ids import ChunkId
-from citewise.model.point import Point
-from citewise.model.scope import Scope
-from citewise.model.terms import Terms
-from citewise.model.vector import Vector
+from citewise.text.analysis import MAX_CHARACTERS, EnglishAnalyzer
+from citewise.text.stop_words import STOP_WORDS
 
 DIMENSIONS = 8  # of a vector that nobody asks for: the index wants one
 NO_MEANING = Vector(struct.pack(f"<{DIMENSIONS}f", 1.0, *[0.0] * (DIMENSIONS - 1)))
@@ -53,7 +51,7 @@ class VariantAnalyzer:
         found = _WORD.findall(unicodedata.normalize("NFKC", text).replace("\u2019", "'").lower())
         kept = found if self._rules.words_keep_stop_words else [word for word in found if word not in STOP_WORDS]
         words = self._stemmer.stemWords(kept) if self._rules.words_are_stemmed else kept
-        return (word for word in words if 0 < len(word) <= MOST_CHARACTERS)
+        return (word for word in words if 0 < len(word) <= MAX_CHARACTERS)
 
 
 @contextmanager

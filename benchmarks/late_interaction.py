@@ -26,14 +26,13 @@ from benchmarks.lab_late_stage import DEPTH, Question
 from benchmarks.lab_sets import SETS, Arms, Case, Corpus, cases_of, corpus_of, parts_of, pools_of, set_library
 from benchmarks.printing import printed, say
 from benchmarks.results import RESULTS, write_results
-from citewise.model.errors import BadData
+from citewise.errors import BadData
+from citewise.model.chunk import Hit, WordVectors
 from citewise.model.ids import ChunkId
-from citewise.model.point import Hit
 from citewise.model.query import Query
 from citewise.model.ranking import CODE, DENSE, WORDS, Shortlist
-from citewise.model.vector import WordVectors
-from citewise.ports.embedding_cache import EmbeddingCache
-from citewise.retrieve.late import Late, by_rankings
+from citewise.ports.catalog import EmbeddingCache
+from citewise.search.late import Late, by_rankings
 from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding, embedding_of
 from citewise.wiring.search import search_of

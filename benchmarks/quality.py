@@ -14,11 +14,11 @@ from pathlib import Path
 from benchmarks.judged import DATA, KEPT, SETS, TEXTBOOK, is_there, judged_at, library_at
 from benchmarks.printing import say
 from benchmarks.results import RESULTS, BarPlot, OneBar, Table, results_now, write_results
-from citewise.evaluate.compare import differences
-from citewise.evaluate.runs import Run
+from citewise.evaluation.compare import differences
+from citewise.evaluation.evaluating import evaluate
+from citewise.evaluation.runs import Run
 from citewise.model.ranking import ARMS
 from citewise.settings import SearchSettings, Settings
-from citewise.wiring.evaluating import evaluate
 
 DEFAULT = "the default"
 RRF = "rrf of the same parts"

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 from benchmarks.grounding_sets import EMBEDDING, GROUND, asked, gold_of, questions_of, unanswered_of
 from benchmarks.judged import DATA, KEPT, beir
-from citewise.context.ground import SEARCH
-from citewise.context.pack import Pack
-from citewise.context.quality import chance_of
-from citewise.context.urls import Addresses
-from citewise.flows.search import Search
-from citewise.model.context import Context, Grounds, Signals
+from citewise.answer.ground import SEARCH
+from citewise.answer.pack import Pack
+from citewise.answer.quality import chance_of
+from citewise.model.access import Scope
+from citewise.model.answer import Context, Grounds, Signals
+from citewise.model.filters import AnyOf, Condition
 from citewise.model.query import ANSWER_TOP_K, Mode, Query
-from citewise.model.scope import Scope
-from citewise.model.where import AnyOf, Condition
+from citewise.search.pipeline import Search
 from citewise.settings import Settings
+from citewise.text.urls import Addresses
 from citewise.wiring.full import opened_for_reading
 from citewise.wiring.search import search_of
 

@@ -3,7 +3,7 @@
     python -m benchmarks.quality_score [--fit]
 
 Three kinds of questions: answered in their library, not answered there, and withheld: answered ones asked once more
-over the library without the pages that answer them. `--fit` prints the tables of citewise.context.quality that these
+over the library without the pages that answer them. `--fit` prints the tables of citewise.answer.quality that these
 would choose. What is said of fits over sets is said of a set that its fit has not seen; the handbook took no part.
 """
 
@@ -24,8 +24,8 @@ from benchmarks.printing import publish
 from benchmarks.quality_rows import ANSWERED, UNANSWERED, WITHHELD, Row, rows_of
 from benchmarks.reliability import BINS, Curve
 from benchmarks.results import Cell, Line, LinePlot, Table, results_now
-from citewise.context.ground import SELECTION
-from citewise.context.quality import LOW, RETRIEVAL
+from citewise.answer.ground import SELECTION
+from citewise.answer.quality import LOW, RETRIEVAL
 
 CHOSEN_ON = ("textbook", "runbooks", "api_docs")
 HELD_OUT = "handbook"

@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.timing import Percentiles
-from citewise.flows.logged import LoggedSearch
+from citewise.model.access import Principal
 from citewise.model.ids import ChunkId, Digest, DocumentId
-from citewise.model.passage import Passage
 from citewise.model.query import Query
-from citewise.model.ranking import Candidate, Finding
-from citewise.model.result import SearchResult
-from citewise.model.scope import Principal
+from citewise.model.ranking import Candidate, Finding, Passage, SearchResult
+from citewise.request_log import LoggedSearch
 from citewise.settings import QueryLogSettings, Settings
 from citewise.wiring.insights import log_store_of, query_log_of
 

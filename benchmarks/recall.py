@@ -19,8 +19,8 @@ from benchmarks.synthetic import (
     reader,
     synthetic_embedding,
 )
-from citewise.model.scope import Scope
-from citewise.model.where import Where
+from citewise.model.access import Scope
+from citewise.model.filters import Where
 from citewise.settings import Settings
 from citewise.wiring.full import opened_for_reading
 

@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
-from citewise.entry.page.drawing import SERIES
-from citewise.model.errors import BadData, BadRequest
+from citewise.errors import BadData, BadRequest
+from citewise.evaluation.page.drawing import SERIES
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"

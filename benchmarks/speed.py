@@ -25,7 +25,7 @@ from benchmarks.results import Cell, Line, LinePlot, Table, results_now
 from benchmarks.synthetic import SHARES, library_folder, questions, reader, synthetic_embedding
 from benchmarks.timing import FORGETFUL, STAGES, WHOLE, Timed, searches_a_second, timed, warm
 from citewise import Library, Principal
-from citewise.model.scope import LOCAL_PRINCIPAL
+from citewise.model.access import LOCAL_PRINCIPAL
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 QUESTIONS = 300

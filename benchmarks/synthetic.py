@@ -21,18 +21,17 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.judged import KEPT
-from citewise.model.chunk import Piece, chunks_of
+from citewise.model.access import Access, Principal, Scope
+from citewise.model.chunk import EmbeddingFailure, EmbeddingModel, Piece, Vector, chunks_of
 from citewise.model.document import Document, Stamp
 from citewise.model.ids import ChunkId, Digest, chunk_id, digest, document_id
-from citewise.model.scope import Access, Principal, Scope
-from citewise.model.vector import EmbeddingFailure, EmbeddingModel, Vector
 from citewise.ports.catalog import DocumentWrite
 from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.full import OpenLibrary, opened_for_writing, opened_unchecked
 
 LARGEST_DOCUMENT = 20  # chunks
-LEAST_DOCUMENTS = 1000  # so that a thousandth of them is a whole number
+MIN_DOCUMENTS = 1000  # so that a thousandth of them is a whole number
 WORDS_A_CHUNK = 120
 VOCABULARY = 200_000
 TOPICS = 200
@@ -88,7 +87,7 @@ def anchor_of(place: int) -> str:
 
 def document_size(chunks: int) -> int:
     """Chunks a document: small libraries have small documents, so that every share has its reader."""
-    return max(1, min(LARGEST_DOCUMENT, chunks // LEAST_DOCUMENTS))
+    return max(1, min(LARGEST_DOCUMENT, chunks // MIN_DOCUMENTS))
 
 
 def reader(share: str) -> Principal:

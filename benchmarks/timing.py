@@ -10,7 +10,7 @@ from itertools import count
 from typing import Self
 
 from citewise import Library, Principal, Settings
-from citewise.model.result import SearchResult
+from citewise.model.ranking import SearchResult
 from citewise.settings import QueryCacheSettings
 
 FORGETFUL = Settings(query_cache=QueryCacheSettings(megabytes=0))  # what is timed is a search, not the memory of one

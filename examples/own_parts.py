@@ -5,17 +5,17 @@ from importlib.resources import files
 from tempfile import TemporaryDirectory
 
 from citewise import Library
-from citewise.model.context import Prompt
+from citewise.model.answer import Prompt
 
 
-class SharedWords:  # citewise.ports.reranker.Reranker
+class SharedWords:  # citewise.ports.models.Reranker
     name = "shared-words"
 
     def scores(self, question: str, texts: Sequence[str]) -> tuple[float, ...]:
         return tuple(sum(word in text for word in question.split()) / len(question.split()) for text in texts)  # 0..1
 
 
-class BestUnit:  # citewise.ports.generator.Generator
+class BestUnit:  # citewise.ports.models.Generator
     name = "best-unit"
 
     def stream(self, prompt: Prompt) -> Iterator[str]:

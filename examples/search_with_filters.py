@@ -4,7 +4,7 @@ from importlib.resources import files
 from tempfile import TemporaryDirectory
 
 from citewise import Library
-from citewise.model.scope import Principal
+from citewise.model.access import Principal
 
 handbook = files("citewise") / "data" / "handbook"
 

@@ -5,14 +5,11 @@ import random
 import struct
 from collections.abc import Iterable, Mapping
 
-from citewise.model.chunk import Piece, chunks_of
+from citewise.model.access import Access, Scope
+from citewise.model.chunk import Piece, Point, Terms, Vector, chunks_of
 from citewise.model.document import Document, Stamp
+from citewise.model.filters import Label, label
 from citewise.model.ids import ChunkId, Digest, digest, document_id
-from citewise.model.point import Point
-from citewise.model.scope import Access, Scope
-from citewise.model.terms import Terms
-from citewise.model.vector import Vector
-from citewise.model.where import Label, label
 from citewise.ports.catalog import DocumentWrite
 
 SCOPE = Scope("acme", "handbook")

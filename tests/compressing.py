@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from citewise.context.pack import Pack
-from citewise.context.urls import Addresses
-from citewise.model.context import Context, Evidence, Grounds
-from citewise.model.units import units_of
+from citewise.answer.pack import Pack
+from citewise.model.answer import Context, Evidence, Grounds
+from citewise.text.units import units_of
+from citewise.text.urls import Addresses
 from tests.fakes.counters import WordCounter
 from tests.passages import a_finding, a_passage
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from citewise.model.access import LOCAL_PRINCIPAL, Principal, Scope
 from citewise.model.ids import ChunkId, DocumentId
 from citewise.model.logged import Asker, Logged, ShownChunk, Way
-from citewise.model.scope import LOCAL_PRINCIPAL, Principal, Scope
 from tests.builders import SCOPE, an_id
 
 NOON = 1_767_268_800.0  # 2026-01-01 12:00 UTC

@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping
 
-from citewise.model.block import Json
 from citewise.model.chunk import Chunk
-from citewise.model.document import Document
+from citewise.model.document import Document, Json
 from citewise.model.ids import digest, document_id
-from citewise.model.passage import Passage
-from citewise.model.ranking import Candidate, Finding
+from citewise.model.ranking import Candidate, Finding, Passage
 from tests.builders import SCOPE, an_id
 
 

@@ -1,8 +1,7 @@
 """Sources, contexts and prompts for tests, with everything that does not matter filled in."""
 
-from citewise.context.pack import SEPARATOR, label_of
-from citewise.model.citation import Citation
-from citewise.model.context import Context, Grounds, Message, Prompt, Role, Source
+from citewise.answer.pack import SEPARATOR, label_of
+from citewise.model.answer import Citation, Context, Grounds, Message, Prompt, Role, Source
 from citewise.model.query import Mode
 from tests.passages import a_passage
 

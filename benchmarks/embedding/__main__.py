@@ -24,13 +24,13 @@ from benchmarks.embedding.ways import Encode, Sessions, Way, embedded, matrix, p
 from benchmarks.judged import DATA, TEXTBOOK
 from benchmarks.printing import printed, say
 from benchmarks.results import RESULTS, results_now, write_results
-from citewise.adapters.embed import minilm
-from citewise.adapters.embed.wordpiece import WordPieceCounter, token_ids, uncased_tokenizer
-from citewise.adapters.parsers.markdown import MarkdownParser
-from citewise.chunking.heading import HeadingChunker
+from citewise.adapters.markdown.parser import MarkdownParser
+from citewise.adapters.onnx import minilm
+from citewise.adapters.onnx.wordpiece import WordPieceCounter, token_ids, uncased_tokenizer
+from citewise.errors import Unavailable
+from citewise.ingest.chunkers.markdown import HeadingChunker
 from citewise.model.chunk import searchable_text
 from citewise.model.document import title_of
-from citewise.model.errors import Unavailable
 
 HANDBOOK = Path(__file__).parents[2] / "src" / "citewise" / "data" / "handbook"
 BOOK = DATA / TEXTBOOK / "website" / "docs"

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from citewise.adapters.embed.minilm import BATCH_TOKENS
-from citewise.adapters.embed.onnx import length_batches
-from citewise.adapters.embed.wordpiece import token_ids
+from citewise.adapters.onnx.embedder import length_batches
+from citewise.adapters.onnx.minilm import BATCH_TOKENS
+from citewise.adapters.onnx.wordpiece import token_ids
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]

@@ -18,7 +18,7 @@ from benchmarks.drivers import Speaker, is_made, last_line, make_environment, si
 from benchmarks.embedding.ways import Timed, Way
 from benchmarks.judged import KEPT
 from benchmarks.results import ROOT
-from citewise.model.errors import Unavailable
+from citewise.errors import Unavailable
 
 ANSWER_SECONDS = 180.0  # the longest wait for one answer; importing PyTorch on a busy machine takes up to 30
 CONSTRAINTS = ("-c", str(ROOT / "constraints.txt"))

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 
 from benchmarks.embedding.batching import Batch, Floats, exact_batches, padded_batches
 from benchmarks.embedding.driver import Encode, serve
-from citewise.adapters.embed.wordpiece import uncased_tokenizer
+from citewise.adapters.onnx.wordpiece import uncased_tokenizer
 
 Batches = Callable[[Tokenizer, Sequence[str]], Iterator[Batch]]
 PRODUCER = b"\x12\x08citewise"  # protobuf: field 2, eight bytes

@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.embedding.batching import PADDED_TEXTS, Floats, by_length
 from benchmarks.embedding.ways import Timed, Way
 from benchmarks.results import BarPlot, OneBar, Table
-from citewise.model.errors import Unavailable
+from citewise.errors import Unavailable
 
 # Before each run, for the threads of the one before to fall asleep. 0: they still spin and take a core from the next;
 # OpenMP's spin for up to 0.2 s unless told otherwise.

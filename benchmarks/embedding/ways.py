@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from benchmarks.embedding.batching import Batch, Floats, padded_batches
-from citewise.adapters.embed.minilm import BATCH_TOKENS
-from citewise.adapters.embed.minilm_graph import MODEL
-from citewise.adapters.embed.onnx import OnnxEmbedder
-from citewise.adapters.runtime import onnxruntime
-from citewise.model.vector import Vector
+from citewise.adapters.onnx.embedder import OnnxEmbedder
+from citewise.adapters.onnx.minilm import BATCH_TOKENS
+from citewise.adapters.onnx.minilm_graph import MODEL
+from citewise.adapters.onnx.runtime import onnxruntime
+from citewise.model.chunk import Vector
 
 Session: TypeAlias = onnxruntime.InferenceSession
 Encode = Callable[[Sequence[str]], Floats]

@@ -24,7 +24,7 @@ from benchmarks.peers.turns import in_turns
 from benchmarks.peers.venvs import HOME, drive, measured, python_in, python_of
 from benchmarks.printing import say
 from benchmarks.results import write_results
-from citewise.model.errors import CitewiseError, Unavailable
+from citewise.errors import CitewiseError, Unavailable
 
 PRINCIPALS = {"10 %": frozenset(TENANTS[3:4]), "50 %": frozenset(TENANTS[::2]), "all": None}
 TOP_K = 10

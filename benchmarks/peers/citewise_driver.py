@@ -11,9 +11,8 @@ from pathlib import Path
 from benchmarks.peers.files import TENANTS
 from benchmarks.peers.harness import Corpus, Driver, Hit, ReadyVectors, run
 from citewise import Library, Principal, Settings
-from citewise.model.chunk import searchable_text
-from citewise.model.scope import LOCAL_PRINCIPAL
-from citewise.model.vector import EmbeddingModel, Vector
+from citewise.model.access import LOCAL_PRINCIPAL
+from citewise.model.chunk import EmbeddingModel, Vector, searchable_text
 from citewise.settings import IngestSettings, QueryCacheSettings
 from citewise.wiring.embedding import Embedding, embedding_of
 

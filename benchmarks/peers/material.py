@@ -17,11 +17,11 @@ import numpy as np
 from benchmarks.judged import DATA, TEXTBOOK, beir, library_at
 from benchmarks.peers.files import TENANTS, Chunk, Corpus, Question, write_corpus
 from citewise import Library, Settings
+from citewise.errors import BadData, Misconfigured
+from citewise.model.access import Scope
+from citewise.model.chunk import Vector
 from citewise.model.document import Document
-from citewise.model.errors import BadData, Misconfigured
 from citewise.model.ids import digest
-from citewise.model.scope import Scope
-from citewise.model.vector import Vector
 from citewise.wiring.embedding import Embedding, embedding_of
 from citewise.wiring.full import OpenLibrary, opened_for_reading
 

@@ -13,7 +13,7 @@ from benchmarks.peers.harness import IN_TURNS, Asked
 from benchmarks.peers.measures import near_fastest
 from benchmarks.peers.outcome import Outcome
 from benchmarks.peers.report import parted
-from citewise.model.errors import Unavailable
+from citewise.errors import Unavailable
 
 ROUNDS = 7  # 1: whoever runs in a slow moment has lost, and moods last for some rounds; more: half a minute each
 ANSWER_SECONDS = 120  # for one principal's questions, or to take the corpus in

@@ -7,42 +7,42 @@ pull a store into every one of them.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from citewise.entry.api import Library as Library
+    from citewise.api import Library as Library
+    from citewise.errors import BadData as BadData
+    from citewise.errors import BadRequest as BadRequest
+    from citewise.errors import CitewiseError as CitewiseError
+    from citewise.errors import Misconfigured as Misconfigured
+    from citewise.errors import Unavailable as Unavailable
+    from citewise.model.access import Principal as Principal
+    from citewise.model.access import Scope as Scope
     from citewise.model.answer import Answer as Answer
     from citewise.model.answer import Cited as Cited
     from citewise.model.answer import Done as Done
+    from citewise.model.answer import Message as Message
+    from citewise.model.answer import Role as Role
     from citewise.model.answer import Token as Token
-    from citewise.model.context import Message as Message
-    from citewise.model.context import Role as Role
-    from citewise.model.errors import BadData as BadData
-    from citewise.model.errors import BadRequest as BadRequest
-    from citewise.model.errors import CitewiseError as CitewiseError
-    from citewise.model.errors import Misconfigured as Misconfigured
-    from citewise.model.errors import Unavailable as Unavailable
-    from citewise.model.result import SearchResult as SearchResult
-    from citewise.model.scope import Principal as Principal
-    from citewise.model.scope import Scope as Scope
-    from citewise.model.selection import Selection as Selection
+    from citewise.model.query import Selection as Selection
+    from citewise.model.ranking import SearchResult as SearchResult
     from citewise.settings import Settings as Settings
 
 _HOMES = {
     "Answer": "citewise.model.answer",
-    "BadData": "citewise.model.errors",
-    "BadRequest": "citewise.model.errors",
+    "BadData": "citewise.errors",
+    "BadRequest": "citewise.errors",
     "Cited": "citewise.model.answer",
-    "CitewiseError": "citewise.model.errors",
+    "CitewiseError": "citewise.errors",
     "Done": "citewise.model.answer",
-    "Library": "citewise.entry.api",
-    "Message": "citewise.model.context",
-    "Misconfigured": "citewise.model.errors",
-    "Principal": "citewise.model.scope",
-    "Role": "citewise.model.context",
-    "Scope": "citewise.model.scope",
-    "SearchResult": "citewise.model.result",
-    "Selection": "citewise.model.selection",
+    "Library": "citewise.api",
+    "Message": "citewise.model.answer",
+    "Misconfigured": "citewise.errors",
+    "Principal": "citewise.model.access",
+    "Role": "citewise.model.answer",
+    "Scope": "citewise.model.access",
+    "SearchResult": "citewise.model.ranking",
+    "Selection": "citewise.model.query",
     "Settings": "citewise.settings",
     "Token": "citewise.model.answer",
-    "Unavailable": "citewise.model.errors",
+    "Unavailable": "citewise.errors",
 }
 
 __all__ = list(_HOMES)

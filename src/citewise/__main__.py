@@ -1,6 +1,6 @@
 """`python -m citewise`: the command, where its script is not on the path."""
 
-from citewise.entry.cli.main import main
+from citewise.cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -9,12 +9,11 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from citewise.model.boost import DEFAULT_BOOSTS, BoostRule
-from citewise.model.errors import BadRequest, Misconfigured
-from citewise.model.features import FEATURE_WEIGHTS, FEATURES, LATE_WEIGHT
-from citewise.model.path_rules import DEFAULT_RULES, PathRule
+from citewise.errors import BadRequest, Misconfigured
+from citewise.model.access import Access
+from citewise.model.document import DEFAULT_RULES, PathRule
+from citewise.model.query import DEFAULT_BOOSTS, FEATURE_WEIGHTS, FEATURES, LATE_WEIGHT, BoostRule
 from citewise.model.ranking import ARMS
-from citewise.model.scope import Access
 
 PREFIX = "CITEWISE_"
 FILE = "citewise.toml"
@@ -157,7 +156,7 @@ class AnswerSettings:
     timeout_seconds: float = 60.0  # openai: without a sign of life
     max_tokens: int = 800  # openai: of one answer
     budget_tokens: int = 2000  # of the sources that an answer may rest on
-    least_confidence: float = 0.0  # to answer at all; 0: 0.4 for quoting, 0.15 where a model judges for itself
+    min_confidence: float = 0.0  # to answer at all; 0: 0.4 for quoting, 0.15 where a model judges for itself
     compression: str = "none"  # of the sources: none; extractive: the sentences that speak of the question; llmlingua
     compressed_tokens: int = 600  # of compressed sources; what one good block takes may come on top
     compression_path: str = ""  # llmlingua: folder with model.onnx and tokenizer.json
@@ -175,8 +174,8 @@ class AnswerSettings:
             raise Misconfigured(f"setting answer.generator is {self.generator!r}; it can be extractive or openai")
         if self.timeout_seconds <= 0 or self.max_tokens < 1 or self.budget_tokens < 50:
             raise Misconfigured("settings answer: timeout_seconds above 0, max_tokens at least 1, budget_tokens 50")
-        if not 0 <= self.least_confidence <= 1:
-            raise Misconfigured(f"setting answer.least_confidence is in 0..1, not {self.least_confidence}")
+        if not 0 <= self.min_confidence <= 1:
+            raise Misconfigured(f"setting answer.min_confidence is in 0..1, not {self.min_confidence}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,11 +195,11 @@ class QueryCacheSettings:
     megabytes: float = 64.0  # the most it may take; 0: nothing is remembered
     ttl_seconds: float = 600.0  # how long an answer may be given again
     # 98 in 100 harmless rewordings are hits, 96 with 0.95; no near miss is one with either (benchmarks/cache.py).
-    least_cosine: float = 0.9  # of two questions that say the same in other words; 1: only the very same words count
+    min_cosine: float = 0.9  # of two questions that say the same in other words; 1: only the very same words count
 
     def __post_init__(self) -> None:
-        if self.megabytes < 0 or self.ttl_seconds <= 0 or not 0 < self.least_cosine <= 1:
-            raise Misconfigured("settings query_cache: megabytes at least 0, ttl_seconds above 0, least_cosine in 0..1")
+        if self.megabytes < 0 or self.ttl_seconds <= 0 or not 0 < self.min_cosine <= 1:
+            raise Misconfigured("settings query_cache: megabytes at least 0, ttl_seconds above 0, min_cosine in 0..1")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from citewise.adapters.cache import memory
-from citewise.adapters.cache.memory import MemoryCache
-from citewise.adapters.cache.sizes import bytes_of
+from citewise.adapters.memory import cache as memory
+from citewise.adapters.memory.cache import MemoryCache, bytes_of
+from citewise.model.access import Scope
 from citewise.model.ids import Digest, digest
-from citewise.model.result import SearchResult
-from citewise.model.scope import Scope
-from citewise.ports.cache import CacheKey, Entry, Meaning
+from citewise.model.ranking import SearchResult
+from citewise.ports.stores import CacheKey, Entry, Meaning
 from tests.builders import SCOPE, a_vector
 from tests.shortlists import a_named_finding, a_query
 
@@ -38,7 +37,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def cache(clock: Clock) -> MemoryCache:
-    return MemoryCache(most_bytes=1_000_000, ttl_seconds=60, clock=clock)
+    return MemoryCache(max_bytes=1_000_000, ttl_seconds=60, clock=clock)
 
 
 def an_entry(text: str = "The ferry leaves.", *, saying: str | None = None) -> Entry:
@@ -150,7 +149,7 @@ def test_what_expired_goes_whoever_asks_next(cache: MemoryCache, clock: Clock) -
 
 def test_what_was_asked_for_longest_ago_makes_room(clock: Clock) -> None:
     one = bytes_of(an_entry(LARGE))
-    cache = MemoryCache(most_bytes=3 * one, ttl_seconds=60, clock=clock)
+    cache = MemoryCache(max_bytes=3 * one, ttl_seconds=60, clock=clock)
     for question in "abc":
         kept(cache, asked(question), an_entry(LARGE, saying=None))
     cache.same(asked("a"))
@@ -161,7 +160,7 @@ def test_what_was_asked_for_longest_ago_makes_room(clock: Clock) -> None:
 
 def test_what_is_given_for_other_words_counts_as_asked_for(clock: Clock) -> None:
     one = bytes_of(an_entry(LARGE, saying="x"))
-    cache = MemoryCache(most_bytes=2 * one, ttl_seconds=60, clock=clock)
+    cache = MemoryCache(max_bytes=2 * one, ttl_seconds=60, clock=clock)
     for question in "ab":
         kept(cache, asked(question), an_entry(LARGE, saying=question))
     assert cache.alike(asked("A"), ("a",))
@@ -169,13 +168,13 @@ def test_what_is_given_for_other_words_counts_as_asked_for(clock: Clock) -> None
     assert [cache.same(asked(question)) is not None for question in "abc"] == [True, False, True]
 
 
-@pytest.mark.parametrize("most_bytes", [0, bytes_of(an_entry(LARGE)) - 1])
-def test_what_is_larger_than_the_bound_is_not_kept_and_drives_nothing_out(most_bytes: int) -> None:
-    cache = MemoryCache(most_bytes=most_bytes, ttl_seconds=60)
+@pytest.mark.parametrize("max_bytes", [0, bytes_of(an_entry(LARGE)) - 1])
+def test_what_is_larger_than_the_bound_is_not_kept_and_drives_nothing_out(max_bytes: int) -> None:
+    cache = MemoryCache(max_bytes=max_bytes, ttl_seconds=60)
     small = kept(cache, asked("small"), an_entry("x"))
     kept(cache, KEY, an_entry(LARGE))
     assert cache.same(KEY) is None
-    assert cache.same(asked("small")) == (small if most_bytes else None)
+    assert cache.same(asked("small")) == (small if max_bytes else None)
 
 
 def test_nothing_is_left_when_it_forgets(cache: MemoryCache) -> None:
@@ -189,7 +188,7 @@ def test_nothing_is_left_when_it_forgets(cache: MemoryCache) -> None:
 def test_scopes_that_nobody_asks_for_any_more_do_not_pile_up(
     cache: MemoryCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "MOST_SCOPES", 3)
+    monkeypatch.setattr(memory, "MAX_SCOPES", 3)
     kept(cache, KEY)
     for at in range(2):
         cache.same(replace(KEY, scope=Scope("acme", f"p{at}")))
@@ -199,7 +198,7 @@ def test_scopes_that_nobody_asks_for_any_more_do_not_pile_up(
 
 
 def test_threads_that_share_it_never_see_what_is_not_theirs() -> None:
-    cache = MemoryCache(most_bytes=20 * bytes_of(an_entry("user 10")), ttl_seconds=60)
+    cache = MemoryCache(max_bytes=20 * bytes_of(an_entry("user 10")), ttl_seconds=60)
 
     def use(user: int) -> bool:
         draw = random.Random(user)

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.catalog.connections import Connections
-from citewise.adapters.catalog.schema import MIGRATIONS, migrate
-from citewise.adapters.catalog.sqlite import SqliteCatalog
-from citewise.model.change import ChunkCounts
-from citewise.model.document import KnownDocument
-from citewise.model.errors import Misconfigured, Unavailable
-from citewise.model.scope import Access, Scope
-from citewise.model.source import SourceRef
+from citewise.adapters.sqlite.catalog import SqliteCatalog
+from citewise.adapters.sqlite.connections import Connections
+from citewise.adapters.sqlite.schema import MIGRATIONS, migrate
+from citewise.errors import Misconfigured, Unavailable
+from citewise.model.access import Access, Scope
+from citewise.model.chunk import ChunkCounts
+from citewise.model.document import KnownDocument, SourceRef
 from citewise.ports.catalog import DocumentWrite
 from tests.builders import SCOPE, a_document, a_vector, a_write, vectors_of
 

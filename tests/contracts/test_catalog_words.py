@@ -8,15 +8,14 @@ from typing import cast
 
 import pytest
 
-from citewise.adapters.catalog.connections import Connections
-from citewise.adapters.catalog.schema import MIGRATIONS, migrate
-from citewise.adapters.catalog.sqlite import SqliteCatalog
-from citewise.model.change import ChunkCounts
-from citewise.model.errors import Unavailable
+from citewise.adapters.sqlite.catalog import SqliteCatalog
+from citewise.adapters.sqlite.connections import Connections
+from citewise.adapters.sqlite.schema import MIGRATIONS, migrate
+from citewise.errors import Unavailable
+from citewise.model.access import Access
+from citewise.model.chunk import ChunkCounts, WordVectors
+from citewise.model.document import SourceRef
 from citewise.model.ids import Digest, digest
-from citewise.model.scope import Access
-from citewise.model.source import SourceRef
-from citewise.model.vector import WordVectors
 from citewise.ports.catalog import DocumentWrite
 from tests.builders import SCOPE, a_write, vectors_of
 from tests.contracts.test_catalog import OTHER, put

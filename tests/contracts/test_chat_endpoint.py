@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from citewise.adapters.generate.openai import OpenAIGenerator
-from citewise.model.errors import Misconfigured, Unavailable
+from citewise.adapters.openai.generator import OpenAIGenerator
+from citewise.errors import Misconfigured, Unavailable
 from tests.fakes.chat_server import (
     DONE,
     EVENTS,

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.compress.llmlingua import from_folder
-from citewise.context.compress import Extractive
-from citewise.model.context import Context, Shortened, UnitKind
-from citewise.model.units import units_of
-from citewise.ports.compressor import Compressor
+from citewise.adapters.onnx.llmlingua import from_folder
+from citewise.answer.compress import Extractive
+from citewise.model.answer import Context, Shortened, UnitKind
+from citewise.ports.models import Compressor
+from citewise.text.units import units_of
 from tests.compressing import PACK, a_wide_context, evidence_of
 from tests.fakes.counters import WordCounter
 from tests.fakes.tiny_token_classifier import write_tiny_token_classifier
@@ -44,7 +44,7 @@ def context() -> Context:
 def made(compressor: Compressor, context: Context, wanted: int, most: int | None = None) -> tuple[Shortened, ...]:
     evidence = evidence_of(context, FITS)
     return compressor.shortened(
-        "When is the gauge read?", context.sources, evidence, wanted_tokens=wanted, most_tokens=most or wanted
+        "When is the gauge read?", context.sources, evidence, wanted_tokens=wanted, max_tokens=most or wanted
     )
 
 
@@ -96,7 +96,7 @@ def test_headings_stay_but_for_one_that_the_label_repeats(
 
 def test_a_heading_that_the_label_says_is_not_said_twice(compressor: Compressor) -> None:
     context = a_wide_context(("## Reading\n\nThe gauge is read at noon.", 0.5))
-    (one,) = compressor.shortened("?", context.sources, evidence_of(context), wanted_tokens=99, most_tokens=99)
+    (one,) = compressor.shortened("?", context.sources, evidence_of(context), wanted_tokens=99, max_tokens=99)
     assert one.text == "The gauge is read at noon."
 
 
@@ -113,28 +113,28 @@ def test_with_room_for_everything_no_source_is_lost(compressor: Compressor, cont
 def test_the_best_source_may_take_more_than_is_wanted_and_never_more_than_there_is(compressor: Compressor) -> None:
     context = a_wide_context((f"{CODE}\n\nGulls rest.", 0.9), ("Gulls fly.", 0.2))
     evidence = evidence_of(context, {"read_gauge": 0.9})
-    one, other = compressor.shortened("?", context.sources, evidence, wanted_tokens=16, most_tokens=60)
+    one, other = compressor.shortened("?", context.sources, evidence, wanted_tokens=16, max_tokens=60)
     assert CODE in one.text
     assert other.text == "Gulls fly."  # not at its expense
-    (one,) = compressor.shortened("?", context.sources, evidence, wanted_tokens=16, most_tokens=16)
+    (one,) = compressor.shortened("?", context.sources, evidence, wanted_tokens=16, max_tokens=16)
     assert one.text == "\u2026\n\nGulls rest."
 
 
 def test_nothing_that_fits_is_no_source_at_all(compressor: Compressor, context: Context) -> None:
     assert made(compressor, context, 5) == ()
-    assert compressor.shortened("?", (), (), wanted_tokens=99, most_tokens=99) == ()
+    assert compressor.shortened("?", (), (), wanted_tokens=99, max_tokens=99) == ()
 
 
 def test_a_source_of_a_heading_alone_stays(compressor: Compressor) -> None:
     context = a_wide_context(("# Gauge", 0.9))
-    (one,) = compressor.shortened("?", context.sources, (), wanted_tokens=99, most_tokens=99)
+    (one,) = compressor.shortened("?", context.sources, (), wanted_tokens=99, max_tokens=99)
     assert one == Shortened(1, "# Gauge", ())
 
 
 def test_strange_text_is_compressed_too(compressor: Compressor) -> None:
     context = a_wide_context((f"Half a \ud83d pair. \u6f6e\u4f4d\u8a08\u306f. {GULLS}", 0.9), ("> a\n> b", 0.2))
     evidence = evidence_of(context, {"Half": 0.9})
-    one, *_ = compressor.shortened("?", context.sources, evidence, wanted_tokens=60, most_tokens=60)
+    one, *_ = compressor.shortened("?", context.sources, evidence, wanted_tokens=60, max_tokens=60)
     assert one.text.startswith("Half a \ud83d pair.")
 
 

@@ -8,10 +8,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from citewise.adapters.embed.openai import OpenAIEmbedder
-from citewise.model.vector import EmbeddingFailure, EmbeddingModel, Vector, dimensions_of
-from citewise.ports.embedder import Embedder
-from citewise.ports.token_counter import TokenCounter
+from citewise.adapters.openai.embedder import OpenAIEmbedder
+from citewise.model.chunk import EmbeddingFailure, EmbeddingModel, Vector, dimensions_of
+from citewise.ports.models import Embedder, TokenCounter
 from citewise.settings import GuardSettings, Settings
 from citewise.wiring.embedding import Embedding, embedding_of
 from citewise.wiring.guarding import Guards

@@ -6,9 +6,9 @@ from contextlib import AbstractContextManager, contextmanager
 import httpx
 import pytest
 
-from citewise.adapters.generate.openai import OpenAIGenerator
-from citewise.model.errors import CitewiseError, Misconfigured, Unavailable
-from citewise.ports.generator import Generator
+from citewise.adapters.openai.generator import OpenAIGenerator
+from citewise.errors import CitewiseError, Misconfigured, Unavailable
+from citewise.ports.models import Generator
 from tests.fakes.chat_server import Reply, delta, refusing, running_chat_server, saying
 from tests.fakes.scripted_generator import ScriptedGenerator
 from tests.prompts import a_prompt, a_source

@@ -11,13 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.paging.columns import order_bytes
-from citewise.adapters.paging.memory import MemoryHeldOrders
-from citewise.adapters.paging.sqlite import SqliteHeldOrders
-from citewise.model.cursor import HeldId
-from citewise.model.errors import Unavailable
+from citewise.adapters.memory.rankings import MemoryHeldOrders
+from citewise.adapters.sqlite.rankings import SqliteHeldOrders, order_bytes
+from citewise.errors import Unavailable
+from citewise.model.paging import HeldId
 from citewise.model.ranking import Candidate
-from citewise.ports.held import HeldOrder, HeldOrders, Seen
+from citewise.ports.rankings import HeldOrder, HeldOrders, Seen
 from tests.builders import an_id
 
 ONE, OTHER, THIRD = (HeldId(name * 16) for name in (b"1", b"2", b"3"))
@@ -31,10 +30,10 @@ Make = Callable[..., HeldOrders]
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
     opened: list[SqliteHeldOrders] = []
 
-    def made(*, most_bytes: int = 10**6) -> HeldOrders:
+    def made(*, max_bytes: int = 10**6) -> HeldOrders:
         if request.param == "memory":
-            return MemoryHeldOrders(most_bytes=most_bytes)
-        opened.append(SqliteHeldOrders(tmp_path / "pages.db", most_bytes=most_bytes))
+            return MemoryHeldOrders(max_bytes=max_bytes)
+        opened.append(SqliteHeldOrders(tmp_path / "pages.db", max_bytes=max_bytes))
         return opened[-1]
 
     yield made
@@ -165,13 +164,13 @@ def test_what_is_being_leafed_through_lives_on(make: Make) -> None:
 
 def test_the_oldest_give_way_when_there_is_no_room(make: Make) -> None:
     order = an_order(100)
-    held = make(most_bytes=int(2.5 * len(order_bytes(order))))
+    held = make(max_bytes=int(2.5 * len(order_bytes(order))))
     kept(held, ONE, OTHER, THIRD, order=order)
     assert is_held(held, ONE, OTHER, THIRD) == [False, True, True]
 
 
 def test_the_newest_is_held_however_large_it_is(make: Make) -> None:
-    held = make(most_bytes=10)
+    held = make(max_bytes=10)
     kept(held, ONE, OTHER)
     assert is_held(held, ONE, OTHER) == [False, True]
 
@@ -250,7 +249,7 @@ def test_nothing_is_left_of_what_has_gone(file: Path) -> None:
 
 
 def test_there_are_never_more_orders_than_allowed(file: Path) -> None:
-    with closing(SqliteHeldOrders(file, most_orders=10)) as held:
+    with closing(SqliteHeldOrders(file, max_orders=10)) as held:
         ids = [HeldId(bytes([n]) * 16) for n in range(25)]
         kept(held, *ids)
         assert 9 <= sum(is_held(held, *ids)) <= 10
@@ -350,7 +349,7 @@ def test_a_damaged_file_is_gone_when_it_is_emptied(file: Path) -> None:
 def test_what_another_is_at_work_in_cannot_be_emptied_and_says_so(
     file: Path, monkeypatch: pytest.MonkeyPatch, begin: str
 ) -> None:
-    monkeypatch.setattr("citewise.adapters.paging.sqlite.BUSY_SECONDS", 0.01)
+    monkeypatch.setattr("citewise.adapters.sqlite.rankings.BUSY_SECONDS", 0.01)
     with closing(SqliteHeldOrders(file)) as held, closing(sqlite3.connect(file, isolation_level=None)) as other:
         kept(held, ONE)
         other.execute(begin)

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator
 import httpx
 import pytest
 
-from citewise.adapters.rerank.http import HttpReranker
-from citewise.adapters.rerank.http_answers import RerankStyle
-from citewise.model.errors import CitewiseError, Misconfigured, Unavailable
+from citewise.adapters.openai.reranker import HttpReranker, RerankStyle
+from citewise.errors import CitewiseError, Misconfigured, Unavailable
 from tests.fakes.rerank_server import (
     Asked,
     Reply,

@@ -6,16 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.catalog.connections import Connections
-from citewise.adapters.catalog.sqlite import SqliteCatalog
-from citewise.adapters.guard.breaker import Breaker
-from citewise.adapters.guard.guard import Guard
-from citewise.adapters.guard.index import GuardedIndex
-from citewise.adapters.index.local import LocalIndex
-from citewise.model.scope import PUBLIC, Reader, Scope
-from citewise.model.terms import TermField
-from citewise.model.where import AnyOf, Between, Condition, Where
-from citewise.ports.index import Index
+from citewise.adapters.guard import Breaker, Guard, GuardedIndex
+from citewise.adapters.local_index.index import LocalIndex
+from citewise.adapters.sqlite.catalog import SqliteCatalog
+from citewise.adapters.sqlite.connections import Connections
+from citewise.model.access import PUBLIC, Reader, Scope
+from citewise.model.chunk import TermField
+from citewise.model.filters import AnyOf, Between, Condition, Where
+from citewise.ports.indexes import Index
 from tests.builders import DIMENSIONS, SCOPE, a_point, a_vector, an_id, unit_vector
 from tests.fakes.plain_index import PlainIndex
 
@@ -28,10 +26,10 @@ LOCAL = ("local", "local, as if large")
 @pytest.fixture(params=["plain", "guarded", *LOCAL])
 def index(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
     if request.param == "local, as if large":  # the ways that a million chunks are searched, taken by a few
-        monkeypatch.setattr("citewise.adapters.index.scans.SIGNS_FROM", 0)
-        monkeypatch.setattr("citewise.adapters.index.scans.LEAST_DIMENSIONS", 1)
-        monkeypatch.setattr("citewise.adapters.index.scans.EXACT_FROM_FILES", 0)
-        monkeypatch.setattr("citewise.adapters.index.narrowing.LARGE", 0)
+        monkeypatch.setattr("citewise.adapters.local_index.vectors.SIGNS_FROM", 0)
+        monkeypatch.setattr("citewise.adapters.local_index.vectors.MIN_DIMENSIONS", 1)
+        monkeypatch.setattr("citewise.adapters.local_index.vectors.EXACT_FROM_FILES", 0)
+        monkeypatch.setattr("citewise.adapters.local_index.vectors.LARGE", 0)
     if request.param in LOCAL:
         yield LocalIndex(tmp_path, dimensions=DIMENSIONS)
     elif request.param == "plain":

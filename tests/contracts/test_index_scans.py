@@ -6,13 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from citewise.adapters.index.quantize import Floats, Quantizer
-from citewise.adapters.index.scans import Admitted, SignsFirst, Whole, scan_of, signs_of
-from citewise.adapters.index.segments import Rows, Segment, write_segment
-from citewise.adapters.index.vectors import id_to_key
-from citewise.adapters.index.words import WordIndex
-from citewise.model.terms import TermField
-from citewise.model.where import AnyOf
+from citewise.adapters.local_index.files import Rows, Segment, write_segment
+from citewise.adapters.local_index.quantize import Floats, Quantizer
+from citewise.adapters.local_index.vectors import Admitted, SignsFirst, Whole, id_to_key, scan_of, signs_of
+from citewise.adapters.local_index.words import WordIndex
+from citewise.model.chunk import TermField
+from citewise.model.filters import AnyOf
 from tests.builders import a_point, an_id
 
 DIMENSIONS = 384
@@ -51,8 +50,8 @@ def admitted(one_in: int) -> Admitted:
 def test_signs_first_finds_nearly_all_of_the_exact_best(
     which: Admitted, vectors: Floats, segments: Sequence[Segment], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("citewise.adapters.index.scans.COMPARED", 1_000)  # rows of 15,000
-    monkeypatch.setattr("citewise.adapters.index.scans.EXACT_FROM_FILES", 300)
+    monkeypatch.setattr("citewise.adapters.local_index.vectors.COMPARED", 1_000)  # rows of 15,000
+    monkeypatch.setattr("citewise.adapters.local_index.vectors.EXACT_FROM_FILES", 300)
     whole, signs = Whole(segments, DIMENSIONS), SignsFirst(segments, DIMENSIONS)
     found = expected = 0
     for row in range(0, ROWS, 500):
@@ -75,7 +74,7 @@ def test_both_ways_give_the_same_scores_in_the_same_order(vectors: Floats, segme
 def test_nothing_is_found_that_was_not_admitted(
     vectors: Floats, segments: Sequence[Segment], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("citewise.adapters.index.scans.EXACT_FROM_FILES", 0)  # so that the signs decide
+    monkeypatch.setattr("citewise.adapters.local_index.vectors.EXACT_FROM_FILES", 0)  # so that the signs decide
     scan = SignsFirst(segments, DIMENSIONS)
     for one_in in (2, 3, 300):
         _, rows = scan.best(QUANTIZER.query(vectors[1].tobytes()), admitted(one_in), 30)
@@ -95,9 +94,9 @@ def test_only_what_is_large_is_looked_through_by_signs(
     segments: Sequence[Segment], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert isinstance(scan_of(segments, DIMENSIONS), Whole)
-    monkeypatch.setattr("citewise.adapters.index.scans.SIGNS_FROM", ROWS - 1)
+    monkeypatch.setattr("citewise.adapters.local_index.vectors.SIGNS_FROM", ROWS - 1)
     assert isinstance(scan_of(segments, DIMENSIONS), SignsFirst)
-    monkeypatch.setattr("citewise.adapters.index.scans.LEAST_DIMENSIONS", DIMENSIONS + 1)
+    monkeypatch.setattr("citewise.adapters.local_index.vectors.MIN_DIMENSIONS", DIMENSIONS + 1)
     assert isinstance(scan_of(segments, DIMENSIONS), Whole)
 
 
@@ -116,7 +115,7 @@ def test_whoever_may_read_the_folder_may_read_every_file_in_it(tmp_path: Path) -
 def test_chunks_that_the_bitmaps_do_not_know_yet_make_the_filter_go_inside_the_search(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("citewise.adapters.index.narrowing.LARGE", 0)
+    monkeypatch.setattr("citewise.adapters.local_index.vectors.LARGE", 0)
     words = WordIndex(tmp_path)
     words.write([a_point(n, words="tide", labels=["in=yes" if n > 2 else "in=no"]) for n in range(10)], ())
     narrow = (AnyOf("in", frozenset({"yes"})),)
@@ -128,7 +127,7 @@ def test_chunks_that_the_bitmaps_do_not_know_yet_make_the_filter_go_inside_the_s
 def test_in_a_large_index_the_bitmaps_decide_what_most_readers_may_see(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("citewise.adapters.index.narrowing.LARGE", 0)
+    monkeypatch.setattr("citewise.adapters.local_index.vectors.LARGE", 0)
     words = WordIndex(tmp_path)
     words.write([a_point(n, words="tide", labels=["in=yes"]) for n in range(10)], ())
     known = np.array([id_to_key(an_id(n)) for n in range(3)], dtype=np.uint64)

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.querylog import sqlite as module
-from citewise.adapters.querylog.schema import MIGRATIONS, VERSION
-from citewise.adapters.querylog.sqlite import SqliteLog, read_statement
+from citewise.adapters.sqlite import query_log as module
+from citewise.adapters.sqlite.query_log import MIGRATIONS, VERSION, SqliteLog, read_statement
+from citewise.model.access import Principal
 from citewise.model.logged import NOBODY, Asker, Whose
-from citewise.model.scope import Principal
-from citewise.ports.log_store import LogStore
+from citewise.ports.stores import LogStore
 from tests.builders import SCOPE
 from tests.contracts.test_log_store import ANN, EVERYBODYS, Clock, all_of, files_hold, many_rows
 from tests.logs import DAY, NOON, a_row
@@ -25,7 +24,7 @@ def texts_of(store: LogStore) -> list[str | None]:
 
 
 def test_of_too_many_rows_the_oldest_go_with_the_write_that_brings_more(tmp_path: Path) -> None:
-    store = SqliteLog(tmp_path / "queries.db", retention_days=90.0, most_rows=3, now=Clock())
+    store = SqliteLog(tmp_path / "queries.db", retention_days=90.0, max_rows=3, now=Clock())
     for at in range(5):
         store.write([a_row(str(at), at=NOON + at)], lost={})
     assert texts_of(store) == ["4", "3", "2"]
@@ -35,7 +34,7 @@ def test_of_too_many_rows_the_oldest_go_with_the_write_that_brings_more(tmp_path
 
 def test_rows_that_went_for_their_age_do_not_count(tmp_path: Path) -> None:
     clock = Clock()
-    store = SqliteLog(tmp_path / "queries.db", retention_days=1.0, most_rows=3, now=clock)
+    store = SqliteLog(tmp_path / "queries.db", retention_days=1.0, max_rows=3, now=clock)
     store.write([a_row(str(at), at=NOON) for at in range(3)], lost={})
     clock.now += 1.5 * DAY
     store.write([a_row("young", at=clock.now), a_row("younger", at=clock.now + 1)], lost={})
@@ -49,7 +48,7 @@ def test_a_write_removes_a_bounded_part_of_a_surplus_and_a_sweep_all_of_it(
     monkeypatch.setattr(module, "SURPLUS_A_WRITE", 20)
     file, rows = tmp_path / "queries.db", many_rows(100)
     SqliteLog(file, retention_days=90.0, now=Clock()).write(rows[::-1], lost={})
-    store = SqliteLog(file, retention_days=90.0, most_rows=10, now=Clock())
+    store = SqliteLog(file, retention_days=90.0, max_rows=10, now=Clock())
     store.write([a_row("new", at=NOON + 1)], lost={})
     assert texts_of(store) == ["new", *(row.text for row in rows[:79])]
     store.sweep()
@@ -59,7 +58,7 @@ def test_a_write_removes_a_bounded_part_of_a_surplus_and_a_sweep_all_of_it(
 
 
 def test_counts_of_lost_rows_are_bounded_too(tmp_path: Path) -> None:
-    store = SqliteLog(tmp_path / "queries.db", retention_days=90.0, most_rows=3, now=Clock())
+    store = SqliteLog(tmp_path / "queries.db", retention_days=90.0, max_rows=3, now=Clock())
     for _ in range(8):
         store.write([], lost={SCOPE: 1})
     assert store.lost(SCOPE, since=0.0) == 3

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.querylog.sqlite import SqliteLog
-from citewise.model.errors import Misconfigured, Unavailable
+from citewise.adapters.sqlite.query_log import SqliteLog
+from citewise.errors import Misconfigured, Unavailable
+from citewise.model.access import LOCAL_PRINCIPAL, Principal, Scope
 from citewise.model.logged import Logged, Way, Whose
-from citewise.model.scope import LOCAL_PRINCIPAL, Principal, Scope
-from citewise.ports.log_store import LogStore
+from citewise.ports.stores import LogStore
 from tests.builders import SCOPE
 from tests.fakes.kept_log import KeptLog
 from tests.logs import DAY, NOON, a_document_id, a_row

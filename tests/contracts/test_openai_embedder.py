@@ -13,9 +13,9 @@ from typing import Any
 import httpx
 import pytest
 
-from citewise.adapters.embed.openai import OpenAIEmbedder
-from citewise.model.errors import Misconfigured, Unavailable
-from citewise.model.vector import EmbeddingFailure, EmbeddingModel, Vector
+from citewise.adapters.openai.embedder import OpenAIEmbedder
+from citewise.errors import Misconfigured, Unavailable
+from citewise.model.chunk import EmbeddingFailure, EmbeddingModel, Vector
 from tests.fakes.embedding_server import (
     DIMENSIONS,
     Asked,

@@ -7,16 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.catalog.connections import Connections
-from citewise.adapters.catalog.passages import _READ, SqlitePassages
-from citewise.adapters.catalog.sqlite import SqliteCatalog
-from citewise.adapters.guard.breaker import Breaker
-from citewise.adapters.guard.guard import Guard
-from citewise.adapters.guard.passages import GuardedPassages
+from citewise.adapters.guard import Breaker, Guard, GuardedPassages
+from citewise.adapters.sqlite.catalog import SqliteCatalog
+from citewise.adapters.sqlite.connections import Connections
+from citewise.adapters.sqlite.passages import _READ, SqlitePassages
+from citewise.model.access import Access, Principal, Scope
+from citewise.model.filters import Where
 from citewise.model.ids import ChunkId
-from citewise.model.scope import Access, Principal, Scope
-from citewise.model.where import Where
-from citewise.ports.passages import Passages
+from citewise.ports.catalog import Passages
 from tests.builders import SCOPE, a_write
 
 ANN = Principal("ann", frozenset({"ops"}))

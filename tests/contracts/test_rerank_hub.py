@@ -8,9 +8,9 @@ from threading import Thread
 
 import pytest
 
-from citewise.adapters.rerank.hub import COMPLETE, fetched
-from citewise.adapters.rerank.onnx import from_folder
-from citewise.model.errors import CitewiseError, Misconfigured, Unavailable
+from citewise.adapters.onnx.hub import COMPLETE, fetched
+from citewise.adapters.onnx.reranker import from_folder
+from citewise.errors import CitewiseError, Misconfigured, Unavailable
 from tests.fakes.tiny_cross_encoder import write_tiny_cross_encoder
 
 NAME = "cross-encoder/tiny"

@@ -7,10 +7,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from citewise.adapters.rerank.http import HttpReranker
-from citewise.adapters.rerank.http_answers import RerankStyle
-from citewise.adapters.rerank.onnx import from_folder
-from citewise.ports.reranker import Reranker
+from citewise.adapters.onnx.reranker import from_folder
+from citewise.adapters.openai.reranker import HttpReranker, RerankStyle
+from citewise.ports.models import Reranker
 from citewise.settings import GuardSettings
 from citewise.wiring.guarding import Guards
 from tests.fakes.rerank_server import running_rerank_server

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.catalog.connections import Connections
-from citewise.adapters.catalog.passages import SqlitePassages
-from citewise.adapters.catalog.sqlite import SqliteCatalog
-from citewise.model.errors import Unavailable
-from citewise.model.scope import Access
+from citewise.adapters.sqlite.catalog import SqliteCatalog
+from citewise.adapters.sqlite.connections import Connections
+from citewise.adapters.sqlite.passages import SqlitePassages
+from citewise.errors import Unavailable
+from citewise.model.access import Access
 from tests.builders import SCOPE, a_write, vectors_of
 
 

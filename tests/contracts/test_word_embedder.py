@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from citewise.model.errors import BadData
-from citewise.model.vector import EmbeddedText, EmbeddingFailure, WordVectors
-from citewise.ports.embedder import Embedder
-from citewise.ports.word_embedder import WordEmbedder
+from citewise.errors import BadData
+from citewise.model.chunk import EmbeddedText, EmbeddingFailure, WordVectors
+from citewise.ports.models import Embedder, WordEmbedder
 from citewise.settings import EmbeddingSettings, Settings
 from citewise.wiring.embedding import embedding_of
 from tests.fakes.counters import HashEmbedder, HashWords

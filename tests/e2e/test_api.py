@@ -12,7 +12,7 @@ import pytest
 
 import citewise
 from citewise import Library, Principal, Scope, SearchResult, Settings
-from citewise.model.errors import BadRequest, Locked
+from citewise.errors import BadRequest, Locked
 
 
 @pytest.fixture

@@ -7,11 +7,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from citewise.model.access import Scope
+from citewise.model.chunk import TermField, Vector
+from citewise.model.filters import Where
 from citewise.model.ids import ChunkId
-from citewise.model.scope import Scope
-from citewise.model.terms import TermField
-from citewise.model.vector import Vector
-from citewise.model.where import Where
 from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding, embedding_of
 from citewise.wiring.full import opened_for_reading

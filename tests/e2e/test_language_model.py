@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.rerank.http_answers import RerankStyle
+from citewise.adapters.openai.reranker import RerankStyle
 from tests.e2e.cli import citewise, error_of, json_of
 from tests.fakes.chat_server import ChatServer, delta, refusing, running_chat_server, saying
 from tests.fakes.chat_server import Reply as Broken

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from citewise import Library
-from citewise.model.result import SearchResult
-from citewise.model.scope import Scope
+from citewise.model.access import Scope
+from citewise.model.ranking import SearchResult
 from citewise.settings import QueryCacheSettings, Settings
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.full import OpenLibrary, opened_for_reading, opened_for_writing

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from pyroaring import BitMap
 
-from citewise.adapters.index.local import LocalIndex
-from citewise.adapters.index.segments import Segment
-from citewise.adapters.index.vectors import MASKS_KEPT, VectorSet
-from citewise.model.scope import Scope
-from citewise.model.terms import TermField
-from citewise.model.where import AnyOf, Where
+from citewise.adapters.local_index.files import Segment
+from citewise.adapters.local_index.index import LocalIndex
+from citewise.adapters.local_index.vectors import MASKS_KEPT, VectorSet
+from citewise.model.access import Scope
+from citewise.model.chunk import TermField
+from citewise.model.filters import AnyOf, Where
 from citewise.settings import Settings
 from citewise.wiring.embedding import embedding_of
 from citewise.wiring.full import opened_for_reading
@@ -96,7 +96,7 @@ def hasty_threads() -> Iterator[None]:
 def test_threads_share_the_remembered_filters_of_one_set_of_vectors(
     kept: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("citewise.adapters.index.vectors.MASKS_KEPT", kept)
+    monkeypatch.setattr("citewise.adapters.local_index.vectors.MASKS_KEPT", kept)
     puts = [a_point(n, labels=[f"tags=t{n}"]) for n in range(300)]
     LocalIndex(tmp_path, dimensions=DIMENSIONS).write(SCOPE, puts=puts, drops=(), position=1)
     segments = [Segment(file) for file in tmp_path.rglob("*.rows")]

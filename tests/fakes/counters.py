@@ -6,8 +6,8 @@ import struct
 from collections.abc import Sequence
 from hashlib import blake2b
 
-from citewise.model.errors import BadData
-from citewise.model.vector import (
+from citewise.errors import BadData
+from citewise.model.chunk import (
     BYTES_PER_COMPONENT,
     EmbeddedText,
     EmbeddingFailure,

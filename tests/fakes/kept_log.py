@@ -5,10 +5,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
-from citewise.model.errors import Unavailable
+from citewise.errors import Unavailable
+from citewise.model.access import Scope
 from citewise.model.ids import DocumentId
 from citewise.model.logged import Logged, Whose
-from citewise.model.scope import Scope
 
 
 class KeptLog:

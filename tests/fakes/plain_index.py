@@ -5,12 +5,10 @@ import struct
 from collections import Counter
 from collections.abc import Collection, Sequence
 
+from citewise.model.access import Scope
+from citewise.model.chunk import Hit, Point, TermField, Vector, best_first, dimensions_of
+from citewise.model.filters import Where
 from citewise.model.ids import ChunkId
-from citewise.model.point import Hit, Point, best_first
-from citewise.model.scope import Scope
-from citewise.model.terms import TermField
-from citewise.model.vector import Vector, dimensions_of
-from citewise.model.where import Where
 
 K1, B = 1.2, 0.75
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Lock
 
-from citewise.adapters.rerank.http_answers import RerankStyle
+from citewise.adapters.openai.reranker import RerankStyle
 from tests.fakes.loopback import listening
 
 STYLES = {"/v2/rerank": RerankStyle.COHERE, "/v1/rerank": RerankStyle.JINA, "/rerank": RerankStyle.TEI}

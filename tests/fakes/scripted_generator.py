@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Sequence
 
-from citewise.model.context import Prompt
+from citewise.model.answer import Prompt
 
 
 class ScriptedGenerator:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from citewise.adapters.embed.onnx_file import GRAPH_INPUT, MODEL_GRAPH, Graph, _message, _value
-from citewise.adapters.embed.wordpiece import uncased_tokenizer
+from citewise.adapters.onnx.onnx_file import GRAPH_INPUT, MODEL_GRAPH, Graph, _message, _value
+from citewise.adapters.onnx.wordpiece import uncased_tokenizer
 
 SURE = 2.0  # logits
 

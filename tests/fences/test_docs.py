@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from citewise.entry.cli.main import app
+from citewise.cli.main import app
 from citewise.settings import Settings
 
 ROOT = Path(__file__).parents[2]

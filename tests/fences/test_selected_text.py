@@ -10,22 +10,19 @@ from typing import NoReturn
 import pytest
 
 from citewise import Library
-from citewise.model.selection import Selection
+from citewise.model.query import Selection
 
 ROOT = Path(__file__).parents[2]
 HANDBOOK = ROOT / "tests" / "data" / "handbook_questions" / "selected.json"
 TEXTBOOK = ROOT.parent / "shared" / "data" / "textbook" / "questions" / "selected.json"
 STORES = (
-    "citewise.adapters.catalog",
-    "citewise.adapters.index",
-    "citewise.adapters.sources",
-    "citewise.adapters.storage",
+    "citewise.adapters.folder",
+    "citewise.adapters.local_index",
+    "citewise.adapters.sqlite",
+    "citewise.ingest",
     "citewise.ports.catalog",
-    "citewise.ports.index",
-    "citewise.ports.outbox",
-    "citewise.ports.passages",
-    "citewise.retrieve",
-    "citewise.flows.search",
+    "citewise.ports.indexes",
+    "citewise.search",
     "citewise.wiring.answering",
     "citewise.wiring.full",
     "citewise.wiring.reading",
@@ -43,7 +40,7 @@ answer = Library("there/is/no/library").ask("When is the tide gauge read?", sele
 assert answer.sufficient_context and "noon" in answer.text, answer
 """
 THROUGH_THE_COMMAND = """
-from citewise.entry.cli.main import app
+from citewise.cli.main import app
 app(["ask", "When is the tide gauge read?", "--selection-file", "selection.txt", "--json"], standalone_mode=False)
 """
 
@@ -66,7 +63,7 @@ def modules_after(statement: str, cwd: Path) -> list[str]:
 def test_a_fresh_process_answers_without_loading_any_store(statement: str, tmp_path: Path) -> None:
     (tmp_path / "selection.txt").write_text(SELECTION)
     loaded = modules_after(statement, tmp_path)
-    assert "citewise.flows.ask_selected" in loaded
+    assert "citewise.answer.ask_selected" in loaded
     assert not [name for name in loaded if any(name == store or name.startswith(f"{store}.") for store in STORES)]
     assert not (tmp_path / "there").exists()
 
@@ -83,13 +80,13 @@ def exploding_stores(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("a store was touched")
 
     for touched in (
-        "citewise.adapters.storage.folder.LibraryFolder.__init__",
-        "citewise.adapters.catalog.connections.Connections.__init__",
-        "citewise.adapters.catalog.sqlite.SqliteCatalog.__init__",
-        "citewise.adapters.catalog.passages.SqlitePassages.passages",
-        "citewise.adapters.index.local.LocalIndex.__init__",
-        "citewise.adapters.index.local.LocalIndex.nearest",
-        "citewise.adapters.index.local.LocalIndex.matching",
+        "citewise.adapters.folder.storage.LibraryFolder.__init__",
+        "citewise.adapters.sqlite.connections.Connections.__init__",
+        "citewise.adapters.sqlite.catalog.SqliteCatalog.__init__",
+        "citewise.adapters.sqlite.passages.SqlitePassages.passages",
+        "citewise.adapters.local_index.index.LocalIndex.__init__",
+        "citewise.adapters.local_index.index.LocalIndex.nearest",
+        "citewise.adapters.local_index.index.LocalIndex.matching",
         "sqlite3.connect",
     ):
         monkeypatch.setattr(touched, explode)

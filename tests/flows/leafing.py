@@ -7,18 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from citewise.adapters.paging.memory import MemoryHeldOrders
-from citewise.flows.page import Pages
-from citewise.model.cursor import PageRequest, Seal
+from citewise.adapters.memory.rankings import MemoryHeldOrders
+from citewise.model.paging import PageRequest, Seal
 from citewise.model.query import Query
-from citewise.model.result import SearchResult
-from citewise.ports.reranker import Reranker
+from citewise.model.ranking import SearchResult
+from citewise.ports.models import Reranker
+from citewise.search.pages import Pages
 from citewise.wiring.full import OpenLibrary
 from citewise.wiring.search import search_of
 from citewise.wiring.sources import Wish
 from tests.flows.harness import Shelf
 
-MOST_PAGES = 500  # a walk that has no end is an error, not a wait
+MAX_PAGES = 500  # a walk that has no end is an error, not a wait
 KEY = bytes(32)
 
 
@@ -48,13 +48,13 @@ class Leafing:
 
     def walk(self, question: str, *, limit: int = 5, cursor: str | None = None) -> Iterator[SearchResult]:
         """Page after page, from the first or from a cursor."""
-        for _ in range(MOST_PAGES):
+        for _ in range(MAX_PAGES):
             result = self.page(question, cursor=cursor, limit=limit)
             yield result
             cursor = result.next_cursor
             if cursor is None:
                 return
-        raise AssertionError(f"more than {MOST_PAGES} pages")
+        raise AssertionError(f"more than {MAX_PAGES} pages")
 
     def unpaged(self, question: str) -> SearchResult:
         return self.pages.search(self.query(question))

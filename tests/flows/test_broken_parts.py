@@ -10,22 +10,17 @@ from typing import Any, cast
 import pytest
 
 from citewise import Library
-from citewise.flows.ask import NOT_SEARCHED
-from citewise.model.boost import BoostRule
-from citewise.model.chunk import Chunk
-from citewise.model.errors import Misconfigured, Unavailable
+from citewise.answer.ask import NOT_SEARCHED
+from citewise.errors import Misconfigured, Unavailable
+from citewise.model.access import Principal, Scope
+from citewise.model.chunk import Chunk, Places, Terms, Vector, WordVectors
 from citewise.model.ids import Digest
-from citewise.model.result import SearchResult
-from citewise.model.scope import Principal, Scope
-from citewise.model.terms import Places, Terms
-from citewise.model.vector import Vector, WordVectors
-from citewise.retrieve.boost import Boost
-from citewise.retrieve.dedup import Deduplicate
-from citewise.retrieve.features import Features
-from citewise.retrieve.freshness import Freshness
-from citewise.retrieve.late import Late
-from citewise.retrieve.optional import Stage
-from citewise.retrieve.rerank import Rerank
+from citewise.model.query import BoostRule
+from citewise.model.ranking import SearchResult
+from citewise.search.adjust import Boost, Deduplicate, Freshness, Stage
+from citewise.search.features import Features
+from citewise.search.late import Late
+from citewise.search.rerank import Rerank
 from citewise.settings import GuardSettings
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.insights import log_store_of

@@ -6,24 +6,22 @@ from typing import Any
 
 import pytest
 
-from citewise.adapters.analyze.english import EnglishAnalyzer
-from citewise.adapters.cache.memory import MemoryCache
-from citewise.adapters.cache.vectors import RememberingEmbedder
-from citewise.flows import cached
-from citewise.flows.cached import OWN, Cached, bucket_parts
-from citewise.model.answer import Answer, AnswerEvent, AnswerEvents, Cited, Done, Quality, Token, Usage
-from citewise.model.context import Message, Role
-from citewise.model.cursor import PageRequest
-from citewise.model.errors import Unavailable
+from citewise.adapters.memory.cache import MemoryCache
+from citewise.adapters.memory.embeddings import RememberingEmbedder
+from citewise.errors import Unavailable
+from citewise.model.access import Principal, Scope
+from citewise.model.answer import Answer, AnswerEvent, AnswerEvents, Cited, Done, Message, Quality, Role, Token, Usage
+from citewise.model.chunk import Vector
+from citewise.model.filters import AnyOf, Between
+from citewise.model.paging import PageRequest
 from citewise.model.query import Query
-from citewise.model.ranking import Candidate, Dropped
-from citewise.model.result import SearchResult
-from citewise.model.scope import Principal, Scope
-from citewise.model.vector import Vector
-from citewise.model.where import AnyOf, Between
-from citewise.ports.cache import CacheKey, Entry
-from citewise.retrieve.freshness import Freshness
-from citewise.retrieve.sameness import Sameness
+from citewise.model.ranking import Candidate, Dropped, SearchResult
+from citewise.ports.stores import CacheKey, Entry
+from citewise.search import cached
+from citewise.search.adjust import Freshness
+from citewise.search.cached import OWN, Cached, bucket_parts
+from citewise.search.sameness import Sameness
+from citewise.text.analysis import EnglishAnalyzer
 from tests.fakes.counters import HashEmbedder
 from tests.prompts import a_source
 from tests.shortlists import a_named_finding, a_query
@@ -41,7 +39,7 @@ class Desk:
         self.meanwhile: Callable[[], None] = lambda: None  # what happens while a search runs
         self.found = SearchResult(a_query(), (a_named_finding("one"),), 7, {"arms": 5.0}, {"cut": 1}, notes=("so",))
         self.embedder = CountingEmbedder()
-        self.memory = MemoryCache(most_bytes=1_000_000, ttl_seconds=600)
+        self.memory = MemoryCache(max_bytes=1_000_000, ttl_seconds=600)
         parts = {
             "cache": self.memory,
             "version": lambda scope: f"{scope} {self.state}",
@@ -50,7 +48,7 @@ class Desk:
             "freshness": Freshness(),
             "recipe": "settings",
             "ttl_seconds": 600.0,
-            "least_cosine": 0.2,
+            "min_cosine": 0.2,
         }
         self.cached = Cached(**{**parts, **changes})
 
@@ -267,12 +265,12 @@ def test_other_words_are_a_hit_if_they_say_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    ("least_cosine", "question"),
+    ("min_cosine", "question"),
     [(0.2, "How do I not moor the boat?"), (0.99999, "how to moor boat"), (1.0, "how do i moor the boat")],
     ids=["other words that say something else", "words too far away", "other words, where only the same count"],
 )
-def test_other_words_are_a_miss(least_cosine: float, question: str) -> None:
-    desk = Desk(least_cosine=least_cosine)
+def test_other_words_are_a_miss(min_cosine: float, question: str) -> None:
+    desk = Desk(min_cosine=min_cosine)
     desk.search(a_query("How do I moor the boat?"))
     assert not desk.search(a_query(question)).cache_hit
 
@@ -472,4 +470,4 @@ def test_what_the_search_itself_says_is_not_swallowed() -> None:
 def test_nothing_ages_more_than_it_may() -> None:
     """With the defaults, a score of a conversation moves by less than a hundredth of what is allowed."""
     query = a_query()
-    assert 0 < Desk().cached._aging(query) < cached.MOST_AGING / 10
+    assert 0 < Desk().cached._aging(query) < cached.MAX_AGING / 10

@@ -5,19 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.embed.minilm_graph import MODEL
-from citewise.adapters.embed.wordpiece import WordPieceCounter, uncased_tokenizer
-from citewise.adapters.parsers.markdown import MarkdownParser
-from citewise.chunking.heading import HeadingChunker, sections_of
-from citewise.context.cite import ELLIPSIS, citation_of
-from citewise.context.join import joined
-from citewise.context.urls import Addresses
-from citewise.flows.prepare import Origin, Prepare
+from citewise.adapters.markdown.parser import MarkdownParser
+from citewise.adapters.onnx.minilm_graph import MODEL
+from citewise.adapters.onnx.wordpiece import WordPieceCounter, uncased_tokenizer
+from citewise.answer.cite import ELLIPSIS, citation_of
+from citewise.answer.pack import joined
+from citewise.ingest.chunkers.markdown import HeadingChunker, sections_of
+from citewise.ingest.prepare import Origin, Prepare
+from citewise.model.access import Access
+from citewise.model.document import DEFAULT_RULES
 from citewise.model.ids import digest
-from citewise.model.passage import Passage
-from citewise.model.path_rules import DEFAULT_RULES
-from citewise.model.scope import Access
-from citewise.model.secrets import masked
+from citewise.model.ranking import Passage
+from citewise.text.secrets import masked
+from citewise.text.urls import Addresses
 from tests.builders import SCOPE
 from tests.passages import passage_of
 

@@ -10,13 +10,12 @@ from pathlib import Path, PosixPath
 import pytest
 import tantivy
 
-from citewise.adapters.querylog.queue import LINGER_SECONDS, QueuedLog
-from citewise.entry.api import Library
-from citewise.model.errors import BadRequest
+from citewise.adapters.memory.query_log import LINGER_SECONDS, QueuedLog
+from citewise.api import Library
+from citewise.errors import BadRequest
+from citewise.model.access import Scope
+from citewise.model.chunk import TermField, Vector, WordVectors
 from citewise.model.ids import ChunkId, Digest
-from citewise.model.scope import Scope
-from citewise.model.terms import TermField
-from citewise.model.vector import Vector, WordVectors
 from citewise.settings import QueryLogSettings
 from citewise.wiring import insights
 from citewise.wiring.care import _size, compact, reindex
@@ -193,7 +192,7 @@ def test_a_reader_at_work_makes_compaction_say_that_it_is_not_whole(shelf: Shelf
 def test_pages_that_another_is_reading_make_compaction_say_that_it_is_not_whole(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("citewise.adapters.paging.sqlite.BUSY_SECONDS", 0.01)
+    monkeypatch.setattr("citewise.adapters.sqlite.rankings.BUSY_SECONDS", 0.01)
     with library_of(shelf) as library:
         assert library.search("harbor", limit=1).next_cursor
     with closing(sqlite3.connect(shelf.settings.library / PAGES_FILE, isolation_level=None)) as reader:

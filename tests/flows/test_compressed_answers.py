@@ -7,21 +7,19 @@ from typing import Any
 
 import pytest
 
-from citewise.adapters.analyze.english import EnglishAnalyzer
-from citewise.adapters.generate.extractive import ExtractiveGenerator
+from citewise.answer.ask import Ask
+from citewise.answer.ask_selected import AskSelected
+from citewise.answer.compress import Compress
+from citewise.answer.extractive import ExtractiveGenerator
+from citewise.answer.ground import SEARCH, SELECTION, Ground
+from citewise.answer.pack import Pack
 from citewise.answer.write import Write
-from citewise.context.compress import Compress
-from citewise.context.ground import SEARCH, SELECTION, Ground
-from citewise.context.pack import Pack
-from citewise.context.urls import Addresses
-from citewise.flows.ask import Ask
-from citewise.flows.ask_selected import AskSelected
-from citewise.model.answer import Answer, Done
-from citewise.model.context import Context, Evidence, Shortened, Source
-from citewise.model.errors import BadRequest, Misconfigured
-from citewise.model.query import Query
-from citewise.model.selection import Selection
-from citewise.ports.generator import Generator
+from citewise.errors import BadRequest, Misconfigured
+from citewise.model.answer import Answer, Context, Done, Evidence, Shortened, Source
+from citewise.model.query import Query, Selection
+from citewise.ports.models import Generator
+from citewise.text.analysis import EnglishAnalyzer
+from citewise.text.urls import Addresses
 from citewise.wiring.search import search_of
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.fakes.scripted_generator import ScriptedGenerator
@@ -133,7 +131,7 @@ class Broken:
         evidence: Sequence[Evidence],
         *,
         wanted_tokens: int,
-        most_tokens: int,
+        max_tokens: int,
     ) -> tuple[Shortened, ...]:
         raise Misconfigured("the model is gone")
 

@@ -1,7 +1,7 @@
 """The integration tests of the original contracts that no other test has, over a small library of mixed corpora.
 
 Code, manifests and conversations are written as Markdown here and get their corpus type from their path: their own
-parsers come with another issue. docs/contracts.md says where each of the other tests is.
+parsers come with another issue.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 
 from citewise import Library, Scope
-from citewise.model.errors import BadRequest
-from citewise.model.filters import conditions_from
-from citewise.model.path_rules import PathRule
-from citewise.model.result import SearchResult
-from citewise.model.vector import EmbeddingFailure, Vector
-from citewise.model.where import AnyOf
+from citewise.errors import BadRequest
+from citewise.model.chunk import EmbeddingFailure, Vector
+from citewise.model.document import PathRule
+from citewise.model.filters import AnyOf, conditions_from
+from citewise.model.ranking import SearchResult
 from citewise.settings import IngestSettings
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.sources import Wish

@@ -11,17 +11,16 @@ from typing import Any
 
 import pytest
 
-from citewise.adapters.storage.folder import LibraryFolder
-from citewise.flows.fallback import Fallback, is_popular
-from citewise.flows.search import Search
-from citewise.model.errors import Misconfigured, Unavailable
-from citewise.model.passage import Passage
+from citewise.adapters.folder.storage import LibraryFolder
+from citewise.errors import Misconfigured, Unavailable
+from citewise.model.access import LOCAL_PRINCIPAL, Principal, Scope
+from citewise.model.filters import Where
 from citewise.model.query import Query
-from citewise.model.result import SearchResult
-from citewise.model.scope import LOCAL_PRINCIPAL, Principal, Scope
-from citewise.model.where import Where
-from citewise.ports.passages import Passages
-from citewise.ports.reranker import Reranker
+from citewise.model.ranking import Passage, SearchResult
+from citewise.ports.catalog import Passages
+from citewise.ports.models import Reranker
+from citewise.search.fallback import Fallback, is_popular
+from citewise.search.pipeline import Search
 from citewise.settings import EmbeddingSettings, GuardSettings, RerankSettings
 from citewise.wiring.embedding import Embedding, embedding_of
 from citewise.wiring.full import OpenLibrary, opened_for_reading, opened_for_writing
@@ -239,7 +238,7 @@ def test_a_catalog_that_is_gone_is_tried_twice_then_rests_and_comes_back(shelf: 
 def test_a_catalog_that_another_process_locks_is_unavailable_until_it_lets_go(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("citewise.adapters.catalog.connections.BUSY_SECONDS", 0.01)
+    monkeypatch.setattr("citewise.adapters.sqlite.connections.BUSY_SECONDS", 0.01)
     with desk_of(shelf) as desk:
         desk.library.catalog.close()
         other = sqlite3.connect(generation(shelf) / "catalog.db", isolation_level=None)
@@ -347,7 +346,7 @@ def test_an_embedder_whose_server_is_gone_leaves_words_then_rests_and_comes_back
     remote: tuple[ReturningServer, Shelf], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server, shelf = remote
-    monkeypatch.setattr("citewise.adapters.embed.openai._FIRST_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr("citewise.adapters.openai.embedder._FIRST_WAIT_SECONDS", 0.01)
     with desk_of(shelf, embedding=embedding_of(shelf.settings)) as desk:
         assert desk.search().degraded == ()
         server.down()

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from citewise.entry.cli.eval_draft import DraftOptions, run_draft
-from citewise.evaluate.cases import Kind
-from citewise.evaluate.gold import problems
-from citewise.model.errors import BadRequest
-from citewise.model.scope import Principal, Scope
-from citewise.wiring.question_files import read_question_file
+from citewise.cli.eval_draft import DraftOptions, run_draft
+from citewise.errors import BadRequest
+from citewise.evaluation.cases import Kind
+from citewise.evaluation.gold import problems
+from citewise.evaluation.question_files import read_question_file
+from citewise.model.access import Principal, Scope
 from tests.flows.harness import Shelf
 
 
@@ -21,7 +21,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shelf:
     made = Shelf(tmp_path)
     made.docs = Path(str(files("citewise") / "data" / "handbook"))
     made.ingest()
-    monkeypatch.setattr("citewise.wiring.drafting.opened_for_reading", lambda settings: made.opened())
+    monkeypatch.setattr("citewise.evaluation.drafting.opened_for_reading", lambda settings: made.opened())
     return made
 
 
@@ -80,7 +80,7 @@ def test_a_library_that_no_rule_fits_gives_no_file(
     bare = Shelf(tmp_path)
     bare.write("a.md", "# Overview\n\nx y z.\n")
     bare.ingest()
-    monkeypatch.setattr("citewise.wiring.drafting.opened_for_reading", lambda settings: bare.opened())
+    monkeypatch.setattr("citewise.evaluation.drafting.opened_for_reading", lambda settings: bare.opened())
     assert run_draft(bare.settings, DraftOptions(Scope(), tmp_path / "q.json", count=5, seed=1)) == 1
     assert "could be made a question of" in capsys.readouterr().err
     assert run_draft(bare.settings, DraftOptions(Scope(), tmp_path / "q.json", count=5, seed=1, as_json=True)) == 1
@@ -103,7 +103,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shelf:
     for path, text in ASKED.items():
         made.write(path, text)
     made.ingest()
-    monkeypatch.setattr("citewise.wiring.drafting.opened_for_reading", lambda settings: made.opened())
+    monkeypatch.setattr("citewise.evaluation.drafting.opened_for_reading", lambda settings: made.opened())
     return made
 
 
@@ -121,7 +121,7 @@ def test_nothing_is_made_of_sentences_where_the_heading_asks(tmp_path: Path, mon
     made = Shelf(tmp_path)
     made.write("faq.md", "# FAQ\n\n## Can the buoy be moved?\n\nA buoy is a float that marks the way to the harbor.\n")
     made.ingest()
-    monkeypatch.setattr("citewise.wiring.drafting.opened_for_reading", lambda settings: made.opened())
+    monkeypatch.setattr("citewise.evaluation.drafting.opened_for_reading", lambda settings: made.opened())
     written = drafted_by(made, tmp_path / "q.json", Principal("bob"))
     assert [one["question"] for one in json.loads(written)["questions"]] == ["Can the buoy be moved?"]
 
@@ -153,7 +153,7 @@ def test_a_secret_of_the_library_is_in_no_question(tmp_path: Path, monkeypatch: 
         "The hoist token is the value ghp_abcdefghijklmnopqrstuvwxyz0123456789 that opens the box at night.\n",
     )
     told.ingest()
-    monkeypatch.setattr("citewise.wiring.drafting.opened_for_reading", lambda settings: told.opened())
+    monkeypatch.setattr("citewise.evaluation.drafting.opened_for_reading", lambda settings: told.opened())
     assert run_draft(told.settings, DraftOptions(Scope(), tmp_path / "q.json", count=50, seed=1)) == 0
     written = (tmp_path / "q.json").read_text()
     assert "hoist" in written

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from citewise.evaluate.cases import Kind
-from citewise.evaluate.runs import Run
-from citewise.flows.evaluate import Step
-from citewise.model.errors import BadData, BadRequest
-from citewise.model.scope import Principal, Scope
+from citewise.errors import BadData, BadRequest
+from citewise.evaluation.cases import Kind
+from citewise.evaluation.evaluating import EVERYTHING, Listeners, Parts, ablate, evaluate
+from citewise.evaluation.pipeline import Step
+from citewise.evaluation.runs import Run
+from citewise.model.access import Principal, Scope
 from citewise.settings import SearchSettings
 from citewise.wiring.embedding import Embedding
-from citewise.wiring.evaluating import EVERYTHING, Listeners, Parts, ablate, evaluate
 from citewise.wiring.sources import Wish
 from tests.fakes.counters import WordCounter
 from tests.flows.harness import Shelf

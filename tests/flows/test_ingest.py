@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from citewise.model.change import ChunkCounts
-from citewise.model.errors import BadRequest, Misconfigured
+from citewise.errors import BadRequest, Misconfigured
+from citewise.model.access import Principal, Scope
+from citewise.model.chunk import ChunkCounts
 from citewise.model.ids import chunk_id
 from citewise.model.report import FileDone, Outcome
-from citewise.model.scope import Principal, Scope
 from citewise.wiring.sources import Wish
 from tests.fakes.counters import HashEmbedder
 from tests.flows.harness import Shelf

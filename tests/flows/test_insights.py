@@ -1,8 +1,8 @@
 """What rows of the query log tell together."""
 
-from citewise.flows.insights import (
-    MOST_DAYS,
-    MOST_QUESTIONS,
+from citewise.insights import (
+    MAX_DAYS,
+    MAX_QUESTIONS,
     Statistics,
     most_shown,
     shown_chunks,
@@ -27,7 +27,7 @@ def test_volume_is_counted_by_way_day_and_hour() -> None:
 
 def test_of_many_years_only_the_last_days_are_listed() -> None:
     found = statistics(a_row(at=0.0), a_row(at=NOON))
-    assert len(found.per_day) == MOST_DAYS
+    assert len(found.per_day) == MAX_DAYS
     assert list(found.per_day)[-1] == "2026-01-01"
 
 
@@ -93,7 +93,7 @@ def test_questions_without_words_are_counted_and_not_listed() -> None:
 def test_only_the_most_frequent_questions_are_listed() -> None:
     rows = [a_row(f"q{at}", hits=0) for at in range(30)] + [a_row("q29", hits=0)]
     found = statistics(*rows).unanswered
-    assert len(found.questions) == MOST_QUESTIONS
+    assert len(found.questions) == MAX_QUESTIONS
     assert found.questions[0].text == "q29"
 
 

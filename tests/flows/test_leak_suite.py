@@ -13,24 +13,25 @@ from typing import Any
 
 import pytest
 
-from citewise.adapters.catalog.passages import SqlitePassages
-from citewise.adapters.index import narrowing, scans
-from citewise.adapters.index.local import LocalIndex
-from citewise.entry.cli.eval_leaks import run_leaks
-from citewise.entry.leak_surfaces import SURFACES, every_surface, quick_surfaces
-from citewise.evaluate.leaks import Asking, Leak, LeakReport, Shown
-from citewise.flows.ask_selected import AskSelected
-from citewise.flows.evaluate import Step
+from citewise.adapters.local_index import vectors as narrowing
+from citewise.adapters.local_index import vectors as scans
+from citewise.adapters.local_index.index import LocalIndex
+from citewise.adapters.sqlite.passages import SqlitePassages
+from citewise.answer.ask_selected import AskSelected
+from citewise.cli.eval_leaks import run_leaks
+from citewise.errors import BadRequest, Unavailable
+from citewise.evaluation.leak_surfaces import SURFACES, every_surface, quick_surfaces
+from citewise.evaluation.leaking import LAGGING, Surface, leak_report
+from citewise.evaluation.leaks import Asking, Leak, LeakReport, Shown
+from citewise.evaluation.pipeline import Step
+from citewise.model.access import LOCAL_PRINCIPAL, Scope
 from citewise.model.answer import AnswerEvent, Token
-from citewise.model.errors import BadRequest, Unavailable
+from citewise.model.filters import Condition, Where
 from citewise.model.ids import ChunkId
 from citewise.model.query import Query
-from citewise.model.scope import LOCAL_PRINCIPAL, Scope
-from citewise.model.where import Condition, Where
-from citewise.ports.passages import Hydrated
+from citewise.ports.catalog import Hydrated
 from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding, embedding_of
-from citewise.wiring.leaking import LAGGING, Surface, leak_report
 from tests.fakes.counters import HashEmbedder, WordCounter
 
 SEED = 3
@@ -114,14 +115,14 @@ def test_a_ranking_that_hides_what_may_be_seen_is_missing_it(monkeypatch: pytest
 
 
 def test_what_a_refusal_suggests_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("citewise.flows.ask.topics", lambda findings: ("The winch zqforeign",))
+    monkeypatch.setattr("citewise.answer.ask.topics", lambda findings: ("The winch zqforeign",))
     assert surfaces_of(report().leaks) == {"Library.ask", "answer as JSON", "Library.stream"}
 
 
 def test_what_a_refusal_about_a_selection_suggests_is_looked_at_on_every_surface(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("citewise.flows.ask_selected.OFFER", "Read about zqforeign instead.")
+    monkeypatch.setattr("citewise.answer.ask_selected.OFFER", "Read about zqforeign instead.")
     found = leak_report(selected_surfaces, embedding_of(Settings()), rounds=1, seed=SEED)
     assert surfaces_of(found.leaks) == {one.name for one in SURFACES if one.is_about_selection}
 
@@ -140,12 +141,12 @@ def test_a_mark_that_comes_in_two_pieces_is_noticed(monkeypatch: pytest.MonkeyPa
 @pytest.fixture
 def _large(monkeypatch: pytest.MonkeyPatch) -> None:
     """The ways that a million chunks are searched, taken by a few dozen."""
-    monkeypatch.setattr("citewise.adapters.index.local.LARGE", 0)
-    monkeypatch.setattr("citewise.adapters.index.narrowing.LARGE", 0)
-    monkeypatch.setattr("citewise.adapters.index.narrowing.MOST", 0.01)  # of 0 nobody knows the share
-    monkeypatch.setattr("citewise.adapters.index.scans.SIGNS_FROM", 0)
-    monkeypatch.setattr("citewise.adapters.index.scans.LEAST_DIMENSIONS", 0)
-    monkeypatch.setattr("citewise.adapters.index.scans.EXACT_FROM_FILES", 0)
+    monkeypatch.setattr("citewise.adapters.local_index.index.LARGE", 0)
+    monkeypatch.setattr("citewise.adapters.local_index.vectors.LARGE", 0)
+    monkeypatch.setattr("citewise.adapters.local_index.vectors.MOST", 0.01)  # of 0 nobody knows the share
+    monkeypatch.setattr("citewise.adapters.local_index.vectors.SIGNS_FROM", 0)
+    monkeypatch.setattr("citewise.adapters.local_index.vectors.MIN_DIMENSIONS", 0)
+    monkeypatch.setattr("citewise.adapters.local_index.vectors.EXACT_FROM_FILES", 0)
 
 
 @pytest.mark.usefixtures("_large")
@@ -162,7 +163,7 @@ def test_nothing_leaks_from_a_large_library_and_nothing_is_missing(monkeypatch: 
         taken["signs first"] += 1
         return scan(*given)
 
-    monkeypatch.setattr("citewise.adapters.index.words.checked_after", checked)
+    monkeypatch.setattr("citewise.adapters.local_index.words.checked_after", checked)
     monkeypatch.setattr(scans.SignsFirst, "best", scanned)
     found = report(rounds=2)
     assert (found.leaks, found.missing) == ((), ())
@@ -175,7 +176,7 @@ def test_a_large_library_that_does_not_check_after_is_noticed(monkeypatch: pytes
     def unchecked(searcher: Any, query: Any, *_: Any) -> Any:
         return searcher.search(query, limit=1000, count=False).hits
 
-    monkeypatch.setattr("citewise.adapters.index.words.checked_after", unchecked)
+    monkeypatch.setattr("citewise.adapters.local_index.words.checked_after", unchecked)
     assert {"count", "rank"} <= {one.kind for one in report().leaks}
 
 
@@ -217,7 +218,7 @@ def test_the_bar_is_on_a_terminal_and_in_nothing_that_commands_print(
 
         yield [Surface("slow", show, is_quick=False, is_about_selection=True)]
 
-    monkeypatch.setattr("citewise.entry.cli.eval_leaks.every_surface", slow)
+    monkeypatch.setattr("citewise.cli.eval_leaks.every_surface", slow)
     assert run_leaks(rounds=1, seed=SEED, as_json=False) == 0
     said = capsys.readouterr()
     assert "round 1, as ingested" in said.err
@@ -235,8 +236,8 @@ def commands(settings: Settings, embedding: Embedding) -> Iterator[Sequence[Surf
 def test_a_command_that_forgets_who_asks_is_named_and_fails(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("citewise.entry.cli.eval_leaks.every_surface", commands)
-    monkeypatch.setattr("citewise.entry.cli.options.principal_of", lambda user, groups: LOCAL_PRINCIPAL)
+    monkeypatch.setattr("citewise.cli.eval_leaks.every_surface", commands)
+    monkeypatch.setattr("citewise.cli.options.principal_of", lambda user, groups: LOCAL_PRINCIPAL)
     assert run_leaks(rounds=1, seed=SEED, as_json=False) == 1
     said = capsys.readouterr().out
     assert re.search(
@@ -252,7 +253,7 @@ def test_an_evaluation_that_forgets_whose_eyes_it_has_is_noticed(name: str, monk
         with every_surface(settings, embedding) as surfaces:
             yield [each for each in surfaces if each.name == name]
 
-    monkeypatch.setattr("citewise.entry.cli.options.principal_of", lambda user, groups: LOCAL_PRINCIPAL)
+    monkeypatch.setattr("citewise.cli.options.principal_of", lambda user, groups: LOCAL_PRINCIPAL)
     found = leak_report(one, embedding_of(Settings()), rounds=1, seed=SEED)
     assert {each.kind for each in found.leaks} >= {"text"}
 
@@ -291,13 +292,13 @@ def test_a_log_that_names_documents_to_anybody_is_noticed(monkeypatch: pytest.Mo
     def unguarded(scope: Scope, readers: object, conditions: tuple[Condition, ...] = ()) -> Where:
         return Where(scope, None, conditions)
 
-    monkeypatch.setattr("citewise.flows.read_log.Where", unguarded)
-    monkeypatch.setattr("citewise.entry.api.Where", unguarded)
+    monkeypatch.setattr("citewise.insights.Where", unguarded)
+    monkeypatch.setattr("citewise.api.Where", unguarded)
     assert surfaces_of(report(rounds=2).leaks) == OF_THE_LOG
 
 
 def test_a_memory_that_mixes_up_readers_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("citewise.flows.cached.bucket_parts", lambda query: ("anybody",))
+    monkeypatch.setattr("citewise.search.cached.bucket_parts", lambda query: ("anybody",))
     assert surfaces_of(report().leaks) & {"Library.search", "Library.search, asked again"}
 
 

@@ -5,16 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from citewise.flows.fallback import POPULAR
-from citewise.flows.logged import LoggedAsk, LoggedSearch
-from citewise.model.answer import Answer, AnswerEvents, Done, Quality, Token, Usage
-from citewise.model.citation import Citation
-from citewise.model.context import Message, Role
-from citewise.model.errors import BadRequest, Unavailable
-from citewise.model.logged import MOST_SHOWN, Asker, Logged, ShownChunk, Way
+from citewise.errors import BadRequest, Unavailable
+from citewise.model.access import Principal, Scope
+from citewise.model.answer import Answer, AnswerEvents, Citation, Done, Message, Quality, Role, Token, Usage
+from citewise.model.logged import MAX_SHOWN, Asker, Logged, ShownChunk, Way
 from citewise.model.query import Query
-from citewise.model.result import SearchResult
-from citewise.model.scope import Principal, Scope
+from citewise.model.ranking import SearchResult
+from citewise.request_log import LoggedAsk, LoggedSearch
+from citewise.search.fallback import POPULAR
 from tests.passages import a_finding, a_passage
 
 ANN = Principal("ann", frozenset({"ops"}))
@@ -128,7 +126,7 @@ def test_of_a_long_list_only_the_first_are_kept() -> None:
     many = tuple(a_finding(a_passage(position=at)) for at in range(50))
     LoggedSearch(lambda query: replace(RESULT, findings=many), log)(QUERY)
     assert log.rows[0].hits == 50
-    assert [one.chunk for one in log.rows[0].shown] == [one.passage.chunk_id for one in many[:MOST_SHOWN]]
+    assert [one.chunk for one in log.rows[0].shown] == [one.passage.chunk_id for one in many[:MAX_SHOWN]]
 
 
 def test_what_is_popular_does_not_make_itself_more_so() -> None:

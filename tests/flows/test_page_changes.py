@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from citewise.model.ranking import Candidate
-from citewise.model.result import SearchResult
-from citewise.model.scope import Principal, Scope
+from citewise.model.access import Principal, Scope
+from citewise.model.ranking import Candidate, SearchResult
 from citewise.wiring.sources import Wish, ingest
 from tests.flows.leafing import Leafing, documents, ids, leafing, shelf_of, text_of
 

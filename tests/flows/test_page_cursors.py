@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from citewise.flows.page import Pages
-from citewise.model.cursor import NOT_SHARED, PageRequest, Seal
-from citewise.model.errors import BadRequest
+from citewise.errors import BadRequest
+from citewise.model.access import Principal, Scope
+from citewise.model.filters import AnyOf
+from citewise.model.paging import NOT_SHARED, PageRequest, Seal
 from citewise.model.query import Query
-from citewise.model.scope import Principal, Scope
-from citewise.model.where import AnyOf
+from citewise.search.pages import Pages
 from citewise.settings import PagingSettings, Settings
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.full import opened_for_reading

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from citewise.model.cursor import NOT_SHARED, PageRequest
-from citewise.model.errors import BadRequest
+from citewise.errors import BadRequest
+from citewise.model.paging import NOT_SHARED, PageRequest
 from citewise.model.query import Query
-from citewise.model.result import SearchResult
+from citewise.model.ranking import SearchResult
 from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.full import opened_for_reading

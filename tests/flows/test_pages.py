@@ -5,17 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from citewise.model.cursor import HeldId
-from citewise.model.errors import Unavailable
-from citewise.model.point import Hit
-from citewise.model.scope import Scope
-from citewise.model.terms import TermField
-from citewise.model.vector import Vector
-from citewise.model.where import AnyOf, Where
-from citewise.ports.held import HeldOrder, Seen
-from citewise.ports.index import Index
-from citewise.retrieve.arms import LEAST
-from citewise.retrieve.dedup import Deduplicate
+from citewise.errors import Unavailable
+from citewise.model.access import Scope
+from citewise.model.chunk import Hit, TermField, Vector
+from citewise.model.filters import AnyOf, Where
+from citewise.model.paging import HeldId
+from citewise.ports.indexes import Index
+from citewise.ports.rankings import HeldOrder, Seen
+from citewise.search.adjust import Deduplicate
+from citewise.search.rankings import LEAST
 from tests.fakes.plain_index import PlainIndex
 from tests.flows.harness import Shelf
 from tests.flows.leafing import Leafing, documents, ids, leafing, shelf_of
@@ -82,7 +80,7 @@ def test_only_who_comes_to_its_end_has_the_order_made_deeper_and_only_once(book:
 
 def test_what_was_left_out_as_a_twin_does_not_come_back_from_the_deep(book: Leafing) -> None:
     """A first page that took ninety-three different texts for much the same holds the rest back for good."""
-    alike = replace(book.pages.search, refine=(Deduplicate(least_jaccard=0.3),))
+    alike = replace(book.pages.search, refine=(Deduplicate(min_jaccard=0.3),))
     pages = list(book.over(search=alike).walk(ASKED))
     twins = {one.candidate.id for one in pages[0].dropped}
     assert twins

@@ -12,7 +12,7 @@ from benchmarks.peers.files import Chunk, Corpus, Job, Question, corpus_of, job_
 from benchmarks.peers.harness import IN_TURNS, Driver, Hit, ReadyVectors, measure, take_turns
 from benchmarks.peers.turns import ready, running
 
-from citewise.model.errors import Unavailable
+from citewise.errors import Unavailable
 
 
 class InOrder:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from citewise.model.scope import Scope
+from citewise.model.access import Scope
 from tests.flows.harness import Shelf
 
 

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from citewise.adapters.querylog.nothing import NoLog
-from citewise.entry.cli.insights import LogOptions, run_log, run_stats, since_of
-from citewise.flows.logged import LoggedSearch
-from citewise.model.errors import BadRequest, Misconfigured
+from citewise.adapters.memory.query_log import NoLog
+from citewise.cli.insights import LogOptions, run_log, run_stats, since_of
+from citewise.errors import BadRequest, Misconfigured
+from citewise.model.access import LOCAL_PRINCIPAL, Principal, Scope
 from citewise.model.query import Query
-from citewise.model.result import SearchResult
-from citewise.model.scope import LOCAL_PRINCIPAL, Principal, Scope
+from citewise.model.ranking import SearchResult
+from citewise.request_log import LoggedSearch
 from citewise.settings import QueryLogSettings
 from citewise.wiring.insights import (
     log_check,

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.catalog.connections import Connections
-from citewise.adapters.catalog.passages import SqlitePassages
-from citewise.adapters.catalog.sqlite import SqliteCatalog
-from citewise.flows.popular import MOST_ROWS, PopularPassages
-from citewise.flows.read_log import MOST_DOCUMENTS, ReadLog
+from citewise.adapters.sqlite.catalog import SqliteCatalog
+from citewise.adapters.sqlite.connections import Connections
+from citewise.adapters.sqlite.passages import SqlitePassages
+from citewise.insights import MAX_DOCUMENTS, ReadLog
+from citewise.model.access import LOCAL_PRINCIPAL, Access, Principal, Scope
+from citewise.model.filters import AnyOf, Where
 from citewise.model.ids import document_id
 from citewise.model.logged import Logged
-from citewise.model.scope import LOCAL_PRINCIPAL, Access, Principal, Scope
-from citewise.model.where import AnyOf, Where
+from citewise.popular import MAX_ROWS, PopularPassages
 from tests.builders import SCOPE, a_write
 from tests.fakes.kept_log import BrokenLog, KeptLog
 from tests.logs import DAY, NOON, a_row
@@ -119,7 +119,7 @@ def test_only_so_many_documents_are_named_however_many_are_hidden(desk: Desk) ->
         desk.put(f"{at:03}.md", access="owner:bob" if at < 135 else "public")
         for _ in range(2 if at < 135 else 1):
             desk.asked(ANN, f"{at:03}.md")
-    assert list(desk.top(ANN).values()) == [1] * MOST_DOCUMENTS
+    assert list(desk.top(ANN).values()) == [1] * MAX_DOCUMENTS
 
 
 def test_a_document_that_changed_is_still_named_by_a_chunk_that_stayed(desk: Desk) -> None:
@@ -138,7 +138,7 @@ def test_what_was_lost_is_the_owners_to_know(desk: Desk) -> None:
 def test_statistics_say_when_there_is_more_than_they_count(desk: Desk) -> None:
     for at in range(4):
         desk.asked(ANN, at=NOON - at, text=str(at))
-    few = ReadLog(desk.store, desk.log.passages, most_rows=3)
+    few = ReadLog(desk.store, desk.log.passages, max_rows=3)
     found = few.overview(SCOPE, ANN, since=0.0, until=NOON)
     assert (found.is_cut, found.statistics.queries) == (True, 3)
     assert not desk.log.overview(SCOPE, ANN, since=0.0, until=NOON).is_cut
@@ -173,7 +173,7 @@ def test_hidden_passages_take_no_place_of_visible_ones(desk: Desk) -> None:
         desk.put(f"hidden-{at}.md", access="owner:bob")
         desk.asked(BOB, f"hidden-{at}.md")
         desk.asked(BOB, f"hidden-{at}.md")
-    assert MOST_ROWS > 2 * 300 + 1
+    assert MAX_ROWS > 2 * 300 + 1
     assert desk.popular_to(ANN, limit=3) == ["open.md"]
 
 

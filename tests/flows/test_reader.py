@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from citewise import Library
-from citewise.adapters.storage.folder import LibraryFolder
+from citewise.adapters.folder.storage import LibraryFolder
+from citewise.errors import BadRequest
 from citewise.model.answer import Cited, Done, Token
-from citewise.model.errors import BadRequest
 from citewise.model.query import Query
-from citewise.model.result import SearchResult
+from citewise.model.ranking import SearchResult
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.full import OpenLibrary, opened_for_reading, reembed
 from citewise.wiring.reading import Reader

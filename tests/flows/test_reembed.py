@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from citewise.model.errors import Misconfigured, Unavailable
-from citewise.model.scope import Scope
-from citewise.model.where import Where
+from citewise.errors import Misconfigured, Unavailable
+from citewise.model.access import Scope
+from citewise.model.filters import Where
 from citewise.settings import ChunkSettings
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.full import opened_for_reading, reembed

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from citewise import Library
-from citewise.model.errors import Unavailable
+from citewise.errors import Unavailable
+from citewise.model.access import Principal, Scope
+from citewise.model.filters import AnyOf
 from citewise.model.query import Query
-from citewise.model.result import SearchResult
-from citewise.model.scope import Principal, Scope
-from citewise.model.where import AnyOf
+from citewise.model.ranking import SearchResult
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.search import search_of
 from citewise.wiring.sources import Wish
@@ -181,7 +181,7 @@ def test_without_its_embedder_a_search_goes_on_with_words_and_says_so(shelf: She
 
 def test_without_any_ranking_it_is_unavailable(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     shelf.embedder.query = raises(Unavailable("gone"))  # type: ignore[method-assign]
-    monkeypatch.setattr("citewise.adapters.index.local.LocalIndex.matching", raises(Unavailable("gone too")))
+    monkeypatch.setattr("citewise.adapters.local_index.index.LocalIndex.matching", raises(Unavailable("gone too")))
     with pytest.raises(Unavailable, match="no ranking could answer"):
         shelf.search("tide gauge")
 

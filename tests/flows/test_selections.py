@@ -6,7 +6,7 @@ import time
 import pytest
 
 from citewise import Answer, Library
-from citewise.flows.ask_selected import OFFER, REFUSAL
+from citewise.answer.ask_selected import OFFER, REFUSAL
 
 FILLER = "Gulls rest on the pier and on the roofs of the sheds when the wind is from the west."
 ANSWER = "The tide gauge is read at noon by the harbor master."

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from citewise import Library, Misconfigured, Selection
-from citewise.flows.search import Search
-from citewise.model.boost import BoostRule
+from citewise.model.query import BoostRule
 from citewise.model.ranking import Candidate
-from citewise.retrieve.freshness import Freshness
-from citewise.retrieve.fuse import MinMax, Nearness, ReciprocalRanks
+from citewise.search.adjust import Freshness
+from citewise.search.fuse import MinMax, Nearness, ReciprocalRanks
+from citewise.search.pipeline import Search
 from citewise.settings import (
     AnswerSettings,
     CitationSettings,

@@ -7,15 +7,13 @@ from pathlib import Path
 import pytest
 
 from citewise import Library
-from citewise.flows.reembed import ReembedReport
-from citewise.model.errors import Unavailable
-from citewise.model.features import BY_WORD
-from citewise.model.query import Query
-from citewise.model.ranking import DENSE, Finding
-from citewise.model.result import SearchResult
-from citewise.model.scope import Scope
-from citewise.model.vector import WordVectors
-from citewise.retrieve.late import NEAR
+from citewise.errors import Unavailable
+from citewise.ingest.reembed import ReembedReport
+from citewise.model.access import Scope
+from citewise.model.chunk import WordVectors
+from citewise.model.query import BY_WORD, Query
+from citewise.model.ranking import DENSE, Finding, SearchResult
+from citewise.search.late import NEAR
 from citewise.settings import ChunkSettings, EmbeddingSettings, SearchSettings, Settings
 from citewise.wiring.care import compact, reindex
 from citewise.wiring.full import OpenLibrary, opened_for_reading

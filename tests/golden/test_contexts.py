@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from citewise.context.pack import Pack
-from citewise.context.urls import Addresses
-from citewise.model.context import Context
+from citewise.answer.pack import Pack
+from citewise.model.answer import Context
+from citewise.text.urls import Addresses
 from tests.fakes.counters import WordCounter
 from tests.passages import a_finding, a_passage
 

@@ -7,8 +7,8 @@ from random import Random
 from typing import TypedDict
 
 from citewise import Library, Principal, Scope, Settings
-from citewise.evaluate.leak_world import Maker, Page, Way, Who
-from citewise.model.scope import LOCAL_PRINCIPAL
+from citewise.evaluation.leak_world import Maker, Page, Way, Who
+from citewise.model.access import LOCAL_PRINCIPAL
 from citewise.settings import QueryLogSettings
 from citewise.wiring.embedding import Embedding
 from tests.fakes.counters import HashEmbedder, WordCounter

@@ -18,17 +18,17 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
 from citewise import Scope
-from citewise.evaluate.leak_world import NOBODY, RULES, Maker, Page, Who
+from citewise.errors import BadRequest
+from citewise.evaluation.leak_world import NOBODY, RULES, Maker, Page, Who
 from citewise.model.answer import Answer
-from citewise.model.errors import BadRequest
-from citewise.model.result import SearchResult
+from citewise.model.ranking import SearchResult
 from tests.props.access_library import PLACES, SEED, asker_of, file_of, first_pages, folder_of, library_in, new_page
 from tests.props.access_oracle import Name, Oracle, Place, check_opaque
 
 QUESTIONS = ("What measures the tide?", "Who guards the harbor in a storm?", "When does the ferry carry cargo?")
 PAGE = 1  # hits: so that even a small library has pages
 ID = re.compile(r"[0-9a-f]{16}")
-MOST_ROWS = 1_000  # of the log: more than one example asks
+MAX_ROWS = 1_000  # of the log: more than one example asks
 
 taken = {"steps": 0, "shown": 0, "hits": 0, "pages": 0, "refused": 0, "compactions": 0}
 
@@ -213,7 +213,7 @@ class Readers(RuleBasedStateMachine):
     def read_the_log(self, who: Who, place: Place, by: int) -> None:
         self._flush_logs()
         library, asker = self._libraries[by], asker_of(who, place)
-        self._oracle.check_log(library.log(limit=MOST_ROWS, **asker), who, place)
+        self._oracle.check_log(library.log(limit=MAX_ROWS, **asker), who, place)
         self._oracle.check_overview(library.stats(**asker), who, place)
         self._oracle.check_topics(library.topics(limit=20, **asker), who, place)
 

@@ -10,15 +10,13 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from citewise.evaluate.leak_world import Page, Who, marks_in, may_see
-from citewise.flows.read_log import Overview, SeenDocument, SeenRow
-from citewise.model.answer import Answer
-from citewise.model.citation import Citation
+from citewise.evaluation.leak_world import Page, Who, marks_in, may_see
+from citewise.insights import Overview, SeenDocument, SeenRow
+from citewise.model.access import Scope
+from citewise.model.answer import Answer, Citation
 from citewise.model.ids import chunk_id, document_id
-from citewise.model.passage import Passage
-from citewise.model.result import SearchResult
-from citewise.model.scope import Scope
-from citewise.model.slug import slug
+from citewise.model.ranking import Passage, SearchResult
+from citewise.text.slugs import slug
 
 Place = tuple[str, str]
 Name = tuple[Place, str]  # of a page: its place and its path

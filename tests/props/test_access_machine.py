@@ -15,26 +15,25 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from citewise.adapters.catalog.passages import SqlitePassages
-from citewise.entry.api import Library
-from citewise.flows.filling import Filling
-from citewise.flows.read_log import Overview, ReadLog
-from citewise.flows.search import Search
+from citewise.adapters.sqlite.passages import SqlitePassages
+from citewise.api import Library
+from citewise.insights import Overview, ReadLog
+from citewise.model.access import LOCAL_PRINCIPAL, Principal, Scope
+from citewise.model.filters import Where
 from citewise.model.ids import ChunkId
 from citewise.model.query import Query
-from citewise.model.ranking import Dropped
+from citewise.model.ranking import Dropped, SearchResult
 from citewise.model.report import IngestReport
-from citewise.model.result import SearchResult
-from citewise.model.scope import LOCAL_PRINCIPAL, Principal, Scope
-from citewise.model.where import Where
-from citewise.ports.passages import Hydrated
+from citewise.ports.catalog import Hydrated
+from citewise.search.pages import Filling
+from citewise.search.pipeline import Search
 from citewise.wiring.searching import Searching
 from tests.props.access_library import make_template
 from tests.props.access_machine import Readers, taken
 
 STEPS = 50
 EXAMPLES = 30  # of STEPS each at most, for some end early: over a thousand in all
-LEAST_STEPS = 1_000
+MIN_STEPS = 1_000
 MEMORY = Path("/dev/shm")  # where there is none, a disk takes twice as long over all that a library waits for
 
 
@@ -65,8 +64,8 @@ def run(*phases: Phase) -> None:
 def test_nothing_is_shown_to_whom_it_is_not_for_in_a_thousand_steps() -> None:
     taken.update(dict.fromkeys(taken, 0))
     run(*Phase)
-    assert taken["steps"] >= LEAST_STEPS
-    assert taken["shown"] > LEAST_STEPS  # it is no blind machine
+    assert taken["steps"] >= MIN_STEPS
+    assert taken["shown"] > MIN_STEPS  # it is no blind machine
     assert min(taken.values()) > 0
 
 
@@ -131,27 +130,27 @@ MUTATIONS: Mapping[str, Mapping[str, object]] = {
     "no rule in a search": {
         "citewise.model.query.Query.where": property(lambda query: Where(query.scope, None, query.conditions))
     },
-    "candidates counted for everybody": {"citewise.flows.search.Search.__call__": counted_for_the_owner},
+    "candidates counted for everybody": {"citewise.search.pipeline.Search.__call__": counted_for_the_owner},
     "a text that stands in no document": {
-        "citewise.adapters.catalog.passages.SqlitePassages.passages": with_a_foreign_sentence
+        "citewise.adapters.sqlite.passages.SqlitePassages.passages": with_a_foreign_sentence
     },
-    "a memory for everybody": {"citewise.flows.cached.bucket_parts": lambda query: (str(query.scope),)},
+    "a memory for everybody": {"citewise.search.cached.bucket_parts": lambda query: (str(query.scope),)},
     "a memory that never hears of changes": {
         "citewise.wiring.searching.Searching.version": lambda self, scope: "always"
     },
     "a memory that hears of no changes but its own": {
-        "citewise.entry.api.Library.ingest": ingest_and_count,
+        "citewise.api.Library.ingest": ingest_and_count,
         "citewise.wiring.searching.Searching.version": own_version,
     },
-    "pages for everybody": {"citewise.flows.search.Search.passages": for_the_owner},
-    "pages that name what is gone": {"citewise.flows.filling.Filling._miss": naming_what_is_gone},
-    "cursors for everybody": {"citewise.flows.page.purpose_of": lambda query, request: bytes(16)},
-    "cursors that can be read": {"citewise.model.cursor.Seal._covered": lambda self, data, signature: data},
-    "names in the log for everybody": {"citewise.flows.read_log.Where": seeing_all},
+    "pages for everybody": {"citewise.search.pipeline.Search.passages": for_the_owner},
+    "pages that name what is gone": {"citewise.search.pages.Filling._miss": naming_what_is_gone},
+    "cursors for everybody": {"citewise.search.pages.purpose_of": lambda query, request: bytes(16)},
+    "cursors that can be read": {"citewise.model.paging.Seal._covered": lambda self, data, signature: data},
+    "names in the log for everybody": {"citewise.insights.Where": seeing_all},
     "questions and their number for everybody": {"citewise.model.logged.Whose.of": classmethod(everybodys)},
-    "figures of everybody's questions": {"citewise.flows.read_log.ReadLog.overview": with_everybodys_figures},
-    "topics for everybody": {"citewise.entry.api.Where": seeing_all},
-    "a compaction that keeps the texts": {"citewise.adapters.catalog.sqlite.SqliteCatalog.compact": nothing},
+    "figures of everybody's questions": {"citewise.insights.ReadLog.overview": with_everybodys_figures},
+    "topics for everybody": {"citewise.api.Where": seeing_all},
+    "a compaction that keeps the texts": {"citewise.adapters.sqlite.catalog.SqliteCatalog.compact": nothing},
     "a compaction that keeps what was shown": {"citewise.wiring.care.sweep_log": nothing},
     "a compaction that keeps the pages": {"citewise.wiring.care.sweep_pages": nothing},
 }

@@ -8,8 +8,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
-from citewise.adapters.guard.breaker import Breaker, Phase
-from citewise.model.errors import BadRequest, Unavailable
+from citewise.adapters.guard import Breaker, Phase
+from citewise.errors import BadRequest, Unavailable
 from tests.fakes.clock import Clock
 
 FAILURES, PAUSE = 2, 30.0

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from citewise.adapters.analyze.english import EnglishAnalyzer
-from citewise.adapters.cache.memory import MemoryCache
-from citewise.flows import cached as cached_flow
-from citewise.flows.cached import Cached
+from citewise.adapters.memory.cache import MemoryCache
+from citewise.model.access import Principal, Scope
 from citewise.model.query import Query
-from citewise.model.result import SearchResult
-from citewise.model.scope import Principal, Scope
-from citewise.retrieve.freshness import Freshness
-from citewise.retrieve.sameness import Sameness
+from citewise.model.ranking import SearchResult
+from citewise.search import cached as cached_flow
+from citewise.search.adjust import Freshness
+from citewise.search.cached import Cached
+from citewise.search.sameness import Sameness
+from citewise.text.analysis import EnglishAnalyzer
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.reading import Reader
 from citewise.wiring.search import search_of
@@ -37,7 +37,7 @@ WORDINGS = (  # a row says the same
     ("ferry not nets",),
 )
 HERE, ELSEWHERE = Scope(), Scope(project="other")
-LEAST_COSINE = 0.2  # the embedder of these tests counts marks as words
+MIN_COSINE = 0.2  # the embedder of these tests counts marks as words
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +111,14 @@ class Desk:
         embedding = Embedding(shelf.embedder, WordCounter())
         self.reader = Reader(shelf.settings, embedding)
         self.cached = Cached(
-            MemoryCache(most_bytes=1_000_000, ttl_seconds=600),
+            MemoryCache(max_bytes=1_000_000, ttl_seconds=600),
             self.version,
             embedding.embedder,
             Sameness(EnglishAnalyzer()),
             Freshness(),
             recipe="these settings",
             ttl_seconds=600,
-            least_cosine=LEAST_COSINE,
+            min_cosine=MIN_COSINE,
         )
         self.numbers = count()
 

@@ -7,14 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.embed.minilm_graph import MODEL
-from citewise.adapters.embed.wordpiece import WordPieceCounter, uncased_tokenizer
-from citewise.adapters.parsers.markdown import MarkdownParser
-from citewise.chunking.heading import HeadingChunker
-from citewise.chunking.sizes import SPECIAL_TOKENS, ChunkSizes
-from citewise.model.block import Block, BlockKind, Parsed
+from citewise.adapters.markdown.parser import MarkdownParser
+from citewise.adapters.onnx.minilm_graph import MODEL
+from citewise.adapters.onnx.wordpiece import WordPieceCounter, uncased_tokenizer
+from citewise.ingest.chunkers.markdown import SPECIAL_TOKENS, ChunkSizes, HeadingChunker
 from citewise.model.chunk import Piece, searchable_text
-from citewise.model.document import title_of
+from citewise.model.document import Block, BlockKind, Parsed, title_of
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared" / "data"

@@ -5,9 +5,8 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewise.adapters.parsers.markdown import MarkdownParser
-from citewise.chunking.heading import HeadingChunker
-from citewise.chunking.sizes import ChunkSizes
+from citewise.adapters.markdown.parser import MarkdownParser
+from citewise.ingest.chunkers.markdown import ChunkSizes, HeadingChunker
 from citewise.model.chunk import Piece
 from tests.fakes.counters import WordCounter
 from tests.markdown import block, document, sections

@@ -6,12 +6,12 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewise.context.compress import Compress
-from citewise.context.pack import SEPARATOR, Pack
-from citewise.context.urls import Addresses
-from citewise.model.context import Evidence, Grounds
+from citewise.answer.compress import Compress
+from citewise.answer.pack import SEPARATOR, Pack
+from citewise.model.answer import Evidence, Grounds
 from citewise.model.ranking import Finding
-from citewise.model.units import units_of
+from citewise.text.units import units_of
+from citewise.text.urls import Addresses
 from tests.fakes.counters import WordCounter
 from tests.props.test_packing import findings, hostile
 

@@ -6,8 +6,8 @@ import string
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewise.model.cursor import Cursor, HeldId, Seal
-from citewise.model.errors import BadRequest
+from citewise.errors import BadRequest
+from citewise.model.paging import Cursor, HeldId, Seal
 
 ALPHABET = string.ascii_letters + string.digits + "-_"
 

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewise.model.point import Hit, best_first
+from citewise.model.chunk import Hit, best_first
 from citewise.model.ranking import ARMS, Rankings
-from citewise.retrieve.fuse import Fusion, MinMax, Nearness, ReciprocalRanks
+from citewise.search.fuse import Fusion, MinMax, Nearness, ReciprocalRanks
 from tests.builders import an_id
 from tests.shortlists import a_query
 

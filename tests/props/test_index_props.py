@@ -6,11 +6,10 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewise.adapters.index.local import LocalIndex
-from citewise.model.point import Point
-from citewise.model.scope import Reader
-from citewise.model.terms import TermField
-from citewise.model.where import AnyOf, Between, Condition, Where
+from citewise.adapters.local_index.index import LocalIndex
+from citewise.model.access import Reader
+from citewise.model.chunk import Point, TermField
+from citewise.model.filters import AnyOf, Between, Condition, Where
 from tests.builders import DIMENSIONS, SCOPE, a_point, a_vector, an_id
 from tests.fakes.plain_index import PlainIndex
 

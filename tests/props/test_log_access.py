@@ -10,15 +10,15 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewise.adapters.catalog.connections import Connections
-from citewise.adapters.catalog.passages import SqlitePassages
-from citewise.adapters.catalog.sqlite import SqliteCatalog
-from citewise.adapters.querylog.sqlite import SqliteLog
-from citewise.flows.popular import PopularPassages
-from citewise.flows.read_log import ReadLog
+from citewise.adapters.sqlite.catalog import SqliteCatalog
+from citewise.adapters.sqlite.connections import Connections
+from citewise.adapters.sqlite.passages import SqlitePassages
+from citewise.adapters.sqlite.query_log import SqliteLog
+from citewise.insights import ReadLog
+from citewise.model.access import Access, Principal, Scope
+from citewise.model.filters import Where
 from citewise.model.ids import document_id
-from citewise.model.scope import Access, Principal, Scope
-from citewise.model.where import Where
+from citewise.popular import PopularPassages
 from tests.builders import a_write
 from tests.logs import NOON, a_row
 from tests.props.test_search_access import may_read, principals, rules

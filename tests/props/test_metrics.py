@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ir_measures import RR, P, R, Success, nDCG
 
-from citewise.evaluate.cases import Case, Gold, Kind, Unit
-from citewise.evaluate.metrics import ndcg, precision, recall, reciprocal_rank, success
-from citewise.evaluate.ranked import ranking_measures
-from citewise.evaluate.runs import Place
+from citewise.evaluation.cases import Case, Gold, Kind, Unit
+from citewise.evaluation.metrics import ndcg, precision, recall, reciprocal_rank, success
+from citewise.evaluation.ranked import ranking_measures
+from citewise.evaluation.runs import Place
 
 DOCUMENTS = [f"d{at}" for at in range(14)]
 DEPTHS = (1, 3, 5, 10, 100)

@@ -6,15 +6,12 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewise.adapters.parsers.markdown import MarkdownParser
-from citewise.chunking.heading import HeadingChunker
-from citewise.chunking.sizes import ChunkSizes
-from citewise.context.join import joined, runs_of
-from citewise.context.pack import SEPARATOR, Pack
-from citewise.context.urls import Addresses
+from citewise.adapters.markdown.parser import MarkdownParser
+from citewise.answer.pack import SEPARATOR, Pack, joined, runs_of
+from citewise.ingest.chunkers.markdown import ChunkSizes, HeadingChunker
 from citewise.model.chunk import Piece
-from citewise.model.passage import Passage
-from citewise.model.ranking import Finding
+from citewise.model.ranking import Finding, Passage
+from citewise.text.urls import Addresses
 from tests.fakes.counters import WordCounter
 from tests.markdown import document
 from tests.passages import a_finding, a_passage

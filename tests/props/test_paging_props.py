@@ -8,9 +8,9 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from citewise.model.access import Principal, Scope
 from citewise.model.ids import digest
-from citewise.model.result import SearchResult
-from citewise.model.scope import Principal, Scope
+from citewise.model.ranking import SearchResult
 from citewise.wiring.sources import Wish
 from tests.flows.harness import Shelf
 from tests.flows.leafing import Leafing, documents, ids, leafing

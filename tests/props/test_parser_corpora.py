@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from citewise.adapters.parsers.markdown import MarkdownParser
-from citewise.model.block import Block, BlockKind
+from citewise.adapters.markdown.parser import MarkdownParser
+from citewise.model.document import Block, BlockKind
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 TREES = ("textbook/website/docs", "docs_docusaurus", "docs_react_native")

@@ -9,11 +9,10 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 
-from citewise.adapters.parsers.frontmatter import split_front_matter
-from citewise.adapters.parsers.markdown import MarkdownParser
-from citewise.adapters.parsers.markdown_rules import block_parser
-from citewise.adapters.parsers.markdown_state import Notes, State
-from citewise.model.block import Block
+from citewise.adapters.markdown.frontmatter import split_front_matter
+from citewise.adapters.markdown.parser import MarkdownParser
+from citewise.adapters.markdown.rules import Notes, State, block_parser
+from citewise.model.document import Block
 
 PARSER = MarkdownParser()
 PLAIN = MarkdownIt("commonmark", {"maxNesting": 200}).enable("table").disable("reference")

@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewise.model.scope import Access, Principal
+from citewise.model.access import Access, Principal
 from citewise.wiring.sources import Wish
 from tests.flows.harness import Shelf
 

@@ -6,7 +6,7 @@ import string
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewise.model.secrets import masked
+from citewise.text.secrets import masked
 
 ALNUM = string.ascii_letters + string.digits
 

@@ -6,7 +6,7 @@ import time
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewise.model.units import units_of
+from citewise.text.units import units_of
 
 LETTERS = re.compile(r"[a-z]+\d+")
 

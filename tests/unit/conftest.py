@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.embed import minilm
-from citewise.adapters.embed.onnx import OnnxEmbedder
+from citewise.adapters.onnx import minilm
+from citewise.adapters.onnx.embedder import OnnxEmbedder
 
 
 @pytest.fixture(scope="module")

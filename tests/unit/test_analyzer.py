@@ -10,7 +10,7 @@ import Stemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewise.adapters.analyze.english import EnglishAnalyzer, _beginnings, _split
+from citewise.text.analysis import EnglishAnalyzer, _beginnings, _split
 
 ANALYZER = EnglishAnalyzer()
 WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")  # the rule: letters and digits, with apostrophes between them

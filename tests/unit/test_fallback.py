@@ -4,14 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from citewise.context.urls import Addresses
-from citewise.flows.fallback import Fallback, is_popular
-from citewise.model.errors import BadRequest, CitewiseError, Locked, Misconfigured, Unavailable
-from citewise.model.passage import Passage
+from citewise.errors import BadRequest, CitewiseError, Locked, Misconfigured, Unavailable
+from citewise.model.access import Principal
+from citewise.model.filters import AnyOf, Where
 from citewise.model.query import Query
-from citewise.model.result import SearchResult
-from citewise.model.scope import Principal
-from citewise.model.where import AnyOf, Where
+from citewise.model.ranking import Passage, SearchResult
+from citewise.search.fallback import Fallback, is_popular
+from citewise.text.urls import Addresses
 from tests.passages import a_finding, a_passage
 from tests.shortlists import a_query
 

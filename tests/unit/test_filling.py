@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from citewise.flows.filling import Filling
 from citewise.model.ranking import Dropped, Finding
-from citewise.ports.held import Seen
-from citewise.retrieve.hydrate import GONE, MALFORMED
+from citewise.ports.rankings import Seen
+from citewise.search.hydrate import GONE, MALFORMED
+from citewise.search.pages import Filling
 from tests.shortlists import a_named_finding
 
 A, B, C, NOTHING = b"eight by", b"tes each", b"one here", bytes(8)

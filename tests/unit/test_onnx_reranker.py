@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from tokenizers import Tokenizer
 
-from citewise.adapters.embed.wordpiece import uncased_tokenizer
-from citewise.adapters.rerank.onnx import from_folder
-from citewise.adapters.rerank.scores import sigmoid
-from citewise.model.errors import Misconfigured, Unavailable
+from citewise.adapters.onnx.reranker import from_folder
+from citewise.adapters.onnx.wordpiece import uncased_tokenizer
+from citewise.adapters.scores import sigmoid
+from citewise.errors import Misconfigured, Unavailable
 from tests.fakes.tiny_cross_encoder import tiny_cross_encoder, write_tiny_cross_encoder
 
 QUESTION = "how does the gauge measure the tide"

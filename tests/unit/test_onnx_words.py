@@ -6,14 +6,13 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from citewise.adapters.embed import minilm
-from citewise.adapters.embed.minilm_graph import MODEL
-from citewise.adapters.embed.onnx import QUESTIONS, WORDED_WINDOWS, OnnxEmbedder, OnnxWords
-from citewise.adapters.embed.word_vectors import UNPACKED, paired, unit
-from citewise.adapters.embed.wordpiece import STOP_WORD, uncased_tokenizer, word_weights
-from citewise.adapters.onnx_model import open_session
+from citewise.adapters.onnx import minilm
+from citewise.adapters.onnx.embedder import QUESTIONS, WORDED_WINDOWS, OnnxEmbedder, OnnxWords
+from citewise.adapters.onnx.minilm_graph import MODEL
+from citewise.adapters.onnx.runtime import onnxruntime, open_session
+from citewise.adapters.onnx.word_vectors import UNPACKED, paired, unit
+from citewise.adapters.onnx.wordpiece import STOP_WORD, uncased_tokenizer, word_weights
 from citewise.adapters.rotation import rotated
-from citewise.adapters.runtime import onnxruntime
 from tests.unit.test_onnx_embedder import MIXED
 
 

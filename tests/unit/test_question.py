@@ -2,8 +2,8 @@
 
 import pytest
 
-from citewise.model.errors import BadRequest
-from citewise.model.question import checked_question, checked_selection, checked_top_k
+from citewise.errors import BadRequest
+from citewise.model.query import checked_question, checked_selection, checked_top_k
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\t", "\u200b\u200b", "\u2003"])

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from citewise.model.errors import BadRequest
-from citewise.model.scope import LOCAL_PRINCIPAL, PROJECT, PUBLIC, Access, Principal, Reader, Scope
+from citewise.errors import BadRequest
+from citewise.model.access import LOCAL_PRINCIPAL, PROJECT, PUBLIC, Access, Principal, Reader, Scope
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "a b", "-x", "x" * 65, "a\nb", "a=b"])

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from citewise.model.secrets import masked
+from citewise.text.secrets import masked
 
 ALNUM = string.ascii_letters + string.digits
 HEX = "0123456789abcdef"

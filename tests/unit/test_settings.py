@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from citewise.model.errors import Misconfigured
+from citewise.errors import Misconfigured
 from citewise.settings import Settings, read_settings
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from citewise.model.slug import Slugger, slug
+from citewise.text.slugs import Slugger, slug
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import codecs
 
 import pytest
 
-from citewise.model.errors import BadData
-from citewise.model.text import NotText, decoded
+from citewise.errors import BadData
+from citewise.text.encoding import NotText, decoded
 
 
 @pytest.mark.parametrize("text", ["", "plain", "naïve — 日本語 🎉\n", "\ufeffkept where it is not the first\ufeff"[1:]])

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from citewise.answer.silence import claims_in, is_silent
-from citewise.model.context import Source, UnitKind
-from citewise.model.units import units_of, without_marker
-from citewise.ports.analyzer import Analyzer
+from citewise.model.answer import Source, UnitKind
+from citewise.ports.models import Analyzer
+from citewise.text.units import units_of, without_marker
 
 # All three rules together, on single sentences. Flagged though true: 0 of 452 handbook and 0 of 1,500 textbook
 # sentences against their own section; 3 % and 1 % with a quarter of their words dropped or exchanged (each had lost a

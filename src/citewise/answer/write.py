@@ -7,11 +7,8 @@ from dataclasses import dataclass
 
 from citewise.answer.markers import MarkerFilter
 from citewise.answer.support import support_of
-from citewise.model.answer import Cited, Token
-from citewise.model.citation import Citation
-from citewise.model.context import Prompt, Source
-from citewise.ports.analyzer import Analyzer
-from citewise.ports.generator import Generator
+from citewise.model.answer import Citation, Cited, Prompt, Source, Token
+from citewise.ports.models import Analyzer, Generator
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,78 @@
-"""Chunks: the unit that is indexed, found and cited."""
+"""The change log: what happened to chunks, in order, as the projections hear of it."""
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
+from itertools import repeat
+from operator import itemgetter, mul
+from typing import NamedTuple, NewType, TypeAlias
 
+from citewise.model.access import Scope
 from citewise.model.document import Document
+from citewise.model.filters import ACCESS_FIELD, Label, label, label_text
 from citewise.model.ids import ChunkId, Digest, DocumentId, chunk_id, digest
-from citewise.model.scope import Scope
-from citewise.model.where import ACCESS_FIELD, Label, label, label_text
+
+Vector = NewType("Vector", bytes)
+
+# A text's words as vectors, two neighbors in one, in as few bits as they can be told apart by. Only the model that made
+# them can read them.
+WordVectors = NewType("WordVectors", bytes)
+
+BYTES_PER_COMPONENT = 4
+
+
+def dimensions_of(vector: Vector) -> int:
+    """How many components a vector has."""
+    return len(vector) // BYTES_PER_COMPONENT
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingModel:
+    """What a vector was made by: two models of equal name give equal vectors for equal texts."""
+
+    name: str
+    dimensions: int
+    window_tokens: int  # tokens it sees at once, special ones included
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedText:
+    """All that one pass through a model gives: the text as a whole, and word by word."""
+
+    vector: Vector
+    words: WordVectors
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingFailure:
+    """Why one text has no vector."""
+
+    reason: str
+
+
+class TermField(StrEnum):
+    """The two BM25 rankings: stemmed natural language, and code tokens."""
+
+    WORDS = "words"
+    CODE = "code"
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The tokens of one text, in order, repeats kept."""
+
+    words: tuple[str, ...]
+    code: tuple[str, ...]
+
+
+# Where terms stand in a text, in order, counted among its words that are no stop words.
+Places: TypeAlias = Mapping[str, Sequence[int]]
+
 
 NO_SECTION = "N/A"
 LABELING = "labels-3"  # changes when the same piece may get other labels
-MOST_LABEL_CHARACTERS = 200  # a longer metadata value is no filter value; it stays in the catalog
+MAX_LABEL_CHARACTERS = 200  # a longer metadata value is no filter value; it stays in the catalog
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +160,7 @@ def _document_labels(document: Document) -> frozenset[Label]:
     labels |= {label(ACCESS_FIELD, reader) for reader in document.access.readers}
     for name, value in document.metadata.items():
         for item in value if isinstance(value, list | tuple) else (value,):
-            if isinstance(item, str | bool | int | float) and len(str(item)) <= MOST_LABEL_CHARACTERS:
+            if isinstance(item, str | bool | int | float) and len(str(item)) <= MAX_LABEL_CHARACTERS:
                 labels.add(label(f"metadata.{name}", label_text(item)))
     return frozenset(labels)
 
@@ -121,3 +183,84 @@ def _piece_labels(piece: Piece) -> frozenset[Label]:
     if piece.language:
         labels.add(label("language", piece.language))
     return frozenset(labels)
+
+
+_id, _score = itemgetter(0), itemgetter(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A chunk as an index sees it."""
+
+    id: ChunkId
+    vector: Vector
+    terms: Terms
+    labels: frozenset[Label]
+    numbers: Mapping[str, float]
+
+
+class Hit(NamedTuple):  # nearly two hundred are made for a question: a tuple costs a quarter of a dataclass
+    """A chunk that one ranking found, with that ranking's own score."""
+
+    id: ChunkId
+    score: float
+
+
+def hits_of(ids: Iterable[ChunkId], scores: Iterable[float]) -> Iterable[Hit]:
+    """A hit for each id and its score, without a call into Python for each."""
+    return map(tuple.__new__, repeat(Hit), zip(ids, scores, strict=True))
+
+
+def best_first(hits: Iterable[Hit]) -> list[Hit]:
+    """Highest score first, equal scores by id, so that the same query gives the same order."""
+    ordered = sorted(hits, key=_score, reverse=True)  # mostly they come so, and no two of them are equal
+    if len({score for _, score in ordered}) == len(ordered):
+        return ordered
+    return sorted(sorted(ordered, key=_id), key=_score, reverse=True)  # the second sort keeps the order of equal ones
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRecord:
+    """What a projection needs to know of a living chunk."""
+
+    text: str  # what is searched: breadcrumb and text
+    vector: Vector
+    labels: frozenset[Label]
+    numbers: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One chunk was put (record) or dropped (None) at this position of the log."""
+
+    position: int
+    chunk_id: ChunkId
+    record: IndexRecord | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkCounts:
+    """What storing did to chunks."""
+
+    created: int = 0
+    updated: int = 0
+    deleted: int = 0
+    unchanged: int = 0
+
+    @property
+    def total(self) -> int:
+        """Chunks that are there now."""
+        return self.created + self.updated + self.unchanged
+
+    def __add__(self, other: "ChunkCounts") -> "ChunkCounts":
+        return ChunkCounts(
+            self.created + other.created,
+            self.updated + other.updated,
+            self.deleted + other.deleted,
+            self.unchanged + other.unchanged,
+        )
+
+
+def cosine(one: Vector, other: Vector) -> float:
+    """Of two vectors of unit length. Some tens of them are compared: nothing that a numeric library would speed up."""
+    return math.fsum(map(mul, memoryview(one).cast("f"), memoryview(other).cast("f")))

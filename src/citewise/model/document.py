@@ -1,12 +1,79 @@
-"""Documents: one parsed file with its metadata and access rule."""
+"""What a document's path says about it: module, chapter, corpus and content type, by rules that can be configured."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import lru_cache
 from pathlib import PurePosixPath
+from typing import TypeAlias
 
-from citewise.model.block import BlockKind, Json, Parsed
+from citewise.errors import Misconfigured
+from citewise.model.access import Access, Scope
 from citewise.model.ids import Digest, DocumentId
-from citewise.model.scope import Access, Scope
+
+Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
+
+
+class BlockKind(StrEnum):
+    HEADING = "heading"
+    PARAGRAPH = "paragraph"
+    LIST = "list"
+    ITEM = "item"
+    QUOTE = "quote"
+    CODE = "code"
+    TABLE = "table"
+    ADMONITION = "admonition"
+    MATH = "math"
+    HTML = "html"
+    RULE = "rule"
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading as the page shows it: plain title, and the anchor its URL ends in."""
+
+    level: int
+    title: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A run of source lines that belong together. `children` say where it may be cut, if it must be."""
+
+    kind: BlockKind
+    text: str
+    first_line: int  # 1-based, in the source file
+    last_line: int
+    children: tuple["Block", ...] = ()
+    heading: Heading | None = None
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """What a file says about itself before its body; absent values are None or empty."""
+
+    title: str | None = None
+    description: str | None = None
+    slug: str | None = None
+    id: str | None = None
+    sidebar_label: str | None = None
+    sidebar_position: float | None = None
+    tags: tuple[str, ...] = ()
+    learning_objectives: tuple[str, ...] = ()
+    access: tuple[str, ...] = ()  # rules as in Access.of; empty: the source's configuration decides
+    other: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A file, understood."""
+
+    front: FrontMatter
+    blocks: tuple[Block, ...]
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +138,127 @@ def _title_from_path(path: str) -> str:
     name = file.parent.name if file.stem.lower() in ("index", "readme") and file.parent.name else file.stem
     words = name.replace("-", " ").replace("_", " ").strip()
     return words[:1].upper() + words[1:] if words else path
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRef:
+    """A registered source: documents from `root` carry paths that start with `mount` (often empty)."""
+
+    mount: str
+    root: str  # relative to the library folder, so that moving both together changes nothing
+    access: tuple[tuple[str, tuple[str, ...]], ...] = ()  # part (empty: all) -> the rule it was last given
+
+    def with_rule(self, rule: tuple[str, ...], parts: Iterable[str]) -> "SourceRef":
+        """The source once these parts were given a rule: it holds until another is said, also for what is below."""
+        given = sorted(parts)
+        kept = [(part, old) for part, old in self.access if not any(_covers(each, part) for each in given)]
+        return replace(self, access=(*kept, *((part, rule) for part in given)))
+
+    def rule_for(self, path: str) -> tuple[str, ...]:
+        """The rule of the innermost part that holds the path; empty where none was ever said."""
+        rules = dict(self.access)
+        above = sorted({"", *(each.rstrip("/") for each in at_or_above(path))}, key=len, reverse=True)
+        return next((rules[part] for part in above if part in rules), ())
+
+
+def _covers(part: str, other: str) -> bool:
+    return not part or other == part or other.startswith(f"{part}/")
+
+
+def at_or_above(path: str) -> Iterator[str]:
+    """The path itself, and the folders above it with the slash that they are written with."""
+    yield path
+    for at, character in enumerate(path):
+        if character == "/":
+            yield path[: at + 1]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file worth reading; `path` is relative to the source, with forward slashes."""
+
+    path: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file or folder (its path ends in a slash) that is not ingested, and why.
+
+    `is_unseen`: what it holds could not be taken in, so what the library knew of it stays.
+    """
+
+    path: str
+    reason: str
+    is_unseen: bool = False
+
+
+FIELDS = ("module", "chapter", "corpus_type", "content_type")
+UNKNOWN = "Unknown"
+_DEFAULTS = {"module": UNKNOWN, "chapter": UNKNOWN, "corpus_type": "DOC_PAGE", "content_type": "prose"}
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class PathRule:
+    """Where `pattern` is found in the path (case does not matter), its named groups and `sets` fill fields."""
+
+    pattern: str
+    sets: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        try:
+            names = {*self.sets, *_compiled(self.pattern).groupindex}
+        except re.error as error:
+            raise Misconfigured(f"path rule {self.pattern!r} is no regular expression: {error}") from error
+        if unknown := names - set(FIELDS):
+            raise Misconfigured(
+                f"path rule {self.pattern!r} fills {', '.join(sorted(unknown))}: use {', '.join(FIELDS)}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class PathFacts:
+    """What the rules made of one path."""
+
+    module: str
+    chapter: str
+    corpus_type: str
+    content_type: str
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Fields that no rule filled and a textbook would have."""
+        return tuple(name for name in ("module", "chapter") if getattr(self, name) == UNKNOWN)
+
+
+def _word(*words: str) -> str:
+    return rf"(?:^|[/_. -])(?:{'|'.join(words)})(?:[/_. -]|$)"
+
+
+DEFAULT_RULES = (
+    PathRule(_word("labs?"), {"content_type": "lab"}),
+    PathRule(_word("quiz", "quizzes"), {"content_type": "quiz"}),
+    PathRule(_word("assessments?", "exams?"), {"content_type": "assessment"}),
+    PathRule(_word("runbooks?"), {"corpus_type": "DOC_RUNBOOK"}),
+    PathRule(r"(?:^|/)readme\.mdx?$", {"corpus_type": "DOC_README"}),
+    PathRule(r"^(?:module|chapter|part|unit|week|lesson)[-_ ]?\d", {"corpus_type": "DOC_TEXTBOOK"}),
+    PathRule(r"^(?P<module>[^/]+)/(?P<chapter>[^/]+)/"),
+    PathRule(r"^(?P<module>[^/]+)/"),
+)
+
+
+def path_facts(path: str, rules: Iterable[PathRule] = DEFAULT_RULES) -> PathFacts:
+    """For each field the first rule that fills it wins; what none fills gets its default."""
+    facts: dict[str, str] = {}
+    for rule in rules:
+        match = _compiled(rule.pattern).search(path)
+        if match:
+            for name, value in {**rule.sets, **match.groupdict()}.items():
+                if value is not None:
+                    facts.setdefault(name, value)
+    return PathFacts(**{name: facts.get(name, _DEFAULTS[name]) for name in FIELDS})

@@ -8,12 +8,86 @@ import contextlib
 import difflib
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TypeAlias
+from typing import NewType, TypeAlias
 
-from citewise.model.errors import BadRequest
-from citewise.model.where import AnyOf, Between, Condition, label_text
+from citewise.errors import BadRequest
+from citewise.model.access import Reader, Scope
+
+Label = NewType("Label", str)  # "field=value"
+
+ACCESS_FIELD = "access"
+
+
+def label_text(value: str | bool | int | float) -> str:
+    """A value as labels spell it: 2 and 2.0 are the same, as they are to whoever filters by them."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    return str(value)
+
+
+def label(field: str, value: str) -> Label:
+    """The label that says: this chunk's `field` has `value` (among others)."""
+    return Label(f"{field}={value}")
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """The field has at least one of these values."""
+
+    field: str
+    values: frozenset[str]
+
+    @property
+    def labels(self) -> frozenset[Label]:
+        return frozenset(label(self.field, value) for value in self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """The field's number lies in [low, high]; None leaves a side open. A chunk without the number is out."""
+
+    field: str
+    low: float | None = None
+    high: float | None = None
+
+    def holds(self, number: float | None) -> bool:
+        if number is None:
+            return False
+        return (self.low is None or number >= self.low) and (self.high is None or number <= self.high)
+
+
+Condition = AnyOf | Between
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """One scope, what its reader may see, and what the caller asked for besides."""
+
+    scope: Scope
+    readers: frozenset[Reader] | None  # None: the library's owner, whom no access rule narrows
+    conditions: tuple[Condition, ...] = ()
+
+    @property
+    def all_conditions(self) -> tuple[Condition, ...]:
+        """The caller's conditions behind the access rule, which is a condition like any other."""
+        if self.readers is None:
+            return self.conditions
+        return (AnyOf(ACCESS_FIELD, frozenset(self.readers)), *self.conditions)
+
+    def admits(self, labels: Set[Label], numbers: Mapping[str, float]) -> bool:
+        """Whether a chunk of this scope with these labels and numbers may be found."""
+        return all(
+            bool(condition.labels & labels)
+            if isinstance(condition, AnyOf)
+            else condition.holds(numbers.get(condition.field))
+            for condition in self.all_conditions
+        )
+
 
 FilterValue: TypeAlias = str | bool | int | float
 
@@ -40,7 +114,7 @@ PLURALS: Mapping[str, str] = {
     "tag": "tags",
 }
 YES_OR_NO = ("has_code", "has_equations")
-MOST_FILTERS = 100
+MAX_FILTERS = 100
 
 _FILTER = re.compile(r"\s*([\w.\-](?:[\w.\- ]*[\w.\-])?)\s*(>=|<=|=)(.*)", re.DOTALL)
 _YEAR = re.compile(r"\d{4}")
@@ -87,8 +161,8 @@ def _written(field: str, value: object) -> str:
 
 def _bounded(filters: Iterable[str]) -> list[str]:
     listed = [filters] if isinstance(filters, str) else list(filters)
-    if len(listed) > MOST_FILTERS:
-        raise BadRequest(f"{len(listed)} filters were given; {MOST_FILTERS} are allowed")
+    if len(listed) > MAX_FILTERS:
+        raise BadRequest(f"{len(listed)} filters were given; {MAX_FILTERS} are allowed")
     return listed
 
 

@@ -3,7 +3,7 @@
 import hashlib
 from typing import NewType
 
-from citewise.model.scope import Scope
+from citewise.model.access import Scope
 
 DocumentId = NewType("DocumentId", str)  # 16 hex digits
 ChunkId = NewType("ChunkId", str)  # 16 hex digits

@@ -5,12 +5,12 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple, Self
 
-from citewise.model.errors import BadRequest
+from citewise.errors import BadRequest
+from citewise.model.access import Principal, Scope
 from citewise.model.ids import ChunkId, DocumentId, digest
-from citewise.model.scope import Principal, Scope
 
-MOST_ROWS_ASKED = 1_000
-MOST_SHOWN = 20  # ids kept of one question: a default search, or the largest page
+MAX_ROWS_ASKED = 1_000
+MAX_SHOWN = 20  # ids kept of one question: a default search, or the largest page
 NOBODY = ""  # what no row says of its asker
 ABANDONED = "abandoned"  # instead of an error's name: whoever asked went away before the answer was there
 
@@ -118,6 +118,6 @@ class Whose:
 
 def checked_log_limit(limit: int) -> int:
     """How many rows or topics may be asked for at once."""
-    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MOST_ROWS_ASKED:
-        raise BadRequest(f"limit is {limit}; it is in 1..{MOST_ROWS_ASKED}")
+    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MAX_ROWS_ASKED:
+        raise BadRequest(f"limit is {limit}; it is in 1..{MAX_ROWS_ASKED}")
     return limit

@@ -1,17 +1,139 @@
 """A question as the search sees it: checked, with who asks, what may be looked at, and when."""
 
 import math
+import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from citewise.model.errors import BadRequest
-from citewise.model.question import checked_question, checked_top_k
-from citewise.model.scope import LOCAL_PRINCIPAL, Principal, Scope, checked_principal, checked_scope
-from citewise.model.where import Condition, Where
+from citewise.errors import BadRequest
+from citewise.model.access import LOCAL_PRINCIPAL, Principal, Scope, checked_principal, checked_scope
+from citewise.model.filters import Condition, Where
+
+MAX_CHARACTERS = 2000
+MAX_TOP_K = 1000
+MAX_SELECTED_CHARACTERS = 200_000
+
+_BLANKS = "\t\n\r"
+
+
+def checked_question(text: str) -> str:
+    """The question, trimmed; BadRequest if there is none, if it is too long, or if it holds what nobody types."""
+    if not isinstance(text, str):
+        raise BadRequest(f"a question is text, not {type(text).__name__}")
+    if len(text) > MAX_CHARACTERS * 10:  # before anything looks at each of them
+        raise BadRequest(_too_long(len(text)))
+    _refuse_control_characters("question", text)
+    question = text.strip()
+    if not any(_is_visible(character) for character in question):
+        raise BadRequest("the question is empty: ask something")
+    if len(question) > MAX_CHARACTERS:
+        raise BadRequest(_too_long(len(question)))
+    return question
+
+
+def checked_selection(text: str) -> str:
+    """The selected text, trimmed, with blanks for form feeds and the like, which copied text is full of.
+
+    BadRequest if there is none, or if no reader could have selected that much.
+    """
+    if len(text) > MAX_SELECTED_CHARACTERS:
+        raise BadRequest(
+            f"the selection has {len(text):,} characters; {MAX_SELECTED_CHARACTERS:,} are allowed: "
+            "select less, or ingest the document and ask the library"
+        )
+    selection = "".join(" " if _is_control(character) else character for character in text).strip()
+    if not any(_is_visible(character) for character in selection):
+        raise BadRequest("the selection is empty: select some text, or ask the whole library instead")
+    return selection
+
+
+def checked_top_k(top_k: int) -> int:
+    if not isinstance(top_k, int) or isinstance(top_k, bool) or not 1 <= top_k <= MAX_TOP_K:
+        raise BadRequest(f"top_k is {top_k}; it can be 1 to {MAX_TOP_K}")
+    return top_k
+
+
+def _too_long(characters: int) -> str:
+    return (
+        f"the question has {characters:,} characters; {MAX_CHARACTERS:,} are allowed: "
+        "ask for one thing, and give a longer text as the selection"
+    )
+
+
+def _is_control(character: str) -> bool:
+    return unicodedata.category(character) in ("Cc", "Cs") and character not in _BLANKS
+
+
+def _refuse_control_characters(kind: str, text: str) -> None:
+    if text.isprintable():  # nearly always
+        return
+    found = next(filter(_is_control, text), None)
+    if found is not None and unicodedata.category(found) == "Cs":
+        raise BadRequest(f"the {kind} is not valid UTF-8: type it again")
+    if found is not None:
+        raise BadRequest(f"the {kind} holds the control character U+{ord(found):04X}: remove it and ask again")
+
+
+def _is_visible(character: str) -> bool:
+    return unicodedata.category(character)[0] not in "CZ"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What an answer in selected-text mode may rest on, and nothing else (Q13)."""
+
+    text: str
+    document: str | None = None
+    section: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", checked_selection(self.text))
+
+
+@dataclass(frozen=True, slots=True)
+class BoostRule:
+    """A question with one of the keywords multiplies the scores of these corpus types."""
+
+    keywords: tuple[str, ...]
+    corpus_types: tuple[str, ...]
+    factor: float  # 1: no change; 1.3: a passage at 0.5 comes to 0.65
+
+
+DEFAULT_BOOSTS = (
+    BoostRule(
+        ("deploy", "deploys", "deployed", "deployment", "k8s", "kubernetes", "pod", "pods", "container", "helm"),
+        ("CODE_DEPLOY", "DOC_RUNBOOK"),
+        1.3,
+    ),
+    BoostRule(
+        ("incident", "incidents", "broke", "broken", "down", "outage", "outages", "alert", "alerts"),
+        ("CONVO_SLACK", "DOC_RUNBOOK"),
+        1.3,
+    ),
+    BoostRule(("how to", "steps", "procedure", "procedures", "guide"), ("DOC_RUNBOOK", "DOC_README"), 1.2),
+)
+
+
+TITLE = "title"  # share of the question's words that the headings above the passage have
+PROXIMITY = "proximity"  # how close together words stand that are neighbors in the question
+WINDOW = "window"  # share of the question's words in the best stretch of twenty
+
+FEATURES = (TITLE, PROXIMITY, WINDOW)
+
+# Beside the fused score, which weighs 1. 0: not looked at; 1: as much as all three rankings together. Chosen on six
+# sets: `python -m benchmarks.defaults --only features` has the rows. A window of any width lost more than it won.
+FEATURE_WEIGHTS: Mapping[str, float] = {TITLE: 0.2, PROXIMITY: 0.1}
+
+# How near the question's words find one in the passage, on average, less what its length gives it; for far questions.
+BY_WORD = "by_word"
+# Beside all that was said before, which weighs 1, where nothing is near. 0: not looked at. `make bench-late` has rows.
+LATE_WEIGHT = 1.0
+
 
 SEARCH_TOP_K = 20
 ANSWER_TOP_K = 5
-LEAST_BUDGET, MOST_BUDGET = 50, 100_000  # tokens of sources: fewer hold no passage, more no model reads
+MIN_BUDGET, MAX_BUDGET = 50, 100_000  # tokens of sources: fewer hold no passage, more no model reads
 
 
 class Mode(StrEnum):
@@ -48,8 +170,8 @@ class Query:
             raise BadRequest(f"half_life_days is {self.half_life_days}; it is above 0")
         if self.freshness_weight is not None and not 0 <= self.freshness_weight <= 1:
             raise BadRequest(f"freshness_weight is {self.freshness_weight}; it is in 0..1")
-        if self.budget_tokens is not None and not LEAST_BUDGET <= self.budget_tokens <= MOST_BUDGET:
-            raise BadRequest(f"budget_tokens is {self.budget_tokens}; it is in {LEAST_BUDGET}..{MOST_BUDGET}")
+        if self.budget_tokens is not None and not MIN_BUDGET <= self.budget_tokens <= MAX_BUDGET:
+            raise BadRequest(f"budget_tokens is {self.budget_tokens}; it is in {MIN_BUDGET}..{MAX_BUDGET}")
 
     @property
     def where(self) -> Where:

@@ -1,18 +1,57 @@
-"""The road of a search: rankings of ids, one fused ranking, then a shortlist with text.
-
-A stage that needs text takes a Shortlist, so it cannot be placed before hydration.
-"""
+"""What a search gives back."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Self, overload
 
-from citewise.model.ids import ChunkId
-from citewise.model.passage import Passage
-from citewise.model.point import Hit
-from citewise.model.query import Query
+from citewise.model.chunk import NO_SECTION, Hit
+from citewise.model.document import Json
+from citewise.model.ids import ChunkId, Digest, DocumentId
+from citewise.model.query import Mode, Query
 from citewise.model.quick import quickly
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk with the document it stands in. What a corpus does not have is None."""
+
+    chunk_id: ChunkId
+    document_id: DocumentId
+    document: str  # its path
+    title: str
+    section: str
+    breadcrumb: tuple[str, ...]
+    anchor: str  # of the section; empty before the first heading
+    position: int  # in the document, from 0
+    first_line: int
+    last_line: int
+    corpus_type: str
+    content_type: str
+    module: str
+    chapter: str
+    text: str
+    tokens: int
+    text_digest: Digest
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Json] = field(default_factory=dict)  # of the document: slug, id, …
+    language: str | None = None
+    page: int | None = None
+    symbol: str | None = None
+    signature: str | None = None
+    service: str | None = None
+    repo: str | None = None
+    author: str | None = None
+    channel: str | None = None
+    said_at: float | None = None  # seconds since 1970, of a conversation
+
+    @property
+    def is_conversation(self) -> bool:
+        return self.corpus_type.startswith("CONVO_")
+
+
+passage_of = quickly(Passage)
+
 
 DENSE, WORDS, CODE = "dense", "words", "code"
 ARMS = (DENSE, WORDS, CODE)
@@ -147,3 +186,26 @@ class Shortlist:
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Highest score first; equal ones stay as they stood, which fusion has settled by id."""
     return tuple(sorted(findings, key=_score, reverse=True))
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """Findings, best first, and how they came about (Q17)."""
+
+    query: Query
+    findings: tuple[Finding, ...]
+    total_candidates: int  # different chunks that any ranking found
+    timings_ms: Mapping[str, float]
+    counts: Mapping[str, int] = field(default_factory=dict)  # candidates, hydrated, then what each stage left
+    dropped: tuple[Dropped, ...] = ()
+    degraded: tuple[str, ...] = ()  # what should have worked and did not
+    notes: tuple[str, ...] = ()  # what was not asked for or is not there
+    mode: Mode = Mode.NORMAL
+    cache_hit: bool = False
+    next_cursor: str | None = None  # where the page after this one begins; None on the last
+
+
+def topic_of(passage: Passage) -> str:
+    if passage.section in (passage.title, NO_SECTION):
+        return passage.title
+    return f"{passage.title} - {passage.section}"

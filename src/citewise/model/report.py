@@ -1,12 +1,13 @@
-"""What an ingestion says about itself, while it runs and when it is done."""
+"""What a library was made with: it can only be read and extended by the same."""
 
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Self
 
-from citewise.model.change import ChunkCounts
-from citewise.model.source import Skipped
+from citewise.model.chunk import ChunkCounts
+from citewise.model.document import Json, Skipped
 
 
 class Outcome(StrEnum):
@@ -88,3 +89,104 @@ class IngestReport:
     def chunks_per_second(self) -> float:
         changed = self.chunks.created + self.chunks.updated
         return changed / self.seconds if self.seconds > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at; a problem comes with its remedy."""
+
+    name: str
+    detail: str
+    remedy: str = ""
+
+    @property
+    def is_ok(self) -> bool:
+        return not self.remedy
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """What giving room back did."""
+
+    bytes_before: int
+    bytes_after: int
+    is_complete: (
+        bool  # False: another process was reading: some of it may still lie beside the catalog or in held pages
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeStatus:
+    """How much one scope holds, and how far its index has followed the log."""
+
+    tenant: str
+    project: str
+    documents: int
+    chunks: int
+    log_position: int
+    index_position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A library at a glance."""
+
+    library: str
+    embedding_model: str
+    dimensions: int
+    chunker: str
+    engines: Mapping[str, str]
+    scopes: tuple[ScopeStatus, ...]
+    catalog_bytes: int
+    index_bytes: int
+    last_ingest: Mapping[str, Json] | None
+    problems: tuple[str, ...]
+
+    @property
+    def documents(self) -> int:
+        return sum(scope.documents for scope in self.scopes)
+
+    @property
+    def chunks(self) -> int:
+        return sum(scope.chunks for scope in self.scopes)
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryFacts:
+    """The embedding model, the way of cutting and the way of making terms."""
+
+    model: str
+    dimensions: int
+    window_tokens: int
+    chunker: str
+    analyzer: str
+
+    @classmethod
+    def of(cls, stored: Mapping[str, str]) -> Self:
+        return cls(
+            model=stored.get("model", ""),
+            dimensions=int(stored.get("dimensions", "0")),
+            window_tokens=int(stored.get("window_tokens", "0")),
+            chunker=stored.get("chunker", ""),
+            analyzer=stored.get("analyzer", ""),
+        )
+
+    @property
+    def stored(self) -> Mapping[str, str]:
+        return {
+            "model": self.model,
+            "dimensions": str(self.dimensions),
+            "window_tokens": str(self.window_tokens),
+            "chunker": self.chunker,
+            "analyzer": self.analyzer,
+        }
+
+    def differences(self, ours: "LibraryFacts") -> tuple[str, ...]:
+        """In words, what keeps this library and those settings apart; the analyzer's work is redone unasked."""
+        named = (
+            ("embedding model", self.model, ours.model),
+            ("dimensions", self.dimensions, ours.dimensions),
+            ("window", self.window_tokens, ours.window_tokens),
+            ("chunker", self.chunker, ours.chunker),
+        )
+        return tuple(f"{name} is {theirs}, the settings say {mine}" for name, theirs, mine in named if theirs != mine)

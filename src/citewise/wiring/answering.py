@@ -5,16 +5,14 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from citewise.adapters.cache.vectors import RememberingEmbedder
-from citewise.flows.logged import LoggedAsk, LoggedSearch
-from citewise.model.answer import AnswerEvents
-from citewise.model.care import Check
-from citewise.model.context import Message
-from citewise.model.cursor import PageRequest
+from citewise.adapters.memory.embeddings import RememberingEmbedder
+from citewise.model.answer import AnswerEvents, Message
+from citewise.model.paging import PageRequest
 from citewise.model.query import Query
-from citewise.model.result import SearchResult
-from citewise.ports.generator import Generator
-from citewise.ports.reranker import Reranker
+from citewise.model.ranking import SearchResult
+from citewise.model.report import Check
+from citewise.ports.models import Generator, Reranker
+from citewise.request_log import LoggedAsk, LoggedSearch
 from citewise.settings import Settings
 from citewise.wiring.compressing import compress_of
 from citewise.wiring.embedding import Embedding
@@ -24,7 +22,7 @@ from citewise.wiring.search import addresses_of
 from citewise.wiring.searching import Searching
 
 if TYPE_CHECKING:
-    from citewise.flows.ask import Ask
+    from citewise.answer.ask import Ask
 
 
 class Answering:
@@ -91,10 +89,10 @@ class Answering:
 
     def _ask(self, generator: Generator) -> "Ask":
         """The same for as long as the generator is. Imported here: a search needs none of it, and starts the sooner."""
-        from citewise.adapters.analyze.english import EnglishAnalyzer
+        from citewise.answer.ask import Ask
+        from citewise.answer.pack import Pack
         from citewise.answer.write import Write
-        from citewise.context.pack import Pack
-        from citewise.flows.ask import Ask
+        from citewise.text.analysis import EnglishAnalyzer
         from citewise.wiring.grounding import ground_of
 
         made = self._made

@@ -11,14 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from citewise.adapters.catalog.connections import Connections
-from citewise.adapters.catalog.sqlite import SqliteCatalog
-from citewise.adapters.index.local import LocalIndex
-from citewise.adapters.storage.folder import LibraryFolder
-from citewise.flows.reembed import ReembedReport
-from citewise.model.care import Check, Compaction, ScopeStatus, Status
-from citewise.model.errors import CitewiseError, Locked, Misconfigured
-from citewise.model.library import LibraryFacts
+from citewise.adapters.folder.storage import LibraryFolder
+from citewise.adapters.local_index.index import LocalIndex
+from citewise.adapters.sqlite.catalog import SqliteCatalog
+from citewise.adapters.sqlite.connections import Connections
+from citewise.errors import CitewiseError, Locked, Misconfigured
+from citewise.ingest.reembed import ReembedReport
+from citewise.model.report import Check, Compaction, LibraryFacts, ScopeStatus, Status
 from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding, embedding_of
 from citewise.wiring.full import emptied, opened_for_writing, opened_unchecked, reembed, unfit
@@ -30,7 +29,7 @@ from citewise.wiring.probing import ABOUT, model_checks, store_checks
 from citewise.wiring.reranking import reranker_of
 
 FIT = "settings"  # the check that the library was made with such
-LEAST_FREE_BYTES = 500_000_000  # under this an ingestion may not finish
+MIN_FREE_BYTES = 500_000_000  # under this an ingestion may not finish
 
 
 def status(settings: Settings) -> Status:
@@ -155,7 +154,7 @@ def _generator_detail(settings: Settings) -> str:
 def _disk(library: Path) -> Check:
     near = next(folder for folder in (library.resolve(), *library.resolve().parents) if folder.exists())
     free = shutil.disk_usage(near).free
-    remedy = "make room before ingesting more" if free < LEAST_FREE_BYTES else ""
+    remedy = "make room before ingesting more" if free < MIN_FREE_BYTES else ""
     return Check("disk", f"{free / 1e9:.1f} GB free", remedy)
 
 

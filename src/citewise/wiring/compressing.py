@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from citewise.context.compress import Compress
-from citewise.model.context import Evidence, Shortened, Source
-from citewise.ports.compressor import Compressor
-from citewise.ports.token_counter import TokenCounter
+from citewise.answer.compress import Compress
+from citewise.model.answer import Evidence, Shortened, Source
+from citewise.ports.models import Compressor, TokenCounter
 from citewise.settings import Settings
 from citewise.wiring.lazy import Loading
 
@@ -38,14 +37,14 @@ class LazyCompressor:
         evidence: Sequence[Evidence],
         *,
         wanted_tokens: int,
-        most_tokens: int,
+        max_tokens: int,
     ) -> tuple[Shortened, ...]:
         return self._loading.ready().shortened(
-            question, sources, evidence, wanted_tokens=wanted_tokens, most_tokens=most_tokens
+            question, sources, evidence, wanted_tokens=wanted_tokens, max_tokens=max_tokens
         )
 
 
 def _llmlingua(folder: Path, counter: TokenCounter) -> Compressor:
-    from citewise.adapters.compress.llmlingua import from_folder
+    from citewise.adapters.onnx.llmlingua import from_folder
 
     return from_folder(folder, counter)

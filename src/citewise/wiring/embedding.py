@@ -5,17 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from citewise.model.errors import Misconfigured
-from citewise.model.vector import EmbeddingModel
-from citewise.ports.embedder import Embedder
-from citewise.ports.token_counter import TokenCounter
-from citewise.ports.word_embedder import WordEmbedder
+from citewise.errors import Misconfigured
+from citewise.model.chunk import EmbeddingModel
+from citewise.ports.models import Embedder, TokenCounter, WordEmbedder
 from citewise.settings import Settings
 from citewise.wiring.lazy import LazyCounter, LazyEmbedder, LazyWords, Once
 from citewise.wiring.remote import client_of
 
 if TYPE_CHECKING:
-    from citewise.adapters.embed.minilm import MiniLm
+    from citewise.adapters.onnx.minilm import MiniLm
 
 CHARACTERS_A_TOKEN = 3  # of a remote model, whose tokenizer is not here: a careful guess, so that no text is cut off
 
@@ -40,10 +38,10 @@ def embedding_of(settings: Settings) -> Embedding:
 
 
 def _minilm(settings: Settings) -> Embedding:
-    from citewise.adapters.embed.minilm_graph import MODEL
+    from citewise.adapters.onnx.minilm_graph import MODEL
 
     def load() -> "MiniLm":
-        from citewise.adapters.embed.minilm import load
+        from citewise.adapters.onnx.minilm import load
 
         return load(settings.cache)
 
@@ -54,13 +52,13 @@ def _minilm(settings: Settings) -> Embedding:
 
 
 def _wordpiece() -> TokenCounter:
-    from citewise.adapters.embed.wordpiece import WordPieceCounter, uncased_tokenizer
+    from citewise.adapters.onnx.wordpiece import WordPieceCounter, uncased_tokenizer
 
     return WordPieceCounter(uncased_tokenizer())
 
 
 def _onnx(settings: Settings) -> Embedding:
-    from citewise.adapters.embed.onnx import Prefixes, from_folder
+    from citewise.adapters.onnx.embedder import Prefixes, from_folder
 
     chosen = settings.embedding
     if not chosen.path:
@@ -87,7 +85,7 @@ def _openai(settings: Settings) -> Embedding:
 
 
 def _remote(settings: Settings, model: EmbeddingModel) -> Embedder:
-    from citewise.adapters.embed.openai import OpenAIEmbedder
+    from citewise.adapters.openai.embedder import OpenAIEmbedder
 
     chosen = settings.embedding
     client = client_of("embedding", chosen.base_url, chosen.api_key_variable, chosen.timeout_seconds)

@@ -8,25 +8,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from citewise.adapters.analyze.english import EnglishAnalyzer
-from citewise.adapters.catalog.connections import Connections
-from citewise.adapters.catalog.passages import SqlitePassages
-from citewise.adapters.catalog.sqlite import SqliteCatalog
-from citewise.adapters.index.local import LocalIndex
-from citewise.adapters.storage.folder import LibraryFolder
-from citewise.chunking.heading import HeadingChunker
-from citewise.chunking.sizes import ChunkSizes
-from citewise.flows.project import Project
-from citewise.model.errors import Locked, Misconfigured, Unavailable
-from citewise.model.library import LibraryFacts
-from citewise.ports.index import Index
+from citewise.adapters.folder.storage import LibraryFolder
+from citewise.adapters.local_index.index import LocalIndex
+from citewise.adapters.sqlite.catalog import SqliteCatalog
+from citewise.adapters.sqlite.connections import Connections
+from citewise.adapters.sqlite.passages import SqlitePassages
+from citewise.errors import Locked, Misconfigured, Unavailable
+from citewise.ingest.chunkers.markdown import ChunkSizes, HeadingChunker
+from citewise.ingest.project import Project
+from citewise.model.report import LibraryFacts
+from citewise.ports.indexes import Index
 from citewise.settings import Settings
+from citewise.text.analysis import EnglishAnalyzer
 from citewise.wiring.embedding import Embedding, embedding_of
 
 if TYPE_CHECKING:  # what only writing needs is imported by those who write: a search starts a twentieth sooner
-    from citewise.flows.absorb import Absorb
-    from citewise.flows.prepare import Prepare
-    from citewise.flows.reembed import ReembedReport
+    from citewise.ingest.prepare import Prepare
+    from citewise.ingest.reembed import ReembedReport
+    from citewise.ingest.write import Absorb
 
 _log = logging.getLogger(__name__)
 
@@ -48,14 +47,14 @@ class OpenLibrary:
 
     @property
     def prepare(self) -> "Prepare":
-        from citewise.adapters.parsers.markdown import MarkdownParser
-        from citewise.flows.prepare import Prepare
+        from citewise.adapters.markdown.parser import MarkdownParser
+        from citewise.ingest.prepare import Prepare
 
         return Prepare(MarkdownParser(), self.chunker, self.settings.ingest.path_rules)
 
     @property
     def absorb(self) -> "Absorb":
-        from citewise.flows.absorb import Absorb
+        from citewise.ingest.write import Absorb
 
         return Absorb(self.embedding.embedder, self.catalog, (self.catalog,), self.project, self.embedding.words)
 
@@ -132,8 +131,8 @@ def reembed(
     settings: Settings, *, on_document: Callable[[str], None], embedding: Embedding | None = None
 ) -> "ReembedReport":
     """Make the library anew beside the old one, with the settings' model and sizes, then swap."""
-    from citewise.flows.absorb import Absorb
-    from citewise.flows.reembed import Reembed
+    from citewise.ingest.reembed import Reembed
+    from citewise.ingest.write import Absorb
 
     folder = LibraryFolder(settings.library)
     chosen = embedding or embedding_of(settings)

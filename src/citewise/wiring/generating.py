@@ -1,7 +1,7 @@
 """Settings -> a generator. Each kind is imported in its own branch."""
 
-from citewise.model.errors import Misconfigured
-from citewise.ports.generator import Generator
+from citewise.errors import Misconfigured
+from citewise.ports.models import Generator
 from citewise.settings import AnswerSettings, Settings
 from citewise.wiring.remote import client_of
 
@@ -10,13 +10,13 @@ def generator_of(settings: Settings) -> Generator:
     """The generator that the settings name."""
     if settings.answer.generator == "openai":
         return _openai(settings.answer)
-    from citewise.adapters.generate.extractive import ExtractiveGenerator
+    from citewise.answer.extractive import ExtractiveGenerator
 
     return ExtractiveGenerator()
 
 
 def _openai(chosen: AnswerSettings) -> Generator:
-    from citewise.adapters.generate.openai import OpenAIGenerator
+    from citewise.adapters.openai.generator import OpenAIGenerator
 
     if not chosen.model:
         raise Misconfigured("answer.generator is openai: set answer.model to the model's name there")

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from citewise.context.ground import SEARCH, SELECTION, Ground
-from citewise.ports.analyzer import Analyzer
+from citewise.answer.ground import SEARCH, SELECTION, Ground
+from citewise.ports.models import Analyzer
 from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding
 
-LEAST_FOR_A_MODEL = (
+MIN_FOR_A_MODEL = (
     0.15  # it can say itself that the sources do not suffice; 0.3 would still refuse 4 % of what they answer
 )
 
@@ -15,7 +15,7 @@ LEAST_FOR_A_MODEL = (
 def ground_of(settings: Settings, embedding: Embedding, analyzer: Analyzer) -> Ground:
     """Quoting needs more confidence than asking a model that reads the sources."""
     chosen = settings.answer
-    least = chosen.least_confidence or (LEAST_FOR_A_MODEL if chosen.generator == "openai" else 0.0)
+    least = chosen.min_confidence or (MIN_FOR_A_MODEL if chosen.generator == "openai" else 0.0)
     ground = Ground(embedding.embedder, analyzer, embedding.counter)
     if not least:
         return ground

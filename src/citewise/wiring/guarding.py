@@ -4,17 +4,19 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from citewise.adapters.guard.breaker import Breaker
-from citewise.adapters.guard.checks import checks_of
-from citewise.adapters.guard.embedder import GuardedEmbedder
-from citewise.adapters.guard.guard import Guard
-from citewise.adapters.guard.index import GuardedIndex
-from citewise.adapters.guard.passages import GuardedPassages
-from citewise.adapters.guard.reranker import GuardedReranker
-from citewise.flows.search import Search
-from citewise.model.care import Check
-from citewise.ports.outbox import Outbox
-from citewise.ports.reranker import Reranker
+from citewise.adapters.guard import (
+    Breaker,
+    Guard,
+    GuardedEmbedder,
+    GuardedIndex,
+    GuardedPassages,
+    GuardedReranker,
+    checks_of,
+)
+from citewise.model.report import Check
+from citewise.ports.catalog import Outbox
+from citewise.ports.models import Reranker
+from citewise.search.pipeline import Search
 from citewise.settings import GuardSettings
 from citewise.wiring.embedding import Embedding
 

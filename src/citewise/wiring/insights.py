@@ -7,22 +7,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from citewise.adapters.catalog.connections import Connections
-from citewise.adapters.catalog.passages import SqlitePassages
-from citewise.adapters.catalog.sqlite import SqliteCatalog
-from citewise.adapters.querylog.nothing import NoLog
-from citewise.adapters.querylog.queue import LINGER_SECONDS, QueuedLog
-from citewise.adapters.querylog.sqlite import SqliteLog
-from citewise.adapters.storage.folder import LibraryFolder
-from citewise.flows.popular import PopularPassages
-from citewise.flows.read_log import ReadLog
-from citewise.model.care import Check
-from citewise.model.errors import CitewiseError
+from citewise.adapters.folder.storage import LibraryFolder
+from citewise.adapters.memory.query_log import LINGER_SECONDS, NoLog, QueuedLog
+from citewise.adapters.sqlite.catalog import SqliteCatalog
+from citewise.adapters.sqlite.connections import Connections
+from citewise.adapters.sqlite.passages import SqlitePassages
+from citewise.adapters.sqlite.query_log import SqliteLog
+from citewise.errors import CitewiseError
+from citewise.insights import ReadLog
 from citewise.model.ids import document_id
-from citewise.model.redaction import Redaction
-from citewise.ports.passages import Passages
-from citewise.ports.query_log import QueryLog
+from citewise.model.report import Check
+from citewise.popular import PopularPassages
+from citewise.ports.catalog import Passages
+from citewise.ports.stores import QueryLog
 from citewise.settings import Settings
+from citewise.text.secrets import Redaction
 
 _log = logging.getLogger(__name__)
 
@@ -46,7 +45,7 @@ def query_log_of(settings: Settings) -> QueryLog:
 
 def log_store_of(settings: Settings, *, now: Callable[[], float] = time.time) -> SqliteLog:
     chosen = settings.query_log
-    return SqliteLog(log_file(settings), retention_days=chosen.retention_days, most_rows=chosen.rows, now=now)
+    return SqliteLog(log_file(settings), retention_days=chosen.retention_days, max_rows=chosen.rows, now=now)
 
 
 def log_file(settings: Settings) -> Path:

@@ -7,11 +7,9 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Generic, TypeVar
 
-from citewise.model.errors import CitewiseError, Unavailable
-from citewise.model.vector import EmbeddedText, EmbeddingFailure, EmbeddingModel, Vector, WordVectors
-from citewise.ports.embedder import Embedder
-from citewise.ports.token_counter import TokenCounter
-from citewise.ports.word_embedder import WordEmbedder
+from citewise.errors import CitewiseError, Unavailable
+from citewise.model.chunk import EmbeddedText, EmbeddingFailure, EmbeddingModel, Vector, WordVectors
+from citewise.ports.models import Embedder, TokenCounter, WordEmbedder
 
 # After which what could not be loaded is tried again. 0: every question waits until it has failed once more; an hour:
 # what was put right is not noticed for as long.

@@ -5,18 +5,18 @@ import threading
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from citewise.adapters.storage.key import LibraryKey
-from citewise.flows.page import Pages
-from citewise.flows.search import Search
-from citewise.model.care import Check
-from citewise.model.cursor import NOT_SHARED, Seal
-from citewise.ports.held import HeldOrders
+from citewise.adapters.folder.key import LibraryKey
+from citewise.model.paging import NOT_SHARED, Seal
+from citewise.model.report import Check
+from citewise.ports.rankings import HeldOrders
+from citewise.search.pages import Pages
+from citewise.search.pipeline import Search
 from citewise.settings import Settings
 from citewise.wiring.full import OpenLibrary
 
 if TYPE_CHECKING:
-    from citewise.adapters.paging.memory import MemoryHeldOrders
-    from citewise.adapters.paging.sqlite import SqliteHeldOrders
+    from citewise.adapters.memory.rankings import MemoryHeldOrders
+    from citewise.adapters.sqlite.rankings import SqliteHeldOrders
 
 PAGES_FILE = "pages.db"  # beside the generations: an order outlives the one it was made in
 
@@ -62,11 +62,11 @@ class Paging:
         """In the library's folder where that has a key for every process and may be written to, else in memory."""
         with self._lock:
             if is_shared:
-                from citewise.adapters.paging.sqlite import SqliteHeldOrders
+                from citewise.adapters.sqlite.rankings import SqliteHeldOrders
 
                 self._in_folder = self._in_folder or SqliteHeldOrders(self._settings.library / PAGES_FILE)
                 return self._in_folder
-            from citewise.adapters.paging.memory import MemoryHeldOrders
+            from citewise.adapters.memory.rankings import MemoryHeldOrders
 
             self._in_memory = self._in_memory or MemoryHeldOrders()
             return self._in_memory
@@ -97,7 +97,7 @@ def sweep_pages(settings: Settings) -> bool:
 
     False if another process kept it from being done whole.
     """
-    from citewise.adapters.paging.sqlite import SqliteHeldOrders
+    from citewise.adapters.sqlite.rankings import SqliteHeldOrders
 
     with closing(SqliteHeldOrders(settings.library / PAGES_FILE)) as held:
         return held.empty()

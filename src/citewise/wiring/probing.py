@@ -4,14 +4,12 @@ import struct
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from citewise.adapters.guard.breaker import Breaker
-from citewise.model.care import Check
-from citewise.model.chunk import Chunk
-from citewise.model.errors import CitewiseError
+from citewise.adapters.guard import Breaker
+from citewise.errors import CitewiseError
+from citewise.model.access import Scope
+from citewise.model.chunk import Chunk, TermField, Vector
 from citewise.model.query import Query
-from citewise.model.scope import Scope
-from citewise.model.terms import TermField
-from citewise.model.vector import Vector
+from citewise.model.report import Check
 from citewise.settings import Settings
 from citewise.wiring.full import OpenLibrary, opened_unchecked
 from citewise.wiring.guarding import GuardedSearch, Guards

@@ -7,13 +7,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from citewise.adapters.storage.folder import LibraryFolder
-from citewise.model.errors import CitewiseError
+from citewise.adapters.folder.storage import LibraryFolder
+from citewise.errors import CitewiseError
 from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.full import OpenLibrary, opened_for_reading
 
-MOST_THREADS = 32  # that run the dense ranking beside the words; a question holds one for milliseconds
+MAX_THREADS = 32  # that run the dense ranking beside the words; a question holds one for milliseconds
 TRIES = 5  # at opening a generation that is replaced meanwhile
 
 
@@ -39,7 +39,7 @@ class Reader:
         # Never held for long. Reentrant, since an abandoned answer is closed by the garbage collector, anywhere.
         self._counting = threading.RLock()
         self._held: _Held | None = None
-        self.threads = ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="citewise-arm")
+        self.threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="citewise-arm")
 
     @contextmanager
     def library(self) -> Iterator[OpenLibrary]:

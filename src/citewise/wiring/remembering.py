@@ -1,12 +1,12 @@
 """Settings -> the memory of questions that were answered before."""
 
-from citewise.adapters.analyze.english import EnglishAnalyzer
-from citewise.adapters.cache.memory import MemoryCache
-from citewise.flows.cached import Cached
+from citewise.adapters.memory.cache import MemoryCache
 from citewise.model.ids import digest
-from citewise.retrieve.freshness import Freshness
-from citewise.retrieve.sameness import Sameness
+from citewise.search.adjust import Freshness
+from citewise.search.cached import Cached
+from citewise.search.sameness import Sameness
 from citewise.settings import Settings
+from citewise.text.analysis import EnglishAnalyzer
 from citewise.wiring.searching import Searching
 
 
@@ -16,13 +16,13 @@ def cached_of(settings: Settings, searching: Searching) -> Cached | None:
     if not chosen.megabytes:
         return None
     return Cached(
-        cache=MemoryCache(most_bytes=int(chosen.megabytes * 1_000_000), ttl_seconds=chosen.ttl_seconds),
+        cache=MemoryCache(max_bytes=int(chosen.megabytes * 1_000_000), ttl_seconds=chosen.ttl_seconds),
         version=searching.version,
         embedder=searching.embedding.embedder,
         sameness=Sameness(EnglishAnalyzer()),
         freshness=Freshness(search.half_life_days, search.freshness_weight),
         recipe=digest(repr(settings), searching.reranker.name if searching.reranker else ""),
         ttl_seconds=chosen.ttl_seconds,
-        least_cosine=chosen.least_cosine,
+        min_cosine=chosen.min_cosine,
         renewed=searching.renewed,
     )

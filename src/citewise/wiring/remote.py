@@ -3,7 +3,7 @@
 import os
 from typing import TYPE_CHECKING
 
-from citewise.model.errors import Misconfigured
+from citewise.errors import Misconfigured
 
 if TYPE_CHECKING:
     import httpx

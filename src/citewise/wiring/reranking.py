@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from citewise.model.errors import Misconfigured
-from citewise.ports.reranker import Reranker
+from citewise.errors import Misconfigured
+from citewise.ports.models import Reranker
 from citewise.settings import RerankSettings, Settings
 from citewise.wiring.lazy import Loading
 from citewise.wiring.remote import client_of
@@ -37,8 +37,8 @@ class LazyReranker:
 
 
 def _onnx(settings: Settings) -> Reranker:
-    from citewise.adapters.rerank.hub import fetched
-    from citewise.adapters.rerank.onnx import from_folder
+    from citewise.adapters.onnx.hub import fetched
+    from citewise.adapters.onnx.reranker import from_folder
 
     chosen = settings.rerank
     if not chosen.path and not chosen.model:
@@ -52,8 +52,7 @@ def _onnx(settings: Settings) -> Reranker:
 
 
 def _http(chosen: RerankSettings) -> Reranker:
-    from citewise.adapters.rerank.http import HttpReranker
-    from citewise.adapters.rerank.http_answers import RerankStyle
+    from citewise.adapters.openai.reranker import HttpReranker, RerankStyle
 
     if not chosen.base_url:
         raise Misconfigured("rerank.provider is http: set rerank.base_url to what stands in front of /rerank")

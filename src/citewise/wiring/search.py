@@ -4,18 +4,17 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import replace
 
-from citewise.context.urls import Addresses
-from citewise.flows.search import Search, refinements
-from citewise.ports.reranker import Reranker
-from citewise.retrieve.arms import Arms
-from citewise.retrieve.boost import Boost
-from citewise.retrieve.features import Features
-from citewise.retrieve.freshness import Freshness
-from citewise.retrieve.fuse import Fusion, MinMax, Nearness, ReciprocalRanks
-from citewise.retrieve.hydrate import Hydrate
-from citewise.retrieve.late import Late
-from citewise.retrieve.rerank import Rerank
+from citewise.ports.models import Reranker
+from citewise.search.adjust import Boost, Freshness
+from citewise.search.features import Features
+from citewise.search.fuse import Fusion, MinMax, Nearness, ReciprocalRanks
+from citewise.search.hydrate import Hydrate
+from citewise.search.late import Late
+from citewise.search.pipeline import Search, refinements
+from citewise.search.rankings import Arms
+from citewise.search.rerank import Rerank
 from citewise.settings import SearchSettings, Settings
+from citewise.text.urls import Addresses
 from citewise.wiring.full import OpenLibrary
 
 

@@ -4,17 +4,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from citewise.flows.fallback import Fallback
-from citewise.flows.search import Search
-from citewise.model.care import Check
-from citewise.model.cursor import PageRequest
-from citewise.model.errors import Unavailable
-from citewise.model.passage import Passage
+from citewise.errors import Unavailable
+from citewise.model.access import Scope
+from citewise.model.filters import Where
+from citewise.model.paging import PageRequest
 from citewise.model.query import Query
-from citewise.model.result import SearchResult
-from citewise.model.scope import Scope
-from citewise.model.where import Where
-from citewise.ports.reranker import Reranker
+from citewise.model.ranking import Passage, SearchResult
+from citewise.model.report import Check
+from citewise.ports.models import Reranker
+from citewise.search.fallback import Fallback
+from citewise.search.pipeline import Search
 from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.full import OpenLibrary

@@ -3,11 +3,10 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from citewise.model.change import ChunkCounts
-from citewise.model.chunk import Chunk
+from citewise.model.access import Principal, Reader, Scope
+from citewise.model.chunk import Chunk, ChunkCounts
 from citewise.model.document import Document, KnownDocument
-from citewise.model.scope import Principal, Reader, Scope
-from citewise.model.where import Where
+from citewise.model.filters import Where
 from citewise.ports.catalog import Catalog, DocumentWrite, ScopeCensus
 
 

@@ -1,13 +1,13 @@
 """Settings -> answers from selected text. Adds a generator, an embedder and an analyzer, and no store (Q13)."""
 
-from citewise.adapters.analyze.english import EnglishAnalyzer
+from citewise.answer.ask_selected import AskSelected
+from citewise.answer.compress import Compress
+from citewise.answer.pack import Pack
 from citewise.answer.write import Write
-from citewise.context.compress import Compress
-from citewise.context.pack import Pack
-from citewise.context.urls import Addresses
-from citewise.flows.ask_selected import AskSelected
-from citewise.ports.generator import Generator
+from citewise.ports.models import Generator
 from citewise.settings import Settings
+from citewise.text.analysis import EnglishAnalyzer
+from citewise.text.urls import Addresses
 from citewise.wiring.compressing import compress_of
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.grounding import ground_of

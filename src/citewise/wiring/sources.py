@@ -9,13 +9,12 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from citewise.adapters.sources.folder import FolderSource
-from citewise.adapters.sources.ignore import Rules
-from citewise.flows.ingest import Ingest, IngestRequest
-from citewise.model.errors import BadRequest, Misconfigured
+from citewise.adapters.folder.source import FolderSource, Rules
+from citewise.errors import BadRequest, Misconfigured
+from citewise.ingest.pipeline import Ingest, IngestRequest
+from citewise.model.access import Access, Scope, checked_name
+from citewise.model.document import SourceRef, at_or_above
 from citewise.model.report import Event, IngestReport
-from citewise.model.scope import Access, Scope, checked_name
-from citewise.model.source import SourceRef, at_or_above
 from citewise.settings import IngestSettings
 from citewise.wiring.full import SUFFIXES, OpenLibrary
 

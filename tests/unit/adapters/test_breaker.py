@@ -5,10 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from citewise.adapters.guard.breaker import Breaker, Phase
-from citewise.adapters.guard.checks import checks_of
-from citewise.adapters.guard.guard import Guard
-from citewise.model.errors import BadData, BadRequest, Locked, Misconfigured, Unavailable
+from citewise.adapters.guard import Breaker, Guard, Phase, checks_of
+from citewise.errors import BadData, BadRequest, Locked, Misconfigured, Unavailable
 from tests.fakes.clock import Clock
 
 PAUSE = 30.0

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.cache.sizes import bytes_of
+from citewise.adapters.memory.cache import bytes_of
 from citewise.model.answer import Answer, Quality, Usage
-from citewise.model.ranking import Candidate, Dropped
-from citewise.model.result import SearchResult
-from citewise.ports.cache import Entry, Meaning
+from citewise.model.ranking import Candidate, Dropped, SearchResult
+from citewise.ports.stores import Entry, Meaning
 from tests.builders import a_vector, an_id
 from tests.flows.harness import Shelf
 from tests.prompts import a_source

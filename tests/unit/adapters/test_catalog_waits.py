@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.catalog import connections as module
-from citewise.adapters.catalog.connections import BUSY_SECONDS, WRITER_BUSY_SECONDS, Connections
-from citewise.adapters.catalog.sqlite import SqliteCatalog
-from citewise.model.errors import Unavailable
+from citewise.adapters.sqlite import connections as module
+from citewise.adapters.sqlite.catalog import SqliteCatalog
+from citewise.adapters.sqlite.connections import BUSY_SECONDS, WRITER_BUSY_SECONDS, Connections
+from citewise.errors import Unavailable
 from tests.builders import SCOPE, a_write
 
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from citewise.adapters.generate.extractive import MOST_CODE_LINES, ExtractiveGenerator
-from citewise.model.context import Context, Evidence, Grounds, Prompt
+from citewise.answer.extractive import MAX_CODE_LINES, ExtractiveGenerator
+from citewise.model.answer import Context, Evidence, Grounds, Prompt
 from citewise.model.query import Mode
-from citewise.model.units import units_of
+from citewise.text.units import units_of
 
 
 def evidence(*sources: tuple[str, Sequence[float]]) -> tuple[Evidence, ...]:
@@ -115,9 +115,9 @@ def test_indented_code_is_fenced() -> None:
 
 
 def test_long_code_is_quoted_only_as_the_best() -> None:
-    code = "```\n" + "\n".join(f"line {at}" for at in range(MOST_CODE_LINES)) + "\n```"
+    code = "```\n" + "\n".join(f"line {at}" for at in range(MAX_CODE_LINES)) + "\n```"
     assert "line 9" not in answer((f"The best comes first.\n\n{code}", [0.9, 0.8]))
-    assert f"line {MOST_CODE_LINES - 1}" in answer((code, [0.9]))
+    assert f"line {MAX_CODE_LINES - 1}" in answer((code, [0.9]))
 
 
 def test_a_table_is_quoted_whole() -> None:

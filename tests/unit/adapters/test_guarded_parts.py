@@ -4,24 +4,15 @@ from collections.abc import Callable, Collection, Sequence
 
 import pytest
 
-from citewise.adapters.guard.breaker import Breaker
-from citewise.adapters.guard.embedder import GuardedEmbedder
-from citewise.adapters.guard.guard import Guard
-from citewise.adapters.guard.index import GuardedIndex
-from citewise.adapters.guard.passages import GuardedPassages
-from citewise.adapters.guard.reranker import GuardedReranker
-from citewise.model.change import Change
-from citewise.model.errors import Unavailable
+from citewise.adapters.guard import Breaker, Guard, GuardedEmbedder, GuardedIndex, GuardedPassages, GuardedReranker
+from citewise.errors import Unavailable
+from citewise.model.access import Scope
+from citewise.model.chunk import Change, EmbeddingFailure, Hit, TermField, Vector
+from citewise.model.filters import Where
 from citewise.model.ids import ChunkId
-from citewise.model.point import Hit
-from citewise.model.scope import Scope
-from citewise.model.terms import TermField
-from citewise.model.vector import EmbeddingFailure, Vector
-from citewise.model.where import Where
-from citewise.ports.embedder import Embedder
-from citewise.ports.index import Index
-from citewise.ports.passages import Hydrated, Passages
-from citewise.ports.reranker import Reranker
+from citewise.ports.catalog import Hydrated, Passages
+from citewise.ports.indexes import Index
+from citewise.ports.models import Embedder, Reranker
 from tests.builders import SCOPE, a_point, a_vector, an_id
 from tests.fakes.clock import Clock
 from tests.fakes.counters import HashEmbedder

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.storage.key import KEY_BYTES, LibraryKey
+from citewise.adapters.folder.key import KEY_BYTES, LibraryKey
 
 
 def test_a_key_is_made_at_the_first_need_and_stays(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.compress.llmlingua import LlmLingua2, from_folder
-from citewise.model.errors import Misconfigured, Unavailable
+from citewise.adapters.onnx.llmlingua import LlmLingua2, from_folder
+from citewise.errors import Misconfigured, Unavailable
 from tests.compressing import a_wide_context, evidence_of
 from tests.fakes.counters import WordCounter
 from tests.fakes.tiny_token_classifier import write_tiny_token_classifier
@@ -29,7 +29,7 @@ def compressor(folder: Path) -> LlmLingua2:
 def left(compressor: LlmLingua2, text: str, tokens: int) -> str:
     context = a_wide_context((text, 0.9))
     evidence = evidence_of(context, {FIRST: 0.9})
-    (one,) = compressor.shortened("?", context.sources, evidence, wanted_tokens=tokens, most_tokens=tokens)
+    (one,) = compressor.shortened("?", context.sources, evidence, wanted_tokens=tokens, max_tokens=tokens)
     return one.text
 
 

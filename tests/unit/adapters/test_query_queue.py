@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.querylog.queue import QueuedLog
-from citewise.adapters.querylog.sqlite import SqliteLog
+from citewise.adapters.memory.query_log import QueuedLog
+from citewise.adapters.sqlite.query_log import SqliteLog
+from citewise.model.access import Scope
 from citewise.model.logged import Logged, Whose
-from citewise.model.redaction import Redaction
-from citewise.model.scope import Scope
-from citewise.ports.log_store import LogStore
+from citewise.ports.stores import LogStore
+from citewise.text.secrets import Redaction
 from tests.builders import SCOPE
 from tests.fakes.kept_log import BrokenLog, KeptLog
 from tests.logs import a_row

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.querylog.queue import QueuedLog
-from citewise.adapters.querylog.sqlite import SqliteLog
+from citewise.adapters.memory.query_log import QueuedLog
+from citewise.adapters.sqlite.query_log import SqliteLog
 from citewise.model.logged import Whose
 from tests.builders import SCOPE
 from tests.fakes.kept_log import BrokenLog, KeptLog
@@ -100,7 +100,7 @@ def test_what_is_told_already_is_not_told_again(caplog: pytest.LogCaptureFixture
 
 def _log_in_child(log: QueuedLog, told: Connection) -> None:
     handler = _Records()
-    logging.getLogger("citewise.adapters.querylog.queue").addHandler(handler)
+    logging.getLogger("citewise.adapters.memory.query_log").addHandler(handler)
     log.add(a_row())
     log.close()
     told.send(handler.messages)
@@ -155,9 +155,9 @@ def ended(file: Path, lines: str, *, close_seconds: float = 5.0) -> subprocess.C
     """A program that logs by these lines and just ends."""
     program = (
         "from pathlib import Path\n"
-        "from citewise.adapters.querylog.queue import QueuedLog\n"
-        "from citewise.adapters.querylog.sqlite import SqliteLog\n"
-        "from citewise.model.redaction import Redaction\n"
+        "from citewise.adapters.memory.query_log import QueuedLog\n"
+        "from citewise.adapters.sqlite.query_log import SqliteLog\n"
+        "from citewise.text.secrets import Redaction\n"
         "from tests.logs import a_row\n"
         f"store = SqliteLog(Path({str(file)!r}), retention_days=1e6)\n"
         "log = QueuedLog(\n"

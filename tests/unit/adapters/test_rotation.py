@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewise.adapters.embed.word_vectors import unit
+from citewise.adapters.onnx.word_vectors import unit
 from citewise.adapters.rotation import rotated
 
 Floats = npt.NDArray[np.float32]

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from citewise.adapters.embed.word_vectors import BY_CHANCE, UNPACKED, alone, closenesses, packed, paired, unit
+from citewise.adapters.onnx.word_vectors import BY_CHANCE, UNPACKED, alone, closenesses, packed, paired, unit
 from citewise.adapters.rotation import rotated
-from citewise.model.errors import BadData
-from citewise.model.vector import WordVectors
+from citewise.errors import BadData
+from citewise.model.chunk import WordVectors
 
 Floats = npt.NDArray[np.float32]
 

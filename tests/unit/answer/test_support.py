@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.analyze.english import EnglishAnalyzer
 from citewise.answer.support import says_nothing, support_of
-from citewise.model.context import UnitKind
-from citewise.model.units import units_of
+from citewise.model.answer import UnitKind
+from citewise.text.analysis import EnglishAnalyzer
+from citewise.text.units import units_of
 from tests.prompts import a_source
 
 HANDBOOK = Path(__file__).parents[3] / "src" / "citewise" / "data" / "handbook"

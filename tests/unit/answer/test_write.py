@@ -4,11 +4,10 @@ from collections.abc import Generator
 
 import pytest
 
-from citewise.adapters.analyze.english import EnglishAnalyzer
 from citewise.answer.write import Write, Written
-from citewise.model.answer import Cited, Token
-from citewise.model.context import Prompt
-from citewise.model.errors import Unavailable
+from citewise.errors import Unavailable
+from citewise.model.answer import Cited, Prompt, Token
+from citewise.text.analysis import EnglishAnalyzer
 from tests.fakes.scripted_generator import ScriptedGenerator
 from tests.prompts import a_prompt, a_source
 

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.bench_page import KNOWN, cell, page_files, write_page
 from benchmarks.results import write_results
 
-from citewise.entry.page.figures import ABSENT
+from citewise.evaluation.page.figures import ABSENT
 from tests.unit.benchmarks.samples import sample
 
 

@@ -3,8 +3,8 @@
 import pytest
 from benchmarks.cache_pairs import near_misses, rewordings
 
-from citewise.adapters.analyze.english import EnglishAnalyzer
-from citewise.retrieve.sameness import Sameness
+from citewise.search.sameness import Sameness
+from citewise.text.analysis import EnglishAnalyzer
 
 QUESTIONS = ["How do I read the tide gauge at quay 5 before noon?", "What is the limit of get_level, and why?"]
 

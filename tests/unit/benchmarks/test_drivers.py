@@ -9,7 +9,7 @@ import pytest
 from benchmarks import drivers
 from benchmarks.drivers import Speaker, make_environment, silent_environment, speaking
 
-from citewise.model.errors import Unavailable
+from citewise.errors import Unavailable
 
 ECHO = """
 import sys

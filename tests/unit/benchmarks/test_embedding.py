@@ -24,9 +24,9 @@ from benchmarks.embedding.rounds import COLUMNS, bars, measured, parts_of, table
 from benchmarks.embedding.ways import Sessions, Timed, Way, embedded, in_order, matrix, padded, session
 from benchmarks.results import ROOT
 
-from citewise.adapters.embed import minilm
-from citewise.adapters.embed.wordpiece import uncased_tokenizer
-from citewise.model.errors import Unavailable
+from citewise.adapters.onnx import minilm
+from citewise.adapters.onnx.wordpiece import uncased_tokenizer
+from citewise.errors import Unavailable
 
 TEXTS = ("one", "two words", "three words here", "and four words here") * 3
 CHILD = """

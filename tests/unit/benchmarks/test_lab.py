@@ -25,17 +25,16 @@ from benchmarks.lab_pools import (
 )
 from benchmarks.lab_terms import TermRules, VariantAnalyzer, word_index
 
-from citewise.adapters.analyze.english import EnglishAnalyzer
-from citewise.evaluate.cases import Unit
-from citewise.evaluate.metrics import ndcg
+from citewise.evaluation.cases import Unit
+from citewise.evaluation.metrics import ndcg
+from citewise.model.access import Scope
+from citewise.model.chunk import Hit, TermField, best_first
+from citewise.model.filters import Where
 from citewise.model.ids import ChunkId
-from citewise.model.point import Hit, best_first
 from citewise.model.query import Query
 from citewise.model.ranking import ARMS, CODE, DENSE, WORDS, Rankings
-from citewise.model.scope import Scope
-from citewise.model.terms import TermField
-from citewise.model.where import Where
-from citewise.retrieve.fuse import Fusion, MinMax, Nearness, ReciprocalRanks
+from citewise.search.fuse import Fusion, MinMax, Nearness, ReciprocalRanks
+from citewise.text.analysis import EnglishAnalyzer
 
 PARTS = {"small": ("small",), "large": ("large",)}
 TEXT = "The Runner's running; Ümlaut ﬁles, snake_case and 3 getHTTPCodes isn't."

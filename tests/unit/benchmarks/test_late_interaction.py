@@ -46,20 +46,17 @@ from benchmarks.lab_pools import Place, pool_of
 from benchmarks.lab_sets import Case, Held
 from benchmarks.late_interaction import check_fit, set_names, stored_words, with_scores
 
-from citewise.adapters.embed import minilm
-from citewise.adapters.embed.word_vectors import BY_CHANCE
-from citewise.evaluate.cases import Gold, Unit
-from citewise.flows.search import Refinement
-from citewise.model.chunk import Piece
-from citewise.model.errors import BadData
+from citewise.adapters.onnx import minilm
+from citewise.adapters.onnx.word_vectors import BY_CHANCE
+from citewise.errors import BadData
+from citewise.evaluation.cases import Gold, Unit
+from citewise.model.chunk import Hit, Piece, Vector, WordVectors
 from citewise.model.ids import ChunkId, Digest, digest
-from citewise.model.point import Hit
 from citewise.model.ranking import CODE, DENSE, WORDS, Finding
-from citewise.model.vector import Vector, WordVectors
-from citewise.ports.embedding_cache import NO_WORDS, EmbeddingCache
-from citewise.retrieve.cut import Cut
-from citewise.retrieve.dedup import Deduplicate
-from citewise.retrieve.late import FAR, NEAR, Late
+from citewise.ports.catalog import NO_WORDS, EmbeddingCache
+from citewise.search.adjust import Cut, Deduplicate
+from citewise.search.late import FAR, NEAR, Late
+from citewise.search.pipeline import Refinement
 from citewise.settings import Settings
 from tests.shortlists import a_named_finding, a_query, a_shortlist
 

@@ -18,7 +18,7 @@ from benchmarks.peers.report import printed, results_of
 from benchmarks.peers.turns import alternating, median_of, timed_anew
 from benchmarks.peers.venvs import PINS
 
-from citewise.model.vector import Vector
+from citewise.model.chunk import Vector
 
 SEEN = frozenset({"t0"})
 

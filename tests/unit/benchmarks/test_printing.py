@@ -7,7 +7,7 @@ from benchmarks import printing
 from benchmarks.printing import printed, publish
 from benchmarks.results import Table, read_results, write_results
 
-from citewise.entry.page.figures import ABSENT
+from citewise.evaluation.page.figures import ABSENT
 from tests.unit.benchmarks.samples import sample
 
 TABLE = Table("Sizes", ("chunks", "of", "p50 ms"), ((1_000, "all", 1.23456), (1_000_000, "ten percent", None)))

@@ -20,7 +20,7 @@ from benchmarks.results import (
     write_results,
 )
 
-from citewise.model.errors import BadData, BadRequest
+from citewise.errors import BadData, BadRequest
 from tests.unit.benchmarks.samples import sample
 
 

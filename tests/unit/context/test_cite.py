@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewise.context.cite import citation_of, excerpt
-from citewise.context.urls import Addresses
+from citewise.answer.cite import citation_of, excerpt
+from citewise.text.urls import Addresses
 from tests.passages import a_passage
 
 WORDS = " ".join(f"word{n}" for n in range(100))

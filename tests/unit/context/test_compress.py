@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from citewise.context.compress import Compress, Extractive
-from citewise.context.pack import SEPARATOR
-from citewise.model.context import Context, Evidence, Shortened, Source
-from citewise.model.errors import Misconfigured
+from citewise.answer.compress import Compress, Extractive
+from citewise.answer.pack import SEPARATOR
+from citewise.errors import Misconfigured
+from citewise.model.answer import Context, Evidence, Shortened, Source
 from citewise.model.query import Query
 from tests.compressing import PACK, a_wide_context, evidence_of, grounds_of
 from tests.fakes.counters import WordCounter
@@ -16,10 +16,10 @@ from tests.fakes.counters import WordCounter
 ASKED = Query("When is the gauge read?", request_id="r-1", asked_at=0.0)
 
 
-def left(context: Context, fits: dict[str, float], tokens: int = 999, least_worth: float = 0.6) -> list[str]:
+def left(context: Context, fits: dict[str, float], tokens: int = 999, min_worth: float = 0.6) -> list[str]:
     """The texts of the sources."""
-    made = Extractive(WordCounter(), least_worth).shortened(
-        ASKED.text, context.sources, evidence_of(context, fits), wanted_tokens=tokens, most_tokens=tokens
+    made = Extractive(WordCounter(), min_worth).shortened(
+        ASKED.text, context.sources, evidence_of(context, fits), wanted_tokens=tokens, max_tokens=tokens
     )
     return [one.text for one in made]
 
@@ -31,7 +31,7 @@ def test_units_of_the_best_source_stay_and_of_a_poor_one_only_what_fits_the_ques
         "Three is here. Four is here. \u2026",
     ]
     assert left(context, {"Four": 0.5, "Three": 0.05})[1] == "\u2026 Four is here. \u2026"
-    assert left(context, {}, least_worth=0.0)[1] == "Three is here. Four is here. Five is here."
+    assert left(context, {}, min_worth=0.0)[1] == "Three is here. Four is here. Five is here."
 
 
 def test_of_two_units_the_worthier_gets_the_room() -> None:
@@ -125,7 +125,7 @@ class Broken:
         evidence: Sequence[Evidence],
         *,
         wanted_tokens: int,
-        most_tokens: int,
+        max_tokens: int,
     ) -> tuple[Shortened, ...]:
         raise self._error
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from citewise.context.urls import Addresses
+from citewise.text.urls import Addresses
 from tests.passages import a_passage
 
 BASE = "/physical-ai-robotics-textbook/docs/"

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from citewise.adapters.analyze.english import EnglishAnalyzer
-from citewise.context.evidence import MOST_CHARACTERS, Weigh, Weighed, cosine, covered, telling
-from citewise.context.pack import Pack
-from citewise.context.urls import Addresses
-from citewise.model.context import Context
-from citewise.model.errors import Unavailable
-from citewise.model.vector import Vector
+from citewise.answer.evidence import MAX_CHARACTERS, Weigh, Weighed, covered, telling
+from citewise.answer.pack import Pack
+from citewise.errors import Unavailable
+from citewise.model.answer import Context
+from citewise.model.chunk import Vector, cosine
+from citewise.text.analysis import EnglishAnalyzer
+from citewise.text.urls import Addresses
 from tests.builders import a_vector
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.passages import a_finding, a_passage
@@ -61,10 +61,10 @@ def test_a_worse_source_s_units_count_less() -> None:
 def test_only_the_most_promising_units_are_embedded_and_only_their_beginning() -> None:
     embedder = HashEmbedder()
     long = " ".join(f"The valve has part {number}." for number in range(60))
-    found = Weigh(embedder, EnglishAnalyzer(), most_embedded=5)("Which valve?", a_context(long, "x" * 2000))
+    found = Weigh(embedder, EnglishAnalyzer(), max_embedded=5)("Which valve?", a_context(long, "x" * 2000))
     assert len(embedder.embedded) == 5
     assert sum(one.closeness is not None for one in found) == 5
-    assert max(map(len, embedder.embedded)) <= MOST_CHARACTERS + len("Tides: ")
+    assert max(map(len, embedder.embedded)) <= MAX_CHARACTERS + len("Tides: ")
 
 
 def test_a_unit_is_embedded_behind_its_heading_and_without_its_marker() -> None:

@@ -2,8 +2,8 @@
 
 import time
 
-from citewise.adapters.analyze.english import EnglishAnalyzer
-from citewise.context.fit import LEFT_OUT, fitted
+from citewise.answer.cut import LEFT_OUT, fitted
+from citewise.text.analysis import EnglishAnalyzer
 from tests.fakes.counters import WordCounter
 
 QUESTION = "When does the tide gauge freeze?"

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from citewise.adapters.analyze.english import EnglishAnalyzer
-from citewise.context.ground import SEARCH, SELECTION, Calibration, Ground, Weight
-from citewise.context.pack import Pack
-from citewise.context.urls import Addresses
-from citewise.model.context import Context
+from citewise.answer.ground import SEARCH, SELECTION, Calibration, Ground, Weight
+from citewise.answer.pack import Pack
+from citewise.model.answer import Context
 from citewise.model.ranking import DENSE, WORDS, Finding
+from citewise.text.analysis import EnglishAnalyzer
+from citewise.text.urls import Addresses
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.passages import a_finding, a_passage
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from citewise.adapters.analyze.english import EnglishAnalyzer
-from citewise.context.missing import missing
+from citewise.answer.ground import missing
+from citewise.text.analysis import EnglishAnalyzer
 from tests.fakes.counters import WordCounter
 
 TEXT = "Set up the UR5 arm with ROS 2. The micro-controller reads ISO codes in Kenya."

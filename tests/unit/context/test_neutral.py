@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from citewise.context.neutral import fenced, label_text, neutralized
+from citewise.text.neutral import fenced, label_text, neutralized
 
 FENCE = "```"
 

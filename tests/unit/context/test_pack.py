@@ -4,13 +4,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from citewise.context.cut import cut_to_fit
-from citewise.context.join import joined
-from citewise.context.pack import SEPARATOR, Pack, label_of
-from citewise.context.urls import Addresses
-from citewise.model.context import Context
-from citewise.model.passage import Passage
-from citewise.model.ranking import Finding
+from citewise.answer.cut import cut_to_fit
+from citewise.answer.pack import SEPARATOR, Pack, joined, label_of
+from citewise.model.answer import Context
+from citewise.model.ranking import Finding, Passage
+from citewise.text.urls import Addresses
 from tests.fakes.counters import WordCounter
 from tests.passages import a_finding, a_passage
 

@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from citewise.context.neutral import neutralized
-from citewise.context.pack import Pack
-from citewise.context.prompt import HISTORY_MESSAGES, fitting_history, messages_of
-from citewise.context.urls import Addresses
-from citewise.model.context import Context, Message, Role
+from citewise.answer.pack import Pack
+from citewise.answer.prompt import HISTORY_MESSAGES, fitting_history, messages_of
+from citewise.model.answer import Context, Message, Role
 from citewise.model.query import Mode
+from citewise.text.neutral import neutralized
+from citewise.text.urls import Addresses
 from tests.fakes.counters import WordCounter
 from tests.passages import a_finding, a_passage
 

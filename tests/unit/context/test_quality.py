@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from citewise.adapters.analyze.english import EnglishAnalyzer
-from citewise.context.quality import (
+from citewise.answer.quality import (
     DOUBTFUL,
     INSUFFICIENT,
     LOW,
@@ -17,9 +16,9 @@ from citewise.context.quality import (
     silent,
     uncited,
 )
-from citewise.model.answer import Quality
-from citewise.model.context import Context, Grounds, Signals
+from citewise.model.answer import Context, Grounds, Quality, Signals
 from citewise.model.query import Mode
+from citewise.text.analysis import EnglishAnalyzer
 from tests.compressing import a_wide_context, evidence_of
 
 JUDGE = Judge(EnglishAnalyzer())

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from citewise.context.urls import Addresses
-from citewise.model.block import Json
+from citewise.model.document import Json
+from citewise.text.urls import Addresses
 from tests.passages import a_passage
 
 BLOBS = Addresses(

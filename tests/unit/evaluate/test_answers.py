@@ -4,19 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from citewise.evaluate.answered import (
+from citewise.evaluation.answered import (
     ANSWER_METRICS,
     citation_measures,
     decision_measures,
     is_true,
     leaks,
 )
-from citewise.evaluate.cases import Case, Gold, Kind
-from citewise.model.answer import Answer, Quality, Usage
-from citewise.model.citation import SELECTION, Citation
-from citewise.model.query import Query
-from citewise.model.result import SearchResult
-from citewise.model.selection import Selection
+from citewise.evaluation.cases import Case, Gold, Kind
+from citewise.model.answer import SELECTION, Answer, Citation, Quality, Usage
+from citewise.model.query import Query, Selection
+from citewise.model.ranking import SearchResult
 from tests.builders import an_id
 
 TEXT = "# Tides\n\nThe gauge is read\nat noon, and at midnight.\n\nWinds are not.\n"

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewise.adapters.sources.beir import BeirSource, page, path_of
-from citewise.model.errors import BadData, Unavailable
-from citewise.model.source import Found, Skipped
+from citewise.errors import BadData, Unavailable
+from citewise.evaluation.beir import BeirSource, page, path_of
+from citewise.model.document import Found, Skipped
 
 
 def a_corpus(tmp_path: Path, *lines: str | bytes | dict[str, object]) -> Path:
@@ -62,7 +62,7 @@ def test_a_row_that_makes_no_sense_is_skipped_with_its_line(tmp_path: Path, line
 
 
 def test_a_row_that_is_too_long_is_skipped_and_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("citewise.adapters.sources.beir.MOST_ROW_BYTES", 40)
+    monkeypatch.setattr("citewise.evaluation.beir.MAX_ROW_BYTES", 40)
     corpus = a_corpus(tmp_path, {"_id": "long", "text": "x" * 100}, {"_id": "b", "text": "y"})
     source = BeirSource(corpus)
     skipped, found = source.walk()

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from citewise.evaluate.cases import Kind, Unit
-from citewise.evaluate.compare import (
+from citewise.evaluation.cases import Kind, Unit
+from citewise.evaluation.compare import (
     EXACT_QUESTIONS,
     OtherSetting,
     Verdict,
@@ -21,8 +21,8 @@ from citewise.evaluate.compare import (
     randomization_p,
     verdict,
 )
-from citewise.evaluate.runs import Difference, Outcome, Run
-from citewise.evaluate.summary import means
+from citewise.evaluation.runs import Difference, Outcome, Run
+from citewise.evaluation.summary import means
 
 
 def a_run(values: Mapping[str, float], metric: str = "ndcg@10") -> Run:

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from citewise.evaluate.draft_headings import heading_question
-from citewise.evaluate.draft_sentences import keywords, sentence_question
-from citewise.evaluate.draft_text import Vocabulary, vocabulary_of
-from citewise.evaluate.drafts import Draft, Section, draft_json, drafts_of, sections_of
+from citewise.evaluation.draft_headings import heading_question
+from citewise.evaluation.draft_sentences import keywords, sentence_question
+from citewise.evaluation.draft_text import Vocabulary, vocabulary_of
+from citewise.evaluation.drafts import Draft, Section, draft_json, drafts_of, sections_of
 from citewise.model.chunk import Piece, chunks_of
 from tests.builders import a_document
 

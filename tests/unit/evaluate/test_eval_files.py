@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from citewise.entry.cli.eval_files import files_of, refuse_unwritable
-from citewise.evaluate.cases import Kind, Unit
-from citewise.evaluate.compare import common_questions
-from citewise.evaluate.runs import Outcome, Run
-from citewise.model.errors import BadRequest
-from citewise.wiring.question_files import read_question_file
+from citewise.cli.eval_files import files_of, refuse_unwritable
+from citewise.errors import BadRequest
+from citewise.evaluation.cases import Kind, Unit
+from citewise.evaluation.compare import common_questions
+from citewise.evaluation.question_files import read_question_file
+from citewise.evaluation.runs import Outcome, Run
 
 
 def test_an_output_that_is_also_read_is_refused(tmp_path: Path) -> None:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from citewise.entry.cli.eval_progress import shown_steps
-from citewise.flows.evaluate import Step
+from citewise.cli.eval_progress import shown_steps
+from citewise.evaluation.evaluating import Listeners
+from citewise.evaluation.pipeline import Step
 from citewise.model.report import FileDone, Outcome, Walked
-from citewise.wiring.evaluating import Listeners
 
 
 def told(listeners: Listeners) -> None:

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from citewise.entry.cli.eval_tables import DRAFT, show_ablations, show_differences, show_run
-from citewise.evaluate.compare import differences
+from citewise.cli.eval_tables import DRAFT, show_ablations, show_differences, show_run
+from citewise.evaluation.compare import differences
 from tests.unit.entry.page.runs import a_run, some_ablations
 
 DRAFTED = a_run(6, is_draft=True)

@@ -1,7 +1,7 @@
 """What is expected and not there, and what was probably meant."""
 
-from citewise.evaluate.cases import Case, Gold, Kind
-from citewise.evaluate.gold import MOST_COMPARED, nearest, problems
+from citewise.evaluation.cases import Case, Gold, Kind
+from citewise.evaluation.gold import MAX_COMPARED, nearest, problems
 from citewise.model.chunk import Chunk
 from tests.builders import a_write
 
@@ -44,6 +44,6 @@ def test_each_missing_place_is_named_with_the_nearest() -> None:
 
 
 def test_among_very_many_names_those_whose_ends_agree_are_compared() -> None:
-    known = [f"{at:05d}/page.md" for at in range(MOST_COMPARED + 500)]
+    known = [f"{at:05d}/page.md" for at in range(MAX_COMPARED + 500)]
     assert nearest("02400/pgae.md", known) == "02400/page.md"
     assert nearest("anything", []) is None

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.sources.beir import path_of
-from citewise.evaluate.cases import Gold, Kind, Unit
-from citewise.model.errors import BadData, BadRequest
-from citewise.wiring.judged_sets import askable, judged_set, mounted
+from citewise.errors import BadData, BadRequest
+from citewise.evaluation.beir import path_of
+from citewise.evaluation.cases import Gold, Kind, Unit
+from citewise.evaluation.judged_sets import askable, judged_set, mounted
 from tests.judged import answerable, beir_folder, write_questions
 
 

@@ -5,9 +5,9 @@ from random import Random
 
 import pytest
 
-from citewise.evaluate.leak_world import MARK, Maker, Page, Section, Way, Who, World, marks_in, may_see
-from citewise.evaluate.leaks import DEEP, Asker, Asking, Filter, Holdings, Shown, State, judged, sight_of
-from citewise.evaluate.leaks import sight_of_selection as selection_sight
+from citewise.evaluation.leak_world import MARK, Maker, Page, Section, Way, Who, World, marks_in, may_see
+from citewise.evaluation.leaks import DEEP, Asker, Asking, Filter, Holdings, Shown, State, judged, sight_of
+from citewise.evaluation.leaks import sight_of_selection as selection_sight
 
 PLACE = ("acme", "book")
 ANN = Who("ann", frozenset())

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from citewise.evaluate.cases import Case, Gold, Kind
-from citewise.model.errors import BadRequest
-from citewise.model.selection import Selection
-from citewise.wiring.question_files import QuestionFile, read_question_file
+from citewise.errors import BadRequest
+from citewise.evaluation.cases import Case, Gold, Kind
+from citewise.evaluation.question_files import QuestionFile, read_question_file
+from citewise.model.query import Selection
 from tests.builders import an_id
 
 GOLD = {"doc": "a.md", "section": "Tides", "grade": 2, "heading_path": ["A", "Tides"], "line_start": 3, "line_end": 9}
@@ -129,7 +129,7 @@ def test_a_field_that_resembles_none_is_passed_over_with_a_word(
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("citewise.wiring.question_files.MOST_BYTES", 10)
+    monkeypatch.setattr("citewise.evaluation.question_files.MAX_BYTES", 10)
     assert "larger than 10 bytes" in message_of(tmp_path, [ASKED])
 
 

@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from citewise.evaluate.cases import Case, Gold, Kind, Unit
-from citewise.evaluate.matching import documents_of, folded, full_answers, grade_of, matches, rank_of
-from citewise.evaluate.ranked import RANKING_METRICS, ranking_measures
-from citewise.evaluate.runs import Place
+from citewise.evaluation.cases import Case, Gold, Kind, Unit
+from citewise.evaluation.matching import documents_of, folded, full_answers, grade_of, matches, rank_of
+from citewise.evaluation.ranked import RANKING_METRICS, ranking_measures
+from citewise.evaluation.runs import Place
 from tests.builders import an_id
 
 HERE = Place("a.md", "Tides", 10, 20, an_id("here"))

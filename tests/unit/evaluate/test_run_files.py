@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from citewise.entry.run_files import METRICS, PERCENTILES, read_run, run_json
-from citewise.evaluate.cases import Kind, Unit
-from citewise.evaluate.runs import Outcome, Place, Run
-from citewise.model.errors import BadData, BadRequest
+from citewise.errors import BadData, BadRequest
+from citewise.evaluation.cases import Kind, Unit
+from citewise.evaluation.run_files import METRICS, PERCENTILES, read_run, run_json
+from citewise.evaluation.runs import Outcome, Place, Run
 
 RUN = Run(
     set="tiny",
@@ -134,6 +134,6 @@ def test_a_count_may_be_more_than_one(tmp_path: Path) -> None:
 def test_a_run_that_is_too_large_or_not_there_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BadRequest, match="cannot read the run"):
         read_run(tmp_path / "nothing.json")
-    monkeypatch.setattr("citewise.entry.run_files.MOST_BYTES", 10)
+    monkeypatch.setattr("citewise.evaluation.run_files.MAX_BYTES", 10)
     with pytest.raises(BadRequest, match="larger than 10 bytes"):
         read_run(written(tmp_path, run_json(RUN)))

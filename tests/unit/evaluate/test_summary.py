@@ -2,10 +2,11 @@
 
 import pytest
 
-from citewise.evaluate.cases import Kind, Unit
-from citewise.evaluate.runs import Outcome, Run
-from citewise.evaluate.summary import by_group, counted, means, measured, medians, percentiles, poorest, shortcomings
-from citewise.evaluate.thresholds import Threshold, shortfalls
+from citewise.evaluation.cases import Kind, Unit
+from citewise.evaluation.runs import Outcome, Run
+from citewise.evaluation.summary import by_group, counted, means, measured, medians, poorest, shortcomings
+from citewise.evaluation.thresholds import Threshold, shortfalls
+from citewise.insights import percentiles
 
 LEAKY = "shows what is not in the selection"
 

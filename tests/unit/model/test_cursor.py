@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from citewise.model.cursor import Cursor, HeldId, PageRequest, Seal, checked_cursor, purpose_of
-from citewise.model.errors import BadRequest
-from citewise.model.scope import Principal, Scope
-from citewise.model.where import AnyOf, Between
+from citewise.errors import BadRequest
+from citewise.model.access import Principal, Scope
+from citewise.model.filters import AnyOf, Between
+from citewise.model.paging import Cursor, HeldId, PageRequest, Seal, checked_cursor, purpose_of
 from tests.shortlists import a_query
 
 KEY = bytes(range(32))

@@ -4,9 +4,9 @@ import time
 
 import pytest
 
+from citewise.model.access import LOCAL_PRINCIPAL, Principal
 from citewise.model.logged import Asker, Whose
-from citewise.model.redaction import Redaction
-from citewise.model.scope import LOCAL_PRINCIPAL, Principal
+from citewise.text.secrets import Redaction
 from tests.builders import SCOPE
 from tests.logs import a_row
 

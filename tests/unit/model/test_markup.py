@@ -2,7 +2,7 @@
 
 import pytest
 
-from citewise.model.markup import as_seen
+from citewise.text.html import as_seen
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewise.model.spans import spans_of
-from citewise.model.units import units_of
+from citewise.text.units import spans_of, units_of
 from tests.props.test_units import pages
 
 HANDBOOK = Path(__file__).parents[3] / "src" / "citewise" / "data" / "handbook"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from citewise.model.context import UnitKind
-from citewise.model.units import MOST_CHARACTERS, code_spans, is_item, units_of, without_marker
+from citewise.model.answer import UnitKind
+from citewise.text.units import MAX_CHARACTERS, code_spans, is_item, units_of, without_marker
 
 SENTENCE, CODE, TABLE = UnitKind.SENTENCE, UnitKind.CODE, UnitKind.TABLE
 
@@ -126,7 +126,7 @@ def test_a_long_sentence_is_cut_at_a_clause() -> None:
     clause = "word " * 50
     parts = texts(f"{clause.strip()}, {clause.strip()}, {clause.strip()}.")
     assert [part[-5:] for part in parts] == ["word,", "word."]
-    assert all(len(part) <= MOST_CHARACTERS for part in parts)
+    assert all(len(part) <= MAX_CHARACTERS for part in parts)
 
 
 def test_a_long_run_without_clauses_is_cut_between_words_and_never_inside_one() -> None:

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from citewise.adapters.analyze.english import EnglishAnalyzer
-from citewise.retrieve.arms import Arms, head_limit, may_have_more
+from citewise.search.rankings import Arms, head_limit, may_have_more
+from citewise.text.analysis import EnglishAnalyzer
 from tests.builders import SCOPE, a_point
 from tests.fakes.counters import HashEmbedder
 from tests.fakes.plain_index import PlainIndex

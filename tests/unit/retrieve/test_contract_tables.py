@@ -1,11 +1,11 @@
-"""Rows of the original contracts' tables that no other test has; docs/contracts.md says where each of the others is."""
+"""Rows of the original contracts' tables that no other test has."""
 
 import pytest
 
-from citewise.model.point import Hit
+from citewise.model.chunk import Hit
 from citewise.model.ranking import Rankings
-from citewise.retrieve.freshness import DAY, Freshness
-from citewise.retrieve.fuse import ReciprocalRanks, reciprocal_rank_sums
+from citewise.search.adjust import DAY, Freshness
+from citewise.search.fuse import ReciprocalRanks, reciprocal_rank_sums
 from tests.builders import an_id
 from tests.shortlists import ASKED_AT, a_named_finding, a_query, a_shortlist
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewise.adapters.analyze.english import EnglishAnalyzer
-from citewise.model.features import FEATURE_WEIGHTS, PROXIMITY, TITLE, WINDOW
+from citewise.model.chunk import Places
+from citewise.model.query import FEATURE_WEIGHTS, PROXIMITY, TITLE, WINDOW
 from citewise.model.ranking import Shortlist
-from citewise.model.terms import Places
-from citewise.retrieve.features import Features, most_in_window, neighbors, proximity
+from citewise.search.features import Features, most_in_window, neighbors, proximity
+from citewise.text.analysis import EnglishAnalyzer
 from tests.shortlists import a_named_finding, a_query, a_shortlist
 
 ANALYZER = EnglishAnalyzer()

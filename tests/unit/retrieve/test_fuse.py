@@ -2,9 +2,9 @@
 
 import pytest
 
-from citewise.model.point import Hit
+from citewise.model.chunk import Hit
 from citewise.model.ranking import Ranking, Rankings
-from citewise.retrieve.fuse import Fusion, MinMax, Nearness, ReciprocalRanks, reciprocal_rank_sums
+from citewise.search.fuse import Fusion, MinMax, Nearness, ReciprocalRanks, reciprocal_rank_sums
 from tests.builders import an_id
 from tests.shortlists import a_query
 

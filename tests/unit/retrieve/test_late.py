@@ -7,12 +7,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from citewise.model.features import BY_WORD, LATE_WEIGHT
+from citewise.model.chunk import EmbeddedText, Vector, WordVectors
 from citewise.model.ids import Digest
+from citewise.model.query import BY_WORD, LATE_WEIGHT
 from citewise.model.ranking import DENSE, Candidate, Finding, Shortlist, in_order
-from citewise.model.vector import EmbeddedText, Vector, WordVectors
-from citewise.ports.embedding_cache import NO_WORDS
-from citewise.retrieve.late import FAR, NEAR, Late, farness, stretched
+from citewise.ports.catalog import NO_WORDS
+from citewise.search.late import FAR, NEAR, Late, farness, stretched
 from tests.fakes.counters import HashEmbedder, HashWords
 from tests.shortlists import a_named_finding, a_query, a_shortlist
 

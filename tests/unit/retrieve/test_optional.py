@@ -5,15 +5,12 @@ from typing import Any, cast
 
 import pytest
 
-from citewise.model.boost import BoostRule
-from citewise.model.errors import Misconfigured
-from citewise.model.terms import Places, Terms
-from citewise.retrieve.boost import Boost
-from citewise.retrieve.dedup import Deduplicate
-from citewise.retrieve.features import Features
-from citewise.retrieve.freshness import Freshness
-from citewise.retrieve.optional import Stage, forgiving
-from citewise.retrieve.rerank import Rerank
+from citewise.errors import Misconfigured
+from citewise.model.chunk import Places, Terms
+from citewise.model.query import BoostRule
+from citewise.search.adjust import Boost, Deduplicate, Freshness, Stage, forgiving
+from citewise.search.features import Features
+from citewise.search.rerank import Rerank
 from tests.shortlists import a_named_finding, a_query, a_shortlist
 
 NONSENSE = cast("Any", "nonsense")

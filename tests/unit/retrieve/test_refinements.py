@@ -5,14 +5,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from citewise.model.boost import BoostRule
-from citewise.model.errors import Misconfigured, Unavailable
+from citewise.errors import Misconfigured, Unavailable
+from citewise.model.query import BoostRule
 from citewise.model.ranking import Shortlist
-from citewise.retrieve.boost import Boost
-from citewise.retrieve.cut import Cut
-from citewise.retrieve.dedup import Deduplicate
-from citewise.retrieve.freshness import DAY, Freshness
-from citewise.retrieve.rerank import Rerank
+from citewise.search.adjust import DAY, Boost, Cut, Deduplicate, Freshness
+from citewise.search.rerank import Rerank
 from tests.builders import an_id
 from tests.shortlists import a_named_finding, a_query, a_shortlist
 

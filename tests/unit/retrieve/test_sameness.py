@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewise.adapters.analyze.english import EnglishAnalyzer
-from citewise.retrieve.sameness import Sameness
+from citewise.search.sameness import Sameness
+from citewise.text.analysis import EnglishAnalyzer
 
 SAMENESS = Sameness(EnglishAnalyzer())
 QUESTIONS = st.text(st.sampled_from("aAbX5'?!.,`\" thowtedi"), min_size=1, max_size=40)

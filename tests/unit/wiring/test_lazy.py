@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from citewise.model.errors import CitewiseError, Misconfigured, Unavailable
-from citewise.model.vector import EmbeddingFailure
+from citewise.errors import CitewiseError, Misconfigured, Unavailable
+from citewise.model.chunk import EmbeddingFailure
 from citewise.wiring.lazy import RETRY_SECONDS, LazyEmbedder, LazyWords, Loading, Once
 from tests.fakes.clock import Clock
 from tests.fakes.counters import HashEmbedder, HashWords

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from citewise.context.compress import Compressed
-from citewise.model.errors import Misconfigured
+from citewise.answer.compress import Compressed
+from citewise.errors import Misconfigured
 from citewise.settings import AnswerSettings, Settings
 from citewise.wiring.compressing import compress_of
 from tests.compressing import PACK, a_wide_context, evidence_of, grounds_of

@@ -4,10 +4,11 @@ import random
 from collections.abc import Mapping
 from dataclasses import replace
 
-from citewise.evaluate.cases import Kind, Unit
-from citewise.evaluate.compare import differences
-from citewise.evaluate.runs import Ablation, Outcome, Place, Run
-from citewise.evaluate.summary import by_group, means, percentiles
+from citewise.evaluation.cases import Kind, Unit
+from citewise.evaluation.compare import differences
+from citewise.evaluation.runs import Ablation, Outcome, Place, Run
+from citewise.evaluation.summary import by_group, means
+from citewise.insights import percentiles
 
 GROUPS = ("plain", "paraphrase", "table", "procedure")
 DOCUMENTS = (

@@ -6,9 +6,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from citewise.entry.page.charts import Bar, Series, bar_chart, columns, histogram, line_chart
-from citewise.entry.page.drawing import Drawing, Frame
-from citewise.entry.page.spreads import Change, Dots, change_chart, dot_chart, latency_chart
+from citewise.evaluation.page.charts import Bar, Series, bar_chart, columns, histogram, line_chart
+from citewise.evaluation.page.drawing import Drawing, Frame
+from citewise.evaluation.page.spreads import Change, Dots, change_chart, dot_chart, latency_chart
 
 SVG = "{http://www.w3.org/2000/svg}"
 EVIL = "</svg><script>alert(1)</script> \x1b\u202e&\"'"

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from html import unescape
 from html.parser import HTMLParser
 
-from citewise.entry.page.insights import FEW_DAYS, NOTHING, insights_html
-from citewise.flows.insights import statistics_of
-from citewise.flows.read_log import Overview, SeenDocument
+from citewise.evaluation.page.insights import FEW_DAYS, NOTHING, insights_html
+from citewise.insights import Overview, SeenDocument, statistics_of
 from citewise.model.logged import Logged, Way
 from tests.builders import SCOPE
 from tests.logs import DAY, NOON, a_document_id, a_row

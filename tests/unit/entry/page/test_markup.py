@@ -2,7 +2,7 @@
 
 import pytest
 
-from citewise.entry.page.markup import Markup, escaped, joined, rounded, tag
+from citewise.evaluation.page.markup import Markup, escaped, joined, rounded, tag
 
 
 @pytest.mark.parametrize(

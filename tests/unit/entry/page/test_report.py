@@ -11,12 +11,12 @@ from html.parser import HTMLParser
 
 import pytest
 
-from citewise.entry.page.figures import ABSENT, MINUS
-from citewise.entry.page.questions import MOST_LISTED, OPENED
-from citewise.entry.page.report import Made, report_html
-from citewise.evaluate.cases import Kind
-from citewise.evaluate.compare import differences
-from citewise.evaluate.runs import Outcome, Place, Run
+from citewise.evaluation.cases import Kind
+from citewise.evaluation.compare import differences
+from citewise.evaluation.page.figures import ABSENT, MINUS
+from citewise.evaluation.page.questions import MAX_LISTED, OPENED
+from citewise.evaluation.page.report import Made, report_html
+from citewise.evaluation.runs import Outcome, Place, Run
 from tests.unit.entry.page.runs import a_run, an_outcome, run_of, some_ablations
 
 VOID = {"meta", "input", "wbr"}
@@ -265,8 +265,8 @@ def test_every_table_that_may_scroll_is_followed_by_words_that_say_so() -> None:
 
 def test_only_so_many_questions_are_listed_and_the_rest_is_counted() -> None:
     draw = random.Random(1)
-    html = report_html(run_of(*(an_outcome(number, draw) for number in range(MOST_LISTED + 3))))
-    assert html.count("<details") == MOST_LISTED
+    html = report_html(run_of(*(an_outcome(number, draw) for number in range(MAX_LISTED + 3))))
+    assert html.count("<details") == MAX_LISTED
     assert "3 better questions left out" in html
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewise.entry.page.figures import figure, short, signed
-from citewise.entry.page.scale import Scale, linear_bounds, log_bounds
+from citewise.evaluation.page.figures import figure, short, signed
+from citewise.evaluation.page.scale import Scale, linear_bounds, log_bounds
 
 
 def written(scale: Scale) -> list[str]:

@@ -6,9 +6,9 @@ from itertools import product
 
 import pytest
 
-from citewise.entry.page.drawing import DARK, LIGHT, SERIES
+from citewise.evaluation.page.drawing import DARK, LIGHT, SERIES
 
-CSS = files("citewise.entry.page").joinpath("report.css").read_text(encoding="utf-8")
+CSS = files("citewise.evaluation.page").joinpath("report.css").read_text(encoding="utf-8")
 PAGES = [dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", block)) for block in re.findall(r":root \{(.*?)\}", CSS)]
 THEMES = {"light": {**LIGHT, **PAGES[0]}, "dark": {**DARK, **PAGES[1]}}
 TEXT, GRAPHIC = 4.5, 3.0

@@ -1,0 +1,273 @@
+"""Markdown and MDX as Docusaurus reads them, made into blocks with their source lines."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from markdown_it import MarkdownIt
+from markdown_it.common.utils import normalizeReference
+from markdown_it.token import Token
+
+from citewise.adapters.markdown.frontmatter import split_front_matter
+from citewise.adapters.markdown.rules import (
+    Notes,
+    block_parser,
+    block_tokens,
+    imports_end,
+    may_hold_comment,
+    without_comments,
+)
+from citewise.model.document import Block, BlockKind, Heading, Parsed
+from citewise.text.slugs import Slugger
+
+_EXPLICIT_ID = re.compile(r"\{(?:#(?P<classic>(?:(?!\{#|\}).)+)|/\*[ \t]*#(?P<mdx>\S+?)[ \t]*\*/)\}$")
+_CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
+_NEEDS_PARSING = re.compile(r"[\\`*_~\[\]<&]")
+_DEFINITION = re.compile(r"^ {0,3}\[([^\[\]\n]{1,999})\]:[ \t]*\S", re.MULTILINE)
+MAX_TITLE = 2_000  # characters; a longer heading is an accident, and inline parsing is not linear
+
+
+class HeadingReader:
+    """Reads the headings of one document."""
+
+    def __init__(self, inline: MarkdownIt, body: str) -> None:
+        self._inline = inline
+        self._body = body
+        self._references: Mapping[str, Mapping[str, str]] | None = None
+
+    def read(self, content: str) -> tuple[str, str | None]:
+        """The plain title and the explicit id."""
+        content = content.rstrip()
+        found = _EXPLICIT_ID.search(content) if content.endswith("}") else None
+        if found is not None:
+            content = content[: found.start()]
+        title = self._plain(without_comments(content)[0])
+        return " ".join(title.split()), (found["classic"] or found["mdx"]) if found else None
+
+    def _plain(self, content: str) -> str:
+        if len(content) > MAX_TITLE or not _NEEDS_PARSING.search(content):
+            return content
+        if not _NEEDS_PARSING.search(_CODE.sub("", content)):  # the usual case: nothing but code spans
+            return _CODE.sub(r"\1", content)
+        tokens = self._inline.parseInline(content, {"references": self._known_references(content)})
+        return _shown_text(tokens[0].children or ())
+
+    def _known_references(self, content: str) -> Mapping[str, Mapping[str, str]]:
+        if "[" not in content:
+            return {}
+        if self._references is None:
+            labels = _DEFINITION.findall(self._body)
+            self._references = {normalizeReference(label): {"href": "#", "title": ""} for label in labels}
+        return self._references
+
+
+def _shown_text(tokens: Sequence[Token]) -> str:
+    return "".join(_shown(token) for token in tokens)
+
+
+def _shown(token: Token) -> str:
+    if token.type in ("softbreak", "hardbreak"):
+        return " "
+    if token.type == "image":
+        return _shown_text(token.children or ())
+    return "" if token.type == "html_inline" else token.content
+
+
+MAX_WARNINGS = 20  # per document; a broken generator can make thousands of the same kind
+_KINDS = {
+    "heading_open": BlockKind.HEADING,
+    "paragraph": BlockKind.PARAGRAPH,
+    "comment": BlockKind.PARAGRAPH,  # what is left of its lines once the comment is out
+    "bullet_list_open": BlockKind.LIST,
+    "ordered_list_open": BlockKind.LIST,
+    "list_item_open": BlockKind.ITEM,
+    "blockquote_open": BlockKind.QUOTE,
+    "fence": BlockKind.CODE,
+    "code_block": BlockKind.CODE,
+    "table": BlockKind.TABLE,
+    "admonition_open": BlockKind.ADMONITION,
+    "math": BlockKind.MATH,
+    "html_block": BlockKind.HTML,
+    "hr": BlockKind.RULE,
+}
+_LANGUAGE = re.compile(r"\s*([^\s{]+)")  # of an info string such as `jsx {1,3-5} title="app.js"`
+_CONTAINERS = frozenset({BlockKind.LIST, BlockKind.ITEM, BlockKind.QUOTE})
+_COMMENTED = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.HTML, BlockKind.TABLE})
+
+
+class MarkdownParser:
+    """Parses one Markdown or MDX file after another; keeps nothing between them."""
+
+    version = "markdown-1"
+
+    def __init__(self) -> None:
+        self._blocks = block_parser()
+        self._inline = MarkdownIt("commonmark").enable("strikethrough")
+
+    def parse(self, text: str) -> Parsed:
+        text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+        front, body_line, warnings = split_front_matter(text)
+        lines = text.split("\n")[body_line - 1 :]
+        body = text if body_line == 1 else "\n".join(lines)
+        notes = Notes()
+        roots = _tree(block_tokens(self._blocks, body, notes=notes))
+        page = _Page(lines, body_line, headings=HeadingReader(self._inline, body), notes=notes)
+        page.drop_imports(roots)
+        if may_hold_comment(body):
+            page.drop_comments(roots)
+        blocks = tuple(page.blocks(roots))
+        return Parsed(front, blocks, _first_few((*warnings, *page.warnings())))
+
+
+def _first_few(warnings: tuple[str, ...]) -> tuple[str, ...]:
+    more = len(warnings) - MAX_WARNINGS
+    return warnings if more <= 0 else (*warnings[:MAX_WARNINGS], f"and {more} more warnings")
+
+
+@dataclass(slots=True)
+class _Node:
+    """A token with the tokens inside it."""
+
+    token: Token
+    kind: BlockKind
+    first: int  # lines of the body, counted from 0; `end` is the one after the last
+    end: int
+    content: str = ""
+    inside: list["_Node"] = field(default_factory=list)
+
+
+def _tree(tokens: Sequence[Token]) -> list[_Node]:
+    roots: list[_Node] = []
+    open_nodes: list[_Node] = []
+    for token in tokens:
+        if token.nesting < 0:
+            open_nodes.pop()
+        elif token.type == "inline":
+            open_nodes[-1].content = token.content
+        else:
+            first, end = token.map or (0, 0)
+            node = _Node(token, _KINDS[token.type], first, end)
+            (open_nodes[-1].inside if open_nodes else roots).append(node)
+            if token.nesting > 0:
+                open_nodes.append(node)
+    return roots
+
+
+class _Page:
+    """The lines of one body on their way to blocks. Dropped lines become empty, so that numbers stay true."""
+
+    def __init__(self, lines: list[str], first_line: int, *, headings: HeadingReader, notes: Notes) -> None:
+        self._lines = lines
+        self._first_line = first_line
+        self._headings = headings
+        self._notes = notes
+        self._slugger = Slugger()
+        self._dropped: set[int] = set()
+
+    def warnings(self) -> tuple[str, ...]:
+        notes = sorted(self._notes.warnings.items())
+        return tuple(f"line {line + self._first_line}: {text}" for line, text in notes)
+
+    def drop_imports(self, roots: Sequence[_Node]) -> None:
+        for node in roots:
+            if node.kind is BlockKind.PARAGRAPH and self._lines[node.first].startswith("import"):
+                text = "\n".join(self._lines[node.first : node.end])
+                dropped = imports_end(text)
+                count = text.count("\n", 0, dropped) + (0 < dropped == len(text))
+                for line in range(node.first, node.first + count):
+                    self._replace(line, "")
+
+    def drop_comments(self, nodes: Sequence[_Node]) -> None:
+        for node in nodes:
+            if node.kind in _COMMENTED:
+                # A table's cells end with its row, so a stray backtick must not reach into the next one.
+                step = 1 if node.kind is BlockKind.TABLE else node.end - node.first
+                for first in range(node.first, node.end, step):
+                    self._drop_comments_between(first, first + step)
+            self.drop_comments(node.inside)
+
+    def _drop_comments_between(self, first: int, end: int) -> None:
+        text = "\n".join(self._lines[first:end])
+        kept, unclosed = without_comments(text)
+        if unclosed is not None:
+            line = first + text.count("\n", 0, unclosed)
+            self._notes.warnings[line] = "a comment is never closed; kept as text"
+        if kept != text:
+            for line, left in enumerate(kept.split("\n"), first):
+                if left != self._lines[line]:
+                    self._replace(line, left.rstrip() if left.strip(" \t>*+-") else "")
+
+    def _replace(self, line: int, left: str) -> None:
+        self._lines[line] = left
+        if not left:
+            self._dropped.add(line)
+
+    def blocks(self, roots: Sequence[_Node]) -> Iterator[Block]:
+        """The blocks in order. Lines that no rule claimed are paragraphs: nothing may vanish."""
+        done = 0
+        for node in roots:
+            yield from self._unclaimed(done, node.first)
+            block = self._block(node, first=node.first, end=node.end)
+            if block is not None:
+                yield block
+            done = max(done, node.end)
+        yield from self._unclaimed(done, len(self._lines))
+
+    def _unclaimed(self, first: int, end: int) -> Iterator[Block]:
+        for is_text, group in groupby(range(first, end), lambda line: bool(self._lines[line].strip())):
+            if is_text:
+                run = list(group)
+                text = self._text(run[0], run[-1] + 1)
+                yield Block(BlockKind.PARAGRAPH, text, run[0] + self._first_line, run[-1] + self._first_line)
+
+    def _block(self, node: _Node, *, first: int, end: int) -> Block | None:
+        while first < end and not self._lines[first].strip():
+            first += 1
+        while first < end and not self._lines[end - 1].strip():
+            end -= 1
+        if first == end:
+            return None
+        text = self._text(first, end)
+        first_line, last_line = first + self._first_line, end - 1 + self._first_line
+        if node.kind in _CONTAINERS:
+            children = self._children(node, first=first, end=end)
+            return Block(node.kind, text, first_line, last_line, children)
+        heading = self._heading(node) if node.kind is BlockKind.HEADING else None
+        language = self._language(node) if node.kind is BlockKind.CODE else None
+        self._pass_headings(node.inside)
+        return Block(node.kind, text, first_line, last_line, heading=heading, language=language)
+
+    def _text(self, first: int, end: int) -> str:
+        if not self._dropped:
+            return "\n".join(self._lines[first:end])
+        return "\n".join(self._lines[line] for line in range(first, end) if line not in self._dropped)
+
+    def _children(self, node: _Node, *, first: int, end: int) -> tuple[Block, ...]:
+        """Blocks inside, which share out all lines of their parent: each reaches to where the next begins."""
+        starts = (first, *(child.first for child in node.inside[1:]))
+        spans = zip(node.inside, starts, (*starts[1:], end), strict=False)  # an empty item has no child
+        made = (self._block(child, first=start, end=stop) for child, start, stop in spans)
+        return tuple(block for block in made if block is not None)
+
+    def _pass_headings(self, nodes: Sequence[_Node]) -> None:
+        """Headings in an atomic block take their anchors, though no block shows them."""
+        for node in nodes:
+            if node.kind is BlockKind.HEADING:
+                self._heading(node)
+            self._pass_headings(node.inside)
+
+    def _heading(self, node: _Node) -> Heading:
+        title, chosen = self._headings.read(node.content)
+        anchor = chosen or self._slugger.anchor(title)
+        return Heading(int(node.token.tag[1]), title, anchor)
+
+    def _language(self, node: _Node) -> str | None:
+        fence = node.token.markup
+        if not fence:
+            return None
+        last = self._lines[node.end - 1].lstrip(" \t>").rstrip()
+        if node.end - 1 == node.first or last.strip(fence[0]) or len(last) < len(fence):
+            self._notes.warnings[node.first] = "a code fence is never closed; the rest is code"
+        language = _LANGUAGE.match(node.token.info)
+        return language[1].lower() if language else None

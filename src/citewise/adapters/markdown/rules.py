@@ -1,0 +1,453 @@
+"""The block rules of Markdown as Docusaurus writes it, on top of markdown-it's own.
+
+markdown-it tries every rule on every line. Here the first character of a line picks the few that can apply,
+a paragraph looks for its setext underline in the same pass that looks for its end, and no rule copies
+content: only the line ranges of the blocks are wanted. What is inside a line (emphasis, links) is not read.
+"""
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from operator import add
+from typing import Literal, TypeAlias, cast
+
+from markdown_it import MarkdownIt
+from markdown_it import rules_block as standard
+from markdown_it.ruler import Ruler
+from markdown_it.rules_block import StateBlock
+from markdown_it.token import Token
+
+MAX_LEVEL = 40  # levels of nesting (a list takes two); what lies deeper is read as plain paragraphs
+
+
+@dataclass(slots=True)
+class Notes:
+    """What the rules learn while they read one document."""
+
+    warnings: dict[int, str] = field(default_factory=dict)  # by line, counted from 0
+    hopeless: dict[tuple[str, int, int], tuple[int, int]] = field(default_factory=dict)
+    found: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def is_hopeless(self, key: tuple[str, int, int], line: int) -> bool:
+        """Whether a search from `line` is part of one that failed; else repeats would cost squared time."""
+        first, last = self.hopeless.get(key, (1, 0))
+        return first <= line <= last
+
+    def find(self, source: str, closer: str, *, start: int) -> int:
+        """Like source.find, but a gap already searched is not searched again."""
+        searched_from, hit = self.found.get(closer, (1, 0))
+        if not (searched_from <= start and (start <= hit or hit < 0)):
+            hit = source.find(closer, start)
+            self.found[closer] = (start, hit)
+        return hit
+
+
+class Mark:
+    """Stands in for markdown-it's Token, whose dozen fields cost a tenth of the time that parsing takes."""
+
+    map: list[int] | None = None
+    content = markup = info = ""
+
+    def __init__(self, kind: str, tag: str, nesting: int, level: int) -> None:
+        self.type = kind
+        self.tag = tag
+        self.nesting = nesting
+        self.level = level
+
+
+class State(StateBlock):
+    """markdown-it's state, set up line by line instead of by character, and without the content of blocks."""
+
+    def __init__(self, source: str, parser: MarkdownIt, *, notes: Notes) -> None:
+        super().__init__("", parser, {"notes": notes}, [])
+        lines = source.split("\n")
+        if not lines[-1].strip(" \t"):
+            lines.pop()
+        self.src = source
+        self.lineMax = len(lines)
+        starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+        self.bMarks = [*starts[:-1], len(source)]
+        self.eMarks = [*map(add, self.bMarks, map(len, lines)), len(source)]
+        self.tShift = [*(len(line) - len(line.lstrip(" \t")) for line in lines), 0]
+        self.sCount = self.tShift.copy()
+        self.bsCount = [0] * len(self.bMarks)
+        if "\t" in source:
+            for number, line in enumerate(lines):
+                self.sCount[number] = len(line[: self.tShift[number]].expandtabs(4))
+
+    def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
+        if nesting < 0:
+            self.level -= 1
+        mark = cast(Token, Mark(ttype, tag, nesting, self.level))
+        if nesting > 0:
+            self.level += 1
+        self.tokens.append(mark)
+        return mark
+
+    def getLines(self, begin: int, end: int, indent: int, keepLastLF: bool) -> str:
+        return ""  # content would be copied line by line, for nobody
+
+
+def line_text(state: StateBlock, line: int) -> str:
+    return state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
+
+
+def push_block(state: StateBlock, kind: str, *, start: int, end: int) -> None:
+    state.push(kind, "", 0).map = [start, end]
+    state.line = end
+
+
+_MARK = re.compile(r"\\.|`+|<!--|\{/\*", re.DOTALL)
+_BACKTICKS = re.compile("`+")
+_CLOSERS = {"<!--": ("-->", 2), "{/*": ("*/}", 3)}  # and how far into the opener it may begin: <!--> is whole
+_NAME = r"[A-Za-z_$][\w$]*"
+_CLAUSE = rf"(?:type\s+)?(?:{_NAME}|(?:{_NAME}\s*,\s*)?(?:\{{[\w$\s,]*\}}|\*\s*as\s+{_NAME}))"
+_IMPORT = re.compile(
+    rf"import(?:\s+|(?=[{{*'\"]))(?:{_CLAUSE}\s*(?<![\w$])from\s*)?"
+    r"(?:'[^'\n]*'|\"[^\"\n]*\")[ \t]*(;[ \t]*)?"
+)
+
+
+def may_hold_comment(text: str) -> bool:
+    return "<!--" in text or "{/*" in text
+
+
+def without_comments(text: str) -> tuple[str, int | None]:
+    """The text with each comment replaced by its line breaks, and where one opens that is never closed.
+
+    Code spans and escaped characters are not looked into.
+    """
+    if not may_hold_comment(text):
+        return text, None
+    kept: list[str] = []
+    position, unclosed = 0, None
+    for start, end in _comments(text):
+        if end < 0:
+            unclosed = start if unclosed is None else unclosed
+            continue
+        kept += (text[position:start], "\n" * text.count("\n", start, end))
+        position = end
+    return "".join((*kept, text[position:])), unclosed
+
+
+def imports_end(text: str) -> int:
+    """How many characters at the start are lines of import statements and nothing else."""
+    position = done = 0
+    while statement := _IMPORT.match(text, position):
+        position = statement.end()
+        if position == len(text) or text[position] == "\n":
+            position = done = min(position + 1, len(text))
+        elif not statement[1]:
+            break
+    return done
+
+
+def _comments(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of each comment, in order; an end of -1: never closed."""
+    closing_runs = _runs_by_length(text)
+    hopeless: set[str] = set()
+    position = 0
+    while mark := _MARK.search(text, position):
+        opener, position = mark[0], mark.end()
+        if opener[0] == "`":
+            position = _span_end(closing_runs[len(opener)], position, length=len(opener))
+        elif opener in _CLOSERS and opener not in hopeless:
+            closer, overlap = _CLOSERS[opener]
+            closed = text.find(closer, mark.start() + overlap)
+            position = closed + len(closer) if closed >= 0 else position
+            yield mark.start(), position if closed >= 0 else -1
+            if closed < 0:
+                hopeless.add(opener)
+
+
+def _runs_by_length(text: str) -> defaultdict[int, list[int]]:
+    runs: defaultdict[int, list[int]] = defaultdict(list)
+    for run in _BACKTICKS.finditer(text):
+        runs[len(run[0])].append(run.start())
+    return runs
+
+
+def _span_end(starts: list[int], position: int, *, length: int) -> int:
+    """Where the code span opened before `position` ends; it is only backticks if nothing closes it."""
+    index = bisect_left(starts, position)
+    return starts[index] + length if index < len(starts) else position
+
+
+_ADMONITION = re.compile(r"(:{3,})[ \t]*[A-Za-z][\w-]*(?![^\s\[{])")
+_FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")
+_COMMENT_ENDS = {"<!--": "-->", "{/*": "*/}"}
+
+
+def comment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """A comment that starts a line, with any blank lines in it, and whatever follows on its last line."""
+    position = state.bMarks[start] + state.tShift[start]
+    opener = next((opener for opener in _COMMENT_ENDS if state.src.startswith(opener, position)), None)
+    if opener is None or state.is_code_block(start):
+        return False
+    notes: Notes = state.env["notes"]
+    closed = notes.find(state.src, _COMMENT_ENDS[opener], start=position + (2 if opener == "<!--" else 3))
+    last = bisect_left(state.eMarks, closed)
+    if closed < 0 or last >= end or _is_left_before(state, start, last=last):
+        return False
+    if not silent:
+        push_block(state, "comment", start=start, end=last + 1)
+    return True
+
+
+def _is_left_before(state: StateBlock, start: int, *, last: int) -> bool:
+    """Whether the list item around ends between the two lines."""
+    notes: Notes = state.env["notes"]
+    key = ("comment", state.blkIndent, last)
+    if notes.is_hopeless(key, start):
+        return True
+    for line in range(start + 1, last + 1):
+        if state.sCount[line] < state.blkIndent and not state.isEmpty(line):
+            notes.hopeless[key] = (start, line - 1)
+            return True
+    return False
+
+
+def math(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    opening = line_text(state, start).rstrip()
+    if not opening.startswith("$$") or state.is_code_block(start):
+        return False
+    inside = opening[2:]
+    if "$$" in inside:
+        last = start if len(inside) > 2 and inside.find("$$") == len(inside) - 2 else None
+    else:
+        last = _math_end(state, start, end=end, is_bare=not inside)
+    if last is not None and not silent:
+        push_block(state, "math", start=start, end=last + 1)
+    return last is not None
+
+
+def _math_end(state: StateBlock, start: int, *, end: int, is_bare: bool) -> int | None:
+    notes: Notes = state.env["notes"]
+    key = ("$$" if is_bare else "$", state.blkIndent, end)
+    if notes.is_hopeless(key, start):
+        return None
+    line = start
+    for line in range(start + 1, end):
+        text = line_text(state, line).rstrip()
+        if text.endswith("$$"):
+            return line
+        # A shell variable may start a line with dollars too, so only a bare $$ reaches over blank lines.
+        if (not text and not is_bare) or (text and state.sCount[line] < state.blkIndent):
+            break
+    notes.hopeless[key] = (start, line)
+    if is_bare:
+        notes.warnings[start] = "a math block is never closed; read as text"
+    return None
+
+
+def admonition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    opening = _ADMONITION.match(line_text(state, start))
+    if opening is None or state.is_code_block(start):
+        return False
+    last = _admonition_end(state, start, end=end, colons=opening[1])
+    if last is None:
+        return False
+    if not silent:
+        _push_admonition(state, start, last=last)
+    return True
+
+
+def _admonition_end(state: StateBlock, start: int, *, end: int, colons: str) -> int | None:
+    """The line that closes it. Another opening that its own close would need comes first: never closed."""
+    notes: Notes = state.env["notes"]
+    key = (colons, state.blkIndent, end)
+    if not notes.is_hopeless(key, start):
+        stop, closes = _colon_line(state, start, end=end, colons=colons)
+        if closes:
+            return stop
+        notes.hopeless[key] = (start, stop - 1)
+    notes.warnings[start] = "an admonition is never closed; read as text"
+    return None
+
+
+def _colon_line(state: StateBlock, start: int, *, end: int, colons: str) -> tuple[int, bool]:
+    """Where the search for a close ends, and whether with one."""
+    code_fence = ""
+    for line in range(start + 1, end):
+        text = line_text(state, line).rstrip()
+        if text and state.sCount[line] < state.blkIndent:
+            return line, False
+        if code_fence:
+            if text.startswith(code_fence) and not text.strip(code_fence[0]):
+                code_fence = ""
+        elif opened := _FENCE.match(text):
+            code_fence = opened[1] or opened[2]
+        elif text.startswith(colons):
+            if not text.strip(":"):
+                return line, True
+            if _ADMONITION.match(text):
+                return line, False
+    return end, False
+
+
+def _push_admonition(state: StateBlock, start: int, *, last: int) -> None:
+    """Its inside is read too: comments in it are dropped, and its headings take anchors."""
+    state.push("admonition_open", "", 1).map = [start, last + 1]
+    if state.level < MAX_LEVEL and last > start + 1:
+        outer = (state.parentType, state.lineMax)
+        state.parentType, state.lineMax = "admonition", last
+        state.md.block.tokenize(state, start + 1, last)
+        state.parentType, state.lineMax = outer
+    state.push("admonition_close", "", -1)
+    state.line = last + 1
+
+
+Rule: TypeAlias = Callable[[StateBlock, int, int, bool], bool]
+
+_DELIMITER_ROW = frozenset("|-:")  # how the second line of a table may start
+
+
+def block_tokens(parser: MarkdownIt, source: str, *, notes: Notes) -> list[Token]:
+    """The block tokens of a text whose lines end in a plain line feed."""
+    state = State(source, parser, notes=notes)
+    try:
+        parser.block.tokenize(state, 0, state.lineMax)
+    except (IndexError, RuntimeError) as error:  # what markdown-it 4 is known to raise on some broken input
+        notes.warnings[0] = f"blocks could not be told apart ({type(error).__name__}); read as paragraphs"
+        return []
+    return state.tokens
+
+
+def block_parser() -> MarkdownIt:
+    """A markdown-it that knows these rules and no others."""
+    parser = MarkdownIt("commonmark", {"maxNesting": 10 * MAX_LEVEL})
+    ruler: Ruler[Rule] = Ruler()
+    ruler.push("any", _any_block, {"alt": []})
+    # Never reached as a rule of its own, but its name tells the state that indented lines are code.
+    ruler.push("code", standard.code, {"alt": []})
+    for container, rules in _INTERRUPTIONS.items():
+        ruler.push(f"interrupts_{container}", _interruption(rules), {"alt": [container]})
+    parser.block.ruler = ruler
+    return parser
+
+
+def _any_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    if state.sCount[start] - state.blkIndent >= 4:
+        return standard.code(state, start, end, silent)
+    if _starts_table(state, start, end=end) and _table(state, start, end, silent):
+        return True
+    for rule in _FIRST.get(state.src[state.bMarks[start] + state.tShift[start]], ()):
+        if rule(state, start, end, silent):
+            return True
+    return _paragraph(state, start, end=end)
+
+
+def _interruption(rules: Mapping[str, Sequence[Rule]]) -> Rule:
+    def interrupts(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+        position = state.bMarks[start] + state.tShift[start]
+        mark = state.src[position : position + 1]
+        return any(rule(state, start, end, True) for rule in rules.get(mark, ()))
+
+    return interrupts
+
+
+def _paragraph(state: StateBlock, start: int, *, end: int) -> bool:
+    """A paragraph, or the setext heading it turns out to be."""
+    outer, state.parentType = state.parentType, "paragraph"
+    line, level = start + 1, 0
+    while line < state.lineMax and not state.isEmpty(line):
+        if state.sCount[line] - state.blkIndent <= 3:
+            level = _setext_level(state, line) if line < end else 0
+            if level or _interrupts_paragraph(state, line, end=end):
+                break
+        line += 1
+    state.parentType = outer
+    if level:
+        _push_setext(state, start, underline=line, level=level)
+    else:
+        push_block(state, "paragraph", start=start, end=line)
+    return True
+
+
+def _setext_level(state: StateBlock, line: int) -> int:
+    mark = state.src[state.bMarks[line] + state.tShift[line]]
+    if mark not in "-=" or state.sCount[line] < state.blkIndent:
+        return 0
+    underline = line_text(state, line).rstrip(" \t")
+    return 0 if underline.strip(mark) else 1 if mark == "=" else 2
+
+
+def _interrupts_paragraph(state: StateBlock, line: int, *, end: int) -> bool:
+    if state.sCount[line] < 0:  # markdown-it's mark for a lazy line that the quote around has already judged
+        return False
+    rules = _INTERRUPTIONS["paragraph"].get(state.src[state.bMarks[line] + state.tShift[line]], ())
+    if any(rule(state, line, end, True) for rule in rules):
+        return True
+    return _starts_table(state, line, end=state.lineMax) and standard.table(state, line, state.lineMax, True)
+
+
+def _push_setext(state: StateBlock, start: int, *, underline: int, level: int) -> None:
+    token = state.push("heading_open", f"h{level}", 1)
+    token.map = [start, underline + 1]
+    inline = state.push("inline", "", 0)
+    inline.content = "\n".join(line_text(state, line).strip() for line in range(start, underline))
+    state.push("heading_close", f"h{level}", -1)
+    state.line = underline + 1
+
+
+def _starts_table(state: StateBlock, line: int, *, end: int) -> bool:
+    """A cheap look ahead: most lines are not followed by a row of dashes."""
+    if line + 1 >= end:
+        return False
+    position = state.bMarks[line + 1] + state.tShift[line + 1]
+    return state.src[position : position + 1] in _DELIMITER_ROW
+
+
+def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    if not standard.table(state, start, end, True):
+        return False
+    line = start + 2
+    while line < end and not (
+        state.isEmpty(line)
+        or state.sCount[line] < state.blkIndent
+        or state.is_code_block(line)
+        or _interrupts_quote(state, line, end, True)
+    ):
+        line += 1
+    push_block(state, "table", start=start, end=line)
+    return True
+
+
+def _shallow(rule: Rule) -> Rule:
+    """The rule, but refusing to open yet another level once there are MAX_LEVEL."""
+
+    def guarded(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+        return (silent or state.level < MAX_LEVEL) and rule(state, start, end, silent)
+
+    return guarded
+
+
+def _html(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    # An unclosed comment would swallow the rest of the file; comment() has already taken the closed ones.
+    return not line_text(state, start).startswith("<!--") and standard.html_block(state, start, end, silent)
+
+
+_list = _shallow(standard.list_block)
+_quote = _shallow(standard.blockquote)
+# Which rules a line's first character calls for, in the order in which CommonMark lets them win.
+_FIRST: dict[str, tuple[Rule, ...]] = {
+    **dict.fromkeys("0123456789+", (_list,)),
+    **dict.fromkeys("*-", (standard.hr, _list)),
+    **dict.fromkeys("`~", (standard.fence,)),
+    "_": (standard.hr,),
+    ">": (_quote,),
+    "<": (comment, _html),
+    "{": (comment,),
+    "#": (standard.heading,),
+    ":": (admonition,),
+    "$": (math,),
+}
+_INTERRUPTIONS: dict[str, dict[str, tuple[Rule, ...]]] = {
+    "paragraph": _FIRST,
+    "blockquote": _FIRST,
+    "list": {mark: rules for mark, rules in _FIRST.items() if mark in "`~>:$"} | dict.fromkeys("*-_", (standard.hr,)),
+}
+_interrupts_quote = _interruption(_FIRST)

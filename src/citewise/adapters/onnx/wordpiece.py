@@ -1,0 +1,91 @@
+"""BERT's uncased WordPiece tokenizer from the vocabulary file, and a quick count of its tokens."""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.resources import files
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+from tokenizers.models import WordPiece
+from tokenizers.normalizers import BertNormalizer
+from tokenizers.pre_tokenizers import BertPreTokenizer
+from tokenizers.processors import BertProcessing
+
+from citewise.text.stop_words import STOP_WORDS
+
+VOCABULARY = "bert-uncased-vocab.txt"
+STOP_WORD = 0.5  # what "how" and "it" say in a question; 0: nothing; 1: as much as any word
+REMEMBERED_WORDS = 200_000  # 0: every word is tokenized anew; a word takes about 120 bytes
+
+PLAIN = re.compile(r"[\t\n\r -~]*")  # text in which BERT splits exactly where WORD does
+WORD = re.compile(r"[a-z0-9]+|[^\sa-z0-9]")
+BLANKS = re.compile(r"[\t\n\r ]+")
+
+
+@lru_cache(maxsize=1)  # making it takes longer than most of what it is used for, and nobody changes it
+def uncased_tokenizer() -> Tokenizer:
+    """The tokenizer of bert-base-uncased; names of special tokens inside a text are just text."""
+    lines = files("citewise").joinpath("data", VOCABULARY).read_text("utf-8").splitlines()
+    vocabulary = {token: number for number, token in enumerate(lines)}
+    tokenizer = Tokenizer(WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
+    tokenizer.normalizer = BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = BertPreTokenizer()
+    tokenizer.post_processor = BertProcessing(("[SEP]", vocabulary["[SEP]"]), ("[CLS]", vocabulary["[CLS]"]))
+    return tokenizer
+
+
+def word_weights(tokenizer: Tokenizer) -> NDArray[np.float32]:
+    """By token, how much it says by itself: 1 a word or a part of one, less a stop word, 0 punctuation and specials."""
+    made = np.zeros(tokenizer.get_vocab_size(), np.float32)
+    special = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}
+    for token, number in tokenizer.get_vocab().items():
+        if token not in special and any(letter.isalnum() for letter in token):
+            made[number] = STOP_WORD if token in STOP_WORDS else 1
+    return made
+
+
+def token_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
+    """Each text's tokens, special ones left out; half a surrogate pair, which none takes, becomes "?"."""
+    whole = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
+    return [encoding.ids for encoding in tokenizer.encode_batch_fast(whole, add_special_tokens=False)]
+
+
+class WordPieceCounter:
+    """TokenCounter for uncased WordPiece: a word is cut the same way everywhere, so it is cut only once.
+
+    On ASCII text two to three times as quick as tokenizing on two cores (benchmarks). Other text is taken by what
+    stands between blanks, since BERT never looks beyond them.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._pieces = _Pieces(tokenizer)
+
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        return [
+            sum(
+                map(
+                    self._pieces.__getitem__,
+                    WORD.findall(text.lower()) if PLAIN.fullmatch(text) else BLANKS.split(text),
+                )
+            )
+            for text in texts
+        ]
+
+
+class _Pieces(dict[str, int]):
+    """How many tokens a word is cut into, remembered."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        super().__init__()
+        self._tokenizer = tokenizer
+
+    def __missing__(self, word: str) -> int:
+        if len(self) >= REMEMBERED_WORDS:
+            self.clear()
+        (ids,) = token_ids(self._tokenizer, [word])
+        count = len(ids)
+        self[word] = count
+        return count

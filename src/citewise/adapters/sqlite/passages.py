@@ -1,0 +1,111 @@
+"""Chunks with their documents, read for a search: by id, in one statement, under the reader's own access rule."""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from citewise.adapters.sqlite.connections import Connections
+from citewise.model.document import Json
+from citewise.model.filters import Where
+from citewise.model.ids import ChunkId, Digest, DocumentId
+from citewise.model.ranking import Passage, passage_of
+from citewise.ports.catalog import Hydrated
+
+# CROSS JOIN is SQLite's word for "in this order": its planner would begin with every document of the scope.
+_READ = """
+    SELECT c.id, c.document_id, d.path, d.title, c.section, c.breadcrumb, c.anchor, c.position, c.first_line,
+        c.last_line, d.corpus_type, c.content_type, d.module, d.chapter, c.text, c.tokens, c.text_digest, d.tags,
+        d.metadata, c.language
+    FROM json_each(:ids) AS wanted
+    CROSS JOIN chunks c ON c.id = wanted.value
+    CROSS JOIN documents d ON d.id = c.document_id
+    CROSS JOIN scopes s ON s.id = d.scope
+    WHERE s.tenant = :tenant AND s.project = :project AND (:sees_all OR EXISTS (
+        SELECT 1 FROM access a WHERE a.document_id = d.id AND +a.reader IN (SELECT value FROM json_each(:readers))
+    ))
+"""
+_MAKE_ANEW = """
+    UPDATE documents SET stamp = '- - -'
+    WHERE stamp <> '- - -'
+    AND id IN (SELECT c.document_id FROM json_each(?) AS wanted JOIN chunks c ON c.id = wanted.value)
+"""
+
+Row: TypeAlias = tuple[Any, ...]  # in the order of _READ's columns, which is that of Passage
+
+
+class SqlitePassages:
+    """The port `Passages` over the catalog's file."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+
+    def passages(self, ids: Sequence[ChunkId], *, where: Where) -> Hydrated:
+        values = {
+            "ids": json.dumps(ids),
+            "tenant": where.scope.tenant,
+            "project": where.scope.project,
+            "sees_all": where.readers is None,
+            "readers": json.dumps(sorted(where.readers or ())),
+        }
+        with self._connections.reading("read passages") as connection:
+            cursor = connection.cursor()
+            cursor.row_factory = None  # plain tuples: names would cost more than the reading
+            rows = cursor.execute(_READ, values).fetchall()
+        return _hydrated(ids, rows)
+
+    def make_anew(self, ids: Collection[ChunkId]) -> None:
+        """No stamp equals this one, so the next ingestion takes the documents for changed."""
+        with self._connections.writing("ask for documents to be ingested again") as connection:
+            connection.execute(_MAKE_ANEW, (json.dumps(list(ids)),))
+
+
+def _hydrated(ids: Sequence[ChunkId], rows: Sequence[Row]) -> Hydrated:
+    read: dict[str, Passage] = {}
+    malformed = []
+    for row in rows:
+        try:
+            read[row[0]] = _passage(row)
+        except (ValueError, TypeError, AttributeError):
+            malformed.append(ChunkId(row[0]))
+    return Hydrated(tuple([read[id_] for id_ in ids if id_ in read]), tuple(malformed))
+
+
+def _passage(row: Row) -> Passage:
+    id_, document_id, path, title, section, breadcrumb, anchor, position, first, last = row[:10]
+    corpus_type, content_type, module, chapter, text, tokens, text_digest, tags, metadata, language = row[10:]
+    if not text.strip() or not 1 <= first <= last:
+        raise ValueError("a chunk has text and lines")
+    return passage_of(  # by place: names would cost as much as the rest
+        ChunkId(id_),
+        DocumentId(document_id),
+        path,
+        title,
+        section,
+        _names(breadcrumb),
+        anchor,
+        position,
+        first,
+        last,
+        corpus_type,
+        content_type,
+        module,
+        chapter,
+        text,
+        tokens,
+        Digest(text_digest.hex()),
+        _names(tags),
+        _metadata(metadata),
+        language,
+    )
+
+
+# Chunks of one section and documents of one kind repeat these: reading them again would cost as much as the rest.
+@lru_cache(maxsize=10_000)
+def _names(stored: str) -> tuple[str, ...]:
+    return tuple(json.loads(stored))
+
+
+@lru_cache(maxsize=1_000)
+def _metadata(stored: str) -> Mapping[str, Json]:
+    return dict(json.loads(stored))

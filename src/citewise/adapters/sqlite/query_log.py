@@ -1,0 +1,336 @@
+"""The query log in one SQLite file beside the generations, opened for each use.
+
+A rollback journal and no connection between two uses: nothing is left beside the file, a fork inherits nothing, and
+whoever moves the file away or takes it to a read-only disk breaks nothing. `secure_delete` overwrites what is removed.
+"""
+
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from citewise.adapters.private_file import make_private
+from citewise.adapters.sqlite.transactions import transaction
+from citewise.errors import Misconfigured, Unavailable
+from citewise.model.access import Scope
+from citewise.model.ids import ChunkId, DocumentId
+from citewise.model.logged import Asker, Logged, ShownChunk, Way, Whose
+
+# One script per version, applied in order; a published one is never edited. No semicolon but between statements.
+MIGRATIONS = (
+    """
+    CREATE TABLE queries (
+        id INTEGER PRIMARY KEY,
+        at REAL NOT NULL,
+        request_id TEXT NOT NULL,
+        tenant TEXT NOT NULL,
+        project TEXT NOT NULL,
+        way TEXT NOT NULL,
+        asker TEXT,
+        readers TEXT NOT NULL,
+        text TEXT,
+        latency_ms REAL NOT NULL,
+        candidates INTEGER NOT NULL,
+        hits INTEGER NOT NULL,
+        is_cache_hit INTEGER NOT NULL,
+        degraded TEXT NOT NULL,
+        error TEXT,
+        quality REAL,
+        confidence REAL,
+        has_warning INTEGER NOT NULL,
+        sufficient_context INTEGER,
+        tokens INTEGER,
+        shown TEXT NOT NULL,
+        conversation TEXT
+    );
+    CREATE INDEX queries_by_scope ON queries (tenant, project, at);
+    CREATE INDEX queries_by_age ON queries (at);
+    CREATE TABLE lost (at REAL NOT NULL, tenant TEXT NOT NULL, project TEXT NOT NULL, count INTEGER NOT NULL)
+    """,
+    # Each row is in one of these two: by name, or by the groups of those who gave none. `rows` reads along them.
+    """
+    CREATE INDEX queries_by_name ON queries (tenant, project, asker, at) WHERE asker IS NOT NULL;
+    CREATE INDEX queries_by_readers ON queries (tenant, project, readers, at) WHERE asker IS NULL
+    """,
+)
+VERSION = len(MIGRATIONS)
+
+
+def checked_version(connection: sqlite3.Connection, file: Path) -> int:
+    """Which tables are there, 0 for none; Misconfigured where they are not those that we know."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version > VERSION:
+        raise Misconfigured(
+            f"the query log {file} was written by a newer citewise (version {version}, this one knows {VERSION}): "
+            "upgrade citewise, or move the file away"
+        )
+    return int(version)
+
+
+def migrate(connection: sqlite3.Connection, file: Path) -> None:
+    """Make the tables, or bring old ones up to date, as part of the transaction that is open."""
+    version = checked_version(connection, file)
+    if version == VERSION:
+        return
+    for script in MIGRATIONS[version:]:
+        for statement in script.split(";"):
+            connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+DAY_SECONDS = 86_400.0
+# How long a use waits for another process's. Those last milliseconds, but for the sweep of a large log.
+READ_SECONDS = 2.0  # short: a search that has lost its rankings reads what is popular
+WRITE_SECONDS = 30.0  # long: it is a thread of its own that waits
+MAX_ROWS = 500_000  # kept: see the setting query_log.rows
+# Rows that a write removes besides as many as it brings, where there are too many; 0: a log that is too large stays so
+# until it is swept; more: a program's end waits for it. So many take some tenths of a second.
+SURPLUS_A_WRITE = 10_000
+ALL = 2**62  # no row has such a number
+NONE = "[]"
+
+_COLUMNS = (
+    "at, request_id, way, asker, readers, text, latency_ms, candidates, hits, is_cache_hit, degraded, "
+    "error, quality, confidence, has_warning, sufficient_context, tokens, shown, conversation"
+)
+_INSERT = f"""
+    INSERT INTO queries (tenant, project, {_COLUMNS}) VALUES (?, ?, {", ".join("?" * len(_COLUMNS.split(", ")))})
+"""
+
+Row: TypeAlias = tuple[Any, ...]  # in the order of _COLUMNS
+
+
+class SqliteLog:
+    """The port `LogStore` over one file, which the first row makes."""
+
+    def __init__(
+        self,
+        file: Path,
+        *,
+        retention_days: float,
+        max_rows: int = MAX_ROWS,
+        now: Callable[[], float] = time.time,
+        read_seconds: float = READ_SECONDS,
+        write_seconds: float = WRITE_SECONDS,
+    ) -> None:
+        self._file = file
+        self._retention_days = retention_days
+        self._max_rows = max_rows
+        self._now = now
+        self._read_seconds = read_seconds
+        self._write_seconds = write_seconds
+
+    def write(self, rows: Sequence[Logged], *, lost: Mapping[Scope, int]) -> None:
+        now = self._now()
+        with self._writing("write the query log") as connection:
+            connection.executemany(_INSERT, map(_values, rows))
+            connection.executemany(
+                "INSERT INTO lost (at, tenant, project, count) VALUES (?, ?, ?, ?)",
+                [(now, scope.tenant, scope.project, count) for scope, count in lost.items()],
+            )
+            self._trim(connection, max_removed=len(rows) + SURPLUS_A_WRITE)
+
+    def rows(self, whose: Whose, *, since: float, limit: int) -> tuple[Logged, ...]:
+        values = {
+            "tenant": whose.scope.tenant,
+            "project": whose.scope.project,
+            "since": max(since, self._oldest()),
+            "asker": whose.asker.user if whose.asker else None,
+            "readers": whose.asker.readers if whose.asker else None,
+            "limit": limit,
+        }
+        with self._reading("read the query log") as connection:
+            found = connection.execute(read_statement(whose), values).fetchall() if connection else ()
+            return tuple(_logged(whose.scope, row) for row in found)
+
+    def lost(self, scope: Scope, *, since: float) -> int:
+        statement = "SELECT coalesce(sum(count), 0) FROM lost WHERE tenant = ? AND project = ? AND at >= ?"
+        values = (scope.tenant, scope.project, max(since, self._oldest()))
+        with self._reading("read the query log") as connection:
+            return int(connection.execute(statement, values).fetchone()[0]) if connection else 0
+
+    def shown(self) -> frozenset[DocumentId]:
+        with self._reading("read the query log") as connection:
+            rows = connection.execute("SELECT shown FROM queries WHERE shown <> ''") if connection else ()
+            return frozenset(document for (stored,) in rows for document in _documents(stored))
+
+    def forget(self, documents: Collection[DocumentId]) -> None:
+        gone = frozenset(documents)
+        if not gone or not self._file.exists():
+            return
+        with self._writing("remove documents from the query log") as connection:
+            rows = connection.execute("SELECT id, shown FROM queries WHERE shown <> ''")
+            changed = [
+                (_stored([one for one in _shown(stored) if one.document not in gone]), id_)
+                for id_, stored in rows
+                if not gone.isdisjoint(_documents(stored))
+            ]
+            connection.executemany("UPDATE queries SET shown = ? WHERE id = ?", changed)
+
+    def sweep(self) -> None:
+        """Remove what is too old or too much, and every trace of what was removed from the file."""
+        if not self._retention_days:
+            self._remove_file()
+        if not self._file.exists():
+            return
+        with self._writing("sweep the query log") as connection:
+            self._trim(connection, max_removed=ALL)
+        with self._opened("sweep the query log", "rw", self._write_seconds) as connection:
+            connection.execute("VACUUM")
+
+    def _oldest(self) -> float:
+        return self._now() - self._retention_days * DAY_SECONDS
+
+    def _trim(self, connection: sqlite3.Connection, *, max_removed: int) -> None:
+        """Remove what is too old, and of too many rows some of those that were written first.
+
+        Rows are numbered as they are written, so that nothing need be counted: those with the last `max_rows` numbers
+        are so many at most.
+        """
+        for table in ("queries", "lost"):
+            connection.execute(f"DELETE FROM {table} WHERE at < ?", (self._oldest(),))
+            connection.execute(
+                f"DELETE FROM {table} WHERE rowid <= min((SELECT max(rowid) FROM {table}) - ?, "
+                f"(SELECT min(rowid) - 1 FROM {table}) + ?)",
+                (self._max_rows, max_removed),
+            )
+
+    def _remove_file(self) -> None:
+        try:
+            self._file.unlink(missing_ok=True)
+        except OSError as error:
+            raise Unavailable(f"cannot remove the query log {self._file}: {error.strerror}") from error
+
+    @contextmanager
+    def _reading(self, action: str) -> Iterator[sqlite3.Connection | None]:
+        """None where nothing was ever logged."""
+        if not self._file.exists():
+            yield None
+            return
+        # On a read-only disk SQLite makes "rw" to "ro" by itself.
+        with self._opened(action, "rw", self._read_seconds) as connection:
+            yield connection if checked_version(connection, self._file) else None
+
+    @contextmanager
+    def _writing(self, action: str) -> Iterator[sqlite3.Connection]:
+        """One transaction: all of it, or nothing."""
+        with _our_errors(action, self._file):
+            make_private(self._file)  # it tells who asked what
+        with self._opened(action, "rw", self._write_seconds) as connection, transaction(connection):
+            migrate(connection, self._file)
+            yield connection
+
+    @contextmanager
+    def _opened(self, action: str, mode: str, seconds: float) -> Iterator[sqlite3.Connection]:
+        if self._file.exists() and not self._file.is_file():
+            raise Misconfigured(f"could not {action} {self._file}: it is not a file; move it away")
+        address = f"{self._file.absolute().as_uri()}?mode={mode}"
+        with (
+            _our_errors(action, self._file),
+            closing(sqlite3.connect(address, uri=True, timeout=seconds, isolation_level=None)) as connection,
+        ):
+            connection.execute("PRAGMA secure_delete = ON")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            yield connection
+
+
+def read_statement(whose: Whose) -> str:
+    """The rows that `Whose.admits`, each kind along an index of its own: nobody's reading looks at another's rows."""
+    if whose.asker is None:
+        theirs = ""
+    elif whose.asker.user is not None:
+        theirs = "AND asker = :asker"
+    else:
+        theirs = "AND asker IS NULL AND readers = :readers"
+    return (
+        f"SELECT {_COLUMNS} FROM queries WHERE tenant = :tenant AND project = :project AND at >= :since {theirs} "
+        "ORDER BY at DESC, id DESC LIMIT :limit"
+    )
+
+
+@contextmanager
+def _our_errors(action: str, file: Path) -> Iterator[None]:
+    """SQLite's errors, sorted by who can act on them."""
+    try:
+        yield
+    except (sqlite3.OperationalError, OSError) as error:
+        raise Unavailable(
+            f"could not {action} {file}: {error}; check its disk, and who may write to the file and its folder"
+        ) from error
+    except (sqlite3.DatabaseError, ValueError) as error:  # ValueError: a row that makes no sense
+        raise Misconfigured(f"could not {action} {file}: it is damaged ({error}); move the file away") from error
+
+
+def _values(row: Logged) -> Row:
+    """In the order of _INSERT's columns."""
+    return (
+        row.scope.tenant,
+        row.scope.project,
+        row.at,
+        row.request_id,
+        row.way.value,
+        row.asker.user,
+        row.asker.readers,
+        row.text,
+        row.latency_ms,
+        row.candidates,
+        row.hits,
+        row.is_cache_hit,
+        json.dumps(row.degraded) if row.degraded else NONE,
+        row.error,
+        row.quality,
+        row.confidence,
+        row.has_warning,
+        row.sufficient_context,
+        row.tokens,
+        _stored(row.shown),
+        row.conversation,
+    )
+
+
+def _logged(scope: Scope, row: Row) -> Logged:
+    at, request_id, way, user, readers, text, latency_ms, candidates, hits, is_cache_hit = row[:10]
+    degraded, error, quality, confidence, has_warning, sufficient, tokens, shown, conversation = row[10:]
+    return Logged(
+        at=at,
+        request_id=request_id,
+        scope=scope,
+        way=Way(way),
+        asker=Asker(user, readers),
+        text=text,
+        latency_ms=latency_ms,
+        candidates=candidates,
+        hits=hits,
+        is_cache_hit=bool(is_cache_hit),
+        degraded=tuple(json.loads(degraded)) if degraded != NONE else (),
+        error=error,
+        quality=quality,
+        confidence=confidence,
+        has_warning=bool(has_warning),
+        sufficient_context=None if sufficient is None else bool(sufficient),
+        tokens=tokens,
+        shown=_shown(shown),
+        conversation=conversation,
+    )
+
+
+def _stored(shown: Iterable[ShownChunk]) -> str:
+    return " ".join(f"{one.chunk}:{one.document}" for one in shown)
+
+
+def _shown(stored: str) -> tuple[ShownChunk, ...]:
+    return tuple(map(_pair, stored.split(" "))) if stored else ()
+
+
+def _documents(stored: str) -> set[DocumentId]:
+    return {DocumentId(pair.partition(":")[2]) for pair in stored.split(" ")}
+
+
+@lru_cache(maxsize=100_000)  # rows name the same chunks again and again: a tenth of the time, and of the memory
+def _pair(stored: str) -> ShownChunk:
+    chunk, document = stored.split(":")
+    return ShownChunk(ChunkId(chunk), DocumentId(document))

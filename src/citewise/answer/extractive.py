@@ -1,0 +1,242 @@
+"""Answers without a language model: the units that answer, quoted in reading order, each with its source's marker."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from citewise.model.answer import Evidence, Prompt, Unit, UnitKind
+from citewise.text.units import code_spans, is_item
+
+# Chosen by "are the right places quoted" of benchmarks.grounding: each step further down trades units from a gold
+# section (83 % of those quoted from the API documentation, 68 % from the textbook) for words of the reference answer.
+MAX_UNITS = 4  # chosen ones; 1: the best alone; more: longer answers, in which the best is harder to see
+MAX_WORDS = 120  # of prose; code and tables are quoted whole
+RELATIVE_FLOOR = 0.65  # of the best unit's score; 0: whatever comes next is quoted too; 1: the best alone
+SAME = 0.8  # share of words two units have in common from which on they say the same; 1: only equal ones
+MAX_LEAD_CHARACTERS = 200  # of a sentence that comes along because the chosen one points back at it
+MAX_CODE_LINES = 40  # of a block that is not the best unit; 0: code is quoted only as the best; it is never cut
+MAX_LIST_WORDS = 150  # of a numbered list that is quoted whole: a step left out of a procedure is worse than none
+MAX_FOLLOWING_LINES = 15  # of code that is quoted because the chosen sentence stands right above it
+MAX_TITLE_WORDS = 6  # a line without a full stop and no longer than this is a title, and answers nothing
+
+Units = Mapping[tuple[int, int], Unit]  # by source and position
+
+_POINTS_BACK = re.compile(r"(?:This|These|It|Its|They|Their|That|Those|Such)\b")
+_SIGNPOST = re.compile(  # "This page says when …": it names the question and leaves the answer to what follows
+    r"\b(?:in this|this|the following|these)\s+(?:page|section|chapter|guide|tutorial|article|document|module|lab"
+    r"|lesson|handbook|book|part|overview|exercise)s?\b",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"\w+")
+_MARKER_LIKE = re.compile(r"\[(\W{0,3}(?:sources?\b[^\[\]\n]{0,200}|\d[\d\s,;-]{0,40})\W{0,3})\]", re.IGNORECASE)
+_LABEL = re.compile(r"(?:[-*+]\s+)?(?:\*\*|__)[^*_]{1,80}(?:\*\*|__)[.:]?")  # a term in bold, defined by what follows
+_SENTENCE_ENDS = (".", "!", "?", "\u2026", ":", ";")
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")  # its address leads nowhere from an answer
+_NUMBERED = re.compile(r"(\d{1,3})[.)]\s")
+_CLOSERS = "*_`\"')"
+_FENCED = ("```", "~~~")
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractiveGenerator:
+    """Quotes; it says nothing that does not stand in a source."""
+
+    max_units: int = MAX_UNITS
+    max_words: int = MAX_WORDS
+    relative_floor: float = RELATIVE_FLOOR
+
+    @property
+    def name(self) -> str:
+        return "extractive"
+
+    def stream(self, prompt: Prompt) -> Iterator[str]:
+        if not prompt.grounds.is_sufficient:
+            return
+        before: Unit | None = None
+        for unit in self.chosen(prompt.grounds.evidence):
+            yield _glue(before, unit) + _quoted(unit)
+            before = unit
+
+    def chosen(self, evidence: Sequence[Evidence]) -> tuple[Unit, ...]:
+        """The units to quote, in reading order: sources by their best unit, units as they stand in them."""
+        units = {(one.unit.source, one.unit.position): one.unit for one in evidence}
+        ranked = _ranked(evidence, units)
+        picked: list[Unit] = []
+        left = self.max_units
+        for one in ranked:
+            if picked and (left == 0 or one.score < self.relative_floor * ranked[0].score):
+                break
+            company = [unit for unit in _company(one.unit, units) if not _is_repeated(unit, picked)]
+            if one.unit in company and self._fits(company, picked):
+                picked += company
+                left -= 1
+        places = {source: at for at, source in enumerate(dict.fromkeys(one.unit.source for one in ranked))}
+        return tuple(sorted(picked, key=lambda unit: (places[unit.source], unit.position)))
+
+    def _fits(self, company: Sequence[Unit], picked: Sequence[Unit]) -> bool:
+        """The best always does: without it there is no answer."""
+        if not picked:
+            return True
+        if _is_procedure(company):
+            return _prose_words(company) <= MAX_LIST_WORDS
+        is_brief = all(unit.text.count("\n") < MAX_CODE_LINES for unit in company if unit.kind is UnitKind.CODE)
+        return is_brief and _prose_words([*picked, *company]) <= self.max_words
+
+
+def _is_procedure(company: Sequence[Unit]) -> bool:
+    return sum(_NUMBERED.match(unit.text) is not None for unit in company) > 1
+
+
+def _ranked(evidence: Sequence[Evidence], units: Units) -> list[Evidence]:
+    """Best first, those that say something; where none does, all."""
+    answering = [one for one in evidence if _may_answer(one.unit, units)] or evidence
+    return sorted(answering, key=lambda one: (-one.score, one.unit.source, one.unit.position))
+
+
+def _may_answer(unit: Unit, units: Units) -> bool:
+    """Whether the unit says something: a title does not, nor a question, a signpost, or what leads in nothing."""
+    if unit.kind is not UnitKind.SENTENCE:
+        return True
+    if _leads_in(unit, units):
+        return bool(_led_in(unit, units))
+    is_question = unit.text.rstrip(_CLOSERS).endswith("?")
+    return not (is_question or _is_title(unit) or _SIGNPOST.search(unit.text))
+
+
+def _company(unit: Unit, units: Units) -> list[Unit]:
+    """The unit with those it cannot be understood without: what it points back at, or what it leads in."""
+    before = units.get((unit.source, unit.position - 1))
+    after = units.get((unit.source, unit.position + 1))
+    if _leads_in(unit, units):
+        return [unit, *_led_in(unit, units)]
+    if is_item(unit) or unit.kind is not UnitKind.SENTENCE:
+        lead = _lead_of(unit, units)
+        return [*([lead] if lead else []), *_steps_around(unit, units)]
+    company = [unit]
+    if before and _is_short(before) and (_LABEL.fullmatch(before.text) or _points_back(unit, before)):
+        company = [before, unit]
+    if after and after.kind is UnitKind.CODE and after.text.count("\n") <= MAX_FOLLOWING_LINES:
+        company.append(after)
+    return company
+
+
+def _points_back(unit: Unit, before: Unit) -> bool:
+    return before.kind is UnitKind.SENTENCE and _POINTS_BACK.match(unit.text) is not None
+
+
+def _leads_in(unit: Unit, units: Units) -> bool:
+    """Whether it says nothing without what follows: a colon, a term in bold, or a line that just breaks off."""
+    if unit.kind is not UnitKind.SENTENCE:
+        return False
+    if unit.text.endswith(":") or _LABEL.fullmatch(unit.text):
+        return True
+    after = units.get((unit.source, unit.position + 1))
+    breaks_off = not unit.text.rstrip(_CLOSERS).endswith(_SENTENCE_ENDS) and not _is_title(unit)
+    return breaks_off and not is_item(unit) and after is not None
+
+
+def _steps_around(item: Unit, units: Units) -> list[Unit]:
+    """The whole of a numbered list with what stands between its steps, if it is not too long; else the item alone."""
+    numbers = {at: _number(unit) for (source, at), unit in sorted(units.items()) if source == item.source}
+    steps = [at for at, number in numbers.items() if number is not None]
+    if item.position not in steps:
+        return [item]
+    first = last = steps.index(item.position)
+    while first > 0 and numbers[steps[first - 1]] == (numbers[steps[first]] or 0) - 1:
+        first -= 1
+    while last + 1 < len(steps) and numbers[steps[last + 1]] == (numbers[steps[last]] or 0) + 1:
+        last += 1
+    whole = [units[item.source, at] for at in range(steps[first], steps[last] + 1)]
+    return whole if _prose_words(whole) <= MAX_LIST_WORDS else [item]
+
+
+def _number(unit: Unit) -> int | None:
+    match = _NUMBERED.match(unit.text) if unit.kind is UnitKind.SENTENCE else None
+    return int(match[1]) if match else None
+
+
+def _led_in(lead: Unit, units: Units) -> list[Unit]:
+    """What follows a colon: a list as far as it can be quoted, or else one block or sentence."""
+    following: list[Unit] = []
+    while unit := units.get((lead.source, lead.position + len(following) + 1)):
+        if not is_item(unit):
+            return following or ([] if unit.text.endswith(":") else [unit])
+        if _prose_words([*following, unit]) > MAX_WORDS:
+            break
+        following.append(unit)
+    return following
+
+
+def _lead_of(item: Unit, units: Units) -> Unit | None:
+    """The line above a list, a block of code or a table, if it leads in: it ends in a colon or is a title."""
+    at = item.position - 1
+    while is_item(item) and (unit := units.get((item.source, at))) and is_item(unit):
+        at -= 1
+    lead = units.get((item.source, at))
+    if lead is None or lead.kind is not UnitKind.SENTENCE or not _is_short(lead):
+        return None
+    return lead if lead.text.endswith(":") or _is_title(lead) else None
+
+
+def _is_short(unit: Unit) -> bool:
+    return len(unit.text) <= MAX_LEAD_CHARACTERS
+
+
+def _is_title(unit: Unit) -> bool:
+    if unit.kind is not UnitKind.SENTENCE or is_item(unit):
+        return False
+    text = unit.text.rstrip(_CLOSERS)
+    return len(text.split()) <= MAX_TITLE_WORDS and not text.endswith((".", "!", "?", ":", ";")) and "=" not in text
+
+
+def _is_repeated(unit: Unit, others: Iterable[Unit]) -> bool:
+    words = frozenset(_WORD.findall(unit.text.lower()))
+    return any(_overlap(words, frozenset(_WORD.findall(other.text.lower()))) >= SAME for other in others)
+
+
+def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / len(one | other) if one or other else 1.0
+
+
+def _prose_words(units: Iterable[Unit]) -> int:
+    return sum(len(unit.text.split()) for unit in units if unit.kind is UnitKind.SENTENCE)
+
+
+def _glue(before: Unit | None, unit: Unit) -> str:
+    if before is None:
+        return ""
+    follows = before.source == unit.source and before.position + 1 == unit.position
+    if is_item(unit):  # a list that does not begin with 1 would not end the paragraph above it
+        return "\n" if is_item(before) else "\n\n"
+    if unit.kind is not UnitKind.SENTENCE or before.kind is not UnitKind.SENTENCE:
+        return "\n\n"
+    starts_anew = _is_title(unit) or unit.text.endswith(":") or (is_item(before) and not follows)
+    return "\n\n" if starts_anew else " "
+
+
+def _quoted(unit: Unit) -> str:
+    if unit.kind is UnitKind.SENTENCE:
+        return f"{_plain(unit.text)} [{unit.source}]"
+    if unit.kind is UnitKind.TABLE:
+        return f"{_plain(unit.text)}\n\n[{unit.source}]"
+    return f"{_fenced(unit.text)}\n\n[{unit.source}]"
+
+
+def _fenced(code: str) -> str:
+    """A whole block: one that was cut or half selected would swallow the marker behind it."""
+    if not code.startswith(_FENCED):
+        return f"```\n{code}\n```"
+    mark = code[: len(code) - len(code.lstrip(code[0]))]
+    is_closed = "\n" in code and code.rstrip().rpartition("\n")[2].strip().startswith(mark)
+    return code if is_closed else f"{code.rstrip()}\n{mark}"
+
+
+def _plain(text: str) -> str:
+    """Outside code, links become their words, and brackets around numbers round: in an answer, `[3]` is source 3."""
+    parts: list[str] = []
+    end = 0
+    for start, stop in (*code_spans(text), (len(text), len(text))):
+        prose = _MARKER_LIKE.sub(r"(\1)", _LINK.sub(r"\1", text[end:start]))
+        parts += [prose, text[start:stop]]
+        end = stop
+    return "".join(parts)

@@ -1,0 +1,125 @@
+"""`citewise ask`: call, stream, then show the sources. Nothing here may bring a store along (Q13)."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from citewise.api import Library, QueryOptions
+from citewise.cli.json_output import answer_json
+from citewise.cli.output import print_json, printable, shown_warnings
+from citewise.errors import BadData, BadRequest
+from citewise.model.answer import Answer, AnswerEvent, Done, Token, Usage
+from citewise.model.query import MAX_SELECTED_CHARACTERS, Mode, Selection
+from citewise.settings import Settings
+from citewise.text.encoding import decoded
+
+MAX_BYTES = 4 * MAX_SELECTED_CHARACTERS  # of a selection's file: what UTF-8 needs at most
+
+
+def run_ask(
+    settings: Settings,
+    question: str,
+    selection: Selection | None,
+    options: QueryOptions,
+    *,
+    explain: bool,
+    as_json: bool,
+) -> int:
+    """Print the answer; "the sources do not suffice" is an answer, not a failure."""
+    with Library(settings=settings) as library:  # shown before it closes, which waits for the log
+        with closing(library.stream(question, selection=selection, **options)) as events:
+            answer = _silent(events) if as_json else _streamed(events)
+        if as_json:
+            print_json(answer_json(answer, explain=explain))
+        else:
+            shown_warnings(answer.result)
+            _show_sources(answer)
+            if _is_compressed(settings, options):
+                _show_saved(answer.usage)
+            if explain:
+                _explain(answer)
+        sys.stdout.flush()
+    return 0
+
+
+def selection_of(file: str | None, document: str | None, section: str | None) -> Selection | None:
+    """The selection that a file holds; `-` is standard input."""
+    if file is None:
+        if document is not None or section is not None:
+            raise BadRequest(
+                "--source-document and --source-section say where a selection stands: add --selection-file"
+            )
+        return None
+    try:
+        if file == "-":
+            data = sys.stdin.buffer.read(MAX_BYTES + 1)
+        else:
+            with Path(file).open("rb") as opened:
+                data = opened.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise BadRequest(f"cannot read the selection {file}: {error.strerror}") from error
+    if len(data) > MAX_BYTES:
+        raise BadRequest(f"the selection {file} is larger than {MAX_BYTES:,} bytes: select less")
+    try:
+        return Selection(decoded(data), document, section)
+    except BadData as error:
+        raise BadRequest(f"cannot read the selection {file}: {error}") from error
+
+
+def _silent(events: Iterator[AnswerEvent]) -> Answer:
+    return next(event.answer for event in events if isinstance(event, Done))
+
+
+def _streamed(events: Iterator[AnswerEvent]) -> Answer:
+    has_begun = False
+    try:
+        for event in events:
+            if isinstance(event, Token):
+                has_begun = True
+                sys.stdout.write(printable(event.text))
+                sys.stdout.flush()
+            elif isinstance(event, Done):
+                return event.answer
+    finally:
+        sys.stdout.write("\n" if has_begun else "")  # whatever is said next does not belong to the answer
+    raise AssertionError("an answer ends with Done")
+
+
+def _show_sources(answer: Answer) -> None:
+    lines = [""]
+    if answer.citations:
+        lines.append("Sources")
+    for one in answer.citations:
+        place = f"{one.document}:{one.lines[0]}-{one.lines[1]}" if one.document and one.lines else one.document or ""
+        lines.append(f"  [{one.n}] {' > '.join(one.breadcrumb) or one.title}")
+        where = "  ".join(part for part in (place, one.url) if part)
+        lines += [f"      {where}"] if where else []
+    if answer.suggestions:
+        title = "What it does know" if answer.result.mode is Mode.NORMAL else "What you can do"
+        lines += [title, *(f"  - {topic}" for topic in answer.suggestions)]
+    lines += [f"not supported by its source: {sentence}" for sentence in answer.unsupported_sentences]
+    if answer.removed_markers:
+        lines.append(f"{answer.removed_markers} markers pointed at no source and were removed")
+    took = answer.result.timings_ms.get("total", 0.0)
+    by = f"{answer.generator}, quality {answer.quality.overall or 0:.2f}, " if answer.sufficient_context else ""
+    lines.append(f"({by}{took:.0f} ms)")
+    sys.stdout.write(printable("\n".join(lines)) + "\n")
+
+
+def _is_compressed(settings: Settings, options: QueryOptions) -> bool:
+    asked = options.get("compress")
+    return settings.answer.compression != "none" if asked is None else asked
+
+
+def _show_saved(usage: Usage) -> None:
+    before, after = usage.context_tokens_before, usage.context_tokens_after
+    sys.stdout.write(f"(compressed: {after:,} of the {before:,} tokens that were found)\n")
+
+
+def _explain(answer: Answer) -> None:
+    from rich.console import Console
+
+    from citewise.cli.explain import show_explanation
+
+    show_explanation(Console(highlight=False), answer.result)

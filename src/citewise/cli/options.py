@@ -1,0 +1,80 @@
+"""Flags laid over settings."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from citewise.api import QueryOptions
+from citewise.errors import BadRequest
+from citewise.model.access import LOCAL_PRINCIPAL, Principal, Scope, checked_name
+from citewise.settings import Settings
+
+
+def named_path(text: str) -> Path:
+    """A path that was really given: an empty one (an unset variable) would mean the current folder."""
+    if not text:
+        raise BadRequest("an empty path names nothing: write . for the current folder")
+    return Path(text)
+
+
+def spelled_out(rules: Iterable[str], user: str | None, groups: Iterable[str]) -> tuple[str, ...]:
+    """Access rules with `owner` and `group` alone replaced by whom they mean."""
+    return tuple(named for rule in rules for named in _meant(rule, user, tuple(groups)))
+
+
+def _meant(rule: str, user: str | None, groups: tuple[str, ...]) -> tuple[str, ...]:
+    if rule == "owner" and user:
+        return (f"owner:{user}",)
+    if rule == "group" and groups:
+        return tuple(f"group:{group}" for group in groups)
+    return (rule,)
+
+
+def with_ingest_flags(
+    settings: Settings, include: list[str] | None, exclude: list[str] | None, max_file_mb: float | None
+) -> Settings:
+    """What the command line says about files wins over what the settings say."""
+    rules = settings.ingest
+    return replace(
+        settings,
+        ingest=replace(
+            rules,
+            include=tuple(include) if include else rules.include,
+            exclude=(*rules.exclude, *(exclude or ())),
+            max_file_mb=max_file_mb or rules.max_file_mb,
+        ),
+    )
+
+
+def query_options(
+    scope: Scope, user: str | None, groups: Iterable[str], filters: Iterable[str], top_k: int | None
+) -> QueryOptions:
+    """Who asks, and about what. Without a name it is the local principal, who owns the library."""
+    options = QueryOptions(scope=scope, filters=tuple(filters), principal=principal_of(user, groups))
+    if top_k is not None:
+        options["top_k"] = top_k
+    return options
+
+
+def principal_of(user: str | None, groups: Iterable[str]) -> Principal:
+    named = frozenset(checked_name("group", group) for group in groups)
+    if user is None and not named:
+        return LOCAL_PRINCIPAL
+    return Principal(None if user is None else checked_name("user", user), named)
+
+
+def refuse_cursor(cursor: str | None) -> None:
+    """An answer is one: only `search` has pages."""
+    if cursor is not None:
+        raise BadRequest("an answer has no pages: leave --cursor out, or leaf through what `citewise search` finds")
+
+
+def fewest(top_k: int | None, limit: int | None) -> int | None:
+    """What both bounds leave; none if neither was given."""
+    return limit if top_k is None else top_k if limit is None else min(top_k, limit)
+
+
+def checked_limit(limit: int | None) -> int | None:
+    if limit is not None and limit < 1:
+        raise BadRequest(f"limit is {limit}; it is at least 1")
+    return limit

@@ -1,0 +1,264 @@
+"""The query log as one principal may see it: which rows are theirs, and what they may still see of what was shown.
+
+Every name comes out of the catalog, under its access rule, at the time it is shown; the log itself holds ids alone.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import TypeVar
+
+from citewise.model.access import Principal, Scope
+from citewise.model.filters import Where
+from citewise.model.ids import ChunkId, DocumentId
+from citewise.model.logged import Logged, Way, Whose
+from citewise.model.ranking import Passage
+from citewise.ports.catalog import Passages
+from citewise.ports.stores import LogStore
+
+HOURS = 24
+PERCENTILES = (50, 95, 99)
+MAX_DAYS = 400  # that are listed one by one, with those on which nobody asked: longer than any year
+MAX_QUESTIONS = 10  # of each kind that are listed: a list to read, not an archive
+NEAR_TOP = 5  # of what was shown for a question: what a person looks at, and an answer's default
+
+Name = TypeVar("Name", bound=str)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """A question that was asked, maybe several times, in the words of the last time."""
+
+    text: str
+    times: int
+    last_at: float
+    quality: float | None  # of the worst answer
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Questions of one kind: how many, which share of those that could be, and the most frequent."""
+
+    count: int
+    share: float | None  # None: nothing was asked that could be of this kind
+    questions: tuple[AskedQuestion, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What the rows of a time tell together. Days and hours are UTC."""
+
+    since: float
+    until: float
+    ways: Mapping[str, int]  # how many searches, how many asks
+    per_day: Mapping[str, int]  # by date, from the first question to the last; days without any too
+    per_hour: tuple[int, ...]  # of the day
+    latency_ms: Mapping[str, float]  # p50, p95, p99; empty where nothing was asked
+    latencies_ms: tuple[float, ...]  # of each question that got a result
+    cache_hit_rate: float | None
+    degraded_share: float | None
+    degraded: Mapping[str, int]  # by part, most often first
+    errors: Mapping[str, int]  # by kind, most often first
+    unanswered: Group  # nothing was found, or it did not suffice
+    poor: Group  # answered with a warning
+
+    @property
+    def queries(self) -> int:
+        return sum(self.ways.values())
+
+
+def statistics_of(rows: Sequence[Logged], *, since: float, until: float) -> Statistics:
+    """Every figure over the same rows; order does not matter."""
+    served = [row for row in rows if row.error is None]
+    return Statistics(
+        since=since,
+        until=until,
+        ways={way.value: sum(row.way is way for row in rows) for way in Way},
+        per_day=_per_day(rows),
+        per_hour=_per_hour(rows),
+        latency_ms=percentiles([row.latency_ms for row in served]),
+        latencies_ms=tuple(row.latency_ms for row in served),
+        cache_hit_rate=_share(served, lambda row: row.is_cache_hit),
+        degraded_share=_share(served, lambda row: bool(row.degraded)),
+        degraded=_counted(part for row in served for part in row.degraded),
+        errors=_counted(row.error for row in rows if row.error is not None),
+        unanswered=_group(served, lambda row: row.is_unanswered),
+        poor=_group([row for row in served if row.sufficient_context], lambda row: row.is_poor),
+    )
+
+
+def times_shown(rows: Iterable[Logged]) -> Mapping[DocumentId, int]:
+    """How many questions each document was shown for, most first; equal ones in order of their ids."""
+    return _counted(document for row in rows for document in dict.fromkeys(one.document for one in row.shown))
+
+
+def shown_chunks(rows: Iterable[Logged]) -> Mapping[DocumentId, tuple[ChunkId, ...]]:
+    """The chunks that were shown of each document, in the order of the rows."""
+    chunks: dict[DocumentId, dict[ChunkId, None]] = {}
+    for row in rows:
+        for one in row.shown:
+            chunks.setdefault(one.document, {})[one.chunk] = None
+    return {document: tuple(found) for document, found in chunks.items()}
+
+
+def most_shown(rows: Iterable[Logged]) -> tuple[ChunkId, ...]:
+    """Chunks by the number of questions they stood near the top for, most first; equal ones in order of their ids.
+
+    What was shown by a search that had lost a part does not count: it may have been shown for being popular.
+    """
+    whole = (row for row in rows if not row.degraded)
+    return tuple(_counted(one.chunk for row in whole for one in row.shown[:NEAR_TOP]))
+
+
+def _per_day(rows: Iterable[Logged]) -> Mapping[str, int]:
+    asked = Counter(_moment(row.at).date() for row in rows)
+    if not asked:
+        return {}
+    first, last = min(asked), max(asked)
+    days = min((last - first).days, MAX_DAYS - 1)
+    return {day.isoformat(): asked[day] for day in (last - timedelta(left) for left in range(days, -1, -1))}
+
+
+def _per_hour(rows: Iterable[Logged]) -> tuple[int, ...]:
+    asked = Counter(_moment(row.at).hour for row in rows)
+    return tuple(asked[hour] for hour in range(HOURS))
+
+
+def _group(rows: Sequence[Logged], belongs: Callable[[Logged], bool]) -> Group:
+    found = [row for row in rows if belongs(row)]
+    same: dict[str, list[Logged]] = {}
+    for row in found:
+        if row.text is not None:
+            same.setdefault(" ".join(row.text.casefold().split()), []).append(row)
+    questions = sorted(map(_question, same.values()), key=lambda one: (-one.times, -one.last_at, one.text))
+    return Group(len(found), _share(rows, belongs), tuple(questions[:MAX_QUESTIONS]))
+
+
+def _question(rows: Sequence[Logged]) -> AskedQuestion:
+    last = max(rows, key=lambda row: row.at)
+    worst = min((row.quality for row in rows if row.quality is not None), default=None)
+    return AskedQuestion(last.text or "", len(rows), last.at, worst)
+
+
+def _share(rows: Sequence[Logged], belongs: Callable[[Logged], bool]) -> float | None:
+    return sum(map(belongs, rows)) / len(rows) if rows else None
+
+
+def _counted(things: Iterable[Name]) -> Mapping[Name, int]:
+    """Most often first, equal ones by name."""
+    return dict(sorted(Counter(things).items(), key=lambda one: (-one[1], one[0])))
+
+
+def _moment(at: float) -> datetime:
+    return datetime.fromtimestamp(at, UTC)
+
+
+MAX_ROWS = 50_000  # the newest, that statistics are made of: one or two seconds' work
+MAX_DOCUMENTS = 10
+CHUNKS_A_DOCUMENT = 5  # tried until one tells the document's name: of a document that changed, some are gone
+IDS_A_READ = 500
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class SeenDocument:
+    """A document that was shown and may still be seen."""
+
+    id: DocumentId
+    path: str
+    title: str
+    times: int  # questions it was shown for
+
+
+@dataclass(frozen=True, slots=True)
+class SeenRow:
+    """A row whose reader may see all that it names, with the documents' names."""
+
+    row: Logged
+    documents: tuple[SeenDocument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The statistics, and what goes with them."""
+
+    statistics: Statistics
+    documents: tuple[SeenDocument, ...]  # shown for most questions first
+    lost: int | None  # rows that were dropped instead of written; None: only the owner counts everybody's
+    is_cut: bool  # there are older rows than these
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLog:
+    """Rows and statistics for whoever asks."""
+
+    store: LogStore
+    passages: Passages
+    max_rows: int = MAX_ROWS
+
+    def rows(self, scope: Scope, principal: Principal, *, since: float, limit: int) -> tuple[SeenRow, ...]:
+        """Newest first."""
+        rows = self.store.rows(Whose.of(scope, principal), since=since, limit=limit)
+        ids = dict.fromkeys(one.chunk for row in rows for one in row.shown)
+        seen = self._seen(ids, Where(scope, principal.readers))
+        return tuple(_seen_row(row, seen) for row in rows)
+
+    def overview(self, scope: Scope, principal: Principal, *, since: float, until: float) -> Overview:
+        found = self.store.rows(Whose.of(scope, principal), since=since, limit=self.max_rows + 1)
+        rows = [row for row in found[: self.max_rows] if row.at <= until]
+        documents = self._documents(rows, Where(scope, principal.readers))
+        return Overview(
+            statistics_of(rows, since=since, until=until),
+            tuple(islice(documents, MAX_DOCUMENTS)),
+            self.store.lost(scope, since=since) if principal.owns_library else None,
+            is_cut=len(found) > self.max_rows,
+        )
+
+    def _documents(self, rows: Sequence[Logged], where: Where) -> Iterator[SeenDocument]:
+        """Those that may be seen, shown for most questions first; read as far as somebody asks for more."""
+        times, chunks = times_shown(rows), shown_chunks(rows)
+        for group in _groups(times, IDS_A_READ // CHUNKS_A_DOCUMENT):
+            ids = [id_ for document in group for id_ in chunks[document][:CHUNKS_A_DOCUMENT]]
+            named = {one.document_id: one for one in self._seen(ids, where).values()}
+            for document in group:
+                if document in named:
+                    yield _seen_document(named[document], times[document])
+
+    def _seen(self, ids: Iterable[ChunkId], where: Where) -> Mapping[ChunkId, Passage]:
+        read = (self.passages.passages(group, where=where).passages for group in _groups(ids, IDS_A_READ))
+        return {one.chunk_id: one for passages in read for one in passages}
+
+
+def _seen_row(row: Logged, seen: Mapping[ChunkId, Passage]) -> SeenRow:
+    shown = tuple(one for one in row.shown if one.chunk in seen)
+    documents = {one.document: seen[one.chunk] for one in shown}
+    return SeenRow(replace(row, shown=shown), tuple(_seen_document(one, 1) for one in documents.values()))
+
+
+def _seen_document(passage: Passage, times: int) -> SeenDocument:
+    return SeenDocument(passage.document_id, passage.document, passage.title, times)
+
+
+def _groups(things: Iterable[T], size: int) -> Iterator[list[T]]:
+    left = iter(things)
+    while group := list(islice(left, size)):
+        yield group
+
+
+def percentiles(values: Sequence[float]) -> dict[str, float]:
+    """p50, p95 and p99, interpolated between neighbors; empty where there is nothing to say."""
+    if not values:
+        return {}
+    ordered = sorted(values)
+    return {f"p{share}": _percentile(ordered, share / 100) for share in PERCENTILES}
+
+
+def _percentile(ordered: Sequence[float], share: float) -> float:
+    at = share * (len(ordered) - 1)
+    low = math.floor(at)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (at - low) * (ordered[high] - ordered[low])

@@ -1,0 +1,107 @@
+"""Analyzer: makes terms of text, for documents and queries alike."""
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Protocol
+
+from citewise.model.answer import Evidence, Prompt, Shortened, Source
+from citewise.model.chunk import EmbeddedText, EmbeddingFailure, EmbeddingModel, Places, Terms, Vector, WordVectors
+
+
+class Embedder(Protocol):
+    """Turns text into vectors of meaning.
+
+    Promises: one outcome per text, in order; unit length; every token counts, however long the text;
+    the same text gives the same vector whatever its neighbors in the call; a text that cannot be
+    embedded is an EmbeddingFailure and spoils no other; wrong credentials raise Misconfigured.
+    """
+
+    @property
+    def model(self) -> EmbeddingModel: ...
+    def documents(self, texts: Sequence[str]) -> tuple[Vector | EmbeddingFailure, ...]: ...
+    def query(self, text: str) -> Vector: ...
+
+
+class WordEmbedder(Protocol):
+    """Turns text into a vector of its meaning and vectors of its words, in one pass.
+
+    Promises: one outcome per text, in order; the vector is the very one that the model's Embedder gives; a text that
+    cannot be embedded is an EmbeddingFailure and spoils no other. `closeness` is how near, on average, each word of the
+    question finds one in a text, beyond what one of its length has by chance: higher is nearer, and only texts for the
+    same question can be compared; but for rounding it does not depend on a text's neighbors; what cannot be vectors of
+    this model raises BadData.
+    """
+
+    def embedded(self, texts: Sequence[str]) -> tuple[EmbeddedText | EmbeddingFailure, ...]: ...
+    def closeness(self, question: str, texts: Sequence[WordVectors]) -> tuple[float, ...]: ...
+
+
+class TokenCounter(Protocol):
+    """Counts tokens as the embedding model does, special ones left out.
+
+    Promises: one count per text, in order; the count of two texts joined by a line break is the sum of theirs.
+    """
+
+    def counts(self, texts: Sequence[str]) -> list[int]: ...
+
+
+class Reranker(Protocol):
+    """Scores passages against a question.
+
+    Promises: one score per text, in order, each in 0..1 (a model's logits through a sigmoid); the same pair gives
+    the same score whatever its neighbors; no texts give (); what is unreachable, too slow, or answers nonsense
+    raises Unavailable.
+    """
+
+    @property
+    def name(self) -> str: ...
+    def scores(self, question: str, texts: Sequence[str]) -> tuple[float, ...]: ...
+
+
+class Generator(Protocol):
+    """Writes an answer that rests on a prompt's sources.
+
+    Promises: pieces of text in order, nothing but what the answer says, with `[n]` where source n is meant; closing
+    the iterator stops the work and frees what it held; a server that refuses, is too slow or breaks off raises
+    Unavailable, wrong credentials or an unknown model Misconfigured.
+    """
+
+    @property
+    def name(self) -> str: ...  # shown with the answer: an extractive one never passes for a language model
+    def stream(self, prompt: Prompt) -> Iterator[str]: ...
+
+
+class Compressor(Protocol):
+    """Leaves out of sources what is not worth its tokens.
+
+    Promises: what is kept stands in the order of the document, word for word, with `…` where a whole unit was left
+    out; headings stay; code and tables are whole or not there; every source that is kept has its best unit that fits,
+    unchanged; a source of which nothing fits is not in the outcome, which may be empty. As blocks of a context, the
+    outcome takes `wanted_tokens`; more only where the best source's best unit does, and then no other one of that
+    source; never over `max_tokens`, as far as tokens of parts add up to those of the whole. What cannot be loaded or
+    breaks raises a CitewiseError.
+    """
+
+    @property
+    def name(self) -> str: ...
+    def shortened(
+        self,
+        question: str,
+        sources: Sequence[Source],
+        evidence: Sequence[Evidence],
+        *,
+        wanted_tokens: int,
+        max_tokens: int,
+    ) -> tuple[Shortened, ...]: ...
+
+
+class Analyzer(Protocol):
+    """Splits text into the tokens that BM25 counts.
+
+    Promises: the same text gives the same terms; no term is empty, holds white space or is longer than 64
+    characters; never raises. `places` finds, in each text, those of the wanted words' terms that `terms` would give.
+    """
+
+    @property
+    def version(self) -> str: ...  # changes when the same text may give other terms
+    def terms(self, text: str) -> Terms: ...
+    def places(self, texts: Sequence[str], wanted: Collection[str]) -> Sequence[Places]: ...

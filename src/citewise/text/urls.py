@@ -1,0 +1,160 @@
+"""Where a reader finds a passage: a page of a Docusaurus site, or lines of a file in a repository.
+
+The rules are those of Docusaurus 3 (plugin-content-docs: slug.ts, numberPrefix.ts, docs.ts; utils: urlUtils.ts).
+Paths, slugs and ids were written by anyone. Where Docusaurus would refuse to build the page, the address still
+stays inside its site: everything but the base is encoded, and no `..` climbs above it.
+"""
+
+import re
+import string
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from types import MappingProxyType
+from urllib.parse import quote
+
+from citewise.model.document import Json
+from citewise.model.ranking import Passage
+
+DOCUSAURUS_SITES: Mapping[str, str] = MappingProxyType({"website/docs/": "/docs/", "": "/docs/"})
+
+_PAGE = re.compile(r"(?P<name>.+)\.mdx?", re.IGNORECASE | re.DOTALL)
+_VERSION_OR_DATE = re.compile(r"[0-9]+[-_.][0-9]+")  # 1.1-intro, 2021-11-notes: no place in an order
+_NUMBER_PREFIX = re.compile(r"[0-9]+\s*[-_.]+\s*(?P<rest>[^-_.\s].*)")
+# What may stand in a path as it is. Quotes and parentheses may too, but not in a Markdown link or an attribute.
+_PLAIN = frozenset(string.ascii_letters + string.digits + "-._~!$&*+,;=:@")
+_LARGEST_EXACT_NUMBER = 2**53
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Knows where documents are published, by the beginnings of their paths; the longest that fits counts."""
+
+    sites: Mapping[str, str] = field(default_factory=lambda: DOCUSAURUS_SITES)  # path prefix -> base URL
+    repositories: Mapping[str, str] = field(default_factory=dict)  # path prefix -> blob URL, for code
+
+    def url(self, passage: Passage) -> str | None:
+        """The address of a passage; None where it is not published."""
+        if passage.is_conversation:
+            return None
+        if passage.corpus_type.startswith("CODE_"):
+            return self._blob_url(passage)
+        return self._page_url(passage)
+
+    def _blob_url(self, passage: Passage) -> str | None:
+        placed = _placed(passage.document, self.repositories)
+        if placed is None:
+            return None
+        base, path = placed
+        first, last = passage.first_line, passage.last_line
+        lines = f"L{first}" if first == last else f"L{first}-L{last}"
+        return f"{base}{_address(path)}#{lines}"
+
+    def _page_url(self, passage: Passage) -> str | None:
+        front = passage.metadata
+        is_numbered = front.get("parse_number_prefixes") is not False
+        slug, id_ = _scalar(front.get("slug")), _scalar(front.get("id"))
+        sites = tuple(self.sites.items())
+        page, has_fragments = _page(passage.document, sites, slug=slug, id_=id_, is_numbered=is_numbered)
+        if page is None or not has_fragments or _is_top_of_page(passage):
+            return page
+        return f"{page}#{_encoded(passage.anchor)}"
+
+
+@lru_cache(maxsize=10_000)  # a search cites the same pages again and again
+def _page(
+    document: str, sites: tuple[tuple[str, str], ...], *, slug: str, id_: str, is_numbered: bool
+) -> tuple[str | None, bool]:
+    """Where a document can be read, and whether its sections can be led to."""
+    placed = _placed(document, dict(sites))
+    if placed is None:
+        return None, False
+    base, path = placed
+    page = _PAGE.fullmatch(path)
+    if page is None:  # a file that the site hands out as it is
+        return f"{base}{_address(path)}", False
+    if any(part.startswith("_") for part in path.split("/")):
+        return None, False  # Docusaurus makes no page of what is only included in others
+    return f"{base}{_address(_page_path(page['name'], slug, id_=id_, is_numbered=is_numbered))}", True
+
+
+def _page_path(path: str, slug: str, *, id_: str, is_numbered: bool) -> str:
+    """A page's path below its site, from its file's path without the extension and its frontmatter."""
+    folder, _, name = path.rpartition("/")
+    if slug.startswith("/"):
+        return slug
+    parent = "/".join(map(_unnumbered, folder.split("/"))) if is_numbered else folder
+    if slug:
+        return f"{parent}/{slug}"
+    if name.lower() in ("index", "readme", folder.rpartition("/")[2].lower()):
+        return f"{parent}/"  # whatever its id
+    if id_ and "/" not in id_:  # Docusaurus takes no id with a slash
+        return f"{parent}/{id_}"
+    return f"{parent}/{_unnumbered(name) if is_numbered else name}"
+
+
+def _placed(path: str, bases: Mapping[str, str]) -> tuple[str, str] | None:
+    fitting = [prefix for prefix in bases if path.startswith(prefix)]
+    if not fitting:
+        return None
+    prefix = max(fitting, key=len)
+    return f"{bases[prefix].rstrip('/')}/", path[len(prefix) :]
+
+
+def _unnumbered(name: str) -> str:
+    """`02-deploy` is `deploy`, but `1.1-intro` stays."""
+    if _VERSION_OR_DATE.match(name):
+        return name
+    match = _NUMBER_PREFIX.fullmatch(name)
+    return match["rest"] if match else name
+
+
+def _scalar(value: Json) -> str:
+    """Text, or a number as YAML reads `slug: 2021`; anything else was no slug."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST_EXACT_NUMBER:
+        return str(value).removesuffix(".0")
+    return ""
+
+
+def _is_top_of_page(passage: Passage) -> bool:
+    """Before the first heading, or under the H1, which Docusaurus gives no id (theme-classic, Heading).
+
+    A passage does not say how deep its heading is. Where it cannot be told, the fragment stays: one that leads
+    nowhere shows the top of the page too.
+    """
+    if not passage.anchor:
+        return True
+    is_outermost = len(passage.breadcrumb) == 1
+    return is_outermost and (passage.breadcrumb[0] == passage.title or passage.text.startswith("# "))
+
+
+def _address(path: str) -> str:
+    """A path with its dots resolved as in a browser, but never above its beginning, and encoded."""
+    kept: list[str] = []
+    parts = path.split("/")
+    for part in parts:
+        if part == "..":
+            del kept[-1:]
+        elif part != ".":
+            kept.append(part)
+    steps = [_encoded(part) for part in kept if part]
+    is_folder = parts[-1] in ("", ".", "..")
+    return "/".join(steps) + ("/" if steps and is_folder else "")
+
+
+def _encoded(text: str) -> str:
+    if _PLAIN.issuperset(text):  # nearly always
+        return text
+    return "".join(
+        character if _is_plain(character) else quote(character, safe="", errors="replace") for character in text
+    )
+
+
+def _is_plain(character: str) -> bool:
+    """Letters, marks and digits of every script read better as they are, and browsers encode them themselves."""
+    if character.isascii():
+        return character in _PLAIN
+    return unicodedata.category(character)[0] in "LMN"
