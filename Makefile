@@ -37,7 +37,7 @@ format: $(READY)  ## rewrite the code as ruff would have it
 golden: $(READY)  ## write the approved contexts and citations anew; read what changed before you commit it
 	CITEWISE_WRITE_GOLDEN=1 $(BIN)/python -m pytest tests/golden
 
-shape: $(READY)  ## sizes of functions and files
+shape: $(READY)  ## size, fragments, names and words beside what the style guide aims for
 	$(BIN)/python -m benchmarks.shape
 
 bench: bench-quality bench-speed bench-embedding bench-page  ## quality and speed, and the page of it (about half an hour, the first time an hour); sets that are not there are skipped by name
