@@ -1,7 +1,6 @@
 """`citewise eval` as a process: a BEIR folder, question files, thresholds, comparisons, ablations."""
 
 import json
-import shlex
 import shutil
 from importlib.resources import files
 from pathlib import Path
@@ -279,21 +278,6 @@ def test_a_slip_is_told_of_by_the_name_of_the_command_that_was_typed(tmp_path: P
     assert "Usage: citewise eval [OPTIONS] SET" in message
     assert "Try 'citewise eval --help'" in message
     assert "eval run" not in message
-
-
-def test_a_draft_says_how_to_go_on_with_the_flags_that_were_given(home: Path) -> None:
-    (home / "mine.toml").write_text("")
-    words = ("eval", "draft", "--library", ".citewise", "--config", "mine.toml", "--user", "ann", "--group", "a b")
-    assert "group 'a b' is not a usable name" in error_of(*words, cwd=home, code=2)
-    done = citewise(*words[:-1], "ops", "--count", "1", "--out", "my draft.json", "--json", cwd=home)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["counts"]["questions"] == 1
-    assert "1 question about 1 document in my draft.json" in done.stderr
-    following = "citewise eval 'my draft.json' --library .citewise --config mine.toml --user ann --group ops\n"
-    assert done.stderr.endswith(f"then {following}")
-    again = citewise(*shlex.split(following)[1:], "--no-answers", "--json", cwd=home)
-    assert again.returncode == 0, again.stderr
-    assert json.loads(again.stdout)["settings"]["user"] == "ann"
 
 
 def test_a_poor_question_shows_the_answer_that_its_author_wanted(home: Path) -> None:

@@ -11,7 +11,7 @@ from typer.core import TyperGroup, TyperOption
 from citewise import Library, Settings
 from citewise.api import QueryOptions
 from citewise.cli.main import app
-from citewise.evaluation.leak_commands import Desk, draft_words_of, eval_words_of, log_words_of, words_of
+from citewise.evaluation.leak_commands import Desk, eval_words_of, log_words_of, words_of
 from citewise.evaluation.leak_surfaces import EXEMPT, EXEMPT_OPTIONS, SURFACES, options_of
 from citewise.evaluation.leak_world import Who
 from citewise.evaluation.leaks import Asking, Filter
@@ -71,7 +71,6 @@ def test_every_option_of_a_command_that_is_asked_is_said() -> None:
     said = {*words_of(desk, "search", ASKING, *flags), *EXEMPT_OPTIONS}
     said |= {
         *eval_words_of(desk, ASKING),
-        *draft_words_of(desk, ASKING),
         *log_words_of(desk, "stats", ASKING, "--plot"),
     }
     asked = {one.covers for one in SURFACES}

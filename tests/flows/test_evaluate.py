@@ -285,7 +285,6 @@ def test_every_kind_of_case_is_asked_in_one_run(book: Shelf, tmp_path: Path) -> 
     }
     assert all(one.answer is not None and one.is_refused is not None for one in run.outcomes)
     assert run.metrics["selected_leaks"] == 0.0
-    assert run.is_draft
     assert len(by_id(run)["u"].keys() & {"refused", "refusal_accuracy"}) == 2
 
 

@@ -246,7 +246,7 @@ def test_a_command_that_forgets_who_asks_is_named_and_fails(
     assert f"citewise eval leaks --rounds 1 --seed {SEED}" in said
 
 
-@pytest.mark.parametrize("name", ["citewise eval", "citewise eval draft"])
+@pytest.mark.parametrize("name", ["citewise eval"])
 def test_an_evaluation_that_forgets_whose_eyes_it_has_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     @contextmanager
     def one(settings: Settings, embedding: Embedding) -> Iterator[Sequence[Surface]]:

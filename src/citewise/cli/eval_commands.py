@@ -14,7 +14,6 @@ from citewise.cli.flags import (
     ProjectOption,
     TenantOption,
     UserOption,
-    given_flags,
     settings_of,
 )
 
@@ -154,38 +153,6 @@ def ablate(
 
     options = AblateOptions(Scope(tenant, project), report, principal_of(user, group or ()), as_json)
     raise typer.Exit(run_ablate(settings_of(library, config), named_path(judged), options))
-
-
-@evaluation.command()
-def draft(
-    library: LibraryOption = None,
-    tenant: TenantOption = "default",
-    project: ProjectOption = "default",
-    user: UserOption = None,
-    group: GroupOption = None,
-    out: Annotated[Path, typer.Option("--out", metavar="FILE.json", help="Where to write it.")] = Path(
-        "questions.json"
-    ),
-    count: Annotated[int, typer.Option("--count", metavar="N", min=1, help="How many questions at most.")] = 50,
-    seed: Annotated[int, typer.Option("--seed", metavar="S", help="Another seed draws other passages.")] = 0,
-    config: ConfigOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Propose a question file from what you may see of the library, for a person to look through."""
-    from citewise.cli.eval_draft import DraftOptions, run_draft
-    from citewise.cli.options import principal_of
-    from citewise.model.access import Scope
-
-    options = DraftOptions(
-        Scope(tenant, project),
-        out,
-        count=count,
-        seed=seed,
-        principal=principal_of(user, group or ()),
-        repeated=given_flags(library, config, tenant, project, user, group or ()),
-        as_json=as_json,
-    )
-    raise typer.Exit(run_draft(settings_of(library, config), options))
 
 
 @evaluation.command()

@@ -26,7 +26,6 @@ MAX_HEADING = 24  # of a column that is named like a file
 MAX_SETTING = 60
 MAX_COMMIT = 12  # of its forty digits
 COLORS = {Verdict.BETTER: "green", Verdict.WORSE: "red", Verdict.UNCLEAR: "yellow", Verdict.SAME: "dim"}
-DRAFT = "a draft that nobody has looked through: its numbers compare settings and promise nothing"
 
 
 def show_run(run: Run, *, worst: int) -> None:
@@ -34,7 +33,6 @@ def show_run(run: Run, *, worst: int) -> None:
     console = wide_console()
     judged = "documents" if run.unit is Unit.DOCUMENT else "passages"
     console.print(Text.assemble((printable(run.set), "bold"), f"  {counted(run.queries, 'question')}, {judged} judged"))
-    _warn_of_draft(console, run)
     console.print()
     console.print(_metrics_table(run))
     console.print()
@@ -65,7 +63,6 @@ def show_differences(names: tuple[str, str], runs: tuple[Run, Run], compared: Se
     console = wide_console()
     for title, name, run in zip(("before", "after"), names, runs, strict=True):
         console.print(Text.assemble(f"{title:6}  ", (_middle(name), "bold"), f"  {_named(run)}"))
-    _warn_of_draft(console, *runs)
     console.print()
     console.print(table)
 
@@ -120,7 +117,6 @@ def show_ablations(rows: Sequence[Ablation], metrics: Sequence[str]) -> None:
     console = wide_console()
     run = rows[0].run
     console.print(Text.assemble((printable(run.set), "bold"), f"  {counted(run.queries, 'question')}, searches alone"))
-    _warn_of_draft(console, run)
     console.print()
     console.print(table)
 
@@ -129,11 +125,6 @@ def wide_console() -> Console:
     console = Console(highlight=False)
     console.width = max(console.width, MIN_WIDTH)
     return console
-
-
-def _warn_of_draft(console: Console, *runs: Run) -> None:
-    if any(run.is_draft for run in runs):
-        console.print(Text(DRAFT, style="yellow"))
 
 
 def _ablation_cells(row: Ablation, difference: Difference | None, metric: str) -> Iterable[Text]:

@@ -1,7 +1,6 @@
 """Flags that several commands share, and the settings that they lead to."""
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -40,20 +39,6 @@ SinceOption = Annotated[
 ExplainOption = Annotated[bool, typer.Option("--explain", help="Show every ranking's and stage's score.")]
 NoRerankOption = Annotated[bool, typer.Option("--no-rerank", help="Keep the fused order.")]
 GraphOption = Annotated[bool, typer.Option("--expand-graph", help="Add the neighbors of the services found.")]
-
-
-def given_flags(
-    library: Path | None, config: Path | None, tenant: str, project: str, user: str | None, groups: Iterable[str]
-) -> tuple[str, ...]:
-    """The flags that say where and as whom, as they were given: what a next command needs too."""
-    single = (("--library", library), ("--config", config), ("--user", user))
-    scope = (("--tenant", tenant), ("--project", project))
-    pairs = [
-        *((flag, str(value)) for flag, value in single if value is not None),
-        *((flag, value) for flag, value in scope if value != "default"),
-        *(("--group", group) for group in groups),
-    ]
-    return tuple(word for pair in pairs for word in pair)
 
 
 def settings_of(library: Path | None, config: Path | None) -> "Settings":

@@ -57,7 +57,6 @@ class CaseSet:
     name: str
     unit: Unit
     cases: tuple[Case, ...]
-    is_draft: bool = False  # made by `eval draft`, and looked at by nobody yet
 
     def of(self, kind: Kind) -> Sequence[Case]:
         return [case for case in self.cases if case.kind is kind]

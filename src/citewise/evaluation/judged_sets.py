@@ -78,9 +78,9 @@ def mounted(cases: CaseSet, mount: str) -> CaseSet:
 
 def _of_question_files(path: Path, files: list[Path]) -> CaseSet:
     read = [read_question_file(file) for file in files]
-    cases = tuple(case for one in read for case in one.cases)
+    cases = tuple(case for one in read for case in one)
     _refuse_twins(path, cases)
-    return CaseSet(name_of(path), Unit.PASSAGE, cases, is_draft=any(one.is_draft for one in read))
+    return CaseSet(name_of(path), Unit.PASSAGE, cases)
 
 
 def _of_beir(folder: Path, *, has_corpus: bool) -> CaseSet:

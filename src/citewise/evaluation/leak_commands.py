@@ -21,7 +21,6 @@ from citewise.settings import PREFIX, Settings
 CONFIG = "citewise.toml"
 SELECTION = "selection.txt"
 QUESTIONS = "questions.json"
-OUT = "out.json"
 PLOT = "plot.html"
 _CURSOR = re.compile(r"[A-Za-z0-9_-]{112}")  # its letters are drawn by chance, and may begin as marks do
 _COUNTED = re.compile(r"of (\d+) candidates")
@@ -65,11 +64,6 @@ def eval_words_of(desk: Desk, asking: Asking) -> list[str]:
 def ablate_words_of(desk: Desk, asking: Asking) -> list[str]:
     """The command line that takes the asker's search to pieces, and draws what each of them finds."""
     return ["eval", "ablate", *eval_words_of(desk, asking)[1:], "--report", str(desk.home / PLOT)]
-
-
-def draft_words_of(desk: Desk, asking: Asking) -> list[str]:
-    """The command line that proposes questions about what the asker may see."""
-    return ["eval", "draft", *_before(desk, asking), "--out", str(desk.home / OUT), "--count", "20", "--seed", "1"]
 
 
 def log_words_of(desk: Desk, command: str, asking: Asking, *flags: str) -> list[str]:
@@ -126,17 +120,6 @@ def _ablate_command(desk: Desk, asking: Asking) -> Shown | None:
     printed, is_refused = _printed(ablate_words_of(desk, asking))
     drawn = page.read_text(encoding="utf-8") if page.exists() else ""
     return Shown(f"{printed}\n{drawn}", is_refused=is_refused and bool(seen.findings))
-
-
-def _draft_command(desk: Desk, asking: Asking) -> Shown | None:
-    """What is printed, and the file that is written."""
-    if _is_stranger(asking):
-        return None
-    written = desk.home / OUT
-    written.unlink(missing_ok=True)
-    printed, is_refused = _printed(draft_words_of(desk, asking))
-    text = written.read_text(encoding="utf-8") if written.exists() else ""
-    return Shown(f"{printed}\n{text}", is_refused=is_refused)
 
 
 def _log_command(desk: Desk, asking: Asking, *, name: str, flags: Sequence[str]) -> Shown | None:
@@ -223,5 +206,4 @@ COMMANDS: tuple[Registered, ...] = (
     Registered("citewise stats --plot", "citewise stats", _plot_command, is_quick=False),
     Registered("citewise eval", "citewise eval run", _eval_command, is_quick=False),
     Registered("citewise eval ablate", "citewise eval ablate", _ablate_command, is_quick=False),
-    Registered("citewise eval draft", "citewise eval draft", _draft_command, is_quick=False),
 )

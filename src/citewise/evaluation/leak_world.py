@@ -41,8 +41,7 @@ class Way(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading and some sentences under it, enough to draft a question of, with a mark in each part that could be
-    shown."""
+    """A heading and some sentences under it, with a mark in each part that could be shown."""
 
     heading: str
     text: str

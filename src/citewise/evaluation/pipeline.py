@@ -89,7 +89,6 @@ class Evaluate:
             stages_ms=medians(asking.timings),
             settings=terms.settings,
             commit=terms.commit,
-            is_draft=cases.is_draft,
         )
 
 

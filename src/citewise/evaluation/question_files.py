@@ -37,15 +37,7 @@ _GOLD_FIELDS = ("doc", "section", "grade", "heading_path", "line_start", "line_e
 _NEAR = 0.75  # likeness from which on an unknown field is a slip of the pen; 0: any is; 1: none
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionFile:
-    """What one file holds."""
-
-    cases: tuple[Case, ...]
-    is_draft: bool
-
-
-def read_question_file(file: Path) -> QuestionFile:
+def read_question_file(file: Path) -> tuple[Case, ...]:
     """The cases of a file: a list of entries, or an object that holds one under "questions"."""
     tree = read_json(file, max_bytes=MAX_BYTES, advice=": split it into several files in one folder")
     entries = tree.get("questions") if isinstance(tree, dict) else tree
@@ -55,12 +47,11 @@ def read_question_file(file: Path) -> QuestionFile:
         )
     if isinstance(tree, dict) and {"metrics", "set"} <= tree.keys():
         raise BadRequest(f"{file} is a run that `citewise eval` wrote, no question file: see `citewise eval compare`")
-    is_draft = isinstance(tree, dict) and tree.get("draft") is True
     unknown: Counter[str] = Counter()
     cases = tuple(_case(file, at, entry, unknown) for at, entry in enumerate(entries, start=1))
     for name, number in unknown.items():
         _log.warning("%s: the field %r is not known and not looked at (%s)", file, name, counted(number, "time"))
-    return QuestionFile(cases, is_draft)
+    return cases
 
 
 def _case(file: Path, at: int, entry: object, unknown: Counter[str]) -> Case:

@@ -35,7 +35,6 @@ def run_json(run: Run) -> dict[str, object]:
         "settings": dict(run.settings),
         "commit": run.commit,
         "unit": run.unit.value,
-        "is_draft": run.is_draft,
         "questions_measured": measured(run.outcomes),
         "groups": {name: _rounded(metrics, DECIMALS) for name, metrics in run.groups.items()},
         "stages_ms": _rounded(run.stages_ms, MILLISECONDS),
@@ -138,7 +137,6 @@ class _Tree:
             stages_ms=self.field("stages_ms").numbers(),
             settings=self.field("settings").table(),
             commit=self.field("commit").optional_text(),
-            is_draft=self.field("is_draft").optional_flag() is True,
         )
 
     def outcome(self) -> Outcome:

@@ -48,7 +48,6 @@ class Run:
     stages_ms: Mapping[str, float]  # p50 of each stage
     settings: Mapping[str, object]  # what differs from the defaults, and what the defaults are called
     commit: str | None  # of citewise itself, where it runs from a checkout
-    is_draft: bool = False
 
     @property
     def queries(self) -> int:

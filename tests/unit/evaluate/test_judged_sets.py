@@ -39,7 +39,6 @@ def test_a_file_and_a_folder_of_question_files_are_judged_by_passage(tmp_path: P
     assert judged_set(file).cases.name == "three"
     both = judged_set(tmp_path).cases
     assert [case.id for case in both.cases] == ["u", "k", "a", "l"]
-    assert both.is_draft
     assert judged_set(tmp_path).corpus is None
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from citewise.errors import BadRequest
 from citewise.evaluation.cases import Case, Gold, Kind
-from citewise.evaluation.question_files import QuestionFile, read_question_file
+from citewise.evaluation.question_files import read_question_file
 from citewise.model.query import Selection
 from tests.builders import an_id
 
@@ -18,7 +18,7 @@ ASKED: dict[str, Any] = {"id": "q1", "question": "When is it read?", "relevant":
 SELECTED: dict[str, Any] = {"id": "s1", "question": "Why?", "selected_text": "Because.", "answerable": False}
 
 
-def read(tmp_path: Path, tree: object) -> QuestionFile:
+def read(tmp_path: Path, tree: object) -> tuple[Case, ...]:
     file = tmp_path / "questions.json"
     file.write_text(tree if isinstance(tree, str) else json.dumps(tree), "utf-8")
     return read_question_file(file)
@@ -31,7 +31,7 @@ def message_of(tmp_path: Path, tree: object) -> str:
 
 
 def test_an_answerable_question_says_where_its_answer_stands(tmp_path: Path) -> None:
-    (case,) = read(tmp_path, [{**ASKED, "answer": "At noon.", "filters": {"module": "m"}, "note": "n"}]).cases
+    (case,) = read(tmp_path, [{**ASKED, "answer": "At noon.", "filters": {"module": "m"}, "note": "n"}])
     assert case == Case(
         "q1",
         "When is it read?",
@@ -44,7 +44,7 @@ def test_an_answerable_question_says_where_its_answer_stands(tmp_path: Path) -> 
 
 def test_a_place_may_be_a_document_or_a_chunk(tmp_path: Path) -> None:
     relevant = [{"doc": "a.md"}, {"doc": "b.md", "chunk": an_id("c"), "section": None}]
-    (case,) = read(tmp_path, [{**ASKED, "relevant": relevant}]).cases
+    (case,) = read(tmp_path, [{**ASKED, "relevant": relevant}])
     assert case.gold == (Gold("a.md", 1), Gold("b.md", 1, chunk=an_id("c")))
 
 
@@ -52,13 +52,13 @@ def test_a_place_may_be_a_document_or_a_chunk(tmp_path: Path) -> None:
     "says_so", [{"kind": "off-topic"}, {"absent_regex": "x"}, {"answerable": False}, {"kind": "near", "note": "n"}]
 )
 def test_a_question_that_nothing_answers_says_so(tmp_path: Path, says_so: dict[str, object]) -> None:
-    (case,) = read(tmp_path, [{"id": "u", "question": "Who?", **says_so}]).cases
+    (case,) = read(tmp_path, [{"id": "u", "question": "Who?", **says_so}])
     assert (case.kind, case.group) == (Kind.UNANSWERABLE, says_so.get("kind", ""))
 
 
 def test_a_selection_brings_its_text_along(tmp_path: Path) -> None:
     entry = {**SELECTED, "source_doc": "a.md", "source_section": "Tides", "leak_marker": "secret", "answer": None}
-    (case,) = read(tmp_path, [entry]).cases
+    (case,) = read(tmp_path, [entry])
     assert case.selection == Selection("Because.", "a.md", "Tides")
     assert (case.kind, case.is_answerable, case.leak_marker, case.group) == (
         Kind.SELECTED,
@@ -66,12 +66,6 @@ def test_a_selection_brings_its_text_along(tmp_path: Path) -> None:
         "secret",
         "selected",
     )
-
-
-def test_a_draft_says_that_it_is_one(tmp_path: Path) -> None:
-    assert read(tmp_path, {"questions": [ASKED], "draft": True, "made_by": "citewise"}).is_draft
-    assert not read(tmp_path, {"questions": [ASKED]}).is_draft
-    assert not read(tmp_path, [ASKED]).is_draft
 
 
 @pytest.mark.parametrize(
@@ -121,7 +115,7 @@ def test_a_field_that_resembles_none_is_passed_over_with_a_word(
 ) -> None:
     with caplog.at_level(logging.WARNING):
         entries = [{**ASKED, "id": f"q{at}", "reviewer": "ann"} for at in range(3)]
-        assert len(read(tmp_path, [*entries, {**ASKED, "relevant": [{**GOLD, "url": "x"}]}]).cases) == 4
+        assert len(read(tmp_path, [*entries, {**ASKED, "relevant": [{**GOLD, "url": "x"}]}])) == 4
     assert [record.getMessage().partition(": ")[2] for record in caplog.records] == [
         "the field 'reviewer' is not known and not looked at (3 times)",
         "the field 'url' is not known and not looked at (1 time)",

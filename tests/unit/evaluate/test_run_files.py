@@ -38,7 +38,6 @@ RUN = Run(
     stages_ms={"fuse": 0.125},
     settings={"fusion": "nearness", "search.weights": {"words": 1.0}},
     commit="0" * 40,
-    is_draft=True,
 )
 
 

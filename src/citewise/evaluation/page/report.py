@@ -84,16 +84,7 @@ def _heading(run: Run, title: str, made: Made) -> list[Markup]:
     parts = [tag("h1", title), tag("p", " · ".join(fact for fact in facts if fact), class_="note")]
     if made.by:
         parts.append(tag("p", "Made by ", tag("code", made.by), class_="note"))
-    if run.is_draft:
-        warning = "Draft: nobody has checked these questions."
-        parts.append(tag("p", tag("strong", warning), f" {DRAFT}", class_="draft", role="note"))
     return parts
-
-
-DRAFT = (
-    "They were made from the library's own headings and sentences, which are easier to find again than what "
-    "people really ask. Read them, mend them, then trust the numbers."
-)
 
 
 def _listed(kinds: Counter[str]) -> str:

@@ -64,16 +64,16 @@ def an_outcome(number: int, draw: random.Random, *, quality: float = 0.75) -> Ou
     )
 
 
-def a_run(questions: int = 120, *, seed: int = 1, quality: float = 0.75, is_draft: bool = False) -> Run:
+def a_run(questions: int = 120, *, seed: int = 1, quality: float = 0.75) -> Run:
     """Answerable questions in four groups, some unanswerable ones, some about selections."""
     draw = random.Random(seed)
     outcomes = [an_outcome(number, draw, quality=quality) for number in range(questions)]
     outcomes += [_other(Kind.UNANSWERABLE, number, draw) for number in range(questions // 6)]
     outcomes += [_other(Kind.SELECTED, number, draw) for number in range(questions // 10)]
-    return run_of(*outcomes, is_draft=is_draft)
+    return run_of(*outcomes)
 
 
-def run_of(*outcomes: Outcome, is_draft: bool = False, settings: Mapping[str, object] | None = None) -> Run:
+def run_of(*outcomes: Outcome, settings: Mapping[str, object] | None = None) -> Run:
     searched = [one.latency_ms for one in outcomes if one.kind is not Kind.SELECTED]
     return Run(
         set="harbor handbook",
@@ -87,7 +87,6 @@ def run_of(*outcomes: Outcome, is_draft: bool = False, settings: Mapping[str, ob
         if settings is None
         else settings,
         commit="1a2b3c4d5e6f",
-        is_draft=is_draft,
     )
 
 

@@ -123,12 +123,6 @@ def test_hostile_words_stay_words_wherever_they_come_from() -> None:
     assert "\u202e" not in html
 
 
-def test_a_draft_says_so_and_another_set_does_not() -> None:
-    warning = "Draft: nobody has checked these questions."
-    assert warning in shown(run_of(OUTCOME, is_draft=True))
-    assert warning not in shown(run_of(OUTCOME))
-
-
 def test_the_same_run_gives_the_same_page() -> None:
     run, made = run_of(OUTCOME), Made("2026-01-02", "citewise eval book")
     assert report_html(run, made=made) == report_html(run, made=made)

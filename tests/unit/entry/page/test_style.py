@@ -35,11 +35,6 @@ def test_text_can_be_read(theme: str, name: str, behind: str) -> None:
     assert contrast(THEMES[theme][name], THEMES[theme][behind]) >= TEXT
 
 
-@pytest.mark.parametrize("theme", THEMES)
-def test_the_draft_banner_can_be_read(theme: str) -> None:
-    assert contrast(THEMES[theme]["warn-ink"], THEMES[theme]["warn"]) >= TEXT
-
-
 @pytest.mark.parametrize(("theme", "name"), [*product(THEMES, ["axis", *(f"s{n}" for n in range(SERIES))])])
 def test_bars_and_lines_can_be_seen(theme: str, name: str) -> None:
     assert contrast(THEMES[theme][name], THEMES[theme]["surface"]) >= GRAPHIC
