@@ -9,7 +9,6 @@ used. Texts that one window does not hold are left out: citewise embeds them who
 """
 
 import argparse
-import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -26,6 +25,7 @@ from benchmarks.printing import printed, say
 from benchmarks.results import RESULTS, results_now, write_results
 from citewise.adapters.markdown.parser import MarkdownParser
 from citewise.adapters.onnx import minilm
+from citewise.adapters.onnx.runtime import available_cores
 from citewise.adapters.onnx.wordpiece import WordPieceCounter, token_ids, uncased_tokenizer
 from citewise.errors import Unavailable
 from citewise.ingest.chunkers.markdown import HeadingChunker
@@ -35,7 +35,7 @@ from citewise.model.document import title_of
 HANDBOOK = Path(__file__).parents[2] / "src" / "citewise" / "data" / "handbook"
 BOOK = DATA / TEXTBOOK / "website" / "docs"
 TITLE = "Embedding: what the machine can do"
-CORES = len(os.sched_getaffinity(0))
+CORES = available_cores()
 
 
 def main() -> None:

@@ -5,7 +5,6 @@ batches on one shared session: splitting a batch over the cores costs half as mu
 """
 
 import hashlib
-import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +19,7 @@ from tokenizers import Tokenizer
 
 from citewise.adapters.onnx.runtime import (
     ModelFiles,
+    available_cores,
     input_types,
     model_files,
     onnxruntime,
@@ -71,6 +71,7 @@ class OnnxEmbedder:
         self._tokenizer = tokenizer
         self._model = model
         self._batch_tokens = batch_tokens
+        self._cores = ThreadPoolExecutor(available_cores(), thread_name_prefix="citewise-embedder")
         head, self._tail = _special_ids(tokenizer)
         of_query, of_document = token_ids(tokenizer, [prefixes.query, prefixes.document])
         self._query_head, self._document_head = head + of_query, head + of_document
@@ -121,8 +122,7 @@ class OnnxEmbedder:
         if len(batches) == 1:
             run(batches[0])
         else:
-            with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as cores:
-                list(cores.map(run, batches))
+            list(self._cores.map(run, batches))
         return [results[at] for at in range(len(windows))]
 
     def _run(self, windows: list[Ids]) -> Floats:

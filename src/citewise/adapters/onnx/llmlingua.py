@@ -5,7 +5,6 @@ and tables stay at all. Words of other sentences are kept by their probability. 
 lists go with the best word of their sentence, since a sentence without them says something else.
 """
 
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from citewise.adapters.onnx.runtime import (
+    available_cores,
     input_types,
     model_files,
     onnxruntime,
@@ -68,6 +68,7 @@ class LlmLingua2:
         self._name = name
         self._inputs = input_types(session)
         self._output = output_of(session)
+        self._cores = ThreadPoolExecutor(available_cores(), thread_name_prefix="citewise-compressor")
         bare, full = (tokenizer.encode("a", add_special_tokens=special).ids for special in (False, True))
         before = next(at for at in range(len(full)) if full[at : at + len(bare)] == bare)
         self._head, self._tail = full[:before], full[before + len(bare) :]
@@ -136,8 +137,7 @@ class LlmLingua2:
         windows = [ids[at : at + self._room] for at in range(0, len(ids), self._room)]
         if not windows:
             return np.empty(0)
-        with ThreadPoolExecutor(min(len(windows), len(os.sched_getaffinity(0)))) as cores:
-            return np.concatenate(list(cores.map(self._window_chances, windows)))
+        return np.concatenate(list(self._cores.map(self._window_chances, windows)))
 
     def _window_chances(self, ids: Sequence[int]) -> Floats:
         logits = self._logits([*self._head, *ids, *self._tail])

@@ -5,7 +5,6 @@ batch, cannot let neighbors change a score. A batch would save nothing (MiniLM's
 CPU-ms a row alone, 44 in fours, 46 in eights).
 """
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import isfinite
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from citewise.adapters.onnx.runtime import (
+    available_cores,
     input_types,
     model_files,
     onnxruntime,
@@ -44,6 +44,7 @@ class OnnxReranker:
         self._name = name
         self._inputs = input_types(session)
         self._output = output_of(session)
+        self._cores = ThreadPoolExecutor(available_cores(), thread_name_prefix="citewise-reranker")
         if window_tokens < tokenizer.num_special_tokens_to_add(is_pair=True) + 2:
             raise Misconfigured(
                 f"A window of {window_tokens} tokens leaves {name} no room for a question and a passage. "
@@ -62,8 +63,7 @@ class OnnxReranker:
             return ()
         asked = whole(question)
         pairs = self._tokenizer.encode_batch_fast([(asked, whole(text)) for text in texts])
-        with ThreadPoolExecutor(min(len(pairs), len(os.sched_getaffinity(0)))) as cores:
-            return tuple(cores.map(self._score, pairs))
+        return tuple(self._cores.map(self._score, pairs))
 
     def _score(self, pair: Encoding) -> float:
         logit = self._logit(self._run(pair))

@@ -18,6 +18,13 @@ onnxruntime.disable_telemetry_events()
 __all__ = ["onnxruntime"]
 
 
+def available_cores() -> int:
+    """The number of cores this process may use; where the platform cannot say (macOS), of all cores there are."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 
 
