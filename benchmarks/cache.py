@@ -21,13 +21,12 @@ from benchmarks.printing import printed, say
 from benchmarks.results import RESULTS, Line, LinePlot, Results, Table, results_now, write_results
 from citewise.search.sameness import Sameness
 from citewise.settings import Settings
-from citewise.text.analysis import EnglishAnalyzer
 from citewise.wiring.embedding import Embedding, embedding_of
 
 THRESHOLDS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.82, 0.84, 0.86, 0.88, 0.9, 0.92, 0.94, 0.95, 0.96, 0.98, 0.99, 1.0)
 REAL = "real questions"
 MIN_REAL = 0.8  # cosine of two real questions that are worth looking at
-SAMENESS = Sameness(EnglishAnalyzer())
+SAMENESS = Sameness()
 
 NOTE = (
     "Hits: both questions taken for the same. Of rewordings, which ask the same in other manners, every one is wanted; "

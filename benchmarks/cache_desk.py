@@ -20,7 +20,6 @@ from citewise.model.ranking import SearchResult
 from citewise.ports.stores import Entry
 from citewise.search.sameness import Sameness
 from citewise.settings import QueryCacheSettings, Settings
-from citewise.text.analysis import EnglishAnalyzer
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.remembering import cached_of
 from citewise.wiring.searching import Searching
@@ -30,7 +29,7 @@ DEPTH = 5  # passages that are compared
 ROUNDS = 2_000  # hits that are timed
 LONGEST_SECONDS = 3_600.0  # of a run: less, and what is asked again would be forgotten before its end
 MEMBER = Principal("ann", frozenset(f"group-{at}" for at in range(20)))
-SAMENESS = Sameness(EnglishAnalyzer())
+SAMENESS = Sameness()
 
 FIDELITY_NOTE = (
     "How many of the first five passages are those that a fresh search with the question's own words finds, where "

@@ -13,7 +13,7 @@ from random import Random
 
 from benchmarks.judged import DATA, TEXTBOOK, judged_at
 from citewise.evaluation.judged_sets import judged_set
-from citewise.text.stop_words import STOP_WORDS
+from citewise.text.analysis import STOP_WORDS
 
 SETS = (TEXTBOOK, "api_docs", "cosqa_dev", "scifact", "cranfield")
 MAX_QUESTIONS = 200  # of a set that others are made of; more would only take longer

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.grounding_sets import ANALYZER, EMBEDDING, GROUND, Asked, Gold, asked, gold_of, questions_of
+from benchmarks.grounding_sets import EMBEDDING, GROUND, Asked, Gold, asked, gold_of, questions_of
 from benchmarks.printing import publish
 from benchmarks.results import Cell, Line, LinePlot, Table, results_now
 from citewise.answer.compress import COMPRESSED_TOKENS, MIN_WORTH, Compress, Compressed, Extractive
@@ -23,6 +23,7 @@ from citewise.answer.extractive import ExtractiveGenerator
 from citewise.answer.pack import Pack
 from citewise.model.answer import Context, Evidence, Grounds, Unit
 from citewise.model.query import ANSWER_TOP_K
+from citewise.text.analysis import terms
 from citewise.text.units import MARK
 from citewise.text.urls import Addresses
 
@@ -91,7 +92,7 @@ def _case(one: Asked, gold: Gold) -> Case:
 
 
 def _stems(text: str) -> frozenset[str]:
-    return frozenset(ANALYZER.terms(text).words)
+    return frozenset(terms(text).words)
 
 
 def _bearing(context: Context, evidence: Sequence[Evidence], gold: Gold, answer: frozenset[str]) -> list[Unit]:

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from benchmarks.grounding_sets import (
-    ANALYZER,
     EMBEDDING,
     GROUND,
     HANDBOOK_QUESTIONS,
@@ -32,6 +31,7 @@ from benchmarks.grounding_sets import (
 from benchmarks.logistic import REPEATS, Fit, Numbers, area, fitted, stretched, unseen_logits
 from citewise.answer.extractive import ExtractiveGenerator
 from citewise.answer.ground import SEARCH, SELECTION, Calibration, Weight
+from citewise.text.analysis import terms
 
 # 0: the tightest fit; large: every signal is worth what it is alone. Of 1, 3, 10, 40, 160 and 640: cross-validated AUC
 # 0.914, 0.918, 0.923, 0.926, 0.926, 0.925; on the runbooks by a fit on the textbook 0.88, 0.90, 0.93, 0.94, 0.95, 0.95.
@@ -187,8 +187,8 @@ def print_quotes(name: str, rows: Sequence[Asked], gold: Mapping[str, Gold]) -> 
             source.n for source in one.context.sources if wanted.holds(source.citation.document, source.citation.lines)
         }
         units = generator.chosen([weighed.evidence for weighed in GROUND.weigh(one.question, one.context)])
-        stems = frozenset(ANALYZER.terms(wanted.answer).words)
-        held = ANALYZER.terms("\n".join(unit.text for unit in units)).words
+        stems = frozenset(terms(wanted.answer).words)
+        held = terms("\n".join(unit.text for unit in units)).words
         has_gold.append(bool(holding))
         is_gold += [np.mean([unit.source in holding for unit in units])] if units else []
         recall.append(len(stems.intersection(held)) / len(stems))

@@ -17,7 +17,6 @@ from citewise.model.answer import SELECTION, Citation, Context, Signals, Source
 from citewise.model.query import ANSWER_TOP_K, Query
 from citewise.model.ranking import Finding
 from citewise.settings import Settings
-from citewise.text.analysis import EnglishAnalyzer
 from citewise.text.urls import Addresses
 from citewise.wiring.embedding import embedding_of
 from citewise.wiring.full import opened_for_reading
@@ -31,8 +30,7 @@ MIN_TOKENS = 15  # of a passage that someone might select; a heading alone is no
 MAX_OTHERS = 100  # questions of a set that is only looked at, so that all of this takes two minutes
 
 EMBEDDING = embedding_of(Settings())
-ANALYZER = EnglishAnalyzer()
-GROUND = Ground(EMBEDDING.embedder, ANALYZER, EMBEDDING.counter)
+GROUND = Ground(EMBEDDING.embedder, EMBEDDING.counter)
 
 Questions = Mapping[str, str]  # by id
 Rows = tuple[Sequence[Signals], Sequence[Signals]]  # where the answer is there, and where it is not

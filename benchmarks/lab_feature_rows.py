@@ -25,7 +25,7 @@ from benchmarks.results import Cell, Line, LinePlot, Table
 from citewise.model.ids import ChunkId
 from citewise.model.ranking import CODE, DENSE, WORDS
 from citewise.search.fuse import HALVES
-from citewise.text.analysis import EnglishAnalyzer
+from citewise.text.analysis import terms
 
 TRIED = (0.05, 0.1, 0.2, 0.3)  # of a fused score in 0..1; 0: the feature says nothing
 TOGETHER = 0.1  # of each, where several are tried
@@ -50,7 +50,6 @@ class FeatureLab:
 
     def __init__(self, lab: Lab) -> None:
         self._lab = lab
-        self._analyzer = EnglishAnalyzer()
         self._worded: dict[tuple[str, ChunkId], Worded] = {}
         self._sets = {stratum: name for name, strata in lab.parts.items() for stratum in strata}
         self._known: dict[Weights, Worths] = {}
@@ -91,7 +90,7 @@ class FeatureLab:
         return measured({stratum: [scored(stratum, pool) for pool in some] for stratum, some in pools.items()})
 
     def features(self, stratum: str, pool: Pool) -> Numbers:
-        question = self._analyzer.terms(pool.question).words
+        question = terms(pool.question).words
         return features(question, [self._words_of(self._sets[stratum], id_) for id_ in pool.ids])
 
     def _measured(self, scoring: Callable[[Described], Numbers]) -> Worths:
@@ -109,8 +108,8 @@ class FeatureLab:
         key = name, id_  # two sets may hold files of the same name, whose chunks then have the same ids
         if key not in self._worded:
             piece = self._lab.asked[name].corpus[id_].piece
-            title = self._analyzer.terms(" ".join(piece.breadcrumb)).words
-            self._worded[key] = Worded(frozenset(title), self._analyzer.terms(piece.text).words)
+            title = terms(" ".join(piece.breadcrumb)).words
+            self._worded[key] = Worded(frozenset(title), terms(piece.text).words)
         return self._worded[key]
 
 

@@ -24,7 +24,7 @@ from citewise.adapters.onnx.wordpiece import STOP_WORD, token_ids, uncased_token
 from citewise.adapters.rotation import rotated
 from citewise.model.chunk import WordVectors
 from citewise.model.ids import digest
-from citewise.text.stop_words import STOP_WORDS
+from citewise.text.analysis import STOP_WORDS
 
 Floats = NDArray[np.float32]
 Halves = NDArray[np.float16]

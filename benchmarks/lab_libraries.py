@@ -14,7 +14,7 @@ from citewise.model.access import Scope
 from citewise.model.chunk import EmbeddingFailure, EmbeddingModel, Point, Vector
 from citewise.ports.models import Embedder
 from citewise.settings import ChunkSettings, Settings
-from citewise.text.analysis import EnglishAnalyzer
+from citewise.text.analysis import terms
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.full import opened_for_reading, reembed
 
@@ -74,17 +74,16 @@ def _is_ready(settings: Settings, embedding: Embedding) -> bool:
 def bare_arms(asked: Asked, embedding: Embedding) -> Mapping[str, Arms]:
     """What the arms find, by question, where no chunk knows its headings."""
     with _bare_index(asked.corpus, embedding) as index:
-        asking = index_asking(index, EnglishAnalyzer(), asked.vectors)
+        asking = index_asking(index, asked.vectors)
         return {question: asking(question) for question in asked.vectors}
 
 
 @contextmanager
 def _bare_index(corpus: Corpus, embedding: Embedding) -> Iterator[LocalIndex]:
-    analyzer = EnglishAnalyzer()
     texts = [held.piece.text for held in corpus.values()]
     vectors = map(_made, embedding.embedder.documents(texts))
     points = [
-        Point(id_, vector, analyzer.terms(text), frozenset(), {})
+        Point(id_, vector, terms(text), frozenset(), {})
         for id_, text, vector in zip(corpus, texts, vectors, strict=True)
     ]
     with tempfile.TemporaryDirectory(prefix="citewise-lab-") as folder:

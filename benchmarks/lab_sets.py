@@ -20,8 +20,8 @@ from citewise.model.filters import Where
 from citewise.model.ids import ChunkId
 from citewise.model.ranking import CODE, DENSE, WORDS
 from citewise.ports.indexes import Index
-from citewise.ports.models import Analyzer
 from citewise.settings import Settings
+from citewise.text import analysis
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.full import OpenLibrary, opened_for_reading
 
@@ -118,7 +118,7 @@ def asked_set(name: str, embedding: Embedding, *, kept: Path = KEPT) -> Asked:
 
 def asked_of(name: str, library: OpenLibrary, cases: tuple[Case, ...], embedding: Embedding) -> Asked:
     vectors = {case.question: embedding.embedder.query(case.question) for case in cases}
-    asking = index_asking(library.index, library.project.analyzer, vectors)
+    asking = index_asking(library.index, vectors)
     corpus = corpus_of(library)
     arms = {question: asking(question) for question in vectors}
     cosines = {
@@ -160,11 +160,11 @@ def corpus_of(library: OpenLibrary) -> Corpus:
     }
 
 
-def index_asking(index: Index, analyzer: Analyzer, vectors: Mapping[str, Vector], limit: int = LIMIT) -> Asking:
+def index_asking(index: Index, vectors: Mapping[str, Vector], limit: int = LIMIT) -> Asking:
     """The three arms as the product runs them, one after the other."""
 
     def asking(question: str) -> Arms:
-        terms = analyzer.terms(question)
+        terms = analysis.terms(question)
         return {
             DENSE: index.nearest(vectors[question], where=EVERYTHING, limit=limit),
             WORDS: index.matching(terms.words, field=TermField.WORDS, where=EVERYTHING, limit=limit),

@@ -15,8 +15,8 @@ from citewise.adapters.local_index.index import LocalIndex
 from citewise.model.access import Scope
 from citewise.model.chunk import Point, Terms, Vector
 from citewise.model.ids import ChunkId
-from citewise.text.analysis import MAX_CHARACTERS, EnglishAnalyzer
-from citewise.text.stop_words import STOP_WORDS
+from citewise.text import analysis
+from citewise.text.analysis import MAX_CHARACTERS, STOP_WORDS
 
 DIMENSIONS = 8  # of a vector that nobody asks for: the index wants one
 NO_MEANING = Vector(struct.pack(f"<{DIMENSIONS}f", 1.0, *[0.0] * (DIMENSIONS - 1)))
@@ -38,11 +38,10 @@ class VariantAnalyzer:
 
     def __init__(self, rules: TermRules) -> None:
         self._rules = rules
-        self._english = EnglishAnalyzer()
         self._stemmer = Stemmer.Stemmer("english", 0)
 
     def terms(self, text: str) -> Terms:
-        code = self._english.terms(text).code
+        code = analysis.terms(text).code
         if not self._rules.code_keeps_stop_words:
             code = tuple(token for token in code if token not in STOP_WORDS)
         return Terms(tuple(self._words(text)), code)

@@ -15,6 +15,7 @@ from citewise.model.ranking import SearchResult
 from citewise.model.report import Event, IngestReport
 from citewise.ports.models import Reranker
 from citewise.settings import ChunkSettings, Settings
+from citewise.text.analysis import terms
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.full import OpenLibrary, opened_for_writing
 from citewise.wiring.search import search_of
@@ -69,8 +70,7 @@ class Shelf:
         """The ids that both rankings can see for a word: in the index by words, and in it by vectors at all."""
         where = Where(scope or Scope(), principal.readers)
         with self.opened() as library:
-            terms = library.project.analyzer.terms(word).words
-            by_words = library.index.matching(terms, field=TermField.WORDS, where=where, limit=1000)
+            by_words = library.index.matching(terms(word).words, field=TermField.WORDS, where=where, limit=1000)
             by_meaning = library.index.nearest(self.embedder.query(word), where=where, limit=1000)
             ids = {hit.id for hit in by_words}
             assert ids <= {hit.id for hit in by_meaning}

@@ -13,7 +13,7 @@ from citewise import Library
 from citewise.answer.ask import NOT_SEARCHED
 from citewise.errors import Misconfigured, Unavailable
 from citewise.model.access import Principal, Scope
-from citewise.model.chunk import Chunk, Places, Terms, Vector, WordVectors
+from citewise.model.chunk import Chunk, Vector, WordVectors
 from citewise.model.ids import Digest
 from citewise.model.query import BoostRule
 from citewise.model.ranking import SearchResult
@@ -37,25 +37,6 @@ NONSENSE = cast("Any", "nonsense")
 @pytest.fixture
 def shelf(tmp_path: Path) -> Shelf:
     return Shelf.holding(tmp_path, PAGES)
-
-
-class BrokenAnalyzer:
-    """Breaks its promise, in one method or both."""
-
-    version = "broken"
-
-    def __init__(self, analyzer: Any, *, terms: bool) -> None:
-        self._analyzer = analyzer
-        self._terms = terms
-
-    def terms(self, text: str) -> Terms:
-        if self._terms:
-            raise RuntimeError("key=hunter2")
-        found: Terms = self._analyzer.terms(text)
-        return found
-
-    def places(self, texts: Sequence[str], wanted: Collection[str]) -> list[Places]:
-        raise RuntimeError("key=hunter2")
 
 
 class BrokenReranker:
@@ -84,7 +65,7 @@ class Damaged:
 
 
 BROKEN: dict[str, Callable[[Desk], Stage]] = {
-    "features": lambda desk: Features(BrokenAnalyzer(desk.library.project.analyzer, terms=False)),
+    "features": lambda desk: Features({"title": NONSENSE}),
     "late": lambda desk: Late(BrokenWords(HashEmbedder()), Damaged()),
     "rerank": lambda desk: Rerank(desk.guards.reranker(BrokenReranker())),
     "freshness": lambda desk: Freshness(weight=NONSENSE),
@@ -109,16 +90,6 @@ def test_a_stage_that_breaks_is_named_and_the_query_is_answered_without_it(shelf
 def test_every_stage_but_the_cut_is_broken_above(shelf: Shelf) -> None:
     with desk_of(shelf) as desk:
         assert {stage.name for stage in desk.flow.refine} - {"cut"} == BROKEN.keys()
-
-
-def test_an_analyzer_that_breaks_leaves_the_ranking_by_meaning(shelf: Shelf) -> None:
-    with desk_of(shelf) as desk:
-        analyzer = BrokenAnalyzer(None, terms=True)
-        flow = replace(desk.flow, arms=replace(desk.flow.arms, analyzer=analyzer))
-        desk.guarded = replace(desk.guarded, search=flow)
-        found = desk.search()
-    assert "tides.md" in documents(found)
-    assert found.degraded == ("words: it broke (RuntimeError)", "code: it broke (RuntimeError)")
 
 
 class Keyless(HashEmbedder):

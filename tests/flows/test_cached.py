@@ -21,7 +21,6 @@ from citewise.search import cached
 from citewise.search.adjust import Freshness
 from citewise.search.cached import OWN, Cached, bucket_parts
 from citewise.search.sameness import Sameness
-from citewise.text.analysis import EnglishAnalyzer
 from tests.fakes.counters import HashEmbedder
 from tests.prompts import a_source
 from tests.shortlists import a_named_finding, a_query
@@ -44,7 +43,7 @@ class Desk:
             "cache": self.memory,
             "version": lambda scope: f"{scope} {self.state}",
             "embedder": self.embedder,
-            "sameness": Sameness(EnglishAnalyzer()),
+            "sameness": Sameness(),
             "freshness": Freshness(),
             "recipe": "settings",
             "ttl_seconds": 600.0,

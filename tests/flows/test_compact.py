@@ -17,6 +17,7 @@ from citewise.model.access import Scope
 from citewise.model.chunk import TermField, Vector, WordVectors
 from citewise.model.ids import ChunkId, Digest
 from citewise.settings import QueryLogSettings
+from citewise.text.analysis import terms
 from citewise.wiring import insights
 from citewise.wiring.care import _size, compact, reindex
 from citewise.wiring.embedding import Embedding
@@ -56,9 +57,8 @@ def ids_of(shelf: Shelf, path: str) -> list[ChunkId]:
 
 
 def terms_of(shelf: Shelf, path: str) -> dict[TermField, set[str]]:
-    with shelf.opened() as library:
-        terms = library.project.analyzer.terms((shelf.docs / path).read_text())
-    return {TermField.WORDS: set(terms.words), TermField.CODE: set(terms.code)}
+    found = terms((shelf.docs / path).read_text())
+    return {TermField.WORDS: set(found.words), TermField.CODE: set(found.code)}
 
 
 def in_index(shelf: Shelf, terms: dict[TermField, set[str]]) -> set[str]:

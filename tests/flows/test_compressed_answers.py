@@ -18,7 +18,6 @@ from citewise.errors import BadRequest, Misconfigured
 from citewise.model.answer import Answer, Context, Done, Evidence, Shortened, Source
 from citewise.model.query import Query, Selection
 from citewise.ports.models import Generator
-from citewise.text.analysis import EnglishAnalyzer
 from citewise.text.urls import Addresses
 from citewise.wiring.search import search_of
 from tests.fakes.counters import HashEmbedder, WordCounter
@@ -46,8 +45,8 @@ def a_query(**changes: Any) -> Query:
 
 def parts(generator: Generator) -> tuple[Pack, Ground, Write]:
     always = replace(SEARCH, threshold=0.0), replace(SELECTION, threshold=0.0)
-    ground = Ground(HashEmbedder(), EnglishAnalyzer(), WordCounter(), *always)
-    return Pack(WordCounter(), Addresses()), ground, Write(generator, EnglishAnalyzer())
+    ground = Ground(HashEmbedder(), WordCounter(), *always)
+    return Pack(WordCounter(), Addresses()), ground, Write(generator)
 
 
 def asked(shelf: Shelf, query: Query, *, generator: Generator = QUOTING, compress: Compress | None = None) -> Answer:
@@ -58,7 +57,7 @@ def asked(shelf: Shelf, query: Query, *, generator: Generator = QUOTING, compres
 
 
 def selected(query: Query, text: str = SELECTED, *, generator: Generator = QUOTING) -> Answer:
-    ask = AskSelected(*parts(generator), EnglishAnalyzer(), Compress(tokens=60))
+    ask = AskSelected(*parts(generator), Compress(tokens=60))
     return next(event.answer for event in ask(query, Selection(text)) if isinstance(event, Done))
 
 
@@ -159,6 +158,6 @@ def test_tokens_of_a_selection_are_counted_before_anything_is_left_out() -> None
 
 def test_a_budget_without_room_for_a_selection_is_the_caller_s_to_raise() -> None:
     long_name = Selection("noon", "a/" * 60, "b " * 60)
-    ask = AskSelected(*parts(QUOTING), EnglishAnalyzer())
+    ask = AskSelected(*parts(QUOTING))
     with pytest.raises(BadRequest, match="50 tokens leave no room"):
         list(ask(a_query(budget_tokens=50), long_name))

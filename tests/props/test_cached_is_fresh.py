@@ -19,7 +19,6 @@ from citewise.search import cached as cached_flow
 from citewise.search.adjust import Freshness
 from citewise.search.cached import Cached
 from citewise.search.sameness import Sameness
-from citewise.text.analysis import EnglishAnalyzer
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.reading import Reader
 from citewise.wiring.search import search_of
@@ -114,7 +113,7 @@ class Desk:
             MemoryCache(max_bytes=1_000_000, ttl_seconds=600),
             self.version,
             embedding.embedder,
-            Sameness(EnglishAnalyzer()),
+            Sameness(),
             Freshness(),
             recipe="these settings",
             ttl_seconds=600,

@@ -55,7 +55,7 @@ def answer_of(result: SearchResult, prompt: Prompt, written: Written, write: Wri
         citations=tuple(pointed(one, prompt) for one in written.citations),
         removed_markers=written.removed_markers,
         unsupported_sentences=written.unsupported_sentences,
-        quality=_judged(prompt, written, Judge(write.analyzer)),
+        quality=_judged(prompt, written, Judge()),
         usage=Usage(prompt.context.tokens_before, prompt.context.tokens, spent),
     )
 

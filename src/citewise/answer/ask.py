@@ -46,7 +46,7 @@ class Ask:
         if not made.grounds.is_sufficient:
             text = _refusal(made.result)
             yield Token(text)
-            yield Done(refusal_of(made, text, Judge(self.write.analyzer), suggestions=topics(found.findings)))
+            yield Done(refusal_of(made, text, Judge(), suggestions=topics(found.findings)))
             return
         messages = messages_of(query.text, Mode.NORMAL, made.context, fitting_history(history, self.pack.counter))
         yield from self._written(made.result, Prompt(query.text, Mode.NORMAL, made.context, made.grounds, messages))

@@ -20,7 +20,6 @@ from citewise.model.chunk import NO_SECTION
 from citewise.model.ids import DocumentId, digest
 from citewise.model.query import Mode, Query, Selection
 from citewise.model.ranking import Candidate, Finding, Passage, SearchResult
-from citewise.ports.models import Analyzer
 from citewise.text.html import as_seen
 from citewise.text.slugs import slug
 
@@ -37,7 +36,6 @@ class AskSelected:
     pack: Pack
     ground: Ground
     write: Write
-    analyzer: Analyzer
     compress: Compress = field(default_factory=Compress)
 
     def __call__(self, query: Query, selection: Selection, *, history: Sequence[Message] = ()) -> AnswerEvents:
@@ -45,7 +43,7 @@ class AskSelected:
         made = grounded(query, self.compress, self.pack, self.ground, packed=packed)
         citation = made.context.sources[0].citation
         if not made.grounds.is_sufficient:
-            refused = refusal_of(made, REFUSAL, Judge(self.analyzer), suggestions=(OFFER,))
+            refused = refusal_of(made, REFUSAL, Judge(), suggestions=(OFFER,))
             yield Token(REFUSAL)
             yield Done(replace(refused, citations=(citation,)))
             return
@@ -75,7 +73,7 @@ class AskSelected:
         """The selection as the only source; of a very long one, what speaks of the question."""
         room = max(pack.budget_tokens - LABEL_TOKENS, 1)
         seen = as_seen(selection.text)
-        text = fitted(seen, query.text, analyzer=self.analyzer, counter=pack.counter, budget_tokens=room)
+        text = fitted(seen, query.text, counter=pack.counter, budget_tokens=room)
         whole, tokens = pack.counter.counts([seen, text])
         context = pack([Finding(_passage(selection, text, tokens), Candidate(SELECTION, 1.0, {}, {}))])
         if not context.sources:

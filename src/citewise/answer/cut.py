@@ -3,7 +3,8 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from citewise.ports.models import Analyzer, TokenCounter
+from citewise.ports.models import TokenCounter
+from citewise.text.analysis import stems
 from citewise.text.neutral import fenced
 
 _HEADING = re.compile(r"\s{0,3}#{1,6}(?:\s|$)")
@@ -67,7 +68,7 @@ _PARAGRAPHS = re.compile(r"\n[ \t]*\n")
 _FENCE = re.compile(r"^[ \t]*(```|~~~)", re.MULTILINE)
 
 
-def fitted(text: str, question: str, *, analyzer: Analyzer, counter: TokenCounter, budget_tokens: int) -> str:
+def fitted(text: str, question: str, *, counter: TokenCounter, budget_tokens: int) -> str:
     """The text itself if it fits, else its best paragraphs in their own order, with a mark where others stood.
 
     A paragraph is as good as the share of the question's stems that it holds; rare ones count more, earlier
@@ -76,7 +77,7 @@ def fitted(text: str, question: str, *, analyzer: Analyzer, counter: TokenCounte
     if counter.counts([text])[0] <= budget_tokens:
         return text
     paragraphs = _whole_paragraphs(text)
-    ranked = sorted(range(len(paragraphs)), key=_scores(paragraphs, question, analyzer).__getitem__, reverse=True)
+    ranked = sorted(range(len(paragraphs)), key=_scores(paragraphs, question).__getitem__, reverse=True)
     tokens = counter.counts(paragraphs)
     room = budget_tokens - counter.counts([LEFT_OUT])[0]
     kept: set[int] = set()
@@ -101,9 +102,9 @@ def _whole_paragraphs(text: str) -> list[str]:
     return paragraphs
 
 
-def _scores(paragraphs: list[str], question: str, analyzer: Analyzer) -> list[float]:
-    wanted = set(analyzer.terms(question).words)
-    found = [wanted & set(analyzer.terms(paragraph).words) for paragraph in paragraphs]
+def _scores(paragraphs: list[str], question: str) -> list[float]:
+    wanted = stems(question)
+    found = [wanted & stems(paragraph) for paragraph in paragraphs]
     spread = {stem: sum(stem in some for some in found) for stem in wanted}
     return [sum(1 / spread[stem] for stem in some) for some in found]
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from citewise.errors import CitewiseError
 from citewise.model.answer import Context, Evidence, Source, Unit
 from citewise.model.chunk import EmbeddingFailure, cosine
-from citewise.ports.models import Analyzer, Embedder
+from citewise.ports.models import Embedder
+from citewise.text.analysis import stems
 from citewise.text.units import units_of, without_marker
 
 MAX_EMBEDDED = 24  # units; 0: words alone decide; more: at 2 to 3 ms each, a long selection keeps its reader waiting
@@ -46,7 +47,6 @@ class Weigh:
     """Weigh every unit of a context against a question, in order of source and position."""
 
     embedder: Embedder
-    analyzer: Analyzer
     meaning: float = MEANING
     standing: float = STANDING
     max_embedded: int = MAX_EMBEDDED
@@ -68,9 +68,9 @@ class Weigh:
         return Weighed(unit, closeness, coverage, fit, fit * (1 - self.standing + self.standing * standing))
 
     def _coverages(self, question: str, texts: Sequence[str]) -> list[float]:
-        stems = [frozenset(self.analyzer.terms(text).words) for text in texts]
-        weights = telling(frozenset(self.analyzer.terms(question).words), stems)
-        return [covered(weights, held) for held in stems]
+        words = [stems(text) for text in texts]
+        weights = telling(stems(question), words)
+        return [covered(weights, held) for held in words]
 
     def _closenesses(self, question: str, texts: Sequence[str], coverages: Sequence[float]) -> Mapping[int, float]:
         """By place, for the units that share most with the question; the first in a source before the later ones."""
@@ -117,10 +117,10 @@ def headed(unit: Unit, heading: str) -> str:
     return f"{heading}: {text}" if heading else text
 
 
-def telling(stems: Set[str], texts: Sequence[Set[str]]) -> Mapping[str, float]:
+def telling(asked: Set[str], texts: Sequence[Set[str]]) -> Mapping[str, float]:
     """How much each stem tells: the fewer texts hold it, the more."""
-    held = Counter(stem for text in texts for stem in text if stem in stems)
-    return {stem: math.log(1 + len(texts) / (held[stem] + 0.5)) for stem in sorted(stems)}
+    held = Counter(stem for text in texts for stem in text if stem in asked)
+    return {stem: math.log(1 + len(texts) / (held[stem] + 0.5)) for stem in sorted(asked)}
 
 
 def covered(weights: Mapping[str, float], held: Set[str]) -> float:

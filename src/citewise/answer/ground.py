@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from citewise.answer.evidence import MAX_EMBEDDED, Weigh, Weighed
 from citewise.model.answer import Context, Grounds, Signals, Source
 from citewise.model.ranking import DENSE, WORDS, Finding
-from citewise.ports.models import Analyzer, Embedder, TokenCounter
+from citewise.ports.models import Embedder, TokenCounter
+from citewise.text import analysis
 
 # What a word counts for that no source holds. A name stands for itself; another rare word may be said otherwise.
 # The weights are those of the best mean AUC over the textbook and the runbooks in benchmarks.grounding.
@@ -24,13 +25,13 @@ _JOINT = re.compile(r"[\W_]+")
 _SENTENCE_ENDS = (".", "?", "!", ":")
 
 
-def missing(question: str, texts: Sequence[str], analyzer: Analyzer, counter: TokenCounter) -> float:
+def missing(question: str, texts: Sequence[str], counter: TokenCounter) -> float:
     """0 (everything is mentioned) to 2. Common words do not count: a good answer need not repeat the question."""
-    terms = [analyzer.terms(text) for text in texts]
+    terms = [analysis.terms(text) for text in texts]
     held = frozenset(term for one in terms for term in (*one.words, *one.code))
-    absent = {word: is_name for word, is_name in _words(question) if not _is_held(word, held, analyzer)}
+    absent = {word: is_name for word, is_name in _words(question) if not _is_held(word, held)}
     names = sum(absent.values())
-    rare = sum(_is_rare(word, analyzer, counter) for word, is_name in absent.items() if not is_name)
+    rare = sum(_is_rare(word, counter) for word, is_name in absent.items() if not is_name)
     return min(MOST, NAME * names + RARE * rare)
 
 
@@ -45,18 +46,18 @@ def _words(question: str) -> Iterator[tuple[str, bool]]:
         yield word, any(map(str.isdigit, word)) or (is_capital and not is_shouted)
 
 
-def _is_held(word: str, held: Set[str], analyzer: Analyzer) -> bool:
+def _is_held(word: str, held: Set[str]) -> bool:
     """Whether the texts have the word in some form; an identifier (`UR5`) only as a whole."""
     whole = word.lower()
     if whole in held or whole.replace("-", "") in held:
         return True
     is_identifier = word[0].isalpha() and any(map(str.isdigit, word))
-    return not is_identifier and held >= frozenset(analyzer.terms(word).words)
+    return not is_identifier and held >= analysis.stems(word)
 
 
-def _is_rare(word: str, analyzer: Analyzer, counter: TokenCounter) -> bool:
+def _is_rare(word: str, counter: TokenCounter) -> bool:
     """Whether a general vocabulary knows some part of the word neither as it stands nor by its stem."""
-    forms = ((part, *analyzer.terms(part).words) for part in _JOINT.split(word))
+    forms = ((part, *analysis.terms(part).words) for part in _JOINT.split(word))
     return any(len(of_part) > 1 and min(counter.counts(of_part)) > 1 for of_part in forms)
 
 
@@ -123,7 +124,6 @@ class Ground:
     """Decides whether a context answers a question: one way after a search, another for a selection."""
 
     embedder: Embedder
-    analyzer: Analyzer
     counter: TokenCounter
     search: Calibration = SEARCH
     selection: Calibration = SELECTION
@@ -144,8 +144,8 @@ class Ground:
 
     def search_signals(self, question: str, findings: Sequence[Finding], context: Context) -> Signals:
         """What SEARCH weighs, by name."""
-        stems = frozenset(self.analyzer.terms(question).words)
-        held = [frozenset(self.analyzer.terms(_indexed(one)).words) for one in context.sources]
+        stems = analysis.stems(question)
+        held = [analysis.stems(_indexed(one)) for one in context.sources]
         return {
             "closeness": _closeness(findings),
             "lead": _lead(findings),
@@ -165,10 +165,10 @@ class Ground:
 
     def weigh(self, question: str, context: Context) -> tuple[Weighed, ...]:
         """The evidence, with both sides of its scores."""
-        return Weigh(self.embedder, self.analyzer, max_embedded=self.max_embedded)(question, context)
+        return Weigh(self.embedder, max_embedded=self.max_embedded)(question, context)
 
     def _missing(self, question: str, context: Context) -> float:
-        return missing(question, [_indexed(one) for one in context.sources], self.analyzer, self.counter)
+        return missing(question, [_indexed(one) for one in context.sources], self.counter)
 
 
 def _grounds(calibration: Calibration, signals: Signals, weighed: Sequence[Weighed]) -> Grounds:

@@ -14,7 +14,7 @@ from typing import assert_never
 from citewise.answer.ground import Calibration, Weight
 from citewise.model.answer import Context, Grounds, Quality
 from citewise.model.query import Mode
-from citewise.ports.models import Analyzer
+from citewise.text.analysis import terms
 
 # How likely a right passage is among the sources, by what the rankings alone say.
 RETRIEVAL = Calibration(
@@ -41,8 +41,6 @@ DOUBTFUL = "the right source may not be among these: check what is quoted"
 class Judge:
     """Says how good an answer is, or the sources of one that was not given."""
 
-    analyzer: Analyzer
-
     def __call__(self, mode: Mode, context: Context, grounds: Grounds, *, faithfulness: float | None) -> Quality:
         chance = chance_of(mode, grounds)
         return Quality(
@@ -58,7 +56,7 @@ class Judge:
         """One minus what two sources have in common on average, of the smaller one's stems; 0 for a single voice."""
         said: defaultdict[int, set[str]] = defaultdict(set)
         for one in grounds.evidence:
-            said[one.unit.source].update(self.analyzer.terms(one.unit.text).words)
+            said[one.unit.source].update(terms(one.unit.text).words)
         pairs = list(combinations([stems for stems in said.values() if stems], 2))
         shared = (len(one & other) / min(len(one), len(other)) for one, other in pairs)
         return 1 - math.fsum(shared) / len(pairs) if pairs else 0.0

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from citewise.answer.silence import claims_in, is_silent
 from citewise.model.answer import Source, UnitKind
-from citewise.ports.models import Analyzer
+from citewise.text import analysis
 from citewise.text.units import units_of, without_marker
 
 # All three rules together, on single sentences. Flagged though true: 0 of 452 handbook and 0 of 1,500 textbook
@@ -76,9 +76,9 @@ class _Witness:
     numbers: frozenset[str]
 
 
-def support_of(text: str, sources: Sequence[Source], analyzer: Analyzer) -> Support:
+def support_of(text: str, sources: Sequence[Source]) -> Support:
     """How far an answer rests on its sources."""
-    verdicts = tuple(_checked(text, sources, analyzer))
+    verdicts = tuple(_checked(text, sources))
     supported = sum(is_supported for _, is_supported in verdicts)
     return Support(
         unsupported=tuple(statement for statement, is_supported in verdicts if not is_supported),
@@ -94,11 +94,11 @@ def says_nothing(text: str) -> bool:
     return all(unit.kind is UnitKind.SENTENCE and is_silent(_prose(unit.text)) for unit in units)
 
 
-def _checked(text: str, sources: Sequence[Source], analyzer: Analyzer) -> Iterator[tuple[str, bool]]:
-    witnesses = [_witness(source, analyzer) for source in sources]
+def _checked(text: str, sources: Sequence[Source]) -> Iterator[tuple[str, bool]]:
+    witnesses = [_witness(source) for source in sources]
     for statement in _statements(text):
         claims = claims_in(_prose(statement.text))
-        stems = frozenset(analyzer.terms(claims).words)
+        stems = analysis.stems(claims)
         if _states_something(claims, stems):
             heard = [witness for witness in witnesses if witness.n in statement.cited] or witnesses
             yield statement.text, _is_supported(claims, stems, heard)
@@ -164,17 +164,16 @@ def _contradicts(claims: str, stems: frozenset[str], witnesses: Sequence[_Witnes
     return is_same and closest.is_negative != _is_negative(claims)
 
 
-def _witness(source: Source, analyzer: Analyzer) -> _Witness:
+def _witness(source: Source) -> _Witness:
     place = source.citation
     headings = "\n".join((place.title, place.section, *place.breadcrumb, *_HEADING.findall(source.text)))
     spelled = (_SPELLED_NUMBERS[word.lower()] for word in _SPELLED_NUMBER.findall(source.text))
     return _Witness(
         n=source.n,
         units=tuple(
-            _Said(frozenset(analyzer.terms(unit.text).words), _is_negative(unit.text))
-            for unit in units_of(source.n, source.text)
+            _Said(analysis.stems(unit.text), _is_negative(unit.text)) for unit in units_of(source.n, source.text)
         ),
-        headings=frozenset(analyzer.terms(headings).words),
+        headings=analysis.stems(headings),
         numbers=_numbers(f"{headings}\n{source.text}").union(spelled),
     )
 

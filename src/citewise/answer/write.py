@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from citewise.answer.markers import MarkerFilter
 from citewise.answer.support import support_of
 from citewise.model.answer import Citation, Cited, Prompt, Source, Token
-from citewise.ports.models import Analyzer, Generator
+from citewise.ports.models import Generator
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,6 @@ class Write:
     """
 
     generator: Generator
-    analyzer: Analyzer
 
     def __call__(self, prompt: Prompt) -> abc.Generator[Token | Cited | Written, None, None]:
         sources = {source.n: source for source in prompt.context.sources}
@@ -47,7 +46,7 @@ class Write:
 
     def _written(self, text: str, markers: MarkerFilter, sources: tuple[Source, ...]) -> Written:
         used = set(markers.used)
-        support = support_of(text, sources, self.analyzer)
+        support = support_of(text, sources)
         return Written(
             text=text,
             citations=tuple(source.citation for source in sorted(sources, key=lambda each: each.n) if source.n in used),

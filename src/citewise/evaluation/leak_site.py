@@ -79,7 +79,7 @@ class _Later(Project):
 
 def _untold(library: OpenLibrary) -> OpenLibrary:
     project = library.project
-    return replace(library, project=_Later(project.outbox, project.index, project.analyzer))
+    return replace(library, project=_Later(project.outbox, project.index))
 
 
 def _with_ids(held: Holdings, library: OpenLibrary, world: World) -> Holdings:

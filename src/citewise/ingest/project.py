@@ -7,7 +7,7 @@ from citewise.model.access import Scope
 from citewise.model.chunk import Change, Point
 from citewise.ports.catalog import Outbox
 from citewise.ports.indexes import Index
-from citewise.ports.models import Analyzer
+from citewise.text.analysis import terms
 
 CHANGES_AT_ONCE = 8192  # a replay's unit of memory and of durability
 
@@ -18,7 +18,6 @@ class Project:
 
     outbox: Outbox
     index: Index
-    analyzer: Analyzer
 
     def __call__(self, scope: Scope) -> int:
         """Apply what is missing; returns how many changes that were."""
@@ -62,7 +61,7 @@ class Project:
         return Point(
             id=change.chunk_id,
             vector=change.record.vector,
-            terms=self.analyzer.terms(change.record.text),
+            terms=terms(change.record.text),
             labels=change.record.labels,
             numbers=change.record.numbers,
         )

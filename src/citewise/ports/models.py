@@ -1,10 +1,10 @@
-"""Analyzer: makes terms of text, for documents and queries alike."""
+"""What is needed of models: vectors, token counts, scores, answers, shorter sources."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from citewise.model.answer import Evidence, Prompt, Shortened, Source
-from citewise.model.chunk import EmbeddedText, EmbeddingFailure, EmbeddingModel, Places, Terms, Vector, WordVectors
+from citewise.model.chunk import EmbeddedText, EmbeddingFailure, EmbeddingModel, Vector, WordVectors
 
 
 class Embedder(Protocol):
@@ -92,16 +92,3 @@ class Compressor(Protocol):
         wanted_tokens: int,
         max_tokens: int,
     ) -> tuple[Shortened, ...]: ...
-
-
-class Analyzer(Protocol):
-    """Splits text into the tokens that BM25 counts.
-
-    Promises: the same text gives the same terms; no term is empty, holds white space or is longer than 64
-    characters; never raises. `places` finds, in each text, those of the wanted words' terms that `terms` would give.
-    """
-
-    @property
-    def version(self) -> str: ...  # changes when the same text may give other terms
-    def terms(self, text: str) -> Terms: ...
-    def places(self, texts: Sequence[str], wanted: Collection[str]) -> Sequence[Places]: ...

@@ -9,7 +9,8 @@ from typing import ClassVar
 from citewise.model.chunk import Places
 from citewise.model.query import FEATURE_WEIGHTS, PROXIMITY, TITLE, WINDOW
 from citewise.model.ranking import Finding, Shortlist, in_order
-from citewise.ports.models import Analyzer
+from citewise.text.analysis import terms
+from citewise.text.positions import term_positions
 
 WINDOW_WORDS = 20  # stop words not counted; 1: single words; hundreds: the whole passage, which BM25 sees already
 
@@ -19,12 +20,11 @@ class Features:
     """Let passages rise whose headings name the question's words, or which have them close together."""
 
     name: ClassVar[str] = "features"
-    analyzer: Analyzer
     weights: Mapping[str, float] = field(default_factory=lambda: FEATURE_WEIGHTS)
     depth: int = 40  # passages that are looked at; those behind them count as having nothing; 0: none are
 
     def __call__(self, found: Shortlist) -> Shortlist:
-        asked = self.analyzer.terms(found.query.text).words
+        asked = terms(found.query.text).words
         weights = {name: weight for name, weight in self.weights.items() if weight > 0}
         if not asked or not weights:
             return found
@@ -43,7 +43,7 @@ class Features:
         """What each finding has of the features of these names. All texts are looked at in one go: words repeat."""
         wanted = frozenset(asked)
         headings = [" ".join(one.passage.breadcrumb) for one in findings]
-        places = self.analyzer.places([*headings, *(one.passage.text for one in findings)], wanted)
+        places = term_positions([*headings, *(one.passage.text for one in findings)], wanted)
         pairs = neighbors(asked)
         for heading, text in zip(places[: len(findings)], places[len(findings) :], strict=True):
             measured = {}

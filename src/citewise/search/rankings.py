@@ -13,7 +13,8 @@ from citewise.model.filters import Where
 from citewise.model.query import Query
 from citewise.model.ranking import ARMS, CODE, DENSE, WORDS, Rankings
 from citewise.ports.indexes import Index
-from citewise.ports.models import Analyzer, Embedder
+from citewise.ports.models import Embedder
+from citewise.text import analysis
 
 _log = logging.getLogger(__name__)
 
@@ -36,7 +37,6 @@ class Arms:
     """Dense vectors, stemmed words, code tokens. One that cannot answer is named; it is an error only if none can."""
 
     embedder: Embedder
-    analyzer: Analyzer
     index: Index
     threads: Executor
     without: frozenset[str] = frozenset()  # arms that are not asked at all, to see what they are worth
@@ -80,7 +80,7 @@ class Arms:
 
     def _matching(self, text: str, field: TermField, where: Where, limit: int) -> _Found:
         started = time.perf_counter()
-        made = self.analyzer.terms(text)  # in the arm: if it breaks, meaning is left
+        made = analysis.terms(text)
         terms = made.words if field is TermField.WORDS else made.code
         hits = self.index.matching(terms, field=field, where=where, limit=limit)
         return _Found(hits, {field.value: _ms_since(started)})

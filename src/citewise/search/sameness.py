@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from citewise.ports.models import Analyzer
+from citewise.text.analysis import terms
 
 Saying: TypeAlias = tuple[str, ...]  # what is left of a question without its manners, in order
 
@@ -52,8 +52,6 @@ _FORGIVEN = tuple((re.compile(rf"(?<!\S)(?:{form})(?!\S)"), instead) for form, i
 class Sameness:
     """Tells whether two questions differ in manners alone: that is an equivalence, so sayings can be looked up."""
 
-    analyzer: Analyzer
-
     def says_the_same(self, one: str, other: str) -> bool:
         return self.saying(one) == self.saying(other)
 
@@ -83,7 +81,7 @@ class Sameness:
         lower = word.lower()
         if len(word) > 1 and word.isupper():
             return word
-        if lower == word or self.analyzer.terms(word).code == self.analyzer.terms(lower).code:
+        if lower == word or terms(word).code == terms(lower).code:
             return lower
         return word
 

@@ -92,17 +92,16 @@ class Answering:
         from citewise.answer.ask import Ask
         from citewise.answer.pack import Pack
         from citewise.answer.write import Write
-        from citewise.text.analysis import EnglishAnalyzer
         from citewise.wiring.grounding import ground_of
 
         made = self._made
         if made is None or made[0] is not generator:
-            analyzer, embedding = EnglishAnalyzer(), self._searching.embedding
+            embedding = self._searching.embedding
             ask = Ask(
                 self._searching,
                 Pack(embedding.counter, addresses_of(self._settings), self._settings.answer.budget_tokens),
-                ground_of(self._settings, embedding, analyzer),
-                Write(generator, analyzer),
+                ground_of(self._settings, embedding),
+                Write(generator),
                 self._compress,
             )
             made = self._made = (generator, ask)

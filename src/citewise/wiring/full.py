@@ -19,7 +19,7 @@ from citewise.ingest.project import Project
 from citewise.model.report import LibraryFacts
 from citewise.ports.indexes import Index
 from citewise.settings import Settings
-from citewise.text.analysis import EnglishAnalyzer
+from citewise.text.analysis import ANALYZER_VERSION
 from citewise.wiring.embedding import Embedding, embedding_of
 
 if TYPE_CHECKING:  # what only writing needs is imported by those who write: a search starts a twentieth sooner
@@ -72,10 +72,10 @@ class OpenLibrary:
         for scope in self.catalog.scopes():
             remake(scope)
         if self._has_other_terms():
-            self.catalog.remember({"analyzer": self.project.analyzer.version})
+            self.catalog.remember({"analyzer": ANALYZER_VERSION})
 
     def _has_other_terms(self) -> bool:
-        ours = self.project.analyzer.version
+        ours = ANALYZER_VERSION
         return self.catalog.facts().get("analyzer", ours) != ours
 
 
@@ -202,7 +202,7 @@ def _facts(library: OpenLibrary) -> LibraryFacts:
         dimensions=model.dimensions,
         window_tokens=model.window_tokens,
         chunker=library.chunker.version,
-        analyzer=library.project.analyzer.version,
+        analyzer=ANALYZER_VERSION,
     )
 
 
@@ -235,7 +235,7 @@ def _opened(
             passages=SqlitePassages(connections),
             index=index,
             chunker=chunker,
-            project=Project(catalog, index, EnglishAnalyzer()),
+            project=Project(catalog, index),
         )
     finally:
         catalog.close()

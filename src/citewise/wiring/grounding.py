@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from citewise.answer.ground import SEARCH, SELECTION, Ground
-from citewise.ports.models import Analyzer
 from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding
 
@@ -12,11 +11,11 @@ MIN_FOR_A_MODEL = (
 )
 
 
-def ground_of(settings: Settings, embedding: Embedding, analyzer: Analyzer) -> Ground:
+def ground_of(settings: Settings, embedding: Embedding) -> Ground:
     """Quoting needs more confidence than asking a model that reads the sources."""
     chosen = settings.answer
     least = chosen.min_confidence or (MIN_FOR_A_MODEL if chosen.generator == "openai" else 0.0)
-    ground = Ground(embedding.embedder, analyzer, embedding.counter)
+    ground = Ground(embedding.embedder, embedding.counter)
     if not least:
         return ground
     return replace(ground, search=replace(SEARCH, threshold=least), selection=replace(SELECTION, threshold=least))

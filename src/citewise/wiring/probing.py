@@ -11,6 +11,7 @@ from citewise.model.chunk import Chunk, TermField, Vector
 from citewise.model.query import Query
 from citewise.model.report import Check
 from citewise.settings import Settings
+from citewise.text import analysis
 from citewise.wiring.full import OpenLibrary, opened_unchecked
 from citewise.wiring.guarding import GuardedSearch, Guards
 from citewise.wiring.search import search_of
@@ -49,7 +50,7 @@ def _asked(guarded: GuardedSearch, library: OpenLibrary, scope: Scope, chunk: Ch
     """By what a chunk itself says, so that every file of the index is read that a question would read."""
     index, store = guarded.search.arms.index, guarded.search.hydrate.store
     where = Query("Is anybody there?", request_id="doctor", asked_at=0.0, scope=scope).where
-    terms = library.project.analyzer.terms(chunk.piece.text)
+    terms = analysis.terms(chunk.piece.text)
 
     def match() -> None:
         for field, words in ((TermField.WORDS, terms.words), (TermField.CODE, terms.code)):

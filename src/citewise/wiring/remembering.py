@@ -6,7 +6,6 @@ from citewise.search.adjust import Freshness
 from citewise.search.cached import Cached
 from citewise.search.sameness import Sameness
 from citewise.settings import Settings
-from citewise.text.analysis import EnglishAnalyzer
 from citewise.wiring.searching import Searching
 
 
@@ -19,7 +18,7 @@ def cached_of(settings: Settings, searching: Searching) -> Cached | None:
         cache=MemoryCache(max_bytes=int(chosen.megabytes * 1_000_000), ttl_seconds=chosen.ttl_seconds),
         version=searching.version,
         embedder=searching.embedding.embedder,
-        sameness=Sameness(EnglishAnalyzer()),
+        sameness=Sameness(),
         freshness=Freshness(search.half_life_days, search.freshness_weight),
         recipe=digest(repr(settings), searching.reranker.name if searching.reranker else ""),
         ttl_seconds=chosen.ttl_seconds,

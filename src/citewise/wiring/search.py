@@ -24,10 +24,10 @@ def search_of(
     """The search that the library's settings describe; without the arms and stages of these names, to measure them."""
     settings = library.settings
     search = Search(
-        Arms(library.embedding.embedder, library.project.analyzer, library.index, threads, without),
+        Arms(library.embedding.embedder, library.index, threads, without),
         Hydrate(library.passages) if reranker is None else Hydrate(library.passages, settings.rerank.depth),
         refinements(
-            Features(library.project.analyzer, settings.search.features),
+            Features(settings.search.features),
             Late(library.embedding.words, library.catalog, settings.search.late),
             Rerank(reranker, settings.rerank.depth),
             Freshness(settings.search.half_life_days, settings.search.freshness_weight),

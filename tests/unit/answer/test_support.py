@@ -9,12 +9,11 @@ import pytest
 
 from citewise.answer.support import says_nothing, support_of
 from citewise.model.answer import UnitKind
-from citewise.text.analysis import EnglishAnalyzer
+from citewise.text.analysis import terms
 from citewise.text.units import units_of
 from tests.prompts import a_source
 
 HANDBOOK = Path(__file__).parents[3] / "src" / "citewise" / "data" / "handbook"
-ANALYZER = EnglishAnalyzer()
 BATTERY = a_source(
     1,
     "The station runs on a sealed lead battery of 12 volts. A full charge lasts nine days without sun. Never open the "
@@ -25,7 +24,7 @@ TIDES = a_source(2, "Spring tides follow the full moon. The staff is read at noo
 
 
 def flagged(text: str) -> tuple[str, ...]:
-    return support_of(text, (BATTERY, TIDES), ANALYZER).unsupported
+    return support_of(text, (BATTERY, TIDES)).unsupported
 
 
 @pytest.mark.parametrize(
@@ -92,7 +91,7 @@ def test_a_denial_that_is_left_out_is_flagged() -> None:
 )
 def test_what_states_nothing_about_the_matter_is_not_checked(text: str) -> None:
     assert flagged(text) == ()
-    assert support_of(text, (BATTERY, TIDES), ANALYZER).faithfulness == 1.0
+    assert support_of(text, (BATTERY, TIDES)).faithfulness == 1.0
 
 
 def test_a_claim_beside_a_confession_of_silence_is_checked() -> None:
@@ -116,12 +115,12 @@ def test_a_marker_without_a_source_counts_as_none() -> None:
 
 def test_faithfulness_is_the_share_of_checked_sentences_that_are_supported() -> None:
     text = "Yes. Spring tides follow the full moon [2]. The mayor of the village paid for the wall [1]."
-    assert support_of(text, (BATTERY, TIDES), ANALYZER).faithfulness == 0.5
+    assert support_of(text, (BATTERY, TIDES)).faithfulness == 0.5
 
 
 def test_nothing_is_supported_by_no_source() -> None:
     text = "Spring tides follow the full moon."
-    support = support_of(text, (), ANALYZER)
+    support = support_of(text, ())
     assert (support.unsupported, support.faithfulness) == ((text,), 0.0)
 
 
@@ -168,8 +167,8 @@ def test_an_answer_with_a_claim_says_something(text: str) -> None:
 @pytest.mark.parametrize("piece", [".", "!", "\u2026", "1.", "1,", "a. ", "[", "[1]", "*", "not ", "no source ", "; "])
 def test_the_check_takes_no_longer_than_the_text_deserves(piece: str) -> None:
     started = time.perf_counter()
-    support_of(piece * (20_000 // len(piece)), (BATTERY,), ANALYZER)
-    support_of(f"| a |\n|---|\n| no source{' ' * 20_000}{piece} |", (BATTERY,), ANALYZER)
+    support_of(piece * (20_000 // len(piece)), (BATTERY,))
+    support_of(f"| a |\n|---|\n| no source{' ' * 20_000}{piece} |", (BATTERY,))
     assert time.perf_counter() - started < 2.0
 
 
@@ -182,11 +181,11 @@ def handbook_sections() -> Iterator[list[str]]:
 
 def sentences_of(section: str) -> list[str]:
     prose = (unit.text for unit in units_of(1, section) if unit.kind is UnitKind.SENTENCE)
-    return [text for text in prose if len(ANALYZER.terms(text).words) >= 4 and not text.endswith(":")]
+    return [text for text in prose if len(terms(text).words) >= 4 and not text.endswith(":")]
 
 
 def share_flagged(pairs: list[tuple[str, str]]) -> float:
-    flags = [bool(support_of(text, (a_source(1, section),), ANALYZER).unsupported) for text, section in pairs]
+    flags = [bool(support_of(text, (a_source(1, section),)).unsupported) for text, section in pairs]
     return sum(flags) / len(flags)
 
 

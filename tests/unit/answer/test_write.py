@@ -7,17 +7,15 @@ import pytest
 from citewise.answer.write import Write, Written
 from citewise.errors import Unavailable
 from citewise.model.answer import Cited, Prompt, Token
-from citewise.text.analysis import EnglishAnalyzer
 from tests.fakes.scripted_generator import ScriptedGenerator
 from tests.prompts import a_prompt, a_source
 
 NOON = a_source(1, "The gauge is read at noon.")
 STAFF = a_source(2, "A staff stands beside the gauge.")
-ANALYZER = EnglishAnalyzer()
 
 
 def events_of(*pieces: str, prompt: Prompt | None = None) -> list[Token | Cited | Written]:
-    return list(Write(ScriptedGenerator(pieces), ANALYZER)(prompt or a_prompt(NOON, STAFF)))
+    return list(Write(ScriptedGenerator(pieces))(prompt or a_prompt(NOON, STAFF)))
 
 
 def test_a_source_is_announced_once_right_behind_its_first_marker() -> None:
@@ -71,7 +69,7 @@ def test_what_is_held_back_is_told_before_the_end() -> None:
 
 def test_closing_it_stops_the_generator() -> None:
     generator = ScriptedGenerator(["one ", "two ", "three"])
-    events = Write(generator, ANALYZER)(a_prompt())
+    events = Write(generator)(a_prompt())
     assert isinstance(events, Generator)
     assert next(events) == Token("one")
     assert generator.is_at_work
@@ -81,7 +79,7 @@ def test_closing_it_stops_the_generator() -> None:
 
 
 def test_a_generator_that_fails_fails_the_answer_after_what_was_said() -> None:
-    events = Write(ScriptedGenerator(["one. ", Unavailable("gone")]), ANALYZER)(a_prompt())
+    events = Write(ScriptedGenerator(["one. ", Unavailable("gone")]))(a_prompt())
     assert next(events) == Token("one.")
     with pytest.raises(Unavailable, match="gone"):
         next(events)
@@ -89,5 +87,5 @@ def test_a_generator_that_fails_fails_the_answer_after_what_was_said() -> None:
 
 def test_nothing_is_generated_before_it_is_asked_for() -> None:
     generator = ScriptedGenerator(["one"])
-    Write(generator, ANALYZER)(a_prompt())
+    Write(generator)(a_prompt())
     assert generator.prompts == []

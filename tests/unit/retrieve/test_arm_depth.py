@@ -7,7 +7,6 @@ from contextlib import contextmanager
 import pytest
 
 from citewise.search.rankings import Arms, head_limit, may_have_more
-from citewise.text.analysis import EnglishAnalyzer
 from tests.builders import SCOPE, a_point
 from tests.fakes.counters import HashEmbedder
 from tests.fakes.plain_index import PlainIndex
@@ -19,7 +18,7 @@ def arms_over(chunks: int) -> Iterator[Arms]:
     index = PlainIndex()
     index.write(SCOPE, puts=[a_point(n, words="ferri leav") for n in range(chunks)], drops=(), position=1)
     with ThreadPoolExecutor(1) as threads:
-        yield Arms(HashEmbedder(), EnglishAnalyzer(), index, threads)
+        yield Arms(HashEmbedder(), index, threads)
 
 
 @pytest.mark.parametrize(

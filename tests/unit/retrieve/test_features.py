@@ -10,10 +10,10 @@ from citewise.model.chunk import Places
 from citewise.model.query import FEATURE_WEIGHTS, PROXIMITY, TITLE, WINDOW
 from citewise.model.ranking import Shortlist
 from citewise.search.features import Features, most_in_window, neighbors, proximity
-from citewise.text.analysis import EnglishAnalyzer
+from citewise.text.analysis import terms
+from citewise.text.positions import term_positions
 from tests.shortlists import a_named_finding, a_query, a_shortlist
 
-ANALYZER = EnglishAnalyzer()
 PLACES = st.dictionaries(st.integers(0, 60), st.sampled_from("abcd")).map(lambda terms: placed(terms))
 
 
@@ -23,7 +23,7 @@ def placed(terms: Mapping[int, str]) -> Places:
 
 
 def weighed(found: Shortlist, **weights: float) -> Shortlist:
-    return Features(ANALYZER, weights or FEATURE_WEIGHTS)(found)
+    return Features(weights or FEATURE_WEIGHTS)(found)
 
 
 def names(found: Shortlist) -> list[str]:
@@ -73,7 +73,7 @@ def test_a_question_of_stop_words_alone_changes_nothing() -> None:
 def test_what_stands_behind_the_depth_keeps_its_order_and_counts_as_having_nothing() -> None:
     query = a_query("tide gauge")
     findings = [a_named_finding(n, 0.9 - n / 10, text="tide gauge", breadcrumb=("Tide gauge",)) for n in range(3)]
-    found = Features(ANALYZER, {"title": 0.5}, depth=1)(a_shortlist(*findings, query=query))
+    found = Features({"title": 0.5}, depth=1)(a_shortlist(*findings, query=query))
     assert [one.score for one in found.findings] == pytest.approx([1.4 / 1.5, 0.8 / 1.5, 0.7 / 1.5])
     assert all(TITLE not in one.candidate.scores for one in found.findings[1:])
 
@@ -116,8 +116,6 @@ WRITTEN = st.lists(
 
 @given(st.lists(WRITTEN.map(" ".join), max_size=4), st.text(alphabet="abdeginrsty '漢字é", max_size=60))
 def test_places_are_those_of_the_terms_where_no_term_is_too_long_to_be_one(texts: list[str], question: str) -> None:
-    wanted = frozenset(ANALYZER.terms(f"{question} die tides rock'n'roll").words)
-    expected = [
-        placed({at: term for at, term in enumerate(ANALYZER.terms(text).words) if term in wanted}) for text in texts
-    ]
-    assert ANALYZER.places(texts, wanted) == expected
+    wanted = frozenset(terms(f"{question} die tides rock'n'roll").words)
+    expected = [placed({at: term for at, term in enumerate(terms(text).words) if term in wanted}) for text in texts]
+    assert term_positions(texts, wanted) == expected

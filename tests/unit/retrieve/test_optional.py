@@ -1,13 +1,13 @@
 """A stage that breaks costs a search that stage, and no more (Q16)."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 import pytest
 
 from citewise.errors import Misconfigured
-from citewise.model.chunk import Places, Terms
 from citewise.model.query import BoostRule
+from citewise.model.ranking import Shortlist
 from citewise.search.adjust import Boost, Deduplicate, Freshness, Stage, forgiving
 from citewise.search.features import Features
 from citewise.search.rerank import Rerank
@@ -21,18 +21,13 @@ FOUND = a_shortlist(
 )
 
 
-class BrokenAnalyzer:
-    """Breaks its promise."""
+class BrokenStage:
+    name = "broken"
 
-    version = "broken"
-
-    def __init__(self, error: Exception) -> None:
+    def __init__(self, error: BaseException) -> None:
         self._error = error
 
-    def terms(self, text: str) -> Terms:
-        return Terms(("ferri",), ("ferry",))
-
-    def places(self, texts: Sequence[str], wanted: Collection[str]) -> list[Places]:
+    def __call__(self, found: Shortlist) -> Shortlist:
         raise self._error
 
 
@@ -48,7 +43,8 @@ class NamelessReranker:
 
 
 BROKEN: list[tuple[Stage, type[Exception]]] = [
-    (Features(BrokenAnalyzer(RuntimeError("key=hunter2"))), RuntimeError),
+    (BrokenStage(RuntimeError("key=hunter2")), RuntimeError),
+    (Features({"title": NONSENSE}), TypeError),
     (Rerank(NamelessReranker()), RuntimeError),
     (Freshness(half_life_days=0.0), ZeroDivisionError),
     (Boost((BoostRule(("ferry",), ("CONVO_SLACK",), NONSENSE),)), TypeError),
@@ -68,8 +64,8 @@ def test_where_a_stage_breaks_the_order_before_it_stands_and_it_is_named_without
 
 
 def test_an_error_of_ours_is_said_in_full() -> None:
-    left = forgiving(Features(BrokenAnalyzer(Misconfigured("no stop words"))))(FOUND)
-    assert left.degraded == ("features: no stop words; the order before it stands",)
+    left = forgiving(BrokenStage(Misconfigured("no stop words")))(FOUND)
+    assert left.degraded == ("broken: no stop words; the order before it stands",)
 
 
 def test_a_stage_that_works_is_only_itself() -> None:
@@ -77,6 +73,6 @@ def test_a_stage_that_works_is_only_itself() -> None:
 
 
 def test_to_be_stopped_is_not_to_break() -> None:
-    stage = Features(BrokenAnalyzer(cast("Exception", KeyboardInterrupt())))
+    stage = BrokenStage(KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
         forgiving(stage)(FOUND)

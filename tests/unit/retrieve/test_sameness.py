@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewise.search.sameness import Sameness
-from citewise.text.analysis import EnglishAnalyzer
 
-SAMENESS = Sameness(EnglishAnalyzer())
+SAMENESS = Sameness()
 QUESTIONS = st.text(st.sampled_from("aAbX5'?!.,`\" thowtedi"), min_size=1, max_size=40)
 
 

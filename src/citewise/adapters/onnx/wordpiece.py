@@ -13,7 +13,7 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import BertProcessing
 
-from citewise.text.stop_words import STOP_WORDS
+from citewise.text.analysis import STOP_WORDS
 
 VOCABULARY = "bert-uncased-vocab.txt"
 STOP_WORD = 0.5  # what "how" and "it" say in a question; 0: nothing; 1: as much as any word

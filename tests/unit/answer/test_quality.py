@@ -18,10 +18,9 @@ from citewise.answer.quality import (
 )
 from citewise.model.answer import Context, Grounds, Quality, Signals
 from citewise.model.query import Mode
-from citewise.text.analysis import EnglishAnalyzer
 from tests.compressing import a_wide_context, evidence_of
 
-JUDGE = Judge(EnglishAnalyzer())
+JUDGE = Judge()
 SIGNALS = {"closeness": 0.7, "lead": 0.2, "matched": 1.6, "missing": 0.0, "agreement": 0.4}
 
 

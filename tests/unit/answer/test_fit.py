@@ -3,7 +3,6 @@
 import time
 
 from citewise.answer.cut import LEFT_OUT, fitted
-from citewise.text.analysis import EnglishAnalyzer
 from tests.fakes.counters import WordCounter
 
 QUESTION = "When does the tide gauge freeze?"
@@ -17,7 +16,6 @@ def fit(*paragraphs: str, budget_tokens: int) -> str:
     return fitted(
         "\n\n".join(paragraphs),
         QUESTION,
-        analyzer=EnglishAnalyzer(),
         counter=WordCounter(),
         budget_tokens=budget_tokens,
     )

@@ -10,12 +10,11 @@ from citewise.answer.ground import SEARCH, SELECTION, Calibration, Ground, Weigh
 from citewise.answer.pack import Pack
 from citewise.model.answer import Context
 from citewise.model.ranking import DENSE, WORDS, Finding
-from citewise.text.analysis import EnglishAnalyzer
 from citewise.text.urls import Addresses
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.passages import a_finding, a_passage
 
-GROUND = Ground(HashEmbedder(), EnglishAnalyzer(), WordCounter())
+GROUND = Ground(HashEmbedder(), WordCounter())
 TEXT = "The gauge is read at noon. Gulls rest on the pier."
 ASKED = "When is the gauge read?"
 
