@@ -13,9 +13,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
+from citewise.errors import BadRequest
 from citewise.model.access import LOCAL_PRINCIPAL, Principal, Scope, checked_principal, checked_scope
-from citewise.model.answer import Answer, AnswerEvents, Done, Message
-from citewise.model.filters import FilterValue, Where, conditions_from, conditions_of
+from citewise.model.answer import Answer, AnswerEvents, Done, Message, Role
+from citewise.model.filters import Filters, Where, conditions_of
 from citewise.model.logged import checked_log_limit
 from citewise.model.paging import PAGE_LIMIT, PageRequest
 from citewise.model.query import ANSWER_TOP_K, SEARCH_TOP_K, Query, Selection
@@ -35,7 +36,7 @@ class QueryOptions(TypedDict, total=False):
     """What may be said about a question besides its words (Q1). What is left out is as the settings have it."""
 
     top_k: int  # 20 for search, 5 for answers
-    filters: Mapping[str, FilterValue | Sequence[FilterValue]] | Iterable[str]  # {"module": "m-1"} or ("module=m-1",)
+    filters: Filters | None  # {"module": "m-1"}, "module=m-1", or [{"field", "operator", "value"}]
     scope: Scope | None
     principal: Principal
     rerank: bool
@@ -150,7 +151,7 @@ class Library:
         question: str,
         *,
         selection: str | Selection | None = None,
-        history: Sequence[Message] = (),
+        history: Sequence[Message | Mapping[str, str]] = (),
         **options: Unpack[QueryOptions],
     ) -> Answer:
         """An answer whose every statement points at its source; from the selection alone, if one is given."""
@@ -162,14 +163,15 @@ class Library:
         question: str,
         *,
         selection: str | Selection | None = None,
-        history: Sequence[Message] = (),
+        history: Sequence[Message | Mapping[str, str]] = (),
         **options: Unpack[QueryOptions],
     ) -> AnswerEvents:
         """The same answer in pieces: Token, Cited once for each source used, then Done."""
         query = _query(question, ANSWER_TOP_K, options)
+        messages = [_message(message) for message in history]
         if selection is not None:
-            return self._about(selection, query, history)
-        return self._opened().ask(query, history)
+            return self._about(selection, query, messages)
+        return self._opened().ask(query, messages)
 
     def status(self) -> Status:
         """What the library holds."""
@@ -271,6 +273,19 @@ def _scope(scope: Scope | None) -> Scope:
     return Scope() if scope is None else checked_scope(scope)
 
 
+def _message(message: Message | Mapping[str, str]) -> Message:
+    """One turn of a conversation, as a Message or as `{"role", "content"}`."""
+    if isinstance(message, Message):
+        return message
+    try:
+        role, content = Role(message["role"]), message["content"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadRequest(f'a message is {{"role": "user" or "assistant", "content": text}}, not {message!r}') from error
+    if not isinstance(content, str):
+        raise BadRequest(f"the content of a message is text, not {type(content).__name__}")
+    return Message(role, content)
+
+
 def _query(question: str, top_k: int, options: QueryOptions) -> Query:
     """A query of its own. A misspelled name must not pass: left out, `principal` is the owner, who sees all."""
     unknown = options.keys() - QueryOptions.__annotations__.keys()
@@ -278,14 +293,13 @@ def _query(question: str, top_k: int, options: QueryOptions) -> Query:
         raise TypeError(
             f"unknown options: {', '.join(sorted(unknown))}; known are {', '.join(QueryOptions.__annotations__)}"
         )
-    filters = options.get("filters", ())
     return Query(
         question,
         request_id=uuid.uuid4().hex,
         asked_at=time.time(),
         scope=_scope(options.get("scope")),
         principal=options.get("principal", LOCAL_PRINCIPAL),
-        conditions=conditions_from(filters) if isinstance(filters, Mapping) else conditions_of(filters),
+        conditions=conditions_of(options.get("filters")),
         top_k=options.get("top_k", top_k),
         rerank=options.get("rerank", True),
         expand_graph=options.get("expand_graph", False),

@@ -1,35 +1,61 @@
-"""Every error citewise raises on purpose, split by who can act on it.
+"""Every error that citewise raises on purpose, grouped by who can act on it.
 
-CitewiseError
-├── BadRequest      the caller: the request cannot be served as it was put
-├── Misconfigured   the operator: settings, model or library do not fit together
-├── Unavailable     time: a disk or service is not there now; trying again may help
-│   └── Locked      another process is writing
-└── BadData         the author of a source: the file itself is broken
+    CitewiseError
+    ├── BadRequest        the caller: the request cannot be served as it is (also a ValueError)
+    │   └── PathNotFound  a path that does not exist (also a FileNotFoundError)
+    ├── Misconfigured     the operator: settings, model and library do not fit together
+    ├── Unavailable       a disk or service cannot be reached now; a retry may help (also a ConnectionError)
+    │   └── Locked        another process is writing
+    └── BadData           the author of a source: the file itself is broken
 
-A message says what failed, on what, and what to try. Entry points map the four to exit codes once.
+A message says what failed, on what, and what to try. `code` is stable, for programs; `exit_code` is what the command
+line returns.
 """
+
+from typing import ClassVar
 
 
 class CitewiseError(Exception):
-    """Something citewise can explain; its text is meant for the person who ran it."""
+    """An error that citewise can explain. The message is meant for the person who ran the command."""
+
+    code: ClassVar[str] = "error"
+    exit_code: ClassVar[int] = 1
 
 
-class BadRequest(CitewiseError):
-    """The request cannot be served as it was put."""
+class BadRequest(CitewiseError, ValueError):
+    """The request cannot be served as it is."""
+
+    code = "bad_request"
+    exit_code = 2
+
+
+class PathNotFound(BadRequest, FileNotFoundError):
+    """A file or folder that was named does not exist."""
+
+    code = "path_not_found"
 
 
 class Misconfigured(CitewiseError):
     """Settings, model and library do not fit together."""
 
+    code = "misconfigured"
+    exit_code = 3
 
-class Unavailable(CitewiseError):
-    """A lock, a disk or a service is not there right now."""
+
+class Unavailable(CitewiseError, ConnectionError):
+    """A disk or a service cannot be reached right now."""
+
+    code = "unavailable"
+    exit_code = 4
 
 
 class Locked(Unavailable):
     """Another process is writing to the library."""
 
+    code = "locked"
+
 
 class BadData(CitewiseError):
     """A source holds something that cannot be read."""
+
+    code = "bad_data"

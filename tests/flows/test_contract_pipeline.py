@@ -13,7 +13,7 @@ from citewise import Library, Scope
 from citewise.errors import BadRequest
 from citewise.model.chunk import EmbeddingFailure, Vector
 from citewise.model.document import PathRule
-from citewise.model.filters import AnyOf, conditions_from
+from citewise.model.filters import AnyOf, conditions_of
 from citewise.model.ranking import SearchResult
 from citewise.settings import IngestSettings
 from citewise.wiring.embedding import Embedding
@@ -143,7 +143,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
 def test_the_fields_of_the_contracts_narrow_a_search(
     book: Shelf, filters: Mapping[str, bool | Sequence[str]], expected: set[str]
 ) -> None:
-    found = book.search("the level at noon", conditions=conditions_from(filters))
+    found = book.search("the level at noon", conditions=conditions_of(filters))
     assert set(documents(found)) == expected
 
 

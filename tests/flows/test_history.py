@@ -1,10 +1,12 @@
 """What was said before reaches the generator, and what mode it answers in."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from citewise import Library, Message, Role
+from citewise import BadRequest, Library, Message, Role
 from citewise.wiring.embedding import Embedding
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.fakes.scripted_generator import ScriptedGenerator
@@ -27,9 +29,9 @@ class Asked:
         (home / "gauge.md").write_text(PAGE)
         self.library.ingest(home / "gauge.md")
 
-    def told(self, *, selection: str | None = None) -> tuple[Message, ...]:
+    def told(self, *, selection: str | None = None, history: Sequence[Any] = HISTORY) -> tuple[Message, ...]:
         with self.library:
-            assert self.library.ask(QUESTION, selection=selection, history=HISTORY).sufficient_context
+            assert self.library.ask(QUESTION, selection=selection, history=history).sufficient_context
         return self.generator.prompts[0].messages
 
 
@@ -62,3 +64,16 @@ def test_about_the_library_the_generator_is_told_of_several_sources(asked: Asked
     system, *_ = asked.told()
     assert "a library of documents" in system.content
     assert asked.generator.prompts[0].mode == "normal"
+
+
+def test_a_message_may_be_a_mapping(asked: Asked) -> None:
+    _, *history, _ = asked.told(history=[{"role": turn.role.value, "content": turn.content} for turn in HISTORY])
+    assert tuple(history) == HISTORY
+
+
+@pytest.mark.parametrize(
+    "message", [{"role": "user"}, {"role": "robot", "content": "Hi"}, {"role": "user", "content": 3}, "Hi", None]
+)
+def test_something_else_is_not_a_message(asked: Asked, message: Any) -> None:
+    with pytest.raises(BadRequest, match="message"):
+        asked.told(history=[message])

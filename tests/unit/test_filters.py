@@ -3,7 +3,7 @@
 import pytest
 
 from citewise.errors import BadRequest
-from citewise.model.filters import LABELS, AnyOf, Between, Condition, conditions_from, conditions_of
+from citewise.model.filters import LABELS, AnyOf, Between, Condition, conditions_of
 
 
 def any_of(field: str, *values: str) -> AnyOf:
@@ -40,13 +40,13 @@ def test_a_filter_means_a_condition(written: tuple[str, ...], meant: tuple[Condi
         ("modul=1", "did you mean module"),
         ("module", "is not FIELD=VALUE"),
         ("=x", "is not FIELD=VALUE"),
-        ("module=", "names no value"),
+        ("module=", "has no value"),
         ("metadata.=x", "no field"),
         ("has_code=maybe", "true or false"),
         ("module>=3", "is text"),
         ("timestamp=3", "is a time"),
-        ("metadata.year>=soon", "no number and no date"),
-        ("metadata.year>=nan", "is no number"),
+        ("metadata.year>=soon", "neither a number nor a date"),
+        ("metadata.year>=nan", "is not a number"),
         ("access=public", "no field 'access'"),
     ],
 )
@@ -60,20 +60,55 @@ def test_nobody_filters_by_access_rules() -> None:
 
 
 def test_a_mapping_means_the_same_and_an_empty_list_filters_nothing() -> None:
-    assert conditions_from({"tags": ["a", "b"], "module": "m", "chapter": [], "has_code": True}) == conditions_of(
+    assert conditions_of({"tags": ["a", "b"], "module": "m", "chapter": [], "has_code": True}) == conditions_of(
         ["tags=a", "tags=b", "module=m", "has_code=true"]
     )
 
 
 @pytest.mark.parametrize("written", ["metadata.order=2", "metadata.order=2.0", "metadata.order= 2"])
 def test_a_number_is_the_same_however_it_is_written(written: str) -> None:
-    assert conditions_of([written]) == (any_of("metadata.order", "2"),) == conditions_from({"metadata.order": 2})
+    assert conditions_of([written]) == (any_of("metadata.order", "2"),) == conditions_of({"metadata.order": 2})
 
 
-@pytest.mark.parametrize("value", [None, {"gte": 2}, [None]])
-def test_what_is_no_value_is_refused(value: object) -> None:
-    with pytest.raises(BadRequest, match="is no value"):
-        conditions_from({"module": value})  # type: ignore[dict-item]
+@pytest.mark.parametrize("value", [{"gte": 2}, [None]])
+def test_a_value_that_cannot_be_compared_is_refused(value: object) -> None:
+    with pytest.raises(BadRequest, match="is not a value"):
+        conditions_of({"module": value})
+
+
+def test_null_filters_nothing() -> None:
+    assert conditions_of(None) == conditions_of({"chapter": None}) == ()
+    assert conditions_of([{"field": "chapter", "operator": "eq", "value": None}]) == ()
+
+
+@pytest.mark.parametrize(
+    ("operator", "value", "written"),
+    [
+        ("eq", 2020, ["metadata.year=2020"]),
+        ("in", [2020, 2021], ["metadata.year=2020", "metadata.year=2021"]),
+        ("range", {"gte": 2020, "lte": None}, ["metadata.year>=2020"]),
+        ("range", {"gte": 2020, "lte": "2024"}, ["metadata.year>=2020", "metadata.year<=2024"]),
+    ],
+)
+def test_a_filter_may_name_its_operator(operator: str, value: object, written: list[str]) -> None:
+    assert conditions_of([{"field": "metadata.year", "operator": operator, "value": value}]) == conditions_of(written)
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        ({"field": "module"}, "is not"),
+        (3, "is not"),
+        ({"field": "module", "operator": "like", "value": "m"}, "it can be eq, in or range"),
+        ({"field": "module", "operator": "range", "value": [1, 2]}, "a range is"),
+        ({"field": "module", "operator": "range", "value": {"gte": 1}}, "is text"),
+        ({"field": "access", "operator": "eq", "value": "public"}, "no field 'access'"),
+        ({"field": "module", "operator": "eq", "value": {}}, "is not a value"),
+    ],
+)
+def test_a_filter_with_a_wrong_operator_is_explained(item: object, message: str) -> None:
+    with pytest.raises(BadRequest, match=message):
+        conditions_of([item])  # type: ignore[list-item]
 
 
 def test_a_year_is_a_year_and_a_single_filter_is_one() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from citewise.api import Library, QueryOptions
 from citewise.cli.json_output import answer_json
 from citewise.cli.output import print_json, printable, shown_warnings
-from citewise.errors import BadData, BadRequest
+from citewise.errors import BadData, BadRequest, PathNotFound
 from citewise.model.answer import Answer, AnswerEvent, Done, Token, Usage
 from citewise.model.query import MAX_SELECTED_CHARACTERS, Mode, Selection
 from citewise.settings import Settings
@@ -57,6 +57,8 @@ def selection_of(file: str | None, document: str | None, section: str | None) ->
         else:
             with Path(file).open("rb") as opened:
                 data = opened.read(MAX_BYTES + 1)
+    except FileNotFoundError as error:
+        raise PathNotFound(f"cannot read the selection {file}: {error.strerror}") from error
     except OSError as error:
         raise BadRequest(f"cannot read the selection {file}: {error.strerror}") from error
     if len(data) > MAX_BYTES:

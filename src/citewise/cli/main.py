@@ -158,7 +158,6 @@ def ask(
     compress: Annotated[
         bool | None, typer.Option("--compress/--no-compress", help="Shorten sources to what speaks of the question.")
     ] = None,
-    cursor: CursorOption = None,
     explain: ExplainOption = False,
     no_rerank: NoRerankOption = False,
     expand_graph: GraphOption = False,
@@ -167,10 +166,9 @@ def ask(
 ) -> None:
     """Answer a question from the library, every statement with its source; or from a selection alone."""
     from citewise.cli.ask import run_ask, selection_of
-    from citewise.cli.options import checked_limit, fewest, query_options, refuse_cursor
+    from citewise.cli.options import checked_limit, fewest, query_options
     from citewise.model.access import Scope
 
-    refuse_cursor(cursor)
     options = query_options(
         Scope(tenant, project), user, group or (), filters or (), fewest(top_k, checked_limit(limit))
     )
@@ -279,7 +277,7 @@ def _top(
 
 def main() -> None:
     """Run the command line; every foreseen error becomes one line and an exit code."""
-    from citewise.errors import BadRequest, CitewiseError, Misconfigured, Unavailable
+    from citewise.errors import CitewiseError
 
     logging.basicConfig(level=logging.WARNING, format="citewise: %(message)s", stream=sys.stderr)
     _make_writable()
@@ -289,8 +287,7 @@ def main() -> None:
     except SystemExit as end:
         _leave(end.code)
     except CitewiseError as error:
-        codes = {BadRequest: 2, Misconfigured: 3, Unavailable: 4}
-        _stop(f"citewise: {error}", next((code for kind, code in codes.items() if isinstance(error, kind)), 1))
+        _stop(f"citewise: {error}", error.exit_code)
     except KeyboardInterrupt:
         _stop("citewise: stopped; what was ingested is safe, run the command again to go on", 130)
     except OSError as error:

@@ -63,12 +63,6 @@ def principal_of(user: str | None, groups: Iterable[str]) -> Principal:
     return Principal(None if user is None else checked_name("user", user), named)
 
 
-def refuse_cursor(cursor: str | None) -> None:
-    """An answer is one: only `search` has pages."""
-    if cursor is not None:
-        raise BadRequest("an answer has no pages: leave --cursor out, or leaf through what `citewise search` finds")
-
-
 def fewest(top_k: int | None, limit: int | None) -> int | None:
     """What both bounds leave; none if neither was given."""
     return limit if top_k is None else top_k if limit is None else min(top_k, limit)

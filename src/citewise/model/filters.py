@@ -1,11 +1,11 @@
-"""Filters as people write them -> conditions of a search (Q2).
+"""Filters as callers write them, and the conditions of a search that they mean.
 
-`field=value` asks for a value, `field>=number` and `field<=number` for a range; several on one field are ORed as
-values and ANDed as bounds, different fields are ANDed.
+Values of one field are alternatives, bounds of one field must all hold, and so must the conditions of different fields.
 """
 
 import contextlib
 import difflib
+import itertools
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -90,6 +90,11 @@ class Where:
 
 
 FilterValue: TypeAlias = str | bool | int | float
+# `{"module": "m-1", "tags": ["a", "b"], "metadata.year": ">=2020"}`, `"module=m-1"` or a list of such texts, or
+# `[{"field": "metadata.year", "operator": "range", "value": {"gte": 2020}}]`; operators are eq, in and range.
+Filters: TypeAlias = (
+    str | Mapping[str, FilterValue | Sequence[FilterValue] | None] | Iterable[str | Mapping[str, object]]
+)
 
 METADATA = "metadata."
 NUMBERS = ("timestamp",)
@@ -113,19 +118,21 @@ PLURALS: Mapping[str, str] = {
     "repos": "repo",
     "tag": "tags",
 }
-YES_OR_NO = ("has_code", "has_equations")
 MAX_FILTERS = 100
 
-_FILTER = re.compile(r"\s*([\w.\-](?:[\w.\- ]*[\w.\-])?)\s*(>=|<=|=)(.*)", re.DOTALL)
+_FIELD = r"[\w.\-](?:[\w.\- ]*[\w.\-])?"
+_FILTER = re.compile(rf"\s*({_FIELD})\s*(>=|<=|=)(.*)", re.DOTALL)
 _YEAR = re.compile(r"\d{4}")
 
+_Filter: TypeAlias = tuple[str, str, str]  # field, sign and value
 
-def conditions_of(filters: Iterable[str]) -> tuple[Condition, ...]:
-    """The conditions that filters such as `module=module-1` or `metadata.year>=2020` mean; BadRequest explains."""
+
+def conditions_of(filters: Filters | None) -> tuple[Condition, ...]:
+    """The conditions that filters mean; BadRequest explains what cannot be understood."""
     values: dict[str, set[str]] = {}
     lows: dict[str, float] = {}
     highs: dict[str, float] = {}
-    for field, sign, value in map(_parts, _bounded(filters)):
+    for field, sign, value in itertools.starmap(_checked, _written(filters)):
         if sign == "=":
             values.setdefault(field, set()).add(_value(field, value))
         elif sign == ">=":
@@ -138,48 +145,77 @@ def conditions_of(filters: Iterable[str]) -> tuple[Condition, ...]:
     )
 
 
-def conditions_from(filters: Mapping[str, FilterValue | Sequence[FilterValue]]) -> tuple[Condition, ...]:
-    """The same from a mapping of fields to a value or several; `">=2020"` is a bound, an empty list filters nothing."""
-    written = []
-    for field, wanted in filters.items():
-        if "=" in field:
-            raise BadRequest(_unknown(field))
-        several = wanted if isinstance(wanted, list | tuple | set | frozenset) else (wanted,)
-        written += [_written(field, value) for value in several]
-    return conditions_of(written)
+def _written(filters: Filters | None) -> list[_Filter]:
+    """Every way to write filters as one: field, sign and value."""
+    if filters is None:
+        return []
+    if isinstance(filters, Mapping):
+        found = [part for field, value in filters.items() for part in _of_field(field, value)]
+    else:
+        listed = [filters] if isinstance(filters, str) else list(filters)
+        found = [part for item in listed for part in (_of_text(item) if isinstance(item, str) else _of_operator(item))]
+    if len(found) > MAX_FILTERS:
+        raise BadRequest(f"{len(found)} filters were given; {MAX_FILTERS} are allowed")
+    return found
 
 
-def _written(field: str, value: object) -> str:
+def _of_text(text: str) -> list[_Filter]:
+    matched = _FILTER.fullmatch(text)
+    if matched is None:
+        raise BadRequest(f"filter {text!r} is not FIELD=VALUE, FIELD>=NUMBER or FIELD<=NUMBER")
+    return [(matched[1], matched[2], matched[3])]
+
+
+def _of_field(field: str, value: object) -> list[_Filter]:
+    """A field of a mapping: a value, a list of them, or a bound such as ">=2020"; None and [] filter nothing."""
+    filters = []
+    for item in _several(value):
+        text = _text(field, item)
+        is_bound = isinstance(item, str) and text.startswith((">=", "<="))
+        filters.append((field, text[:2], text[2:]) if is_bound else (field, "=", text))
+    return filters
+
+
+def _of_operator(item: object) -> list[_Filter]:
+    if not isinstance(item, Mapping) or item.keys() != {"field", "operator", "value"}:
+        raise BadRequest(f'filter {item!r} is not "FIELD=VALUE" or {{"field", "operator", "value"}}')
+    field, operator, value = str(item["field"]), item["operator"], item["value"]
+    if operator in ("eq", "in"):
+        return [(field, "=", _text(field, each)) for each in _several(value)]
+    if operator != "range":
+        raise BadRequest(f"filter on {field}: the operator is {operator!r}; it can be eq, in or range")
+    if not isinstance(value, Mapping) or not value.keys() <= {"gte", "lte"}:
+        raise BadRequest(f'filter on {field}: a range is {{"gte": number, "lte": number}}, not {value!r}')
+    signs = ((">=", value.get("gte")), ("<=", value.get("lte")))
+    return [(field, sign, _text(field, bound)) for sign, bound in signs if bound is not None]
+
+
+def _several(value: object) -> Iterable[object]:
+    if value is None:
+        return ()
+    return value if isinstance(value, list | tuple | set | frozenset) else (value,)
+
+
+def _text(field: str, value: object) -> str:
     if not isinstance(value, str | bool | int | float):
         raise BadRequest(
-            f"filter on {field}: {value!r} is no value; give text, a number, true or false, or a list of them"
+            f"filter on {field}: {value!r} is not a value; give text, a number, true or false, or a list of them"
         )
-    if isinstance(value, str) and value.startswith((">=", "<=")):
-        return f"{field}{value}"
-    return f"{field}={label_text(value)}"
+    return label_text(value)
 
 
-def _bounded(filters: Iterable[str]) -> list[str]:
-    listed = [filters] if isinstance(filters, str) else list(filters)
-    if len(listed) > MAX_FILTERS:
-        raise BadRequest(f"{len(listed)} filters were given; {MAX_FILTERS} are allowed")
-    return listed
-
-
-def _parts(written: str) -> tuple[str, str, str]:
-    matched = _FILTER.fullmatch(written)
-    if matched is None:
-        raise BadRequest(f"filter {written!r} is not FIELD=VALUE, FIELD>=NUMBER or FIELD<=NUMBER")
-    field, sign, value = matched[1], matched[2], matched[3].strip()
-    known = PLURALS.get(field, field)
+def _checked(field: str, sign: str, value: str) -> _Filter:
+    """The field by its own name, if it can be compared in this way."""
+    known, value, written = PLURALS.get(field, field), value.strip(), f"{field}{sign}{value}"
     if known in LABELS and sign != "=":
         raise BadRequest(f"filter {written!r}: {known} is text; ask for it with {known}=VALUE")
     if known in NUMBERS and sign == "=":
         raise BadRequest(f"filter {written!r}: {known} is a time; ask for a range with {known}>= and {known}<=")
-    if known not in (*LABELS, *NUMBERS) and not (known.startswith(METADATA) and len(known) > len(METADATA)):
+    is_metadata = re.fullmatch(_FIELD, known) and known.startswith(METADATA) and len(known) > len(METADATA)
+    if known not in (*LABELS, *NUMBERS) and not is_metadata:
         raise BadRequest(_unknown(field))
     if not value:
-        raise BadRequest(f"filter {written!r} names no value")
+        raise BadRequest(f"filter {written!r} has no value")
     return known, sign, value
 
 
@@ -196,11 +232,11 @@ def _value(field: str, value: str) -> str:
     if field.startswith(METADATA):
         with contextlib.suppress(ValueError):
             return label_text(float(value)) if not value.isalpha() else value
-    if field not in YES_OR_NO:
+    if not field.startswith("has_"):
         return value
     lowered = value.lower()
     if lowered not in ("true", "false"):
-        raise BadRequest(f"filter {field}={value}: it is true or false")
+        raise BadRequest(f"filter {field}={value}: the value is true or false")
     return lowered
 
 
@@ -213,7 +249,7 @@ def _number(field: str, value: str) -> float:
     except ValueError:
         number = _seconds(field, value)
     if not math.isfinite(number):
-        raise BadRequest(f"filter on {field}: {value!r} is no number")
+        raise BadRequest(f"filter on {field}: {value!r} is not a number")
     return number
 
 
@@ -221,5 +257,5 @@ def _seconds(field: str, value: str) -> float:
     try:
         instant = datetime.fromisoformat(value)
     except ValueError as error:
-        raise BadRequest(f"filter on {field}: {value!r} is no number and no date such as 2026-01-31") from error
+        raise BadRequest(f"filter on {field}: {value!r} is neither a number nor a date such as 2026-01-31") from error
     return (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).timestamp()

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from citewise.adapters.folder.source import FolderSource, Rules
-from citewise.errors import BadRequest, Misconfigured
+from citewise.errors import BadRequest, Misconfigured, PathNotFound
 from citewise.ingest.pipeline import Ingest, IngestRequest
 from citewise.model.access import Access, Scope, checked_name
 from citewise.model.document import SourceRef, at_or_above
@@ -54,9 +54,11 @@ def existing(path: Path) -> Path:
     """The path in full, or BadRequest: checked before a library is made for it."""
     try:
         if not path.exists():
-            raise BadRequest(f"there is no folder or file at {path}")
+            raise PathNotFound(f"there is no folder or file at {path}")
         full = path.resolve()
         str(full).encode("utf-8")
+    except PathNotFound:
+        raise
     except OSError as error:
         raise BadRequest(f"{path} cannot be looked at: {error.strerror}") from error
     except UnicodeEncodeError as error:

@@ -13,7 +13,7 @@ from typing import Self
 
 from pathspec import GitIgnoreSpec
 
-from citewise.errors import BadData, BadRequest
+from citewise.errors import BadData, BadRequest, PathNotFound
 from citewise.model.document import Found, Skipped
 
 _EVERYTHING = frozenset({"*", "**", "/**", "**/*", "/**/*"})
@@ -344,7 +344,7 @@ def _folder_and_only(root: Path, only: frozenset[str] | None) -> tuple[Path, fro
     try:
         mode = root.stat().st_mode
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise BadRequest(f"there is no folder or file at {root}") from error
+        raise PathNotFound(f"there is no folder or file at {root}") from error
     except OSError as error:
         raise BadRequest(f"{root} cannot be read: {plain_reason(error)}") from error
     if stat.S_ISDIR(mode):

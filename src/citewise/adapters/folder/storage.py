@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from citewise.errors import BadRequest, Locked, Misconfigured, Unavailable
+from citewise.errors import BadRequest, Locked, Misconfigured, PathNotFound, Unavailable
 
 TRIES = 3  # at reading CURRENT while a generation takes another's place
 _GENERATION = re.compile(r"gen-(\d+)")
@@ -42,7 +42,7 @@ class LibraryFolder:
         """The folder of the generation that serves."""
         if not self.exists:
             self._refuse_lost()
-            raise BadRequest(
+            raise PathNotFound(
                 f"there is no library at {self.root}: make one with `citewise ingest PATH`, "
                 "or name another folder with --library"
             )

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from citewise.adapters.local_index.shard import Shard
-from citewise.errors import Unavailable
+from citewise.errors import CitewiseError, Unavailable
 from citewise.model.access import Scope
 from citewise.model.chunk import Hit, Point, TermField, Vector
 from citewise.model.filters import Where
@@ -92,6 +92,8 @@ class LocalIndex:
 def _our_errors(action: str, scope: Scope) -> Iterator[None]:
     try:
         yield
+    except CitewiseError:
+        raise
     except (OSError, ValueError) as error:
         raise Unavailable(
             f"could not {action} of {scope}: {error}; "

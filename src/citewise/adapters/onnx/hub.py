@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import httpx
 
-from citewise.errors import Misconfigured, Unavailable
+from citewise.errors import CitewiseError, Misconfigured, Unavailable
 
 HUB = "https://huggingface.co"
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,95}/[A-Za-z0-9_][A-Za-z0-9._-]{0,95}")
@@ -84,6 +84,8 @@ def _fetch(wanted: _Wanted, folder: Path) -> None:
 def _our_errors(wanted: _Wanted) -> Iterator[None]:
     try:
         yield
+    except CitewiseError:
+        raise
     except httpx.TimeoutException as error:
         raise Unavailable(wanted.failure("it does not answer in time")) from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:

@@ -257,6 +257,8 @@ def _our_errors(action: str, file: Path) -> Iterator[None]:
     """SQLite's errors, sorted by who can act on them."""
     try:
         yield
+    except Unavailable:
+        raise
     except (sqlite3.OperationalError, OSError) as error:
         raise Unavailable(
             f"could not {action} {file}: {error}; check its disk, and who may write to the file and its folder"

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from citewise.adapters.private_file import make_private
 from citewise.adapters.sqlite.transactions import transaction
-from citewise.errors import Unavailable
+from citewise.errors import CitewiseError, Unavailable
 from citewise.model.ids import ChunkId
 from citewise.model.paging import HeldId
 from citewise.model.ranking import Candidate, Candidates
@@ -241,6 +241,8 @@ class SqliteHeldOrders:
         with self._lock:
             try:
                 yield self._connected()
+            except CitewiseError:
+                raise
             except (sqlite3.DatabaseError, OSError) as error:
                 if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
                     self._throw_away()

@@ -1,0 +1,50 @@
+"""The error tree: what programs catch, and the code and exit code each error has."""
+
+import inspect
+import pickle
+
+import pytest
+
+from citewise import errors
+from citewise.errors import BadData, BadRequest, CitewiseError, Locked, Misconfigured, PathNotFound, Unavailable
+
+EVERY_ERROR: list[type[CitewiseError]] = [kind for _, kind in inspect.getmembers(errors, inspect.isclass)]
+
+
+@pytest.mark.parametrize(
+    ("error", "builtin"),
+    [(BadRequest, ValueError), (PathNotFound, FileNotFoundError), (Unavailable, ConnectionError)],
+)
+def test_an_error_is_also_the_builtin_that_a_program_would_catch(
+    error: type[CitewiseError], builtin: type[Exception]
+) -> None:
+    with pytest.raises(builtin, match="what failed"):
+        raise error("what failed")
+
+
+@pytest.mark.parametrize("error", EVERY_ERROR)
+def test_an_error_keeps_its_message_when_it_is_pickled(error: type[CitewiseError]) -> None:
+    copied = pickle.loads(pickle.dumps(error("what failed")))
+    assert type(copied) is error
+    assert str(copied) == "what failed"
+
+
+def test_every_error_has_a_code_of_its_own() -> None:
+    codes = {kind.__name__: kind.code for kind in EVERY_ERROR}
+    assert codes == {
+        "BadData": "bad_data",
+        "BadRequest": "bad_request",
+        "CitewiseError": "error",
+        "Locked": "locked",
+        "Misconfigured": "misconfigured",
+        "PathNotFound": "path_not_found",
+        "Unavailable": "unavailable",
+    }
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(BadData, 1), (BadRequest, 2), (PathNotFound, 2), (Misconfigured, 3), (Unavailable, 4), (Locked, 4)],
+)
+def test_every_error_has_an_exit_code(error: type[CitewiseError], code: int) -> None:
+    assert error("what failed").exit_code == code
