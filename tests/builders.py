@@ -69,6 +69,7 @@ def a_document(path: str, *, scope: Scope = SCOPE, access: Access | None = None)
         access=access or Access(),
         stamp=stamp,
         text="",
+        created_at=1.7e9,
     )
 
 

@@ -10,12 +10,11 @@ import pytest
 
 from citewise.adapters.sqlite.catalog import SqliteCatalog
 from citewise.adapters.sqlite.connections import Connections
-from citewise.adapters.sqlite.schema import MIGRATIONS, migrate
 from citewise.errors import Misconfigured, Unavailable
 from citewise.model.access import Access, Scope
 from citewise.model.chunk import ChunkCounts
 from citewise.model.document import KnownDocument, SourceRef
-from citewise.ports.catalog import DocumentWrite
+from citewise.ports.catalog import DocumentWrite, ProjectionState
 from tests.builders import SCOPE, a_document, a_vector, a_write, vectors_of
 
 OTHER = Scope("rival", "handbook")
@@ -204,15 +203,65 @@ def test_a_newer_schema_is_refused(catalog: SqliteCatalog, tmp_path: Path) -> No
         SqliteCatalog(Connections(tmp_path / "catalog.db"), model_name="m")
 
 
-def test_an_older_schema_is_migrated_step_by_step(tmp_path: Path) -> None:
-    connection = sqlite3.connect(tmp_path / "old.db", isolation_level=None)
-    migrate(connection)
-    newer = (*MIGRATIONS, "ALTER TABLE documents ADD COLUMN pages INTEGER;", "CREATE TABLE extra (x);")
-    migrate(connection, newer)
-    migrate(connection, newer)
-    assert connection.execute("PRAGMA user_version").fetchone() == (len(newer),)
-    assert connection.execute("SELECT count(pages) FROM documents").fetchone() == (0,)
+def test_a_library_of_the_first_release_is_refused_with_the_command_that_rebuilds_it(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "catalog.db")
+    connection.executescript((Path(__file__).parents[1] / "data" / "catalog_0_1.sql").read_text())
     connection.close()
+    with pytest.raises(Misconfigured, match=r"move its folder away, then rebuild it with `citewise ingest PATH`"):
+        SqliteCatalog(Connections(tmp_path / "catalog.db"), model_name="m")
+
+
+def test_a_version_changes_with_its_own_scope_alone(catalog: SqliteCatalog) -> None:
+    put(catalog, a_write("a.md", ["ours"]), a_write("a.md", ["theirs"], scope=OTHER))
+    ours, theirs = catalog.version(SCOPE), catalog.version(OTHER)
+    seen = {ours}
+    for change in (
+        lambda: catalog.store([a_write("a.md", ["ours"])]),
+        lambda: catalog.remove(SCOPE, ["a.md"]),
+        lambda: catalog.record_projection("vectors", SCOPE, ProjectionState(1, 3)),
+    ):
+        change()
+        assert catalog.version(SCOPE) not in seen
+        seen.add(catalog.version(SCOPE))
+    assert catalog.version(OTHER) == theirs
+    assert catalog.version(Scope("nobody", "x")) == 0
+
+
+def test_a_version_stays_while_nothing_is_committed(catalog: SqliteCatalog) -> None:
+    put(catalog, a_write("a.md", ["one"]))
+    before = catalog.version(SCOPE)
+    catalog.known(SCOPE)
+    catalog.keep(vectors_of(a_write("b.md", ["two"])))
+    bad = replace(a_write("b.md", ["two"]), document=replace(a_document("b.md"), title=None))  # type: ignore[arg-type]
+    with pytest.raises(sqlite3.IntegrityError):
+        catalog.store([bad])
+    assert catalog.version(SCOPE) == before
+
+
+def test_two_catalogs_share_no_version(catalog: SqliteCatalog, tmp_path: Path) -> None:
+    other = SqliteCatalog(Connections(tmp_path / "other.db", may_create=True), model_name="m")
+    for each in (catalog, other):
+        put(each, a_write("a.md", ["one"]))
+    assert catalog.version(SCOPE) != other.version(SCOPE)
+    other.close()
+
+
+def test_a_projection_is_recorded_by_name_and_scope(catalog: SqliteCatalog) -> None:
+    assert catalog.projection("vectors", SCOPE) is None
+    catalog.record_projection("vectors", SCOPE, ProjectionState(1, 3))
+    catalog.record_projection("vectors", SCOPE, ProjectionState(2, 9))
+    catalog.record_projection("texts", SCOPE, ProjectionState(1, 5))
+    assert catalog.projection("vectors", SCOPE) == ProjectionState(2, 9)
+    assert catalog.projection("texts", SCOPE) == ProjectionState(1, 5)
+    assert catalog.projection("vectors", OTHER) is None
+
+
+def test_a_document_keeps_the_time_when_it_was_first_stored(catalog: SqliteCatalog) -> None:
+    write = a_write("a.md", ["one"])
+    new = replace(write, document=replace(write.document, created_at=None))
+    put(catalog, write)
+    put(catalog, new)
+    assert next(catalog.documents(SCOPE)).created_at == write.document.created_at
 
 
 def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import cast
 
@@ -10,11 +9,8 @@ import pytest
 
 from citewise.adapters.sqlite.catalog import SqliteCatalog
 from citewise.adapters.sqlite.connections import Connections
-from citewise.adapters.sqlite.schema import MIGRATIONS, migrate
 from citewise.errors import Unavailable
-from citewise.model.access import Access
-from citewise.model.chunk import ChunkCounts, WordVectors
-from citewise.model.document import SourceRef
+from citewise.model.chunk import WordVectors
 from citewise.model.ids import Digest, digest
 from citewise.ports.catalog import DocumentWrite
 from tests.builders import SCOPE, a_write, vectors_of
@@ -120,45 +116,3 @@ def test_compaction_removes_the_words_of_texts_that_are_gone(catalog: SqliteCata
     keys = [chunk.text_digest for write in (gone, kept) for chunk in write.chunks]
     assert catalog.word_vectors(keys) == words_of(kept)
     assert catalog.vectors(keys) == vectors_of(kept)
-
-
-def test_a_catalog_without_room_for_words_gets_it_and_keeps_all_it_has(tmp_path: Path) -> None:
-    file, write = tmp_path / "catalog.db", a_write("guide/a.md", ["one", "two"], access=Access.of(["group:ops"]))
-    keys = [chunk.text_digest for chunk in write.chunks]
-    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-        migrate(connection, MIGRATIONS[:1])
-        newest = SqliteCatalog(Connections(tmp_path / "newest.db", may_create=True), model_name="m")
-        put(newest, write)
-        newest.register(SCOPE, SourceRef("", "../docs"))
-        newest.remember({"model": "m"})
-        newest.close()
-        _copy_all(tmp_path / "newest.db", connection)
-    catalog = SqliteCatalog(Connections(file), model_name="m")
-    try:
-        assert catalog.chunks(SCOPE, "guide/a.md") == write.chunks
-        assert list(catalog.documents(SCOPE)) == [write.document]
-        assert catalog.vectors(keys) == vectors_of(write)
-        assert [change.record.text for change in catalog.changes(SCOPE, after=0, limit=9) if change.record] == [
-            "one",
-            "two",
-        ]
-        assert catalog.sources(SCOPE) == (SourceRef("", "../docs"),)
-        assert catalog.facts() == {"model": "m"}
-        assert catalog.lacks_word_vectors()
-        catalog.keep({}, words_of(write))
-        assert catalog.word_vectors(keys) == words_of(write)
-        assert put(catalog, write) == ChunkCounts(unchanged=2)
-    finally:
-        catalog.close()
-
-
-def _copy_all(newest: Path, old: sqlite3.Connection) -> None:
-    """Every row that a catalog of the first schema can hold, into one."""
-    assert old.execute("PRAGMA user_version").fetchone() == (1,)
-    tables = [name for (name,) in old.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    assert "word_vectors" not in tables
-    old.execute("ATTACH ? AS newest", (str(newest),))
-    for table in tables:
-        old.execute(f"INSERT OR REPLACE INTO main.{table} SELECT * FROM newest.{table}")
-    old.execute("DETACH newest")

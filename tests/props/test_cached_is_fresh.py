@@ -123,7 +123,7 @@ class Desk:
 
     def version(self, scope: Scope) -> str:
         with self.reader.library() as library:
-            return f"{library.catalog.version()} {library.index.position(scope)}"
+            return f"{library.catalog.version(scope)} {library.index.position(scope)}"
 
     def fresh(self, query: Query) -> SearchResult:
         with self.reader.library() as library:

@@ -6,7 +6,17 @@ from dataclasses import dataclass
 from citewise.ingest.chunkers.markdown import HeadingChunker
 from citewise.model.access import Access, Scope
 from citewise.model.chunk import LABELING, Chunk, chunks_of
-from citewise.model.document import Document, FrontMatter, Json, Parsed, PathRule, Stamp, path_facts, title_of
+from citewise.model.document import (
+    Document,
+    FrontMatter,
+    Json,
+    Parsed,
+    PathRule,
+    Stamp,
+    chapter_parts,
+    path_facts,
+    title_of,
+)
 from citewise.model.ids import Digest, digest, document_id
 from citewise.ports.sources import Parser
 from citewise.text.secrets import VERSION as MASKING
@@ -61,6 +71,7 @@ class Prepare:
         parsed = self.parser.parse(clean.text)
         title = title_of(parsed, origin.path)
         facts = path_facts(origin.path, self.path_rules)
+        chapter_number, chapter_title = chapter_parts(facts.chapter)
         document = Document(
             id=document_id(origin.scope, origin.path),
             scope=origin.scope,
@@ -77,6 +88,8 @@ class Prepare:
             access=Access.of(parsed.front.access) if parsed.front.access else origin.access,
             stamp=self.stamp(origin, source),
             text=clean.text,
+            chapter_number=chapter_number,
+            chapter_title=chapter_title,
         )
         pieces = self.chunker(parsed.blocks, title=title.text if title.is_given else None)
         warnings = tuple(_warnings(parsed, document, facts.missing))

@@ -68,4 +68,5 @@ class Reembed:
         origin = Origin(document.scope, document.mount, document.path, document.access, document.corpus_type)
         prepared = self.prepare(origin, document.text, document.stamp.source)
         stamp = replace(prepared.document.stamp, origin=document.stamp.origin)
-        return replace(prepared, document=replace(prepared.document, stamp=stamp))
+        again = replace(prepared.document, stamp=stamp, source_uri=document.source_uri, created_at=document.created_at)
+        return replace(prepared, document=again)

@@ -9,9 +9,9 @@ from operator import itemgetter, mul
 from typing import NamedTuple, NewType, TypeAlias
 
 from citewise.model.access import Scope
-from citewise.model.document import Document
+from citewise.model.document import BlockSpan, Document
 from citewise.model.filters import ACCESS_FIELD, Label, label, label_text
-from citewise.model.ids import ChunkId, Digest, DocumentId, chunk_id, digest
+from citewise.model.ids import ChunkId, Digest, DocumentId, chunk_id, digest, digest_bytes
 
 Vector = NewType("Vector", bytes)
 
@@ -91,6 +91,8 @@ class Piece:
     has_code: bool
     has_equations: bool
     language: str | None
+    page: int | None = None
+    blocks: tuple[BlockSpan, ...] = ()  # in the order of the text
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,8 @@ class Chunk:
     content_type: str
     labels: frozenset[Label]
     numbers: Mapping[str, float]
+    word_count: int
+    content_hash: Digest  # SHA-256 of the text in UTF-8
 
     @property
     def embedded_text(self) -> str:
@@ -142,6 +146,8 @@ def chunks_of(document: Document, pieces: Iterator[Piece] | tuple[Piece, ...]) -
             content_type=piece.kind or document.content_type,
             labels=shared | _piece_labels(piece),
             numbers=numbers,
+            word_count=len(piece.text.split()),
+            content_hash=digest_bytes(piece.text.encode("utf-8", "surrogatepass")),
         )
         for position, piece in enumerate(pieces)
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import PurePosixPath
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from citewise.errors import Misconfigured
 from citewise.model.access import Access, Scope
@@ -49,6 +49,14 @@ class Block:
     children: tuple["Block", ...] = ()
     heading: Heading | None = None
     language: str | None = None
+
+
+class BlockSpan(NamedTuple):
+    """A block of a chunk: its kind, and where it begins and ends in the chunk's text, in characters."""
+
+    kind: BlockKind
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +121,10 @@ class Document:
     access: Access
     stamp: Stamp
     text: str
+    chapter_number: int | None = None
+    chapter_title: str | None = None
+    source_uri: str | None = None  # where the original can be found
+    created_at: float | None = None  # seconds since 1970 when it was first stored; None before that
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +246,22 @@ class PathFacts:
     def missing(self) -> tuple[str, ...]:
         """Fields that no rule filled and a textbook would have."""
         return tuple(name for name in ("module", "chapter") if getattr(self, name) == UNKNOWN)
+
+
+_NUMBERED = re.compile(
+    r"(?:(?:chapter|ch|part|unit|week|lesson|module|section|day)[-_ .]*)?(\d{1,6})(?:[-_ .]+(.*))?",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def chapter_parts(chapter: str) -> tuple[int | None, str | None]:
+    """The number and the title in a chapter's name: 3 and "Sensor fusion" for `chapter-03-sensor-fusion`."""
+    if chapter == UNKNOWN:
+        return None, None
+    match = _NUMBERED.fullmatch(chapter)
+    number, rest = (int(match[1]), match[2]) if match else (None, chapter)
+    words = " ".join(re.split(r"[-_ ]+", rest or "")).strip()
+    return number, (words[:1].upper() + words[1:]) or None
 
 
 def _word(*words: str) -> str:

@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import Self, overload
 
 from citewise.model.chunk import NO_SECTION, Hit
-from citewise.model.document import Json
+from citewise.model.document import BlockSpan, Json
 from citewise.model.ids import ChunkId, Digest, DocumentId
 from citewise.model.query import Mode, Query
 from citewise.model.quick import quickly
@@ -37,6 +37,15 @@ class Passage:
     metadata: Mapping[str, Json] = field(default_factory=dict)  # of the document: slug, id, …
     language: str | None = None
     page: int | None = None
+    source_uri: str | None = None
+    created_at: float | None = None  # seconds since 1970: when its document was first stored
+    chapter_number: int | None = None
+    chapter_title: str | None = None
+    word_count: int = 0
+    content_hash: Digest | None = None
+    has_code: bool = False
+    has_equations: bool = False
+    blocks: tuple[BlockSpan, ...] = ()
     symbol: str | None = None
     signature: str | None = None
     service: str | None = None
@@ -44,6 +53,11 @@ class Passage:
     author: str | None = None
     channel: str | None = None
     said_at: float | None = None  # seconds since 1970, of a conversation
+
+    @property
+    def context_prefix(self) -> str | None:
+        """The headings that stand before the text where it is embedded; None without any."""
+        return " > ".join(self.breadcrumb) or None
 
     @property
     def is_conversation(self) -> bool:

@@ -51,7 +51,9 @@ class Outbox(Protocol):
 
     Promises: positions only grow; a chunk appears at its latest change only; reading from 0 gives every living
     chunk, so a rebuild is a replay; drops at or before `floor` may be forgotten, and a projection that stands
-    before it must start again from 0.
+    before it must start again from 0. `version` is another number after every store, removal and recorded projection
+    of this scope, raised in the same transaction; equal numbers mean that nothing changed. It begins at a random
+    number, so that two libraries or generations do not share one; 0 for an unknown scope.
     """
 
     def scopes(self) -> tuple[Scope, ...]: ...
@@ -59,6 +61,26 @@ class Outbox(Protocol):
     def last_position(self, scope: Scope) -> int: ...
     def changes(self, scope: Scope, *, after: int, limit: int) -> tuple[Change, ...]: ...
     def forget_drops(self, scope: Scope, *, up_to: int) -> None: ...
+    def version(self, scope: Scope) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectionState:
+    """How far a projection has followed the change log of a scope, and in which generation of its own."""
+
+    generation: int
+    position: int
+
+
+class Projections(Protocol):
+    """Remembers how far each projection (an index over the catalog) has followed the change log.
+
+    Promises: what is recorded is durable when the call returns, and raises the version of the scope, since searches
+    may find something else now; a projection that was never recorded is None.
+    """
+
+    def projection(self, name: str, scope: Scope) -> ProjectionState | None: ...
+    def record_projection(self, name: str, scope: Scope, state: ProjectionState) -> None: ...
 
 
 NO_WORDS: Mapping[Digest, WordVectors] = {}

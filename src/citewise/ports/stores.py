@@ -1,4 +1,4 @@
-"""Versioned: a store that can say whether it is still the same."""
+"""What is kept beside the catalog: the query log and the cache."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -100,14 +100,3 @@ class Popular(Protocol):
     """
 
     def passages(self, where: Where, limit: int) -> tuple[Passage, ...]: ...
-
-
-class Versioned(Protocol):
-    """Tells states apart.
-
-    Promises: two equal values mean that nothing was committed between them, by this process or another; no value of
-    one opening equals one of another, whatever they opened; it waits for no writer and keeps none waiting. Values
-    mean nothing else: they do not tell which is newer, and nothing outside of this process.
-    """
-
-    def version(self) -> str: ...

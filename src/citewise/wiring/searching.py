@@ -55,7 +55,7 @@ class Searching:
     def version(self, scope: Scope) -> str:
         """Another one after every change that a search in this scope could see."""
         with self._reader.library() as library:
-            return f"{library.catalog.version()} {library.index.position(scope)}"
+            return f"{library.catalog.version(scope)} {library.index.position(scope)}"
 
     def renewed(self, cursor: str) -> str | None:
         """The same cursor with a new life before it; None if what it goes on in is no longer held."""

@@ -51,6 +51,9 @@ class Log:
     def forget_drops(self, scope: Scope, *, up_to: int) -> None:
         raise AssertionError
 
+    def version(self, scope: Scope) -> int:
+        raise AssertionError
+
 
 def an_index(*, last: int, inner: Index | None = None) -> GuardedIndex:
     return GuardedIndex(inner or PlainIndex(), Log(last), vectors=a_guard("vectors"), words=a_guard("words"))

@@ -2,10 +2,8 @@
 
 import json
 import sqlite3
-import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import count
-from pathlib import Path
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from citewise.adapters.sqlite.connections import Connections
 from citewise.adapters.sqlite.rows import (
@@ -17,50 +15,36 @@ from citewise.adapters.sqlite.rows import (
     stamp_of,
     upsert,
 )
-from citewise.adapters.sqlite.schema import is_new, is_newest, migrate
-from citewise.errors import CitewiseError, Misconfigured, Unavailable
+from citewise.adapters.sqlite.schema import create_tables, has_tables
+from citewise.errors import CitewiseError, Misconfigured
 from citewise.model.access import Scope
 from citewise.model.chunk import Change, Chunk, ChunkCounts, Vector, WordVectors
 from citewise.model.document import Document, KnownDocument, SourceRef
 from citewise.model.ids import ChunkId, Digest
-from citewise.ports.catalog import NO_WORDS, DocumentWrite, ScopeCensus
+from citewise.ports.catalog import NO_WORDS, DocumentWrite, ProjectionState, ScopeCensus
 
 READERS_END_MS = 2_000  # how long compaction waits for readings that began before it; searches take milliseconds
 VALUES_A_STATEMENT = 500  # well under SQLite's limit on the number of values
-_OPENINGS = count(1)  # of this process: SQLite's number of a version means something to one connection only
 
 
 class SqliteCatalog:
-    """Catalog, Outbox, EmbeddingCache, Registry and Versioned over one file: one transaction covers them all."""
+    """Catalog, Outbox, Projections, EmbeddingCache and Registry over one file: one transaction covers them all."""
 
-    def __init__(self, connections: Connections, *, model_name: str) -> None:
+    def __init__(self, connections: Connections, *, model_name: str, now: Callable[[], float] = time.time) -> None:
         self._connections = connections
         self._model_name = model_name
-        self._opening = next(_OPENINGS)
-        self._watch = Connections(connections.file)  # of one connection, which never writes: it hears of every commit
-        self._watching = threading.Lock()
+        self._now = now
         try:
             with connections.reading("open the catalog") as connection:
-                is_ready = is_newest(connection)
-            self._has_words = is_ready or self._migrated()
+                is_ready = has_tables(connection)
+            if not is_ready:
+                with connections.patient("create the catalog") as connection:
+                    create_tables(connection)
         except CitewiseError:
             connections.close()
             raise
 
-    def _migrated(self) -> bool:
-        """Whether the file could be brought up to date; one that cannot be written to is read as it is."""
-        try:
-            with self._connections.patient("bring the catalog up to date") as connection:
-                migrate(connection)
-        except Unavailable:
-            with self._connections.reading("look at the catalog") as connection:
-                if is_new(connection):
-                    raise
-            return False
-        return True
-
     def close(self) -> None:
-        self._watch.close()
         self._connections.close()
 
     def check(self) -> None:
@@ -86,13 +70,6 @@ class SqliteCatalog:
             (is_busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         return not is_busy
 
-    # Versioned
-
-    def version(self) -> str:
-        with self._watching, self._watch.reading("look for changes") as connection:
-            (commits,) = connection.execute("PRAGMA data_version").fetchone()
-        return f"{self._opening}.{commits}.{_written_at(self._connections.file)}"
-
     # Catalog
 
     def known(self, scope: Scope) -> Mapping[str, KnownDocument]:
@@ -110,6 +87,8 @@ class SqliteCatalog:
         with self._connections.writing("store documents") as connection:
             for write in writes:
                 total += self._store_one(connection, write)
+            for scope in {write.document.scope for write in writes}:
+                _raise_version(connection, _scope_id(connection, scope))
         return total
 
     def remove(self, scope: Scope, paths: Collection[str]) -> int:
@@ -128,6 +107,7 @@ class SqliteCatalog:
                 connection.execute("DELETE FROM documents WHERE scope = ? AND path = ?", (scope_id, path))
                 _log(connection, scope_id, ids, is_put=False)
                 removed += len(ids)
+            _raise_version(connection, scope_id)
         return removed
 
     def documents(self, scope: Scope) -> Iterator[Document]:
@@ -219,6 +199,32 @@ class SqliteCatalog:
             if gone.rowcount:
                 connection.execute("UPDATE scopes SET log_floor = ? WHERE id = ?", (up_to, scope_id))
 
+    def version(self, scope: Scope) -> int:
+        with self._connections.reading("look for changes") as connection:
+            row = connection.execute(
+                "SELECT version FROM scopes WHERE tenant = ? AND project = ?", (scope.tenant, scope.project)
+            ).fetchone()
+            return int(row["version"]) if row else 0
+
+    # Projections
+
+    def projection(self, name: str, scope: Scope) -> ProjectionState | None:
+        with self._connections.reading("read the position of an index") as connection:
+            row = connection.execute(
+                "SELECT generation, position FROM projections WHERE name = ? AND scope = ?",
+                (name, _scope_id(connection, scope)),
+            ).fetchone()
+            return ProjectionState(row["generation"], row["position"]) if row else None
+
+    def record_projection(self, name: str, scope: Scope, state: ProjectionState) -> None:
+        with self._connections.writing("record the position of an index") as connection:
+            scope_id = _made_scope_id(connection, scope)
+            connection.execute(
+                "INSERT OR REPLACE INTO projections (name, scope, generation, position) VALUES (?, ?, ?, ?)",
+                (name, scope_id, state.generation, state.position),
+            )
+            _raise_version(connection, scope_id)
+
     # EmbeddingCache
 
     def vectors(self, digests: Collection[Digest]) -> Mapping[Digest, Vector]:
@@ -226,15 +232,11 @@ class SqliteCatalog:
         return {key: Vector(found) for key, found in self._kept(statement, digests)}
 
     def word_vectors(self, digests: Collection[Digest]) -> Mapping[Digest, WordVectors]:
-        if not self._has_words:
-            return {}
         statement = "SELECT text_digest, vectors FROM word_vectors WHERE model = ? AND text_digest IN ({})"
         return {key: WordVectors(found) for key, found in self._kept(statement, digests)}
 
     def lacks_word_vectors(self) -> bool:
         """Whether a chunk's text is here whose words are not."""
-        if not self._has_words:
-            return True
         with self._connections.reading("look for missing embeddings") as connection:
             (found,) = connection.execute(
                 "SELECT EXISTS (SELECT 1 FROM chunks c WHERE NOT EXISTS "
@@ -300,7 +302,9 @@ class SqliteCatalog:
     def _store_one(self, connection: sqlite3.Connection, write: DocumentWrite) -> ChunkCounts:
         document = write.document
         scope_id = _made_scope_id(connection, document.scope)
-        connection.executemany(*upsert("documents", [document_row(document, scope_id)]))
+        connection.executemany(
+            *upsert("documents", [document_row(document, scope_id, now=self._now())], kept=("created_at",))
+        )
         connection.execute("DELETE FROM access WHERE document_id = ?", (document.id,))
         connection.executemany(
             "INSERT INTO access (document_id, reader) VALUES (?, ?)",
@@ -333,6 +337,10 @@ def _log(connection: sqlite3.Connection, scope_id: int, ids: Iterable[str], *, i
     )
 
 
+def _raise_version(connection: sqlite3.Connection, scope_id: int) -> None:
+    connection.execute("UPDATE scopes SET version = version + 1 WHERE id = ?", (scope_id,))
+
+
 def _scope_id(connection: sqlite3.Connection, scope: Scope) -> int:
     """The scope's number, or -1, which no row has."""
     row = connection.execute(
@@ -344,14 +352,6 @@ def _scope_id(connection: sqlite3.Connection, scope: Scope) -> int:
 def _made_scope_id(connection: sqlite3.Connection, scope: Scope) -> int:
     connection.execute("INSERT OR IGNORE INTO scopes (tenant, project) VALUES (?, ?)", (scope.tenant, scope.project))
     return _scope_id(connection, scope)
-
-
-def _written_at(file: Path) -> int:
-    """Where nothing may be written, the file is read as it lies, and SQLite itself does not look for changes."""
-    try:
-        return file.stat().st_mtime_ns
-    except OSError as error:
-        raise Unavailable(f"cannot look at the catalog {file}: {error.strerror}") from error
 
 
 def _groups(values: Sequence[bytes]) -> Iterator[Sequence[bytes]]:

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from citewise.adapters.sqlite.connections import Connections
+from citewise.adapters.sqlite.rows import blocks_of
 from citewise.model.document import Json
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId, Digest, DocumentId
@@ -16,7 +17,8 @@ from citewise.ports.catalog import Hydrated
 _READ = """
     SELECT c.id, c.document_id, d.path, d.title, c.section, c.breadcrumb, c.anchor, c.position, c.first_line,
         c.last_line, d.corpus_type, c.content_type, d.module, d.chapter, c.text, c.tokens, c.text_digest, d.tags,
-        d.metadata, c.language
+        d.metadata, c.language, c.page, d.source_uri, d.created_at, d.chapter_number, d.chapter_title, c.word_count,
+        c.content_hash, c.has_code, c.has_equations, c.blocks
     FROM json_each(:ids) AS wanted
     CROSS JOIN chunks c ON c.id = wanted.value
     CROSS JOIN documents d ON d.id = c.document_id
@@ -73,7 +75,8 @@ def _hydrated(ids: Sequence[ChunkId], rows: Sequence[Row]) -> Hydrated:
 
 def _passage(row: Row) -> Passage:
     id_, document_id, path, title, section, breadcrumb, anchor, position, first, last = row[:10]
-    corpus_type, content_type, module, chapter, text, tokens, text_digest, tags, metadata, language = row[10:]
+    corpus_type, content_type, module, chapter, text, tokens, text_digest, tags, metadata, language = row[10:20]
+    page, source_uri, created_at, number, chapter_title, words, content_hash, has_code, has_equations, blocks = row[20:]
     if not text.strip() or not 1 <= first <= last:
         raise ValueError("a chunk has text and lines")
     return passage_of(  # by place: names would cost as much as the rest
@@ -97,6 +100,16 @@ def _passage(row: Row) -> Passage:
         _names(tags),
         _metadata(metadata),
         language,
+        page,
+        source_uri,
+        created_at,
+        number,
+        chapter_title,
+        words,
+        Digest(content_hash.hex()),
+        bool(has_code),
+        bool(has_equations),
+        blocks_of(blocks),
     )
 
 

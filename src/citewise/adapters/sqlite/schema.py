@@ -1,21 +1,23 @@
-"""The catalog's tables, and how an older file becomes a newer one."""
+"""The catalog's tables."""
 
 import sqlite3
 
 from citewise.adapters.sqlite.transactions import transaction
 from citewise.errors import Misconfigured
 
-APPLICATION_ID = 0x63697465  # "cite": says that a SQLite file is ours
+APPLICATION_ID = 0x63697432  # "cit2": marks a SQLite file as a catalog of citewise 0.2 or later
+OLD_APPLICATION_ID = 0x63697465  # "cite": the catalogs of citewise 0.1
 
-# One script per version, applied in order; a published one is never edited. No semicolon but between statements.
-MIGRATIONS = (
-    """
+# Version 1. Once a release has written it, it is never edited: a later version gets a script of its own.
+# No semicolon but between statements.
+TABLES = """
     CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE scopes (
         id INTEGER PRIMARY KEY,
         tenant TEXT NOT NULL,
         project TEXT NOT NULL,
         log_floor INTEGER NOT NULL DEFAULT 0,
+        version INTEGER NOT NULL DEFAULT (abs(random() % 1000000000000)),
         UNIQUE (tenant, project)
     );
     CREATE TABLE sources (
@@ -36,8 +38,13 @@ MIGRATIONS = (
         tags TEXT NOT NULL,
         module TEXT NOT NULL,
         chapter TEXT NOT NULL,
+        chapter_number INTEGER,
+        chapter_title TEXT,
         corpus_type TEXT NOT NULL,
         content_type TEXT NOT NULL,
+        source_uri TEXT,
+        created_at REAL NOT NULL,
+        updated_at REAL NOT NULL,
         metadata TEXT NOT NULL,
         text TEXT NOT NULL,
         UNIQUE (scope, path)
@@ -59,12 +66,16 @@ MIGRATIONS = (
         text TEXT NOT NULL,
         first_line INTEGER NOT NULL,
         last_line INTEGER NOT NULL,
+        page INTEGER,
         tokens INTEGER NOT NULL,
+        word_count INTEGER NOT NULL,
+        content_hash BLOB NOT NULL,
         kind TEXT,
         has_code INTEGER NOT NULL,
         has_equations INTEGER NOT NULL,
         language TEXT,
         content_type TEXT NOT NULL,
+        blocks TEXT NOT NULL,
         labels TEXT NOT NULL,
         numbers TEXT NOT NULL,
         text_digest BLOB NOT NULL,
@@ -77,6 +88,12 @@ MIGRATIONS = (
         vector BLOB NOT NULL,
         PRIMARY KEY (text_digest, model)
     );
+    CREATE TABLE word_vectors (
+        text_digest BLOB NOT NULL,
+        model TEXT NOT NULL,
+        vectors BLOB NOT NULL,
+        PRIMARY KEY (text_digest, model)
+    );
     CREATE TABLE changes (
         position INTEGER PRIMARY KEY AUTOINCREMENT,
         scope INTEGER NOT NULL REFERENCES scopes,
@@ -85,48 +102,39 @@ MIGRATIONS = (
     );
     CREATE INDEX changes_by_scope ON changes (scope, position);
     CREATE INDEX drops_by_scope ON changes (scope, position) WHERE NOT is_put;
-    """,
-    # Not a column of embeddings: whatever reads all vectors would have to step over five times their bytes.
-    """
-    CREATE TABLE word_vectors (
-        text_digest BLOB NOT NULL,
-        model TEXT NOT NULL,
-        vectors BLOB NOT NULL,
-        PRIMARY KEY (text_digest, model)
-    );
-    """,
-)
+    CREATE TABLE projections (
+        name TEXT NOT NULL,
+        scope INTEGER NOT NULL REFERENCES scopes,
+        generation INTEGER NOT NULL,
+        position INTEGER NOT NULL,
+        PRIMARY KEY (name, scope)
+    ) WITHOUT ROWID;
+"""
+VERSION = 1
 
 
-def is_newest(connection: sqlite3.Connection, migrations: tuple[str, ...] = MIGRATIONS) -> bool:
-    """Whether the file has the newest schema that we know; one that is newer still is refused."""
-    version = _version(connection)
-    if version > len(migrations):
-        raise Misconfigured(
-            f"this library was written by a newer citewise (schema {version}, this one knows {len(migrations)}): "
-            "upgrade citewise, or use another library folder with --library"
-        )
-    return version == len(migrations)
-
-
-def is_new(connection: sqlite3.Connection) -> bool:
-    """Whether the file has no schema at all yet."""
-    return _version(connection) == 0
-
-
-def migrate(connection: sqlite3.Connection, migrations: tuple[str, ...] = MIGRATIONS) -> None:
-    """Bring the file to the newest schema, each step whole or not at all; a newer file is refused."""
-    if is_newest(connection, migrations):
-        return
-    for number in range(_version(connection), len(migrations)):
-        with transaction(connection):
-            if _version(connection) == number:  # another process may have been quicker
-                for statement in migrations[number].split(";"):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                connection.execute(f"PRAGMA user_version = {number + 1}")
-
-
-def _version(connection: sqlite3.Connection) -> int:
+def has_tables(connection: sqlite3.Connection) -> bool:
+    """Whether the tables are there. Raises Misconfigured for a file of another version of citewise."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    return int(version)
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    if application == OLD_APPLICATION_ID:
+        raise Misconfigured(
+            "this library was made by citewise 0.1 and cannot be read by this version: move its folder away, then "
+            "rebuild it with `citewise ingest PATH`"
+        )
+    if version > VERSION:
+        raise Misconfigured(
+            f"this library was made by a newer citewise (schema {version}, this version knows {VERSION}): upgrade "
+            "citewise, or use another library folder with --library"
+        )
+    return bool(version)
+
+
+def create_tables(connection: sqlite3.Connection) -> None:
+    """Create the tables, all or none, unless another process has just done so."""
+    with transaction(connection):
+        if not has_tables(connection):
+            for statement in TABLES.split(";"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
