@@ -18,7 +18,7 @@ class SharedWords:  # citewise.ports.models.Reranker
 class BestUnit:  # citewise.ports.models.Generator
     name = "best-unit"
 
-    def stream(self, prompt: Prompt) -> Iterator[str]:
+    def stream(self, prompt: Prompt, cancellation: object = None) -> Iterator[str]:
         best = max(prompt.grounds.evidence, key=lambda evidence: evidence.score)
         yield f"{best.unit.text} [{best.unit.source}] And this marker points at nothing [99]."
 

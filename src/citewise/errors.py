@@ -6,7 +6,8 @@
     ├── Misconfigured     the operator: settings, model and library do not fit together
     ├── Unavailable       a disk or service cannot be reached now; a retry may help (also a ConnectionError)
     │   └── Locked        another process is writing
-    └── BadData           the author of a source: the file itself is broken
+    ├── BadData           the author of a source: the file itself is broken
+    └── Cancelled         nobody: the caller stopped the work
 
 A message says what failed, on what, and what to try. `code` is stable, for programs; `exit_code` is what the command
 line returns.
@@ -59,3 +60,9 @@ class BadData(CitewiseError):
     """A source holds something that cannot be read."""
 
     code = "bad_data"
+
+
+class Cancelled(CitewiseError):
+    """The caller stopped the work before it was done."""
+
+    code = "cancelled"

@@ -7,7 +7,8 @@ import httpx
 import pytest
 
 from citewise.adapters.openai.generator import OpenAIGenerator
-from citewise.errors import CitewiseError, Misconfigured, Unavailable
+from citewise.errors import Cancelled, CitewiseError, Misconfigured, Unavailable
+from citewise.model.cancellation import Cancellation
 from citewise.ports.models import Generator
 from tests.fakes.chat_server import Reply, delta, refusing, running_chat_server, saying
 from tests.fakes.scripted_generator import ScriptedGenerator
@@ -77,6 +78,23 @@ def test_it_can_be_stopped_and_then_used_again(generator: Generator) -> None:
     assert next(stopped)
     del stopped
     assert "noon" in "".join(generator.stream(a_prompt()))
+
+
+def test_it_says_nothing_once_it_is_cancelled(generator: Generator) -> None:
+    cancellation = Cancellation()
+    cancellation.cancel()
+    with pytest.raises(Cancelled):
+        list(generator.stream(a_prompt(), cancellation))
+
+
+def test_it_can_be_cancelled_between_two_pieces_and_then_used_again(generator: Generator) -> None:
+    cancellation = Cancellation()
+    pieces = generator.stream(a_prompt(), cancellation)
+    assert next(pieces)
+    cancellation.cancel()
+    with pytest.raises(Cancelled):
+        list(pieces)
+    assert "noon" in "".join(generator.stream(a_prompt(), Cancellation()))
 
 
 @pytest.mark.parametrize("kind", BROKEN)

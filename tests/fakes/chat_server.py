@@ -23,6 +23,7 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=lambda: {"Content-Type": EVENTS})
     pause_seconds: float = 0.0  # between two chunks
     is_endless: bool = False  # the last chunk again and again, until the client hangs up
+    stalls: bool = False  # before the headers, until the server is closed
     hangs: bool = False  # behind the last chunk, until the server is closed
     breaks: bool = False  # the connection, without an end to the stream
     closes: bool = False  # the connection, without a word
@@ -70,6 +71,7 @@ class ChatServer:
         self.headers: list[Mapping[str, str]] = []
         self.url = ""
         self.closing = Event()
+        self.waiting = Event()  # a reply stalls or hangs
         self.hung_up = Event()  # the client did, in the middle of an answer
         self._lock = Lock()
 
@@ -118,6 +120,11 @@ def _send(handler: BaseHTTPRequestHandler, reply: Reply, server: ChatServer) -> 
     if reply.closes:
         handler.close_connection = True
         return
+    if reply.stalls:
+        server.waiting.set()
+        server.closing.wait(60)
+        handler.close_connection = True
+        return
     handler.send_response(reply.status)
     for name, value in reply.headers.items():
         handler.send_header(name, value)
@@ -127,7 +134,8 @@ def _send(handler: BaseHTTPRequestHandler, reply: Reply, server: ChatServer) -> 
         handler.wfile.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
         sleep(reply.pause_seconds)
     if reply.hangs:
-        server.closing.wait(10)
+        server.waiting.set()
+        server.closing.wait(60)
     if reply.hangs or reply.breaks:
         handler.close_connection = True
         return

@@ -3,6 +3,7 @@
 from collections.abc import Generator, Sequence
 
 from citewise.model.answer import Prompt
+from citewise.model.cancellation import Cancellation
 
 
 class ScriptedGenerator:
@@ -16,11 +17,13 @@ class ScriptedGenerator:
         self.given: list[str] = []
         self.is_at_work = False
 
-    def stream(self, prompt: Prompt) -> Generator[str, None, None]:
+    def stream(self, prompt: Prompt, cancellation: Cancellation | None = None) -> Generator[str, None, None]:
         self.prompts.append(prompt)
         self.is_at_work = True
         try:
             for piece in self._pieces:
+                if cancellation:
+                    cancellation.raise_if_cancelled()
                 if isinstance(piece, Exception):
                     raise piece
                 self.given.append(piece)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from citewise.model.answer import Evidence, Prompt, Unit, UnitKind
+from citewise.model.cancellation import Cancellation
 from citewise.text.units import code_spans, is_item
 
 # Chosen by "are the right places quoted" of benchmarks.grounding: each step further down trades units from a gold
@@ -49,11 +50,13 @@ class ExtractiveGenerator:
     def name(self) -> str:
         return "extractive"
 
-    def stream(self, prompt: Prompt) -> Iterator[str]:
+    def stream(self, prompt: Prompt, cancellation: Cancellation | None = None) -> Iterator[str]:
         if not prompt.grounds.is_sufficient:
             return
         before: Unit | None = None
         for unit in self.chosen(prompt.grounds.evidence):
+            if cancellation:
+                cancellation.raise_if_cancelled()
             yield _glue(before, unit) + _quoted(unit)
             before = unit
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from citewise.model.answer import Evidence, Prompt, Shortened, Source
+from citewise.model.cancellation import Cancellation
 from citewise.model.chunk import EmbeddedText, EmbeddingFailure, EmbeddingModel, Vector, WordVectors
 
 
@@ -60,14 +61,15 @@ class Reranker(Protocol):
 class Generator(Protocol):
     """Writes an answer that rests on a prompt's sources.
 
-    Promises: pieces of text in order, nothing but what the answer says, with `[n]` where source n is meant; closing
-    the iterator stops the work and frees what it held; a server that refuses, is too slow or breaks off raises
-    Unavailable, wrong credentials or an unknown model Misconfigured.
+    Promises: pieces of text in order, nothing but the answer, with `[n]` where source n is meant; closing the iterator
+    stops the work; `cancellation.cancel()` from any thread ends a read that waits, before the first piece as well, and
+    the stream raises Cancelled; a server that refuses, is too slow or breaks off raises Unavailable, wrong credentials
+    or an unknown model Misconfigured.
     """
 
     @property
     def name(self) -> str: ...  # shown with the answer: an extractive one never passes for a language model
-    def stream(self, prompt: Prompt) -> Iterator[str]: ...
+    def stream(self, prompt: Prompt, cancellation: Cancellation | None = None) -> Iterator[str]: ...
 
 
 class Compressor(Protocol):

@@ -10,9 +10,6 @@ from tokenizers import Tokenizer
 
 from citewise.errors import Misconfigured
 
-os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-
-
 onnxruntime.disable_telemetry_events()
 
 __all__ = ["onnxruntime"]

@@ -11,8 +11,10 @@ from email.utils import parsedate_to_datetime
 
 import httpx
 
-from citewise.errors import Misconfigured, Unavailable
+from citewise.adapters.http import streamed
+from citewise.errors import Cancelled, Misconfigured, Unavailable
 from citewise.model.answer import Message, Prompt
+from citewise.model.cancellation import Cancellation
 
 MAX_LINE_BYTES = 1_000_000
 CUT_OFF = " \u2026"  # ends an answer that reached its token limit: what there is of it stands, and a reader sees why
@@ -215,7 +217,7 @@ class OpenAIGenerator:
         tries: int = 3,
         deadline_seconds: float = _DEADLINE_SECONDS,
         key_hint: str = _KEY_HINT,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], None] | None = None,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self._client = client
@@ -233,23 +235,34 @@ class OpenAIGenerator:
         """The model's name on its server."""
         return self._model
 
-    def stream(self, prompt: Prompt) -> Generator[str, None, None]:
+    def stream(self, prompt: Prompt, cancellation: Cancellation | None = None) -> Generator[str, None, None]:
         """The answer, piece by piece; nothing is asked before the first one is."""
+        cancellation = cancellation or Cancellation()
+        try:
+            yield from self._tried(prompt, cancellation)
+        except (Unavailable, Misconfigured) as error:
+            if cancellation.cancelled:
+                raise Cancelled("cancelled by the caller") from error
+            raise
+
+    def _tried(self, prompt: Prompt, cancellation: Cancellation) -> Generator[str, None, None]:
         deadline = time.monotonic() + self._deadline_seconds
         for number in range(self._tries):
             has_begun = False
             try:
-                with closing(self._answer(prompt.messages, self._fields, deadline)) as pieces:
+                with closing(self._answer(prompt.messages, self._fields, deadline, cancellation)) as pieces:
                     for piece in pieces:
+                        cancellation.raise_if_cancelled()
                         has_begun = True
                         yield piece
                 return
             except Later as later:
+                cancellation.raise_if_cancelled()
                 if has_begun:
                     raise Unavailable(f"the language model's answer broke off ({later}): ask again") from later
-                self._wait(number, later, deadline)
+                self._wait(number, later, deadline, cancellation)
 
-    def _wait(self, number: int, later: Later, deadline: float) -> None:
+    def _wait(self, number: int, later: Later, deadline: float, cancellation: Cancellation) -> None:
         if number + 1 == self._tries:
             raise Unavailable(f"{later}, tries: {self._tries}: ask again later") from later
         seconds = later.wait_seconds
@@ -257,11 +270,14 @@ class OpenAIGenerator:
             seconds = self._jitter() * min(_FIRST_WAIT_SECONDS * float(2**number), _LONGEST_WAIT_SECONDS)
         if seconds > min(_LONGEST_WAIT_SECONDS, deadline - time.monotonic()):
             raise Unavailable(f"{later}: ask again in {seconds:.0f} seconds") from later
-        self._sleep(seconds)
+        (self._sleep or cancellation.wait)(seconds)
+        cancellation.raise_if_cancelled()
 
-    def _answer(self, messages: tuple[Message, ...], fields: Fields, deadline: float) -> Generator[str, None, None]:
-        content, headers = self._content(messages, fields), {"Content-Type": "application/json"}
-        asking = self._client.stream("POST", "chat/completions", content=content, headers=headers)
+    def _answer(
+        self, messages: tuple[Message, ...], fields: Fields, deadline: float, cancellation: Cancellation
+    ) -> Generator[str, None, None]:
+        cancellation.raise_if_cancelled()
+        asking = streamed(self._client, "chat/completions", self._content(messages, fields), cancellation)
         with _our_errors(self._client.base_url), asking as response:
             chunks = _in_time(response.iter_bytes(), deadline)
             if response.is_success:
@@ -272,7 +288,7 @@ class OpenAIGenerator:
         if others is None:
             raise failure_of(response, body, model=self._model, key_hint=self._key_hint)
         self._fields = others  # so that the next question is not refused first
-        yield from self._answer(messages, others, deadline)
+        yield from self._answer(messages, others, deadline, cancellation)
 
     def _content(self, messages: tuple[Message, ...], fields: Fields) -> bytes:
         # Plain ASCII: a stray surrogate in a passage must reach the server, not break the call.
