@@ -51,14 +51,17 @@ SERVERS = {
 @pytest.mark.parametrize("kind", SERVERS)
 def test_a_waiting_read_is_ended_by_another_thread(kind: str) -> None:
     cancellation = Cancellation()
-    with ThreadPoolExecutor(1) as pool, SERVERS[kind]() as (url, wait_for_request):
-        with httpx.Client(base_url=url, timeout=None, trust_env=False) as client:
-            generator = OpenAIGenerator(client, model="tiny", max_tokens=100)
-            reading = pool.submit(lambda: list(generator.stream(a_prompt(), cancellation)))
-            wait_for_request()
-            cancellation.cancel()
-            with pytest.raises(Cancelled):
-                reading.result(timeout=LIMIT_SECONDS)
+    with (
+        ThreadPoolExecutor(1) as pool,
+        SERVERS[kind]() as (url, wait_for_request),
+        httpx.Client(base_url=url, timeout=None, trust_env=False) as client,
+    ):
+        generator = OpenAIGenerator(client, model="tiny", max_tokens=100)
+        reading = pool.submit(lambda: list(generator.stream(a_prompt(), cancellation)))
+        wait_for_request()
+        cancellation.cancel()
+        with pytest.raises(Cancelled):
+            reading.result(timeout=LIMIT_SECONDS)
 
 
 class WatchedCancellation(Cancellation):

@@ -51,9 +51,7 @@ class _Connection:
 
 
 @contextmanager
-def streamed(
-    client: httpx.Client, path: str, content: bytes, cancellation: Cancellation
-) -> Iterator[httpx.Response]:
+def streamed(client: httpx.Client, path: str, content: bytes, cancellation: Cancellation) -> Iterator[httpx.Response]:
     """A response to a POST of JSON, still to be read; `cancellation` ends it while it waits, before it answers too.
 
     It gets a connection of its own, since that of another request would already be open and could not be found.
