@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from typing import Concatenate, Generic, ParamSpec
 
@@ -27,6 +27,7 @@ class LoggedSearch(Generic[Rest]):
     search: Callable[Concatenate[Query, Rest], SearchResult]
     log: QueryLog
     clock: Callable[[], float] = time.perf_counter
+    count: Callable[[str], int] = lambda text: 0  # tokens of a question, as the embedding model counts them
 
     def __call__(self, query: Query, /, *args: Rest.args, **named: Rest.kwargs) -> SearchResult:
         started = self.clock()
@@ -37,7 +38,7 @@ class LoggedSearch(Generic[Rest]):
         except CitewiseError as error:
             self.log.add(_failed(query, Way.SEARCH, type(error).__name__, self.clock() - started))
             raise
-        self.log.add(_searched(query, result, self.clock() - started))
+        self.log.add(_with_tokens(_searched(query, result, self.clock() - started), self.count))
         return result
 
 
@@ -48,6 +49,7 @@ class LoggedAsk(Generic[Rest]):
     ask: Callable[Concatenate[Query, Rest], AnswerEvents]
     log: QueryLog
     clock: Callable[[], float] = time.perf_counter
+    count: Callable[[str], int] = lambda text: 0  # tokens of a question, as the embedding model counts them
 
     def __call__(self, query: Query, /, *args: Rest.args, **named: Rest.kwargs) -> AnswerEvents:
         spent, resumed, is_logged = 0.0, self.clock(), False
@@ -56,7 +58,7 @@ class LoggedAsk(Generic[Rest]):
                 for event in events:
                     spent += self.clock() - resumed
                     if isinstance(event, Done):
-                        self.log.add(_answered(query, event.answer, spent))
+                        self.log.add(_with_tokens(_answered(query, event.answer, spent), self.count))
                         is_logged = True
                     yield event
                     resumed = self.clock()  # how long a reader takes over each piece is not our time
@@ -88,6 +90,14 @@ def _searched(query: Query, result: SearchResult, seconds: float) -> Logged:
     )
 
 
+def _with_tokens(row: Logged, count: Callable[[str], int]) -> Logged:
+    if row.is_cache_hit or row.text is None:
+        return row
+    with suppress(CitewiseError):  # the tokenizer cannot be loaded, nor was anything embedded
+        return replace(row, embedding_tokens=count(row.text))
+    return row
+
+
 def _shown(result: SearchResult) -> tuple[ShownChunk, ...]:
     """What the question found: what is popular must not make itself more so."""
     found = () if is_popular(result) else result.findings[:MAX_SHOWN]
@@ -103,7 +113,8 @@ def _answered(query: Query, answer: Answer, seconds: float) -> Logged:
         confidence=quality.retrieval_confidence,
         has_warning=quality.warning is not None,
         sufficient_context=answer.sufficient_context,
-        tokens=answer.usage.total_tokens,
+        tokens_in=0 if answer.result.cache_hit else answer.usage.prompt_tokens,
+        tokens_out=0 if answer.result.cache_hit else answer.usage.answer_tokens,
         shown=_cited(answer.citations),
     )
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from citewise.adapters.sqlite import query_log as module
-from citewise.adapters.sqlite.query_log import MIGRATIONS, VERSION, SqliteLog, read_statement
+from citewise.adapters.sqlite.query_log import VERSION, SqliteLog, read_statement
+from citewise.errors import Misconfigured
 from citewise.model.access import Principal
 from citewise.model.logged import NOBODY, Asker, Whose
 from citewise.ports.stores import LogStore
@@ -124,42 +125,15 @@ def test_strangers_are_looked_up_where_they_have_no_rows() -> None:
     assert "readers = :readers" in read_statement(Whose.of(SCOPE, Principal()))
 
 
-# Files of before
+# Files of other versions
 
 
-def a_log_of_the_first_version(file: Path) -> None:
-    """Made by the statements of then, with the rows of now."""
-    store = SqliteLog(file, retention_days=90.0, now=Clock())
-    store.write([a_row("by name", who=ANN), a_row("by groups", who=Principal(groups=frozenset({"ops"})))], lost={})
-    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
-        for index in ("queries_by_name", "queries_by_readers"):
-            connection.execute(f"DROP INDEX {index}")
-        connection.execute("PRAGMA user_version = 1")
-
-
-def schema_of(file: Path) -> tuple[int, set[str]]:
-    with closing(sqlite3.connect(file)) as connection:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        return version, {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_schema")}
-
-
-def test_a_log_of_before_is_read_as_it_is_and_the_next_write_brings_it_up_to_date(tmp_path: Path) -> None:
-    old, new = tmp_path / "queries.db", tmp_path / "new.db"
-    a_log_of_the_first_version(old)
-    SqliteLog(new, retention_days=90.0, now=Clock()).write([], lost={})
-    store = SqliteLog(old, retention_days=90.0, now=Clock())
-    assert [row.text for row in all_of(store, Whose.of(SCOPE, ANN))] == ["by name"]
-    assert schema_of(old)[0] == 1
-    store.write([a_row("later", who=ANN, at=NOON + 1)], lost={})
-    assert schema_of(old) == schema_of(new)
-    assert schema_of(old)[0] == VERSION == len(MIGRATIONS)
-    assert texts_of(store) == ["later", "by groups", "by name"]
-    assert [row.text for row in all_of(store, Whose.of(SCOPE, ANN))] == ["later", "by name"]
-
-
-def test_a_sweep_brings_a_log_of_before_up_to_date(tmp_path: Path) -> None:
-    a_log_of_the_first_version(tmp_path / "queries.db")
+@pytest.mark.parametrize(("version", "message"), [(2, "citewise 0.1"), (VERSION + 1, "a newer citewise")])
+def test_a_log_of_another_version_is_refused(tmp_path: Path, version: int, message: str) -> None:
     store = SqliteLog(tmp_path / "queries.db", retention_days=90.0, now=Clock())
-    store.sweep()
-    assert schema_of(tmp_path / "queries.db")[0] == VERSION
-    assert texts_of(store) == ["by groups", "by name"]
+    store.write([a_row()], lost={})
+    with closing(sqlite3.connect(tmp_path / "queries.db", isolation_level=None)) as connection:
+        connection.execute(f"PRAGMA user_version = {version}")
+    for use in (lambda: all_of(store), lambda: store.write([a_row()], lost={})):
+        with pytest.raises(Misconfigured, match=message):
+            use()

@@ -78,7 +78,9 @@ def test_every_field_comes_back_as_it_was(store: LogStore) -> None:
         confidence=0.5,
         has_warning=True,
         sufficient_context=False,
-        tokens=321,
+        tokens_in=300,
+        tokens_out=21,
+        embedding_tokens=7,
         conversation="k-1",
     )
     plain = a_row(None, at=NOON - 1)

@@ -107,7 +107,7 @@ def an_answer(result: SearchResult) -> Answer:
         removed_markers=0,
         unsupported_sentences=(),
         quality=Quality(0.9, 0.9, 0.9, 1.0, 1.0),
-        usage=Usage(10, 10, 20),
+        usage=Usage(10, 10, 12, 8),
     )
 
 

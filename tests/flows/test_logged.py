@@ -79,7 +79,7 @@ def an_answer(result: SearchResult = RESULT) -> Answer:
         removed_markers=0,
         unsupported_sentences=(),
         quality=replace(quality, warning="low"),
-        usage=Usage(300, 200, 250),
+        usage=Usage(300, 200, 220, 30),
     )
 
 
@@ -103,6 +103,16 @@ def test_a_search_leaves_one_row_with_ids_and_numbers() -> None:
         )
     ]
     assert log.rows[0].latency_ms == pytest.approx(10.0)
+
+
+def test_a_row_counts_the_tokens_that_were_spent_and_none_for_the_cache() -> None:
+    log, again = Kept(), replace(RESULT, cache_hit=True)
+    for result in (RESULT, again):
+        LoggedSearch(lambda query, result=result: result, log, count=len)(QUERY)
+        list(LoggedAsk(lambda query, result=result: answering(an_answer(result)), log, count=len)(QUERY))
+    spent = [(row.tokens_in, row.tokens_out, row.embedding_tokens) for row in log.rows]
+    asked = len(QUERY.text)
+    assert spent == [(None, None, asked), (220, 30, asked), (None, None, 0), (0, 0, 0)]
 
 
 def test_a_row_holds_no_text_of_any_passage() -> None:
@@ -179,7 +189,7 @@ def test_an_answer_leaves_one_row_with_what_it_cites() -> None:
     assert [type(event) for event in events] == [Token, Token, Done]
     (row,) = log.rows
     assert (row.way, row.quality, row.confidence, row.has_warning) == (Way.ASK, 0.3, 0.6, True)
-    assert (row.sufficient_context, row.tokens, row.hits) == (True, 250, 3)
+    assert (row.sufficient_context, row.tokens_in, row.tokens_out, row.hits) == (True, 220, 30, 3)
     assert row.shown == (ShownChunk(FINDINGS[1].passage.chunk_id, FINDINGS[1].passage.document_id),)
 
 

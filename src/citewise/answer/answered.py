@@ -46,7 +46,7 @@ def grounded(
 
 def answer_of(result: SearchResult, prompt: Prompt, written: Written, write: Write, counter: TokenCounter) -> Answer:
     """Everything about a written answer in one value."""
-    spent = sum(counter.counts([*(message.content for message in prompt.messages), written.text]))
+    *asked, answered = counter.counts([*(message.content for message in prompt.messages), written.text])
     return Answer(
         result,
         written.text,
@@ -56,7 +56,7 @@ def answer_of(result: SearchResult, prompt: Prompt, written: Written, write: Wri
         removed_markers=written.removed_markers,
         unsupported_sentences=written.unsupported_sentences,
         quality=_judged(prompt, written, Judge()),
-        usage=Usage(prompt.context.tokens_before, prompt.context.tokens, spent),
+        usage=Usage(prompt.context.tokens_before, prompt.context.tokens, sum(asked), answered),
     )
 
 
@@ -84,7 +84,7 @@ def refusal_of(grounded: Grounded, text: str, judge: Judge, *, suggestions: tupl
         removed_markers=0,
         unsupported_sentences=(),
         quality=judge(grounded.result.mode, context, grounded.grounds, faithfulness=None),
-        usage=Usage(context.tokens_before, context.tokens, 0),
+        usage=Usage(context.tokens_before, context.tokens, 0, 0),
         suggestions=suggestions,
     )
 

@@ -32,7 +32,10 @@ def row_json(seen: SeenRow) -> dict[str, object]:
             "is_low": row.has_warning,
         },
         "sufficient_context": row.sufficient_context,
-        "total_tokens": row.tokens,
+        "total_tokens": None if row.tokens_in is None else row.tokens_in + (row.tokens_out or 0),
+        "tokens_in": row.tokens_in,
+        "tokens_out": row.tokens_out,
+        "embedding_tokens": row.embedding_tokens,
         "documents": [{"document_id": one.id, "document": one.path, "title": one.title} for one in seen.documents],
         "chunk_ids": [one.chunk for one in row.shown],
     }

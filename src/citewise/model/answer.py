@@ -142,7 +142,12 @@ class Usage:
 
     context_tokens_before: int
     context_tokens_after: int
-    total_tokens: int  # prompt and answer
+    prompt_tokens: int
+    answer_tokens: int
+
+    @property
+    def total_tokens(self) -> int:
+        return self.prompt_tokens + self.answer_tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,9 @@ class Logged:
     confidence: float | None = None  # that what was found holds an answer, in 0..1
     has_warning: bool = False  # the answer came with one
     sufficient_context: bool | None = None  # None: it was a search
-    tokens: int | None = None
+    tokens_in: int | None = None  # of the prompt and of the answer; None: it was a search; 0: from the cache
+    tokens_out: int | None = None
+    embedding_tokens: int = 0  # of the question, where it was embedded
     shown: tuple[ShownChunk, ...] = ()  # best first; an answer shows what it cites
     conversation: str | None = None
 

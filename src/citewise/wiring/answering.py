@@ -47,8 +47,8 @@ class Answering:
         self._compress = compress_of(settings, embedding.counter)
         self._cached = cached_of(settings, self._searching)
         self._log = query_log_of(settings)
-        self._logged_search = LoggedSearch(self._remembered_search, self._log)
-        self._logged_ask = LoggedAsk(self._remembered_ask, self._log)
+        self._logged_search = LoggedSearch(self._remembered_search, self._log, count=self._tokens)
+        self._logged_ask = LoggedAsk(self._remembered_ask, self._log, count=self._tokens)
 
     def search(self, query: Query, page: PageRequest | None = None) -> SearchResult:
         """One search, or one page of it. To leaf on is no other question: the log has it from the first page."""
@@ -74,6 +74,9 @@ class Answering:
         if self._cached is not None:
             self._cached.cache.forget()
         self._searching.close()
+
+    def _tokens(self, text: str) -> int:
+        return self._searching.embedding.counter.counts([text])[0]
 
     def _remembered_search(self, query: Query, page: PageRequest | None) -> SearchResult:
         if self._cached is None:

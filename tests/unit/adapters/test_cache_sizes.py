@@ -55,7 +55,7 @@ def an_answer(text: str) -> Answer:
         removed_markers=0,
         unsupported_sentences=(),
         quality=Quality(0.5, 0.5, 0.5, 0.5, 0.5),
-        usage=Usage(100, 100, 200),
+        usage=Usage(100, 100, 150, 50),
     )
 
 

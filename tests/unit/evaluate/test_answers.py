@@ -55,7 +55,7 @@ def an_answer(text: str, *, generator: str = "extractive", is_refused: bool = Fa
         removed_markers=0,
         unsupported_sentences=(),
         quality=Quality(None, None, None, None, None),
-        usage=Usage(0, 0, 0),
+        usage=Usage(0, 0, 0, 0),
     )
 
 

@@ -20,9 +20,8 @@ from citewise.model.access import Scope
 from citewise.model.ids import ChunkId, DocumentId
 from citewise.model.logged import Asker, Logged, ShownChunk, Way, Whose
 
-# One script per version, applied in order; a published one is never edited. No semicolon but between statements.
-MIGRATIONS = (
-    """
+# No semicolon but between statements. Each row is in one of the last two indexes: by name, or by groups without a name.
+TABLES = """
     CREATE TABLE queries (
         id INTEGER PRIMARY KEY,
         at REAL NOT NULL,
@@ -43,42 +42,36 @@ MIGRATIONS = (
         confidence REAL,
         has_warning INTEGER NOT NULL,
         sufficient_context INTEGER,
-        tokens INTEGER,
+        tokens_in INTEGER,
+        tokens_out INTEGER,
+        embedding_tokens INTEGER NOT NULL,
         shown TEXT NOT NULL,
         conversation TEXT
     );
     CREATE INDEX queries_by_scope ON queries (tenant, project, at);
     CREATE INDEX queries_by_age ON queries (at);
-    CREATE TABLE lost (at REAL NOT NULL, tenant TEXT NOT NULL, project TEXT NOT NULL, count INTEGER NOT NULL)
-    """,
-    # Each row is in one of these two: by name, or by the groups of those who gave none. `rows` reads along them.
-    """
+    CREATE TABLE lost (at REAL NOT NULL, tenant TEXT NOT NULL, project TEXT NOT NULL, count INTEGER NOT NULL);
     CREATE INDEX queries_by_name ON queries (tenant, project, asker, at) WHERE asker IS NOT NULL;
     CREATE INDEX queries_by_readers ON queries (tenant, project, readers, at) WHERE asker IS NULL
-    """,
-)
-VERSION = len(MIGRATIONS)
+"""
+VERSION = 3  # 1 and 2 were those of citewise 0.1
 
 
-def checked_version(connection: sqlite3.Connection, file: Path) -> int:
-    """Which tables are there, 0 for none; Misconfigured where they are not those that we know."""
+def has_tables(connection: sqlite3.Connection, file: Path) -> bool:
+    """Whether the tables are there. Raises Misconfigured for a file of another version of citewise."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version > VERSION:
-        raise Misconfigured(
-            f"the query log {file} was written by a newer citewise (version {version}, this one knows {VERSION}): "
-            "upgrade citewise, or move the file away"
-        )
-    return int(version)
+    if version not in (0, VERSION):
+        other = "a newer citewise: upgrade citewise" if version > VERSION else "citewise 0.1: delete it"
+        raise Misconfigured(f"the query log {file} was written by {other}, or move the file away")
+    return bool(version)
 
 
-def migrate(connection: sqlite3.Connection, file: Path) -> None:
-    """Make the tables, or bring old ones up to date, as part of the transaction that is open."""
-    version = checked_version(connection, file)
-    if version == VERSION:
+def create_tables(connection: sqlite3.Connection, file: Path) -> None:
+    """Create the tables, unless they are there, as part of the open transaction."""
+    if has_tables(connection, file):
         return
-    for script in MIGRATIONS[version:]:
-        for statement in script.split(";"):
-            connection.execute(statement)
+    for statement in TABLES.split(";"):
+        connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
@@ -95,7 +88,8 @@ NONE = "[]"
 
 _COLUMNS = (
     "at, request_id, way, asker, readers, text, latency_ms, candidates, hits, is_cache_hit, degraded, "
-    "error, quality, confidence, has_warning, sufficient_context, tokens, shown, conversation"
+    "error, quality, confidence, has_warning, sufficient_context, tokens_in, tokens_out, embedding_tokens, shown, "
+    "conversation"
 )
 _INSERT = f"""
     INSERT INTO queries (tenant, project, {_COLUMNS}) VALUES (?, ?, {", ".join("?" * len(_COLUMNS.split(", ")))})
@@ -213,7 +207,7 @@ class SqliteLog:
             return
         # On a read-only disk SQLite makes "rw" to "ro" by itself.
         with self._opened(action, "rw", self._read_seconds) as connection:
-            yield connection if checked_version(connection, self._file) else None
+            yield connection if has_tables(connection, self._file) else None
 
     @contextmanager
     def _writing(self, action: str) -> Iterator[sqlite3.Connection]:
@@ -221,7 +215,7 @@ class SqliteLog:
         with _our_errors(action, self._file):
             make_private(self._file)  # it tells who asked what
         with self._opened(action, "rw", self._write_seconds) as connection, transaction(connection):
-            migrate(connection, self._file)
+            create_tables(connection, self._file)
             yield connection
 
     @contextmanager
@@ -288,7 +282,9 @@ def _values(row: Logged) -> Row:
         row.confidence,
         row.has_warning,
         row.sufficient_context,
-        row.tokens,
+        row.tokens_in,
+        row.tokens_out,
+        row.embedding_tokens,
         _stored(row.shown),
         row.conversation,
     )
@@ -296,7 +292,8 @@ def _values(row: Logged) -> Row:
 
 def _logged(scope: Scope, row: Row) -> Logged:
     at, request_id, way, user, readers, text, latency_ms, candidates, hits, is_cache_hit = row[:10]
-    degraded, error, quality, confidence, has_warning, sufficient, tokens, shown, conversation = row[10:]
+    degraded, error, quality, confidence, has_warning, sufficient = row[10:16]
+    tokens_in, tokens_out, embedding_tokens, shown, conversation = row[16:]
     return Logged(
         at=at,
         request_id=request_id,
@@ -314,7 +311,9 @@ def _logged(scope: Scope, row: Row) -> Logged:
         confidence=confidence,
         has_warning=bool(has_warning),
         sufficient_context=None if sufficient is None else bool(sufficient),
-        tokens=tokens,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        embedding_tokens=embedding_tokens,
         shown=_shown(shown),
         conversation=conversation,
     )
