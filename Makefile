@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # A worker holds a model and a library or two: half a gigabyte to one, so there are never more than four.
 SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile
 
-.PHONY: help demo test check format golden shape bench bench-quality bench-speed bench-peers bench-defaults bench-late bench-grounding bench-ingest bench-embedding bench-access bench-cache bench-compression bench-quality-score bench-page wheel clean
+.PHONY: help demo test leaks check format golden shape bench bench-quality bench-speed bench-peers bench-defaults bench-late bench-grounding bench-ingest bench-embedding bench-access bench-cache bench-compression bench-quality-score bench-page wheel clean
 
 help:  ## list the words
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -22,6 +22,9 @@ demo: $(READY)  ## ingest the sample handbook into .demo and say what to try nex
 
 test: $(READY)  ## every test, a file at a time on each core
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
+
+leaks: $(READY)  ## ask every surface as random readers (ROUNDS=5, SEED=0); fails if one is shown what is not theirs
+	$(BIN)/python -m tests.leaks.suite --rounds $(or $(ROUNDS),5) --seed $(or $(SEED),0)
 
 check: $(READY)  ## format, lint, types, fences, quick tests
 	$(BIN)/ruff format --check src tests benchmarks examples

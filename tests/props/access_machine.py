@@ -2,7 +2,7 @@
 
 A library of real parts behind its public methods, open twice: what is done through one `Library` must hold at once for
 the other, with its own cache and its own open files. Documents share their vocabulary, so that each is a candidate for
-every question; marks stand in one document each, or in one and its copy.
+every question; markers stand in one document each, or in one and its copy.
 """
 
 import re
@@ -19,11 +19,11 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 
 from citewise import Scope
 from citewise.errors import BadRequest
-from citewise.evaluation.leak_world import NOBODY, RULES, Maker, Page, Who
 from citewise.model.answer import Answer
 from citewise.model.ranking import SearchResult
-from tests.props.access_library import PLACES, SEED, asker_of, file_of, first_pages, folder_of, library_in, new_page
-from tests.props.access_oracle import Name, Oracle, Place, check_opaque
+from tests.leaks.world import NOBODY, RULES, Page, Reader, WorldMaker
+from tests.props.access_library import SCOPES, SEED, asker_of, file_of, first_pages, folder_of, library_in, new_page
+from tests.props.access_oracle import Name, Oracle, check_opaque
 
 QUESTIONS = ("What measures the tide?", "Who guards the harbor in a storm?", "When does the ferry carry cargo?")
 PAGE = 1  # hits: so that even a small library has pages
@@ -32,18 +32,18 @@ MAX_ROWS = 1_000  # of the log: more than one example asks
 
 taken = {"steps": 0, "shown": 0, "hits": 0, "pages": 0, "refused": 0, "compactions": 0}
 
-OWNER = Who(None, frozenset(), is_owner=True)
+OWNER = Reader(None, frozenset(), is_owner=True)
 # Few, so that they come again: what somebody was shown once, they may no longer see.
-whos = st.sampled_from(
+readers = st.sampled_from(
     (
         OWNER,
-        Who(None, frozenset()),
-        Who("ann", frozenset()),
-        Who("an", frozenset({"ops"})),
-        Who(None, frozenset({"crew"})),
+        Reader(None, frozenset()),
+        Reader("ann", frozenset()),
+        Reader("an", frozenset({"ops"})),
+        Reader(None, frozenset({"crew"})),
     )
 )
-places = st.sampled_from(PLACES)
+scopes = st.sampled_from(SCOPES)
 questions = st.sampled_from(QUESTIONS)
 rule_sets = st.frozensets(st.sampled_from(("public", *RULES)), min_size=1, max_size=2)
 doors = st.sampled_from((0, 1))  # which of the two Library objects
@@ -53,8 +53,8 @@ doors = st.sampled_from((0, 1))  # which of the two Library objects
 class Leafing:
     """Somebody in the middle of a list."""
 
-    who: Who
-    place: Place
+    reader: Reader
+    scope: Scope
     question: str
     cursor: str  # empty at the end
     seen: set[str]
@@ -71,7 +71,7 @@ def forms_of(word: str) -> tuple[bytes, ...]:
 
 
 class Readers(RuleBasedStateMachine):
-    """A library, and who may see what in it."""
+    """A library, and a model of who may see what in it."""
 
     home: ClassVar[Path]  # where every example lives, one after the other
     template: ClassVar[Path]  # what is there at its beginning: made once, for making it takes as long as many steps
@@ -84,7 +84,7 @@ class Readers(RuleBasedStateMachine):
         shutil.rmtree(self.home, ignore_errors=True)
         shutil.copytree(self.template, self.home)
         self._oracle = Oracle()
-        self._maker = Maker(Random(SEED))
+        self._maker = WorldMaker(Random(SEED))
         for page in first_pages(self._maker):
             self._oracle.write(page)
         self._compactions = 0
@@ -93,15 +93,15 @@ class Readers(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         self._stack.close()
-        taken["shown"] += self._oracle.marks_shown
+        taken["shown"] += self._oracle.markers_shown
 
     # What happens to documents
 
-    @rule(target=pages, place=places, rules=rule_sets, by=doors)
-    def ingest(self, place: Place, rules: frozenset[str], by: int) -> Name:
-        page = new_page(self._maker, place, rules)
+    @rule(target=pages, scope=scopes, rules=rule_sets, by=doors)
+    def ingest(self, scope: Scope, rules: frozenset[str], by: int) -> Name:
+        page = new_page(self._maker, scope, rules)
         self._write(page, by)
-        return page.place, page.path
+        return page.scope, page.path
 
     @rule(target=pages, name=pages, rules=rule_sets, by=doors)
     def copy(self, name: Name, rules: frozenset[str], by: int) -> Name:
@@ -109,9 +109,9 @@ class Readers(RuleBasedStateMachine):
         page = self._oracle.pages.get(name)
         if page is None:
             return name
-        twin = replace(new_page(self._maker, page.place, rules), sections=page.sections)
+        twin = replace(new_page(self._maker, page.scope, rules), sections=page.sections)
         self._write(twin, by)
-        return twin.place, twin.path
+        return twin.scope, twin.path
 
     @rule(name=pages, rules=rule_sets, by=doors)
     def change_rule(self, name: Name, rules: frozenset[str], by: int) -> None:
@@ -124,10 +124,10 @@ class Readers(RuleBasedStateMachine):
         page = self._oracle.pages.pop(name, None)
         if page is not None:
             file_of(self.home, page).unlink()
-            self._ingest(page.place, by)
+            self._ingest(page.scope, by)
 
-    @rule(name=pages, who=whos, by=doors)
-    def show_delete_and_compact(self, name: Name, who: Who, by: int) -> None:
+    @rule(name=pages, reader=readers, by=doors)
+    def show_delete_and_compact(self, name: Name, reader: Reader, by: int) -> None:
         """Afterward no file of the library holds any of it, and nothing is counted that is not there."""
         self._flush_logs()
         self._search(OWNER, name[0], QUESTIONS[0], by)  # the log has a row to write that names it
@@ -139,53 +139,53 @@ class Readers(RuleBasedStateMachine):
         assert self._traces(self._oracle.deleted()) == []
         status = self._libraries[by].status()
         assert (status.documents, status.chunks) == self._held()
-        self.search(who, name[0], QUESTIONS[0], 1 - by)
+        self.search(reader, name[0], QUESTIONS[0], 1 - by)
 
     # What is shown, to whom
 
-    @rule(who=whos, place=places, question=questions, by=doors)
-    def search(self, who: Who, place: Place, question: str, by: int) -> None:
-        result = self._search(who, place, question, by)
-        assert bool(result.findings) == bool(self._oracle.visible(who, place))
-        again = self._search(who, place, question, by)
+    @rule(reader=readers, scope=scopes, question=questions, by=doors)
+    def search(self, reader: Reader, scope: Scope, question: str, by: int) -> None:
+        result = self._search(reader, scope, question, by)
+        assert bool(result.findings) == bool(self._oracle.visible(reader, scope))
+        again = self._search(reader, scope, question, by)
         assert again.findings == result.findings
 
-    @rule(who=whos, name=pages, by=doors)
-    def look_for(self, who: Who, name: Name, by: int) -> None:
+    @rule(reader=readers, name=pages, by=doors)
+    def look_for(self, reader: Reader, name: Name, by: int) -> None:
         """By a word that stands in no other document, whoever may know it."""
         page = self._oracle.pages.get(name)
         word = page.keeper if page is not None else name[1].removesuffix(".md")
-        self._search(who, name[0], f"What does {word} do?", by)
+        self._search(reader, name[0], f"What does {word} do?", by)
 
-    @rule(who=whos, place=places, question=questions, by=doors)
-    def take_away_what_was_shown(self, who: Who, place: Place, question: str, by: int) -> None:
+    @rule(reader=readers, scope=scopes, question=questions, by=doors)
+    def take_away_what_was_shown(self, reader: Reader, scope: Scope, question: str, by: int) -> None:
         """From then on nobody but the owner sees it: not found again, not on the next page, not in the log."""
-        leafing = self.first_page(who, who, place, question, by)
-        result = self._search(who, place, question, by)
+        leafing = self.first_page(reader, reader, scope, question, by)
+        result = self._search(reader, scope, question, by)
         shown = [one.passage.document for one in result.findings[:2]]  # the first page has one, the next the other
-        page = self._oracle.pages.get((place, shown[-1])) if shown else None
+        page = self._oracle.pages.get((scope, shown[-1])) if shown else None
         if page is not None:
             self._write(replace(page, rules=frozenset({NOBODY})), by=1 - by)
             self.next_page(leafing, by)
-            self._search(who, place, question, by)
-            self.read_the_log(who, place, by)
+            self._search(reader, scope, question, by)
+            self.read_the_log(reader, scope, by)
 
-    @rule(who=whos, other=whos, place=places, question=questions, by=doors)
-    def ask_what_another_asked(self, who: Who, other: Who, place: Place, question: str, by: int) -> None:
+    @rule(reader=readers, other=readers, scope=scopes, question=questions, by=doors)
+    def ask_what_another_asked(self, reader: Reader, other: Reader, scope: Scope, question: str, by: int) -> None:
         """What one was given must not be given to another."""
-        self._ask(who, place, question, by)
-        self._ask(other, place, question, by)
+        self._ask(reader, scope, question, by)
+        self._ask(other, scope, question, by)
 
-    @rule(target=leafings, who=whos, other=whos, place=places, question=questions, by=doors)
-    def first_page(self, who: Who, other: Who, place: Place, question: str, by: int) -> Leafing | None:
+    @rule(target=leafings, reader=readers, other=readers, scope=scopes, question=questions, by=doors)
+    def first_page(self, reader: Reader, other: Reader, scope: Scope, question: str, by: int) -> Leafing | None:
         """Nobody else can go on where it ends."""
-        result = self._search(who, place, question, by, limit=PAGE)
+        result = self._search(reader, scope, question, by, limit=PAGE)
         if result.next_cursor is None:
             return None
         seen: set[str] = {one.passage.chunk_id for one in result.findings}
-        most = self._oracle.chunks(who, place)
-        leafing = Leafing(who, place, question, result.next_cursor, seen, most, self._compactions)
-        if other != who:
+        most = self._oracle.chunks(reader, scope)
+        leafing = Leafing(reader, scope, question, result.next_cursor, seen, most, self._compactions)
+        if other != reader:
             self._refused(leafing, other, 1 - by)
             taken["refused"] += 1
         return leafing
@@ -196,11 +196,11 @@ class Readers(RuleBasedStateMachine):
         if leafing is None or not leafing.cursor:
             return
         if leafing.compactions < self._compactions:
-            self._refused(leafing, leafing.who, by)
+            self._refused(leafing, leafing.reader, by)
             leafing.cursor = ""
             return
-        result = self._page_of(leafing, leafing.who, by)
-        self._oracle.check_result(result, leafing.who, leafing.place, most=leafing.most)
+        result = self._page_of(leafing, leafing.reader, by)
+        self._oracle.check_result(result, leafing.reader, leafing.scope, most=leafing.most)
         ids = {one.passage.chunk_id for one in result.findings}
         assert not ids & leafing.seen
         leafing.seen |= ids
@@ -209,50 +209,50 @@ class Readers(RuleBasedStateMachine):
         leafing.cursor = result.next_cursor or ""
         taken["pages"] += 1
 
-    @rule(who=whos, place=places, by=doors)
-    def read_the_log(self, who: Who, place: Place, by: int) -> None:
+    @rule(reader=readers, scope=scopes, by=doors)
+    def read_the_log(self, reader: Reader, scope: Scope, by: int) -> None:
         self._flush_logs()
-        library, asker = self._libraries[by], asker_of(who, place)
-        self._oracle.check_log(library.log(limit=MAX_ROWS, **asker), who, place)
-        self._oracle.check_overview(library.stats(**asker), who, place)
-        self._oracle.check_topics(library.topics(limit=20, **asker), who, place)
+        library, asker = self._libraries[by], asker_of(reader, scope)
+        self._oracle.check_log(library.log(limit=MAX_ROWS, **asker), reader, scope)
+        self._oracle.check_overview(library.stats(**asker), reader, scope)
+        self._oracle.check_topics(library.topics(limit=20, **asker), reader, scope)
 
     @invariant()
     def count(self) -> None:
         taken["steps"] += 1
 
-    def _search(self, who: Who, place: Place, question: str, by: int, limit: int | None = None) -> SearchResult:
-        result = self._libraries[by].search(question, limit=limit, **asker_of(who, place))
+    def _search(self, reader: Reader, scope: Scope, question: str, by: int, limit: int | None = None) -> SearchResult:
+        result = self._libraries[by].search(question, limit=limit, **asker_of(reader, scope))
         taken["hits"] += result.cache_hit
-        self._oracle.check_result(result, who, place)
-        self._oracle.note(who, place, result)
+        self._oracle.check_result(result, reader, scope)
+        self._oracle.note(reader, scope, result)
         return result
 
-    def _ask(self, who: Who, place: Place, question: str, by: int) -> Answer:
-        answer = self._libraries[by].ask(question, **asker_of(who, place))
-        self._oracle.check_answer(answer, who, place)
-        self._oracle.note(who, place, answer)
+    def _ask(self, reader: Reader, scope: Scope, question: str, by: int) -> Answer:
+        answer = self._libraries[by].ask(question, **asker_of(reader, scope))
+        self._oracle.check_answer(answer, reader, scope)
+        self._oracle.note(reader, scope, answer)
         return answer
 
-    def _page_of(self, leafing: Leafing, who: Who, by: int) -> SearchResult:
-        asker = asker_of(who, leafing.place)
+    def _page_of(self, leafing: Leafing, reader: Reader, by: int) -> SearchResult:
+        asker = asker_of(reader, leafing.scope)
         return self._libraries[by].search(leafing.question, limit=PAGE, cursor=leafing.cursor, **asker)
 
-    def _refused(self, leafing: Leafing, who: Who, by: int) -> None:
+    def _refused(self, leafing: Leafing, reader: Reader, by: int) -> None:
         try:
-            self._page_of(leafing, who, by)
+            self._page_of(leafing, reader, by)
         except BadRequest as refusal:
-            self._oracle.check_words(str(refusal), who, leafing.place, question=leafing.question)
+            self._oracle.check_words(str(refusal), reader, leafing.scope, question=leafing.question)
         else:
-            raise AssertionError(f"{who} went on with the list of {leafing.who}")
+            raise AssertionError(f"{reader} went on with the list of {leafing.reader}")
 
     def _write(self, page: Page, by: int) -> None:
         file_of(self.home, page).write_text(page.text, encoding="utf-8")
         self._oracle.write(page)
-        self._ingest(page.place, by)
+        self._ingest(page.scope, by)
 
-    def _ingest(self, place: Place, by: int) -> None:
-        self._libraries[by].ingest(folder_of(self.home, place), scope=Scope(*place))
+    def _ingest(self, scope: Scope, by: int) -> None:
+        self._libraries[by].ingest(folder_of(self.home, scope), scope=scope)
 
     def _flush_logs(self) -> None:
         """Half a second may pass until rows are written: another process knows nothing of them before."""

@@ -1,6 +1,6 @@
-"""The library in plain words: who wrote what, who may see it, and who asked what. The leak machine checks with it.
+"""A plain model of the library: who wrote what, who may see it, and who asked what. The access machine uses it.
 
-Every `check_…` takes something that was shown and to whom. Each mark and each id in it must be of a document that the
+Every `check_…` takes something that was shown and to whom. Each marker and each id in it must be of a document that the
 reader may see now, each text must stand in one, and no number may be larger than such documents account for.
 """
 
@@ -10,19 +10,18 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from citewise.evaluation.leak_world import Page, Who, marks_in, may_see
 from citewise.insights import Overview, SeenDocument, SeenRow
 from citewise.model.access import Scope
 from citewise.model.answer import Answer, Citation
 from citewise.model.ids import chunk_id, document_id
 from citewise.model.ranking import Passage, SearchResult
 from citewise.text.slugs import slug
+from tests.leaks.world import Page, Reader, markers_in, may_read
 
-Place = tuple[str, str]
-Name = tuple[Place, str]  # of a page: its place and its path
+Name = tuple[Scope, str]  # of a page: its scope and its path
 
 SURE = 60  # chunks that a ranking gives at least: up to here, what may be seen is also found
-ALIKE_BYTES = 6  # in one place of two cursors: by chance, one pair in 10^12 has them
+ALIKE_BYTES = 6  # in one scope of two cursors: by chance, one pair in 10^12 has them
 _ID = re.compile(r"(?<![0-9a-f])[0-9a-f]{16}(?![0-9a-f])")
 _MARKER = re.compile(r"\[\d+\]")
 
@@ -31,8 +30,8 @@ _MARKER = re.compile(r"\[\d+\]")
 class Asked:
     """A question, and what its asker was told."""
 
-    who: Who
-    place: Place
+    reader: Reader
+    scope: Scope
     way: str
     text: str
     total: int
@@ -46,130 +45,132 @@ class Oracle:
     pages: dict[Name, Page] = field(default_factory=dict)
     asked: list[Asked] = field(default_factory=list)
     ids_ever: set[str] = field(default_factory=set)
-    marks_ever: set[str] = field(default_factory=set)
-    marks_shown: int = 0
+    markers_ever: set[str] = field(default_factory=set)
+    markers_shown: int = 0
 
     # What happens
 
     def write(self, page: Page) -> None:
-        self.pages[page.place, page.path] = page
+        self.pages[page.scope, page.path] = page
         self.ids_ever |= ids_of(page)
-        self.marks_ever |= marks_of(page)
+        self.markers_ever |= markers_of(page)
 
-    def note(self, who: Who, place: Place, told: SearchResult | Answer) -> None:
+    def note(self, reader: Reader, scope: Scope, told: SearchResult | Answer) -> None:
         if isinstance(told, Answer):
             result, way, shown = told.result, "ask", [one.document or "" for one in told.citations]
         else:
             result, way, shown = told, "search", [one.passage.document for one in told.findings]
-        self.asked.append(Asked(who, place, way, result.query.text, result.total_candidates, frozenset(shown)))
+        self.asked.append(Asked(reader, scope, way, result.query.text, result.total_candidates, frozenset(shown)))
 
     # What is so
 
-    def visible(self, who: Who, place: Place) -> list[Page]:
-        return [page for page in self.pages.values() if page.place == place and may_see(who, page)]
+    def visible(self, reader: Reader, scope: Scope) -> list[Page]:
+        return [page for page in self.pages.values() if page.scope == scope and may_read(reader, page)]
 
-    def chunks(self, who: Who, place: Place) -> int:
-        return sum(len(page.sections) for page in self.visible(who, place))
+    def chunks(self, reader: Reader, scope: Scope) -> int:
+        return sum(len(page.sections) for page in self.visible(reader, scope))
 
-    def readable(self, who: Who, place: Place) -> list[Asked]:
+    def readable(self, reader: Reader, scope: Scope) -> list[Asked]:
         """The rows of the log that are theirs: their name's, or else those of just their groups."""
-        return [one for one in self.asked if one.place == place and _is_theirs(who, one.who)]
+        return [one for one in self.asked if one.scope == scope and _is_theirs(reader, one.reader)]
 
     def deleted(self) -> set[str]:
-        """Marks and ids that no page has any longer and nobody has asked for: words of questions are kept."""
+        """Markers and ids that no page has any longer and nobody has asked for: words of questions are kept."""
         pages = self.pages.values()
-        marks = {mark for page in pages for mark in marks_of(page)}.union(*(marks_in(one.text) for one in self.asked))
-        return (self.marks_ever - marks) | (self.ids_ever - {id_ for page in pages for id_ in ids_of(page)})
+        markers = {marker for page in pages for marker in markers_of(page)}.union(
+            *(markers_in(one.text) for one in self.asked)
+        )
+        return (self.markers_ever - markers) | (self.ids_ever - {id_ for page in pages for id_ in ids_of(page)})
 
     # What may be shown
 
-    def check_result(self, result: SearchResult, who: Who, place: Place, *, most: int | None = None) -> None:
+    def check_result(self, result: SearchResult, reader: Reader, scope: Scope, *, most: int | None = None) -> None:
         """`most`: what could be counted when the list was begun, if this is a later page of one."""
         shown = (result.findings, result.dropped, result.notes, result.degraded)
-        self._check_names(repr(shown), who, place, said=result.query.text)
+        self._check_names(repr(shown), reader, scope, said=result.query.text)
         for one in result.findings:
-            self._check_text(one.passage, one.passage.text.splitlines(), who, place)
-        visible = self.chunks(who, place)
+            self._check_text(one.passage, one.passage.text.splitlines(), reader, scope)
+        visible = self.chunks(reader, scope)
         bound = visible if most is None else most
         candidates = [*(one.candidate for one in result.findings), *(one.candidate for one in result.dropped)]
         ranks = [rank for one in candidates for rank in one.ranks.values()]
         assert max((result.total_candidates, *result.counts.values(), *ranks)) <= bound
         assert most is not None or result.total_candidates >= min(visible, SURE)
 
-    def check_answer(self, answer: Answer, who: Who, place: Place) -> None:
-        self.check_result(answer.result, who, place)
+    def check_answer(self, answer: Answer, reader: Reader, scope: Scope) -> None:
+        self.check_result(answer.result, reader, scope)
         said = (answer.text, answer.citations, answer.unsupported_sentences, answer.suggestions, answer.quality)
-        self._check_names(repr(said), who, place, said=answer.result.query.text)
+        self._check_names(repr(said), reader, scope, said=answer.result.query.text)
         for one in answer.citations:
-            self._check_text(one, [one.excerpt.removesuffix("\u2026")], who, place)
+            self._check_text(one, [one.excerpt.removesuffix("\u2026")], reader, scope)
         if answer.sufficient_context:  # it quotes
-            self._check_lines(_MARKER.split(answer.text), self.visible(who, place))
-        assert set(answer.suggestions) <= self._topics(who, place)
+            self._check_lines(_MARKER.split(answer.text), self.visible(reader, scope))
+        assert set(answer.suggestions) <= self._topics(reader, scope)
 
-    def check_log(self, rows: Sequence[SeenRow], who: Who, place: Place) -> None:
-        theirs = self.readable(who, place)
+    def check_log(self, rows: Sequence[SeenRow], reader: Reader, scope: Scope) -> None:
+        theirs = self.readable(reader, scope)
         told = [(one.row.way.value, one.row.text, one.row.candidates) for one in reversed(rows)]
         assert told == [(one.way, one.text, one.total) for one in theirs]
         wordless = [replace(one, row=replace(one.row, text=None)) for one in rows]
-        self._check_names(repr(wordless), who, place)
+        self._check_names(repr(wordless), reader, scope)
 
-    def check_overview(self, overview: Overview, who: Who, place: Place) -> None:
-        theirs = self.readable(who, place)
+    def check_overview(self, overview: Overview, reader: Reader, scope: Scope) -> None:
+        theirs = self.readable(reader, scope)
         told = overview.statistics
         assert told.ways == {way: sum(one.way == way for one in theirs) for way in ("search", "ask")}
         assert sum(told.per_hour) == sum(told.per_day.values()) == len(told.latencies_ms) == len(theirs)
         assert max(told.unanswered.count, told.poor.count) <= len(theirs)
-        assert overview.lost == (0 if who.is_owner else None)
+        assert overview.lost == (0 if reader.is_owner else None)
         texts = {one.text for one in theirs}
         assert {one.text for group in (told.unanswered, told.poor) for one in group.questions} <= texts
-        self._check_names(repr(overview), who, place, said=" ".join(texts))
+        self._check_names(repr(overview), reader, scope, said=" ".join(texts))
         self._check_times(overview.documents, theirs)
 
-    def check_topics(self, topics: Collection[str], who: Who, place: Place) -> None:
-        assert set(topics) <= self._topics(who, place)
+    def check_topics(self, topics: Collection[str], reader: Reader, scope: Scope) -> None:
+        assert set(topics) <= self._topics(reader, scope)
 
-    def check_words(self, said: str, who: Who, place: Place, *, question: str) -> None:
+    def check_words(self, said: str, reader: Reader, scope: Scope, *, question: str) -> None:
         """An error's."""
-        self._check_names(said, who, place, said=question)
+        self._check_names(said, reader, scope, said=question)
 
     def _check_times(self, documents: Iterable[SeenDocument], theirs: Sequence[Asked]) -> None:
         for one in documents:
             assert one.times == sum(one.path in asked.shown for asked in theirs)
 
-    def _check_names(self, text: str, who: Who, place: Place, *, said: str = "") -> None:
-        """What the asker said himself is no news to him."""
-        mine = self.visible(who, place)
-        seen = set(marks_in(text)) - set(marks_in(said))
-        self.marks_shown += len(seen)
-        allowed = {mark for page in mine for mark in marks_of(page)}
-        assert all(any(mark.startswith(part) for mark in allowed) for part in seen), sorted(seen - allowed)
+    def _check_names(self, text: str, reader: Reader, scope: Scope, *, said: str = "") -> None:
+        """What the asker wrote is no leak."""
+        mine = self.visible(reader, scope)
+        seen = set(markers_in(text)) - set(markers_in(said))
+        self.markers_shown += len(seen)
+        allowed = {marker for page in mine for marker in markers_of(page)}
+        assert all(any(marker.startswith(part) for marker in allowed) for part in seen), sorted(seen - allowed)
         ids = self.ids_ever.intersection(_ID.findall(text))
         assert ids <= {id_ for page in mine for id_ in ids_of(page)}
 
-    def _check_text(self, shown: Passage | Citation, lines: Iterable[str], who: Who, place: Place) -> None:
+    def _check_text(self, shown: Passage | Citation, lines: Iterable[str], reader: Reader, scope: Scope) -> None:
         """All of it stands in the document that it is said to be of."""
-        page = self.pages[place, shown.document or ""]
-        assert may_see(who, page)
+        page = self.pages[scope, shown.document or ""]
+        assert may_read(reader, page)
         self._check_lines((shown.title, shown.section, *shown.breadcrumb, *lines), [page])
 
     def _check_lines(self, lines: Iterable[str], pages: Collection[Page]) -> None:
         for line in lines:
             assert any(line.strip() in page.text for page in pages), line
 
-    def _topics(self, who: Who, place: Place) -> set[str]:
-        mine = self.visible(who, place)
+    def _topics(self, reader: Reader, scope: Scope) -> set[str]:
+        mine = self.visible(reader, scope)
         return {f"{page.title} - {section.heading}" for page in mine for section in page.sections}
 
 
 @lru_cache(maxsize=10_000)
-def marks_of(page: Page) -> frozenset[str]:
-    return page.marks
+def markers_of(page: Page) -> frozenset[str]:
+    return page.markers
 
 
 @lru_cache(maxsize=10_000)
 def ids_of(page: Page) -> frozenset[str]:
     """Of the document and of its chunks: one a section, since none of these is long."""
-    scope = Scope(*page.place)
+    scope = page.scope
     chunks = (chunk_id(scope, page.path, anchor=slug(one.heading), ordinal=0) for one in page.sections)
     return frozenset((document_id(scope, page.path), *chunks))
 
@@ -181,9 +182,9 @@ def check_opaque(cursor: str, before: str) -> None:
     assert b"\x01" * ALIKE_BYTES not in same
 
 
-def _is_theirs(who: Who, asker: Who) -> bool:
-    if who.is_owner:
+def _is_theirs(reader: Reader, asker: Reader) -> bool:
+    if reader.is_owner:
         return True
-    if who.user is not None:
-        return asker.user == who.user
-    return bool(who.groups) and asker == who
+    if reader.user is not None:
+        return asker.user == reader.user
+    return bool(reader.groups) and asker == reader

@@ -153,15 +153,3 @@ def ablate(
 
     options = AblateOptions(Scope(tenant, project), report, principal_of(user, group or ()), as_json)
     raise typer.Exit(run_ablate(settings_of(library, config), named_path(judged), options))
-
-
-@evaluation.command()
-def leaks(
-    rounds: Annotated[int, typer.Option("--rounds", metavar="N", min=1, help="How many random worlds.")] = 5,
-    seed: Annotated[int, typer.Option("--seed", metavar="S", help="Another seed makes other worlds.")] = 0,
-    as_json: JsonOption = False,
-) -> None:
-    """Ask in the name of random readers and fail if one is shown what is not theirs."""
-    from citewise.cli.eval_leaks import run_leaks
-
-    raise typer.Exit(run_leaks(rounds=rounds, seed=seed, as_json=as_json))

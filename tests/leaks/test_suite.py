@@ -1,0 +1,225 @@
+"""The leak suite finds nothing in citewise as it is, and finds the hole in each citewise that was broken for it."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from citewise.adapters.local_index import vectors
+from citewise.adapters.local_index.index import LocalIndex
+from citewise.adapters.sqlite.passages import SqlitePassages
+from citewise.answer.ask_selected import AskSelected
+from citewise.errors import Unavailable
+from citewise.model.access import LOCAL_PRINCIPAL, Scope
+from citewise.model.answer import AnswerEvent, Token
+from citewise.model.filters import Condition, Where
+from citewise.model.ids import ChunkId
+from citewise.model.query import Query
+from citewise.ports.catalog import Hydrated
+from citewise.settings import Settings
+from citewise.wiring.embedding import Embedding, embedding_of
+from tests.fakes.counters import HashEmbedder, WordCounter
+from tests.leaks.judge import Leak, LeakReport, Output, Request
+from tests.leaks.suite import LAGGING, leak_report
+from tests.leaks.surfaces import SURFACES, OpenedLibrary, Surface
+
+SEED = 3
+QUICK = [surface for surface in SURFACES if surface.is_quick]
+OF_THE_LOG = {"Library.log", "Library.stats", "Library.topics"}
+OF_QUESTIONS = {surface.name for surface in QUICK if not surface.is_about_selection} - OF_THE_LOG
+
+
+def report(surfaces: Sequence[Surface] = QUICK, *, rounds: int = 1) -> LeakReport:
+    """Every surface of the Python API, with a quick embedder."""
+    return leak_report(surfaces, Embedding(HashEmbedder(), WordCounter()), rounds=rounds, seed=SEED)
+
+
+def report_of_commands(surfaces: Sequence[Surface]) -> LeakReport:
+    """Commands use the embedding of the settings."""
+    return leak_report(surfaces, embedding_of(Settings()), rounds=1, seed=SEED)
+
+
+def surfaces_of(leaks: Iterable[Leak]) -> set[str]:
+    return {leak.surface for leak in leaks}
+
+
+def test_nothing_leaks_on_any_surface_and_nothing_is_missing() -> None:
+    found = report_of_commands(SURFACES)
+    assert (found.leaks, found.missing) == ((), ())
+    assert found.surfaces.keys() == {surface.name for surface in SURFACES}
+    assert found.readers > 5
+    assert found.documents > 25
+
+
+def test_without_any_access_rule_every_surface_of_a_library_leaks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Query, "where", property(lambda query: Where(query.scope, None, query.conditions)))
+    found = report()
+    assert surfaces_of(found.leaks) >= OF_QUESTIONS
+    assert {"text", "id", "count", "rank"} <= {leak.kind for leak in found.leaks}
+
+
+def test_a_search_in_another_tenants_scope_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scope is not the reader's but the last one written to."""
+    last: list[Any] = []
+    write = LocalIndex.write
+
+    def noting(self: LocalIndex, scope: Any, **rest: Any) -> None:
+        last[:] = [scope]
+        write(self, scope, **rest)
+
+    monkeypatch.setattr(LocalIndex, "write", noting)
+    monkeypatch.setattr(Query, "where", property(lambda query: Where(last[0], query.principal.readers)))
+    assert {"text", "id"} <= {leak.kind for leak in report().leaks}
+
+
+@pytest.fixture
+def _trusted_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hydration reads whatever the index found."""
+    read = SqlitePassages.passages
+
+    def unchecked(self: SqlitePassages, ids: Sequence[ChunkId], *, where: Where) -> Hydrated:
+        return read(self, ids, where=replace(where, readers=None))
+
+    monkeypatch.setattr(SqlitePassages, "passages", unchecked)
+
+
+@pytest.mark.usefixtures("_trusted_index")
+def test_without_the_second_check_a_lagging_index_leaks() -> None:
+    found = report()
+    assert {leak.phase for leak in found.leaks if leak.surface in OF_QUESTIONS} == {LAGGING}
+    assert surfaces_of(found.leaks) >= OF_THE_LOG  # which uses no index
+    assert "Library.search" in surfaces_of(leak for leak in found.leaks if leak.kind == "text")
+
+
+def test_a_search_that_hides_what_may_be_seen_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    nobody = property(lambda query: Where(query.scope, frozenset(), query.conditions))
+    monkeypatch.setattr(Query, "where", nobody)
+    found = report()
+    assert found.leaks == ()
+    assert surfaces_of(found.missing) >= {"Library.search"}
+
+
+def test_what_a_refusal_suggests_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("citewise.answer.ask.topics", lambda findings: ("The winch zqforeign",))
+    assert surfaces_of(report().leaks) == {"Library.ask", "Library.stream"}
+
+
+def test_what_a_refusal_about_a_selection_suggests_is_checked_on_every_surface(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("citewise.answer.ask_selected.OFFER", "Read about zqforeign instead.")
+    about_selections = [surface for surface in SURFACES if surface.is_about_selection]
+    found = report_of_commands(about_selections)
+    assert surfaces_of(found.leaks) == {surface.name for surface in about_selections}
+
+
+def test_a_marker_split_between_two_tokens_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = AskSelected.__call__
+
+    def cut(self: AskSelected, *arguments: Any, **more: Any) -> Iterator[AnswerEvent]:
+        yield from (Token("z"), Token("qforeign"))
+        yield from stream(self, *arguments, **more)
+
+    monkeypatch.setattr(AskSelected, "__call__", cut)
+    assert surfaces_of(report().leaks) == {"Library.stream about a selection"}
+
+
+@pytest.fixture
+def _large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Search a few dozen chunks as a million are searched."""
+    monkeypatch.setattr("citewise.adapters.local_index.index.LARGE", 0)
+    monkeypatch.setattr("citewise.adapters.local_index.vectors.LARGE", 0)
+    monkeypatch.setattr("citewise.adapters.local_index.vectors.MOST", 0.01)
+    monkeypatch.setattr("citewise.adapters.local_index.vectors.SIGNS_FROM", 0)
+    monkeypatch.setattr("citewise.adapters.local_index.vectors.MIN_DIMENSIONS", 0)
+    monkeypatch.setattr("citewise.adapters.local_index.vectors.EXACT_FROM_FILES", 0)
+
+
+@pytest.mark.usefixtures("_large")
+def test_nothing_leaks_from_a_large_library_and_nothing_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: Counter[str] = Counter()
+    check, scan = vectors.checked_after, vectors.SignsFirst.best
+
+    def checked(*given: Any) -> Any:
+        found = check(*given)
+        taken["checked after"] += found is not None
+        return found
+
+    def scanned(*given: Any) -> Any:
+        taken["signs first"] += 1
+        return scan(*given)
+
+    monkeypatch.setattr("citewise.adapters.local_index.words.checked_after", checked)
+    monkeypatch.setattr(vectors.SignsFirst, "best", scanned)
+    found = report(rounds=2)
+    assert (found.leaks, found.missing) == ((), ())
+    assert taken["checked after"] > 50
+    assert taken["signs first"] > 50
+
+
+@pytest.mark.usefixtures("_large")
+def test_a_large_library_that_does_not_check_after_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unchecked(searcher: Any, query: Any, *_: Any) -> Any:
+        return searcher.search(query, limit=1000, count=False).hits
+
+    monkeypatch.setattr("citewise.adapters.local_index.words.checked_after", unchecked)
+    assert {"count", "rank"} <= {leak.kind for leak in report().leaks}
+
+
+@pytest.mark.usefixtures("_large")
+def test_a_scan_of_signs_that_forgets_the_filter_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    scan = vectors.SignsFirst.best
+
+    def unfiltered(self: vectors.SignsFirst, query: Any, admitted: vectors.Admitted, wanted: int) -> vectors.Found:
+        rows = sum(map(len, self._codes))
+        return scan(self, query, vectors.Admitted(rows, None), wanted)
+
+    monkeypatch.setattr(vectors.SignsFirst, "best", unfiltered)
+    assert "count" in {leak.kind for leak in report().leaks}
+
+
+@pytest.mark.parametrize("name", ["citewise ask", "citewise log", "citewise eval"])
+def test_a_command_that_ignores_who_asks_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("citewise.cli.options.principal_of", lambda user, groups: LOCAL_PRINCIPAL)
+    monkeypatch.setattr("citewise.cli.insights.principal_of", lambda user, groups: LOCAL_PRINCIPAL)
+    before = ("Library.search", "Library.log")  # they fill the log and write it to disk
+    found = report_of_commands([each for each in SURFACES if each.name in before or each.name.startswith(name)])
+    assert {leak.kind for leak in found.leaks} & {"text", "id"}
+    assert f" on {name}" in str(found.leaks[0])
+
+
+def test_scores_that_depend_on_other_scopes_are_noticed() -> None:
+    search = QUICK[0]
+
+    def changed(opened: OpenedLibrary, request: Request) -> Output | None:
+        output = search.show(opened, request)
+        scopes = len(list((opened.home / "pages").iterdir()))
+        return output and replace(output, scores=tuple((id_, score / scopes) for id_, score in output.scores))
+
+    found = report([replace(search, show=changed)], rounds=2)
+    assert {(leak.surface, leak.kind) for leak in found.leaks} == {("Library.search", "isolation")}
+
+
+def test_surfaces_that_only_show_errors_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def down(*_: object, **__: object) -> None:
+        raise Unavailable("the store is away")
+
+    monkeypatch.setattr("citewise.wiring.searching.Searching.__call__", down)
+    found = report()
+    assert surfaces_of(found.missing) >= OF_QUESTIONS
+
+
+def test_a_log_that_names_documents_to_anybody_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader may no longer see what was shown once."""
+
+    def unguarded(scope: Scope, readers: object, conditions: tuple[Condition, ...] = ()) -> Where:
+        return Where(scope, None, conditions)
+
+    monkeypatch.setattr("citewise.insights.Where", unguarded)
+    monkeypatch.setattr("citewise.api.Where", unguarded)
+    assert surfaces_of(report(rounds=2).leaks) == OF_THE_LOG
+
+
+def test_a_cache_that_mixes_up_readers_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("citewise.search.cached.bucket_parts", lambda query: ("anybody",))
+    assert surfaces_of(report().leaks) & {"Library.search", "Library.search, asked again"}
