@@ -1,4 +1,4 @@
-# One word a task. Every target sets itself up: Python 3.11+, make and a package index are all it takes.
+# Every target sets itself up: Python 3.11 or newer, make and a package index are all it needs.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,7 +8,7 @@ SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile
 
 .PHONY: help demo test leaks check format golden shape bench bench-quality bench-speed bench-peers bench-defaults bench-late bench-grounding bench-ingest bench-embedding bench-access bench-cache bench-compression bench-quality-score bench-page wheel clean
 
-help:  ## list the words
+help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 $(READY): pyproject.toml constraints.txt
@@ -17,82 +17,82 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
-demo: $(READY)  ## ingest the sample handbook into .demo and say what to try next
+demo: $(READY)  ## ingest the sample handbook into .demo and print what to try next
 	$(BIN)/citewise demo --library .demo
 
-test: $(READY)  ## every test, a file at a time on each core
+test: $(READY)  ## run every test
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
 
-leaks: $(READY)  ## ask every surface as random readers (ROUNDS=5, SEED=0); fails if one is shown what is not theirs
+leaks: $(READY)  ## query every surface as random readers (ROUNDS=5, SEED=0); fail if one sees a hidden document
 	$(BIN)/python -m tests.leaks.suite --rounds $(or $(ROUNDS),5) --seed $(or $(SEED),0)
 
-check: $(READY)  ## format, lint, types, fences, quick tests
+check: $(READY)  ## format, lint, types, import contracts, quick tests
 	$(BIN)/ruff format --check src tests benchmarks examples
 	$(BIN)/ruff check src tests benchmarks examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) tests/unit tests/flows tests/fences
 
-format: $(READY)  ## rewrite the code as ruff would have it
+format: $(READY)  ## format the code with ruff
 	$(BIN)/ruff check --fix --quiet src tests benchmarks examples || true
 	$(BIN)/ruff format src tests benchmarks examples
 
-golden: $(READY)  ## write the approved contexts and citations anew; read what changed before you commit it
+golden: $(READY)  ## rewrite the golden files; read the diff before you commit it
 	CITEWISE_WRITE_GOLDEN=1 $(BIN)/python -m pytest tests/golden
 
-shape: $(READY)  ## size, fragments, names and words beside what the style guide aims for
+shape: $(READY)  ## lines, files, names and function sizes beside the aims of the style guide
 	$(BIN)/python -m benchmarks.shape
 
-bench: bench-quality bench-speed bench-embedding bench-page  ## quality and speed, and the page of it (about half an hour, the first time an hour); sets that are not there are skipped by name
+bench: bench-quality bench-speed bench-embedding bench-page  ## quality, speed and embedding, and the page of results (half an hour; an hour the first time)
 
-bench-quality: $(READY)  ## every judged set of the shared data through the harness; without it, says so and does nothing
+bench-quality: $(READY)  ## every judged set through the evaluation harness (needs the judged sets)
 	$(BIN)/python -m benchmarks.quality
 
-bench-speed: $(READY)  ## search at 1,000 to 1,000,000 chunks, under filters, by stage and with threads
+bench-speed: $(READY)  ## search at 1,000 to 1,000,000 chunks: filters, stages, threads, opening
 	$(BIN)/python -m benchmarks.speed
 
-bench-peers: $(READY)  ## side by side with other libraries, each in an environment of its own (needs the shared data)
+bench-peers: $(READY)  ## the same searches with other libraries, each in its own environment (needs the judged sets)
 	$(BIN)/python -m benchmarks.peers
 	$(BIN)/python -m benchmarks.bench_page
 
-bench-defaults: $(READY)  ## what the defaults were chosen by, cross-validated (needs the shared data)
+bench-defaults: $(READY)  ## the ranking defaults against their alternatives, cross-validated (needs the judged sets)
 	$(BIN)/python -m benchmarks.defaults
 	$(BIN)/python -m benchmarks.bench_page
 
-bench-late: $(READY)  ## what comparing word by word is worth, and its bytes (needs the shared data; a quarter of an hour)
+bench-late: $(READY)  ## what late interaction is worth and costs (needs the judged sets; a quarter of an hour)
 	$(BIN)/python -m benchmarks.late_interaction
 	$(BIN)/python -m benchmarks.bench_page
 
-bench-grounding: $(READY)  ## how well it refuses and quotes (needs the shared data)
+bench-grounding: $(READY)  ## how well it refuses and quotes (needs the judged sets)
 	$(BIN)/python -m benchmarks.grounding
 
-bench-ingest: $(READY)  ## speed of ingestion, opening and starting
+bench-ingest: $(READY)  ## speed of ingestion, opening and start-up
 	$(BIN)/python -m benchmarks.ingest
 
-bench-embedding: $(READY)  ## texts a second: the prepared graph, other graphs and runtimes, ways of batching
+bench-embedding: $(READY)  ## texts per second, by graph, runtime and batching
 	$(BIN)/python -m benchmarks.embedding
 
 bench-access: $(READY)  ## what access rules, cache, log and deep pages cost, at 100,000 chunks
 	$(BIN)/python -m benchmarks.access
 	$(BIN)/python -m benchmarks.bench_page
 
-bench-cache: $(READY)  ## which questions count as the same, and what a hit costs (needs the shared data)
+bench-cache: $(READY)  ## exact and semantic cache hits: which are right, and what they cost (needs the judged sets)
 	$(BIN)/python -m benchmarks.cache
 	$(BIN)/python -m benchmarks.bench_page
 
-bench-compression: $(READY)  ## tokens saved against answer-bearing sentences kept (needs the shared data)
+bench-compression: $(READY)  ## tokens saved, answer-bearing sentences kept (needs the judged sets)
 	$(BIN)/python -m benchmarks.compression
 	$(BIN)/python -m benchmarks.bench_page
 
-bench-quality-score: $(READY)  ## what the quality of an answer is worth (needs the shared data)
+bench-quality-score: $(READY)  ## how well the quality score separates right from wrong answers (needs the judged sets)
 	$(BIN)/python -m benchmarks.quality_score
 	$(BIN)/python -m benchmarks.bench_page
 
-bench-page: $(READY)  ## docs/measured.md and its plots, anew from benchmarks/results
+bench-page: $(READY)  ## rewrite the page of results and its plots from benchmarks/results
 	$(BIN)/python -m benchmarks.bench_page
 
 wheel: $(READY)  ## build the wheel into dist/
 	$(BIN)/python -m build --wheel --outdir dist .
 
-clean:  ## remove what the targets made
+clean:  ## remove everything the targets created
 	rm -rf $(VENV) dist .demo .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
