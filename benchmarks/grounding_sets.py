@@ -132,7 +132,7 @@ def selection_rows(name: str) -> Rows:
         for id_, gold in gold_of(name).items():
             path = next(path for path in opened.catalog.known(Scope()) if path.endswith(gold.places[0][0]))
             chunks = [chunk.piece for chunk in opened.catalog.chunks(Scope(), path)]
-            places = [at for at, one in enumerate(chunks) if gold.holds(path, (one.first_line, one.last_line))]
+            places = [at for at, one in enumerate(chunks) if gold.holds(path, (one.location.first, one.location.last))]
             others = (at for at in range(len(chunks)) if at not in places and chunks[at].tokens >= MIN_TOKENS)
             near = sorted(others, key=lambda at: min(abs(at - place) for place in places))[:2]
             answering = "\n\n".join(chunks[at].text for at in places)

@@ -187,7 +187,7 @@ def pools_of(
 
     def place(id_: ChunkId, case: Case) -> Place:
         held = corpus[id_]
-        here = FoundPlace(held.path, held.piece.section, held.piece.first_line, held.piece.last_line, id_)
+        here = FoundPlace(held.path, held.piece.section, held.piece.location.first, held.piece.location.last, id_)
         grade = matching.grade_of(here, case.gold.get(held.path, ()))
         return Place(numbers[held.path], grade, held.piece.tokens)
 

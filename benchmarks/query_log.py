@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchmarks.timing import Percentiles
 from citewise.model.access import Principal
+from citewise.model.document import Lines
 from citewise.model.ids import ChunkId, Digest, DocumentId
 from citewise.model.query import Query
 from citewise.model.ranking import Candidate, Finding, Passage, SearchResult
@@ -96,8 +97,7 @@ def _passage(at: int) -> Passage:
         breadcrumb=("Tides", "Reading"),
         anchor="reading",
         position=at,
-        first_line=1,
-        last_line=2,
+        location=Lines(1, 2),
         corpus_type="DOC_PAGE",
         content_type="prose",
         module="Unknown",

@@ -15,7 +15,7 @@ with TemporaryDirectory() as home, Library(home) as library:
     for place, finding in enumerate(found.findings, start=1):
         passage, candidate = finding.passage, finding.candidate
         scores = "  ".join(f"{stage} {score:.2f}" for stage, score in candidate.scores.items())
-        print(f"[{place}] {passage.document}:{passage.first_line}  {candidate.score:.2f}  ({scores})")
+        print(f"[{place}] {passage.document}:{passage.location.first}  {candidate.score:.2f}  ({scores})")
     print(f"{found.total_candidates} candidates, {len(found.dropped)} dropped, {found.timings_ms['total']:.0f} ms\n")
 
     # The contact sheet's frontmatter says `access: {groups: [harbor-ops]}`; inside every ranking, nobody else finds it.

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from citewise.model.chunk import Chunk
-from citewise.model.document import Document, Json
+from citewise.model.document import Document, Json, Lines, Pages
 from citewise.model.ids import digest, document_id
 from citewise.model.ranking import Candidate, Finding, Passage
 from tests.builders import SCOPE, an_id
@@ -33,8 +33,7 @@ def a_passage(
         breadcrumb=(title, section) if breadcrumb is None else breadcrumb,
         anchor=anchor,
         position=position,
-        first_line=first,
-        last_line=last,
+        location=Lines(first, last) if page is None else Pages(page, page),
         corpus_type=corpus_type,
         content_type="prose",
         module="Unknown",
@@ -43,7 +42,6 @@ def a_passage(
         tokens=len(text.split()),
         text_digest=digest(text),
         metadata=metadata or {},
-        page=page,
     )
 
 
@@ -64,8 +62,7 @@ def passage_of(chunk: Chunk, document: Document) -> Passage:
         breadcrumb=piece.breadcrumb,
         anchor=piece.anchor,
         position=chunk.position,
-        first_line=piece.first_line,
-        last_line=piece.last_line,
+        location=piece.location,
         corpus_type=document.corpus_type,
         content_type=chunk.content_type,
         module=document.module,
@@ -75,4 +72,5 @@ def passage_of(chunk: Chunk, document: Document) -> Passage:
         text_digest=chunk.text_digest,
         tags=document.tags,
         metadata=document.metadata,
+        blocks=piece.blocks,
     )

@@ -13,7 +13,7 @@ from citewise.adapters.sqlite.connections import Connections
 from citewise.errors import Misconfigured, Unavailable
 from citewise.model.access import Access, Scope
 from citewise.model.chunk import ChunkCounts
-from citewise.model.document import KnownDocument, SourceRef
+from citewise.model.document import KnownDocument, Lines, SourceRef
 from citewise.ports.catalog import DocumentWrite, ProjectionState
 from tests.builders import SCOPE, a_document, a_vector, a_write, vectors_of
 
@@ -64,9 +64,9 @@ def test_moved_lines_are_kept_without_a_log_entry(catalog: SqliteCatalog) -> Non
     write = a_write("a.md", ["one"])
     put(catalog, write)
     before = catalog.last_position(SCOPE)
-    moved = replace(write.chunks[0], position=3, piece=replace(write.chunks[0].piece, first_line=9, last_line=9))
+    moved = replace(write.chunks[0], position=3, piece=replace(write.chunks[0].piece, location=Lines(9, 9)))
     assert put(catalog, replace(write, chunks=(moved,))) == ChunkCounts(unchanged=1)
-    assert catalog.chunks(SCOPE, "a.md")[0].piece.first_line == 9
+    assert catalog.chunks(SCOPE, "a.md")[0].piece.location.first == 9
     assert catalog.last_position(SCOPE) == before
 
 

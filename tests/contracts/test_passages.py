@@ -102,7 +102,7 @@ def test_a_rule_that_changed_counts_at_once_whatever_the_index_believed(shelf: S
     [
         "UPDATE chunks SET breadcrumb = '{' WHERE id = ?",
         "UPDATE chunks SET text = ' ' WHERE id = ?",
-        "UPDATE chunks SET first_line = 9, last_line = 3 WHERE id = ?",
+        "UPDATE chunks SET location = '[\"lines\",9,3]' WHERE id = ?",
         "UPDATE chunks SET text_digest = 'not bytes' WHERE id = ?",
     ],
 )

@@ -71,7 +71,7 @@ def test_an_edited_section_changes_only_its_own_chunks(shelf: Shelf) -> None:
     with shelf.opened() as library:
         alerts = library.catalog.chunks(Scope(), "guide.md")[2].piece
         lines = (shelf.docs / "guide.md").read_text().split("\n")
-        assert lines[alerts.first_line - 1] == "## Alerts"
+        assert lines[alerts.location.first - 1] == "## Alerts"
 
 
 def test_a_removed_section_takes_its_chunks_along(shelf: Shelf) -> None:

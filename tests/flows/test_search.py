@@ -47,7 +47,7 @@ def test_the_passage_that_says_it_comes_first_with_its_place(shelf: Shelf) -> No
     assert first.passage.section == "Reading the gauge"
     assert first.passage.breadcrumb == ("Tides", "Reading the gauge")
     assert first.url == "/docs/tides#reading-the-gauge"
-    assert (first.passage.first_line, first.passage.last_line) == (1, 5)
+    assert (first.passage.location.first, first.passage.location.last) == (1, 5)
 
 
 def test_every_hit_shows_what_each_ranking_and_stage_gave_it(shelf: Shelf) -> None:

@@ -64,7 +64,10 @@ def test_every_word_of_every_body_is_in_a_chunk_at_its_line(
     for file, _, pieces in pages:
         for number, line in body_lines(file):
             held = {
-                word for piece in pieces if piece.first_line <= number <= piece.last_line for word in words(piece.text)
+                word
+                for piece in pieces
+                if piece.location.first <= number <= piece.location.last
+                for word in words(piece.text)
             }
             assert set(words(line)) <= held, (file, number, line)
 
@@ -80,7 +83,7 @@ def whole_blocks(blocks: tuple[Block, ...]) -> Iterator[Block]:
 def test_no_fence_table_or_admonition_is_cut(pages: list[tuple[Path, Parsed, tuple[Piece, ...]]]) -> None:
     for file, parsed, pieces in pages:
         for block in whole_blocks(parsed.blocks):
-            assert any(block.text in piece.text for piece in pieces), (file, block.first_line)
+            assert any(block.text in piece.text for piece in pieces), (file, block.location.first)
 
 
 def test_only_whole_sections_and_single_larger_blocks_pass_the_window(
@@ -96,7 +99,7 @@ def test_only_whole_sections_and_single_larger_blocks_pass_the_window(
                 continue
             blocks = MarkdownParser().parse(piece.text).blocks
             larger = [block for block in blocks if block.heading is None]
-            assert len(larger) == 1, (file, piece.first_line, piece.tokens)
+            assert len(larger) == 1, (file, piece.location.first, piece.tokens)
 
 
 def test_counts_add_up(pages: list[tuple[Path, Parsed, tuple[Piece, ...]]]) -> None:

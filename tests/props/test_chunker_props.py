@@ -28,7 +28,10 @@ def test_every_word_is_in_a_piece_that_covers_its_line(text: str) -> None:
     pieces = pieces_of(text)
     for number, line in enumerate(text.split("\n"), start=1):
         held = {
-            token for piece in pieces if piece.first_line <= number <= piece.last_line for token in tokens(piece.text)
+            token
+            for piece in pieces
+            if piece.location.first <= number <= piece.location.last
+            for token in tokens(piece.text)
         }
         assert set(tokens(line)) <= held
 
@@ -38,8 +41,8 @@ def test_every_word_is_in_a_piece_that_covers_its_line(text: str) -> None:
 def test_pieces_come_in_order_and_are_the_same_each_time(text: str) -> None:
     pieces = pieces_of(text)
     assert pieces == pieces_of(text)
-    lasts = [piece.last_line for piece in pieces]
-    firsts = [piece.first_line for piece in pieces]
+    lasts = [piece.location.last for piece in pieces]
+    firsts = [piece.location.first for piece in pieces]
     assert lasts == sorted(lasts)
     assert firsts == sorted(firsts)
     places = [(piece.anchor, piece.ordinal) for piece in pieces]
@@ -86,3 +89,16 @@ def test_an_edit_in_one_section_changes_no_piece_of_another(texts: list[str], da
         }
 
     assert others(before) == others(after)
+
+
+@settings(max_examples=150, deadline=None)
+@given(document)
+def test_the_blocks_of_a_chunk_come_in_order_and_hold_every_word(text: str) -> None:
+    for piece in pieces_of(text):
+        end = 0
+        between = ""
+        for _, start, stop, *_ in piece.blocks:
+            assert end <= start < stop
+            between += piece.text[end:start]
+            end = stop
+        assert not any(map(str.isalnum, between + piece.text[end:]))

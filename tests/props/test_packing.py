@@ -42,7 +42,7 @@ def words(text: str) -> list[str]:
 
 
 def passage_of(piece: Piece, position: int, name: str) -> Passage:
-    lines = (piece.first_line, piece.last_line)
+    lines = (piece.location.first, piece.location.last)
     return a_passage(piece.text, document=name, anchor=piece.anchor, position=position, lines=lines)
 
 
@@ -105,8 +105,8 @@ def test_joining_loses_no_word_and_makes_none_up(found: list[Finding]) -> None:
 def test_a_citation_lies_inside_the_lines_of_its_passages(found: list[Finding], budget_tokens: int) -> None:
     for source in Pack(WordCounter(), Addresses(), budget_tokens)(found).sources:
         assert source.citation.lines is not None
-        assert source.citation.lines[0] == min(one.first_line for one in source.passages)
-        assert source.citation.lines[1] == max(one.last_line for one in source.passages)
+        assert source.citation.lines[0] == min(one.location.first for one in source.passages)
+        assert source.citation.lines[1] == max(one.location.last for one in source.passages)
         assert source.citation.chunk_id in {one.chunk_id for one in source.passages}
         assert any(source.citation.excerpt.removesuffix("\u2026") in one.text for one in source.passages)
         assert joined(source.passages).startswith(source.text)

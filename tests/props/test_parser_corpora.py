@@ -63,7 +63,7 @@ def test_blocks_are_their_source_lines_unless_something_was_dropped(tree: str) -
         lines = text.split("\n")
         is_whole = not COMMENT.search(body)
         for block in parser.parse(text).blocks if is_whole else ():
-            source = "\n".join(lines[block.first_line - 1 : block.last_line])
+            source = "\n".join(lines[block.location.first - 1 : block.location.last])
             assert block.text in (source, IMPORT.sub("", source).lstrip("\n")), path
 
 

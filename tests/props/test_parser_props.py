@@ -12,7 +12,7 @@ from markdown_it.token import Token
 from citewise.adapters.markdown.frontmatter import split_front_matter
 from citewise.adapters.markdown.parser import MarkdownParser
 from citewise.adapters.markdown.rules import Notes, State, block_parser
-from citewise.model.document import Block
+from citewise.model.document import Block, BlockKind
 
 PARSER = MarkdownParser()
 PLAIN = MarkdownIt("commonmark", {"maxNesting": 200}).enable("table").disable("reference")
@@ -73,18 +73,19 @@ def lines_of(text: str) -> list[str]:
 
 def assert_in_order(blocks: Sequence[Block], first: int, last: int) -> None:
     for block in blocks:
-        assert first <= block.first_line <= block.last_line <= last
+        assert first <= block.location.first <= block.location.last <= last
         assert block.text.strip()
-        assert_in_order(block.children, block.first_line, block.last_line)
-        first = block.last_line + 1
+        assert_in_order(block.children, block.location.first, block.location.last)
+        first = block.location.last + 1
 
 
 def assert_children_cover(block: Block, lines: Sequence[str]) -> None:
-    covered = {n for child in block.children for n in range(child.first_line, child.last_line + 1)}
-    for number in range(block.first_line, block.last_line + 1):
+    covered = {n for child in block.children for n in range(child.location.first, child.location.last + 1)}
+    edge = block.kind is BlockKind.ADMONITION  # its first and last line are in no child
+    for number in range(block.location.first + edge, block.location.last + 1 - edge):
         assert not block.children or number in covered or not lines[number - 1].strip()
     for child in block.children:
-        assert child.text == "\n".join(lines[child.first_line - 1 : child.last_line])
+        assert child.text == "\n".join(lines[child.location.first - 1 : child.location.last])
         assert_children_cover(child, lines)
 
 
@@ -102,9 +103,9 @@ def test_every_line_with_a_word_is_in_a_block_and_every_block_is_its_source_line
     body_line = split_front_matter(text)[1]
     covered: set[int] = set()
     for block in PARSER.parse(text).blocks:
-        assert block.text == "\n".join(lines[block.first_line - 1 : block.last_line])
+        assert block.text == "\n".join(lines[block.location.first - 1 : block.location.last])
         assert_children_cover(block, lines)
-        covered.update(range(block.first_line, block.last_line + 1))
+        covered.update(range(block.location.first, block.location.last + 1))
     blank = {number for number, line in enumerate(lines, 1) if number < body_line or not line.strip()}
     assert set(range(1, len(lines) + 1)) == covered | blank
 
@@ -114,7 +115,7 @@ def test_every_line_with_a_word_is_in_a_block_and_every_block_is_its_source_line
 def test_no_word_of_a_composed_document_is_lost_and_its_lines_are_true(text: str) -> None:
     lines = lines_of(text)
     blocks = PARSER.parse(text).blocks
-    assert all(block.text == "\n".join(lines[block.first_line - 1 : block.last_line]) for block in blocks)
+    assert all(block.text == "\n".join(lines[block.location.first - 1 : block.location.last]) for block in blocks)
     for block in blocks:
         assert_children_cover(block, lines)
     assert re.findall(r"\w+", text) == re.findall(r"\w+", "\n".join(block.text for block in blocks))
@@ -147,7 +148,7 @@ def test_on_plain_commonmark_the_blocks_are_those_of_markdown_it(text: str) -> N
     except IndexError:  # markdown-it 4 fails on some unclosed HTML in lists
         assume(False)
     blocks = PARSER.parse(text).blocks
-    outline = [(str(block.kind), block.first_line, block.last_line) for block in blocks]
+    outline = [(str(block.kind), block.location.first, block.location.last) for block in blocks]
     assert outline == plain_outline(tokens, lines_of(text))
 
 

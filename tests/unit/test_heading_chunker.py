@@ -47,7 +47,7 @@ def test_a_heading_with_only_a_deeper_one_below_introduces_it() -> None:
     (piece,) = pieces_of("# Book\n\n## Part\n\ntext\n")
     assert piece.text == "# Book\n\n## Part\n\ntext"
     assert piece.anchor == "part"
-    assert (piece.first_line, piece.last_line) == (1, 5)
+    assert (piece.location.first, piece.location.last) == (1, 5)
 
 
 def test_a_heading_without_any_text_is_still_found() -> None:
@@ -71,7 +71,7 @@ def test_neighbors_of_a_section_overlap_and_sections_do_not() -> None:
     text = f"# A\n\n{words(18, 'a')}\n\n{words(18, 'b')}\n\n## B\n\n{words(18, 'c')}\n"
     first, second, other = pieces_of(text)
     assert second.text.startswith("a13 a14 a15 a16 a17\n\nb0")
-    assert second.first_line == 3
+    assert second.location.first == 3
     assert first.text.startswith("# A\n\na0")
     assert other.text.startswith("## B\n\nc0")
 
@@ -121,7 +121,7 @@ def test_a_long_paragraph_is_cut_between_sentences_with_true_lines() -> None:
     for piece in pieces_of(text, sizes=ChunkSizes(target=20, floor=8, ceiling=30, overlap=0)):
         assert piece.tokens <= 30
         first = piece.text.split("\n")[0]
-        assert lines[piece.first_line - 1] == first
+        assert lines[piece.location.first - 1] == first
 
 
 def test_sizes_are_lowered_to_the_window_with_the_breadcrumb_counted() -> None:
@@ -155,3 +155,28 @@ def test_math_marks_equations() -> None:
     assert not plain.has_equations
     assert block.has_equations
     assert inline.has_equations
+
+
+def test_a_piece_knows_its_blocks() -> None:
+    text = (
+        "# Pumps\n\nFirst:\n\n1. Close the valve.\n   - Turn it right.\n2. Run\n   ```sh\n   pump on\n   ```\n"
+        "\n   Wait for the lamp.\n\n> Never alone.\n\n:::tip Note this\nListen.\n:::\n\n"
+        "| a | b |\n|---|---|\n| 1 | 2 |\n\n$$\nx^2\n$$\n"
+    )
+    (piece,) = pieces_of(text, sizes=ChunkSizes(target=90, floor=8, ceiling=90, overlap=5))
+    blocks = [(str(block.kind), block.depth, piece.text[block.start : block.end]) for block in piece.blocks]
+    assert blocks == [
+        ("heading", 0, "# Pumps"),
+        ("paragraph", 0, "First:"),
+        ("list_item", 1, "1. Close the valve."),
+        ("list_item", 2, "   - Turn it right."),
+        ("list_item", 1, "2. Run"),
+        ("code", 1, "   ```sh\n   pump on\n   ```"),
+        ("paragraph", 1, "   Wait for the lamp."),
+        ("quote", 0, "> Never alone."),
+        ("admonition", 0, ":::tip Note this"),
+        ("paragraph", 0, "Listen."),
+        ("table", 0, "| a | b |\n|---|---|\n| 1 | 2 |"),
+        ("math", 0, "$$\nx^2\n$$"),
+    ]
+    assert [block.language for block in piece.blocks if block.language] == ["sh"]

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from citewise.adapters.markdown.parser import MAX_WARNINGS, MarkdownParser
-from citewise.model.document import Block, BlockKind, Heading, Parsed
+from citewise.model.document import Block, BlockKind, Heading, Lines, Parsed
 
 PARSER = MarkdownParser()
 
@@ -15,7 +15,7 @@ def parsed(text: str) -> Parsed:
 
 
 def named(block: Block) -> str:
-    return f"{block.kind} {block.first_line}-{block.last_line}"
+    return f"{block.kind} {block.location.first}-{block.location.last}"
 
 
 def outline(text: str) -> list[str]:
@@ -91,8 +91,10 @@ def test_an_admonition_is_one_block_from_its_opening_to_its_own_close(text: str,
     assert outline(text) == expected
 
 
-def test_an_admonition_has_no_parts_to_cut_between() -> None:
-    assert parsed(":::note\n- a\n- b\n:::").blocks[0].children == ()
+def test_the_children_of_an_admonition_stand_between_its_first_and_last_line() -> None:
+    (admonition,) = parsed(":::note Title\n\ntext\n\n- a\n- b\n:::").blocks
+    assert list(map(named, admonition.children)) == ["paragraph 3-3", "list 5-6"]
+    assert parsed(":::note\n:::").blocks[0].children == ()
 
 
 @pytest.mark.parametrize(
@@ -171,9 +173,9 @@ def test_lists_may_be_cut_between_items_and_their_blocks() -> None:
     (block,) = parsed("- a\n\n  b\n- - c\n  - d\n-\n  e\n").blocks
     assert tree(block) == [
         "list 1-7",
-        ["item 1-3", ["paragraph 1-1"], ["paragraph 3-3"]],
-        ["item 4-5", ["list 4-5", ["item 4-4", ["paragraph 4-4"]], ["item 5-5", ["paragraph 5-5"]]]],
-        ["item 6-7", ["paragraph 6-7"]],
+        ["list_item 1-3", ["paragraph 1-1"], ["paragraph 3-3"]],
+        ["list_item 4-5", ["list 4-5", ["list_item 4-4", ["paragraph 4-4"]], ["list_item 5-5", ["paragraph 5-5"]]]],
+        ["list_item 6-7", ["paragraph 6-7"]],
     ]
     assert block.children[2].children[0].text == "-\n  e"
 
@@ -276,8 +278,8 @@ def test_text_nested_too_deeply_to_follow_is_still_there() -> None:
 def test_lines_that_no_rule_claims_become_paragraphs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("citewise.adapters.markdown.parser.block_tokens", lambda *_, **__: [])
     assert parsed("# a\nb\n\nc\n").blocks == (
-        Block(BlockKind.PARAGRAPH, "# a\nb", 1, 2),
-        Block(BlockKind.PARAGRAPH, "c", 4, 4),
+        Block(BlockKind.PARAGRAPH, "# a\nb", Lines(1, 2)),
+        Block(BlockKind.PARAGRAPH, "c", Lines(4, 4)),
     )
 
 

@@ -17,6 +17,7 @@ from citewise.answer.write import Write, Written
 from citewise.errors import BadRequest, Misconfigured
 from citewise.model.answer import SELECTION, AnswerEvents, Context, Done, Message, Prompt, Token
 from citewise.model.chunk import NO_SECTION
+from citewise.model.document import Lines
 from citewise.model.ids import DocumentId, digest
 from citewise.model.query import Mode, Query, Selection
 from citewise.model.ranking import Candidate, Finding, Passage, SearchResult
@@ -107,8 +108,7 @@ def _passage(selection: Selection, text: str, tokens: int) -> Passage:
         breadcrumb=(selection.section,) if selection.section else (),
         anchor=slug(selection.section) if selection.section else "",
         position=0,
-        first_line=1,
-        last_line=text.count("\n") + 1,
+        location=Lines(1, text.count("\n") + 1),
         corpus_type="DOC_PAGE",
         content_type="prose",
         module="",

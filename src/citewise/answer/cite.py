@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from citewise.model.answer import Citation
+from citewise.model.document import spanning
 from citewise.model.ranking import Passage
 from citewise.text.urls import Addresses
 
@@ -44,7 +45,7 @@ def excerpt_of(text: str, unit: str) -> str:
 
 def citation_of(n: int, passages: Sequence[Passage], addresses: Addresses, *, best: Passage, score: float) -> Citation:
     """Source `n`, made of neighbors in one section: named after the best of them, with the lines of all."""
-    lines = min(one.first_line for one in passages), max(one.last_line for one in passages)
+    whole = replace(best, location=spanning([passage.location for passage in passages]))
     return Citation(
         n=n,
         chunk_id=best.chunk_id,
@@ -53,10 +54,10 @@ def citation_of(n: int, passages: Sequence[Passage], addresses: Addresses, *, be
         title=best.title,
         section=best.section,
         breadcrumb=best.breadcrumb,
-        url=addresses.url(replace(best, first_line=lines[0], last_line=lines[1])),
+        url=addresses.url(whole),
         module=best.module,
         chapter=best.chapter,
-        lines=lines,
+        lines=whole.lines,
         page=best.page,
         excerpt=excerpt(_unbroken(best)),
         score=score,
@@ -66,7 +67,7 @@ def citation_of(n: int, passages: Sequence[Passage], addresses: Addresses, *, be
 def _unbroken(passage: Passage) -> str:
     """What can be quoted in one go: fewer lines than the file has there mean that a comment or a rule was left
     out between two paragraphs, and then only the first is sure to stand in the file as it stands here."""
-    if passage.text.count("\n") >= passage.last_line - passage.first_line:
+    if passage.text.count("\n") >= passage.location.last - passage.location.first:
         return passage.text
     headings = _HEADINGS.match(passage.text)
     end = _PARAGRAPH_END.search(passage.text, headings.end() if headings else 0)

@@ -81,9 +81,10 @@ def _continuation(before: Passage, after: Passage) -> str:
     shared = _overlap(before, after)
     if shared:
         return after.text[shared:]
-    if after.first_line > before.last_line + 1:
+    last, first = before.location.last, after.location.first
+    if first > last + 1:
         return f"\n\n{after.text}"
-    return f"\n{after.text}" if after.first_line > before.last_line else f" {after.text}"
+    return f"\n{after.text}" if first > last else f" {after.text}"
 
 
 def _overlap(before: Passage, after: Passage) -> int:
@@ -92,7 +93,7 @@ def _overlap(before: Passage, after: Passage) -> int:
     Text that repeats itself looks the same, so there must be lines that both have, no more of them are taken than
     both have, and only whole words.
     """
-    shared_lines = before.last_line - after.first_line + 1
+    shared_lines = before.location.last - after.location.first + 1
     most = min(len(before.text), len(after.text), MAX_OVERLAP_CHARACTERS)
     for size in range(most, 0, -1):
         if (

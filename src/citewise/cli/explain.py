@@ -28,7 +28,7 @@ def show_explanation(console: Console, result: SearchResult) -> None:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("why dropped", max_width=40)
     for place, finding in enumerate(result.findings, start=1):
-        where = f"{finding.passage.document}:{finding.passage.first_line}"
+        where = f"{finding.passage.document}:{finding.passage.location.first}"
         table.add_row(
             str(place), Text(_short(printable(where))), *_cells(finding.candidate, stages), f"{finding.score:.3f}", ""
         )

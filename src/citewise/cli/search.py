@@ -84,7 +84,7 @@ def _show_finding(console: Console, place: int, finding: Finding) -> None:
     head.append(printable(" > ".join(passage.breadcrumb) or passage.title), style="bold")
     head.append(f"  {finding.score:.3f}", style="cyan")
     console.print(head)
-    place_in_file = f"{passage.document}:{passage.first_line}-{passage.last_line}"
+    place_in_file = f"{passage.document}:{passage.location.first}-{passage.location.last}"
     where = printable(f"    {place_in_file}  {finding.url or ''}".rstrip())
     console.print(Text(where, style="dim"), soft_wrap=True)
     lines = [line for line in passage.text.splitlines() if not line.lstrip().startswith("#")]

@@ -53,7 +53,7 @@ def nearest(name: str, known: Sequence[str]) -> str | None:
 def _in_document(case: str, gold: Gold, chunks: Sequence[Chunk]) -> Iterable[Missing]:
     ids = [str(chunk.id) for chunk in chunks]
     sections = list(dict.fromkeys(chunk.piece.section for chunk in chunks))
-    last = max((chunk.piece.last_line for chunk in chunks), default=0)
+    last = max((chunk.piece.location.last for chunk in chunks), default=0)
     if gold.chunk is not None and gold.chunk not in ids:
         yield Missing(case, gold, f"{gold.document} has no chunk {gold.chunk}", gold.chunk, ids)
     elif gold.section is not None and gold.section not in sections:
@@ -67,7 +67,7 @@ def _in_document(case: str, gold: Gold, chunks: Sequence[Chunk]) -> Iterable[Mis
 
 def _overlaps(gold: Gold, chunk: Chunk) -> bool:
     first, last = gold.first_line or 0, gold.last_line or gold.first_line or 0
-    return chunk.piece.first_line <= last and chunk.piece.last_line >= first
+    return chunk.piece.location.first <= last and chunk.piece.location.last >= first
 
 
 def _shared_ends(one: str, other: str) -> int:

@@ -195,7 +195,8 @@ class _Asking:
 
 
 def _place(passage: Passage) -> Place:
-    return Place(passage.document, passage.section, passage.first_line, passage.last_line, chunk=str(passage.chunk_id))
+    first, last = passage.location.first, passage.location.last
+    return Place(passage.document, passage.section, first, last, chunk=str(passage.chunk_id))
 
 
 def _expected(gold: Gold) -> Place:

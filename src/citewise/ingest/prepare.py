@@ -88,6 +88,8 @@ class Prepare:
             access=Access.of(parsed.front.access) if parsed.front.access else origin.access,
             stamp=self.stamp(origin, source),
             text=clean.text,
+            blocks=parsed.blocks,
+            source_uri=origin.path,
             chapter_number=chapter_number,
             chapter_title=chapter_title,
         )

@@ -9,7 +9,7 @@ from operator import itemgetter, mul
 from typing import NamedTuple, NewType, TypeAlias
 
 from citewise.model.access import Scope
-from citewise.model.document import BlockSpan, Document
+from citewise.model.document import BlockSpan, Document, Location
 from citewise.model.filters import ACCESS_FIELD, Label, label, label_text
 from citewise.model.ids import ChunkId, Digest, DocumentId, chunk_id, digest, digest_bytes
 
@@ -84,14 +84,12 @@ class Piece:
     section: str
     breadcrumb: tuple[str, ...]
     text: str
-    first_line: int
-    last_line: int
+    location: Location
     tokens: int
     kind: str | None  # "code" or "table" where that is most of it
     has_code: bool
     has_equations: bool
     language: str | None
-    page: int | None = None
     blocks: tuple[BlockSpan, ...] = ()  # in the order of the text
 
 
@@ -107,24 +105,11 @@ class Chunk:
     content_type: str
     labels: frozenset[Label]
     numbers: Mapping[str, float]
-    word_count: int
+    embedded_text: str  # what is embedded and indexed: the breadcrumb, so that code knows its heading, then the text
+    text_digest: Digest  # of the embedded text, the key of the embedding cache: equal texts are embedded once
     content_hash: Digest  # SHA-256 of the text in UTF-8
-
-    @property
-    def embedded_text(self) -> str:
-        """What is embedded and indexed: the breadcrumb, so that code knows its heading, then the text."""
-        return searchable_text(self.piece.breadcrumb, self.piece.text)
-
-    @property
-    def text_digest(self) -> Digest:
-        """The key of the embedding cache: equal texts are embedded once, wherever they stand."""
-        return digest(self.embedded_text)
-
-    @property
-    def fingerprint(self) -> Digest:
-        """Changes when the index must hear of it; line numbers alone are no reason."""
-        numbers = (f"{name}={value!r}" for name, value in sorted(self.numbers.items()))
-        return digest(self.embedded_text, self.content_type, *sorted(self.labels), *numbers)
+    fingerprint: Digest  # changes when the index must be updated; a moved chunk is no reason
+    word_count: int
 
 
 def searchable_text(breadcrumb: tuple[str, ...], text: str) -> str:
@@ -137,19 +122,31 @@ def chunks_of(document: Document, pieces: Iterator[Piece] | tuple[Piece, ...]) -
     shared = _document_labels(document)
     numbers = _document_numbers(document)
     return tuple(
-        Chunk(
-            id=chunk_id(document.scope, document.path, anchor=piece.anchor, ordinal=piece.ordinal),
-            document_id=document.id,
-            scope=document.scope,
-            position=position,
-            piece=piece,
-            content_type=piece.kind or document.content_type,
-            labels=shared | _piece_labels(piece),
-            numbers=numbers,
-            word_count=len(piece.text.split()),
-            content_hash=digest_bytes(piece.text.encode("utf-8", "surrogatepass")),
-        )
+        _chunk(document, piece, position=position, labels=shared | _piece_labels(piece), numbers=numbers)
         for position, piece in enumerate(pieces)
+    )
+
+
+def _chunk(
+    document: Document, piece: Piece, *, position: int, labels: frozenset[Label], numbers: Mapping[str, float]
+) -> Chunk:
+    content_type = piece.kind or document.content_type
+    embedded_text = searchable_text(piece.breadcrumb, piece.text)
+    named_numbers = (f"{name}={value!r}" for name, value in sorted(numbers.items()))
+    return Chunk(
+        id=chunk_id(document.scope, document.path, anchor=piece.anchor, ordinal=piece.ordinal),
+        document_id=document.id,
+        scope=document.scope,
+        position=position,
+        piece=piece,
+        content_type=content_type,
+        labels=labels,
+        numbers=numbers,
+        embedded_text=embedded_text,
+        text_digest=digest(embedded_text),
+        content_hash=digest_bytes(piece.text.encode("utf-8", "surrogatepass")),
+        fingerprint=digest(embedded_text, content_type, *sorted(labels), *named_numbers),
+        word_count=len(piece.text.split()),
     )
 
 

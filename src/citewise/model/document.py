@@ -19,7 +19,7 @@ class BlockKind(StrEnum):
     HEADING = "heading"
     PARAGRAPH = "paragraph"
     LIST = "list"
-    ITEM = "item"
+    ITEM = "list_item"
     QUOTE = "quote"
     CODE = "code"
     TABLE = "table"
@@ -27,6 +27,42 @@ class BlockKind(StrEnum):
     MATH = "math"
     HTML = "html"
     RULE = "rule"
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Lines of a text file, counted from 1."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """Pages of a printed document, counted from 1."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Messages:
+    """Messages of a conversation, counted from 1, with the author and the time of the first."""
+
+    first: int
+    last: int
+    channel: str | None = None
+    author: str | None = None
+    sent_at: float | None = None  # seconds since 1970
+
+
+Location: TypeAlias = Lines | Pages | Messages
+
+
+def spanning(locations: Sequence[Location]) -> Location:
+    """From the first to the last of several locations in one document."""
+    start = min(locations, key=lambda location: location.first)
+    return replace(start, last=max(location.last for location in locations))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +76,29 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A run of source lines that belong together. `children` say where it may be cut, if it must be."""
+    """A part of a document that belongs together. `children` say where it may be cut, if it must be."""
 
     kind: BlockKind
     text: str
-    first_line: int  # 1-based, in the source file
-    last_line: int
+    location: Location
     children: tuple["Block", ...] = ()
     heading: Heading | None = None
     language: str | None = None
 
 
 class BlockSpan(NamedTuple):
-    """A block of a chunk: its kind, and where it begins and ends in the chunk's text, in characters."""
+    """A block of a chunk: its kind, and where it begins and ends in the chunk's text, in characters.
+
+    Spans come in order and do not overlap, and every word of the text is in one. Of nested blocks only the innermost
+    are listed: a list item that holds a code block is a list item, then a code block. An admonition is its first line,
+    with the title; what stands inside it follows as blocks of their own. No span is a list or a rule.
+    """
 
     kind: BlockKind
     start: int
     end: int
+    language: str | None = None  # of code
+    depth: int = 0  # of a list item, from 1; of what stands inside one, the item's
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +163,8 @@ class Document:
     access: Access
     stamp: Stamp
     text: str
+    blocks: tuple[Block, ...] = ()  # of the text: what a chunker cuts, so that cutting again needs no parser
+    media_type: str = "text/markdown"
     chapter_number: int | None = None
     chapter_title: str | None = None
     source_uri: str | None = None  # where the original can be found
@@ -249,13 +293,13 @@ class PathFacts:
 
 
 _NUMBERED = re.compile(
-    r"(?:(?:chapter|ch|part|unit|week|lesson|module|section|day)[-_ .]*)?(\d{1,6})(?:[-_ .]+(.*))?",
+    r"(?:(?:chapter|ch|part|unit|week|lesson|module|section|day)[-_ .]*)?(?:\d+\.)*(\d{1,6})(?:[-_ .]+(.*))?",
     re.IGNORECASE | re.DOTALL,
 )
 
 
 def chapter_parts(chapter: str) -> tuple[int | None, str | None]:
-    """The number and the title in a chapter's name: 3 and "Sensor fusion" for `chapter-03-sensor-fusion`."""
+    """The number and the title in a chapter's name: 3 and "Sensor fusion" for `1.3-sensor-fusion`."""
     if chapter == UNKNOWN:
         return None, None
     match = _NUMBERED.fullmatch(chapter)

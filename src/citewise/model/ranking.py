@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import Self, overload
 
 from citewise.model.chunk import NO_SECTION, Hit
-from citewise.model.document import BlockSpan, Json
+from citewise.model.document import BlockSpan, Json, Lines, Location, Messages, Pages
 from citewise.model.ids import ChunkId, Digest, DocumentId
 from citewise.model.query import Mode, Query
 from citewise.model.quick import quickly
@@ -24,8 +24,7 @@ class Passage:
     breadcrumb: tuple[str, ...]
     anchor: str  # of the section; empty before the first heading
     position: int  # in the document, from 0
-    first_line: int
-    last_line: int
+    location: Location
     corpus_type: str
     content_type: str
     module: str
@@ -36,7 +35,6 @@ class Passage:
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Json] = field(default_factory=dict)  # of the document: slug, id, …
     language: str | None = None
-    page: int | None = None
     source_uri: str | None = None
     created_at: float | None = None  # seconds since 1970: when its document was first stored
     chapter_number: int | None = None
@@ -50,9 +48,6 @@ class Passage:
     signature: str | None = None
     service: str | None = None
     repo: str | None = None
-    author: str | None = None
-    channel: str | None = None
-    said_at: float | None = None  # seconds since 1970, of a conversation
 
     @property
     def context_prefix(self) -> str | None:
@@ -62,6 +57,26 @@ class Passage:
     @property
     def is_conversation(self) -> bool:
         return self.corpus_type.startswith("CONVO_")
+
+    @property
+    def lines(self) -> tuple[int, int] | None:
+        return (self.location.first, self.location.last) if isinstance(self.location, Lines) else None
+
+    @property
+    def page(self) -> int | None:
+        return self.location.first if isinstance(self.location, Pages) else None
+
+    @property
+    def author(self) -> str | None:
+        return self.location.author if isinstance(self.location, Messages) else None
+
+    @property
+    def channel(self) -> str | None:
+        return self.location.channel if isinstance(self.location, Messages) else None
+
+    @property
+    def sent_at(self) -> float | None:
+        return self.location.sent_at if isinstance(self.location, Messages) else None
 
 
 passage_of = quickly(Passage)

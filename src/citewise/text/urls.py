@@ -47,7 +47,7 @@ class Addresses:
         if placed is None:
             return None
         base, path = placed
-        first, last = passage.first_line, passage.last_line
+        first, last = passage.location.first, passage.location.last
         lines = f"L{first}" if first == last else f"L{first}-L{last}"
         return f"{base}{_address(path)}#{lines}"
 

@@ -48,16 +48,22 @@ def test_an_excerpt_stands_in_its_text(text: str, limit: int) -> None:
 
 
 def test_a_citation_is_named_after_the_best_passage_and_has_the_lines_of_all() -> None:
-    first = a_passage("One.", position=0, lines=(10, 14), page=3)
-    best = a_passage("Two.", position=1, lines=(14, 20), page=4)
+    first = a_passage("One.", position=0, lines=(10, 14))
+    best = a_passage("Two.", position=1, lines=(14, 20))
     citation = citation_of(2, (first, best), Addresses(), best=best, score=0.75)
     assert citation.n == 2
     assert (citation.chunk_id, citation.document_id) == (best.chunk_id, best.document_id)
     assert (citation.document, citation.title, citation.section) == ("tides.md", "Tides", "Reading")
     assert (citation.breadcrumb, citation.url) == (("Tides", "Reading"), "/docs/tides#reading")
     assert (citation.module, citation.chapter) == ("Unknown", "Unknown")
-    assert (citation.lines, citation.page) == ((10, 20), 4)
+    assert (citation.lines, citation.page) == ((10, 20), None)
     assert (citation.excerpt, citation.score) == ("Two.", 0.75)
+
+
+def test_a_citation_of_a_printed_document_has_the_page_of_the_best_passage() -> None:
+    first, best = a_passage("One.", position=0, page=3), a_passage("Two.", position=1, page=4)
+    citation = citation_of(2, (first, best), Addresses(), best=best, score=0.75)
+    assert (citation.lines, citation.page) == (None, 4)
 
 
 def test_a_citation_of_code_links_to_the_lines_of_all_its_passages() -> None:

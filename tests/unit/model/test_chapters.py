@@ -10,6 +10,7 @@ from citewise.model.document import chapter_parts
     [
         ("chapter-03-sensor-fusion", 3, "Sensor fusion"),
         ("03_kinematics", 3, "Kinematics"),
+        ("1.3-tides", 3, "Tides"),
         ("week-1", 1, None),
         ("chapter2", 2, None),
         ("1. Intro to ROS 2", 1, "Intro to ROS 2"),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from citewise.errors import Misconfigured, Unavailable
+from citewise.model.document import Messages
 from citewise.model.query import BoostRule
 from citewise.model.ranking import Shortlist
 from citewise.search.adjust import DAY, Boost, Cut, Deduplicate, Freshness
@@ -131,9 +132,10 @@ def test_a_shortlist_of_nothing_is_reranked_to_nothing() -> None:
 def said(
     days_ago: float | None, *, corpus_type: str = "CONVO_SLACK", name: object = "a", score: float = 0.5
 ) -> Shortlist:
-    said_at = None if days_ago is None else NOW - days_ago * DAY
+    sent_at = None if days_ago is None else NOW - days_ago * DAY
     return a_shortlist(
-        a_named_finding(name, score, corpus_type=corpus_type, said_at=said_at), query=a_query(asked_at=NOW)
+        a_named_finding(name, score, corpus_type=corpus_type, location=Messages(1, 1, sent_at=sent_at)),
+        query=a_query(asked_at=NOW),
     )
 
 

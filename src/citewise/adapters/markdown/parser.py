@@ -18,7 +18,7 @@ from citewise.adapters.markdown.rules import (
     may_hold_comment,
     without_comments,
 )
-from citewise.model.document import Block, BlockKind, Heading, Parsed
+from citewise.model.document import Block, BlockKind, Heading, Lines, Parsed
 from citewise.text.slugs import Slugger
 
 _EXPLICIT_ID = re.compile(r"\{(?:#(?P<classic>(?:(?!\{#|\}).)+)|/\*[ \t]*#(?P<mdx>\S+?)[ \t]*\*/)\}$")
@@ -219,7 +219,7 @@ class _Page:
             if is_text:
                 run = list(group)
                 text = self._text(run[0], run[-1] + 1)
-                yield Block(BlockKind.PARAGRAPH, text, run[0] + self._first_line, run[-1] + self._first_line)
+                yield Block(BlockKind.PARAGRAPH, text, self._location(run[0], run[-1] + 1))
 
     def _block(self, node: _Node, *, first: int, end: int) -> Block | None:
         while first < end and not self._lines[first].strip():
@@ -229,14 +229,19 @@ class _Page:
         if first == end:
             return None
         text = self._text(first, end)
-        first_line, last_line = first + self._first_line, end - 1 + self._first_line
+        location = self._location(first, end)
         if node.kind in _CONTAINERS:
             children = self._children(node, first=first, end=end)
-            return Block(node.kind, text, first_line, last_line, children)
+            return Block(node.kind, text, location, children)
+        if node.kind is BlockKind.ADMONITION and node.inside:
+            children = self._children(node, first=first + 1, end=end - 1)
+            return Block(node.kind, text, location, children)
         heading = self._heading(node) if node.kind is BlockKind.HEADING else None
         language = self._language(node) if node.kind is BlockKind.CODE else None
-        self._pass_headings(node.inside)
-        return Block(node.kind, text, first_line, last_line, heading=heading, language=language)
+        return Block(node.kind, text, location, heading=heading, language=language)
+
+    def _location(self, first: int, end: int) -> Lines:
+        return Lines(first + self._first_line, end - 1 + self._first_line)
 
     def _text(self, first: int, end: int) -> str:
         if not self._dropped:
@@ -249,13 +254,6 @@ class _Page:
         spans = zip(node.inside, starts, (*starts[1:], end), strict=False)  # an empty item has no child
         made = (self._block(child, first=start, end=stop) for child, start, stop in spans)
         return tuple(block for block in made if block is not None)
-
-    def _pass_headings(self, nodes: Sequence[_Node]) -> None:
-        """Headings in an atomic block take their anchors, though no block shows them."""
-        for node in nodes:
-            if node.kind is BlockKind.HEADING:
-                self._heading(node)
-            self._pass_headings(node.inside)
 
     def _heading(self, node: _Node) -> Heading:
         title, chosen = self._headings.read(node.content)

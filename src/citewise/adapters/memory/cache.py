@@ -16,7 +16,8 @@ from citewise.ports.stores import CacheKey, Entry
 
 # Bytes.
 ENTRY = 4_000  # key, query, timings, counts, and what the cache itself needs to find it again
-FINDING = 1_500  # a passage's fields, its candidate's scores and ranks
+FINDING = 2_000  # a passage's fields, its candidate's scores and ranks
+BLOCK = 200  # of a passage: its kind and span
 DROPPED = 1_000  # a candidate's scores and ranks
 CITATION = 700
 
@@ -41,7 +42,7 @@ def _finding(finding: Finding) -> int:
     passage = finding.passage
     texts = _texts((passage.text, passage.document, passage.title, passage.section, passage.anchor, finding.url or ""))
     names = _texts((*passage.breadcrumb, *passage.tags))
-    return FINDING + texts + names + 2 * getsizeof(str(passage.metadata))
+    return FINDING + BLOCK * len(passage.blocks) + texts + names + 2 * getsizeof(str(passage.metadata))
 
 
 def _answer(answer: Answer) -> int:

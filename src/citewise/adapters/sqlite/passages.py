@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from citewise.adapters.sqlite.connections import Connections
-from citewise.adapters.sqlite.rows import blocks_of
+from citewise.adapters.sqlite.rows import blocks_of, location_of
 from citewise.model.document import Json
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId, Digest, DocumentId
@@ -15,9 +15,9 @@ from citewise.ports.catalog import Hydrated
 
 # CROSS JOIN is SQLite's word for "in this order": its planner would begin with every document of the scope.
 _READ = """
-    SELECT c.id, c.document_id, d.path, d.title, c.section, c.breadcrumb, c.anchor, c.position, c.first_line,
-        c.last_line, d.corpus_type, c.content_type, d.module, d.chapter, c.text, c.tokens, c.text_digest, d.tags,
-        d.metadata, c.language, c.page, d.source_uri, d.created_at, d.chapter_number, d.chapter_title, c.word_count,
+    SELECT c.id, c.document_id, d.path, d.title, c.section, c.breadcrumb, c.anchor, c.position, c.location,
+        d.corpus_type, c.content_type, d.module, d.chapter, c.text, c.tokens, c.text_digest, d.tags,
+        d.metadata, c.language, d.source_uri, d.created_at, d.chapter_number, d.chapter_title, c.word_count,
         c.content_hash, c.has_code, c.has_equations, c.blocks
     FROM json_each(:ids) AS wanted
     CROSS JOIN chunks c ON c.id = wanted.value
@@ -74,11 +74,12 @@ def _hydrated(ids: Sequence[ChunkId], rows: Sequence[Row]) -> Hydrated:
 
 
 def _passage(row: Row) -> Passage:
-    id_, document_id, path, title, section, breadcrumb, anchor, position, first, last = row[:10]
-    corpus_type, content_type, module, chapter, text, tokens, text_digest, tags, metadata, language = row[10:20]
-    page, source_uri, created_at, number, chapter_title, words, content_hash, has_code, has_equations, blocks = row[20:]
-    if not text.strip() or not 1 <= first <= last:
-        raise ValueError("a chunk has text and lines")
+    id_, document_id, path, title, section, breadcrumb, anchor, position, stored_location = row[:9]
+    corpus_type, content_type, module, chapter, text, tokens, text_digest, tags, metadata, language = row[9:19]
+    source_uri, created_at, number, chapter_title, words, content_hash, has_code, has_equations, blocks = row[19:]
+    location = location_of(stored_location)
+    if not text.strip() or not 1 <= location.first <= location.last:
+        raise ValueError("a chunk has text and a location")
     return passage_of(  # by place: names would cost as much as the rest
         ChunkId(id_),
         DocumentId(document_id),
@@ -88,8 +89,7 @@ def _passage(row: Row) -> Passage:
         _names(breadcrumb),
         anchor,
         position,
-        first,
-        last,
+        location,
         corpus_type,
         content_type,
         module,
@@ -100,7 +100,6 @@ def _passage(row: Row) -> Passage:
         _names(tags),
         _metadata(metadata),
         language,
-        page,
         source_uri,
         created_at,
         number,

@@ -2,12 +2,26 @@
 
 import json
 import sqlite3
+import zlib
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import astuple
+from typing import Any
 
 from citewise.errors import Misconfigured
 from citewise.model.access import Access, Reader, Scope
 from citewise.model.chunk import Change, Chunk, IndexRecord, Piece, Vector, searchable_text
-from citewise.model.document import BlockKind, BlockSpan, Document, Stamp
+from citewise.model.document import (
+    Block,
+    BlockKind,
+    BlockSpan,
+    Document,
+    Heading,
+    Lines,
+    Location,
+    Messages,
+    Pages,
+    Stamp,
+)
 from citewise.model.filters import Label
 from citewise.model.ids import ChunkId, Digest, DocumentId
 
@@ -36,6 +50,8 @@ def document_row(document: Document, scope_id: int, *, now: float) -> Row:
         "updated_at": now,
         "metadata": _json(document.metadata),
         "text": document.text,
+        "blocks": zlib.compress(_json([_block_json(block) for block in document.blocks]).encode(), 1),
+        "media_type": document.media_type,
     }
 
 
@@ -50,9 +66,7 @@ def chunk_row(chunk: Chunk) -> Row:
         "section": piece.section,
         "breadcrumb": _json(piece.breadcrumb),
         "text": piece.text,
-        "first_line": piece.first_line,
-        "last_line": piece.last_line,
-        "page": piece.page,
+        "location": _json(_location_json(piece.location)),
         "tokens": piece.tokens,
         "word_count": chunk.word_count,
         "content_hash": bytes.fromhex(chunk.content_hash),
@@ -106,6 +120,8 @@ def document_of(row: sqlite3.Row, scope: Scope, readers: Iterable[str]) -> Docum
         access=Access(frozenset(Reader(reader) for reader in readers)),
         stamp=stamp_of(row["stamp"]),
         text=row["text"],
+        blocks=tuple(_block_of(block) for block in json.loads(zlib.decompress(row["blocks"]))),
+        media_type=row["media_type"],
     )
 
 
@@ -116,14 +132,12 @@ def chunk_of(row: sqlite3.Row, scope: Scope) -> Chunk:
         section=row["section"],
         breadcrumb=tuple(json.loads(row["breadcrumb"])),
         text=row["text"],
-        first_line=row["first_line"],
-        last_line=row["last_line"],
+        location=location_of(row["location"]),
         tokens=row["tokens"],
         kind=row["kind"],
         has_code=bool(row["has_code"]),
         has_equations=bool(row["has_equations"]),
         language=row["language"],
-        page=row["page"],
         blocks=blocks_of(row["blocks"]),
     )
     return Chunk(
@@ -137,6 +151,9 @@ def chunk_of(row: sqlite3.Row, scope: Scope) -> Chunk:
         content_hash=Digest(row["content_hash"].hex()),
         labels=_labels(row["labels"]),
         numbers=json.loads(row["numbers"]),
+        embedded_text=searchable_text(piece.breadcrumb, piece.text),
+        text_digest=Digest(row["text_digest"].hex()),
+        fingerprint=Digest(row["fingerprint"]),
     )
 
 
@@ -168,7 +185,48 @@ def blocks_of(stored: str) -> tuple[BlockSpan, ...]:
     """The blocks of a chunk as `chunk_row` stores them."""
     if stored == NOTHING:
         return ()
-    return tuple(BlockSpan(BlockKind(kind), start, end) for kind, start, end in json.loads(stored))
+    return tuple([BlockSpan(_BLOCK_KINDS[kind], *rest) for kind, *rest in json.loads(stored)])
+
+
+_BLOCK_KINDS = {kind.value: kind for kind in BlockKind}
+_LOCATIONS: Mapping[str, type[Location]] = {"lines": Lines, "pages": Pages, "messages": Messages}
+_LOCATION_NAMES = {kind: name for name, kind in _LOCATIONS.items()}
+
+
+def _location_json(location: Location) -> list[object]:
+    return [_LOCATION_NAMES[type(location)], *astuple(location)]
+
+
+def location_of(stored: str) -> Location:
+    return _location(json.loads(stored))
+
+
+def _location(stored: list[Any]) -> Location:
+    name, *values = stored
+    return _LOCATIONS[name](*values)
+
+
+def _block_json(block: Block) -> list[object]:
+    return [
+        block.kind,
+        block.text,
+        _location_json(block.location),
+        [_block_json(child) for child in block.children],
+        astuple(block.heading) if block.heading else None,
+        block.language,
+    ]
+
+
+def _block_of(stored: list[Any]) -> Block:
+    kind, text, location, children, heading, language = stored
+    return Block(
+        kind=_BLOCK_KINDS[kind],
+        text=text,
+        location=_location(location),
+        children=tuple(_block_of(child) for child in children),
+        heading=Heading(*heading) if heading else None,
+        language=language,
+    )
 
 
 def _labels(stored: str) -> frozenset[Label]:

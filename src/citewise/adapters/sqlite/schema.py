@@ -47,6 +47,8 @@ TABLES = """
         updated_at REAL NOT NULL,
         metadata TEXT NOT NULL,
         text TEXT NOT NULL,
+        blocks BLOB NOT NULL,
+        media_type TEXT NOT NULL,
         UNIQUE (scope, path)
     );
     CREATE INDEX documents_by_mount ON documents (scope, mount, path, stamp);
@@ -64,9 +66,7 @@ TABLES = """
         section TEXT NOT NULL,
         breadcrumb TEXT NOT NULL,
         text TEXT NOT NULL,
-        first_line INTEGER NOT NULL,
-        last_line INTEGER NOT NULL,
-        page INTEGER,
+        location TEXT NOT NULL,
         tokens INTEGER NOT NULL,
         word_count INTEGER NOT NULL,
         content_hash BLOB NOT NULL,

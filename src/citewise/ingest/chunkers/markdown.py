@@ -4,10 +4,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from citewise.model.chunk import NO_SECTION, Piece, searchable_text
-from citewise.model.document import Block, BlockKind
+from citewise.model.document import Block, BlockKind, BlockSpan, Lines, Location, spanning
 from citewise.ports.models import TokenCounter
 
 SPECIAL_TOKENS = 2  # what a model puts around a text
@@ -55,12 +54,11 @@ _SENTENCE_END = re.compile(r"(?<=[.!?\u2026\u3002\uff01\uff1f])[\"')\]*_`]*\s+(?
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Text that stays in one piece, with its lines and size. `continues`: it goes on where the unit before ended."""
+    """Text that stays in one piece, with its place and size. `continues`: it goes on where the unit before ended."""
 
     kind: BlockKind
     text: str
-    first_line: int
-    last_line: int
+    location: Location
     tokens: int
     children: tuple[Block, ...] = ()
     language: str | None = None
@@ -68,9 +66,12 @@ class Unit:
 
     def glue_to(self, following: "Unit") -> str:
         """What stood between this unit and the next: nothing lost is put back but the white space."""
+        here, there = self.location.last, following.location.first
+        if not isinstance(self.location, Lines):
+            return " " if following.continues else "\n\n"
         if following.continues:
-            return " " if following.first_line == self.last_line else "\n"
-        return "\n" if following.first_line <= self.last_line + 1 and self.kind is not BlockKind.HEADING else "\n\n"
+            return " " if there == here else "\n"
+        return "\n" if there <= here + 1 and self.kind is not BlockKind.HEADING else "\n\n"
 
 
 def unit_of(block: Block, tokens: int) -> Unit:
@@ -78,8 +79,7 @@ def unit_of(block: Block, tokens: int) -> Unit:
     return Unit(
         kind=block.kind,
         text=block.text,
-        first_line=block.first_line,
-        last_line=block.last_line,
+        location=block.location,
         tokens=tokens,
         children=block.children,
         language=block.language,
@@ -109,7 +109,7 @@ def _sentences_of(unit: Unit, *, ceiling: int, counter: TokenCounter) -> Iterato
             run = replace(
                 run,
                 text=run.text + run.glue_to(sized) + sized.text,
-                last_line=sized.last_line,
+                location=spanning((run.location, sized.location)),
                 tokens=run.tokens + tokens,
             )
             continue
@@ -121,15 +121,21 @@ def _sentences_of(unit: Unit, *, ceiling: int, counter: TokenCounter) -> Iterato
 
 
 def _located_sentences(unit: Unit) -> Iterator[Unit]:
-    start, line = 0, unit.first_line
+    start = 0
     ends = [match.span() for match in _SENTENCE_END.finditer(unit.text)] + [(len(unit.text), len(unit.text))]
     for gap_start, gap_end in ends:
         # Closing quotes and brackets belong to the sentence; only white space is the gap.
         text = unit.text[start:gap_end].rstrip() if gap_end > gap_start else unit.text[start:gap_start]
-        last = line + text.count("\n")
-        yield Unit(unit.kind, text, line, last, 0, continues=start > 0)
-        line += unit.text.count("\n", start, gap_end)
+        yield Unit(unit.kind, text, _location_in(unit, start, start + len(text)), 0, continues=start > 0)
         start = gap_end
+
+
+def _location_in(unit: Unit, start: int, end: int) -> Location:
+    """Where a part of a unit's text stands. Only lines can be told from the text itself."""
+    if not isinstance(unit.location, Lines):
+        return unit.location
+    first = unit.location.first + unit.text.count("\n", 0, start)
+    return Lines(first, first + unit.text.count("\n", start, end))
 
 
 def overlap_of(units: Sequence[Unit], *, max_tokens: int, counter: TokenCounter) -> tuple[Unit, ...]:
@@ -139,7 +145,7 @@ def overlap_of(units: Sequence[Unit], *, max_tokens: int, counter: TokenCounter)
     last = units[-1]
     if last.tokens <= max_tokens:
         return () if last.kind is BlockKind.HEADING else (last,)
-    while last.children:  # a list may end in a fence: what is cut is its last paragraph
+    while last.children and last.kind not in WHOLE:  # a list may end in a fence: what is cut is its last paragraph
         last = unit_of(last.children[-1], 0)
     if last.kind in WHOLE:
         return ()
@@ -158,8 +164,7 @@ def _tail(unit: Unit, max_tokens: int, counter: TokenCounter) -> tuple[Unit, ...
     start = _sentence_start(unit.text, words[kept].start())
     text = unit.text[start:]
     tokens = counter.counts([text])[0]
-    first_line = unit.first_line + unit.text.count("\n", 0, start)
-    return (Unit(unit.kind, text, first_line, unit.last_line, tokens),)
+    return (Unit(unit.kind, text, _location_in(unit, start, len(unit.text)), tokens),)
 
 
 def _sentence_start(text: str, start: int) -> int:
@@ -319,7 +324,7 @@ def _total(units: Iterable[Unit]) -> int:
 
 
 def _piece(section: Section, units: tuple[Unit, ...], ordinal: int) -> Piece:
-    text = _joined(units)
+    text, blocks = _joined(units)
     kind, language = _character(units)
     return Piece(
         anchor=section.anchor,
@@ -327,22 +332,47 @@ def _piece(section: Section, units: tuple[Unit, ...], ordinal: int) -> Piece:
         section=section.title,
         breadcrumb=section.breadcrumb,
         text=text,
-        first_line=min(unit.first_line for unit in units),
-        last_line=max(unit.last_line for unit in units),
+        location=spanning([unit.location for unit in units]),
         tokens=_total(units),
         kind=kind,
         has_code=kind == "code" or any(unit.kind is BlockKind.CODE for unit in units) or "```" in text,
         has_equations="$" in text and _EQUATION.search(text) is not None,
         language=language,
+        blocks=blocks,
     )
 
 
-def _joined(units: tuple[Unit, ...]) -> str:
-    parts = [units[0].text]
-    for before, unit in pairwise(units):
-        parts.append(before.glue_to(unit))
-        parts.append(unit.text)
-    return "".join(parts)
+def _joined(units: tuple[Unit, ...]) -> tuple[str, tuple[BlockSpan, ...]]:
+    """The units as one text, and the blocks in it."""
+    text = ""
+    blocks: list[BlockSpan] = []
+    for before, unit in zip((None, *units), units, strict=False):
+        if before is not None:
+            text += before.glue_to(unit)
+        blocks += _spans(unit, len(text))
+        text += unit.text
+    return text, tuple(blocks)
+
+
+def _spans(
+    block: Block | Unit, start: int, *, kind: BlockKind = BlockKind.PARAGRAPH, depth: int = 0
+) -> Iterator[BlockSpan]:
+    """The innermost blocks, from `start` on. `kind`: what a paragraph is here, such as the text of a list item."""
+    depth += block.kind is BlockKind.ITEM
+    if not block.children:
+        own = kind if block.kind is BlockKind.PARAGRAPH else block.kind
+        yield BlockSpan(own, start, start + len(block.text), block.language, depth)
+        return
+    kind = block.kind if block.kind in (BlockKind.ITEM, BlockKind.QUOTE) else kind
+    at = 0
+    if block.kind is BlockKind.ADMONITION:
+        at = block.text.index("\n")
+        yield BlockSpan(block.kind, start, start + at, depth=depth)
+    for child in block.children:
+        found = block.text.index(child.text, at)
+        yield from _spans(child, start + found, kind=kind, depth=depth)
+        at = found + len(child.text)
+        kind = BlockKind.PARAGRAPH if kind is BlockKind.ITEM else kind  # only what stands behind the marker is the item
 
 
 def _character(units: tuple[Unit, ...]) -> tuple[str | None, str | None]:
