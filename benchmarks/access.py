@@ -30,7 +30,7 @@ from benchmarks.results import Table, results_now
 from benchmarks.synthetic import questions, synthetic_embedding
 from benchmarks.timing import Percentiles
 from citewise import Library, Settings
-from citewise.model.access import LOCAL_PRINCIPAL, Principal
+from citewise.model.access import OWNER, Principal
 from citewise.settings import PagingSettings, QueryCacheSettings, QueryLogSettings
 
 QUESTIONS = 100
@@ -68,7 +68,7 @@ def main() -> None:
 
 def filter_table(folder: Path, asked: Sequence[str], rounds: int) -> Table:
     readers = [member(), *(member_of(first) for first in FIRST_RANKS)]
-    ways = {"owner, no filter": LOCAL_PRINCIPAL, **{f"sees {100 * visible_share(one):.0f} %": one for one in readers}}
+    ways = {"owner, no filter": OWNER, **{f"sees {100 * visible_share(one):.0f} %": one for one in readers}}
     with opened(folder, query_cache=NO_CACHE, query_log=NO_LOG) as library:
         taken = in_turn({name: _searching(library, one) for name, one in ways.items()}, asked, rounds)
     base = statistics.median(next(iter(taken.values())))
@@ -105,7 +105,7 @@ def cache_table(folder: Path, asked: Sequence[str], rounds: int) -> Table:
     ann = member()
     with opened(folder, query_log=NO_LOG) as library:
         for question in asked:
-            library.search(question, principal=ann)
+            library.as_principal(ann).search(question)
         taken = in_turn({"exact hit": _hitting(library, ann)}, asked, rounds)
     rows = tuple((name, *Percentiles.of(ms).row) for name, ms in taken.items())
     return Table("Questions asked before", ("", "p50 ms", "p95 ms", "p99 ms"), rows, "", "at most 2 ms at p99")
@@ -134,10 +134,10 @@ def page_table(folder: Path, asked: Sequence[str], rounds: int) -> Table:
     taken: dict[int, list[float]] = {page: [] for page in PAGES}
     with opened(folder, query_cache=NO_CACHE, query_log=NO_LOG, paging=PagingSettings()) as library:
         for question in (*asked,) * rounds:
-            cursor = library.search(question, limit=PAGE).next_cursor
+            cursor = library.as_owner().search(question, limit=PAGE).next_cursor
             for page in range(2, max(PAGES) + 1):
                 started = time.perf_counter()
-                result = library.search(question, limit=PAGE, cursor=cursor)
+                result = library.as_owner().search(question, limit=PAGE, cursor=cursor)
                 if page in taken:
                     taken[page].append(1000 * (time.perf_counter() - started))
                 cursor = result.next_cursor
@@ -153,7 +153,9 @@ def page_table(folder: Path, asked: Sequence[str], rounds: int) -> Table:
 
 
 def opened(folder: Path, **settings: object) -> Library:
-    return Library(settings=Settings(library=folder, **settings), embedding=synthetic_embedding(CHUNKS))  # type: ignore[arg-type]
+    made = synthetic_embedding(CHUNKS)
+    chosen = Settings(library=folder, **settings)  # type: ignore[arg-type]
+    return Library(settings=chosen, embedder=made.embedder, token_counter=made.counter)
 
 
 def in_turn(ways: Mapping[str, Asking], asked: Sequence[str], rounds: int) -> dict[str, list[float]]:
@@ -170,12 +172,12 @@ def in_turn(ways: Mapping[str, Asking], asked: Sequence[str], rounds: int) -> di
 
 
 def _searching(library: Library, principal: Principal) -> Asking:
-    return lambda question: library.search(question, principal=principal, top_k=10)
+    return lambda question: library.as_principal(principal).search(question, top_k=10)
 
 
 def _hitting(library: Library, principal: Principal) -> Asking:
     def ask(question: str) -> None:
-        assert library.search(question, principal=principal).cache_hit, f"{question!r} was not in the cache"
+        assert library.as_principal(principal).search(question).cache_hit, f"{question!r} was not in the cache"
 
     return ask
 
@@ -201,9 +203,9 @@ def loaded_here() -> dict[str, float]:
     first, second = questions(2)
     with opened(access_folder(), query_cache=NO_CACHE, query_log=NO_LOG) as library:
         started = time.perf_counter()
-        library.search(first, principal=member())
+        library.as_principal(member()).search(first)
         seconds = time.perf_counter() - started
-        library.search(second, principal=member())
+        library.as_principal(member()).search(second)
         search_ms = 1000 * (time.perf_counter() - started - seconds)
         return {"seconds": seconds, "search_ms": search_ms, "mb": status_mb("VmRSS")}
 

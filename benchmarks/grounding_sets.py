@@ -12,7 +12,7 @@ from benchmarks.judged import DATA, KEPT, beir, library_of
 from citewise import Library
 from citewise.answer.ground import Ground
 from citewise.answer.pack import Pack
-from citewise.model.access import Scope
+from citewise.model.access import OWNER, Scope
 from citewise.model.answer import SELECTION, Citation, Context, Signals, Source
 from citewise.model.query import ANSWER_TOP_K, Query
 from citewise.model.ranking import Finding
@@ -73,7 +73,7 @@ def asked(library: str, questions: Questions) -> list[Asked]:
         pack = Pack(EMBEDDING.counter, Addresses())
         made = []
         for id_, question in questions.items():
-            findings = search(Query(question, request_id=id_, asked_at=0.0)).findings
+            findings = search(Query(question, id_, 0.0, OWNER)).findings
             context = pack(findings[:ANSWER_TOP_K])
             signals = GROUND.search_signals(question, findings, context)
             made.append(Asked(id_, question, findings, context, signals))

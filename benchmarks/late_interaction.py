@@ -27,6 +27,7 @@ from benchmarks.lab_sets import SETS, Arms, Case, Corpus, cases_of, corpus_of, p
 from benchmarks.printing import printed, say
 from benchmarks.results import RESULTS, write_results
 from citewise.errors import BadData
+from citewise.model.access import OWNER
 from citewise.model.chunk import Hit, WordVectors
 from citewise.model.ids import ChunkId
 from citewise.model.query import Query
@@ -120,7 +121,7 @@ def searched(name: str, embedding: Embedding, kept: Path) -> Searched:
         found: dict[str, Shortlist] = {}
 
         def asking(question: str) -> Arms:
-            query = Query(question, request_id="", asked_at=0.0)
+            query = Query(question, "", 0.0, OWNER)
             found[question] = Shortlist(query, tuple(sorted(before(query).findings, key=by_rankings)))
             return {
                 DENSE: [Hit(one.candidate.id, one.score) for one in found[question].findings],

@@ -9,7 +9,7 @@ from benchmarks.judged import DATA, KEPT, beir
 from citewise.answer.ground import SEARCH
 from citewise.answer.pack import Pack
 from citewise.answer.quality import chance_of
-from citewise.model.access import Scope
+from citewise.model.access import OWNER, Scope
 from citewise.model.answer import Context, Grounds, Signals
 from citewise.model.filters import AnyOf, Condition
 from citewise.model.query import ANSWER_TOP_K, Mode, Query
@@ -92,6 +92,6 @@ def _one_of(paths: Sequence[str]) -> Callable[[str | None, tuple[int, int] | Non
 
 
 def _asked(search: Search, question: str, *conditions: Condition) -> tuple[Signals, Context]:
-    findings = search(Query(question, request_id="r", asked_at=0.0, conditions=conditions)).findings
+    findings = search(Query(question, "r", 0.0, OWNER, conditions=conditions)).findings
     context = PACK(findings[:ANSWER_TOP_K])
     return GROUND.search_signals(question, findings, context), context

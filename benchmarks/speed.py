@@ -25,15 +25,15 @@ from benchmarks.results import Cell, Line, LinePlot, Table, results_now
 from benchmarks.synthetic import SHARES, library_folder, questions, reader, synthetic_embedding
 from benchmarks.timing import FORGETFUL, STAGES, WHOLE, Timed, searches_a_second, timed, warm
 from citewise import Library, Principal
-from citewise.model.access import LOCAL_PRINCIPAL
+from citewise.model.access import OWNER
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 QUESTIONS = 300
 THREADS = (1, 2, 8)
 OPENINGS = 3
 RECALL_QUESTIONS = 40
-OWNER = "owner"  # whom no rule narrows
-READERS: Mapping[str, Principal] = {OWNER: LOCAL_PRINCIPAL, **{f"{share} %": reader(share) for share in SHARES}}
+OWNER_ROW = "owner"  # whom no rule narrows
+READERS: Mapping[str, Principal] = {OWNER_ROW: OWNER, **{f"{share} %": reader(share) for share in SHARES}}
 STAGED = "50 %"  # the reader whose times are shown stage by stage, and who asks from several threads
 COMMAND = str(Path(sys.executable).with_name("citewise"))
 COLD_QUESTION = "What is the embodiment hypothesis?"
@@ -74,7 +74,8 @@ def measure(chunks: int, seconds: float) -> Measured:
     folder = library_folder(chunks)
     openings = [opened_in_new_process(chunks) for _ in range(OPENINGS)]
     asked = questions(QUESTIONS)
-    with Library(folder, settings=FORGETFUL, embedding=synthetic_embedding(chunks)) as library:
+    made = synthetic_embedding(chunks)
+    with Library(folder, settings=FORGETFUL, embedder=made.embedder, token_counter=made.counter) as library:
         warm(library, asked, 4 * seconds)
         searches = {name: timed(library, asked, principal, seconds) for name, principal in READERS.items()}
         a_second = {
@@ -199,7 +200,7 @@ def textbook_tables(seconds: float) -> list[Table]:
     folder = KEPT / "textbook" / "library"
     with Library(folder, settings=FORGETFUL) as library:
         library.ingest(book / "website" / "docs")
-        taken = timed(library, asked, LOCAL_PRINCIPAL, seconds)
+        taken = timed(library, asked, OWNER, seconds)
     cold = sorted(_cold_seconds(folder) for _ in range(7))
     return [
         Table(

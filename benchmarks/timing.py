@@ -51,7 +51,7 @@ def warm(library: Library, questions: Sequence[str], seconds: float) -> None:
     """Every question once, if the time suffices: what they read of the files is in memory then."""
     ends_at = time.perf_counter() + seconds
     for question in questions:
-        library.search(question)
+        library.as_owner().search(question)
         if time.perf_counter() >= ends_at:
             return
 
@@ -60,7 +60,7 @@ def timed(library: Library, questions: Sequence[str], principal: Principal, seco
     """Questions in turn until the time is over; a tenth more of it warms up and is not counted."""
     first_ms = _search(library, questions[0], principal).waited_ms
     for question in _in_turn(questions, seconds / 10):
-        library.search(question, principal=principal)
+        library.as_principal(principal).search(question)
     taken: dict[str, list[float]] = {stage: [] for stage in STAGES}
     cpu = []
     for question in _in_turn(questions, seconds):
@@ -81,7 +81,7 @@ def searches_a_second(
     def asking(thread: int) -> int:
         start.wait()
         own = [*questions[thread:], *questions[:thread]]
-        return sum(bool(library.search(question, principal=principal)) for question in _in_turn(own, seconds))
+        return sum(bool(library.as_principal(principal).search(question)) for question in _in_turn(own, seconds))
 
     with ThreadPoolExecutor(threads) as pool:
         started = time.perf_counter()
@@ -98,7 +98,7 @@ class _Asked:
 
 def _search(library: Library, question: str, principal: Principal) -> _Asked:
     used, started = time.process_time(), time.perf_counter()
-    result = library.search(question, principal=principal)
+    result = library.as_principal(principal).search(question)
     return _Asked(result, 1000 * (time.perf_counter() - started), 1000 * (time.process_time() - used))
 
 

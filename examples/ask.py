@@ -16,7 +16,7 @@ folder, question = sys.argv[1:] or (HANDBOOK, "What happens below power.low_volt
 with TemporaryDirectory() as home, Library(home) as library:
     report = library.ingest(folder)
     print(f"{report.ingested} documents, {report.chunks.created} chunks\n")
-    answer = library.ask(question)
+    answer = library.as_owner().ask(question)
     print(answer.text)
     for source in answer.citations:
         lines = f":{source.lines[0]}-{source.lines[1]}" if source.lines else ""

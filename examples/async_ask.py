@@ -13,7 +13,7 @@ async def main() -> None:
     with TemporaryDirectory() as home, Library(home) as library:
         handbook = str(files("citewise") / "data" / "handbook" / "runbooks")
         await asyncio.to_thread(library.ingest, handbook)
-        answers = await asyncio.gather(*(asyncio.to_thread(library.ask, question) for question in QUESTIONS))
+        answers = await asyncio.gather(*(asyncio.to_thread(library.as_owner().ask, question) for question in QUESTIONS))
         for question, answer in zip(QUESTIONS, answers, strict=True):
             print(f"{question}\n{answer.text}\n")
 

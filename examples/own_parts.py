@@ -25,5 +25,5 @@ class BestUnit:  # citewise.ports.models.Generator
 
 with TemporaryDirectory() as home, Library(home, reranker=SharedWords(), generator=BestUnit()) as library:
     library.ingest(str(files("citewise") / "data" / "handbook" / "runbooks"))
-    answer = library.ask("How many times may I restart a station in one day?")
+    answer = library.as_owner().ask("How many times may I restart a station in one day?")
     print(answer.text, f"({answer.generator}; {answer.removed_markers} marker removed)", sep="\n")

@@ -11,7 +11,7 @@ handbook = files("citewise") / "data" / "handbook"
 with TemporaryDirectory() as home, Library(home) as library:
     library.ingest(str(handbook / "operations"), str(handbook / "runbooks"))
 
-    found = library.search("water level is flat", filters={"tags": ["tide", "weather"]}, top_k=3)
+    found = library.as_owner().search("water level is flat", filters={"tags": ["tide", "weather"]}, top_k=3)
     for place, finding in enumerate(found.findings, start=1):
         passage, candidate = finding.passage, finding.candidate
         scores = "  ".join(f"{stage} {score:.2f}" for stage, score in candidate.scores.items())
@@ -20,5 +20,5 @@ with TemporaryDirectory() as home, Library(home) as library:
 
     # The contact sheet's frontmatter says `access: {groups: [harbor-ops]}`; inside every ranking, nobody else finds it.
     for who in (Principal("ann", frozenset({"harbor-ops"})), Principal("bob")):
-        seen = {one.passage.document for one in library.search("incident lead phone", principal=who).findings}
+        seen = {one.passage.document for one in library.as_principal(who).search("incident lead phone").findings}
         print(who.user, "sees the contact sheet:", any("incident-contacts" in document for document in seen))

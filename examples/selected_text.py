@@ -12,7 +12,7 @@ library = Library("no-library-is-needed")
 selection = Selection(SELECTED, document="module-1/1.1-stations/firmware.mdx", section="Low-power mode")
 
 for question in ("Which instrument is switched off?", "Whom do I call when a station is stolen?"):
-    answer = library.ask(question, selection=selection)
+    answer = library.as_owner().ask(question, selection=selection)
     print(f"{question}\n  {answer.text}")
     for source in answer.citations:
         print(f"  [{source.n}] {source.chunk_id}: {source.document}, {source.section}  {source.url}")

@@ -10,7 +10,7 @@ handbook = files("citewise") / "data" / "handbook"
 
 with TemporaryDirectory() as home, Library(home) as library:
     library.ingest(str(handbook / "runbooks"))
-    for event in library.stream("How many times may I restart a station in one day?"):
+    for event in library.as_owner().stream("How many times may I restart a station in one day?"):
         match event:
             case Token(text):
                 print(text, end="", flush=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from citewise.model.access import LOCAL_PRINCIPAL, Principal, Scope
+from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.ids import ChunkId, DocumentId
 from citewise.model.logged import Asker, Logged, ShownChunk, Way
 from tests.builders import SCOPE, an_id
@@ -17,7 +17,7 @@ def a_row(
     text: str | None = "When is the gauge read?",
     *,
     at: float = NOON,
-    who: Principal = LOCAL_PRINCIPAL,
+    who: Principal = OWNER,
     scope: Scope = SCOPE,
     way: Way = Way.SEARCH,
     shown: Iterable[tuple[str, str]] = (),

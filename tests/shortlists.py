@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+from citewise.model.access import OWNER
 from citewise.model.query import Query
 from citewise.model.ranking import Candidate, Finding, Shortlist
 from tests.builders import SCOPE, an_id
@@ -12,7 +13,9 @@ ASKED_AT = 1_700_000_000.0
 
 
 def a_query(text: str = "When does the ferry leave?", **changes: Any) -> Query:
-    return Query(**{"text": text, "request_id": "r-1", "asked_at": ASKED_AT, "scope": SCOPE, **changes})
+    return Query(
+        **{"text": text, "request_id": "r-1", "asked_at": ASKED_AT, "principal": OWNER, "scope": SCOPE, **changes}
+    )
 
 
 def a_named_finding(name: object, score: float = 0.5, text: str = "The ferry leaves.", **changes: Any) -> Finding:

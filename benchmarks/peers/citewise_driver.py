@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.peers.files import TENANTS
 from benchmarks.peers.harness import Corpus, Driver, Hit, ReadyVectors, run
 from citewise import Library, Principal, Settings
-from citewise.model.access import LOCAL_PRINCIPAL
+from citewise.model.access import OWNER
 from citewise.model.chunk import EmbeddingModel, Vector, searchable_text
 from citewise.settings import IngestSettings, QueryCacheSettings
 from citewise.wiring.embedding import Embedding, embedding_of
@@ -42,15 +42,20 @@ class CitewiseHybrid:
         )
         embedding = Embedding(Ready(vectors, built_in.embedder.model), built_in.counter)
         self._pages = folder / "pages"
-        self._library = Library(settings=settings, embedding=embedding)
+        self._library = Library(
+            settings=settings,
+            embedder=embedding.embedder,
+            token_counter=embedding.counter,
+            word_embedder=embedding.words,
+        )
 
     def ingest(self, corpus: Corpus) -> None:
         shutil.copytree(corpus.pages, self._pages, dirs_exist_ok=True)
         self._library.ingest(self._pages)
 
     def search(self, question: str, *, tenants: frozenset[str] | None, top_k: int) -> list[Hit]:
-        principal = LOCAL_PRINCIPAL if tenants is None else Principal(groups=tenants)
-        found = self._library.search(question, principal=principal, top_k=top_k).findings
+        principal = OWNER if tenants is None else Principal(groups=tenants)
+        found = self._library.as_principal(principal).search(question, top_k=top_k).findings
         return [
             Hit(
                 f"{one.passage.document}#{one.passage.position}",

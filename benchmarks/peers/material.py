@@ -147,7 +147,12 @@ def recut(page: Page, embedding: Embedding) -> Page:
         file.parent.mkdir(parents=True)
         file.write_text(page.text, "utf-8")
         settings = Settings(library=Path(home) / "library")
-        with Library(settings=settings, embedding=embedding) as library:
+        with Library(
+            settings=settings,
+            embedder=embedding.embedder,
+            token_counter=embedding.counter,
+            word_embedder=embedding.words,
+        ) as library:
             library.ingest(Path(home) / "pages")
         with opened_for_reading(settings, embedding) as opened:
             [document] = opened.catalog.documents(Scope())

@@ -1,4 +1,4 @@
-"""citewise: ask your own documents, and get answers that point at their sources.
+"""citewise: ask your own documents, and get answers that cite their sources.
 
 Public names are resolved on first use: Python runs this file before any submodule, so an eager import here would
 pull a store into every one of them.
@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from citewise.api import Library as Library
+    from citewise.api import LibraryView as LibraryView
+    from citewise.api import QueryOptions as QueryOptions
     from citewise.errors import BadData as BadData
     from citewise.errors import BadRequest as BadRequest
     from citewise.errors import CitewiseError as CitewiseError
+    from citewise.errors import Locked as Locked
     from citewise.errors import Misconfigured as Misconfigured
+    from citewise.errors import PathNotFound as PathNotFound
     from citewise.errors import Unavailable as Unavailable
+    from citewise.insights import Overview as Overview
+    from citewise.insights import SeenRow as SeenRow
     from citewise.model.access import Principal as Principal
     from citewise.model.access import Scope as Scope
     from citewise.model.answer import Answer as Answer
@@ -23,29 +29,47 @@ if TYPE_CHECKING:
     from citewise.model.answer import Token as Token
     from citewise.model.query import Selection as Selection
     from citewise.model.ranking import SearchResult as SearchResult
+    from citewise.model.report import Check as Check
+    from citewise.model.report import Compaction as Compaction
+    from citewise.model.report import Embedded as Embedded
+    from citewise.model.report import FileDone as FileDone
+    from citewise.model.report import IngestReport as IngestReport
+    from citewise.model.report import Status as Status
+    from citewise.model.report import Walked as Walked
+    from citewise.ports.models import Embedder as Embedder
+    from citewise.ports.models import Generator as Generator
+    from citewise.ports.models import Reranker as Reranker
+    from citewise.ports.models import TokenCounter as TokenCounter
+    from citewise.ports.models import WordEmbedder as WordEmbedder
     from citewise.settings import Settings as Settings
 
-_HOMES = {
-    "Answer": "citewise.model.answer",
-    "BadData": "citewise.errors",
-    "BadRequest": "citewise.errors",
-    "Cited": "citewise.model.answer",
-    "CitewiseError": "citewise.errors",
-    "Done": "citewise.model.answer",
-    "Library": "citewise.api",
-    "Message": "citewise.model.answer",
-    "Misconfigured": "citewise.errors",
-    "Principal": "citewise.model.access",
-    "Role": "citewise.model.answer",
-    "Scope": "citewise.model.access",
-    "SearchResult": "citewise.model.ranking",
-    "Selection": "citewise.model.query",
-    "Settings": "citewise.settings",
-    "Token": "citewise.model.answer",
-    "Unavailable": "citewise.errors",
+_MODULES = {
+    "citewise.api": ("Library", "LibraryView", "QueryOptions"),
+    "citewise.errors": (
+        "BadData",
+        "BadRequest",
+        "CitewiseError",
+        "Locked",
+        "Misconfigured",
+        "PathNotFound",
+        "Unavailable",
+    ),
+    "citewise.insights": ("Overview", "SeenRow"),
+    "citewise.model.access": ("Principal", "Scope"),
+    "citewise.model.answer": ("Answer", "Cited", "Done", "Message", "Role", "Token"),
+    "citewise.model.query": ("Selection",),
+    "citewise.model.ranking": ("SearchResult",),
+    "citewise.model.report": ("Check", "Compaction", "Embedded", "FileDone", "IngestReport", "Status", "Walked"),
+    "citewise.ports.models": ("Embedder", "Generator", "Reranker", "TokenCounter", "WordEmbedder"),
+    "citewise.settings": ("Settings",),
 }
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
-__all__ = list(_HOMES)
+__all__ = sorted(_HOMES)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
 
 
 def __getattr__(name: str) -> object:

@@ -1,6 +1,6 @@
-"""citewise for programs: `from citewise import Library`. Translates in, calls a flow, translates nothing out.
+"""The Python API: `from citewise import Library`. Every other surface goes through it.
 
-Wiring is imported where it is used: a question about selected text must not bring a store along (Q13).
+The parts of a library are imported where they are used: a question about selected text must not import a store.
 """
 
 import threading
@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
 from citewise.errors import BadRequest
-from citewise.model.access import LOCAL_PRINCIPAL, Principal, Scope, checked_principal, checked_scope
+from citewise.model.access import OWNER, Principal, Scope, checked_principal, checked_scope
 from citewise.model.answer import Answer, AnswerEvents, Done, Message, Role
 from citewise.model.filters import Filters, Where, conditions_of
 from citewise.model.logged import checked_log_limit
@@ -22,7 +22,7 @@ from citewise.model.paging import PAGE_LIMIT, PageRequest
 from citewise.model.query import ANSWER_TOP_K, SEARCH_TOP_K, Query, Selection
 from citewise.model.ranking import SearchResult
 from citewise.model.report import Check, Compaction, Event, IngestReport, Status
-from citewise.ports.models import Generator, Reranker
+from citewise.ports.models import Embedder, Generator, Reranker, TokenCounter, WordEmbedder
 from citewise.settings import Settings
 
 if TYPE_CHECKING:
@@ -33,118 +33,43 @@ if TYPE_CHECKING:
 
 
 class QueryOptions(TypedDict, total=False):
-    """What may be said about a question besides its words (Q1). What is left out is as the settings have it."""
+    """Options of a question. What is left out is taken from the settings."""
 
-    top_k: int  # 20 for search, 5 for answers
+    top_k: int  # passages: 20 for a search, 5 for an answer
     filters: Filters | None  # {"module": "m-1"}, "module=m-1", or [{"field", "operator", "value"}]
-    scope: Scope | None
-    principal: Principal
     rerank: bool
     expand_graph: bool
     half_life_days: float | None  # of conversations
     freshness_weight: float | None
-    budget_tokens: int | None  # of the sources that an answer may rest on
-    compress: bool | None  # sources, to what speaks of the question
+    budget_tokens: int | None  # of the sources of an answer
+    compress: bool | None  # keep only the sentences relevant to the question
 
 
-class Library:
-    """A library in a folder. It opens with the first question and stays open; threads may share one.
+class LibraryView:
+    """A library as one principal sees it: everything it returns, they may read.
 
-    From async code, call it in a thread: `await asyncio.to_thread(library.ask, "…")`.
+    Made by `Library.as_owner` and `Library.as_principal`. Threads may share it. From async code, call it in a thread:
+    `await asyncio.to_thread(view.ask, "…")`.
     """
 
-    def __init__(
-        self,
-        folder: str | PathLike[str] | None = None,  # None: where the settings say, which is .citewise
-        *,
-        settings: Settings | None = None,
-        embedding: "Embedding | None" = None,
-        reranker: Reranker | None = None,
-        generator: Generator | None = None,
-    ) -> None:
-        chosen = settings or Settings()
-        self._settings = chosen if folder is None else replace(chosen, library=Path(folder))
-        self._given_embedding = embedding
-        self._reranker = reranker
-        self._generator = generator
-        self._compress: Compress | None = None
-        self._answering: Answering | None = None
-        self._lock = threading.Lock()
-
-    def ingest(
-        self,
-        *paths: str | PathLike[str],
-        scope: Scope | None = None,
-        access: Iterable[str] = (),
-        name: str | None = None,
-        corpus_type: str | None = None,
-        on_event: Callable[[Event], None] = lambda event: None,
-    ) -> IngestReport:
-        """Bring the library up to date with folders or files; it is made if there is none."""
-        from citewise.wiring.full import opened_for_writing
-        from citewise.wiring.sources import Wish, existing, ingest, remember_ingest
-
-        wish = Wish(_scope(scope), tuple(access), corpus_type, name)
-        targets = [existing(Path(path)) for path in paths]
-        with opened_for_writing(self._settings, self._embedding()) as library:
-            reports = [ingest(library, target, wish, on_event=on_event) for target in targets]
-            report = sum(reports, IngestReport())
-            remember_ingest(library, report)
-            return report
+    def __init__(self, library: "Library", principal: Principal, scope: Scope | None = None) -> None:
+        self.principal = checked_principal(principal)
+        self.scope = Scope() if scope is None else checked_scope(scope)
+        self._library = library
 
     def search(
         self, question: str, *, limit: int | None = None, cursor: str | None = None, **options: Unpack[QueryOptions]
     ) -> SearchResult:
-        """The passages nearest to a question, best first, with every score explained.
+        """Find the passages nearest to a question, best first, with every score explained.
 
-        With a limit (1 to 20) or a cursor, a page of them: `next_cursor` of the result is where the next one begins,
-        for the same question, options and principal. Pages go on through all that was found, or up to `top_k`.
+        With a limit (1 to 20) or a cursor, the result is a page: pass its `next_cursor` as `cursor`, with the same
+        question and options, to get the next one. Pages continue through everything that was found, or up to `top_k`.
         """
-        query = _query(question, SEARCH_TOP_K, options)
+        query = self._query(question, SEARCH_TOP_K, options)
         if limit is None and cursor is None:
-            return self._opened().search(query)
+            return self._library._opened().search(query)
         size = PAGE_LIMIT if limit is None else limit
-        return self._opened().search(query, PageRequest(size, cursor, is_open="top_k" not in options))
-
-    def log(
-        self,
-        *,
-        scope: Scope | None = None,
-        principal: Principal = LOCAL_PRINCIPAL,
-        since: float = 0.0,  # seconds since 1970
-        limit: int = 20,
-    ) -> "tuple[SeenRow, ...]":
-        """What was asked, newest first: the library's owner sees all questions of a scope, others see their own."""
-        from citewise.wiring.insights import opened_log
-
-        checked_log_limit(limit)
-        where, who = _scope(scope), checked_principal(principal)
-        self._flush_log()
-        with opened_log(self._settings) as (log, _):
-            return log.rows(where, who, since=since, limit=limit)
-
-    def stats(
-        self, *, scope: Scope | None = None, principal: Principal = LOCAL_PRINCIPAL, since: float = 0.0
-    ) -> "Overview":
-        """What the log tells: volume, latency, cache hits, questions without a good answer, documents most shown."""
-        from citewise.wiring.insights import opened_log
-
-        where, who = _scope(scope), checked_principal(principal)
-        self._flush_log()
-        with opened_log(self._settings) as (log, _):
-            return log.overview(where, who, since=since, until=time.time())
-
-    def topics(
-        self, *, scope: Scope | None = None, principal: Principal = LOCAL_PRINCIPAL, limit: int = 10
-    ) -> tuple[str, ...]:
-        """What is asked about most lately, among what the principal may see."""
-        from citewise.wiring.insights import opened_log
-
-        checked_log_limit(limit)
-        where = Where(_scope(scope), checked_principal(principal).readers)
-        self._flush_log()
-        with opened_log(self._settings) as (_, popular):
-            return popular.topics(where, limit)
+        return self._library._opened().search(query, PageRequest(size, cursor, is_open="top_k" not in options))
 
     def ask(
         self,
@@ -154,7 +79,11 @@ class Library:
         history: Sequence[Message | Mapping[str, str]] = (),
         **options: Unpack[QueryOptions],
     ) -> Answer:
-        """An answer whose every statement points at its source; from the selection alone, if one is given."""
+        """Answer a question. Every statement of the answer cites its source.
+
+        With a selection, the answer comes from that text alone and the library is not opened. `history` is the
+        conversation so far, as Message objects or as `{"role", "content"}`.
+        """
         events = self.stream(question, selection=selection, history=history, **options)
         return next(event.answer for event in events if isinstance(event, Done))
 
@@ -166,42 +95,165 @@ class Library:
         history: Sequence[Message | Mapping[str, str]] = (),
         **options: Unpack[QueryOptions],
     ) -> AnswerEvents:
-        """The same answer in pieces: Token, Cited once for each source used, then Done."""
-        query = _query(question, ANSWER_TOP_K, options)
+        """Answer a question piece by piece: Token events, Cited once for each source that is used, then Done."""
+        query = self._query(question, ANSWER_TOP_K, options)
         messages = [_message(message) for message in history]
         if selection is not None:
-            return self._about(selection, query, messages)
-        return self._opened().ask(query, messages)
+            return self._library._ask_selected(selection, query, messages)
+        return self._library._opened().ask(query, messages)
+
+    def log(self, *, since: float = 0.0, limit: int = 20) -> "tuple[SeenRow, ...]":
+        """List what was asked, newest first: the owner sees every question of the scope, others see their own.
+
+        `since` is in seconds since 1970.
+        """
+        from citewise.wiring.insights import opened_log
+
+        checked_log_limit(limit)
+        self._library._flush_log()
+        with opened_log(self._library._settings) as (log, _):
+            return log.rows(self.scope, self.principal, since=since, limit=limit)
+
+    def stats(self, *, since: float = 0.0) -> "Overview":
+        """Summarize the log: volume, latency, cache hits, questions without a good answer, documents shown most."""
+        from citewise.wiring.insights import opened_log
+
+        self._library._flush_log()
+        with opened_log(self._library._settings) as (log, _):
+            return log.overview(self.scope, self.principal, since=since, until=time.time())
+
+    def topics(self, *, limit: int = 10) -> tuple[str, ...]:
+        """List the topics that are asked about most, among those that the principal may read."""
+        from citewise.wiring.insights import opened_log
+
+        checked_log_limit(limit)
+        self._library._flush_log()
+        with opened_log(self._library._settings) as (_, popular):
+            return popular.topics(Where(self.scope, self.principal.readers), limit)
+
+    def _query(self, question: str, top_k: int, options: QueryOptions) -> Query:
+        unknown = options.keys() - QueryOptions.__annotations__.keys()
+        if unknown:
+            raise TypeError(
+                f"unknown options: {', '.join(sorted(unknown))}; known are {', '.join(QueryOptions.__annotations__)}"
+            )
+        return Query(
+            question,
+            request_id=uuid.uuid4().hex,
+            asked_at=time.time(),
+            scope=self.scope,
+            principal=self.principal,
+            conditions=conditions_of(options.get("filters")),
+            top_k=options.get("top_k", top_k),
+            rerank=options.get("rerank", True),
+            expand_graph=options.get("expand_graph", False),
+            half_life_days=options.get("half_life_days"),
+            freshness_weight=options.get("freshness_weight"),
+            budget_tokens=options.get("budget_tokens"),
+            compress=options.get("compress"),
+        )
+
+
+class Library:
+    """A library of documents in a folder.
+
+    `ingest` fills it. To search it, name who asks: `library.as_owner().ask("…")` sees everything, and
+    `library.as_principal(Principal("ann")).ask("…")` sees what Ann may read. The folder is opened by the first question
+    and stays open until `close`; a library is also a context manager, and threads may share one.
+    """
+
+    def __init__(
+        self,
+        folder: str | PathLike[str] | None = None,
+        *,
+        settings: Settings | None = None,
+        embedder: Embedder | None = None,
+        token_counter: TokenCounter | None = None,
+        word_embedder: WordEmbedder | None = None,
+        reranker: Reranker | None = None,
+        generator: Generator | None = None,
+    ) -> None:
+        """Name a folder, which need not exist yet; without one, the settings name it (.citewise by default).
+
+        Every other argument replaces a part that the settings would choose.
+        """
+        chosen = settings or Settings()
+        self._settings = chosen if folder is None else replace(chosen, library=Path(folder))
+        self._embedder, self._counter, self._words = embedder, token_counter, word_embedder
+        self._made_embedding: Embedding | None = None
+        self._reranker = reranker
+        self._generator = generator
+        self._compress: Compress | None = None
+        self._answering: Answering | None = None
+        self._lock = threading.Lock()
+
+    def as_owner(self, scope: Scope | None = None) -> LibraryView:
+        """The library as its owner sees it: every document of a scope (default/default if none is named)."""
+        return LibraryView(self, OWNER, scope)
+
+    def as_principal(self, principal: Principal, scope: Scope | None = None) -> LibraryView:
+        """The library as a principal sees it: the documents of a scope that they may read."""
+        return LibraryView(self, principal, scope)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            if name in {"search", "ask", "stream", "log", "stats", "topics"}:
+                raise AttributeError(
+                    f"say who asks: library.as_owner().{name}(…), or library.as_principal(principal).{name}(…)"
+                )
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def ingest(
+        self,
+        *paths: str | PathLike[str],
+        scope: Scope | None = None,
+        access: Iterable[str] = (),
+        name: str | None = None,
+        corpus_type: str | None = None,
+        on_event: Callable[[Event], None] = lambda event: None,
+    ) -> IngestReport:
+        """Bring the library up to date with folders or files; it is created if it does not exist."""
+        from citewise.wiring.full import opened_for_writing
+        from citewise.wiring.sources import Wish, existing, ingest, remember_ingest
+
+        wish = Wish(Scope() if scope is None else checked_scope(scope), tuple(access), corpus_type, name)
+        targets = [existing(Path(path)) for path in paths]
+        with opened_for_writing(self._settings, self._embedding()) as library:
+            reports = [ingest(library, target, wish, on_event=on_event) for target in targets]
+            report = sum(reports, IngestReport())
+            remember_ingest(library, report)
+            return report
 
     def status(self) -> Status:
-        """What the library holds."""
+        """Report what the library holds."""
         from citewise.wiring.care import status
 
         return status(self._settings)
 
     def doctor(self) -> tuple[Check, ...]:
-        """Whether all is well, and what to do where it is not."""
+        """Check everything that a library needs; a failed check has a remedy."""
         from citewise.wiring.care import doctor
 
         answering = self._answering
         return (*doctor(self._settings), *(answering.checks() if answering else ()))
 
     def reindex(self) -> int:
-        """Rebuild the index, or make the library anew where the settings ask for it; chunks it holds then."""
+        """Rebuild the index, and the vectors where the settings name another model; returns the number of chunks."""
         from citewise.wiring.care import reindex
 
         made = reindex(self._settings, on_progress=lambda done: None, embedding=self._embedding())
         return made if isinstance(made, int) else made.chunks.total
 
     def compact(self) -> Compaction:
-        """Give back the room of what was deleted or is no longer wanted: afterward no file of the library holds it."""
+        """Reclaim space and erase deleted content from disk."""
         from citewise.wiring.care import compact
 
         self._flush_log()  # a row that is written afterward would name what it showed, deleted or not
         return compact(self._settings, on_progress=lambda done: None, embedding=self._embedding())
 
     def close(self) -> None:
-        """Let go of files and threads; the next question opens the library again."""
+        """Close files and threads; the next question opens the library again."""
         with self._lock:
             answering, self._answering = self._answering, None
         if answering is not None:
@@ -216,7 +268,7 @@ class Library:
         self.close()
 
     def _flush_log(self) -> None:
-        """What this process was asked is part of what it tells."""
+        """Questions that this process answered are part of the log."""
         answering = self._answering
         if answering is not None:
             answering.flush_log()
@@ -233,8 +285,8 @@ class Library:
                 self._answering = Answering(self._settings, embedding, self._writer, self._reranker)
             return self._answering
 
-    def _about(self, selection: str | Selection, query: Query, history: Sequence[Message]) -> AnswerEvents:
-        """Decided before anything of the store is imported; no line below this one may import any of it."""
+    def _ask_selected(self, selection: str | Selection, query: Query, history: Sequence[Message]) -> AnswerEvents:
+        """Nothing below this line may import a store."""
         from citewise.wiring.selected import ask_selected
 
         selected = selection if isinstance(selection, Selection) else Selection(selection)
@@ -242,7 +294,7 @@ class Library:
         return flow(query, selected, history=history)
 
     def _writer(self) -> Generator:
-        """The generator, made at the first answer and kept: it may hold a connection."""
+        """The generator, made for the first answer and kept: it may hold a connection."""
         from citewise.wiring.generating import generator_of
 
         with self._lock:
@@ -261,16 +313,19 @@ class Library:
             return self._compress
 
     def _embedding(self) -> "Embedding":
-        from citewise.wiring.embedding import embedding_of
+        from citewise.wiring.embedding import Embedding, embedding_of
 
         with self._lock:
-            if self._given_embedding is None:
-                self._given_embedding = embedding_of(self._settings)
-            return self._given_embedding
-
-
-def _scope(scope: Scope | None) -> Scope:
-    return Scope() if scope is None else checked_scope(scope)
+            if self._made_embedding is None and self._embedder is not None and self._counter is not None:
+                self._made_embedding = Embedding(self._embedder, self._counter, words=self._words)
+            elif self._made_embedding is None:
+                chosen = embedding_of(self._settings)
+                if self._embedder is not None:
+                    chosen = Embedding(self._embedder, chosen.counter, words=self._words)
+                self._made_embedding = replace(
+                    chosen, counter=self._counter or chosen.counter, words=self._words or chosen.words
+                )
+            return self._made_embedding
 
 
 def _message(message: Message | Mapping[str, str]) -> Message:
@@ -284,27 +339,3 @@ def _message(message: Message | Mapping[str, str]) -> Message:
     if not isinstance(content, str):
         raise BadRequest(f"the content of a message is text, not {type(content).__name__}")
     return Message(role, content)
-
-
-def _query(question: str, top_k: int, options: QueryOptions) -> Query:
-    """A query of its own. A misspelled name must not pass: left out, `principal` is the owner, who sees all."""
-    unknown = options.keys() - QueryOptions.__annotations__.keys()
-    if unknown:
-        raise TypeError(
-            f"unknown options: {', '.join(sorted(unknown))}; known are {', '.join(QueryOptions.__annotations__)}"
-        )
-    return Query(
-        question,
-        request_id=uuid.uuid4().hex,
-        asked_at=time.time(),
-        scope=_scope(options.get("scope")),
-        principal=options.get("principal", LOCAL_PRINCIPAL),
-        conditions=conditions_of(options.get("filters")),
-        top_k=options.get("top_k", top_k),
-        rerank=options.get("rerank", True),
-        expand_graph=options.get("expand_graph", False),
-        half_life_days=options.get("half_life_days"),
-        freshness_weight=options.get("freshness_weight"),
-        budget_tokens=options.get("budget_tokens"),
-        compress=options.get("compress"),
-    )

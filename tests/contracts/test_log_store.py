@@ -12,7 +12,7 @@ import pytest
 
 from citewise.adapters.sqlite.query_log import SqliteLog
 from citewise.errors import Misconfigured, Unavailable
-from citewise.model.access import LOCAL_PRINCIPAL, Principal, Scope
+from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.logged import Logged, Way, Whose
 from citewise.ports.stores import LogStore
 from tests.builders import SCOPE
@@ -105,11 +105,11 @@ def test_a_scope_sees_its_own_rows_alone(store: LogStore) -> None:
     other = Scope("acme", "other")
     store.write([a_row("here"), a_row("there", scope=other), a_row("elsewhere", scope=Scope("x", "handbook"))], lost={})
     assert [row.text for row in all_of(store)] == ["here"]
-    assert [row.text for row in all_of(store, Whose.of(other, LOCAL_PRINCIPAL))] == ["there"]
+    assert [row.text for row in all_of(store, Whose.of(other, OWNER))] == ["there"]
 
 
 ASKERS = [
-    LOCAL_PRINCIPAL,
+    OWNER,
     Principal("ann", owns_library=True),
     Principal(),
     ANN,

@@ -74,18 +74,23 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
 
 def test_an_option_that_is_misspelled_is_a_type_error(library: Library) -> None:
     misspelled: dict[str, Any] = {"principle": Principal("bob")}
-    for call in (library.search, library.ask, library.stream):
+    for call in (library.as_owner().search, library.as_owner().ask, library.as_owner().stream):
         with pytest.raises(TypeError, match="unknown options: principle; known are top_k"):
             call("tides", **misspelled)
 
 
+@pytest.mark.parametrize("name", ["search", "ask", "stream", "log", "stats", "topics"])
+def test_forgetting_who_asks_is_an_error_that_says_what_to_write(library: Library, name: str) -> None:
+    with pytest.raises(AttributeError, match=f"say who asks: library.as_owner\\(\\).{name}"):
+        getattr(library, name)
+    with pytest.raises(AttributeError, match="no attribute 'serach'"):
+        getattr(library, "serach")  # noqa: B009  a checker would see it
+
+
 def test_nobody_is_not_the_owner(library: Library) -> None:
     nobody: Any = None
-    with pytest.raises(BadRequest, match="asked by a Principal"):
-        library.search("tides", principal=nobody)
-    for told in (library.log, library.stats, library.topics):
-        with pytest.raises(BadRequest, match="asked by a Principal"):
-            told(principal=nobody)
+    with pytest.raises(BadRequest, match="who asks is a Principal"):
+        library.as_principal(nobody)
     with pytest.raises(BadRequest, match="user '' is not a usable name"):
         Principal(user="")
     with pytest.raises(BadRequest, match="group '' is not a usable name"):
@@ -95,10 +100,9 @@ def test_nobody_is_not_the_owner(library: Library) -> None:
 @pytest.mark.parametrize("scope", ["acme", "", ("acme", "docs")])
 def test_a_name_is_not_a_scope(library: Library, scope: Any) -> None:
     with pytest.raises(BadRequest, match="a scope is a Scope"):
-        library.search("tides", scope=scope)
-    for told in (library.log, library.stats, library.topics):
-        with pytest.raises(BadRequest, match="a scope is a Scope"):
-            told(scope=scope)
+        library.as_owner(scope)
+    with pytest.raises(BadRequest, match="a scope is a Scope"):
+        library.as_principal(Principal("ann"), scope)
     with pytest.raises(BadRequest, match="a scope is a Scope"):
         library.ingest(".", scope=scope)
 
@@ -118,7 +122,7 @@ def test_a_name_is_not_a_scope(library: Library, scope: Any) -> None:
     ids=lambda given: ",".join(sorted(given)) if isinstance(given, set) else str(given),
 )
 def test_filters_may_be_one_or_several_or_a_mapping(library: Library, filters: Any, modules: set[str]) -> None:
-    assert {one.passage.module for one in library.search("tides", filters=filters).findings} == modules
+    assert {one.passage.module for one in library.as_owner().search("tides", filters=filters).findings} == modules
 
 
 @pytest.mark.parametrize(
@@ -127,13 +131,13 @@ def test_filters_may_be_one_or_several_or_a_mapping(library: Library, filters: A
     ids=["copy", "deepcopy", "pickle"],
 )
 def test_a_result_can_be_copied_and_stored(library: Library, copied: Callable[[SearchResult], SearchResult]) -> None:
-    result = library.search("tides", filters="module=m", principal=Principal("ann", frozenset({"ops"})))
+    result = library.as_principal(Principal("ann", frozenset({"ops"}))).search("tides", filters="module=m")
     assert result.findings
     assert copied(result) == result
 
 
 def test_a_result_is_plain_values_to_who_asks(library: Library) -> None:
-    (finding,) = asdict(library.search("tides", top_k=1))["findings"]
+    (finding,) = asdict(library.as_owner().search("tides", top_k=1))["findings"]
     assert finding["passage"]["title"] == "Tides"
     assert finding["candidate"]["ranks"]["words"] == 1
 

@@ -15,7 +15,7 @@ def test_the_excerpt_of_every_citation_stands_where_it_says(tmp_path: Path) -> N
     questions = [case["question"] for case in json.loads(QUESTIONS.read_text("utf-8"))]
     with Library(tmp_path / "library") as library:
         library.ingest(HANDBOOK)
-        citations = [one for question in questions for one in library.ask(question).citations]
+        citations = [one for question in questions for one in library.as_owner().ask(question).citations]
     assert len(citations) >= len(questions)
     for one in citations:
         assert one.document is not None
@@ -28,7 +28,7 @@ def test_the_excerpt_of_every_citation_stands_where_it_says(tmp_path: Path) -> N
 def test_a_source_is_announced_as_the_answer_will_cite_it(tmp_path: Path) -> None:
     with Library(tmp_path / "library") as library:
         library.ingest(HANDBOOK)
-        events = list(library.stream("What does TIDE-204 mean?"))
+        events = list(library.as_owner().stream("What does TIDE-204 mean?"))
     announced = {event.citation for event in events if isinstance(event, Cited)}
     (done,) = [event for event in events if isinstance(event, Done)]
     assert announced == set(done.answer.citations)

@@ -76,7 +76,7 @@ def embedding() -> Embedding:
 def walk(library: Library, limit: int) -> Iterator[SearchResult]:
     cursor: str | None = None
     while True:
-        result = library.search(ASKED, limit=limit, cursor=cursor)
+        result = library.as_owner().search(ASKED, limit=limit, cursor=cursor)
         yield result
         cursor = result.next_cursor
         if cursor is None:
@@ -115,7 +115,7 @@ def test_while_another_process_writes_every_walk_shows_all_that_stayed_and_nothi
     moved = walks = 0
     with (
         opened_for_reading(settings, embedding()) as opened,
-        Library(settings=settings, embedding=embedding()) as library,
+        Library(settings=settings, embedder=HashEmbedder(), token_counter=WordCounter()) as library,
         writing(tmp_path) as rounds,
     ):
         stayed = steady_ids(opened)
@@ -141,7 +141,7 @@ def test_the_fiftieth_page_is_as_fast_as_the_second(tmp_path: Path) -> None:
         (tmp_path / "docs" / f"page-{number}.md").write_text(page_text(number, number))
     ingest_pages(tmp_path)
     taken: dict[int, list[float]] = {}
-    with Library(settings=settings_of(tmp_path), embedding=embedding()) as library:
+    with Library(settings=settings_of(tmp_path), embedder=HashEmbedder(), token_counter=WordCounter()) as library:
         for _ in range(7):
             for number, result in enumerate(walk(library, limit=5), start=1):
                 taken.setdefault(number, []).append(result.timings_ms["total"])

@@ -15,8 +15,8 @@ from tests.privileges import without_privileges
 LEAFING = """
 from citewise import Library
 with Library("shared") as library:
-    first = library.search("tide", limit=1)
-    second = library.search("tide", limit=1, cursor=first.next_cursor)
+    first = library.as_owner().search("tide", limit=1)
+    second = library.as_owner().search("tide", limit=1, cursor=first.next_cursor)
     print(len({one.passage.chunk_id for one in first.findings}))
     print(len({one.passage.chunk_id for one in (*first.findings, *second.findings)}))
 """

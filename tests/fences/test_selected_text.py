@@ -36,7 +36,7 @@ SELECTION = "The tide gauge is read at noon. Two people sign the sheet."
 
 THROUGH_THE_LIBRARY = f"""
 from citewise import Library
-answer = Library("there/is/no/library").ask("When is the tide gauge read?", selection={SELECTION!r})
+answer = Library("there/is/no/library").as_owner().ask("When is the tide gauge read?", selection={SELECTION!r})
 assert answer.sufficient_context and "noon" in answer.text, answer
 """
 THROUGH_THE_COMMAND = """
@@ -102,7 +102,7 @@ def test_answers_quote_the_selection_and_touch_no_store() -> None:
     library = Library("there/is/no/library")
     for case in selected_questions():
         selection = Selection(case["selected_text"], case["source_doc"], case["source_section"])
-        answer = library.ask(case["question"], selection=selection)
+        answer = library.as_owner().ask(case["question"], selection=selection)
         assert [one.chunk_id for one in answer.citations] == ["selection"]
         if answer.sufficient_context:
             leaked = words(answer.text.replace("[1]", "")) - words(case["selected_text"])
@@ -111,15 +111,17 @@ def test_answers_quote_the_selection_and_touch_no_store() -> None:
 
 def test_the_explosives_work(exploding_stores: None, tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="a store was touched"):
-        Library(tmp_path).search("anything")
+        Library(tmp_path).as_owner().search("anything")
 
 
 def test_an_answer_from_the_library_leaves_nothing_behind_for_a_selection(tmp_path: Path) -> None:
     (tmp_path / "sensors.md").write_text("# Sensors\n\nThe sonde measures pressure every six minutes.\n")
     library = Library(tmp_path / "library")
     library.ingest(tmp_path / "sensors.md")
-    assert "six minutes" in library.ask("How often does the sonde measure pressure?").text
-    answer = library.ask("How often does the sonde measure pressure?", selection="The quay was painted blue in June.")
+    assert "six minutes" in library.as_owner().ask("How often does the sonde measure pressure?").text
+    answer = library.as_owner().ask(
+        "How often does the sonde measure pressure?", selection="The quay was painted blue in June."
+    )
     assert not answer.sufficient_context
     assert "six" not in answer.text
     assert answer.suggestions == ("Ask the whole library: the same question without the selection.",)

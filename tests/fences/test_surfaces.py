@@ -8,7 +8,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup, TyperOption
 
-from citewise import Library, Settings
+from citewise import Library, LibraryView, Settings
 from citewise.api import QueryOptions
 from citewise.cli.main import app
 from citewise.model.access import Scope
@@ -32,8 +32,12 @@ FLAGS = (  # that surfaces add to the words of a request
 
 
 def methods() -> set[str]:
-    named = inspect.getmembers(Library, lambda member: callable(member) or isinstance(member, property))
-    return {f"Library.{name}" for name, _ in named if not name.startswith("_")}
+    return {
+        f"{kind.__name__}.{name}"
+        for kind in (Library, LibraryView)
+        for name, _ in inspect.getmembers(kind, lambda member: callable(member) or isinstance(member, property))
+        if not name.startswith("_")
+    }
 
 
 def commands(command: Any = None, name: str = "citewise") -> Iterator[tuple[str, Any]]:

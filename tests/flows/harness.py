@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-from citewise.model.access import LOCAL_PRINCIPAL, Principal, Scope
+from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.chunk import TermField
 from citewise.model.filters import Where
 from citewise.model.query import Query
@@ -66,7 +66,7 @@ class Shelf:
         with opened_for_writing(self.settings, self.embedding) as library:
             yield library
 
-    def found(self, word: str, *, principal: Principal = LOCAL_PRINCIPAL, scope: Scope | None = None) -> set[str]:
+    def found(self, word: str, *, principal: Principal = OWNER, scope: Scope | None = None) -> set[str]:
         """The ids that both rankings can see for a word: in the index by words, and in it by vectors at all."""
         where = Where(scope or Scope(), principal.readers)
         with self.opened() as library:
@@ -92,6 +92,6 @@ class Shelf:
 
     def search(self, question: str, *, reranker: Reranker | None = None, **changes: Any) -> SearchResult:
         """One search over everything that is there."""
-        query = Query(**{"text": question, "request_id": "r-1", "asked_at": 1.7e9, **changes})
+        query = Query(**{"text": question, "request_id": "r-1", "asked_at": 1.7e9, "principal": OWNER, **changes})
         with self.opened() as library, ThreadPoolExecutor(1) as threads:
             return search_of(library, reranker=reranker, threads=threads)(query)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from citewise.adapters.memory.rankings import MemoryHeldOrders
+from citewise.model.access import OWNER
 from citewise.model.paging import PageRequest, Seal
 from citewise.model.query import Query
 from citewise.model.ranking import SearchResult
@@ -40,7 +41,7 @@ class Leafing:
         return Leafing(self.library, self.pages, self.now, **{**self._changes, **changes})
 
     def query(self, question: str) -> Query:
-        return Query(**{"text": question, "request_id": "r-1", "asked_at": 1.7e9, **self._changes})
+        return Query(**{"text": question, "request_id": "r-1", "asked_at": 1.7e9, "principal": OWNER, **self._changes})
 
     def page(self, question: str, *, cursor: str | None = None, limit: int = 5) -> SearchResult:
         request = PageRequest(limit, cursor, is_open="top_k" not in self._changes)

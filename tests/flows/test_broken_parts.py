@@ -22,7 +22,6 @@ from citewise.search.features import Features
 from citewise.search.late import Late
 from citewise.search.rerank import Rerank
 from citewise.settings import GuardSettings
-from citewise.wiring.embedding import Embedding
 from citewise.wiring.insights import log_store_of
 from citewise.wiring.sources import Wish
 from tests.fakes.counters import HashEmbedder, HashWords, WordCounter
@@ -102,7 +101,7 @@ class Keyless(HashEmbedder):
 def test_an_answer_needs_no_embedder(shelf: Shelf) -> None:
     generator = ScriptedGenerator(["It is read at noon [1]."])
     with library_of(shelf, embedder=Keyless(), generator=generator) as library:
-        answer = library.ask(QUESTION)
+        answer = library.as_owner().ask(QUESTION)
     assert answer.result.degraded == ("dense: the embedding server refuses the key",)
     assert answer.citations[0].document == "tides.md"
 
@@ -112,7 +111,7 @@ def test_an_answer_needs_no_embedder(shelf: Shelf) -> None:
 
 def library_of(shelf: Shelf, *, embedder: HashEmbedder | None = None, **parts: Any) -> Library:
     settings = replace(shelf.settings, guard=GuardSettings(failures=1, pause_seconds=0.2, backoff_seconds=0.0))
-    return Library(settings=settings, embedding=Embedding(embedder or HashEmbedder(), WordCounter()), **parts)
+    return Library(settings=settings, embedder=embedder or HashEmbedder(), token_counter=WordCounter(), **parts)
 
 
 @pytest.fixture
@@ -144,22 +143,22 @@ def is_found(result: SearchResult) -> bool:
 
 def test_what_is_popular_is_shown_while_the_index_is_lost(shelf: Shelf, library: Library) -> None:
     make_popular(shelf, "nets.md", "ferries.md")
-    assert is_found(library.search(QUESTION))
+    assert is_found(library.as_owner().search(QUESTION))
     lose_index(shelf)
-    shown = library.search(QUESTION, top_k=2)
+    shown = library.as_owner().search(QUESTION, top_k=2)
     assert documents(shown) == ["nets.md", "ferries.md"]
     assert shown.degraded[0].startswith("search: no ranking could answer")
     rebuild(shelf)
-    assert is_found(library.search(QUESTION))
+    assert is_found(library.as_owner().search(QUESTION))
 
 
 def test_no_answer_is_made_of_what_is_popular_however_well_it_would_fit(shelf: Shelf) -> None:
     make_popular(shelf, "tides.md", "nets.md")
     generator = ScriptedGenerator(["It is read at noon [1]."])
     with library_of(shelf, generator=generator) as library:
-        assert library.ask(QUESTION).sufficient_context
+        assert library.as_owner().ask(QUESTION).sufficient_context
         lose_index(shelf)
-        answer = library.ask(QUESTION)
+        answer = library.as_owner().ask(QUESTION)
     assert len(generator.prompts) == 1  # it was not asked again
     assert (answer.sufficient_context, answer.text, answer.citations) == (False, NOT_SEARCHED, ())
     assert answer.suggestions == ("Tides", "Nets")
@@ -172,30 +171,30 @@ def test_what_is_suggested_is_only_what_the_reader_may_see(shelf: Shelf) -> None
     shelf.ingest(shelf.docs / "secret.md", Wish(access=("owner:bob",)))
     make_popular(shelf, "secret.md", "nets.md")
     with library_of(shelf) as library:
-        library.search(QUESTION)
+        library.as_owner().search(QUESTION)
         lose_index(shelf)
-        assert library.ask(QUESTION, principal=Principal("ann")).suggestions == ("Nets",)
-        assert library.ask(QUESTION, principal=Principal("bob")).suggestions == ("Secret", "Nets")
+        assert library.as_principal(Principal("ann")).ask(QUESTION).suggestions == ("Nets",)
+        assert library.as_principal(Principal("bob")).ask(QUESTION).suggestions == ("Secret", "Nets")
 
 
 def test_without_popular_passages_a_lost_index_is_a_clear_message_and_its_return_is_noticed(
     shelf: Shelf, library: Library
 ) -> None:
-    assert is_found(library.search(QUESTION))
+    assert is_found(library.as_owner().search(QUESTION))
     lose_index(shelf)
-    for ask in (library.search, library.ask):
+    for ask in (library.as_owner().search, library.as_owner().ask):
         with pytest.raises(Unavailable, match=r"no ranking could answer: .* no popular passage is known"):
             ask("Where is the ferry?")
     rebuild(shelf)
-    assert is_found(library.search(QUESTION))
+    assert is_found(library.as_owner().search(QUESTION))
 
 
 def test_doctor_of_the_process_that_searches_knows_which_part_rests(shelf: Shelf, library: Library) -> None:
     assert breakers(library) == {}
-    library.search(QUESTION)
+    library.as_owner().search(QUESTION)
     assert list(breakers(library).values()) == [True] * 5
     overwrite(*(shard(shelf) / "words").glob("*.idx"))
-    library.search("ferry")
+    library.as_owner().search("ferry")
     assert [name for name, is_ok in breakers(library).items() if not is_ok] == ["the search by words"]
 
 

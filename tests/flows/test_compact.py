@@ -20,7 +20,6 @@ from citewise.settings import QueryLogSettings
 from citewise.text.analysis import terms
 from citewise.wiring import insights
 from citewise.wiring.care import _size, compact, reindex
-from citewise.wiring.embedding import Embedding
 from citewise.wiring.paging import PAGES_FILE
 from tests.fakes.counters import WordCounter
 from tests.flows.harness import Shelf
@@ -74,7 +73,7 @@ def in_index(shelf: Shelf, terms: dict[TermField, set[str]]) -> set[str]:
 
 
 def library_of(shelf: Shelf) -> Library:
-    return Library(settings=shelf.settings, embedding=Embedding(shelf.embedder, WordCounter()))
+    return Library(settings=shelf.settings, embedder=shelf.embedder, token_counter=WordCounter())
 
 
 def compacted(shelf: Shelf) -> bool:
@@ -153,15 +152,15 @@ def test_what_another_library_has_yet_to_log_names_nothing_that_was_deleted(
     monkeypatch.setattr(insights, "SETTLE_SECONDS", insights.SETTLE_SECONDS + 1)
     (id_,) = ids_of(shelf, "secret.md")
     with library_of(shelf) as one, library_of(shelf) as other:
-        other.search("harbor", limit=1)
-        other.log(limit=1)  # written by now
+        other.as_owner().search("harbor", limit=1)
+        other.as_owner().log(limit=1)  # written by now
         assert insights.log_file(shelf.settings).is_file()
-        assert id_ in {found.passage.chunk_id for found in other.search(SECRET).findings}
+        assert id_ in {found.passage.chunk_id for found in other.as_owner().search(SECRET).findings}
         (shelf.docs / "secret.md").unlink()
         one.ingest(shelf.docs)
         assert one.compact().is_complete
     with library_of(shelf) as one:
-        assert [entry.row.text for entry in one.log(limit=1)] == [SECRET]
+        assert [entry.row.text for entry in one.as_owner().log(limit=1)] == [SECRET]
     number = bytes.fromhex(id_)
     assert [holding(shelf.settings.library, form) for form in (id_.encode(), number, number[::-1])] == [[], [], []]
 
@@ -194,7 +193,7 @@ def test_pages_that_another_is_reading_make_compaction_say_that_it_is_not_whole(
 ) -> None:
     monkeypatch.setattr("citewise.adapters.sqlite.rankings.BUSY_SECONDS", 0.01)
     with library_of(shelf) as library:
-        assert library.search("harbor", limit=1).next_cursor
+        assert library.as_owner().search("harbor", limit=1).next_cursor
     with closing(sqlite3.connect(shelf.settings.library / PAGES_FILE, isolation_level=None)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM held").fetchone()

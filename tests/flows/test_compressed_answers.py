@@ -15,6 +15,7 @@ from citewise.answer.ground import SEARCH, SELECTION, Ground
 from citewise.answer.pack import Pack
 from citewise.answer.write import Write
 from citewise.errors import BadRequest, Misconfigured
+from citewise.model.access import OWNER
 from citewise.model.answer import Answer, Context, Done, Evidence, Shortened, Source
 from citewise.model.query import Query, Selection
 from citewise.ports.models import Generator
@@ -40,7 +41,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
 
 
 def a_query(**changes: Any) -> Query:
-    return Query(**{"text": ASKED, "request_id": "r-1", "asked_at": 1.7e9, "top_k": 5, **changes})
+    return Query(**{"text": ASKED, "request_id": "r-1", "asked_at": 1.7e9, "principal": OWNER, "top_k": 5, **changes})
 
 
 def parts(generator: Generator) -> tuple[Pack, Ground, Write]:

@@ -16,7 +16,6 @@ from citewise.model.document import PathRule
 from citewise.model.filters import AnyOf, conditions_of
 from citewise.model.ranking import SearchResult
 from citewise.settings import IngestSettings
-from citewise.wiring.embedding import Embedding
 from citewise.wiring.sources import Wish
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.fakes.scripted_generator import ScriptedGenerator
@@ -172,7 +171,7 @@ class DeafEmbedder(HashEmbedder):
 
 
 def a_library(folder: Path, generator: ScriptedGenerator, embedder: HashEmbedder | None = None) -> Library:
-    return Library(folder, embedding=Embedding(embedder or HashEmbedder(), WordCounter()), generator=generator)
+    return Library(folder, embedder=embedder or HashEmbedder(), token_counter=WordCounter(), generator=generator)
 
 
 def test_nothing_found_is_a_refusal_with_a_warning_and_no_generator_is_asked(tmp_path: Path) -> None:
@@ -180,7 +179,7 @@ def test_nothing_found_is_a_refusal_with_a_warning_and_no_generator_is_asked(tmp
     generator = ScriptedGenerator(["I know it anyway."])
     with a_library(tmp_path / "library", generator) as library:
         library.ingest(tmp_path / "docs")
-        answer = library.ask("When does the vault open?")
+        answer = library.as_owner().ask("When does the vault open?")
     assert (answer.sufficient_context, answer.citations, answer.suggestions) == (False, (), ())
     assert (answer.quality.overall, answer.quality.diversity) == (0.0, 0.0)
     assert answer.quality.warning
@@ -194,7 +193,7 @@ def test_an_answer_has_a_quality_from_0_to_1_and_cites_what_its_text_uses(tmp_pa
     generator = ScriptedGenerator(["The vault opens at noon ", "[1]. Elephants fly backwards over Rome [1][7]."])
     with a_library(tmp_path / "library", generator) as library:
         library.ingest(*sorted(tmp_path.glob("*.md")))
-        answer = library.ask("When does the vault open at noon on Sunday?")
+        answer = library.as_owner().ask("When does the vault open at noon on Sunday?")
     quality = answer.quality
     parts = (quality.overall, quality.retrieval_confidence, quality.sufficiency, quality.diversity)
     assert all(part is not None and 0.0 <= part <= 1.0 for part in parts)
@@ -212,7 +211,7 @@ def test_an_empty_selection_is_refused_before_anything_is_asked(tmp_path: Path, 
         a_library(tmp_path / "library", generator, DeafEmbedder()) as library,
         pytest.raises(BadRequest, match="the selection is empty"),
     ):
-        library.ask("When does the vault open?", selection=selection)
+        library.as_owner().ask("When does the vault open?", selection=selection)
     assert generator.prompts == []
     assert not (tmp_path / "library").exists()
 
@@ -222,7 +221,9 @@ def test_a_selection_is_the_only_source_of_its_prompt(tmp_path: Path) -> None:
     generator = ScriptedGenerator(["The ferry leaves at six [1]."])
     with a_library(tmp_path / "library", generator) as library:
         library.ingest(tmp_path / "vault.md")
-        answer = library.ask("When does the ferry leave?", selection="The ferry leaves at six in the morning.")
+        answer = library.as_owner().ask(
+            "When does the ferry leave?", selection="The ferry leaves at six in the morning."
+        )
     (prompt,) = generator.prompts
     assert prompt.context.text == "[Source 1: Selected text]\nThe ferry leaves at six in the morning."
     assert "vault" not in "".join(message.content for message in prompt.messages)

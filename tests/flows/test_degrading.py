@@ -13,7 +13,7 @@ import pytest
 
 from citewise.adapters.folder.storage import LibraryFolder
 from citewise.errors import Misconfigured, Unavailable
-from citewise.model.access import LOCAL_PRINCIPAL, Principal, Scope
+from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.filters import Where
 from citewise.model.query import Query
 from citewise.model.ranking import Passage, SearchResult
@@ -58,7 +58,7 @@ class Desk:
     def flow(self) -> Search:
         return self.guarded.search
 
-    def search(self, principal: Principal = LOCAL_PRINCIPAL, **changes: Any) -> SearchResult:
+    def search(self, principal: Principal = OWNER, **changes: Any) -> SearchResult:
         return self.flow(a_question(principal=principal, **changes))
 
     def problems(self) -> dict[str, str]:
@@ -71,7 +71,7 @@ class Desk:
 
 
 def a_question(**changes: Any) -> Query:
-    return Query(**{"text": QUESTION, "request_id": "r-1", "asked_at": 1.7e9, **changes})
+    return Query(**{"text": QUESTION, "request_id": "r-1", "asked_at": 1.7e9, "principal": OWNER, **changes})
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from citewise import Library
-from citewise.wiring.embedding import Embedding
 from tests.fakes.counters import WordCounter
 from tests.flows.harness import Shelf
 from tests.flows.test_cached import CountingEmbedder
@@ -13,8 +12,8 @@ def test_an_answer_embeds_its_question_once(tmp_path: Path) -> None:
     shelf, embedder = Shelf(tmp_path), CountingEmbedder()
     shelf.write("tide.md", "# Tide\n\nThe tide gauge is read at noon by the keeper of the harbor.\n")
     shelf.ingest()
-    with Library(settings=shelf.settings, embedding=Embedding(embedder, WordCounter())) as library:
-        answer = library.ask("When is the tide gauge read?")
+    with Library(settings=shelf.settings, embedder=embedder, token_counter=WordCounter()) as library:
+        answer = library.as_owner().ask("When is the tide gauge read?")
     assert answer.citations
     assert embedder.embedded  # the sources were weighed by meaning, not by words alone
     assert embedder.queries == ["When is the tide gauge read?"]

@@ -25,13 +25,19 @@ class Asked:
     def __init__(self, home: Path) -> None:
         self.generator = ScriptedGenerator(["It is read at noon [1]."])
         embedding = Embedding(HashEmbedder(), WordCounter())
-        self.library = Library(home / "library", embedding=embedding, generator=self.generator)
+        self.library = Library(
+            home / "library",
+            embedder=embedding.embedder,
+            token_counter=embedding.counter,
+            word_embedder=embedding.words,
+            generator=self.generator,
+        )
         (home / "gauge.md").write_text(PAGE)
         self.library.ingest(home / "gauge.md")
 
     def told(self, *, selection: str | None = None, history: Sequence[Any] = HISTORY) -> tuple[Message, ...]:
         with self.library:
-            assert self.library.ask(QUESTION, selection=selection, history=history).sufficient_context
+            assert self.library.as_owner().ask(QUESTION, selection=selection, history=history).sufficient_context
         return self.generator.prompts[0].messages
 
 

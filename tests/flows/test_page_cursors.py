@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from citewise.errors import BadRequest
-from citewise.model.access import Principal, Scope
+from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.filters import AnyOf
 from citewise.model.paging import NOT_SHARED, PageRequest, Seal
 from citewise.model.query import Query
@@ -148,7 +148,7 @@ def process(settings: Settings) -> Iterator[Pages]:
 
 def walked(pages: Callable[[], Pages]) -> tuple[list[str], tuple[str, ...]]:
     """The ids of all pages, each from whatever `pages` gives, and what was noted on the first."""
-    query = Query(ASKED, request_id="r-1", asked_at=1.7e9)
+    query = Query(ASKED, request_id="r-1", asked_at=1.7e9, principal=OWNER)
     results = [pages()(query, PageRequest())]
     while results[-1].next_cursor:
         results.append(pages()(query, PageRequest(cursor=results[-1].next_cursor)))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from citewise.errors import BadRequest
+from citewise.model.access import OWNER
 from citewise.model.paging import NOT_SHARED, PageRequest
 from citewise.model.query import Query
 from citewise.model.ranking import SearchResult
@@ -19,7 +20,7 @@ from citewise.wiring.search import search_of
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.flows.leafing import ids, shelf_of
 
-QUERY = Query("tide word", request_id="r-1", asked_at=1.7e9)
+QUERY = Query("tide word", request_id="r-1", asked_at=1.7e9, principal=OWNER)
 
 Leaf = Callable[[str | None], SearchResult]
 

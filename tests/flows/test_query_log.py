@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 from citewise.adapters.memory.query_log import NoLog
-from citewise.cli.insights import LogOptions, run_log, run_stats, since_of
+from citewise.cli.insights import run_log, run_stats, since_of
+from citewise.cli.options import Caller
 from citewise.errors import BadRequest, Misconfigured
-from citewise.model.access import LOCAL_PRINCIPAL, Principal, Scope
+from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.query import Query
 from citewise.model.ranking import SearchResult
 from citewise.request_log import LoggedSearch
@@ -57,7 +58,7 @@ def logging_search(shelf: Shelf) -> Iterator[Any]:
     with shelf.opened() as library, ThreadPoolExecutor(1) as threads:
         search = LoggedSearch(search_of(library, reranker=None, threads=threads), log)
 
-        def ask(text: str, *, who: Principal = LOCAL_PRINCIPAL, at: float = NOW) -> SearchResult:
+        def ask(text: str, *, who: Principal = OWNER, at: float = NOW) -> SearchResult:
             return search(Query(text, "r-1", at, principal=who))
 
         yield ask
@@ -68,11 +69,11 @@ def printed(capsys: pytest.CaptureFixture[str]) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
-def options(who: Principal = LOCAL_PRINCIPAL) -> LogOptions:
-    return LogOptions(Scope(), who, since=0.0)
+def options(who: Principal = OWNER) -> Caller:
+    return Caller(who, Scope())
 
 
-def log_of(shelf: Shelf, capsys: pytest.CaptureFixture[str], who: Principal = LOCAL_PRINCIPAL) -> list[Any]:
+def log_of(shelf: Shelf, capsys: pytest.CaptureFixture[str], who: Principal = OWNER) -> list[Any]:
     assert run_log(shelf.settings, options(who), as_json=True) == 0
     return list(printed(capsys)["queries"])
 
@@ -109,7 +110,7 @@ def test_without_retention_there_is_no_log_and_a_sweep_removes_an_old_one(shelf:
     shelf.with_settings(query_log=QueryLogSettings(retention_days=0))
     assert isinstance(query_log_of(shelf.settings), NoLog)
     with opened_log(shelf.settings) as (log, _):
-        assert log.rows(Scope(), LOCAL_PRINCIPAL, since=0.0, limit=9) == ()
+        assert log.rows(Scope(), OWNER, since=0.0, limit=9) == ()
     assert log_check(shelf.settings).is_ok
     sweep_log(shelf.settings)
     assert not log_file(shelf.settings).exists()

@@ -9,7 +9,7 @@ from citewise.adapters.sqlite.catalog import SqliteCatalog
 from citewise.adapters.sqlite.connections import Connections
 from citewise.adapters.sqlite.passages import SqlitePassages
 from citewise.insights import MAX_DOCUMENTS, ReadLog
-from citewise.model.access import LOCAL_PRINCIPAL, Access, Principal, Scope
+from citewise.model.access import OWNER, Access, Principal, Scope
 from citewise.model.filters import AnyOf, Where
 from citewise.model.ids import document_id
 from citewise.model.logged import Logged
@@ -67,7 +67,7 @@ def test_the_owner_sees_all_rows_and_others_their_own(desk: Desk) -> None:
     desk.put("a.md")
     desk.asked(ANN, "a.md", text="ann's")
     desk.asked(BOB, "a.md", text="bob's")
-    assert desk.rows(LOCAL_PRINCIPAL) == [("bob's", ["a.md"]), ("ann's", ["a.md"])]
+    assert desk.rows(OWNER) == [("bob's", ["a.md"]), ("ann's", ["a.md"])]
     assert desk.rows(ANN) == [("ann's", ["a.md"])]
     assert desk.rows(Principal()) == []
 
@@ -81,24 +81,24 @@ def test_a_row_names_only_what_its_reader_may_see_now(desk: Desk) -> None:
     assert (text, documents) == ("What?", ["a.md"])
     (seen,) = desk.log.rows(SCOPE, ANN, since=0.0, limit=1)
     assert len(seen.row.shown) == 1
-    assert desk.rows(LOCAL_PRINCIPAL) == [("What?", ["a.md", "b.md"])]
+    assert desk.rows(OWNER) == [("What?", ["a.md", "b.md"])]
 
 
 def test_a_deleted_document_is_named_to_nobody(desk: Desk) -> None:
     desk.put("a.md")
     desk.asked(ANN, "a.md")
     desk.catalog.remove(SCOPE, ["a.md"])
-    assert desk.rows(LOCAL_PRINCIPAL) == [("What?", [])]
-    assert desk.top(LOCAL_PRINCIPAL) == {}
-    assert desk.popular_to(LOCAL_PRINCIPAL) == []
+    assert desk.rows(OWNER) == [("What?", [])]
+    assert desk.top(OWNER) == {}
+    assert desk.popular_to(OWNER) == []
 
 
 def test_another_scope_is_another_log(desk: Desk) -> None:
     other = Scope("other", "handbook")
     desk.put("a.md", scope=other)
     desk.asked(ANN, "a.md", scope=other)
-    assert desk.rows(LOCAL_PRINCIPAL) == []
-    assert desk.popular_to(LOCAL_PRINCIPAL) == []
+    assert desk.rows(OWNER) == []
+    assert desk.popular_to(OWNER) == []
     assert desk.rows(ANN, scope=other) == [("What?", ["a.md"])]
 
 
@@ -109,7 +109,7 @@ def test_top_documents_are_those_of_ones_own_questions(desk: Desk) -> None:
     desk.asked(ANN, "a.md")
     desk.asked(BOB, "a.md", "b.md", "c.md")
     desk.asked(BOB, "b.md", "c.md")
-    assert desk.top(LOCAL_PRINCIPAL) == {"b.md": 2, "c.md": 2, "a.md": 2}
+    assert desk.top(OWNER) == {"b.md": 2, "c.md": 2, "a.md": 2}
     assert desk.top(ANN) == {"a.md": 1}
     assert desk.top(BOB) == {"b.md": 2, "c.md": 2, "a.md": 1}
 
@@ -131,7 +131,7 @@ def test_a_document_that_changed_is_still_named_by_a_chunk_that_stayed(desk: Des
 
 def test_what_was_lost_is_the_owners_to_know(desk: Desk) -> None:
     desk.store.write([], lost={SCOPE: 7})
-    assert desk.log.overview(SCOPE, LOCAL_PRINCIPAL, since=0.0, until=NOON).lost == 7
+    assert desk.log.overview(SCOPE, OWNER, since=0.0, until=NOON).lost == 7
     assert desk.log.overview(SCOPE, ANN, since=0.0, until=NOON).lost is None
 
 
@@ -153,7 +153,7 @@ def test_popular_counts_everybodys_questions_but_shows_what_one_may_see(desk: De
     for _ in range(2):
         desk.asked(BOB, "b.md")
     desk.asked(ANN, "a.md")
-    assert desk.popular_to(LOCAL_PRINCIPAL) == ["c.md", "b.md", "a.md"]
+    assert desk.popular_to(OWNER) == ["c.md", "b.md", "a.md"]
     assert desk.popular_to(BOB) == ["c.md", "b.md", "a.md"]
     assert desk.popular_to(ANN) == ["b.md", "a.md"]
     assert desk.popular_to(Principal()) == ["a.md"]

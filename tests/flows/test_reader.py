@@ -14,6 +14,7 @@ import pytest
 from citewise import Library
 from citewise.adapters.folder.storage import LibraryFolder
 from citewise.errors import BadRequest
+from citewise.model.access import OWNER
 from citewise.model.answer import Cited, Done, Token
 from citewise.model.query import Query
 from citewise.model.ranking import SearchResult
@@ -38,7 +39,9 @@ def embedding() -> Embedding:
 
 
 def library_of(shelf: Shelf, **parts: Any) -> Library:
-    return Library(shelf.settings.library, settings=shelf.settings, embedding=embedding(), **parts)
+    return Library(
+        shelf.settings.library, settings=shelf.settings, embedder=HashEmbedder(), token_counter=WordCounter(), **parts
+    )
 
 
 def first(result: SearchResult) -> str:
@@ -51,7 +54,7 @@ def make_anew(shelf: Shelf) -> None:
 
 
 def found_in(library: OpenLibrary, reader: Reader, question: str) -> str:
-    return first(search_of(library, reranker=None, threads=reader.threads)(Query(question, "r-1", 1.7e9)))
+    return first(search_of(library, reranker=None, threads=reader.threads)(Query(question, "r-1", 1.7e9, OWNER)))
 
 
 @pytest.fixture
@@ -73,13 +76,15 @@ def closed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_threads_share_one_open_library(shelf: Shelf) -> None:
     with library_of(shelf) as library, ThreadPoolExecutor(8) as threads:
         asked = [at % 8 for at in range(64)]
-        found = list(threads.map(lambda at: first(library.search(f"boat number{at}")), asked))
+        found = list(threads.map(lambda at: first(library.as_owner().search(f"boat number{at}")), asked))
     assert found == [f"page-{at}.md" for at in asked]
 
 
 def test_async_code_asks_in_a_thread(shelf: Shelf) -> None:
     async def ask_both(library: Library) -> list[SearchResult]:
-        return list(await asyncio.gather(*(asyncio.to_thread(library.search, f"boat number{at}") for at in range(8))))
+        return list(
+            await asyncio.gather(*(asyncio.to_thread(library.as_owner().search, f"boat number{at}") for at in range(8)))
+        )
 
     with library_of(shelf) as library:
         assert [first(one) for one in asyncio.run(ask_both(library))] == list(PAGES)
@@ -87,25 +92,25 @@ def test_async_code_asks_in_a_thread(shelf: Shelf) -> None:
 
 def test_what_is_ingested_later_is_found_without_opening_again(shelf: Shelf) -> None:
     with library_of(shelf) as library:
-        library.search("boat")
+        library.as_owner().search("boat")
         shelf.write("late.md", "# Late\n\nThe late lighter arrived.\n")
         shelf.ingest()
-        assert first(library.search("late lighter")) == "late.md"
+        assert first(library.as_owner().search("late lighter")) == "late.md"
         (shelf.docs / "late.md").unlink()
         shelf.ingest()
-        assert "late.md" not in {one.passage.document for one in library.search("late lighter").findings}
+        assert "late.md" not in {one.passage.document for one in library.as_owner().search("late lighter").findings}
 
 
 def test_a_new_generation_is_taken_up_while_searches_run(shelf: Shelf) -> None:
     with library_of(shelf) as library:
-        assert first(library.search("boat number3")) == "page-3.md"
+        assert first(library.as_owner().search("boat number3")) == "page-3.md"
         errors: list[Exception] = []
         stop = threading.Event()
 
         def keep_searching() -> None:
             while not stop.is_set():
                 try:
-                    assert first(library.search("boat number3")) == "page-3.md"
+                    assert first(library.as_owner().search("boat number3")) == "page-3.md"
                 except Exception as error:  # noqa: BLE001  whatever it is, the test shall say so
                     errors.append(error)
 
@@ -119,20 +124,20 @@ def test_a_new_generation_is_taken_up_while_searches_run(shelf: Shelf) -> None:
             thread.join()
         assert errors == []
         assert [folder.name for folder in shelf.settings.library.glob("gen-*")] == ["gen-3"]
-        assert first(library.search("boat number3")) == "page-3.md"
+        assert first(library.as_owner().search("boat number3")) == "page-3.md"
 
 
 def test_what_stands_in_a_new_generation_alone_is_found_and_what_is_gone_from_it_is_not(shelf: Shelf) -> None:
     with library_of(shelf) as library:
-        assert first(library.search("boat number3")) == "page-3.md"
+        assert first(library.as_owner().search("boat number3")) == "page-3.md"
         make_anew(shelf)
         shelf.write("late.md", "# Late\n\nThe late lighter arrived.\n")
         (shelf.docs / "page-3.md").unlink()
         shelf.ingest()
-        assert first(library.search("late lighter")) == "late.md"
+        assert first(library.as_owner().search("late lighter")) == "late.md"
         make_anew(shelf)
-        assert first(library.search("late lighter")) == "late.md"
-        assert "page-3.md" not in {one.passage.document for one in library.search("boat number3").findings}
+        assert first(library.as_owner().search("late lighter")) == "late.md"
+        assert "page-3.md" not in {one.passage.document for one in library.as_owner().search("boat number3").findings}
 
 
 def test_a_library_that_is_in_use_stays_open_while_another_takes_its_place(shelf: Shelf, closed: list[str]) -> None:
@@ -198,12 +203,12 @@ def kept_garbage() -> Iterator[None]:
 def test_an_abandoned_answer_may_be_collected_while_a_library_is_opened(shelf: Shelf) -> None:
     generator = ScriptedGenerator(["Boat ", "number3 ", "sails."] * 50)
     library = library_of(shelf, generator=generator)
-    events = library.stream("When does boat number3 sail?")
+    events = library.as_owner().stream("When does boat number3 sail?")
     assert isinstance(next(events), Token)
     make_anew(shelf)
     Abandoned(events)
     del events
-    assert ends(lambda: library.search("boat"))
+    assert ends(lambda: library.as_owner().search("boat"))
     assert not generator.is_at_work
     library.close()
 
@@ -241,22 +246,22 @@ def test_an_abandoned_loan_may_be_collected_while_the_reader_counts(
 
 def test_a_closed_library_opens_again_with_the_next_question(shelf: Shelf) -> None:
     library = library_of(shelf)
-    library.search("boat")
+    library.as_owner().search("boat")
     library.close()
-    assert first(library.search("boat number1")) == "page-1.md"
+    assert first(library.as_owner().search("boat number1")) == "page-1.md"
     library.close()
 
 
 def test_a_library_that_is_not_there_is_said_at_the_first_question(tmp_path: Path) -> None:
-    library = Library(tmp_path / "nowhere", embedding=embedding())
+    library = Library(tmp_path / "nowhere", embedder=HashEmbedder(), token_counter=WordCounter())
     with pytest.raises(BadRequest, match="there is no library"):
-        library.search("boat")
+        library.as_owner().search("boat")
 
 
 def test_an_answer_streams_its_checked_text_and_each_source_once(shelf: Shelf) -> None:
     generator = ScriptedGenerator(["Boat number3 sails at 3 o'", "clock [1", "]. It sails again [9] at 3 [1]."])
     with library_of(shelf, generator=generator) as library:
-        events = list(library.stream("When does boat number3 sail?"))
+        events = list(library.as_owner().stream("When does boat number3 sail?"))
     text = "".join(event.text for event in events if isinstance(event, Token))
     assert text == "Boat number3 sails at 3 o'clock [1]. It sails again at 3 [1]."
     assert [event.citation.n for event in events if isinstance(event, Cited)] == [1]
@@ -270,7 +275,7 @@ def test_an_answer_streams_its_checked_text_and_each_source_once(shelf: Shelf) -
 def test_a_reader_who_leaves_stops_the_generator(shelf: Shelf) -> None:
     generator = ScriptedGenerator(["Boat ", "number3 ", "sails."] * 50)
     with library_of(shelf, generator=generator) as library:
-        events = library.stream("When does boat number3 sail?")
+        events = library.as_owner().stream("When does boat number3 sail?")
         assert isinstance(next(events), Token)
         events.close()
     assert not generator.is_at_work
@@ -288,7 +293,7 @@ def test_a_generator_that_finds_no_answer_has_not_given_one(
     shelf: Shelf, said: str, *, is_answer: bool, warned: str | None
 ) -> None:
     with library_of(shelf, generator=ScriptedGenerator([said])) as library:
-        answer = library.ask("When does boat number3 sail?")
+        answer = library.as_owner().ask("When does boat number3 sail?")
     assert answer.sufficient_context is is_answer
     assert (warned or "") in (answer.quality.warning or "")
     assert (answer.quality.warning is None) is (warned is None)

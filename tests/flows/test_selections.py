@@ -60,7 +60,7 @@ def is_whole(answer: Answer) -> bool:
 def test_a_selection_that_holds_the_answer_is_quoted(
     library: Library, question: str, selection: str, said: str
 ) -> None:
-    answer = library.ask(question, selection=selection)
+    answer = library.as_owner().ask(question, selection=selection)
     assert is_whole(answer)
     assert answer.sufficient_context
     assert said in answer.text
@@ -85,16 +85,16 @@ def test_a_selection_that_says_little_is_answered_or_refused_cleanly(
     library: Library, question: str, selection: str
 ) -> None:
     started = time.perf_counter()
-    assert is_whole(library.ask(question, selection=selection))
+    assert is_whole(library.as_owner().ask(question, selection=selection))
     assert time.perf_counter() - started < 20
 
 
 def test_the_mark_of_an_open_fence_s_answer_stands_behind_the_code(library: Library) -> None:
-    answer = library.ask("How is the tide gauge read in Python?", selection=HALF_A_FENCE)
+    answer = library.as_owner().ask("How is the tide gauge read in Python?", selection=HALF_A_FENCE)
     assert answer.text.count("```") % 2 == 0
     assert answer.text.endswith("[1]")
 
 
 def test_what_is_left_out_of_a_long_selection_is_not_in_the_prompt(library: Library) -> None:
-    answer = library.ask(WHEN, selection=a_long_selection(100_000))
+    answer = library.as_owner().ask(WHEN, selection=a_long_selection(100_000))
     assert answer.usage.context_tokens_after <= 2_000

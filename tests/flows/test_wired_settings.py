@@ -22,7 +22,6 @@ from citewise.settings import (
     SearchSettings,
     Settings,
 )
-from citewise.wiring.embedding import Embedding
 from citewise.wiring.search import search_of
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.fakes.scripted_generator import ScriptedGenerator
@@ -45,8 +44,8 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
 
 
 def library_of(shelf: Shelf, settings: Settings | None = None, **parts: Any) -> Library:
-    embedding = Embedding(HashEmbedder(), WordCounter())
-    return Library(settings=settings or shelf.settings, **{"embedding": embedding, **parts})
+    models = {"embedder": HashEmbedder(), "token_counter": WordCounter()}
+    return Library(settings=settings or shelf.settings, **{**models, **parts})
 
 
 def searching(shelf: Shelf, **changes: Any) -> Settings:
@@ -60,7 +59,7 @@ def wired(shelf: Shelf, settings: Settings) -> Search:
 
 def candidates(shelf: Shelf, settings: Settings) -> list[Candidate]:
     with library_of(shelf, settings) as library:
-        return [one.candidate for one in library.search(QUESTION).findings]
+        return [one.candidate for one in library.as_owner().search(QUESTION).findings]
 
 
 class CountingReranker:
@@ -131,10 +130,10 @@ def test_boosts_are_the_rules_that_are_set(tmp_path: Path) -> None:
     (tmp_path / "page.md").write_text("# Page\n\nThe tide gauge is read at noon.\n")
     rule = BoostRule(("gauge",), ("DOC_RUNBOOK",), 1.5)
     settings = Settings(library=tmp_path / "library", search=SearchSettings(boosts=(rule,)))
-    with Library(settings=settings, embedding=Embedding(HashEmbedder(), WordCounter())) as library:
+    with Library(settings=settings, embedder=HashEmbedder(), token_counter=WordCounter()) as library:
         library.ingest(tmp_path / "run.md", corpus_type="DOC_RUNBOOK")
         library.ingest(tmp_path / "page.md")
-        found = {one.passage.document: one.candidate.scores for one in library.search("tide gauge").findings}
+        found = {one.passage.document: one.candidate.scores for one in library.as_owner().search("tide gauge").findings}
     assert found["run.md"]["boost"] == pytest.approx(min(1.0, 1.5 * found["run.md"]["features"]))
     assert "boost" not in found["page.md"]
 
@@ -144,13 +143,13 @@ def test_a_reranker_reads_as_many_as_are_set_whatever_is_asked_for(shelf: Shelf,
     reranker = CountingReranker()
     settings = replace(shelf.settings, rerank=RerankSettings(depth=depth))
     with library_of(shelf, settings, reranker=reranker) as library:
-        library.search("boat", top_k=top_k)
+        library.as_owner().search("boat", top_k=top_k)
     assert reranker.read == depth
 
 
 def test_a_small_top_k_looks_at_as_many_candidates_as_a_larger_one(shelf: Shelf) -> None:
     with library_of(shelf) as library:
-        few, many = (library.search("boat", top_k=top_k) for top_k in (1, 20))
+        few, many = (library.as_owner().search("boat", top_k=top_k) for top_k in (1, 20))
     assert few.total_candidates == many.total_candidates >= 40
     assert few.findings == many.findings[:1]
 
@@ -165,7 +164,7 @@ def test_sources_stay_within_the_budget_that_is_set(shelf: Shelf, selection: str
         generator = ScriptedGenerator(["It is read at noon [1]."])
         settings = replace(shelf.settings, answer=AnswerSettings(budget_tokens=budget))
         with library_of(shelf, settings, generator=generator) as library:
-            library.ask("When does boat number3 sail at 3 o'clock?", selection=selection, top_k=20)
+            library.as_owner().ask("When does boat number3 sail at 3 o'clock?", selection=selection, top_k=20)
         spent[budget] = generator.prompts[0].context.tokens
     assert 0 < spent[60] <= 60 < spent[300] <= 300
 
@@ -176,15 +175,15 @@ def test_citations_point_at_the_site_that_is_set(shelf: Shelf) -> None:
     url = "https://harbor.example/book/gauge"
     asked = "When is the tide gauge read by the harbor master?"
     with library_of(shelf, settings) as library:
-        (found,) = [one for one in library.search(asked).findings if one.passage.document == "gauge.md"]
-        (cited,) = [one for one in library.ask(asked).citations if one.document == "gauge.md"]
-        selected = library.ask(asked, selection=Selection(PAGES["gauge.md"], "gauge.md")).citations[0]
+        (found,) = [one for one in library.as_owner().search(asked).findings if one.passage.document == "gauge.md"]
+        (cited,) = [one for one in library.as_owner().ask(asked).citations if one.document == "gauge.md"]
+        selected = library.as_owner().ask(asked, selection=Selection(PAGES["gauge.md"], "gauge.md")).citations[0]
     assert [one.url.split("#")[0] for one in (found, cited, selected) if one.url] == [url] * 3
 
 
 def test_a_decision_to_answer_looks_at_more_than_the_answer_may_quote(shelf: Shelf) -> None:
     with library_of(shelf) as library:
-        answer = library.ask("Quixotic zeppelin xylophone mortgage?", top_k=1)
+        answer = library.as_owner().ask("Quixotic zeppelin xylophone mortgage?", top_k=1)
     assert not answer.sufficient_context
     assert len(answer.result.findings) == answer.result.counts["cut"] == 1
     assert len(answer.suggestions) == 5
@@ -197,7 +196,7 @@ def test_a_decision_to_answer_looks_at_more_than_the_answer_may_quote(shelf: She
 def test_a_search_degrades_if_the_reranker_s_address_is_none(shelf: Shelf, address: str) -> None:
     settings = replace(shelf.settings, rerank=RerankSettings(provider="http", base_url=address))
     with library_of(shelf, settings) as library:
-        found = library.search("boat")
+        found = library.as_owner().search("boat")
     (degraded,) = found.degraded
     assert degraded.startswith("rerank: setting rerank.base_url is no address")
     assert found.findings
@@ -207,7 +206,7 @@ def test_a_search_degrades_if_the_reranker_s_address_is_none(shelf: Shelf, addre
 def test_an_answer_is_misconfigured_if_the_generator_s_address_is_none(shelf: Shelf, address: str) -> None:
     settings = replace(shelf.settings, answer=AnswerSettings(generator="openai", model="m", base_url=address))
     with library_of(shelf, settings) as library, pytest.raises(Misconfigured, match=r"answer\.base_url is no address"):
-        library.ask(QUESTION)
+        library.as_owner().ask(QUESTION)
 
 
 @pytest.mark.parametrize("address", BAD_ADDRESSES)

@@ -9,7 +9,7 @@ import pytest
 from citewise import Library
 from citewise.errors import Unavailable
 from citewise.ingest.reembed import ReembedReport
-from citewise.model.access import Scope
+from citewise.model.access import OWNER, Scope
 from citewise.model.chunk import WordVectors
 from citewise.model.query import BY_WORD, Query
 from citewise.model.ranking import DENSE, Finding, SearchResult
@@ -235,7 +235,7 @@ def test_a_library_that_wants_no_words_says_nothing_of_them(plain: Shelf) -> Non
 
 def test_without_the_stage_the_order_is_the_one_before_it(wordy: Shelf) -> None:
     with wordy.opened() as library, ThreadPoolExecutor(1) as threads:
-        query = Query(FAR_OFF, "r-1", 1.7e9)
+        query = Query(FAR_OFF, "r-1", 1.7e9, OWNER)
         without = search_of(library, reranker=None, threads=threads, without=frozenset({"late"}))(query)
         off = replace(library, settings=replace(wordy.settings, search=SearchSettings(late=0.0)))
         switched_off = search_of(off, reranker=None, threads=threads)(query)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from random import Random
 
-from citewise.model.access import LOCAL_PRINCIPAL, Principal, Scope
+from citewise.model.access import OWNER, Principal, Scope
 from tests.leaks.world import LEVELS, TAGS, Page, Reader, World, WorldMaker, markers_in, may_read
 
 EXACT_UP_TO = 60  # chunks that every ranking returns at least; up to here counts are exact
@@ -48,7 +48,7 @@ class Request:
 
     @property
     def principal(self) -> Principal:
-        return LOCAL_PRINCIPAL if self.reader.is_owner else Principal(self.reader.user, self.reader.groups)
+        return OWNER if self.reader.is_owner else Principal(self.reader.user, self.reader.groups)
 
     @property
     def is_deep(self) -> bool:

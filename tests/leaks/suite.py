@@ -83,7 +83,12 @@ class _StoredWorld:
         self._world = World(())
 
     def open(self) -> Library:
-        return Library(settings=self.settings, embedding=self._embedding)
+        return Library(
+            settings=self.settings,
+            embedder=self._embedding.embedder,
+            token_counter=self._embedding.counter,
+            word_embedder=self._embedding.words,
+        )
 
     def store(self, world: World) -> None:
         """Write the files and ingest them."""

@@ -17,11 +17,10 @@ from pathlib import Path
 
 import typer
 
-from citewise.api import Library, QueryOptions
+from citewise.api import Library, LibraryView, QueryOptions
 from citewise.cli.json_output import answer_json, search_json
 from citewise.cli.main import app
 from citewise.errors import CitewiseError
-from citewise.model.access import LOCAL_PRINCIPAL
 from citewise.model.answer import AnswerEvent, Done, Token
 from citewise.model.query import Selection
 from citewise.model.ranking import SearchResult
@@ -39,6 +38,8 @@ EXEMPT: Mapping[str, str] = {
     "Library.reindex": "for the operator: it rebuilds, and returns a number of chunks",
     "Library.compact": "for the operator: it rewrites files, and returns sizes",
     "Library.close": "shows nothing",
+    "Library.as_owner": "returns a view, whose methods are asked",
+    "Library.as_principal": "returns a view, whose methods are asked",
     "citewise ingest": "for the operator: it writes, and reports on the files given; --user only completes a rule",
     "citewise status": "for the operator: counts of the whole library",
     "citewise doctor": "for the operator: the state of files and models",
@@ -101,8 +102,6 @@ def options_of(request: Request) -> QueryOptions:
     return QueryOptions(
         top_k=request.top_k,
         filters=tuple(map(str, request.filters)),
-        scope=request.scope,
-        principal=request.principal,
         rerank=request.is_deep,
         expand_graph=request.is_deep,
         half_life_days=30.0,
@@ -110,6 +109,10 @@ def options_of(request: Request) -> QueryOptions:
         budget_tokens=1_500,
         compress=request.is_deep,
     )
+
+
+def view_of(library: Library, request: Request) -> LibraryView:
+    return library.as_principal(request.principal, request.scope)
 
 
 def _python(name: str, covers: str, show: Callable[[Library, Request], Output], *, selection: bool = False) -> Surface:
@@ -125,27 +128,26 @@ def _python(name: str, covers: str, show: Callable[[Library, Request], Output], 
 
 
 def _search(library: Library, request: Request) -> Output:
-    result = library.search(request.question, **options_of(request))
+    result = view_of(library, request).search(request.question, **options_of(request))
     return _of_result(f"{result!r}\n{json.dumps(search_json(result, explain=True))}", result)
 
 
 def _search_again(library: Library, request: Request) -> Output:
     """After the owner asked the same, and a second time: the cache may answer with the reader's own result only."""
     question, options = f"Once more: {request.question}", options_of(request)
-    as_owner = options.copy()
-    as_owner["principal"] = LOCAL_PRINCIPAL
-    library.search(question, **as_owner)
-    library.search(question, **options)
-    result = library.search(question, **options)
+    view = view_of(library, request)
+    for asker in (library.as_owner(request.scope), view):
+        asker.search(question, **options)
+    result = view.search(question, **options)
     return _of_result(repr(result), result)
 
 
 def _search_pages(library: Library, request: Request) -> Output:
     """Page after page, through everything the reader may see."""
     options = options_of(request)
-    pages = [library.search(request.question, limit=PAGE_SIZE, **options)]
+    pages = [view_of(library, request).search(request.question, limit=PAGE_SIZE, **options)]
     while (cursor := pages[-1].next_cursor) is not None:
-        pages.append(library.search(request.question, limit=PAGE_SIZE, cursor=cursor, **options))
+        pages.append(view_of(library, request).search(request.question, limit=PAGE_SIZE, cursor=cursor, **options))
     findings = tuple(finding for page in pages for finding in page.findings)
     dropped = tuple(candidate for page in pages for candidate in page.dropped)
     text = repr([replace(page, next_cursor=None) for page in pages])
@@ -153,12 +155,12 @@ def _search_pages(library: Library, request: Request) -> Output:
 
 
 def _ask(library: Library, request: Request) -> Output:
-    answer = library.ask(request.question, **options_of(request))
+    answer = view_of(library, request).ask(request.question, **options_of(request))
     return _of_result(f"{answer!r}\n{json.dumps(answer_json(answer, explain=True))}", answer.result)
 
 
 def _stream(library: Library, request: Request) -> Output:
-    events = list(library.stream(request.question, **options_of(request)))
+    events = list(view_of(library, request).stream(request.question, **options_of(request)))
     done = next(event for event in events if isinstance(event, Done))
     return _of_result(_streamed(events), done.answer.result)
 
@@ -170,12 +172,14 @@ def _streamed(events: Sequence[AnswerEvent]) -> str:
 
 
 def _ask_selected(library: Library, request: Request) -> Output:
-    answer = library.ask(request.question, selection=_selected(request), **_unfiltered(request))
+    answer = view_of(library, request).ask(request.question, selection=_selected(request), **_unfiltered(request))
     return Output(f"{answer!r}\n{json.dumps(answer_json(answer, explain=True))}")
 
 
 def _stream_selected(library: Library, request: Request) -> Output:
-    events = list(library.stream(request.question, selection=_selected(request), **_unfiltered(request)))
+    events = list(
+        view_of(library, request).stream(request.question, selection=_selected(request), **_unfiltered(request))
+    )
     return Output(_streamed(events))
 
 
@@ -190,15 +194,15 @@ def _unfiltered(request: Request) -> QueryOptions:
 
 
 def _log(library: Library, request: Request) -> Output:
-    return Output(repr(library.log(limit=100, scope=request.scope, principal=request.principal)))
+    return Output(repr(view_of(library, request).log(limit=100)))
 
 
 def _stats(library: Library, request: Request) -> Output:
-    return Output(repr(library.stats(scope=request.scope, principal=request.principal)))
+    return Output(repr(view_of(library, request).stats()))
 
 
 def _topics(library: Library, request: Request) -> Output:
-    return Output(repr(library.topics(limit=50, scope=request.scope, principal=request.principal)))
+    return Output(repr(view_of(library, request).topics(limit=50)))
 
 
 def _of_result(text: str, result: SearchResult) -> Output:
@@ -256,7 +260,7 @@ def _plot_command(opened: OpenedLibrary, request: Request) -> Output | None:
 
 def _eval_command(opened: OpenedLibrary, request: Request, *, name: str) -> Output | None:
     """The question in a file that expects what the reader finds first, or no answer if nothing is found."""
-    seen = opened.library.search(request.question, top_k=1, scope=request.scope, principal=request.principal)
+    seen = view_of(opened.library, request).search(request.question, top_k=1)
     expected = [{"doc": finding.passage.document} for finding in seen.findings]
     case = {"id": "q-1", "question": request.question, **({"relevant": expected} if expected else {"kind": "asked"})}
     file, page = opened.home / "questions.json", opened.home / "report.html"
@@ -295,16 +299,16 @@ def _without_our_variables() -> Iterator[None]:
 
 
 SURFACES: tuple[Surface, ...] = (
-    _python("Library.search", "Library.search", _search),
-    _python("Library.search, asked again", "Library.search", _search_again),
-    _python("Library.search, page by page", "Library.search", _search_pages),
-    _python("Library.log", "Library.log", _log),
-    _python("Library.stats", "Library.stats", _stats),
-    _python("Library.topics", "Library.topics", _topics),
-    _python("Library.ask", "Library.ask", _ask),
-    _python("Library.stream", "Library.stream", _stream),
-    _python("Library.ask about a selection", "Library.ask", _ask_selected, selection=True),
-    _python("Library.stream about a selection", "Library.stream", _stream_selected, selection=True),
+    _python("Library.search", "LibraryView.search", _search),
+    _python("Library.search, asked again", "LibraryView.search", _search_again),
+    _python("Library.search, page by page", "LibraryView.search", _search_pages),
+    _python("Library.log", "LibraryView.log", _log),
+    _python("Library.stats", "LibraryView.stats", _stats),
+    _python("Library.topics", "LibraryView.topics", _topics),
+    _python("Library.ask", "LibraryView.ask", _ask),
+    _python("Library.stream", "LibraryView.stream", _stream),
+    _python("Library.ask about a selection", "LibraryView.ask", _ask_selected, selection=True),
+    _python("Library.stream about a selection", "LibraryView.stream", _stream_selected, selection=True),
     _command("search"),
     _command("search", "--explain"),
     _command("search", "--json", "--explain"),

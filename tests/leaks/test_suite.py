@@ -12,7 +12,7 @@ from citewise.adapters.local_index.index import LocalIndex
 from citewise.adapters.sqlite.passages import SqlitePassages
 from citewise.answer.ask_selected import AskSelected
 from citewise.errors import Unavailable
-from citewise.model.access import LOCAL_PRINCIPAL, Scope
+from citewise.model.access import OWNER, Scope
 from citewise.model.answer import AnswerEvent, Token
 from citewise.model.filters import Condition, Where
 from citewise.model.ids import ChunkId
@@ -180,8 +180,7 @@ def test_a_scan_of_signs_that_forgets_the_filter_is_noticed(monkeypatch: pytest.
 
 @pytest.mark.parametrize("name", ["citewise ask", "citewise log", "citewise eval"])
 def test_a_command_that_ignores_who_asks_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("citewise.cli.options.principal_of", lambda user, groups: LOCAL_PRINCIPAL)
-    monkeypatch.setattr("citewise.cli.insights.principal_of", lambda user, groups: LOCAL_PRINCIPAL)
+    monkeypatch.setattr("citewise.cli.options.principal_of", lambda user, groups: OWNER)
     before = ("Library.search", "Library.log")  # they fill the log and write it to disk
     found = report_of_commands([each for each in SURFACES if each.name in before or each.name.startswith(name)])
     assert {leak.kind for leak in found.leaks} & {"text", "id"}

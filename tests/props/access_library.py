@@ -4,25 +4,16 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import TypedDict
 
-from citewise import Library, Principal, Scope, Settings
-from citewise.model.access import LOCAL_PRINCIPAL
+from citewise import Library, LibraryView, Principal, Scope, Settings
+from citewise.model.access import OWNER
 from citewise.settings import QueryLogSettings
-from citewise.wiring.embedding import Embedding
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.leaks.world import Page, Reader, RuleSource, WorldMaker
 
 SCOPES = (Scope("acme", "book"), Scope("acme-book", "2"))
 FIRST_RULES = ("public", "project", "group:ops")  # of the pages that every example begins with, in either scope
 SEED = 7  # of all that is drawn: the template's pages are those that the model begins with
-
-
-class As(TypedDict):
-    """Reader asks, and where, as a library takes it."""
-
-    scope: Scope
-    principal: Principal
 
 
 def make_template(home: Path, template: Path) -> None:
@@ -48,7 +39,7 @@ def new_page(maker: WorldMaker, scope: Scope, rules: frozenset[str]) -> Page:
 
 def library_in(home: Path) -> Library:
     chosen = Settings(library=home / "library", cache=home / "cache", query_log=QueryLogSettings(text="full"))
-    return Library(settings=chosen, embedding=Embedding(HashEmbedder(), WordCounter()))
+    return Library(settings=chosen, embedder=HashEmbedder(), token_counter=WordCounter())
 
 
 def folder_of(home: Path, scope: Scope) -> Path:
@@ -59,5 +50,5 @@ def file_of(home: Path, page: Page) -> Path:
     return folder_of(home, page.scope) / page.path
 
 
-def asker_of(reader: Reader, scope: Scope) -> As:
-    return {"scope": scope, "principal": LOCAL_PRINCIPAL if reader.is_owner else Principal(reader.user, reader.groups)}
+def view_of(library: Library, reader: Reader, scope: Scope) -> LibraryView:
+    return library.as_principal(OWNER if reader.is_owner else Principal(reader.user, reader.groups), scope)

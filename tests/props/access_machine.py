@@ -22,7 +22,7 @@ from citewise.errors import BadRequest
 from citewise.model.answer import Answer
 from citewise.model.ranking import SearchResult
 from tests.leaks.world import NOBODY, RULES, Page, Reader, WorldMaker
-from tests.props.access_library import SCOPES, SEED, asker_of, file_of, first_pages, folder_of, library_in, new_page
+from tests.props.access_library import SCOPES, SEED, file_of, first_pages, folder_of, library_in, new_page, view_of
 from tests.props.access_oracle import Name, Oracle, check_opaque
 
 QUESTIONS = ("What measures the tide?", "Who guards the harbor in a storm?", "When does the ferry carry cargo?")
@@ -212,31 +212,31 @@ class Readers(RuleBasedStateMachine):
     @rule(reader=readers, scope=scopes, by=doors)
     def read_the_log(self, reader: Reader, scope: Scope, by: int) -> None:
         self._flush_logs()
-        library, asker = self._libraries[by], asker_of(reader, scope)
-        self._oracle.check_log(library.log(limit=MAX_ROWS, **asker), reader, scope)
-        self._oracle.check_overview(library.stats(**asker), reader, scope)
-        self._oracle.check_topics(library.topics(limit=20, **asker), reader, scope)
+        view = view_of(self._libraries[by], reader, scope)
+        self._oracle.check_log(view.log(limit=MAX_ROWS), reader, scope)
+        self._oracle.check_overview(view.stats(), reader, scope)
+        self._oracle.check_topics(view.topics(limit=20), reader, scope)
 
     @invariant()
     def count(self) -> None:
         taken["steps"] += 1
 
     def _search(self, reader: Reader, scope: Scope, question: str, by: int, limit: int | None = None) -> SearchResult:
-        result = self._libraries[by].search(question, limit=limit, **asker_of(reader, scope))
+        result = view_of(self._libraries[by], reader, scope).search(question, limit=limit)
         taken["hits"] += result.cache_hit
         self._oracle.check_result(result, reader, scope)
         self._oracle.note(reader, scope, result)
         return result
 
     def _ask(self, reader: Reader, scope: Scope, question: str, by: int) -> Answer:
-        answer = self._libraries[by].ask(question, **asker_of(reader, scope))
+        answer = view_of(self._libraries[by], reader, scope).ask(question)
         self._oracle.check_answer(answer, reader, scope)
         self._oracle.note(reader, scope, answer)
         return answer
 
     def _page_of(self, leafing: Leafing, reader: Reader, by: int) -> SearchResult:
-        asker = asker_of(reader, leafing.scope)
-        return self._libraries[by].search(leafing.question, limit=PAGE, cursor=leafing.cursor, **asker)
+        view = view_of(self._libraries[by], reader, leafing.scope)
+        return view.search(leafing.question, limit=PAGE, cursor=leafing.cursor)
 
     def _refused(self, leafing: Leafing, reader: Reader, by: int) -> None:
         try:
@@ -257,7 +257,7 @@ class Readers(RuleBasedStateMachine):
     def _flush_logs(self) -> None:
         """Half a second may pass until rows are written: another process knows nothing of them before."""
         for library in self._libraries:
-            library.log(limit=1)
+            library.as_owner().log(limit=1)
 
     def _traces(self, words: Collection[str]) -> list[tuple[str, str]]:
         """Where any of the words stand in a file of the library."""

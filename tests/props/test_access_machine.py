@@ -18,7 +18,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from citewise.adapters.sqlite.passages import SqlitePassages
 from citewise.api import Library
 from citewise.insights import Overview, ReadLog
-from citewise.model.access import LOCAL_PRINCIPAL, Principal, Scope
+from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId
 from citewise.model.query import Query
@@ -81,11 +81,11 @@ missed, ingested, looked_over = Filling._miss, Library.ingest, ReadLog.overview
 
 
 def for_the_owner(self: Search, query: Query, candidates: Any) -> Any:
-    return read_on(self, replace(query, principal=LOCAL_PRINCIPAL), candidates)
+    return read_on(self, replace(query, principal=OWNER), candidates)
 
 
 def counted_for_the_owner(self: Search, query: Query) -> SearchResult:
-    every = searched(self, replace(query, principal=LOCAL_PRINCIPAL))
+    every = searched(self, replace(query, principal=OWNER))
     return replace(searched(self, query), total_candidates=every.total_candidates)
 
 
@@ -104,7 +104,7 @@ def everybodys(cls: Callable[[Scope, None], object], scope: Scope, principal: Pr
 
 
 def with_everybodys_figures(self: ReadLog, scope: Scope, principal: Principal, **named: float) -> Overview:
-    every = looked_over(self, scope, LOCAL_PRINCIPAL, **named)
+    every = looked_over(self, scope, OWNER, **named)
     unworded = replace(every.statistics.unanswered, questions=()), replace(every.statistics.poor, questions=())
     figures = replace(every.statistics, unanswered=unworded[0], poor=unworded[1])
     return replace(looked_over(self, scope, principal, **named), statistics=figures)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from citewise.errors import BadRequest
-from citewise.model.access import LOCAL_PRINCIPAL, PROJECT, PUBLIC, Access, Principal, Reader, Scope
+from citewise.model.access import OWNER, PROJECT, PUBLIC, Access, Principal, Reader, Scope
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "a b", "-x", "x" * 65, "a\nb", "a=b"])
@@ -43,7 +43,7 @@ def test_a_name_that_is_no_text_is_refused(name: Any) -> None:
 
 
 def test_who_counts_as_which_reader() -> None:
-    assert LOCAL_PRINCIPAL.readers is None
+    assert OWNER.readers is None
     assert Principal().readers == frozenset({PUBLIC})
     assert Principal(user="ann").readers == frozenset({PUBLIC, PROJECT, Reader("owner:ann")})
     assert Principal(groups=frozenset({"ops"})).readers == frozenset({PUBLIC, PROJECT, Reader("group:ops")})

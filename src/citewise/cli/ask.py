@@ -7,6 +7,7 @@ from pathlib import Path
 
 from citewise.api import Library, QueryOptions
 from citewise.cli.json_output import answer_json
+from citewise.cli.options import Caller
 from citewise.cli.output import print_json, printable, shown_warnings
 from citewise.errors import BadData, BadRequest, PathNotFound
 from citewise.model.answer import Answer, AnswerEvent, Done, Token, Usage
@@ -19,6 +20,7 @@ MAX_BYTES = 4 * MAX_SELECTED_CHARACTERS  # of a selection's file: what UTF-8 nee
 
 def run_ask(
     settings: Settings,
+    caller: Caller,
     question: str,
     selection: Selection | None,
     options: QueryOptions,
@@ -28,7 +30,7 @@ def run_ask(
 ) -> int:
     """Print the answer; "the sources do not suffice" is an answer, not a failure."""
     with Library(settings=settings) as library:  # shown before it closes, which waits for the log
-        with closing(library.stream(question, selection=selection, **options)) as events:
+        with closing(caller.view(library).stream(question, selection=selection, **options)) as events:
             answer = _silent(events) if as_json else _streamed(events)
         if as_json:
             print_json(answer_json(answer, explain=explain))

@@ -19,7 +19,7 @@ from citewise.evaluation.evaluating import evaluate
 from citewise.evaluation.run_files import run_json
 from citewise.evaluation.runs import Run
 from citewise.evaluation.thresholds import METRICS, Threshold, shortfalls
-from citewise.model.access import LOCAL_PRINCIPAL, Principal, Scope
+from citewise.model.access import OWNER, Principal, Scope
 from citewise.settings import Settings
 
 NEAR = 0.75  # likeness from which on an unknown metric is a slip of the pen; 0: any is; 1: none
@@ -36,7 +36,7 @@ class EvalOptions:
     out: Path | None
     fail_under: tuple[str, ...]
     as_json: bool
-    principal: Principal = LOCAL_PRINCIPAL
+    principal: Principal = OWNER
 
 
 def run_eval(settings: Settings, judged: Path, options: EvalOptions) -> int:

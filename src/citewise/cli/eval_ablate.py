@@ -11,7 +11,7 @@ from citewise.cli.output import print_json
 from citewise.evaluation.compare import verdict
 from citewise.evaluation.evaluating import ablate
 from citewise.evaluation.run_files import ablation_json
-from citewise.model.access import LOCAL_PRINCIPAL, Principal, Scope
+from citewise.model.access import OWNER, Principal, Scope
 from citewise.settings import Settings
 
 SHOWN = ("ndcg@10", "recall@5", "recall@100")
@@ -23,7 +23,7 @@ class AblateOptions:
 
     scope: Scope
     report: Path | None = None
-    principal: Principal = LOCAL_PRINCIPAL
+    principal: Principal = OWNER
     as_json: bool = False
 
 

@@ -2,22 +2,18 @@
 
 import re
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from citewise.api import Library
 from citewise.cli.eval_files import refuse_unwritable, write_file
 from citewise.cli.insights_json import overview_json, row_json
 from citewise.cli.insights_tables import show_overview, show_rows
-from citewise.cli.options import principal_of
+from citewise.cli.options import Caller
 from citewise.cli.output import print_json
 from citewise.errors import BadRequest
-from citewise.model.access import Principal, Scope
-from citewise.model.filters import Where
-from citewise.model.logged import checked_log_limit
 from citewise.settings import Settings
-from citewise.wiring.insights import log_file, opened_log
+from citewise.wiring.insights import log_file
 
 LOG_LIMIT = 20
 MAX_TOPICS = 10
@@ -25,43 +21,31 @@ _AGO = re.compile(r"(\d{1,5})([mhdw])")
 _SECONDS = {"m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
 
 
-@dataclass(frozen=True, slots=True)
-class LogOptions:
-    """Whose log, as whom, and since when."""
-
-    scope: Scope
-    principal: Principal
-    since: float  # seconds since 1970
-
-
-def log_options(tenant: str, project: str, user: str | None, groups: Iterable[str], since: str) -> LogOptions:
-    return LogOptions(Scope(tenant, project), principal_of(user, groups), since_of(since))
-
-
-def run_log(settings: Settings, options: LogOptions, *, limit: int = LOG_LIMIT, as_json: bool = False) -> int:
-    """Print what was asked, newest first; that nobody asked is no failure."""
-    checked_log_limit(limit)
-    with opened_log(settings) as (log, _):
-        rows = log.rows(options.scope, options.principal, since=options.since, limit=limit)
+def run_log(
+    settings: Settings, caller: Caller, *, since: float = 0.0, limit: int = LOG_LIMIT, as_json: bool = False
+) -> int:
+    """Print what was asked, newest first; an empty log is not a failure."""
+    rows = caller.view(Library(settings=settings)).log(since=since, limit=limit)
     if as_json:
-        print_json({"queries": [row_json(one) for one in rows]})
+        print_json({"queries": [row_json(row) for row in rows]})
     else:
         show_rows(rows)
     return 0
 
 
-def run_stats(settings: Settings, options: LogOptions, *, plot: Path | None = None, as_json: bool = False) -> int:
-    """Print what the log tells of a time, and draw it if a file is named."""
+def run_stats(
+    settings: Settings, caller: Caller, *, since: float = 0.0, plot: Path | None = None, as_json: bool = False
+) -> int:
+    """Print a summary of the log, and draw it if a file is named."""
     refuse_unwritable(plot, read=(log_file(settings),))
-    with opened_log(settings) as (log, popular):
-        overview = log.overview(options.scope, options.principal, since=options.since, until=time.time())
-        topics = popular.topics(Where(options.scope, options.principal.readers), MAX_TOPICS)
+    view = caller.view(Library(settings=settings))
+    overview, topics = view.stats(since=since), view.topics(limit=MAX_TOPICS)
     if plot is not None:
         from citewise.evaluation.page.insights import insights_html
 
-        write_file(plot, insights_html(options.scope, overview, topics))
+        write_file(plot, insights_html(caller.scope, overview, topics))
     if as_json:
-        print_json(overview_json(options.scope, overview, topics))
+        print_json(overview_json(caller.scope, overview, topics))
     else:
         show_overview(overview, topics)
     return 0

@@ -119,16 +119,13 @@ def search(
     as_json: JsonOption = False,
 ) -> None:
     """Find passages: three rankings, fused, each hit with its place and scores."""
-    from citewise.cli.options import query_options
+    from citewise.cli.options import caller_of, query_options
     from citewise.cli.search import PageFlags, run_search
-    from citewise.model.access import Scope
 
-    options = query_options(Scope(tenant, project), user, group or (), filters or (), top_k)
-    options["rerank"] = not no_rerank
-    options["expand_graph"] = expand_graph
-    settings = settings_of(library, config)
-    page = PageFlags(limit, cursor)
-    raise typer.Exit(run_search(settings, question, options, page, explain=explain, as_json=as_json))
+    caller = caller_of(tenant, project, user, group)
+    options = query_options(filters, top_k, rerank=not no_rerank, expand_graph=expand_graph)
+    settings, page = settings_of(library, config), PageFlags(limit, cursor)
+    raise typer.Exit(run_search(settings, caller, question, options, page, explain=explain, as_json=as_json))
 
 
 @app.command()
@@ -166,19 +163,16 @@ def ask(
 ) -> None:
     """Answer a question from the library, every statement with its source; or from a selection alone."""
     from citewise.cli.ask import run_ask, selection_of
-    from citewise.cli.options import checked_limit, fewest, query_options
-    from citewise.model.access import Scope
+    from citewise.cli.options import caller_of, checked_limit, fewest, query_options
 
-    options = query_options(
-        Scope(tenant, project), user, group or (), filters or (), fewest(top_k, checked_limit(limit))
-    )
-    options["rerank"] = not no_rerank
-    options["expand_graph"] = expand_graph
+    caller = caller_of(tenant, project, user, group)
+    sources = fewest(top_k, checked_limit(limit))
+    options = query_options(filters, sources, rerank=not no_rerank, expand_graph=expand_graph)
     options["budget_tokens"] = budget
     options["compress"] = compress
     selection = selection_of(selection_file, source_document, source_section)
     settings = settings_of(library, config)
-    raise typer.Exit(run_ask(settings, question, selection, options, explain=explain, as_json=as_json))
+    raise typer.Exit(run_ask(settings, caller, question, selection, options, explain=explain, as_json=as_json))
 
 
 @app.command()
@@ -194,10 +188,11 @@ def log(
     as_json: JsonOption = False,
 ) -> None:
     """What was asked, newest first: your own questions; for the library's owner, all of a project's."""
-    from citewise.cli.insights import log_options, run_log
+    from citewise.cli.insights import run_log, since_of
+    from citewise.cli.options import caller_of
 
-    options = log_options(tenant, project, user, group or (), since)
-    raise typer.Exit(run_log(settings_of(library, config), options, limit=limit, as_json=as_json))
+    caller, settings = caller_of(tenant, project, user, group), settings_of(library, config)
+    raise typer.Exit(run_log(settings, caller, since=since_of(since), limit=limit, as_json=as_json))
 
 
 @app.command()
@@ -215,10 +210,11 @@ def stats(
     as_json: JsonOption = False,
 ) -> None:
     """What the log tells: volume, latency, cache hits, questions without a good answer, documents most shown."""
-    from citewise.cli.insights import log_options, run_stats
+    from citewise.cli.insights import run_stats, since_of
+    from citewise.cli.options import caller_of
 
-    options = log_options(tenant, project, user, group or (), since)
-    raise typer.Exit(run_stats(settings_of(library, config), options, plot=plot, as_json=as_json))
+    caller, settings = caller_of(tenant, project, user, group), settings_of(library, config)
+    raise typer.Exit(run_stats(settings, caller, since=since_of(since), plot=plot, as_json=as_json))
 
 
 app.add_typer(evaluation, name="eval")

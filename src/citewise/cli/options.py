@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
-from citewise.api import QueryOptions
+from citewise.api import Library, LibraryView, QueryOptions
 from citewise.errors import BadRequest
-from citewise.model.access import LOCAL_PRINCIPAL, Principal, Scope, checked_name
+from citewise.model.access import OWNER, Principal, Scope, checked_name
 from citewise.settings import Settings
 
 
@@ -46,20 +47,35 @@ def with_ingest_flags(
     )
 
 
+class Caller(NamedTuple):
+    """Who asks, and in which scope."""
+
+    principal: Principal
+    scope: Scope
+
+    def view(self, library: Library) -> LibraryView:
+        return library.as_principal(self.principal, self.scope)
+
+
+def caller_of(tenant: str, project: str, user: str | None, groups: Iterable[str] | None) -> Caller:
+    return Caller(principal_of(user, groups or ()), Scope(tenant, project))
+
+
 def query_options(
-    scope: Scope, user: str | None, groups: Iterable[str], filters: Iterable[str], top_k: int | None
+    filters: Iterable[str] | None, top_k: int | None, *, rerank: bool, expand_graph: bool
 ) -> QueryOptions:
-    """Who asks, and about what. Without a name it is the local principal, who owns the library."""
-    options = QueryOptions(scope=scope, filters=tuple(filters), principal=principal_of(user, groups))
+    """What `search` and `ask` have in common."""
+    options = QueryOptions(filters=tuple(filters or ()), rerank=rerank, expand_graph=expand_graph)
     if top_k is not None:
         options["top_k"] = top_k
     return options
 
 
 def principal_of(user: str | None, groups: Iterable[str]) -> Principal:
+    """Who asks; without a name, the library's owner."""
     named = frozenset(checked_name("group", group) for group in groups)
     if user is None and not named:
-        return LOCAL_PRINCIPAL
+        return OWNER
     return Principal(None if user is None else checked_name("user", user), named)
 
 

@@ -10,6 +10,7 @@ from rich.text import Text
 from citewise.api import Library, QueryOptions
 from citewise.cli.explain import show_explanation
 from citewise.cli.json_output import search_json
+from citewise.cli.options import Caller
 from citewise.cli.output import print_json, printable, shown_warnings
 from citewise.model.paging import NOT_SHARED
 from citewise.model.ranking import Finding, SearchResult
@@ -33,11 +34,18 @@ class PageFlags:
 
 
 def run_search(
-    settings: Settings, question: str, options: QueryOptions, page: PageFlags, *, explain: bool, as_json: bool
+    settings: Settings,
+    caller: Caller,
+    question: str,
+    options: QueryOptions,
+    page: PageFlags,
+    *,
+    explain: bool,
+    as_json: bool,
 ) -> int:
     """Print what was found; finding nothing is no failure."""
     with Library(settings=settings) as library:  # shown before it closes, which waits for the log
-        result = library.search(question, limit=page.limit, cursor=page.cursor, **options)
+        result = caller.view(library).search(question, limit=page.limit, cursor=page.cursor, **options)
         if as_json:
             print_json(search_json(result, explain=explain))
         else:

@@ -20,7 +20,7 @@ from citewise.evaluation.pipeline import Answerers, Evaluate, Step, Terms
 from citewise.evaluation.provenance import commit, settings_used
 from citewise.evaluation.runs import Ablation, Run
 from citewise.evaluation.summary import counted
-from citewise.model.access import LOCAL_PRINCIPAL, Principal, Scope
+from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.answer import Answer, AnswerEvents, Done
 from citewise.model.query import Query, Selection
 from citewise.model.ranking import ARMS
@@ -78,7 +78,7 @@ class Ready:
     scope: Scope
     library: OpenLibrary
     reranker: Reranker | None
-    principal: Principal = LOCAL_PRINCIPAL
+    principal: Principal = OWNER
 
 
 def _forgetful(settings: Settings) -> Settings:
@@ -92,7 +92,7 @@ def evaluate(
     judged: Path | CaseSet,
     *,
     scope: Scope | None = None,
-    principal: Principal = LOCAL_PRINCIPAL,
+    principal: Principal = OWNER,
     answers: bool = True,
     parts: Parts = Parts(),  # noqa: B008  it is frozen
     listeners: Listeners = Listeners(),  # noqa: B008
@@ -129,7 +129,7 @@ def ablate(
     judged: Path | CaseSet,
     *,
     scope: Scope | None = None,
-    principal: Principal = LOCAL_PRINCIPAL,
+    principal: Principal = OWNER,
     parts: Parts = Parts(),  # noqa: B008
     listeners: Listeners = Listeners(),  # noqa: B008
 ) -> tuple[Ablation, ...]:
@@ -191,7 +191,7 @@ def ready(
     judged: Path | CaseSet,
     *,
     scope: Scope | None = None,
-    principal: Principal = LOCAL_PRINCIPAL,
+    principal: Principal = OWNER,
     parts: Parts = Parts(),  # noqa: B008
     listeners: Listeners = Listeners(),  # noqa: B008
 ) -> Iterator[Ready]:

@@ -20,7 +20,7 @@ from citewise.evaluation.ranked import ranking_measures
 from citewise.evaluation.runs import Outcome, Place, Run
 from citewise.evaluation.summary import by_group, means, medians
 from citewise.insights import percentiles
-from citewise.model.access import Scope
+from citewise.model.access import OWNER, Scope
 from citewise.model.answer import Answer, Citation
 from citewise.model.query import ANSWER_TOP_K, MAX_TOP_K, SEARCH_TOP_K, Query, Selection
 from citewise.model.ranking import Passage, SearchResult
@@ -106,7 +106,7 @@ class _Asking:
     def searched(self) -> list[Outcome]:
         """What the search found for each case, and how long an ordinary one takes."""
         begun = self._each("judging", list(self._cases.values()), self._judged)
-        self._flow.search(Query(WARM_UP, request_id=WARM_UP, asked_at=self._terms.asked_at, scope=self._terms.scope))
+        self._flow.search(Query(WARM_UP, WARM_UP, self._terms.asked_at, OWNER, self._terms.scope))
         return self._each("timing", begun, self._timed)
 
     def answered(self, outcomes: Sequence[Outcome], answerers: Answerers) -> list[Outcome]:
@@ -189,6 +189,7 @@ class _Asking:
             case.question,
             request_id=case.id,
             asked_at=self._terms.asked_at,
+            principal=OWNER,
             scope=self._terms.scope,
             top_k=top_k,
         )

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import citewise
-from citewise.model.access import LOCAL_PRINCIPAL, Principal
+from citewise.model.access import OWNER, Principal
 from citewise.settings import Settings
 
 PATIENCE_SECONDS = 5.0  # for git
@@ -15,7 +15,7 @@ _PLACES = ("library", "cache")  # differ from machine to machine, and change no 
 
 
 def settings_used(
-    settings: Settings, *, model: str, generator: str | None, principal: Principal = LOCAL_PRINCIPAL
+    settings: Settings, *, model: str, generator: str | None, principal: Principal = OWNER
 ) -> Mapping[str, object]:
     """The names of what decides most, who asked if not the owner, then every setting that is not as it comes."""
     ours, defaults = dict(_flat(settings)), dict(_flat(Settings()))

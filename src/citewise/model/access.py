@@ -88,13 +88,13 @@ class Principal:
         return frozenset({PUBLIC, *([PROJECT] if named else []), *named})
 
 
-LOCAL_PRINCIPAL = Principal(owns_library=True)
+OWNER = Principal(owns_library=True)
 
 
 def checked_principal(principal: Principal) -> Principal:
-    """The principal itself, or BadRequest: None is a slip of whoever forgot to say who asks, and not the owner."""
+    """The principal itself, or BadRequest: None means that somebody forgot who asks, and not the owner."""
     if not isinstance(principal, Principal):
-        raise BadRequest("questions are asked by a Principal; leave it out only for the library's owner")
+        raise BadRequest(f"who asks is a Principal, not {principal!r}; for the library's owner, use as_owner()")
     return principal
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from citewise.errors import BadRequest
-from citewise.model.access import LOCAL_PRINCIPAL, Principal, Scope, checked_principal, checked_scope
+from citewise.model.access import Principal, Scope, checked_principal, checked_scope
 from citewise.model.filters import Condition, Where
 
 MAX_CHARACTERS = 2000
@@ -150,8 +150,8 @@ class Query:
     text: str
     request_id: str
     asked_at: float  # seconds since 1970
+    principal: Principal
     scope: Scope = field(default_factory=Scope)
-    principal: Principal = LOCAL_PRINCIPAL
     conditions: tuple[Condition, ...] = ()
     top_k: int = SEARCH_TOP_K
     rerank: bool = True

@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
 
 from citewise.errors import CitewiseError
-from citewise.model.access import Scope
+from citewise.model.access import Principal, Scope
 from citewise.model.answer import Answer, AnswerEvents, Cited, Done, Message, Token
 from citewise.model.chunk import cosine
 from citewise.model.ids import digest
@@ -171,7 +171,7 @@ def _unowned(value: Kept) -> Kept:
 
 
 def _unowned_result(result: SearchResult) -> SearchResult:
-    return replace(result, query=Query(result.query.text, request_id="", asked_at=0.0))
+    return replace(result, query=Query(result.query.text, "", 0.0, Principal()))
 
 
 def _again(kept: SearchResult, query: Query, started: float) -> SearchResult:

@@ -8,7 +8,7 @@ from citewise.adapters.guard import Breaker
 from citewise.errors import CitewiseError
 from citewise.model.access import Scope
 from citewise.model.chunk import Chunk, TermField, Vector
-from citewise.model.query import Query
+from citewise.model.filters import Where
 from citewise.model.report import Check
 from citewise.settings import Settings
 from citewise.text import analysis
@@ -49,7 +49,7 @@ def _store_checks(settings: Settings, guards: Guards) -> Iterator[Check]:
 def _asked(guarded: GuardedSearch, library: OpenLibrary, scope: Scope, chunk: Chunk) -> Iterator[Check]:
     """By what a chunk itself says, so that every file of the index is read that a question would read."""
     index, store = guarded.search.arms.index, guarded.search.hydrate.store
-    where = Query("Is anybody there?", request_id="doctor", asked_at=0.0, scope=scope).where
+    where = Where(scope, None)
     terms = analysis.terms(chunk.piece.text)
 
     def match() -> None:

@@ -8,12 +8,13 @@ import pytest
 from citewise.answer.compress import Compress, Extractive
 from citewise.answer.pack import SEPARATOR
 from citewise.errors import Misconfigured
+from citewise.model.access import OWNER
 from citewise.model.answer import Context, Evidence, Shortened, Source
 from citewise.model.query import Query
 from tests.compressing import PACK, a_wide_context, evidence_of, grounds_of
 from tests.fakes.counters import WordCounter
 
-ASKED = Query("When is the gauge read?", request_id="r-1", asked_at=0.0)
+ASKED = Query("When is the gauge read?", request_id="r-1", asked_at=0.0, principal=OWNER)
 
 
 def left(context: Context, fits: dict[str, float], tokens: int = 999, min_worth: float = 0.6) -> list[str]:

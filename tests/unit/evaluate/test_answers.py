@@ -12,6 +12,7 @@ from citewise.evaluation.answered import (
     leaks,
 )
 from citewise.evaluation.cases import Case, Gold, Kind
+from citewise.model.access import OWNER
 from citewise.model.answer import SELECTION, Answer, Citation, Quality, Usage
 from citewise.model.query import Query, Selection
 from citewise.model.ranking import SearchResult
@@ -47,7 +48,7 @@ SELECTED = Case(
 def an_answer(text: str, *, generator: str = "extractive", is_refused: bool = False) -> Answer:
     citation = replace(CITED, chunk_id=SELECTION, excerpt="The red lamp burns", lines=None)
     return Answer(
-        SearchResult(Query("?!a", "r", 0.0), (), 0, {}),
+        SearchResult(Query("?!a", "r", 0.0, OWNER), (), 0, {}),
         text,
         generator,
         sufficient_context=not is_refused,

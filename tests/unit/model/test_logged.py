@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from citewise.model.access import LOCAL_PRINCIPAL, Principal
+from citewise.model.access import OWNER, Principal
 from citewise.model.logged import Asker, Whose
 from citewise.text.secrets import Redaction
 from tests.builders import SCOPE
@@ -18,7 +18,7 @@ def sees(reader: Principal, asker: Principal) -> bool:
 
 
 def test_the_owner_sees_everybodys_rows() -> None:
-    assert all(sees(LOCAL_PRINCIPAL, asker) for asker in (LOCAL_PRINCIPAL, Principal(), Principal("ann", OPS)))
+    assert all(sees(OWNER, asker) for asker in (OWNER, Principal(), Principal("ann", OPS)))
 
 
 def test_a_name_sees_what_was_asked_in_it_whatever_its_groups_were() -> None:
@@ -26,7 +26,7 @@ def test_a_name_sees_what_was_asked_in_it_whatever_its_groups_were() -> None:
     assert sees(Principal("ann", OPS), Principal("ann"))
     assert not sees(Principal("ann", OPS), Principal("bob", OPS))
     assert not sees(Principal("ann", OPS), Principal(None, OPS))
-    assert not sees(Principal("ann"), LOCAL_PRINCIPAL)
+    assert not sees(Principal("ann"), OWNER)
 
 
 def test_groups_without_a_name_see_what_exactly_these_groups_asked() -> None:
@@ -34,17 +34,17 @@ def test_groups_without_a_name_see_what_exactly_these_groups_asked() -> None:
     assert not sees(Principal(None, OPS), Principal(None, OPS | {"crew"}))
     assert not sees(Principal(None, OPS | {"crew"}), Principal(None, OPS))
     assert not sees(Principal(None, OPS), Principal("ann", OPS))
-    assert not sees(Principal(None, OPS), LOCAL_PRINCIPAL)
+    assert not sees(Principal(None, OPS), OWNER)
 
 
 def test_strangers_do_not_see_each_other() -> None:
     assert not sees(Principal(), Principal())
-    assert not sees(Principal(), LOCAL_PRINCIPAL)
+    assert not sees(Principal(), OWNER)
 
 
 def test_who_counts_as_the_same_readers_has_the_same_digest() -> None:
     assert Asker.of(Principal(None, frozenset({"a", "b"}))) == Asker.of(Principal(None, frozenset({"b", "a"})))
-    digests = {Asker.of(one).readers for one in (LOCAL_PRINCIPAL, Principal(), Principal("ann"), Principal(None, OPS))}
+    digests = {Asker.of(one).readers for one in (OWNER, Principal(), Principal("ann"), Principal(None, OPS))}
     assert len(digests) == 4
 
 
