@@ -1,14 +1,232 @@
-"""What remote adapters share: requests over httpx that another thread can end."""
+"""Requests to remote models over httpx: the same limits, retries and errors for every adapter."""
 
+import json
+import random
+import re
 import socket
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from threading import Lock
-from typing import Any
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from threading import Lock, Thread
+from typing import Any, TypeVar
 
 import httpx
 
+from citewise.adapters.breaker import Breaker
+from citewise.errors import CitewiseError, Misconfigured, Unavailable
 from citewise.model.cancellation import Cancellation
+
+T = TypeVar("T")
+
+_RETRIED = frozenset({408, 409, 425, 429})  # and every 5xx
+_REFUSED = frozenset({400, 413, 422})
+_MAX_ERROR_BYTES = 65_536  # of the body of an error; what comes behind them is not read
+_CODE = re.compile(r"[a-z][a-z_]{2,60}")
+_SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
+
+
+class NoAnswer(Exception):
+    """A request got no usable answer; another try may get one."""
+
+    def __init__(self, reason: str, wait_seconds: float | None = None) -> None:
+        super().__init__(reason)
+        self.wait_seconds = wait_seconds  # as the server asked
+
+
+class Refused(Unavailable):
+    """The server refuses this content; it may take other content."""
+
+    def __init__(self, reason: str, body: bytes) -> None:
+        super().__init__(reason)
+        self.body = body
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """When a request is tried again: after a random wait whose bound doubles, or when the server says."""
+
+    tries: int = 3
+    first_wait_seconds: float = 0.5  # bound of the first wait; 0: at once, with everybody else who was refused
+    max_wait_seconds: float = 20.0  # a server that asks for more is given up, and the caller told how long
+    sleep: Callable[[float], None] | None = None
+    jitter: Callable[[], float] = random.random
+
+    def __call__(self, attempt: Callable[[], T], *, ends_at: float, sleep: Callable[[float], None]) -> T:
+        for number in range(1, self.tries + 1):
+            try:
+                return attempt()
+            except NoAnswer as error:
+                seconds = error.wait_seconds
+                if seconds is None:
+                    seconds = self.jitter() * min(self.first_wait_seconds * 2 ** (number - 1), self.max_wait_seconds)
+                is_too_long = seconds > min(self.max_wait_seconds, ends_at - time.monotonic())
+                if number == self.tries or (is_too_long and error.wait_seconds is None):
+                    raise Unavailable(f"{error}, tries: {number}") from error
+                if is_too_long:
+                    raise Unavailable(f"{error}: ask again in {seconds:.0f} seconds") from error
+                (self.sleep or sleep)(seconds)
+        raise AssertionError("there is at least one try")
+
+
+class Remote:
+    """The server of a model: every request to it goes through here."""
+
+    def __init__(
+        self,
+        client: httpx.Client,  # brings the address, the key and the time-outs
+        *,
+        name: str,  # in messages: "the embedding server"
+        section: str,  # of the settings, for advice in messages
+        model: str,
+        key_variable: str,  # the environment variable that has the key; empty: unknown
+        retry: Retry,
+        breaker: Breaker | None = None,
+    ) -> None:
+        self._client = client
+        self._name = name
+        self._section = section
+        self._model = model
+        self._key = f"the API key in {key_variable or f'the variable that {section}.api_key_variable names'}"
+        self._retry = retry
+        self._breaker = breaker
+
+    def post(self, path: str, payload: object, *, max_bytes: int, ends_at: float) -> bytes:
+        """The body of a successful answer; `ends_at` (time.monotonic) is the limit for all tries together."""
+
+        def attempt() -> bytes:
+            with self._errors(), self._client.stream("POST", path, **_json_request(payload)) as response:
+                self._check(response, response.iter_bytes())
+                return self.bounded(response.iter_bytes(), max_bytes)
+
+        def within() -> bytes:
+            # In a thread, since a slow name server and drops of bytes pass the client's time-outs.
+            try:
+                return _within(ends_at - time.monotonic(), attempt)
+            except TimeoutError as error:
+                raise NoAnswer(f"{self._name} did not answer in time") from error
+
+        return self._guarded(lambda: self._retry(within, ends_at=ends_at, sleep=time.sleep))
+
+    def begun(self, begin: Callable[[], T], *, ends_at: float, cancellation: Cancellation) -> T:
+        """What `begin` makes of a stream, tried again until it has the first of it; then errors are final."""
+
+        def attempt() -> T:
+            cancellation.raise_if_cancelled()
+            return begin()
+
+        return self._retry(attempt, ends_at=ends_at, sleep=cancellation.wait)
+
+    @contextmanager
+    def stream(
+        self, path: str, payload: object, *, ends_at: float, cancellation: Cancellation
+    ) -> Iterator[tuple[httpx.Response, Iterator[bytes]]]:
+        """A successful response and its body, as it comes; `cancellation` ends it while it waits, for headers too.
+
+        It gets a connection of its own, since that of an earlier request would be open already and not be seen here.
+        Connecting itself is not ended; the client's time-out is its limit.
+        """
+        connection = _Connection()
+        request = _json_request(payload, Connection="close")
+        try:
+            with (
+                self._errors(),
+                cancellation.on_cancel(connection.shut),
+                self._client.stream("POST", path, **request, extensions={"trace": connection.trace}) as response,
+            ):
+                chunks = self._in_time(response.iter_bytes(), ends_at)
+                self._check(response, chunks)
+                yield response, chunks
+        finally:
+            connection.close()
+
+    def bounded(self, chunks: Iterable[bytes], max_bytes: int) -> bytes:
+        body = bytearray()
+        for chunk in chunks:
+            body += chunk
+            if len(body) > max_bytes:
+                raise Unavailable(f"{self._name} answered with more than {max_bytes:,} bytes")
+        return bytes(body)
+
+    def _in_time(self, chunks: Iterable[bytes], ends_at: float) -> Iterator[bytes]:
+        for chunk in chunks:
+            if time.monotonic() > ends_at:
+                raise Unavailable(f"{self._name} did not finish its answer in time: ask for less, or again later")
+            yield chunk
+
+    def _guarded(self, call: Callable[[], T]) -> T:
+        if self._breaker is None:
+            return call()
+        self._breaker.admit()
+        try:
+            answer = call()
+        except CitewiseError as error:
+            if isinstance(error, Unavailable) and not isinstance(error, Refused):
+                self._breaker.record_failure(str(error))
+            else:  # it answers
+                self._breaker.record_success()
+            raise
+        self._breaker.record_success()
+        return answer
+
+    def _check(self, response: httpx.Response, chunks: Iterable[bytes]) -> None:
+        """Raise what the status of an error means."""
+        if response.is_success:
+            return
+        body = b""
+        for chunk in chunks:
+            body += chunk
+            if len(body) > _MAX_ERROR_BYTES:
+                break
+        status, url = response.status_code, response.request.url
+        said = f"{self._name} answered {status}{error_code(body)}"
+        if status in _RETRIED or status >= 500:
+            raise NoAnswer(said, _retry_after(response.headers.get("Retry-After")))
+        if status in _REFUSED:
+            raise Refused(said, body)
+        if status in (401, 403):
+            raise Misconfigured(f"{said}: check {self._key}")
+        settings = f"{self._section}.base_url and {self._section}.model ({self._model})"
+        raise Misconfigured(f"{said} at {url.host}{url.path}: check {settings}")
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """httpx's errors as ours."""
+        try:
+            yield
+        except httpx.TimeoutException as error:
+            raise NoAnswer(f"{self._name} did not answer in time") from error
+        except (httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.InvalidURL):
+            # Without its cause, which repeats a key that no header can hold.
+            setting = f"{self._section}.base_url"
+            raise Misconfigured(f"{self._name} cannot be called: check {setting} and the API key") from None
+        except httpx.TransportError as error:
+            host = self._client.base_url.netloc.decode("ascii").rpartition("@")[2]
+            raise NoAnswer(
+                f"{self._name} at {host} cannot be reached ({type(error).__name__}); check {self._section}.base_url"
+            ) from error
+        except httpx.RequestError as error:
+            raise Unavailable(f"{self._name} sent a broken answer ({type(error).__name__})") from error
+
+
+def error_in(body: bytes) -> dict[str, object]:
+    """The `error` object of a body, or the body itself where it is one; empty if there is none."""
+    try:
+        answer: object = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    error = answer.get("error", answer) if isinstance(answer, dict) else None
+    return error if isinstance(error, dict) else {}
+
+
+def error_code(body: bytes) -> str:
+    """The code of an error in parentheses. Its message is not shown: it may repeat a key or a text."""
+    error = error_in(body)
+    code = error.get("code") or error.get("type")
+    return f" ({code})" if isinstance(code, str) and _CODE.fullmatch(code) else ""
 
 
 class _Connection:
@@ -27,10 +245,9 @@ class _Connection:
         """httpcore's `trace` extension: told of every step of a request, first of all that it has connected."""
         if ".connect_" in event and event.endswith(".complete"):
             connected = info["return_value"].get_extra_info("socket").dup()
+            self.close()
             with self._lock:
-                previous, self._socket = self._socket, connected
-                if previous:
-                    previous.close()
+                self._socket = connected
                 self._shut_socket()
 
     def shut(self) -> None:
@@ -50,22 +267,36 @@ class _Connection:
                 self._socket = None
 
 
-@contextmanager
-def streamed(client: httpx.Client, path: str, content: bytes, cancellation: Cancellation) -> Iterator[httpx.Response]:
-    """A response to a POST of JSON, still to be read; `cancellation` ends it while it waits, before it answers too.
+def _json_request(payload: object, **headers: str) -> dict[str, Any]:
+    # Plain ASCII: half a surrogate pair in a text must reach the server, not break the call.
+    return {
+        "content": json.dumps(payload).encode("ascii"),
+        "headers": {"Content-Type": "application/json", **headers},
+    }
 
-    It gets a connection of its own, since that of another request would already be open and could not be found.
-    Connecting itself is not ended; the client's time-out is its limit.
-    """
-    connection = _Connection()
-    headers = {"Content-Type": "application/json", "Connection": "close"}
+
+def _retry_after(value: str | None) -> float | None:
+    if value is None:
+        return None
+    if _SECONDS.fullmatch(value.strip()):
+        return float(value)
     try:
-        with (
-            cancellation.on_cancel(connection.shut),
-            client.stream(
-                "POST", path, content=content, headers=headers, extensions={"trace": connection.trace}
-            ) as response,
-        ):
-            yield response
-    finally:
-        connection.close()
+        at = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+
+
+def _within(seconds: float, call: Callable[[], T]) -> T:
+    """What the call returns or raises; TimeoutError when it takes longer, and its thread is left behind."""
+    outcome: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(call())
+        except BaseException as error:  # noqa: BLE001 - it is raised in the thread that waits
+            outcome.set_exception(error)
+
+    # No pool: the interpreter would wait for its threads at exit.
+    Thread(target=run, name="citewise-http", daemon=True).start()
+    return outcome.result(timeout=seconds)

@@ -1,4 +1,4 @@
-"""Bytes of a source file to text. Only encodings that announce themselves are read; nothing is guessed."""
+"""Bytes of a source file to text (only encodings that announce themselves are read), and text that every reader takes."""
 
 import codecs
 
@@ -37,3 +37,8 @@ def _utf16(data: bytes) -> str:
         offset = len(text[:nul].encode("utf-16"))  # the mark counts, as it does in the file
         raise NotText(f"binary file: NUL byte at offset {offset}")
     return text
+
+
+def well_formed(text: str) -> str:
+    """The text with "?" for half a surrogate pair, which no tokenizer and no strict JSON reader takes."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -93,6 +93,7 @@ def _remote(settings: Settings, model: EmbeddingModel) -> Embedder:
         client,
         model=model,
         remote_name=chosen.model,
+        key_variable=chosen.api_key_variable,
         batch_size=chosen.batch_size,
         query_prefix=chosen.query_prefix,
         document_prefix=chosen.document_prefix,

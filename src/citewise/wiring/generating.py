@@ -24,5 +24,5 @@ def _openai(chosen: AnswerSettings) -> Generator:
         client_of("answer", chosen.base_url, chosen.api_key_variable, chosen.timeout_seconds),
         model=chosen.model,
         max_tokens=chosen.max_tokens,
-        key_hint=f"the key in {chosen.api_key_variable}",
+        key_variable=chosen.api_key_variable,
     )

@@ -60,6 +60,7 @@ def _http(chosen: RerankSettings) -> Reranker:
         client_of("rerank", chosen.base_url, chosen.api_key_variable, chosen.timeout_seconds),
         model=chosen.model,
         style=RerankStyle(chosen.style),
+        key_variable=chosen.api_key_variable,
         are_logits=chosen.scores == "logits",
         deadline_seconds=chosen.timeout_seconds,
     )
