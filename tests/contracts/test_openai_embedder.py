@@ -248,7 +248,7 @@ def test_a_server_that_refuses_every_text_is_misconfigured(make: Make, server: E
     server.rule = lambda asked: Reply(400)
     with pytest.raises(Misconfigured, match=r"refuses every text .* check embedding\.model"):
         make().documents(texts_of(300))
-    assert len(server.asked) == 199
+    assert len(server.asked) < 2 * 199  # one batch tells; at most another has begun
 
 
 def test_what_a_server_says_is_not_repeated_when_it_holds_the_text(make: Make, server: EmbeddingServer) -> None:

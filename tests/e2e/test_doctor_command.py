@@ -49,7 +49,9 @@ def test_a_model_that_cannot_be_reached_is_told_of_with_its_last_failure(whole: 
     env = {"CITEWISE_RERANK__PROVIDER": "http", "CITEWISE_RERANK__BASE_URL": NOBODY}
     found = breakers(whole, code=1, env=env)
     assert [name for name, check in found.items() if not check["ok"]] == ["the reranker"]
-    assert found["the reranker"]["problem"].startswith("closed; failed once, last: the rerank server cannot be reached")
+    assert found["the reranker"]["problem"].startswith(
+        "closed; failed once, last: the rerank server at 127.0.0.1:9 cannot be reached"
+    )
     assert found["the reranker"]["remedy"] == "check its settings under `rerank`, and its server"
 
 

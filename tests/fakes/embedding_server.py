@@ -76,7 +76,7 @@ class EmbeddingServer:
             chosen = self.script.pop(0) if self.script else self.rule
         reply = chosen if isinstance(chosen, Reply) else chosen(asked)
         if reply.hangs:
-            self._closing.wait(10)
+            self._closing.wait(60)
         return reply
 
     def release(self) -> None:

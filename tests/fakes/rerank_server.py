@@ -12,6 +12,7 @@ from citewise.adapters.openai.reranker import RerankStyle
 from tests.fakes.loopback import listening
 
 STYLES = {"/v2/rerank": RerankStyle.COHERE, "/v1/rerank": RerankStyle.JINA, "/rerank": RerankStyle.TEI}
+HANG_SECONDS = 60.0  # of a reply that hangs
 TEI_BATCH = 32  # texts; a server as it comes refuses more
 
 Row = dict[str, object]
@@ -146,7 +147,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         reply = self.server.fake.reply_to(_asked(self.path, sent, dict(self.headers.items())))
         if reply.hangs:
-            self.server.fake.closing.wait(10)
+            self.server.fake.closing.wait(HANG_SECONDS)
         if reply.closes or reply.hangs:
             self.close_connection = True
         elif reply.drips_headers:

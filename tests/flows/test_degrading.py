@@ -1,5 +1,6 @@
 """Whatever a search leans on is broken for real: the search goes on without it, says so, takes it up again (Q16)."""
 
+import random
 import shutil
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -346,7 +347,7 @@ def test_an_embedder_whose_server_is_gone_leaves_words_then_rests_and_comes_back
     remote: tuple[ReturningServer, Shelf], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server, shelf = remote
-    monkeypatch.setattr("citewise.adapters.openai.embedder._FIRST_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(random, "random", lambda: 0.01)
     with desk_of(shelf, embedding=embedding_of(shelf.settings)) as desk:
         assert desk.search().degraded == ()
         server.down()
@@ -384,7 +385,7 @@ def test_a_reranker_whose_server_is_gone_leaves_the_fused_order_then_rests_and_c
             for _ in range(GUARD.failures):
                 found = desk.search()
                 assert documents(found)[0] == "tides.md"
-                assert found.degraded[0].startswith("rerank: the rerank server cannot be reached")
+                assert found.degraded[0].startswith("rerank: the rerank server at 127.0.0.1")
             server.up()
             (degraded,) = desk.search().degraded
             assert degraded.startswith("rerank: the reranker failed 2 times in a row and is left alone")

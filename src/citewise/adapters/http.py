@@ -53,7 +53,7 @@ class Retry:
     first_wait_seconds: float = 0.5  # bound of the first wait; 0: at once, with everybody else who was refused
     max_wait_seconds: float = 20.0  # a server that asks for more is given up, and the caller told how long
     sleep: Callable[[float], None] | None = None
-    jitter: Callable[[], float] = random.random
+    jitter: Callable[[], float] = lambda: random.random()
 
     def __call__(self, attempt: Callable[[], T], *, ends_at: float, sleep: Callable[[float], None]) -> T:
         for number in range(1, self.tries + 1):
