@@ -1,4 +1,4 @@
-"""Bytes of a source file to text (only encodings that announce themselves are read), and text that every reader takes."""
+"""Bytes of a source file to text, if their encoding announces itself; and text that every reader takes."""
 
 import codecs
 
