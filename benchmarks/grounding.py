@@ -30,7 +30,7 @@ from benchmarks.grounding_sets import (
 )
 from benchmarks.logistic import REPEATS, Fit, Numbers, area, fitted, stretched, unseen_logits
 from citewise.answer.extractive import ExtractiveGenerator
-from citewise.answer.ground import SEARCH, SELECTION, Calibration, Weight
+from citewise.answer.ground import QUOTE_CONFIDENCE, SEARCH, SELECTION, Calibration, Weight
 from citewise.text.analysis import terms
 
 # 0: the tightest fit; large: every signal is worth what it is alone. Of 1, 3, 10, 40, 160 and 640: cross-validated AUC
@@ -103,7 +103,7 @@ def decision(
     unseen = stretched(Fit(np.zeros(1), np.ones(1), np.ones(1), 0.0), mean, labels, groups).logits(mean[:, None])
     for threshold in (0.3, 0.4, 0.5, 0.6):
         print(f"    cross-validated at {threshold}: {_errors(unseen, labels, threshold)}")
-    looked_at = _calibration(names, stretched(fit, mean, labels, groups), now.threshold) if wants_fit else now
+    looked_at = _calibration(names, stretched(fit, mean, labels, groups)) if wants_fit else now
     for name, pair in {**chosen_on, **held_out}.items():
         _print_as_wired(name, pair, looked_at)
     if wants_fit:
@@ -142,7 +142,7 @@ def _print_as_wired(name: str, pair: Rows, calibration: Calibration) -> None:
     confidences = np.array([calibration.confidence(signals) for side in pair for signals in side])
     labels = np.array([1.0] * len(pair[0]) + [0.0] * len(pair[1]))
     logits = np.log(confidences / (1 - confidences))
-    print(f"    {name}, AUC {area(logits, labels):.3f}: {_errors(logits, labels, calibration.threshold)}")
+    print(f"    {name}, AUC {area(logits, labels):.3f}: {_errors(logits, labels, QUOTE_CONFIDENCE)}")
 
 
 def _errors(logits: Numbers, labels: Numbers, threshold: float) -> str:
@@ -151,10 +151,10 @@ def _errors(logits: Numbers, labels: Numbers, threshold: float) -> str:
     return f"refuses {refused:.0%} of what is answered there, answers {answered:.0%} of what is not"
 
 
-def _calibration(names: Sequence[str], fit: Fit, threshold: float) -> Calibration:
+def _calibration(names: Sequence[str], fit: Fit) -> Calibration:
     columns = zip(names, fit.centers, fit.spreads, fit.worths, strict=True)
     weights = (Weight(name, *(round(float(number), 3) for number in numbers)) for name, *numbers in columns)
-    return Calibration(tuple(weights), round(fit.intercept, 3), threshold)
+    return Calibration(tuple(weights), round(fit.intercept, 3))
 
 
 def _table(calibration: Calibration) -> list[str]:
@@ -174,7 +174,7 @@ def print_other_sets(calibration: Calibration) -> None:
 
 def _answered_share(library: str, questions: Questions, calibration: Calibration) -> float:
     rows = asked(library, questions)
-    return sum(calibration.confidence(one.signals) >= calibration.threshold for one in rows) / len(rows)
+    return sum(calibration.confidence(one.signals) >= QUOTE_CONFIDENCE for one in rows) / len(rows)
 
 
 def print_quotes(name: str, rows: Sequence[Asked], gold: Mapping[str, Gold]) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from benchmarks.grounding_sets import EMBEDDING, GROUND, asked, gold_of, questions_of, unanswered_of
 from benchmarks.judged import DATA, KEPT, beir
-from citewise.answer.ground import SEARCH
+from citewise.answer.ground import QUOTE_CONFIDENCE, SEARCH
 from citewise.answer.pack import Pack
 from citewise.answer.quality import chance_of
 from citewise.model.access import OWNER, Scope
@@ -44,7 +44,7 @@ class Row:
 
     @property
     def is_answered(self) -> bool:
-        return self.confidence >= SEARCH.threshold
+        return self.confidence >= QUOTE_CONFIDENCE
 
 
 def rows_of(name: str) -> list[Row]:

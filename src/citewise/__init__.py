@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from citewise.model.answer import Answer as Answer
     from citewise.model.answer import Cited as Cited
     from citewise.model.answer import Done as Done
+    from citewise.model.answer import Failed as Failed
     from citewise.model.answer import Message as Message
     from citewise.model.answer import Role as Role
+    from citewise.model.answer import Sources as Sources
     from citewise.model.answer import Token as Token
     from citewise.model.query import Selection as Selection
     from citewise.model.ranking import SearchResult as SearchResult
@@ -56,7 +58,7 @@ _MODULES = {
     ),
     "citewise.insights": ("Overview", "SeenRow"),
     "citewise.model.access": ("Principal", "Scope"),
-    "citewise.model.answer": ("Answer", "Cited", "Done", "Message", "Role", "Token"),
+    "citewise.model.answer": ("Answer", "Cited", "Done", "Failed", "Message", "Role", "Sources", "Token"),
     "citewise.model.query": ("Selection",),
     "citewise.model.ranking": ("SearchResult",),
     "citewise.model.report": ("Check", "Compaction", "Embedded", "FileDone", "IngestReport", "Status", "Walked"),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
 from citewise.errors import BadRequest
 from citewise.model.access import OWNER, Principal, Scope, checked_principal, checked_scope
-from citewise.model.answer import Answer, AnswerEvents, Done, Message, Role
+from citewise.model.answer import Answer, AnswerEvents, Message, Role, final_answer
 from citewise.model.filters import Filters, Where, conditions_of
 from citewise.model.logged import checked_log_limit
 from citewise.model.paging import PAGE_LIMIT, PageRequest
@@ -85,7 +85,7 @@ class LibraryView:
         conversation so far, as Message objects or as `{"role", "content"}`.
         """
         events = self.stream(question, selection=selection, history=history, **options)
-        return next(event.answer for event in events if isinstance(event, Done))
+        return final_answer(events)
 
     def stream(
         self,
@@ -95,7 +95,10 @@ class LibraryView:
         history: Sequence[Message | Mapping[str, str]] = (),
         **options: Unpack[QueryOptions],
     ) -> AnswerEvents:
-        """Answer a question piece by piece: Token events, Cited once for each source that is used, then Done."""
+        """Answer a question as events: Sources, Token, Cited once for each source that is used, last Done or Failed.
+
+        What goes wrong before the first event is raised.
+        """
         query = self._query(question, ANSWER_TOP_K, options)
         messages = [_message(message) for message in history]
         if selection is not None:
@@ -287,11 +290,11 @@ class Library:
 
     def _ask_selected(self, selection: str | Selection, query: Query, history: Sequence[Message]) -> AnswerEvents:
         """Nothing below this line may import a store."""
-        from citewise.wiring.selected import ask_selected
+        from citewise.wiring.selected import answer_pipeline
 
         selected = selection if isinstance(selection, Selection) else Selection(selection)
-        flow = ask_selected(self._settings, self._embedding(), self._writer(), self._shortener())
-        return flow(query, selected, history=history)
+        pipeline = answer_pipeline(self._settings, self._embedding(), self._writer(), self._shortener())
+        return pipeline.ask_selected(query, selected, history=history)
 
     def _writer(self) -> Generator:
         """The generator, made for the first answer and kept: it may hold a connection."""

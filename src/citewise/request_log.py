@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Concatenate, Generic, ParamSpec
 
 from citewise.errors import BadRequest, CitewiseError
-from citewise.model.answer import Answer, AnswerEvents, Citation, Done
+from citewise.model.answer import Answer, AnswerEvents, Citation, Done, Failed
 from citewise.model.ids import DocumentId
 from citewise.model.logged import ABANDONED, MAX_SHOWN, Asker, Logged, ShownChunk, Way
 from citewise.model.query import Query
 from citewise.model.ranking import SearchResult
 from citewise.ports.stores import QueryLog
-from citewise.search.fallback import is_popular
 
 MAX_LETTERS = 40  # of a part's name, in front of what went wrong with it
 
@@ -59,7 +58,9 @@ class LoggedAsk(Generic[Rest]):
                     spent += self.clock() - resumed
                     if isinstance(event, Done):
                         self.log.add(_with_tokens(_answered(query, event.answer, spent), self.count))
-                        is_logged = True
+                    elif isinstance(event, Failed):
+                        self.log.add(_failed(query, Way.ASK, type(event.error).__name__, spent))
+                    is_logged = is_logged or isinstance(event, Done | Failed)
                     yield event
                     resumed = self.clock()  # how long a reader takes over each piece is not our time
         except BadRequest:
@@ -100,7 +101,7 @@ def _with_tokens(row: Logged, count: Callable[[str], int]) -> Logged:
 
 def _shown(result: SearchResult) -> tuple[ShownChunk, ...]:
     """What the question found: what is popular must not make itself more so."""
-    found = () if is_popular(result) else result.findings[:MAX_SHOWN]
+    found = () if result.is_popular else result.findings[:MAX_SHOWN]
     return tuple(ShownChunk(one.passage.chunk_id, one.passage.document_id) for one in found)
 
 

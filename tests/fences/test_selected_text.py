@@ -63,7 +63,7 @@ def modules_after(statement: str, cwd: Path) -> list[str]:
 def test_a_fresh_process_answers_without_loading_any_store(statement: str, tmp_path: Path) -> None:
     (tmp_path / "selection.txt").write_text(SELECTION)
     loaded = modules_after(statement, tmp_path)
-    assert "citewise.answer.ask_selected" in loaded
+    assert "citewise.answer.pipeline" in loaded
     assert not [name for name in loaded if any(name == store or name.startswith(f"{store}.") for store in STORES)]
     assert not (tmp_path / "there").exists()
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from citewise import Library
-from citewise.answer.ask import NOT_SEARCHED
+from citewise.answer.pipeline import NOT_SEARCHED
 from citewise.errors import Misconfigured, Unavailable
 from citewise.model.access import Principal, Scope
 from citewise.model.chunk import Chunk, Vector, WordVectors

@@ -10,7 +10,19 @@ from citewise.adapters.memory.cache import MemoryCache
 from citewise.adapters.memory.embeddings import RememberingEmbedder
 from citewise.errors import Unavailable
 from citewise.model.access import Principal, Scope
-from citewise.model.answer import Answer, AnswerEvent, AnswerEvents, Cited, Done, Message, Quality, Role, Token, Usage
+from citewise.model.answer import (
+    Answer,
+    AnswerEvent,
+    AnswerEvents,
+    Cited,
+    Done,
+    Message,
+    Quality,
+    Role,
+    Sources,
+    Token,
+    Usage,
+)
 from citewise.model.chunk import Vector
 from citewise.model.filters import AnyOf, Between
 from citewise.model.paging import PageRequest
@@ -347,8 +359,9 @@ def test_an_answer_is_replayed_as_the_events_it_came_in() -> None:
     desk = Desk()
     first = list(desk.ask())
     again = a_query(request_id="r-2")
-    token, cited, done = desk.ask(again)
+    sources, token, cited, done = desk.ask(again)
     assert len(desk.asked) == 1
+    assert sources == Sources((replace(a_source(1).citation, n=None),))
     assert token == Token("At nine [1].")
     assert cited == Cited(a_source(1).citation)
     answer = answer_of([done])

@@ -8,8 +8,7 @@ import pytest
 from citewise.adapters.markdown.parser import MarkdownParser
 from citewise.adapters.onnx.minilm_graph import MODEL
 from citewise.adapters.onnx.wordpiece import WordPieceCounter, uncased_tokenizer
-from citewise.answer.cite import ELLIPSIS, citation_of
-from citewise.answer.pack import joined
+from citewise.answer.pack import ELLIPSIS, citation_of, joined
 from citewise.ingest.chunkers.markdown import HeadingChunker, sections_of
 from citewise.ingest.prepare import Origin, Prepare
 from citewise.model.access import Access

@@ -2,21 +2,18 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from citewise.answer.ask import Ask
-from citewise.answer.ask_selected import AskSelected
 from citewise.answer.compress import Compress
 from citewise.answer.extractive import ExtractiveGenerator
-from citewise.answer.ground import SEARCH, SELECTION, Ground
+from citewise.answer.ground import Ground
 from citewise.answer.pack import Pack
-from citewise.answer.write import Write
+from citewise.answer.pipeline import AnswerPipeline
 from citewise.errors import BadRequest, Misconfigured
 from citewise.model.access import OWNER
-from citewise.model.answer import Answer, Context, Done, Evidence, Shortened, Source
+from citewise.model.answer import Answer, Context, Evidence, Shortened, Source, final_answer
 from citewise.model.query import Query, Selection
 from citewise.ports.models import Generator
 from citewise.text.urls import Addresses
@@ -44,22 +41,20 @@ def a_query(**changes: Any) -> Query:
     return Query(**{"text": ASKED, "request_id": "r-1", "asked_at": 1.7e9, "principal": OWNER, "top_k": 5, **changes})
 
 
-def parts(generator: Generator) -> tuple[Pack, Ground, Write]:
-    always = replace(SEARCH, threshold=0.0), replace(SELECTION, threshold=0.0)
-    ground = Ground(HashEmbedder(), WordCounter(), *always)
-    return Pack(WordCounter(), Addresses()), ground, Write(generator)
+def a_pipeline(generator: Generator, compress: Compress | None = None) -> AnswerPipeline:
+    """One that answers whatever is asked."""
+    pack, ground = Pack(WordCounter(), Addresses()), Ground(HashEmbedder(), WordCounter())
+    return AnswerPipeline(pack, ground, generator, compress or Compress(), min_confidence=0.0)
 
 
 def asked(shelf: Shelf, query: Query, *, generator: Generator = QUOTING, compress: Compress | None = None) -> Answer:
     with shelf.opened() as library, ThreadPoolExecutor(1) as threads:
         search = search_of(library, reranker=None, threads=threads)
-        ask = Ask(search, *parts(generator), compress or Compress(tokens=100))
-        return next(event.answer for event in ask(query) if isinstance(event, Done))
+        return final_answer(a_pipeline(generator, compress or Compress(tokens=100)).ask(query, search))
 
 
 def selected(query: Query, text: str = SELECTED, *, generator: Generator = QUOTING) -> Answer:
-    ask = AskSelected(*parts(generator), Compress(tokens=60))
-    return next(event.answer for event in ask(query, Selection(text)) if isinstance(event, Done))
+    return final_answer(a_pipeline(generator, Compress(tokens=60)).ask_selected(query, Selection(text)))
 
 
 def shown(generator: ScriptedGenerator) -> Context:
@@ -159,6 +154,6 @@ def test_tokens_of_a_selection_are_counted_before_anything_is_left_out() -> None
 
 def test_a_budget_without_room_for_a_selection_is_the_caller_s_to_raise() -> None:
     long_name = Selection("noon", "a/" * 60, "b " * 60)
-    ask = AskSelected(*parts(QUOTING))
+    ask = a_pipeline(QUOTING).ask_selected
     with pytest.raises(BadRequest, match="50 tokens leave no room"):
         list(ask(a_query(budget_tokens=50), long_name))

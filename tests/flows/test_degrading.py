@@ -20,7 +20,7 @@ from citewise.model.query import Query
 from citewise.model.ranking import Passage, SearchResult
 from citewise.ports.catalog import Passages
 from citewise.ports.models import Reranker
-from citewise.search.fallback import Fallback, is_popular
+from citewise.search.fallback import Fallback
 from citewise.search.pipeline import Search
 from citewise.settings import EmbeddingSettings, GuardSettings, RerankSettings
 from citewise.wiring.embedding import Embedding, embedding_of
@@ -276,11 +276,11 @@ class OftenRead:
 
 def test_where_no_ranking_answers_popular_passages_are_shown_as_such(shelf: Shelf, desk: Desk) -> None:
     fallback = Fallback(desk.flow, OftenRead(desk.library, ["nets.md", "ferries.md"]))
-    assert not is_popular(fallback(a_question()))
+    assert not fallback(a_question()).is_popular
     shutil.rmtree(shard(shelf) / "words")
     announce(shelf)
     shown = fallback(a_question())
-    assert is_popular(shown)
+    assert shown.is_popular
     assert documents(shown) == ["nets.md", "ferries.md"]
     assert [(one.score, one.candidate.ranks, one.url) for one in shown.findings] == [
         (0.0, {}, "/docs/nets"),
@@ -292,7 +292,7 @@ def test_where_no_ranking_answers_popular_passages_are_shown_as_such(shelf: Shel
     assert "did not come from the question" in shown.notes[0]
     assert len(fallback(a_question(top_k=1)).findings) == 1
     rebuild(shelf)
-    assert not is_popular(fallback(a_question()))
+    assert not fallback(a_question()).is_popular
 
 
 def test_popular_passages_are_only_those_that_the_reader_may_see(shelf: Shelf) -> None:

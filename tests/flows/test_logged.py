@@ -7,12 +7,11 @@ import pytest
 
 from citewise.errors import BadRequest, Unavailable
 from citewise.model.access import Principal, Scope
-from citewise.model.answer import Answer, AnswerEvents, Citation, Done, Message, Quality, Role, Token, Usage
+from citewise.model.answer import Answer, AnswerEvents, Citation, Done, Failed, Message, Quality, Role, Token, Usage
 from citewise.model.logged import MAX_SHOWN, Asker, Logged, ShownChunk, Way
 from citewise.model.query import Query
-from citewise.model.ranking import SearchResult
+from citewise.model.ranking import POPULAR, SearchResult
 from citewise.request_log import LoggedAsk, LoggedSearch
-from citewise.search.fallback import POPULAR
 from tests.passages import a_finding, a_passage
 
 ANN = Principal("ann", frozenset({"ops"}))
@@ -233,6 +232,18 @@ def test_an_answer_that_fails_on_the_way_is_a_row_too() -> None:
     log = Kept()
     with pytest.raises(Unavailable):
         list(LoggedAsk(failing, log)(QUERY))
+    assert [row.error for row in log.rows] == ["Unavailable"]
+
+
+def test_an_answer_that_breaks_off_is_logged_as_failed_once() -> None:
+    def failing(query: Query) -> AnswerEvents:
+        yield Token("At ")
+        yield Failed(Unavailable("the model has gone"))
+
+    log = Kept()
+    events = LoggedAsk(failing, log)(QUERY)
+    assert [type(next(events)), type(next(events))] == [Token, Failed]
+    events.close()
     assert [row.error for row in log.rows] == ["Unavailable"]
 
 

@@ -15,7 +15,7 @@ from citewise import Library
 from citewise.adapters.folder.storage import LibraryFolder
 from citewise.errors import BadRequest
 from citewise.model.access import OWNER
-from citewise.model.answer import Cited, Done, Token
+from citewise.model.answer import Cited, Done, Sources, Token
 from citewise.model.query import Query
 from citewise.model.ranking import SearchResult
 from citewise.wiring.embedding import Embedding
@@ -204,7 +204,7 @@ def test_an_abandoned_answer_may_be_collected_while_a_library_is_opened(shelf: S
     generator = ScriptedGenerator(["Boat ", "number3 ", "sails."] * 50)
     library = library_of(shelf, generator=generator)
     events = library.as_owner().stream("When does boat number3 sail?")
-    assert isinstance(next(events), Token)
+    assert [type(next(events)) for _ in range(2)] == [Sources, Token]
     make_anew(shelf)
     Abandoned(events)
     del events
@@ -276,7 +276,7 @@ def test_a_reader_who_leaves_stops_the_generator(shelf: Shelf) -> None:
     generator = ScriptedGenerator(["Boat ", "number3 ", "sails."] * 50)
     with library_of(shelf, generator=generator) as library:
         events = library.as_owner().stream("When does boat number3 sail?")
-        assert isinstance(next(events), Token)
+        assert [type(next(events)) for _ in range(2)] == [Sources, Token]
         events.close()
     assert not generator.is_at_work
 

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from citewise import Answer, Library
-from citewise.answer.ask_selected import OFFER, REFUSAL
+from citewise.answer.pipeline import ASK_LIBRARY, NOT_IN_SELECTION
 
 FILLER = "Gulls rest on the pier and on the roofs of the sheds when the wind is from the west."
 ANSWER = "The tide gauge is read at noon by the harbor master."
@@ -42,7 +42,7 @@ def is_whole(answer: Answer) -> bool:
     assert answer.result.mode == "selected_text_only"
     if answer.sufficient_context:
         return "[1]" in answer.text
-    return (answer.text, answer.suggestions) == (REFUSAL, (OFFER,))
+    return (answer.text, answer.suggestions) == (NOT_IN_SELECTION, (ASK_LIBRARY,))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from citewise.adapters.local_index import vectors
 from citewise.adapters.local_index.index import LocalIndex
 from citewise.adapters.sqlite.passages import SqlitePassages
-from citewise.answer.ask_selected import AskSelected
+from citewise.answer.pipeline import AnswerPipeline
 from citewise.errors import Unavailable
 from citewise.model.access import OWNER, Scope
 from citewise.model.answer import AnswerEvent, Token
@@ -102,25 +102,25 @@ def test_a_search_that_hides_what_may_be_seen_is_noticed(monkeypatch: pytest.Mon
 
 
 def test_what_a_refusal_suggests_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("citewise.answer.ask.topics", lambda findings: ("The winch zqforeign",))
+    monkeypatch.setattr("citewise.answer.pipeline.topic_of", lambda passage: "The winch zqforeign")
     assert surfaces_of(report().leaks) == {"Library.ask", "Library.stream"}
 
 
 def test_what_a_refusal_about_a_selection_suggests_is_checked_on_every_surface(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("citewise.answer.ask_selected.OFFER", "Read about zqforeign instead.")
+    monkeypatch.setattr("citewise.answer.pipeline.ASK_LIBRARY", "Read about zqforeign instead.")
     about_selections = [surface for surface in SURFACES if surface.is_about_selection]
     found = report_of_commands(about_selections)
     assert surfaces_of(found.leaks) == {surface.name for surface in about_selections}
 
 
 def test_a_marker_split_between_two_tokens_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = AskSelected.__call__
+    stream = AnswerPipeline.ask_selected
 
-    def cut(self: AskSelected, *arguments: Any, **more: Any) -> Iterator[AnswerEvent]:
+    def cut(self: AnswerPipeline, *arguments: Any, **more: Any) -> Iterator[AnswerEvent]:
         yield from (Token("z"), Token("qforeign"))
         yield from stream(self, *arguments, **more)
 
-    monkeypatch.setattr(AskSelected, "__call__", cut)
+    monkeypatch.setattr(AnswerPipeline, "ask_selected", cut)
     assert surfaces_of(report().leaks) == {"Library.stream about a selection"}
 
 

@@ -9,7 +9,7 @@ from citewise.model.access import Principal
 from citewise.model.filters import AnyOf, Where
 from citewise.model.query import Query
 from citewise.model.ranking import Passage, SearchResult
-from citewise.search.fallback import Fallback, is_popular
+from citewise.search.fallback import Fallback
 from citewise.text.urls import Addresses
 from tests.passages import a_finding, a_passage
 from tests.shortlists import a_query
@@ -46,7 +46,7 @@ def test_a_search_that_works_is_only_itself() -> None:
     shelf = Shelf(a_passage())
     assert Fallback(lambda query: found, shelf)(a_query()) is found
     assert shelf.asked == []
-    assert not is_popular(found)
+    assert not found.is_popular
 
 
 @pytest.mark.parametrize("error", [Unavailable("gone"), Locked("gone")])
@@ -60,7 +60,7 @@ def test_what_is_popular_is_shown_without_rank_or_worth_and_said_to_be_so(error:
     assert "did not come from the question" in shown.notes[0]
     assert (shown.total_candidates, dict(shown.counts)) == (0, {"popular": 1})
     assert shown.timings_ms["total"] > 0
-    assert is_popular(shown)
+    assert shown.is_popular
 
 
 def test_it_is_asked_for_what_this_reader_may_see_under_these_filters() -> None:

@@ -1,8 +1,9 @@
-"""Context and evidence -> a shorter context: what speaks of the question, in the document's own order (A5)."""
+"""Context and evidence -> a shorter context: what speaks of the question, in the document's own order."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from citewise.answer.evidence import standings_of
 from citewise.answer.pack import Pack
@@ -10,7 +11,7 @@ from citewise.errors import CitewiseError
 from citewise.model.answer import Context, Evidence, Grounds, Shortened, Source
 from citewise.model.query import Query
 from citewise.ports.models import Compressor, TokenCounter
-from citewise.text.units import Layout, Part, best_first, essentials, layouts_of, tokens_of
+from citewise.text.shorten import Layout, Part, best_first, essentials, layouts_of, tokens_of
 
 # Both were chosen on the textbook and the API documentation by `python -m benchmarks.compression`, which shows the
 # curve. Tokens of a compressed context; 0: the best sentence alone; beyond what was found: only what is worthless goes.
@@ -23,8 +24,7 @@ FEWEST_WORDS = 5  # from which on a unit that stands inside another counts as sa
 _WORD = re.compile(r"\w+")
 
 
-@dataclass(frozen=True, slots=True)
-class Compressed:
+class Compressed(NamedTuple):
     """A context with less in it, what still speaks for it, and what did not work on the way."""
 
     context: Context
@@ -53,8 +53,8 @@ class Compress:
             reason = str(error)
         except Exception as error:  # noqa: BLE001  it may be anybody's code, and no optional part may fail a query
             reason = f"{chosen.name} broke ({type(error).__name__})"
-        made = _compressed(extractive, question, context, grounds, pack=pack, tokens=self.tokens)
-        return made and replace(made, degraded=(f"compress: {reason}; sentences were chosen instead",))
+        shorter = _compressed(extractive, question, context, grounds, pack=pack, tokens=self.tokens)
+        return shorter and shorter._replace(degraded=(f"compress: {reason}; sentences were chosen instead",))
 
 
 def _compressed(

@@ -14,7 +14,8 @@ from citewise.model.answer import Context, Evidence, Source, Unit
 from citewise.model.chunk import EmbeddingFailure, cosine
 from citewise.ports.models import Embedder
 from citewise.text.analysis import stems
-from citewise.text.units import units_of, without_marker
+from citewise.text.markdown import without_list_mark
+from citewise.text.units import units_of
 
 MAX_EMBEDDED = 24  # units; 0: words alone decide; more: at 2 to 3 ms each, a long selection keeps its reader waiting
 MAX_CHARACTERS = 300  # of a unit are embedded; fewer: what it is about may be cut off; more: only code is so long
@@ -113,7 +114,7 @@ def _is_quiz(source: Source) -> bool:
 
 def headed(unit: Unit, heading: str) -> str:
     """A unit behind its heading, since a list item hardly ever names what it is about."""
-    text = without_marker(unit.text)[:MAX_CHARACTERS]
+    text = without_list_mark(unit.text)[:MAX_CHARACTERS]
     return f"{heading}: {text}" if heading else text
 
 

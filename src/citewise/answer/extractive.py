@@ -3,10 +3,12 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from citewise.model.answer import Evidence, Prompt, Unit, UnitKind
 from citewise.model.cancellation import Cancellation
-from citewise.text.units import code_spans, is_item
+from citewise.text.markdown import code_spans, item_number, whole_fence
+from citewise.text.units import is_item
 
 # Chosen by "are the right places quoted" of benchmarks.grounding: each step further down trades units from a gold
 # section (83 % of those quoted from the API documentation, 68 % from the textbook) for words of the reference answer.
@@ -33,15 +35,14 @@ _MARKER_LIKE = re.compile(r"\[(\W{0,3}(?:sources?\b[^\[\]\n]{0,200}|\d[\d\s,;-]{
 _LABEL = re.compile(r"(?:[-*+]\s+)?(?:\*\*|__)[^*_]{1,80}(?:\*\*|__)[.:]?")  # a term in bold, defined by what follows
 _SENTENCE_ENDS = (".", "!", "?", "\u2026", ":", ";")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")  # its address leads nowhere from an answer
-_NUMBERED = re.compile(r"(\d{1,3})[.)]\s")
 _CLOSERS = "*_`\"')"
-_FENCED = ("```", "~~~")
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractiveGenerator:
     """Quotes; it says nothing that does not stand in a source."""
 
+    only_quotes: ClassVar[bool] = True
     max_units: int = MAX_UNITS
     max_words: int = MAX_WORDS
     relative_floor: float = RELATIVE_FLOOR
@@ -87,7 +88,7 @@ class ExtractiveGenerator:
 
 
 def _is_procedure(company: Sequence[Unit]) -> bool:
-    return sum(_NUMBERED.match(unit.text) is not None for unit in company) > 1
+    return sum(item_number(unit.text) is not None for unit in company) > 1
 
 
 def _ranked(evidence: Sequence[Evidence], units: Units) -> list[Evidence]:
@@ -154,8 +155,7 @@ def _steps_around(item: Unit, units: Units) -> list[Unit]:
 
 
 def _number(unit: Unit) -> int | None:
-    match = _NUMBERED.match(unit.text) if unit.kind is UnitKind.SENTENCE else None
-    return int(match[1]) if match else None
+    return item_number(unit.text) if unit.kind is UnitKind.SENTENCE else None
 
 
 def _led_in(lead: Unit, units: Units) -> list[Unit]:
@@ -222,16 +222,7 @@ def _quoted(unit: Unit) -> str:
         return f"{_plain(unit.text)} [{unit.source}]"
     if unit.kind is UnitKind.TABLE:
         return f"{_plain(unit.text)}\n\n[{unit.source}]"
-    return f"{_fenced(unit.text)}\n\n[{unit.source}]"
-
-
-def _fenced(code: str) -> str:
-    """A whole block: one that was cut or half selected would swallow the marker behind it."""
-    if not code.startswith(_FENCED):
-        return f"```\n{code}\n```"
-    mark = code[: len(code) - len(code.lstrip(code[0]))]
-    is_closed = "\n" in code and code.rstrip().rpartition("\n")[2].strip().startswith(mark)
-    return code if is_closed else f"{code.rstrip()}\n{mark}"
+    return f"{whole_fence(unit.text)}\n\n[{unit.source}]"
 
 
 def _plain(text: str) -> str:

@@ -73,11 +73,10 @@ class Weight:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Signals into a probability, and, where one rests on it, the probability from which on an answer is given."""
+    """Signals into a probability."""
 
     weights: tuple[Weight, ...]
     intercept: float  # logits where every signal is at its center
-    threshold: float = 0.0  # 0: everything is answered; 1: nothing is
 
     def confidence(self, signals: Signals) -> float:
         given = [(weight, signals[weight.signal]) for weight in self.weights]
@@ -85,8 +84,13 @@ class Calibration:
         return 1 / (1 + math.exp(-self.intercept - math.fsum(logits)))
 
 
-# `python -m benchmarks.grounding --fit` prints both tables; docs/retrieval.md says what they reach. The thresholds lean
-# to answering, since every statement shows its source: at 0.5 both errors would weigh the same.
+# Confidence from which on an answer is given; 0: everything is answered; 1: nothing is. Quoting leans to answering,
+# since every statement shows its source: at 0.5 both errors would weigh the same. A model that reads the sources can
+# say itself that they do not suffice: 0.3 would still refuse 4 % of what they answer.
+QUOTE_CONFIDENCE = 0.4
+MODEL_CONFIDENCE = 0.15
+
+# `python -m benchmarks.grounding --fit` prints both tables; docs/retrieval.md says what they reach.
 SEARCH = Calibration(
     (
         Weight("closeness", 0.636, 0.194, 0.633),
@@ -96,7 +100,6 @@ SEARCH = Calibration(
         Weight("agreement", 0.366, 0.269, 0.668),
     ),
     intercept=1.259,
-    threshold=0.4,
 )
 SELECTION = Calibration(
     (
@@ -105,7 +108,6 @@ SELECTION = Calibration(
         Weight("missing", 0.464, 0.646, -0.407),
     ),
     intercept=-0.183,
-    threshold=0.4,
 )
 
 # Stems that a source counts for which holds every one the question has; 1: a question of one word is hardly ever
@@ -133,14 +135,17 @@ class Ground:
         """The same with an eye on more units, for what is to be compressed."""
         return replace(self, max_embedded=THOROUGH)
 
-    def of_search(self, question: str, findings: Sequence[Finding], context: Context) -> Grounds:
+    def of_search(
+        self, question: str, findings: Sequence[Finding], context: Context, *, threshold: float = QUOTE_CONFIDENCE
+    ) -> Grounds:
         """What the findings (20 are enough) and the sources made of them say."""
         signals = self.search_signals(question, findings, context)
-        return _grounds(self.search, signals, self.weigh(question, context))
+        return _grounds(self.search.confidence(signals), signals, self.weigh(question, context), threshold)
 
-    def of_selection(self, question: str, context: Context) -> Grounds:
+    def of_selection(self, question: str, context: Context, *, threshold: float = QUOTE_CONFIDENCE) -> Grounds:
         weighed = self.weigh(question, context)
-        return _grounds(self.selection, self.selection_signals(question, context, weighed), weighed)
+        signals = self.selection_signals(question, context, weighed)
+        return _grounds(self.selection.confidence(signals), signals, weighed, threshold)
 
     def search_signals(self, question: str, findings: Sequence[Finding], context: Context) -> Signals:
         """What SEARCH weighs, by name."""
@@ -171,11 +176,11 @@ class Ground:
         return missing(question, [_indexed(one) for one in context.sources], self.counter)
 
 
-def _grounds(calibration: Calibration, signals: Signals, weighed: Sequence[Weighed]) -> Grounds:
+def _grounds(confidence: float, signals: Signals, weighed: Sequence[Weighed], threshold: float) -> Grounds:
     """Sources without a single unit answer nothing, whatever else speaks for them."""
-    confidence = calibration.confidence(signals) if weighed else 0.0
-    is_sufficient = bool(weighed) and confidence >= calibration.threshold
-    return Grounds(confidence, is_sufficient, tuple(one.evidence for one in weighed), signals)
+    confidence = confidence if weighed else 0.0
+    is_sufficient = bool(weighed) and confidence >= threshold
+    return Grounds(confidence, is_sufficient, tuple(unit.evidence for unit in weighed), signals)
 
 
 def _indexed(source: Source) -> str:

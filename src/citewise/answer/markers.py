@@ -1,4 +1,4 @@
-"""Markers checked as they stream: what is left of an answer's `[n]` is always a source (A8), and never a link.
+"""Markers checked as they stream: what is left of an answer's `[n]` is always a source, and never a link.
 
 The filter walks character by character, so how a text is cut into pieces cannot matter. It holds back what may still
 become a marker, and the blanks in front of it. Code is left alone: blocks of it, and what stands between backticks in
@@ -7,9 +7,11 @@ one line and not further apart than MAX_CODE. Any other backtick is text: it mus
 
 import re
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+
+from citewise.text.markdown import begins_indented, begins_item, closes_fence, opening_fence
 
 OPENERS = "[\uff3b\u3010\\"  # a backslash too: `\[1\]` reads as `[1]` once it is rendered
 MAX_HELD = 40  # characters of a marker; what is longer is a list of numbers, not a citation
@@ -188,20 +190,20 @@ _DOUBLE = re.compile(r"\[\[\d{1,9}\]\Z")
 _ENDS_OF_LABEL = "]\uff3d\u3011"
 _BREAKS_OF_LABEL = f"\n{_OPENING_BRACKETS}"
 _BULLET = r"(?:[-*+>]|\d{1,9}[.)])"
-_FENCE = re.compile(rf"[ \t]*(?:{_BULLET}[ \t]+|>)*(?P<fence>`{{3,}}(?=[^`]*$)|~{{3,}})")
 _START = re.compile(rf"[ \t]*(?:{_BULLET}[ \t]*)*")  # of a line, before its first word
 _DEFINED = re.compile(rf"{_START.pattern}\[\d{{1,9}}\]")
-_INDENT = re.compile(r" {4}| {0,3}\t")
-_LIST = re.compile(r"[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 
 
 class MarkerFilter:
-    """Lets an answer through, with its markers as `[n]` and without those that point at no source."""
+    """Lets an answer through, without markers that point at no source.
+
+    The others become `[n]`, numbered 1, 2, 3 in the order of first use, whatever numbers the sources have.
+    """
 
     def __init__(self, sources: Iterable[int]) -> None:
         self.removed = 0
         self._sources = frozenset(sources)
-        self._used: dict[int, None] = {}
+        self._used: dict[int, int] = {}  # source -> the number that the text shows
         self._new: list[int] = []
         self._ahead: deque[str] = deque()  # characters that are still to be read
         self._held = ""  # may become a marker, the address behind one, or code
@@ -218,6 +220,12 @@ class MarkerFilter:
     def used(self) -> tuple[int, ...]:
         """The sources whose marker has passed, in the order of their first one."""
         return tuple(self._used)
+
+    def filtered(self, pieces: Iterable[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """The text piece by piece, each with the sources that it uses for the first time."""
+        for piece in pieces:
+            yield self.feed(piece)
+        yield self.finish()
 
     def feed(self, piece: str) -> tuple[str, tuple[int, ...]]:
         """The text that is certain by now, and the sources it uses for the first time."""
@@ -274,7 +282,7 @@ class MarkerFilter:
     def _read_held(self) -> None:
         if self._held[0] == "`":
             self._read_code()
-        elif self._held[-1] == "\n" and _FENCE.match(self._blocks.line):
+        elif self._held[-1] == "\n" and opening_fence(self._blocks.line):
             self._give_up()  # code begins with the next line
         elif self._held[0] == "(":
             self._read_target()
@@ -350,9 +358,10 @@ class MarkerFilter:
             number for item in items for number in sorted(self._sources) if item.first <= number <= item.last
         )
         for number in known:
-            self._write(f"[{number}]")
-        self._new += [number for number in known if number not in self._used]
-        self._used.update(known)
+            if number not in self._used:
+                self._used[number] = len(self._used) + 1
+                self._new.append(number)
+            self._write(f"[{self._used[number]}]")
         if items and not known:
             self._leave_hole()
 
@@ -430,15 +439,14 @@ class _Blocks:
         line, self.line = self.line, ""
         if not self._fence:
             self._end_line(line)
-        elif (mark := line.strip(" \t\r>")).startswith(self._fence) and not mark.strip(self._fence[0]):
+        elif closes_fence(line, self._fence):
             self._fence = ""
 
     def _end_line(self, line: str) -> None:
         is_empty = not line.strip()
         is_indented = self._may_indent and _is_indented(line[:MAX_HELD])
-        if opening := _FENCE.match(line):
-            self._fence = opening["fence"]
-        if _LIST.match(line):
+        self._fence = opening_fence(line)
+        if begins_item(line):
             self._is_in_list = True
         elif self._is_after_empty and not is_empty and not line[0].isspace():
             self._is_in_list = False
@@ -447,4 +455,4 @@ class _Blocks:
 
 
 def _is_indented(line: str) -> bool:
-    return _INDENT.match(line) is not None and _LIST.match(line) is None
+    return begins_indented(line) and not begins_item(line)

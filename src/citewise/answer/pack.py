@@ -1,19 +1,25 @@
-"""Findings -> numbered sources under a token budget, and how they read in a prompt (A1)."""
+"""Findings -> numbered sources under a token budget, and how they read in a prompt."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from citewise.answer.cite import citation_of
-from citewise.answer.cut import cut_to_fit
-from citewise.model.answer import Context, Source
+from citewise.model.answer import Citation, Context, Source
 from citewise.model.chunk import NO_SECTION
+from citewise.model.document import spanning
 from citewise.model.ranking import Finding, Passage, in_order
 from citewise.ports.models import TokenCounter
+from citewise.text.markdown import behind_headings, paragraph_end
 from citewise.text.neutral import label_text, neutralized
+from citewise.text.shorten import cut_to_fit
 from citewise.text.urls import Addresses
 
+EXCERPT_CHARACTERS = 200
+ELLIPSIS = "\u2026"
 MAX_OVERLAP_CHARACTERS = 2_000  # far more than a chunker repeats; a bound for texts that repeat themselves
+
+_LAST_SPACE = re.compile(r"\s\S*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,3 +230,55 @@ def _block(n: int, passage: Passage, text: str) -> str:
 def _best(source: Source) -> Passage:
     """The passage that the source is named after."""
     return next(one for one in source.passages if one.chunk_id == source.citation.chunk_id)
+
+
+def excerpt(text: str, limit: int = EXCERPT_CHARACTERS) -> str:
+    """The beginning of a text as it stands, headings passed over; whole words where one ends in the second half.
+
+    At most `limit` characters. An ellipsis, which counts, says that more follows; all before it is the source's.
+    """
+    whole = text[behind_headings(text) :].strip() or text.strip()
+    if len(whole) <= limit:
+        return whole
+    room = max(limit - len(ELLIPSIS), 0)
+    head = whole[: room + 1]  # one more, since a word may end just there
+    space = _LAST_SPACE.search(head)
+    end = space.start() if space and space.start() >= room // 2 else room
+    return whole[:end].rstrip() + ELLIPSIS
+
+
+def excerpt_of(text: str, unit: str) -> str:
+    """The excerpt that begins where a unit stands; the text's own beginning where it cannot be found."""
+    start = text.find(unit)
+    if start < 0:
+        return excerpt(text)
+    return excerpt(text[start : paragraph_end(text, start + len(unit))])
+
+
+def citation_of(n: int, passages: Sequence[Passage], addresses: Addresses, *, best: Passage, score: float) -> Citation:
+    """Source `n`, made of neighbors in one section: named after the best of them, with the lines of all."""
+    whole = replace(best, location=spanning([passage.location for passage in passages]))
+    return Citation(
+        n=n,
+        chunk_id=best.chunk_id,
+        document_id=best.document_id,
+        document=best.document,
+        title=best.title,
+        section=best.section,
+        breadcrumb=best.breadcrumb,
+        url=addresses.url(whole),
+        module=best.module,
+        chapter=best.chapter,
+        lines=whole.lines,
+        page=best.page,
+        excerpt=excerpt(_unbroken(best)),
+        score=score,
+    )
+
+
+def _unbroken(passage: Passage) -> str:
+    """What can be quoted in one go: fewer lines than the file has there mean that a comment or a rule was left
+    out between two paragraphs, and then only the first is sure to stand in the file as it stands here."""
+    if passage.text.count("\n") >= passage.location.last - passage.location.first:
+        return passage.text
+    return passage.text[: paragraph_end(passage.text, behind_headings(passage.text))]

@@ -1,4 +1,4 @@
-"""Context and grounds -> how far an answer can be trusted, each part in 0..1 with a meaning of its own (A6).
+"""Context and grounds -> how far an answer can be trusted, each part in 0..1 with a meaning of its own.
 
 `python -m benchmarks.quality_score --fit` prints the tables; docs/retrieval.md says what they reach. They were fitted
 with as many questions that have a right passage as questions that have none, half of these asked of a library from
@@ -7,14 +7,14 @@ which the right pages were taken: chances are those of such a mixture.
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from itertools import combinations
 from typing import assert_never
 
 from citewise.answer.ground import Calibration, Weight
-from citewise.model.answer import Context, Grounds, Quality
+from citewise.model.answer import Citation, Context, Grounds, Prompt, Quality
 from citewise.model.query import Mode
-from citewise.text.analysis import terms
+from citewise.text.analysis import stems
 
 # How likely a right passage is among the sources, by what the rankings alone say.
 RETRIEVAL = Calibration(
@@ -37,29 +37,37 @@ UNFAITHFUL = "a sentence is not supported by the source it points at"
 DOUBTFUL = "the right source may not be among these: check what is quoted"
 
 
-@dataclass(frozen=True, slots=True)
-class Judge:
-    """Says how good an answer is, or the sources of one that was not given."""
+class CalibratedQuality:
+    """Quality by calibrated signals of the search and by the share of sentences that their sources support."""
 
-    def __call__(self, mode: Mode, context: Context, grounds: Grounds, *, faithfulness: float | None) -> Quality:
-        chance = chance_of(mode, grounds)
+    def quality(
+        self, prompt: Prompt, text: str, *, citations: Sequence[Citation], faithfulness: float | None
+    ) -> Quality:
+        grounds, chance = prompt.grounds, chance_of(prompt.mode, prompt.grounds)
+        overall = chance * (1.0 if faithfulness is None else faithfulness)
+        warning = _warning(grounds, chance, faithfulness)
+        if grounds.is_sufficient and faithfulness is None:  # asked, the generator found no answer
+            overall, warning = 0.0, INSUFFICIENT
+        elif grounds.is_sufficient and not citations:
+            overall, warning = 0.0, UNCITED
         return Quality(
-            overall=chance * (1.0 if faithfulness is None else faithfulness),
-            retrieval_confidence=_retrieval(mode, context, grounds),
+            overall=overall,
+            retrieval_confidence=_retrieval(prompt.mode, prompt.context, grounds),
             sufficiency=grounds.confidence,
-            diversity=self._diversity(grounds),
+            diversity=_diversity(grounds),
             faithfulness=faithfulness,
-            warning=_warning(grounds, chance, faithfulness),
+            warning=warning,
         )
 
-    def _diversity(self, grounds: Grounds) -> float:
-        """One minus what two sources have in common on average, of the smaller one's stems; 0 for a single voice."""
-        said: defaultdict[int, set[str]] = defaultdict(set)
-        for one in grounds.evidence:
-            said[one.unit.source].update(terms(one.unit.text).words)
-        pairs = list(combinations([stems for stems in said.values() if stems], 2))
-        shared = (len(one & other) / min(len(one), len(other)) for one, other in pairs)
-        return 1 - math.fsum(shared) / len(pairs) if pairs else 0.0
+
+def _diversity(grounds: Grounds) -> float:
+    """One minus what two sources have in common on average, of the smaller one's stems; 0 for a single voice."""
+    said: defaultdict[int, set[str]] = defaultdict(set)
+    for evidence in grounds.evidence:
+        said[evidence.unit.source] |= stems(evidence.unit.text)
+    pairs = list(combinations([held for held in said.values() if held], 2))
+    shared = (len(held & other) / min(len(held), len(other)) for held, other in pairs)
+    return 1 - math.fsum(shared) / len(pairs) if pairs else 0.0
 
 
 def chance_of(mode: Mode, grounds: Grounds) -> float:
@@ -70,16 +78,6 @@ def chance_of(mode: Mode, grounds: Grounds) -> float:
         case Mode.SELECTED_TEXT_ONLY:
             return grounds.confidence
     assert_never(mode)
-
-
-def silent(quality: Quality) -> Quality:
-    """Of a generator that found no answer: it is not to be trusted for having been asked."""
-    return replace(quality, overall=0.0, faithfulness=None, warning=INSUFFICIENT)
-
-
-def uncited(quality: Quality) -> Quality:
-    """Of an answer that points at nothing."""
-    return replace(quality, overall=0.0, warning=UNCITED)
 
 
 def _right(confidence: float) -> float:

@@ -10,7 +10,7 @@ from citewise.cli.json_output import answer_json
 from citewise.cli.options import Caller
 from citewise.cli.output import print_json, printable, shown_warnings
 from citewise.errors import BadData, BadRequest, PathNotFound
-from citewise.model.answer import Answer, AnswerEvent, Done, Token, Usage
+from citewise.model.answer import Answer, AnswerEvent, Done, Failed, Token, Usage, final_answer
 from citewise.model.query import MAX_SELECTED_CHARACTERS, Mode, Selection
 from citewise.settings import Settings
 from citewise.text.encoding import decoded
@@ -31,7 +31,7 @@ def run_ask(
     """Print the answer; "the sources do not suffice" is an answer, not a failure."""
     with Library(settings=settings) as library:  # shown before it closes, which waits for the log
         with closing(caller.view(library).stream(question, selection=selection, **options)) as events:
-            answer = _silent(events) if as_json else _streamed(events)
+            answer = final_answer(events) if as_json else _streamed(events)
         if as_json:
             print_json(answer_json(answer, explain=explain))
         else:
@@ -71,10 +71,6 @@ def selection_of(file: str | None, document: str | None, section: str | None) ->
         raise BadRequest(f"cannot read the selection {file}: {error}") from error
 
 
-def _silent(events: Iterator[AnswerEvent]) -> Answer:
-    return next(event.answer for event in events if isinstance(event, Done))
-
-
 def _streamed(events: Iterator[AnswerEvent]) -> Answer:
     has_begun = False
     try:
@@ -83,11 +79,11 @@ def _streamed(events: Iterator[AnswerEvent]) -> Answer:
                 has_begun = True
                 sys.stdout.write(printable(event.text))
                 sys.stdout.flush()
-            elif isinstance(event, Done):
-                return event.answer
+            elif isinstance(event, Done | Failed):
+                return final_answer([event])
     finally:
         sys.stdout.write("\n" if has_begun else "")  # whatever is said next does not belong to the answer
-    raise AssertionError("an answer ends with Done")
+    raise AssertionError("an answer ends with Done or Failed")
 
 
 def _show_sources(answer: Answer) -> None:

@@ -21,7 +21,7 @@ from citewise.evaluation.provenance import commit, settings_used
 from citewise.evaluation.runs import Ablation, Run
 from citewise.evaluation.summary import counted
 from citewise.model.access import OWNER, Principal, Scope
-from citewise.model.answer import Answer, AnswerEvents, Done
+from citewise.model.answer import Answer, final_answer
 from citewise.model.query import Query, Selection
 from citewise.model.ranking import ARMS
 from citewise.model.report import Event
@@ -38,7 +38,7 @@ from citewise.wiring.generating import generator_of
 from citewise.wiring.reranking import reranker_of
 from citewise.wiring.search import search_of
 from citewise.wiring.seen import seen_by
-from citewise.wiring.selected import ask_selected
+from citewise.wiring.selected import answer_pipeline
 
 _log = logging.getLogger(__name__)
 
@@ -239,16 +239,12 @@ def check_gold(seen: Catalog, cases: CaseSet, scope: Scope, *, of: OpenLibrary, 
 
 
 def _answerers(made: Ready, answering: Answering, generator: Generator) -> Answerers:
-    selected = ask_selected(made.settings, made.embedding, generator)
+    pipeline = answer_pipeline(made.settings, made.embedding, generator)
 
     def about(query: Query, selection: Selection) -> Answer:
-        return _last(selected(query, selection))
+        return final_answer(pipeline.ask_selected(query, selection))
 
-    return Answerers(_asked_by(made.principal, lambda query: _last(answering.ask(query))), about)
-
-
-def _last(events: AnswerEvents) -> Answer:
-    return next(event.answer for event in events if isinstance(event, Done))
+    return Answerers(_asked_by(made.principal, lambda query: final_answer(answering.ask(query))), about)
 
 
 def _terms(made: Ready, settings: Settings, generator: str | None) -> Terms:

@@ -1,10 +1,11 @@
 """Answers, and the events in which they arrive."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
+from citewise.errors import CitewiseError
 from citewise.model.ids import ChunkId
 from citewise.model.query import Mode
 from citewise.model.ranking import Passage, SearchResult
@@ -14,9 +15,9 @@ SELECTION = ChunkId("selection")  # stands for the text a reader selected, which
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """Source `n` of an answer. What is not known of a selection is None."""
+    """A source that was found, or one that an answer uses. What is not known of a selection is None."""
 
-    n: int
+    n: int | None  # from 1, as `[n]` in the answer's text; None as long as no text uses it
     chunk_id: ChunkId
     document_id: str | None
     document: str | None
@@ -152,18 +153,25 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A grounded answer: `[n]` in its text is citation n. Insufficient context is a kind of answer."""
+    """A grounded answer: `[n]` in its text is the n-th citation. Insufficient context is a kind of answer."""
 
     result: SearchResult
     text: str
     generator: str
     sufficient_context: bool
-    citations: tuple[Citation, ...]  # those the text really uses, by number
+    citations: tuple[Citation, ...]  # those the text uses, in the order of first use, numbered 1, 2, 3
     removed_markers: int  # that pointed at no source
     unsupported_sentences: tuple[str, ...]
     quality: Quality
     usage: Usage
     suggestions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What was found, best first, before the first token. The text may use all of it, some or nothing."""
+
+    citations: tuple[Citation, ...]  # without numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +183,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """A source that the text has just used for the first time."""
+    """A source that the text has just used for the first time, under the number that it shows."""
 
     citation: Citation
 
@@ -187,5 +195,22 @@ class Done:
     answer: Answer
 
 
-AnswerEvent = Token | Cited | Done
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The end of an answer that broke off."""
+
+    error: CitewiseError
+
+
+AnswerEvent = Sources | Token | Cited | Done | Failed
 AnswerEvents: TypeAlias = Generator[AnswerEvent, None, None]  # closing it stops the answer and frees what it held
+
+
+def final_answer(events: Iterable[AnswerEvent]) -> Answer:
+    """The answer at the end of its events; what made it fail is raised."""
+    for event in events:
+        if isinstance(event, Failed):
+            raise event.error
+        if isinstance(event, Done):
+            return event.answer
+    raise AssertionError("an answer ends with Done or Failed")

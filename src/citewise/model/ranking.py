@@ -1,5 +1,6 @@
 """What a search gives back."""
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
@@ -84,6 +85,8 @@ passage_of = quickly(Passage)
 
 DENSE, WORDS, CODE = "dense", "words", "code"
 ARMS = (DENSE, WORDS, CODE)
+CUT = "cut"  # the stage that keeps the first top_k
+POPULAR = "popular"  # passages that did not come from the question, since nothing could be searched
 FUSED = "fused"  # the score that all of them give together
 
 NO_PARTS: Mapping[str, float] = {}
@@ -232,6 +235,28 @@ class SearchResult:
     mode: Mode = Mode.NORMAL
     cache_hit: bool = False
     next_cursor: str | None = None  # where the page after this one begins; None on the last
+
+    @property
+    def is_popular(self) -> bool:
+        """Whether its findings did not come from the question: no answer may rest on them."""
+        return POPULAR in self.counts
+
+    def cut_to(self, query: Query) -> "SearchResult":
+        """The result as this query asks for it, of a search with a larger top_k."""
+        findings, reason = self.findings[: query.top_k], f"beyond the first {query.top_k}"
+        beyond = [Dropped(finding.candidate, CUT, reason) for finding in self.findings[query.top_k :]]
+        others = [replace(dropped, reason=reason) for dropped in self.dropped if dropped.stage == CUT]
+        dropped = (*(dropped for dropped in self.dropped if dropped.stage != CUT), *beyond, *others)
+        counts = {**self.counts, CUT: len(findings)}
+        return replace(self, query=query, findings=findings, counts=counts, dropped=dropped)
+
+    def timed(self, stage: str, started: float) -> "SearchResult":
+        """With one more stage on its clock, which began at this reading of `time.perf_counter`."""
+        took_ms = 1000 * (time.perf_counter() - started)
+        total_ms = self.timings_ms.get("total", 0.0) + took_ms
+        others = {name: ms for name, ms in self.timings_ms.items() if name != "total"}
+        others[stage] = others.get(stage, 0.0) + took_ms
+        return replace(self, timings_ms={**others, "total": total_ms})
 
 
 def topic_of(passage: Passage) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from citewise.model.answer import Evidence, Prompt, Shortened, Source
+from citewise.model.answer import Citation, Evidence, Prompt, Quality, Shortened, Source
 from citewise.model.cancellation import Cancellation
 from citewise.model.chunk import EmbeddedText, EmbeddingFailure, EmbeddingModel, Vector, WordVectors
 
@@ -64,12 +64,25 @@ class Generator(Protocol):
     Promises: pieces of text in order, nothing but the answer, with `[n]` where source n is meant; closing the iterator
     stops the work; `cancellation.cancel()` from any thread ends a read that waits, before the first piece as well, and
     the stream raises Cancelled; a server that refuses, is too slow or breaks off raises Unavailable, wrong credentials
-    or an unknown model Misconfigured.
+    or an unknown model Misconfigured. One that can only quote has an attribute `only_quotes = True`: it is
+    asked only where the sources are likely to answer, since it cannot say that they do not.
     """
 
     @property
     def name(self) -> str: ...  # shown with the answer: an extractive one never passes for a language model
     def stream(self, prompt: Prompt, cancellation: Cancellation | None = None) -> Iterator[str]: ...
+
+
+class QualityEvaluator(Protocol):
+    """Says how far an answer can be trusted.
+
+    Promises: every part in 0..1, or None where it was not measured; a warning wherever a reader should check more than
+    usual. `faithfulness` is the share of sentences that their sources support, None for a text that answers nothing.
+    """
+
+    def quality(
+        self, prompt: Prompt, text: str, *, citations: Sequence[Citation], faithfulness: float | None
+    ) -> Quality: ...
 
 
 class Compressor(Protocol):

@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol
 from citewise.errors import CitewiseError
 from citewise.model.ids import ChunkId
 from citewise.model.query import DEFAULT_BOOSTS, BoostRule
-from citewise.model.ranking import Finding, Shortlist
+from citewise.model.ranking import CUT, Finding, Shortlist
 
 _log = logging.getLogger(__name__)
 
@@ -152,7 +152,7 @@ def _is_near(tokens: frozenset[str], others: frozenset[str], least: float) -> bo
 class Cut:
     """Keep the first top_k."""
 
-    name: ClassVar[str] = "cut"
+    name: ClassVar[str] = CUT
 
     def __call__(self, found: Shortlist) -> Shortlist:
         top_k = found.query.top_k

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 
 from citewise.errors import CitewiseError
 from citewise.model.access import Principal, Scope
-from citewise.model.answer import Answer, AnswerEvents, Cited, Done, Message, Token
+from citewise.model.answer import Answer, AnswerEvents, Cited, Done, Message, Sources, Token
 from citewise.model.chunk import cosine
 from citewise.model.ids import digest
 from citewise.model.paging import PageRequest
@@ -180,6 +180,7 @@ def _again(kept: SearchResult, query: Query, started: float) -> SearchResult:
 
 
 def _replayed(answer: Answer) -> AnswerEvents:
+    yield Sources(tuple(replace(citation, n=None) for citation in answer.citations))
     yield Token(answer.text)
     for citation in answer.citations:
         yield Cited(citation)

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 
 from citewise.errors import CitewiseError, Unavailable
 from citewise.model.query import Query
-from citewise.model.ranking import Candidate, Finding, Passage, SearchResult
+from citewise.model.ranking import POPULAR, Candidate, Finding, Passage, SearchResult
 from citewise.ports.stores import Popular
 from citewise.text.urls import Addresses
 
-POPULAR = "popular"
 NOT_FROM_THE_QUESTION = "popular: these passages are what others often read; they did not come from the question"
 REMEDY = "try again in a moment, and if this goes on, `citewise doctor` says what to repair"
 
@@ -57,8 +56,3 @@ class Fallback:
     def _finding(self, passage: Passage) -> Finding:
         """Without ranks, and worth nothing: no ranking has seen it."""
         return Finding(passage, Candidate(passage.chunk_id, 0.0, scores={}, ranks={}), self.addresses.url(passage))
-
-
-def is_popular(result: SearchResult) -> bool:
-    """Whether its findings did not come from the question: no answer may rest on them."""
-    return POPULAR in result.counts

@@ -3,12 +3,13 @@
 import re
 from html.parser import HTMLParser
 
+from citewise.text.markdown import has_fence
+
 _CLOSING_TAG = re.compile(
     r"</(?:p|div|span|b|i|u|em|strong|small|a|li|ul|ol|dl|dt|dd|td|th|tr|table|tbody|h[1-6]|section|article|body|html|script"
     r"|style|blockquote)\s*>",
     re.IGNORECASE,
 )
-_FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 _BLOCKS = frozenset(
     {"p", "div", "li", "ul", "ol", "dt", "dd", "tr", "table", "section", "article", "blockquote", "br", "hr"}
 )
@@ -19,7 +20,7 @@ _BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 
 def as_seen(text: str) -> str:
     """The text without tags, if it has any that are closed; code fences show tags on purpose, so they stay."""
-    if _FENCE.search(text) or not _CLOSING_TAG.search(text):
+    if has_fence(text) or not _CLOSING_TAG.search(text):
         return text
     reader = _Reader()
     reader.feed(text)

@@ -1,4 +1,4 @@
-"""Passages are data: what in them could be taken for our own marks, or for a model's, is made harmless (A1).
+"""Passages are data: what in them could be taken for our own marks, or for a model's, is made harmless.
 
 Every step is linear, and doing it twice is doing it once. Nothing here decides what a text means.
 """
@@ -6,8 +6,9 @@ Every step is linear, and doing it twice is doing it once. Nothing here decides 
 import re
 import unicodedata
 from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
+
+from citewise.text.markdown import code_spans, fenced_lines
 
 _OPENING = "[\uff3b\u3010\u3014\u3016\u27e6\u2045"  # and their full-width and ornamental kin
 _CLOSING = "]\uff3d\u3011\u3015\u3017\u27e7\u2046"
@@ -41,8 +42,6 @@ _TEMPLATE_TAG = re.compile(
 _TEMPLATE_BRACKET = re.compile(r"\[([ \t]{0,8}/?[ \t]{0,8}INST[ \t]{0,8})\]", re.IGNORECASE)
 
 _RULE = re.compile(r"\s*[-\u2010-\u2015\u2212]{3,}\s*")
-_FENCE = re.compile(r"[ \t>]*(?:[-*+][ \t]+|\d{1,9}[.)][ \t]+)?(?P<mark>`{3,}|~{3,})(?P<info>.*)", re.DOTALL)
-_TICKS = re.compile("`+")
 
 
 def neutralized(text: str, *, is_code: bool = False) -> str:
@@ -51,7 +50,7 @@ def neutralized(text: str, *, is_code: bool = False) -> str:
     `is_code`: all of it is code, as in a passage of a repository; else only fences and spans are.
     """
     lines = _INVISIBLE.sub(_kept_joiners, text).split("\n")
-    in_code = [True] * len(lines) if is_code else fenced(lines)
+    in_code = [True] * len(lines) if is_code else fenced_lines(lines)
     # Rules come first: they are the one thing that becomes shorter, and a label is looked for within a distance.
     ruled = "\n".join(_without_rules(lines, in_code))
     plain = _with_tags_broken(_without_labels(ruled))
@@ -62,24 +61,6 @@ def label_text(text: str, *, limit: int = 120) -> str:
     """A title or section on its one line inside a source's label, no longer than `limit` characters."""
     line = " ".join(neutralized(text, is_code=True).translate(_PARENTHESES).split())
     return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}\u2026"
-
-
-def fenced(lines: Sequence[str]) -> list[bool]:
-    """For each line whether it belongs to a code fence, its first and last line included."""
-    flags = []
-    closing: str | None = None
-    for line in lines:
-        match = _FENCE.match(line)
-        flags.append(closing is not None or (match is not None and _opens(match)))
-        if closing is None:
-            closing = match["mark"] if match and _opens(match) else None
-        elif match and match["mark"].startswith(closing) and not match["info"].strip():
-            closing = None
-    return flags
-
-
-def _opens(fence: re.Match[str]) -> bool:
-    return fence["mark"][0] == "~" or "`" not in fence["info"]  # else it is code within a line
 
 
 def _kept_joiners(run: re.Match[str]) -> str:
@@ -143,7 +124,7 @@ def _without_references(lines: Sequence[str], in_code: Sequence[bool]) -> Iterat
 
 
 def _prose_without_references(text: str) -> str:
-    spans = list(_code_spans(text))
+    spans = list(code_spans(text))
     starts = [start for start, _ in spans]
 
     def parenthesized(match: re.Match[str]) -> str:
@@ -154,19 +135,3 @@ def _prose_without_references(text: str) -> str:
         return f"({match[1]})"
 
     return _REFERENCE.sub(parenthesized, text)
-
-
-def _code_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Runs of backticks paired with the next run of the same length, as CommonMark pairs them."""
-    runs = [match.span() for match in _TICKS.finditer(text)]
-    later: defaultdict[int, list[int]] = defaultdict(list)  # length -> ends of its runs, last first
-    for start, end in reversed(runs):
-        later[end - start].append(end)
-    done = 0
-    for start, end in runs:
-        ends = later[end - start]
-        ends.pop()
-        if start < done or not ends:
-            continue
-        done = ends[-1]
-        yield start, done

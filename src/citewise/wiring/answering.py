@@ -18,11 +18,10 @@ from citewise.wiring.compressing import compress_of
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.insights import query_log_of
 from citewise.wiring.remembering import cached_of
-from citewise.wiring.search import addresses_of
 from citewise.wiring.searching import Searching
 
 if TYPE_CHECKING:
-    from citewise.answer.ask import Ask
+    from citewise.answer.pipeline import AnswerPipeline
 
 
 class Answering:
@@ -43,7 +42,7 @@ class Answering:
         remembering = replace(embedding, embedder=RememberingEmbedder(embedding.embedder))
         self._searching = Searching(settings, remembering, reranker)
         self._generator = generator
-        self._made: tuple[Generator, Ask] | None = None
+        self._made: tuple[Generator, AnswerPipeline] | None = None
         self._compress = compress_of(settings, embedding.counter)
         self._cached = cached_of(settings, self._searching)
         self._log = query_log_of(settings)
@@ -85,27 +84,17 @@ class Answering:
 
     def _remembered_ask(self, query: Query, history: Sequence[Message]) -> AnswerEvents:
         generator = self._generator()
-        ask = self._ask(generator)
+        ask = partial(self._pipeline(generator).ask, search=self._searching, history=history)
         if self._cached is None:
-            return ask(query, history=history)
-        return self._cached.ask(query, partial(ask, history=history), generator=generator.name, history=history)
+            return ask(query)
+        return self._cached.ask(query, ask, generator=generator.name, history=history)
 
-    def _ask(self, generator: Generator) -> "Ask":
+    def _pipeline(self, generator: Generator) -> "AnswerPipeline":
         """The same for as long as the generator is. Imported here: a search needs none of it, and starts the sooner."""
-        from citewise.answer.ask import Ask
-        from citewise.answer.pack import Pack
-        from citewise.answer.write import Write
-        from citewise.wiring.grounding import ground_of
+        from citewise.wiring.selected import answer_pipeline
 
         made = self._made
         if made is None or made[0] is not generator:
-            embedding = self._searching.embedding
-            ask = Ask(
-                self._searching,
-                Pack(embedding.counter, addresses_of(self._settings), self._settings.answer.budget_tokens),
-                ground_of(self._settings, embedding),
-                Write(generator),
-                self._compress,
-            )
-            made = self._made = (generator, ask)
+            pipeline = answer_pipeline(self._settings, self._searching.embedding, generator, self._compress)
+            made = self._made = (generator, pipeline)
         return made[1]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewise.answer.cite import citation_of, excerpt
+from citewise.answer.pack import citation_of, excerpt
 from citewise.text.urls import Addresses
 from tests.passages import a_passage
 

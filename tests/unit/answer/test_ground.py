@@ -70,7 +70,7 @@ def test_a_ranking_that_was_down_leaves_its_signals_open() -> None:
 
 
 def test_an_open_signal_counts_as_an_average_one() -> None:
-    calibration = Calibration((Weight("a", 0.5, 0.1, 2.0), Weight("b", 0.0, 1.0, 1.0)), intercept=0.0, threshold=0.5)
+    calibration = Calibration((Weight("a", 0.5, 0.1, 2.0), Weight("b", 0.0, 1.0, 1.0)), intercept=0.0)
     assert calibration.confidence({"a": None, "b": 0.0}) == calibration.confidence({"a": 0.5, "b": None}) == 0.5
     assert calibration.confidence({"a": 0.6, "b": None}) > 0.8
 

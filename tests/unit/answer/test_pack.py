@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from citewise.answer.cut import cut_to_fit
 from citewise.answer.pack import SEPARATOR, Pack, joined, label_of
 from citewise.model.answer import Context
 from citewise.model.ranking import Finding, Passage
+from citewise.text.shorten import cut_to_fit
 from citewise.text.urls import Addresses
 from tests.fakes.counters import WordCounter
 from tests.passages import a_finding, a_passage

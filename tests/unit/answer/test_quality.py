@@ -11,16 +11,13 @@ from citewise.answer.quality import (
     RETRIEVAL,
     UNCITED,
     UNFAITHFUL,
-    Judge,
+    CalibratedQuality,
     chance_of,
-    silent,
-    uncited,
 )
-from citewise.model.answer import Context, Grounds, Quality, Signals
+from citewise.model.answer import Citation, Context, Grounds, Prompt, Quality, Signals
 from citewise.model.query import Mode
 from tests.compressing import a_wide_context, evidence_of
 
-JUDGE = Judge()
 SIGNALS = {"closeness": 0.7, "lead": 0.2, "matched": 1.6, "missing": 0.0, "agreement": 0.4}
 
 
@@ -31,17 +28,26 @@ def judged(
     is_sufficient: bool = True,
     mode: Mode = Mode.NORMAL,
     signals: Signals | None = None,
+    is_cited: bool = True,
 ) -> Quality:
     context = a_wide_context(*((text, 0.9) for text in texts or ("The gauge is read at noon.",)))
     grounds = Grounds(confidence, is_sufficient, evidence_of(context), {**SIGNALS, **(signals or {})})
-    return JUDGE(mode, context, grounds, faithfulness=faithfulness)
+    citations = [source.citation for source in context.sources if is_cited]
+    return quality_of(mode, context, grounds, citations, faithfulness)
+
+
+def quality_of(
+    mode: Mode, context: Context, grounds: Grounds, citations: list[Citation], faithfulness: float | None
+) -> Quality:
+    prompt = Prompt("?", mode, context, grounds, ())
+    return CalibratedQuality().quality(prompt, "text", citations=citations, faithfulness=faithfulness)
 
 
 def test_overall_is_the_chance_of_a_right_passage_times_the_faithfulness() -> None:
     sure, half = judged(), judged(faithfulness=0.5)
     assert sure.overall == chance_of(Mode.NORMAL, Grounds(0.95, is_sufficient=True, evidence=()))
     assert half.overall == pytest.approx((sure.overall or 0) / 2)
-    assert judged(faithfulness=None).overall == sure.overall
+    assert judged(is_sufficient=False, faithfulness=None).overall == sure.overall
 
 
 def test_overall_grows_with_the_confidence_and_stays_in_0_to_1() -> None:
@@ -91,13 +97,12 @@ def test_diversity_is_how_little_two_sources_have_in_common(texts: tuple[str, ..
     ("quality", "warning"),
     [
         (judged(), None),
-        (judged(faithfulness=None), None),
         (judged(confidence=0.3, is_sufficient=False, faithfulness=None), INSUFFICIENT),
         (judged(faithfulness=0.9), UNFAITHFUL),
         (judged(confidence=0.5), DOUBTFUL),
         (judged(confidence=0.5, faithfulness=0.9), UNFAITHFUL),
-        (silent(judged()), INSUFFICIENT),
-        (uncited(judged()), UNCITED),
+        (judged(faithfulness=None), INSUFFICIENT),
+        (judged(is_cited=False), UNCITED),
     ],
 )
 def test_a_warning_says_what_is_wrong(quality: Quality, warning: str | None) -> None:
@@ -105,17 +110,17 @@ def test_a_warning_says_what_is_wrong(quality: Quality, warning: str | None) -> 
 
 
 def test_the_warning_comes_below_the_measured_threshold() -> None:
-    qualities = [judged(confidence=at / 100, faithfulness=None) for at in range(1, 100)]
+    qualities = [judged(confidence=at / 100) for at in range(1, 100)]
     assert all((one.warning == DOUBTFUL) == ((one.overall or 0) < LOW) for one in qualities)
 
 
 def test_silence_and_missing_markers_are_worth_nothing() -> None:
-    assert (silent(judged()).overall, silent(judged()).faithfulness) == (0.0, None)
-    assert uncited(judged()).overall == 0.0
+    assert (judged(faithfulness=None).overall, judged(faithfulness=None).faithfulness) == (0.0, None)
+    assert judged(is_cited=False).overall == 0.0
 
 
 def test_nothing_found_is_nothing_to_trust() -> None:
     empty = Grounds(0.0, is_sufficient=False, evidence=(), signals=dict.fromkeys(SIGNALS))
-    quality = JUDGE(Mode.NORMAL, Context("", (), 0, 0), empty, faithfulness=None)
+    quality = quality_of(Mode.NORMAL, Context("", (), 0, 0), empty, [], None)
     assert quality == replace(quality, overall=0.0, retrieval_confidence=0.0, sufficiency=0.0, diversity=0.0)
     assert quality.warning == INSUFFICIENT

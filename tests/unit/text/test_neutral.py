@@ -7,7 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from citewise.text.neutral import fenced, label_text, neutralized
+from citewise.text.markdown import fenced_lines
+from citewise.text.neutral import label_text, neutralized
 
 FENCE = "```"
 
@@ -152,7 +153,7 @@ def test_a_title_keeps_to_one_line_and_has_no_brackets(title: str, label: str) -
     ],
 )
 def test_lines_of_a_fence_are_known(text: str, flags: str) -> None:
-    assert fenced(text.split("\n")) == [flag == "1" for flag in flags]
+    assert fenced_lines(text.split("\n")) == [flag == "1" for flag in flags]
 
 
 bits = st.sampled_from(

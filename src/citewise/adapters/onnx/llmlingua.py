@@ -27,7 +27,7 @@ from citewise.adapters.onnx.runtime import (
 from citewise.errors import Misconfigured, Unavailable
 from citewise.model.answer import Evidence, Shortened, Source, UnitKind
 from citewise.ports.models import TokenCounter
-from citewise.text.units import Layout, Part, best_first, essentials, layouts_of, tokens_of
+from citewise.text.shorten import Layout, Part, best_first, essentials, layouts_of, tokens_of
 
 WINDOW_TOKENS = 512  # what the published models see at once; fewer: a word is judged by less of its text
 KEEP = 1  # of the two labels: 0 drops a token

@@ -3,7 +3,9 @@
 import pytest
 
 from citewise.model.answer import UnitKind
-from citewise.text.units import MAX_CHARACTERS, code_spans, is_item, units_of, without_marker
+from citewise.text.markdown import code_spans, without_list_mark
+from citewise.text.sentences import MAX_CHARACTERS
+from citewise.text.units import is_item, units_of
 
 SENTENCE, CODE, TABLE = UnitKind.SENTENCE, UnitKind.CODE, UnitKind.TABLE
 
@@ -146,7 +148,7 @@ def test_what_says_nothing_has_no_units(text: str) -> None:
 def test_an_item_is_known_by_its_marker_and_can_lose_it() -> None:
     item, sentence = units_of(1, "- One. Two.")
     assert (is_item(item), is_item(sentence)) == (True, False)
-    assert (without_marker(item.text), without_marker(sentence.text)) == ("One.", "Two.")
+    assert (without_list_mark(item.text), without_list_mark(sentence.text)) == ("One.", "Two.")
 
 
 def test_code_spans_reach_to_a_run_of_the_same_length() -> None:

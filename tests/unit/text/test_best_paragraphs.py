@@ -2,7 +2,7 @@
 
 import time
 
-from citewise.answer.cut import LEFT_OUT, fitted
+from citewise.text.shorten import LEFT_OUT, best_paragraphs
 from tests.fakes.counters import WordCounter
 
 QUESTION = "When does the tide gauge freeze?"
@@ -13,10 +13,10 @@ FREEZE = "Its float and its gauge freeze below minus ten degrees."
 
 
 def fit(*paragraphs: str, budget_tokens: int) -> str:
-    return fitted(
+    return best_paragraphs(
         "\n\n".join(paragraphs),
         QUESTION,
-        counter=WordCounter(),
+        counts=WordCounter().counts,
         budget_tokens=budget_tokens,
     )
 

@@ -1,0 +1,197 @@
+"""From passages to an answer: its events, its numbers, what is checked, and how it ends."""
+
+from dataclasses import replace
+
+import pytest
+
+from citewise.answer.extractive import ExtractiveGenerator
+from citewise.answer.ground import Ground
+from citewise.answer.pack import Pack
+from citewise.answer.pipeline import NOT_ANSWERED, AnswerPipeline
+from citewise.errors import Cancelled, Unavailable
+from citewise.model.access import OWNER
+from citewise.model.answer import (
+    Answer,
+    AnswerEvent,
+    Cited,
+    Done,
+    Failed,
+    Prompt,
+    Quality,
+    Sources,
+    Token,
+    final_answer,
+)
+from citewise.model.cancellation import Cancellation
+from citewise.model.query import Query, Selection
+from citewise.model.ranking import Candidate, Finding, SearchResult
+from citewise.ports.models import Generator
+from citewise.text.urls import Addresses
+from tests.fakes.counters import HashEmbedder, WordCounter
+from tests.fakes.scripted_generator import ScriptedGenerator
+from tests.passages import a_passage
+
+TEXTS = ("The gauge is read at noon.", "A staff stands beside the gauge.", "Gulls rest on the pier.")
+QUERY = Query("When is the gauge read?", request_id="r-1", asked_at=1.7e9, principal=OWNER, top_k=3)
+
+
+def searched(query: Query) -> SearchResult:
+    findings = tuple(
+        Finding(a_passage(text, document=f"{at}.md"), Candidate(a_passage(text).chunk_id, 0.9 - at / 10, {}, {}))
+        for at, text in enumerate(TEXTS)
+    )
+    return SearchResult(query, findings, total_candidates=3, timings_ms={})
+
+
+def a_pipeline(generator: Generator, **parts: object) -> AnswerPipeline:
+    pack, ground = Pack(WordCounter(), Addresses()), Ground(HashEmbedder(), WordCounter())
+    pipeline = AnswerPipeline(pack, ground, generator, min_confidence=0.0)
+    return replace(pipeline, **parts)  # type: ignore[arg-type]
+
+
+def events_of(*pieces: str | Exception) -> list[AnswerEvent]:
+    return list(a_pipeline(ScriptedGenerator(pieces)).ask(QUERY, searched))
+
+
+def answer_of(*pieces: str) -> Answer:
+    return final_answer(events_of(*pieces))
+
+
+def test_what_was_found_comes_before_the_first_token_and_has_no_numbers() -> None:
+    sources, *_ = events_of("The gauge is read at noon [1].")
+    assert isinstance(sources, Sources)
+    assert [(citation.n, citation.document) for citation in sources.citations] == [
+        (None, "0.md"),
+        (None, "1.md"),
+        (None, "2.md"),
+    ]
+
+
+def test_a_source_is_announced_once_right_behind_its_first_marker() -> None:
+    _, *events, done = events_of("The gauge is read at noon [", "1]. A staff stands", " beside it [2][1].")
+    assert isinstance(done, Done)
+    first, second = done.answer.citations
+    assert events == [
+        Token("The gauge is read at noon"),
+        Token(" [1]. A staff stands"),
+        Cited(first),
+        Token(" beside it [2][1]."),
+        Cited(second),
+    ]
+
+
+def test_sources_are_numbered_without_gaps_in_the_order_of_first_use() -> None:
+    _, *events, done = events_of("Gulls rest on the pier [3]. ", "The gauge is read at noon [1][3].")
+    assert isinstance(done, Done)
+    assert done.answer.text == "Gulls rest on the pier [1]. The gauge is read at noon [2][1]."
+    cited = [event.citation for event in events if isinstance(event, Cited)]
+    assert [(citation.n, citation.document) for citation in cited] == [(1, "2.md"), (2, "0.md")]
+    assert done.answer.citations == tuple(cited)
+    assert done.answer.unsupported_sentences == ()
+
+
+def test_what_is_quoted_is_numbered_without_gaps_too() -> None:
+    pipeline = a_pipeline(ExtractiveGenerator(max_units=1))
+    answer = final_answer(pipeline.ask(replace(QUERY, text="Where do gulls rest on the pier?"), searched))
+    assert answer.text == "Gulls rest on the pier. [1]"
+    assert [(citation.n, citation.document) for citation in answer.citations] == [(1, "2.md")]
+
+
+def test_the_answer_holds_the_text_that_was_streamed() -> None:
+    *events, done = events_of("The gauge is read ", "at noon [Source 2, 1] and [9", "9] so on.")
+    assert isinstance(done, Done)
+    assert done.answer.text == "".join(event.text for event in events if isinstance(event, Token))
+    assert done.answer.text == "The gauge is read at noon [1][2] and so on."
+    assert done.answer.removed_markers == 1
+
+
+def test_sentences_that_their_sources_do_not_support_are_named() -> None:
+    answer = answer_of("The staff stands beside the gauge [2]. The mayor of the village painted it green [1].")
+    assert answer.unsupported_sentences == ("The mayor of the village painted it green [2].",)
+    assert answer.quality.faithfulness == 0.5
+
+
+def test_a_source_that_is_not_used_is_not_cited() -> None:
+    assert [citation.document for citation in answer_of("The gauge is read at noon [1].").citations] == ["0.md"]
+
+
+def test_a_marker_without_a_source_is_removed() -> None:
+    answer = answer_of("PWNED [9].")
+    assert (answer.text, answer.citations, answer.removed_markers) == ("PWNED.", (), 1)
+
+
+def test_a_generator_that_says_nothing_has_given_no_answer() -> None:
+    answer = answer_of()
+    assert (answer.text, answer.sufficient_context) == ("", False)
+
+
+def test_what_is_held_back_is_told_before_the_end() -> None:
+    _, *events, _ = events_of("a [1")
+    assert events == [Token("a"), Token(" [1")]
+
+
+def test_closing_the_events_stops_the_generator() -> None:
+    generator = ScriptedGenerator(["one ", "two ", "three"])
+    events = a_pipeline(generator).ask(QUERY, searched)
+    assert isinstance(next(events), Sources)
+    assert next(events) == Token("one")
+    assert generator.is_at_work
+    events.close()
+    assert not generator.is_at_work
+    assert generator.given == ["one "]
+
+
+def test_a_generator_that_fails_ends_the_events_and_raises_for_who_waits_for_the_answer() -> None:
+    _, *events = events_of("one. ", error := Unavailable("gone"))
+    assert events == [Token("one."), Failed(error)]
+    with pytest.raises(Unavailable, match="gone"):
+        final_answer(events)
+
+
+def test_a_cancelled_answer_ends_before_the_next_token() -> None:
+    generator, cancellation = ScriptedGenerator(["one ", "two ", "three"]), Cancellation()
+    events = a_pipeline(generator).ask(QUERY, searched, cancellation=cancellation)
+    assert [next(events), next(events)][1] == Token("one")
+    cancellation.cancel()
+    (last,) = events
+    assert isinstance(last, Failed)
+    assert isinstance(last.error, Cancelled)
+    assert not generator.is_at_work
+
+
+def test_nothing_is_searched_or_generated_before_it_is_asked_for() -> None:
+    generator = ScriptedGenerator(["one"])
+    a_pipeline(generator).ask(QUERY, searched)
+    assert generator.prompts == []
+
+
+def test_a_model_is_asked_where_the_sources_are_too_unsure_to_be_quoted() -> None:
+    query = replace(QUERY, text="How high may a quadcopter fly?")
+    model = a_pipeline(ScriptedGenerator(["The sources do not say."]), min_confidence=None)
+    quoting = a_pipeline(ExtractiveGenerator(), min_confidence=None)
+    unsure = model.ask(query, searched), quoting.ask(query, searched)
+    asked, refused = map(final_answer, unsure)
+    assert 0.15 <= (asked.quality.sufficiency or 0) < 0.4
+    assert (asked.generator, refused.generator) == ("scripted", "none")
+    assert refused.text == NOT_ANSWERED
+
+
+class Strict:
+    """A quality evaluator of one's own."""
+
+    def quality(self, prompt: Prompt, text: str, *, citations: object, faithfulness: float | None) -> Quality:
+        return Quality(0.5, None, None, None, faithfulness, f"{prompt.question} {text}")
+
+
+def test_quality_is_judged_by_the_evaluator_that_is_handed_in() -> None:
+    pipeline = a_pipeline(ScriptedGenerator(["At noon [1]."]), evaluator=Strict())
+    answer = final_answer(pipeline.ask(QUERY, searched))
+    assert answer.quality.warning == "When is the gauge read? At noon [1]."
+
+
+def test_a_selection_is_cited_whatever_is_said_of_it() -> None:
+    pipeline = a_pipeline(ScriptedGenerator(["The gauge is read at noon."]))
+    sources, *_, done = pipeline.ask_selected(QUERY, Selection("The gauge is read at noon."))
+    assert isinstance(sources, Sources)
+    assert isinstance(done, Done)
+    assert [citation.n for citation in (*sources.citations, *done.answer.citations)] == [None, 1]
