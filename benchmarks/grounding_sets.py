@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.catalogs import chunks_at
 from benchmarks.judged import DATA, KEPT, beir, library_of
 from citewise import Library
 from citewise.answer.ground import Ground
@@ -130,8 +131,8 @@ def selection_rows(name: str) -> Rows:
     sides: tuple[list[Signals], list[Signals]] = [], []
     with opened_for_reading(Settings(library=_library(name)), EMBEDDING) as opened:
         for id_, gold in gold_of(name).items():
-            path = next(path for path in opened.catalog.known(Scope()) if path.endswith(gold.places[0][0]))
-            chunks = [chunk.piece for chunk in opened.catalog.chunks(Scope(), path)]
+            path = next(path for path in opened.catalog.paths(Scope()) if path.endswith(gold.places[0][0]))
+            chunks = [chunk.piece for chunk in chunks_at(opened.catalog, Scope(), path)]
             places = [at for at, one in enumerate(chunks) if gold.holds(path, (one.location.first, one.location.last))]
             others = (at for at in range(len(chunks)) if at not in places and chunks[at].tokens >= MIN_TOKENS)
             near = sorted(others, key=lambda at: min(abs(at - place) for place in places))[:2]

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.catalogs import all_chunks
 from benchmarks.synthetic import Ready, writes
 from citewise.adapters.markdown.parser import MarkdownParser
 from citewise.ingest.chunkers.markdown import HeadingChunker
@@ -36,6 +37,7 @@ from citewise.model.filters import Where
 from citewise.settings import Settings
 from citewise.wiring.full import opened_for_reading
 from benchmarks.synthetic import query_vector
+from benchmarks.catalogs import all_chunks
 def resident_mb():  # ru_maxrss would count what the parent held when it forked
     return int(re.search(r"VmRSS:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) / 1000
 before = resident_mb()
@@ -92,11 +94,7 @@ def bench_textbook(data: Path) -> None:
         embedding.embedder.query("warm up")
         with opened_for_writing(settings, embedding) as library:
             report = ingest(library, docs, Wish())
-            texts = [
-                chunk.embedded_text
-                for document in library.catalog.documents(Scope())
-                for chunk in library.catalog.chunks(Scope(), document.path)
-            ]
+            texts = [chunk.embedded_text for chunk in all_chunks(library.catalog, Scope())]
             recall = byte_recall(library, data / "textbook")
         alone = timed(lambda: embedding.embedder.documents(list(dict.fromkeys(texts))))
         rate, bare = report.embedded / report.seconds, len(set(texts)) / alone
@@ -113,11 +111,7 @@ def bench_textbook(data: Path) -> None:
 
 def byte_recall(library: OpenLibrary, book: Path) -> float:
     """How much of the exact answer survives one byte a component, on the book's own questions and descriptions."""
-    chunks = [
-        chunk
-        for document in library.catalog.documents(Scope())
-        for chunk in library.catalog.chunks(Scope(), document.path)
-    ]
+    chunks = all_chunks(library.catalog, Scope())
     vectors = library.catalog.vectors([chunk.text_digest for chunk in chunks])
     matrix = np.stack([np.frombuffer(vectors[chunk.text_digest], dtype="<f4") for chunk in chunks])
     asked = [each["question"] for each in json.loads((book / "questions/answerable.json").read_text())]

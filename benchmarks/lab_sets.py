@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from benchmarks.catalogs import chunks_at
 from benchmarks.judged import DATA, KEPT, beir, library_of
 from benchmarks.lab_choice import Parts
 from benchmarks.lab_pools import Place, Pool, pool_of
@@ -155,8 +156,8 @@ def corpus_of(library: OpenLibrary) -> Corpus:
     scope = Scope()
     return {
         chunk.id: Held(path, chunk.piece)
-        for path in library.catalog.known(scope)
-        for chunk in library.catalog.chunks(scope, path)
+        for path in library.catalog.paths(scope)
+        for chunk in chunks_at(library.catalog, scope, path)
     }
 
 

@@ -56,7 +56,7 @@ def rows_of(name: str) -> list[Row]:
         opened_for_reading(Settings(library=KEPT / name / "library"), EMBEDDING) as opened,
     ):
         search = search_of(opened, reranker=None, threads=threads)
-        paths = frozenset(opened.catalog.known(Scope()))
+        paths = frozenset(opened.catalog.paths(Scope()))
         rows = []
         for id_, question in questions_of(name).items():
             signals, context = _asked(search, question)

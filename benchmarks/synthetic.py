@@ -12,6 +12,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -166,7 +167,9 @@ def library_folder(chunks: int, *, kept: Path = KEPT) -> Path:
         done.write_text(json.dumps(seconds))
     with opened_unchecked(Settings(library=folder)) as library:
         # No chunker has cut any of it, so a newer one is no reason to refuse it, or to make it anew for minutes.
-        library.catalog.remember({"chunker": library.chunker.version})
+        facts = library.catalog.facts()
+        assert facts is not None
+        library.catalog.record_facts(replace(facts, chunker=library.chunker.version))
     return folder
 
 

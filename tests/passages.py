@@ -73,4 +73,13 @@ def passage_of(chunk: Chunk, document: Document) -> Passage:
         tags=document.tags,
         metadata=document.metadata,
         blocks=piece.blocks,
+        language=piece.language,
+        created_at=document.created_at,
+        chapter_number=document.chapter_number,
+        chapter_title=document.chapter_title,
+        source_uri=document.source_uri,
+        word_count=chunk.word_count,
+        content_hash=chunk.content_hash,
+        has_code=piece.has_code,
+        has_equations=piece.has_equations,
     )

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.catalogs import all_documents, chunks_at
 from benchmarks.judged import DATA, TEXTBOOK, beir, library_at
 from benchmarks.peers.files import TENANTS, Chunk, Corpus, Question, write_corpus
 from citewise import Library, Settings
@@ -80,11 +81,11 @@ def refuse_missing(data: Path) -> None:
 def pages_of(name: str) -> list[Page]:
     """The documents of a set with their chunks, out of its library."""
     with opened_for_reading(Settings(library=library_at(name))) as opened:
-        return [page_in(opened, name, document) for document in opened.catalog.documents(Scope())]
+        return [page_in(opened, name, document) for document in all_documents(opened.catalog, Scope())]
 
 
 def page_in(opened: OpenLibrary, name: str, document: Document) -> Page:
-    chunks = opened.catalog.chunks(Scope(), document.path)
+    chunks = chunks_at(opened.catalog, Scope(), document.path)
     vectors = opened.catalog.vectors([chunk.text_digest for chunk in chunks])
     return Page(
         set=name,
@@ -155,7 +156,7 @@ def recut(page: Page, embedding: Embedding) -> Page:
         ) as library:
             library.ingest(Path(home) / "pages")
         with opened_for_reading(settings, embedding) as opened:
-            [document] = opened.catalog.documents(Scope())
+            [document] = all_documents(opened.catalog, Scope())
             return page_in(opened, page.set, document)
 
 

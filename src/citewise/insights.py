@@ -16,7 +16,7 @@ from citewise.model.filters import Where
 from citewise.model.ids import ChunkId, DocumentId
 from citewise.model.logged import Logged, Way, Whose
 from citewise.model.ranking import Passage
-from citewise.ports.catalog import Passages
+from citewise.ports.catalog import PassageReader
 from citewise.ports.stores import LogStore
 
 HOURS = 24
@@ -197,7 +197,7 @@ class ReadLog:
     """Rows and statistics for whoever asks."""
 
     store: LogStore
-    passages: Passages
+    passages: PassageReader
     max_rows: int = MAX_ROWS
 
     def rows(self, scope: Scope, principal: Principal, *, since: float, limit: int) -> tuple[SeenRow, ...]:

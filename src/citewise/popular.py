@@ -11,7 +11,7 @@ from citewise.insights import most_shown
 from citewise.model.filters import Where
 from citewise.model.logged import Whose
 from citewise.model.ranking import Passage, topic_of
-from citewise.ports.catalog import Passages
+from citewise.ports.catalog import PassageReader
 from citewise.ports.stores import LogStore
 
 _log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ class PopularPassages:
     """
 
     store: LogStore
-    catalog: Passages
+    catalog: PassageReader
     now: Callable[[], float] = time.time
 
     def passages(self, where: Where, limit: int) -> tuple[Passage, ...]:

@@ -1,6 +1,5 @@
-"""What every catalog promises, with its change log, embedding cache and registry."""
+"""What every catalog promises: reading, writing, change log, projections, embedding cache, registry, maintenance."""
 
-import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -8,47 +7,73 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.sqlite.catalog import SqliteCatalog
-from citewise.adapters.sqlite.connections import Connections
-from citewise.errors import Misconfigured, Unavailable
-from citewise.model.access import Access, Scope
-from citewise.model.chunk import ChunkCounts
+from citewise.errors import Misconfigured
+from citewise.model.access import Access, Principal, Scope
+from citewise.model.chunk import ChunkCounts, WordVectors
 from citewise.model.document import KnownDocument, Lines, SourceRef
-from citewise.ports.catalog import DocumentWrite, ProjectionState
+from citewise.model.filters import AnyOf, Where
+from citewise.model.ids import ChunkId, Digest, digest, document_id
+from citewise.model.report import IngestSummary, LibraryFacts
+from citewise.ports.catalog import Catalog, DocumentWrite, ProjectionState, ScopeCounts
 from tests.builders import SCOPE, a_document, a_vector, a_write, vectors_of
+from tests.catalogs import all_documents, chunks_at, opened_catalog
 
 OTHER = Scope("rival", "handbook")
+EVERYTHING = Where(SCOPE, None)
+ANN = Principal("ann", frozenset({"ops"}))
+OF_ANN = Where(SCOPE, ANN.readers)
 
 
-@pytest.fixture
-def catalog(tmp_path: Path) -> Iterator[SqliteCatalog]:
-    opened = SqliteCatalog(Connections(tmp_path / "catalog.db", may_create=True), model_name="m")
+@pytest.fixture(params=["sqlite", "memory"])
+def catalog(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Catalog]:
+    opened = opened_catalog(request.param, tmp_path)
     yield opened
     opened.close()
 
 
-def put(catalog: SqliteCatalog, *writes: DocumentWrite) -> ChunkCounts:
+def put(catalog: Catalog, *writes: DocumentWrite) -> ChunkCounts:
     for write in writes:
         catalog.keep(vectors_of(write))
     return catalog.store(writes)
 
 
-def test_what_is_stored_comes_back(catalog: SqliteCatalog) -> None:
+def put_text(catalog: Catalog, path: str, *texts: str, scope: Scope = SCOPE, access: str = "project") -> list[ChunkId]:
+    write = a_write(path, texts, scope=scope, access=Access.of([access]))
+    put(catalog, write)
+    return [chunk.id for chunk in write.chunks]
+
+
+def words_of(write: DocumentWrite) -> dict[Digest, WordVectors]:
+    return {chunk.text_digest: WordVectors(f"words of {chunk.piece.text}".encode()) for chunk in write.chunks}
+
+
+def put_with_words(catalog: Catalog, *writes: DocumentWrite) -> None:
+    for write in writes:
+        catalog.keep(vectors_of(write), words_of(write))
+    catalog.store(writes)
+
+
+# Writing
+
+
+def test_what_is_stored_comes_back(catalog: Catalog) -> None:
     write = a_write("guide/a.md", ["one", "two"], access=Access.of(["group:ops", "owner:ann"]))
     assert put(catalog, write) == ChunkCounts(created=2)
-    assert catalog.chunks(SCOPE, "guide/a.md") == write.chunks
-    assert list(catalog.documents(SCOPE)) == [write.document]
-    assert catalog.known(SCOPE) == {"guide/a.md": KnownDocument("", write.document.stamp, 2)}
+    assert chunks_at(catalog, SCOPE, "guide/a.md") == write.chunks
+    assert all_documents(catalog, SCOPE) == [write.document]
+    assert catalog.stamps(SCOPE, ["guide/a.md", "b.md"]) == {"guide/a.md": KnownDocument("", write.document.stamp, 2)}
+    assert catalog.count(SCOPE) == ScopeCounts(documents=1, chunks=2)
+    assert catalog.count(OTHER) == ScopeCounts()
 
 
-def test_storing_again_changes_nothing_and_logs_nothing(catalog: SqliteCatalog) -> None:
+def test_storing_again_changes_nothing_and_logs_nothing(catalog: Catalog) -> None:
     put(catalog, a_write("a.md", ["one", "two"]))
     before = catalog.last_position(SCOPE)
     assert put(catalog, a_write("a.md", ["one", "two"])) == ChunkCounts(unchanged=2)
     assert catalog.last_position(SCOPE) == before
 
 
-def test_only_what_changed_is_logged(catalog: SqliteCatalog) -> None:
+def test_only_what_changed_is_logged(catalog: Catalog) -> None:
     put(catalog, a_write("a.md", ["one", "two", "three"]))
     before = catalog.last_position(SCOPE)
     now = a_write("a.md", ["one", "TWO"])
@@ -60,31 +85,149 @@ def test_only_what_changed_is_logged(catalog: SqliteCatalog) -> None:
     }
 
 
-def test_moved_lines_are_kept_without_a_log_entry(catalog: SqliteCatalog) -> None:
+def test_a_chunk_that_moved_is_stored_without_a_log_entry(catalog: Catalog) -> None:
     write = a_write("a.md", ["one"])
     put(catalog, write)
     before = catalog.last_position(SCOPE)
     moved = replace(write.chunks[0], position=3, piece=replace(write.chunks[0].piece, location=Lines(9, 9)))
     assert put(catalog, replace(write, chunks=(moved,))) == ChunkCounts(unchanged=1)
-    assert catalog.chunks(SCOPE, "a.md")[0].piece.location.first == 9
+    assert chunks_at(catalog, SCOPE, "a.md") == (moved,)
     assert catalog.last_position(SCOPE) == before
 
 
-def test_a_new_access_rule_is_a_change_of_every_chunk(catalog: SqliteCatalog) -> None:
+def test_a_new_access_rule_is_a_change_of_every_chunk(catalog: Catalog) -> None:
     put(catalog, a_write("a.md", ["one", "two"]))
     assert put(catalog, a_write("a.md", ["one", "two"], access=Access.of(["public"]))) == ChunkCounts(updated=2)
 
 
-def test_removing_a_document_drops_its_chunks(catalog: SqliteCatalog) -> None:
+def test_removing_a_document_drops_its_chunks(catalog: Catalog) -> None:
     put(catalog, a_write("a.md", ["one", "two"]), a_write("b.md", ["three"]))
     assert catalog.remove(SCOPE, ["a.md", "never.md"]) == 2
-    assert catalog.chunks(SCOPE, "a.md") == ()
+    assert chunks_at(catalog, SCOPE, "a.md") == ()
     drops = [change for change in catalog.changes(SCOPE, after=0, limit=10) if change.record is None]
     assert len(drops) == 2
-    assert [each.documents for each in catalog.census()] == [1]
+    assert catalog.count(SCOPE) == ScopeCounts(documents=1, chunks=1)
 
 
-def test_reading_the_log_from_zero_gives_every_living_chunk_once(catalog: SqliteCatalog) -> None:
+def test_a_document_keeps_the_time_when_it_was_first_stored(catalog: Catalog) -> None:
+    write = a_write("a.md", ["one"])
+    put(catalog, write)
+    put(catalog, replace(write, document=replace(write.document, created_at=None)))
+    assert all_documents(catalog, SCOPE)[0].created_at == write.document.created_at
+
+
+def test_paths_are_those_at_or_below_a_folder_and_of_one_source(catalog: Catalog) -> None:
+    of_wiki = a_write("wiki/a.md", ["x"])
+    of_wiki = replace(of_wiki, document=replace(of_wiki.document, mount="wiki"))
+    put(catalog, of_wiki, *(a_write(path, [path]) for path in ("a/b.md", "a.md", "a-c.md", "a/b/c.md", "a")))
+    assert catalog.paths(SCOPE) == ("a", "a-c.md", "a.md", "a/b.md", "a/b/c.md", "wiki/a.md")
+    assert catalog.paths(SCOPE, under="a") == ("a", "a/b.md", "a/b/c.md")
+    assert catalog.paths(SCOPE, mount="wiki") == ("wiki/a.md",)
+    assert catalog.paths(SCOPE, mount="", under="wiki") == ()
+    assert catalog.paths(OTHER) == ()
+
+
+def test_a_document_to_be_ingested_again_no_longer_has_its_stamp(catalog: Catalog) -> None:
+    (broken,) = put_text(catalog, "a.md", "The tide turns.")
+    put_text(catalog, "b.md", "Nets dry.")
+    before = catalog.stamps(SCOPE, ["a.md", "b.md"])
+    catalog.request_reingest([broken])
+    after = catalog.stamps(SCOPE, ["a.md", "b.md"])
+    assert after["a.md"].stamp != before["a.md"].stamp
+    assert after["b.md"].stamp == before["b.md"].stamp
+
+
+# Reading
+
+
+def test_documents_come_page_by_page(catalog: Catalog) -> None:
+    for path in ("c.md", "a.md", "b.md"):
+        put_text(catalog, path, f"Of {path}.")
+    put_text(catalog, "z.md", "Elsewhere.", scope=OTHER)
+    first = catalog.documents(EVERYTHING, limit=2)
+    assert [document.path for document in first] == ["a.md", "b.md"]
+    assert [document.path for document in catalog.documents(EVERYTHING, after="b.md", limit=2)] == ["c.md"]
+    assert (first[0].id, first[0].chunks, first[0].access) == (
+        document_id(SCOPE, "a.md"),
+        1,
+        Access.of(["project"]),
+    )
+
+
+@pytest.mark.parametrize(
+    ("rule", "is_seen"),
+    [
+        ("public", True),
+        ("project", True),
+        ("owner:ann", True),
+        ("owner:bob", False),
+        ("group:ops", True),
+        ("group:x", False),
+    ],
+)
+def test_the_catalogs_own_rule_decides_who_reads(catalog: Catalog, rule: str, *, is_seen: bool) -> None:
+    ids, document = put_text(catalog, "a.md", "The tide turns.", access=rule), document_id(SCOPE, "a.md")
+    for where, expected in ((OF_ANN, is_seen), (EVERYTHING, True), (Where(OTHER, None), False)):
+        assert bool(catalog.passages(ids, where=where).passages) is expected
+        assert (catalog.document(where, document) is not None) is expected
+        assert bool(catalog.documents(where, limit=9)) is expected
+        assert bool(catalog.chunks(where, document)) is expected
+        assert bool(catalog.facets(where)["tags"]) is expected
+
+
+def test_a_rule_that_changed_counts_at_once(catalog: Catalog) -> None:
+    ids = put_text(catalog, "a.md", "The tide turns.", access="public")
+    put_text(catalog, "a.md", "The tide turns.", access="owner:bob")
+    assert catalog.passages(ids, where=OF_ANN).passages == ()
+    assert catalog.document(OF_ANN, document_id(SCOPE, "a.md")) is None
+
+
+def test_chunks_are_narrowed_by_conditions(catalog: Catalog) -> None:
+    put_text(catalog, "a.md", "The tide turns.")
+    document = document_id(SCOPE, "a.md")
+    for value, count in (("tide", 1), ("moon", 0)):
+        where = replace(EVERYTHING, conditions=(AnyOf("tags", frozenset({value})),))
+        assert len(catalog.chunks(where, document)) == count
+
+
+def test_facets_count_documents_by_value(catalog: Catalog) -> None:
+    for path in ("a.md", "b.md"):
+        put_text(catalog, path, "The tide turns.", "The gauge is read.")
+    found = catalog.facets(EVERYTHING)
+    assert found == {
+        "module": {"Unknown": 2},
+        "chapter": {"Unknown": 2},
+        "corpus_type": {"DOC_PAGE": 2},
+        "content_type": {"prose": 2},
+        "tags": {"tide": 2},
+    }
+
+
+def test_passages_come_in_the_order_of_the_ids_with_their_documents(catalog: Catalog) -> None:
+    first, second = put_text(catalog, "a.md", "The tide turns.", "The gauge is read.")
+    (third,) = put_text(catalog, "b.md", "Nets dry.")
+    read = catalog.passages([third, first, second], where=EVERYTHING)
+    assert [passage.text for passage in read.passages] == ["Nets dry.", "The tide turns.", "The gauge is read."]
+    assert [passage.document for passage in read.passages] == ["b.md", "a.md", "a.md"]
+    assert read.passages[1].metadata == {"sidebar_position": 2, "draft": False}
+    assert read.passages[1].word_count == 3
+    assert read.passages[1].created_at == a_document("a.md").created_at
+    assert read.malformed == ()
+
+
+def test_unknown_and_removed_chunks_are_left_out(catalog: Catalog) -> None:
+    (gone,) = put_text(catalog, "a.md", "The tide turns.")
+    (there,) = put_text(catalog, "b.md", "Nets dry.")
+    (foreign,) = put_text(catalog, "a.md", "The tide turns.", scope=OTHER)
+    catalog.remove(SCOPE, ["a.md"])
+    read = catalog.passages([gone, ChunkId("0" * 16), foreign, there], where=EVERYTHING)
+    assert [passage.chunk_id for passage in read.passages] == [there]
+
+
+# Change log
+
+
+def test_reading_the_log_from_zero_gives_every_living_chunk_once(catalog: Catalog) -> None:
     put(catalog, a_write("a.md", ["one", "two"]))
     put(catalog, a_write("a.md", ["ONE", "two"]))
     changes = catalog.changes(SCOPE, after=0, limit=10)
@@ -92,129 +235,56 @@ def test_reading_the_log_from_zero_gives_every_living_chunk_once(catalog: Sqlite
     assert [change.position for change in changes] == sorted(change.position for change in changes)
 
 
-def test_forgotten_drops_raise_the_floor(catalog: SqliteCatalog) -> None:
+def test_trimmed_removals_raise_the_floor(catalog: Catalog) -> None:
     put(catalog, a_write("a.md", ["one"]))
     catalog.remove(SCOPE, ["a.md"])
     last = catalog.last_position(SCOPE)
-    catalog.forget_drops(SCOPE, up_to=last)
+    catalog.trim(SCOPE, up_to=last)
     assert catalog.floor(SCOPE) == last
     assert catalog.last_position(SCOPE) == last
     assert catalog.changes(SCOPE, after=0, limit=10) == ()
-    assert [each.last_position for each in catalog.census()] == [last]
     put(catalog, a_write("a.md", ["one"]))
     assert catalog.last_position(SCOPE) > last
 
 
-def test_the_log_goes_as_far_as_its_forgotten_drops(catalog: SqliteCatalog) -> None:
+def test_trimming_keeps_what_was_put(catalog: Catalog) -> None:
     put(catalog, a_write("a.md", ["one"]), a_write("b.md", ["two"]))
     catalog.remove(SCOPE, ["a.md"])
     last = catalog.last_position(SCOPE)
-    catalog.forget_drops(SCOPE, up_to=last)
+    catalog.trim(SCOPE, up_to=last)
     assert catalog.last_position(SCOPE) == last
-    assert [each.last_position for each in catalog.census()] == [last]
+    assert [change.record.text for change in catalog.changes(SCOPE, after=0, limit=9) if change.record] == ["two"]
 
 
-def test_scopes_keep_their_own_documents_and_logs(catalog: SqliteCatalog) -> None:
+def test_scopes_have_their_own_documents_and_logs(catalog: Catalog) -> None:
     put(catalog, a_write("a.md", ["ours"]), a_write("a.md", ["theirs"], scope=OTHER))
+    assert catalog.scopes() == (SCOPE, OTHER)
     assert [change.record.text for change in catalog.changes(SCOPE, after=0, limit=9) if change.record] == ["ours"]
     assert catalog.remove(OTHER, ["a.md"]) == 1
-    assert len(catalog.chunks(SCOPE, "a.md")) == 1
+    assert len(chunks_at(catalog, SCOPE, "a.md")) == 1
 
 
-def test_vectors_are_remembered_by_text_even_after_removal(catalog: SqliteCatalog) -> None:
-    write = a_write("a.md", ["one"])
-    put(catalog, write)
-    catalog.remove(SCOPE, ["a.md"])
-    key = write.chunks[0].text_digest
-    assert catalog.vectors([key]) == {key: a_vector("one")}
+def test_no_position_appears_at_or_below_one_that_was_read(catalog: Catalog) -> None:
+    """Several writers at once, and a reader that goes on from what it has read: it must miss nothing."""
+    writes = [[a_write(f"{writer}-{n}.md", [f"text {writer} {n}"]) for n in range(12)] for writer in range(4)]
+    read: list[str] = []
+    with ThreadPoolExecutor(4) as writers:
+        running = [writers.submit(lambda group: [put(catalog, write) for write in group], group) for group in writes]
+        position, is_last = 0, False
+        while not is_last:
+            is_last = all(each.done() for each in running)  # asked before the last read
+            while changes := catalog.changes(SCOPE, after=position, limit=3):
+                assert changes[0].position > position
+                position = changes[-1].position
+                read += [change.chunk_id for change in changes]
+        for each in running:
+            each.result()
+    assert sorted(read) == sorted(chunk.id for group in writes for write in group for chunk in write.chunks)
 
 
-def test_a_chunk_without_a_vector_is_named_with_what_to_do(catalog: SqliteCatalog) -> None:
-    catalog.store([a_write("a.md", ["one"])])
-    with pytest.raises(Misconfigured, match="citewise reindex"):
-        catalog.changes(SCOPE, after=0, limit=9)
-
-
-def test_many_may_open_a_new_catalog_at_once(tmp_path: Path) -> None:
-    def opened(_: int) -> int:
-        connections = Connections(tmp_path / "new.db", may_create=True)
-        catalog = SqliteCatalog(connections, model_name="m")
-        documents = len(catalog.known(SCOPE))
-        catalog.close()
-        return documents
-
-    (tmp_path / "new.db").touch()
-    sqlite3.connect(tmp_path / "new.db").execute("PRAGMA journal_mode = WAL").connection.close()
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(opened, range(16))) == [0] * 16
-
-
-def test_a_reader_does_not_make_a_catalog(tmp_path: Path) -> None:
-    with pytest.raises(Unavailable):
-        SqliteCatalog(Connections(tmp_path / "none.db"), model_name="m")
-    assert not (tmp_path / "none.db").exists()
-
-
-def test_vectors_of_another_model_are_not_found(catalog: SqliteCatalog, tmp_path: Path) -> None:
-    write = a_write("a.md", ["one"])
-    put(catalog, write)
-    other = SqliteCatalog(Connections(tmp_path / "catalog.db"), model_name="n")
-    assert other.vectors([write.chunks[0].text_digest]) == {}
-    other.close()
-
-
-def test_sources_and_facts_are_remembered(catalog: SqliteCatalog) -> None:
-    catalog.register(SCOPE, SourceRef("", "../docs"))
-    moved = SourceRef("", "../moved").with_rule(("group:ops",), ["", "open"]).with_rule(("public",), ["open"])
-    catalog.register(SCOPE, moved)
-    catalog.remember({"model": "m"})
-    catalog.remember({"model": "n"})
-    assert catalog.sources(SCOPE) == (moved,)
-    assert moved.rule_for("a/b.md") == ("group:ops",)
-    assert moved.rule_for("open/b.md") == ("public",)
-    assert moved.with_rule(("project",), [""]).access == (("", ("project",)),)
-    assert catalog.sources(OTHER) == ()
-    assert catalog.facts() == {"model": "n"}
-
-
-def test_a_failing_store_leaves_nothing_behind(catalog: SqliteCatalog) -> None:
-    good = a_write("a.md", ["one"])
-    bad = replace(good, document=replace(a_document("b.md"), title=None))  # type: ignore[arg-type]
-    with pytest.raises(sqlite3.IntegrityError):
-        catalog.store([good, bad])
-    assert catalog.known(SCOPE) == {}
-    assert catalog.last_position(SCOPE) == 0
-
-
-def test_a_full_disk_is_unavailable_and_loses_nothing(catalog: SqliteCatalog) -> None:
-    put(catalog, a_write("a.md", ["one"]))
-    with catalog._connections.reading("limit") as connection:
-        pages = connection.execute("PRAGMA page_count").fetchone()[0]
-        connection.execute(f"PRAGMA max_page_count = {pages}")
-    with pytest.raises(Unavailable, match="make room on the disk"):
-        put(catalog, a_write("big.md", ["x" * 100_000]))
-    assert list(catalog.known(SCOPE)) == ["a.md"]
-
-
-def test_a_newer_schema_is_refused(catalog: SqliteCatalog, tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "catalog.db") as connection:
-        connection.execute("PRAGMA user_version = 99")
-    with pytest.raises(Misconfigured, match="newer citewise"):
-        SqliteCatalog(Connections(tmp_path / "catalog.db"), model_name="m")
-
-
-def test_a_library_of_the_first_release_is_refused_with_the_command_that_rebuilds_it(tmp_path: Path) -> None:
-    connection = sqlite3.connect(tmp_path / "catalog.db")
-    connection.executescript((Path(__file__).parents[1] / "data" / "catalog_0_1.sql").read_text())
-    connection.close()
-    with pytest.raises(Misconfigured, match=r"move its folder away, then rebuild it with `citewise ingest PATH`"):
-        SqliteCatalog(Connections(tmp_path / "catalog.db"), model_name="m")
-
-
-def test_a_version_changes_with_its_own_scope_alone(catalog: SqliteCatalog) -> None:
+def test_a_version_changes_with_its_own_scope_alone(catalog: Catalog) -> None:
     put(catalog, a_write("a.md", ["ours"]), a_write("a.md", ["theirs"], scope=OTHER))
-    ours, theirs = catalog.version(SCOPE), catalog.version(OTHER)
-    seen = {ours}
+    theirs, seen = catalog.version(OTHER), {catalog.version(SCOPE)}
     for change in (
         lambda: catalog.store([a_write("a.md", ["ours"])]),
         lambda: catalog.remove(SCOPE, ["a.md"]),
@@ -227,26 +297,30 @@ def test_a_version_changes_with_its_own_scope_alone(catalog: SqliteCatalog) -> N
     assert catalog.version(Scope("nobody", "x")) == 0
 
 
-def test_a_version_stays_while_nothing_is_committed(catalog: SqliteCatalog) -> None:
+def test_a_version_stays_while_no_document_changes(catalog: Catalog) -> None:
     put(catalog, a_write("a.md", ["one"]))
     before = catalog.version(SCOPE)
-    catalog.known(SCOPE)
+    catalog.stamps(SCOPE, ["a.md"])
     catalog.keep(vectors_of(a_write("b.md", ["two"])))
-    bad = replace(a_write("b.md", ["two"]), document=replace(a_document("b.md"), title=None))  # type: ignore[arg-type]
-    with pytest.raises(sqlite3.IntegrityError):
-        catalog.store([bad])
     assert catalog.version(SCOPE) == before
 
 
-def test_two_catalogs_share_no_version(catalog: SqliteCatalog, tmp_path: Path) -> None:
-    other = SqliteCatalog(Connections(tmp_path / "other.db", may_create=True), model_name="m")
+def test_two_catalogs_share_no_version(request: pytest.FixtureRequest, catalog: Catalog, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    other = opened_catalog(catalog.engine, tmp_path / "other")
     for each in (catalog, other):
         put(each, a_write("a.md", ["one"]))
     assert catalog.version(SCOPE) != other.version(SCOPE)
     other.close()
 
 
-def test_a_projection_is_recorded_by_name_and_scope(catalog: SqliteCatalog) -> None:
+def test_a_chunk_without_a_vector_is_named_with_what_to_do(catalog: Catalog) -> None:
+    catalog.store([a_write("a.md", ["one"])])
+    with pytest.raises(Misconfigured, match="citewise reindex"):
+        catalog.changes(SCOPE, after=0, limit=9)
+
+
+def test_a_projection_is_recorded_by_name_and_scope(catalog: Catalog) -> None:
     assert catalog.projection("vectors", SCOPE) is None
     catalog.record_projection("vectors", SCOPE, ProjectionState(1, 3))
     catalog.record_projection("vectors", SCOPE, ProjectionState(2, 9))
@@ -256,15 +330,90 @@ def test_a_projection_is_recorded_by_name_and_scope(catalog: SqliteCatalog) -> N
     assert catalog.projection("vectors", OTHER) is None
 
 
-def test_a_document_keeps_the_time_when_it_was_first_stored(catalog: SqliteCatalog) -> None:
+# Embedding cache
+
+
+def test_vectors_are_remembered_by_text_even_after_removal(catalog: Catalog) -> None:
+    write = a_write("a.md", ["one", "two"])
+    put_with_words(catalog, write)
+    catalog.remove(SCOPE, ["a.md"])
+    keys = [chunk.text_digest for chunk in write.chunks]
+    assert catalog.vectors(keys) == vectors_of(write)
+    assert catalog.word_vectors(keys) == words_of(write)
+    assert catalog.word_vectors([*keys[:1], digest("never seen")]) == {keys[0]: WordVectors(b"words of one")}
+    assert catalog.word_vectors([]) == {}
+
+
+def test_many_vectors_come_back_from_one_call(catalog: Catalog) -> None:
+    write = a_write("a.md", [f"text {at}" for at in range(1_234)])
+    put_with_words(catalog, write)
+    keys = [chunk.text_digest for chunk in write.chunks]
+    assert catalog.vectors(keys) == vectors_of(write)
+    assert catalog.word_vectors(keys) == words_of(write)
+
+
+def test_the_first_vectors_of_a_text_stay_and_its_words_can_come_later(catalog: Catalog) -> None:
     write = a_write("a.md", ["one"])
-    new = replace(write, document=replace(write.document, created_at=None))
+    (key,) = words_of(write)
     put(catalog, write)
-    put(catalog, new)
-    assert next(catalog.documents(SCOPE)).created_at == write.document.created_at
+    assert catalog.word_vectors([key]) == {}
+    catalog.keep({key: a_vector("another")}, words_of(write))
+    catalog.keep({}, {key: WordVectors(b"others")})
+    assert catalog.word_vectors([key]) == words_of(write)
+    assert catalog.vectors([key]) == vectors_of(write)
 
 
-def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
-    (tmp_path / "catalog.db").write_bytes(b"not a database, just some text that goes on for a while" * 50)
-    with pytest.raises(Misconfigured, match="damaged"):
-        SqliteCatalog(Connections(tmp_path / "catalog.db"), model_name="m")
+def test_a_catalog_knows_whether_a_chunk_lacks_its_words(catalog: Catalog) -> None:
+    assert not catalog.lacks_word_vectors()  # there is no chunk
+    put_with_words(catalog, a_write("a.md", ["one", "two"]))
+    assert not catalog.lacks_word_vectors()
+    put(catalog, a_write("b.md", ["two", "three"], scope=OTHER))
+    assert catalog.lacks_word_vectors()
+    catalog.remove(OTHER, ["b.md"])
+    assert not catalog.lacks_word_vectors()  # no chunk has that text any more
+    put(catalog, a_write("b.md", ["two"]))
+    assert not catalog.lacks_word_vectors()  # an equal text has them
+
+
+# Registry
+
+
+def test_sources_are_remembered_by_mount(catalog: Catalog) -> None:
+    catalog.register(SCOPE, SourceRef("", "../docs"))
+    moved = SourceRef("", "../moved").with_rule(("group:ops",), ["", "open"]).with_rule(("public",), ["open"])
+    judged = SourceRef("judged", "corpus.jsonl", kind="corpus")
+    for source in (judged, moved):
+        catalog.register(SCOPE, source)
+    assert catalog.sources(SCOPE) == (moved, judged)
+    assert moved.rule_for("a/b.md") == ("group:ops",)
+    assert moved.rule_for("open/b.md") == ("public",)
+    assert moved.with_rule(("project",), [""]).access == (("", ("project",)),)
+    assert catalog.sources(OTHER) == ()
+
+
+def test_facts_and_the_last_ingestion_are_remembered(catalog: Catalog) -> None:
+    assert catalog.facts() is None
+    assert catalog.last_ingest() is None
+    facts = LibraryFacts("m", 32, 256, "headings-1", "english-1")
+    summary = IngestSummary("2026-11-17T12:00:00+00:00", 3, 2, 1, 0, 0, 0.25)
+    catalog.record_facts(replace(facts, model="n"))
+    catalog.record_facts(facts)
+    catalog.record_ingest(summary)
+    assert catalog.facts() == facts
+    assert catalog.last_ingest() == summary
+
+
+# Maintenance
+
+
+@pytest.mark.parametrize("keep_word_vectors", [True, False])
+def test_compaction_removes_the_vectors_of_texts_that_are_gone(catalog: Catalog, *, keep_word_vectors: bool) -> None:
+    gone, stays = a_write("a.md", ["one", "both"]), a_write("b.md", ["both", "two"])
+    put_with_words(catalog, gone, stays)
+    catalog.remove(SCOPE, ["a.md"])
+    assert catalog.compact(keep_word_vectors=keep_word_vectors)
+    catalog.check()
+    keys = [chunk.text_digest for write in (gone, stays) for chunk in write.chunks]
+    assert catalog.vectors(keys) == vectors_of(stays)
+    assert catalog.word_vectors(keys) == (words_of(stays) if keep_word_vectors else {})
+    assert catalog.size_bytes() > 0

@@ -14,6 +14,7 @@ from citewise.model.ids import ChunkId
 from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding, embedding_of
 from citewise.wiring.full import opened_for_reading
+from tests.catalogs import all_documents, chunks_at
 from tests.e2e.cli import COMMAND, json_of
 
 KILLS = 20
@@ -54,8 +55,8 @@ def contents(library: Path, embedding: Embedding) -> dict[str, list[tuple[ChunkI
     with opened_for_reading(Settings(library=library), embedding) as opened:
         catalog = opened.catalog
         found = {}
-        for document in catalog.documents(Scope()):
-            chunks = catalog.chunks(Scope(), document.path)
+        for document in all_documents(catalog, Scope()):
+            chunks = chunks_at(catalog, Scope(), document.path)
             vectors = catalog.vectors([chunk.text_digest for chunk in chunks])
             found[document.path] = [(chunk.id, chunk.piece.text, vectors[chunk.text_digest]) for chunk in chunks]
         ids = {id_ for chunks in found.values() for id_, _, _ in chunks}

@@ -20,6 +20,7 @@ from citewise.settings import QueryCacheSettings, Settings
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.full import OpenLibrary, opened_for_reading, opened_for_writing
 from citewise.wiring.sources import Wish, ingest
+from tests.catalogs import chunks_at
 from tests.e2e.cli import error_of, json_of
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.flows.harness import SIZES
@@ -84,7 +85,7 @@ def walk(library: Library, limit: int) -> Iterator[SearchResult]:
 
 
 def steady_ids(opened: OpenLibrary) -> set[str]:
-    chunks = [chunk for number in range(STEADY) for chunk in opened.catalog.chunks(Scope(), f"page-{number}.md")]
+    chunks = [chunk for number in range(STEADY) for chunk in chunks_at(opened.catalog, Scope(), f"page-{number}.md")]
     return {str(chunk.id) for chunk in chunks if "steady" in chunk.piece.text}
 
 

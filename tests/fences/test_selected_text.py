@@ -83,7 +83,7 @@ def exploding_stores(monkeypatch: pytest.MonkeyPatch) -> None:
         "citewise.adapters.folder.storage.LibraryFolder.__init__",
         "citewise.adapters.sqlite.connections.Connections.__init__",
         "citewise.adapters.sqlite.catalog.SqliteCatalog.__init__",
-        "citewise.adapters.sqlite.passages.SqlitePassages.passages",
+        "citewise.adapters.sqlite.catalog.SqliteCatalog.passages",
         "citewise.adapters.local_index.index.LocalIndex.__init__",
         "citewise.adapters.local_index.index.LocalIndex.nearest",
         "citewise.adapters.local_index.index.LocalIndex.matching",

@@ -20,6 +20,7 @@ from citewise.wiring.embedding import Embedding
 from citewise.wiring.full import OpenLibrary, opened_for_writing
 from citewise.wiring.search import search_of
 from citewise.wiring.sources import Wish, ingest
+from tests.catalogs import all_documents, chunks_at
 from tests.fakes.counters import HashEmbedder, HashWords, WordCounter
 
 SIZES = ChunkSettings(target_tokens=60, floor_tokens=20, ceiling_tokens=90, overlap_tokens=10)
@@ -82,9 +83,9 @@ class Shelf:
         with self.opened() as library:
             return {
                 document.path: tuple(
-                    f"{chunk.id} {chunk.piece.text}" for chunk in library.catalog.chunks(chosen, document.path)
+                    f"{chunk.id} {chunk.piece.text}" for chunk in chunks_at(library.catalog, chosen, document.path)
                 )
-                for document in library.catalog.documents(chosen)
+                for document in all_documents(library.catalog, chosen)
             }
 
     def with_settings(self, **changes: object) -> None:

@@ -24,6 +24,7 @@ from citewise.search.rerank import Rerank
 from citewise.settings import GuardSettings
 from citewise.wiring.insights import log_store_of
 from citewise.wiring.sources import Wish
+from tests import catalogs
 from tests.fakes.counters import HashEmbedder, HashWords, WordCounter
 from tests.fakes.scripted_generator import ScriptedGenerator
 from tests.flows.harness import Shelf
@@ -123,13 +124,13 @@ def library(shelf: Shelf) -> Iterator[Library]:
 def make_popular(shelf: Shelf, *paths: str) -> None:
     """As if others had been shown these, each more often than the next."""
     with desk_of(shelf) as desk:
-        shown = [(str(chunk.id), str(chunk.document_id)) for path in paths for chunk in chunks_at(desk, path)]
+        shown = [(str(chunk.id), str(chunk.document_id)) for path in paths for chunk in chunks_of(desk, path)]
     rows = [a_row(str(at), at=time.time(), scope=Scope(), shown=shown[: at + 1]) for at in range(len(shown))]
     log_store_of(shelf.settings).write(rows, lost={})
 
 
-def chunks_at(desk: Desk, path: str) -> tuple[Chunk, ...]:
-    return desk.library.catalog.chunks(Scope(), path)
+def chunks_of(desk: Desk, path: str) -> tuple[Chunk, ...]:
+    return catalogs.chunks_at(desk.library.catalog, Scope(), path)
 
 
 def lose_index(shelf: Shelf) -> None:

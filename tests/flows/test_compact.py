@@ -10,6 +10,7 @@ from pathlib import Path, PosixPath
 import pytest
 import tantivy
 
+from citewise.adapters.folder.storage import LibraryFolder
 from citewise.adapters.memory.query_log import LINGER_SECONDS, QueuedLog
 from citewise.api import Library
 from citewise.errors import BadRequest
@@ -21,6 +22,7 @@ from citewise.text.analysis import terms
 from citewise.wiring import insights
 from citewise.wiring.care import _size, compact, reindex
 from citewise.wiring.paging import PAGES_FILE
+from tests.catalogs import chunks_at
 from tests.fakes.counters import WordCounter
 from tests.flows.harness import Shelf
 
@@ -42,17 +44,19 @@ def holding(folder: Path, needle: bytes) -> list[str]:
 
 def vectors_of(shelf: Shelf, path: str) -> dict[Digest, Vector]:
     with shelf.opened() as library:
-        return dict(library.catalog.vectors([one.text_digest for one in library.catalog.chunks(Scope(), path)]))
+        return dict(library.catalog.vectors([one.text_digest for one in chunks_at(library.catalog, Scope(), path)]))
 
 
 def word_vectors_of(shelf: Shelf, path: str) -> dict[Digest, WordVectors]:
     with shelf.opened() as library:
-        return dict(library.catalog.word_vectors([one.text_digest for one in library.catalog.chunks(Scope(), path)]))
+        return dict(
+            library.catalog.word_vectors([one.text_digest for one in chunks_at(library.catalog, Scope(), path)])
+        )
 
 
 def ids_of(shelf: Shelf, path: str) -> list[ChunkId]:
     with shelf.opened() as library:
-        return [one.id for one in library.catalog.chunks(Scope(), path)]
+        return [one.id for one in chunks_at(library.catalog, Scope(), path)]
 
 
 def terms_of(shelf: Shelf, path: str) -> dict[TermField, set[str]]:
@@ -180,7 +184,8 @@ def test_what_was_kept_is_still_found_after_compaction(shelf: Shelf) -> None:
 
 
 def test_a_reader_at_work_makes_compaction_say_that_it_is_not_whole(shelf: Shelf) -> None:
-    with shelf.opened() as library, library.catalog._connections.reading("hold on") as connection:
+    file = LibraryFolder(shelf.settings.library).current() / "catalog.db"
+    with shelf.opened() as library, closing(sqlite3.connect(file, isolation_level=None)) as connection:
         connection.execute("BEGIN")
         connection.execute("SELECT count(*) FROM chunks").fetchone()
         assert not library.catalog.compact()

@@ -18,7 +18,7 @@ from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.filters import Where
 from citewise.model.query import Query
 from citewise.model.ranking import Passage, SearchResult
-from citewise.ports.catalog import Passages
+from citewise.ports.catalog import PassageReader
 from citewise.ports.models import Reranker
 from citewise.search.fallback import Fallback
 from citewise.search.pipeline import Search
@@ -29,6 +29,7 @@ from citewise.wiring.guarding import GuardedSearch, Guards
 from citewise.wiring.reranking import reranker_of
 from citewise.wiring.search import search_of
 from citewise.wiring.sources import Wish, ingest
+from tests.catalogs import chunks_at
 from tests.fakes.clock import Clock
 from tests.fakes.counters import WordCounter
 from tests.fakes.embedding_server import DIMENSIONS, rows_for
@@ -267,8 +268,8 @@ class OftenRead:
     """What others read, by the catalog's own rules at the moment; a plain stand-in for the query log's."""
 
     def __init__(self, library: OpenLibrary, paths: Sequence[str]) -> None:
-        self.store: Passages = library.passages
-        self.ids = [chunk.id for path in paths for chunk in library.catalog.chunks(Scope(), path)]
+        self.store: PassageReader = library.catalog
+        self.ids = [chunk.id for path in paths for chunk in chunks_at(library.catalog, Scope(), path)]
 
     def passages(self, where: Where, limit: int) -> tuple[Passage, ...]:
         return self.store.passages(self.ids, where=where).passages[:limit]

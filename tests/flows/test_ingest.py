@@ -11,6 +11,7 @@ from citewise.model.chunk import ChunkCounts
 from citewise.model.ids import chunk_id
 from citewise.model.report import FileDone, Outcome
 from citewise.wiring.sources import Wish
+from tests.catalogs import chunks_at
 from tests.fakes.counters import HashEmbedder
 from tests.flows.harness import Shelf
 
@@ -69,7 +70,7 @@ def test_an_edited_section_changes_only_its_own_chunks(shelf: Shelf) -> None:
     assert shelf.embedder.embedded == [text for text in shelf.embedder.embedded if "A new line" in text]
     assert shelf.snapshot()["guide.md"][1:] == before[1:]
     with shelf.opened() as library:
-        alerts = library.catalog.chunks(Scope(), "guide.md")[2].piece
+        alerts = chunks_at(library.catalog, Scope(), "guide.md")[2].piece
         lines = (shelf.docs / "guide.md").read_text().split("\n")
         assert lines[alerts.location.first - 1] == "## Alerts"
 
@@ -248,7 +249,7 @@ def test_an_ingested_file_is_announced_only_when_it_is_stored(shelf: Shelf) -> N
 
         def on_event(event: object) -> None:
             if isinstance(event, FileDone) and event.outcome is Outcome.INGESTED:
-                stored.append(event.path in library.catalog.known(Scope()))
+                stored.append(event.path in library.catalog.paths(Scope()))
 
         ingest(library, shelf.docs, Wish(), on_event=on_event)
     assert stored == [True, True]

@@ -1,6 +1,7 @@
 """The index follows the catalog, whatever happens to it."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -69,7 +70,9 @@ def test_a_deletion_file_that_was_never_committed_is_no_damage(shelf: Shelf) -> 
 
 def test_another_analyzer_makes_the_index_anew_without_embedding(shelf: Shelf) -> None:
     with shelf.opened() as library:
-        library.catalog.remember({"analyzer": "english-0"})
+        facts = library.catalog.facts()
+        assert facts is not None
+        library.catalog.record_facts(replace(facts, analyzer="english-0"))
         assert library.needs_healing()
     shelf.embedder.embedded.clear()
     with shelf.opened() as library:

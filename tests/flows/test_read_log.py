@@ -7,7 +7,6 @@ import pytest
 
 from citewise.adapters.sqlite.catalog import SqliteCatalog
 from citewise.adapters.sqlite.connections import Connections
-from citewise.adapters.sqlite.passages import SqlitePassages
 from citewise.insights import MAX_DOCUMENTS, ReadLog
 from citewise.model.access import OWNER, Access, Principal, Scope
 from citewise.model.filters import AnyOf, Where
@@ -28,8 +27,8 @@ class Desk:
         connections = Connections(file, may_create=True)
         self.catalog = SqliteCatalog(connections, model_name="m")
         self.store = KeptLog(now=NOON)
-        self.log = ReadLog(self.store, SqlitePassages(connections))
-        self.popular = PopularPassages(self.store, SqlitePassages(connections), now=lambda: NOON)
+        self.log = ReadLog(self.store, self.catalog)
+        self.popular = PopularPassages(self.store, self.catalog, now=lambda: NOON)
         self._chunks: dict[str, list[str]] = {}
 
     def put(self, path: str, *texts: str, access: str = "project", scope: Scope = SCOPE) -> None:
@@ -197,5 +196,7 @@ def test_a_log_or_a_catalog_that_cannot_be_read_has_nothing_popular(desk: Desk, 
     assert PopularPassages(BrokenLog(), passages).passages(Where(SCOPE, None), 5) == ()
     desk.put("a.md")
     desk.asked(BOB, "a.md")
-    gone = SqlitePassages(Connections(tmp_path / "nowhere" / "catalog.db"))
+    gone = SqliteCatalog(Connections(tmp_path / "gone.db", may_create=True), model_name="m")
+    (tmp_path / "gone.db").rename(tmp_path / "moved.db")
+    gone.close()
     assert PopularPassages(desk.store, gone, now=lambda: NOON).passages(Where(SCOPE, None), 5) == ()

@@ -1,12 +1,15 @@
 """Vectors of words: made with the text's own, kept once, filled in later, and compared where nothing is near."""
 
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from citewise import Library
+from citewise.adapters.folder.storage import LibraryFolder
 from citewise.errors import Unavailable
 from citewise.ingest.reembed import ReembedReport
 from citewise.model.access import OWNER, Scope
@@ -18,6 +21,7 @@ from citewise.settings import ChunkSettings, EmbeddingSettings, SearchSettings, 
 from citewise.wiring.care import compact, reindex
 from citewise.wiring.full import OpenLibrary, opened_for_reading
 from citewise.wiring.search import search_of
+from tests.catalogs import all_chunks, chunks_at
 from tests.fakes.counters import HashEmbedder
 from tests.flows.harness import Shelf
 
@@ -45,11 +49,7 @@ def wordy(tmp_path: Path) -> Shelf:
 def words_in(library: OpenLibrary, scope: Scope | None = None) -> dict[str, WordVectors | None]:
     """By text: what is kept of its words."""
     chosen = scope or Scope()
-    chunks = [
-        chunk
-        for document in library.catalog.documents(chosen)
-        for chunk in library.catalog.chunks(chosen, document.path)
-    ]
+    chunks = all_chunks(library.catalog, chosen)
     kept = library.catalog.word_vectors({chunk.text_digest for chunk in chunks})
     return {chunk.embedded_text: kept.get(chunk.text_digest) for chunk in chunks}
 
@@ -260,8 +260,9 @@ def searched(shelf: Shelf, *, late: float) -> tuple[Finding, ...]:
 
 def test_a_text_that_was_damaged_on_disk_degrades_the_stage_alone_until_it_is_made_anew(wordy: Shelf) -> None:
     with wordy.opened() as library:
-        (chunk,) = library.catalog.chunks(Scope(), "p0.md")
-        with library.catalog._connections.writing("damage") as connection:
+        (chunk,) = chunks_at(library.catalog, Scope(), "p0.md")
+        file = LibraryFolder(wordy.settings.library).current() / "catalog.db"
+        with closing(sqlite3.connect(file, isolation_level=None)) as connection:
             number = bytes.fromhex(chunk.text_digest)
             connection.execute("UPDATE word_vectors SET vectors = x'00' WHERE text_digest = ?", (number,))
     found = wordy.search(FAR_OFF)

@@ -23,6 +23,7 @@ from citewise.model.access import Scope
 from citewise.settings import IngestSettings, QueryLogSettings, Settings
 from citewise.wiring.embedding import Embedding, embedding_of
 from citewise.wiring.full import opened_for_reading
+from tests.catalogs import all_documents, chunks_at
 from tests.leaks.judge import (
     Leak,
     LeakReport,
@@ -112,10 +113,10 @@ class _StoredWorld:
         documents, chunks = {}, {}
         with opened_for_reading(self.settings, self._embedding) as library:
             for scope in self._world.scopes:
-                for document in library.catalog.documents(scope):
+                for document in all_documents(library.catalog, scope):
                     key = (scope, document.path)
                     documents[key] = str(document.id)
-                    chunks[key] = tuple(str(chunk.id) for chunk in library.catalog.chunks(scope, document.path))
+                    chunks[key] = tuple(str(chunk.id) for chunk in chunks_at(library.catalog, scope, document.path))
         current = (*documents.values(), *(id_ for ids in chunks.values() for id_ in ids))
         self.ids = StoredIds(documents, chunks, self.ids.ever.union(current))
 

@@ -9,7 +9,7 @@ import pytest
 
 from citewise.adapters.local_index import vectors
 from citewise.adapters.local_index.index import LocalIndex
-from citewise.adapters.sqlite.passages import SqlitePassages
+from citewise.adapters.sqlite.catalog import SqliteCatalog
 from citewise.answer.pipeline import AnswerPipeline
 from citewise.errors import Unavailable
 from citewise.model.access import OWNER, Scope
@@ -77,12 +77,12 @@ def test_a_search_in_another_tenants_scope_is_noticed(monkeypatch: pytest.Monkey
 @pytest.fixture
 def _trusted_index(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hydration reads whatever the index found."""
-    read = SqlitePassages.passages
+    read = SqliteCatalog.passages
 
-    def unchecked(self: SqlitePassages, ids: Sequence[ChunkId], *, where: Where) -> Hydrated:
+    def unchecked(self: SqliteCatalog, ids: Sequence[ChunkId], *, where: Where) -> Hydrated:
         return read(self, ids, where=replace(where, readers=None))
 
-    monkeypatch.setattr(SqlitePassages, "passages", unchecked)
+    monkeypatch.setattr(SqliteCatalog, "passages", unchecked)
 
 
 @pytest.mark.usefixtures("_trusted_index")

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from citewise.adapters.sqlite.passages import SqlitePassages
+from citewise.adapters.sqlite.catalog import SqliteCatalog
 from citewise.api import Library
 from citewise.insights import Overview, ReadLog
 from citewise.model.access import OWNER, Principal, Scope
@@ -76,7 +76,7 @@ def seeing_all(scope: Scope, readers: object, conditions: Any = ()) -> Where:
     return Where(scope, None, conditions)
 
 
-searched, read_on, read = Search.__call__, Search.passages, SqlitePassages.passages
+searched, read_on, read = Search.__call__, Search.passages, SqliteCatalog.passages
 missed, ingested, looked_over = Filling._miss, Library.ingest, ReadLog.overview
 
 
@@ -89,7 +89,7 @@ def counted_for_the_owner(self: Search, query: Query) -> SearchResult:
     return replace(searched(self, query), total_candidates=every.total_candidates)
 
 
-def with_a_foreign_sentence(self: SqlitePassages, ids: Sequence[ChunkId], *, where: Where) -> Hydrated:
+def with_a_foreign_sentence(self: SqliteCatalog, ids: Sequence[ChunkId], *, where: Where) -> Hydrated:
     found = read(self, ids, where=where)
     return replace(found, passages=tuple(replace(one, text=f"{one.text}\nTom has the key.") for one in found.passages))
 
@@ -132,7 +132,7 @@ MUTATIONS: Mapping[str, Mapping[str, object]] = {
     },
     "candidates counted for everybody": {"citewise.search.pipeline.Search.__call__": counted_for_the_owner},
     "a text that stands in no document": {
-        "citewise.adapters.sqlite.passages.SqlitePassages.passages": with_a_foreign_sentence
+        "citewise.adapters.sqlite.catalog.SqliteCatalog.passages": with_a_foreign_sentence
     },
     "a memory for everybody": {"citewise.search.cached.bucket_parts": lambda query: (str(query.scope),)},
     "a memory that never hears of changes": {

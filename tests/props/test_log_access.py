@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from citewise.adapters.sqlite.catalog import SqliteCatalog
 from citewise.adapters.sqlite.connections import Connections
-from citewise.adapters.sqlite.passages import SqlitePassages
 from citewise.adapters.sqlite.query_log import SqliteLog
 from citewise.insights import ReadLog
 from citewise.model.access import Access, Principal, Scope
@@ -74,9 +73,8 @@ def opened(
             ],
             lost={},
         )
-        passages = SqlitePassages(connections)
         try:
-            yield ReadLog(store, passages), PopularPassages(store, passages, now=lambda: NOON)
+            yield ReadLog(store, catalog), PopularPassages(store, catalog, now=lambda: NOON)
         finally:
             catalog.close()
 

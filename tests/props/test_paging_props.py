@@ -12,6 +12,7 @@ from citewise.model.access import Principal, Scope
 from citewise.model.ids import digest
 from citewise.model.ranking import SearchResult
 from citewise.wiring.sources import Wish
+from tests.catalogs import all_documents, chunks_at
 from tests.flows.harness import Shelf
 from tests.flows.leafing import Leafing, documents, ids, leafing
 
@@ -68,8 +69,8 @@ def test_pages_of_any_size_are_one_order_whose_head_is_the_unpaged_search(
         assert found[: len(head)] == head
         whole = book.pages.search.through(book.query(ASKED))
         order = [*ids(whole.result), *(one.id for one in whole.behind)]
-        paths = [one.path for one in book.library.catalog.documents(Scope()) if may_read(principal, one.path)]
-        visible = {chunk.id for path in paths for chunk in book.library.catalog.chunks(Scope(), path)}
+        paths = [one.path for one in all_documents(book.library.catalog, Scope()) if may_read(principal, one.path)]
+        visible = {chunk.id for path in paths for chunk in chunks_at(book.library.catalog, Scope(), path)}
     dropped = {one.candidate.id for page in pages for one in page.dropped}
     assert [one for one in found if one in order] == [one for one in order if one not in dropped]
     assert set(found) | dropped == visible

@@ -15,7 +15,7 @@ from citewise.model.chunk import EmbeddingFailure, EmbeddingModel, Hit, Point, T
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId
 from citewise.model.report import Check
-from citewise.ports.catalog import Hydrated, Outbox, Passages
+from citewise.ports.catalog import ChangeLog, Hydrated, PassageReader
 from citewise.ports.indexes import Index
 from citewise.ports.models import Embedder, Reranker
 
@@ -241,7 +241,7 @@ class GuardedIndex:
     nothing to ask, and ends the moment the index is made. Writing is not guarded: whoever writes must hear at once.
     """
 
-    def __init__(self, index: Index, log: Outbox, *, vectors: Guard, words: Guard) -> None:
+    def __init__(self, index: Index, log: ChangeLog, *, vectors: Guard, words: Guard) -> None:
         self._index = index
         self._log = log
         self._vectors = vectors
@@ -281,17 +281,14 @@ class GuardedIndex:
 
 
 class GuardedPassages:
-    """The port `Passages` around another. Only reading counts: a catalog that cannot be written to still answers."""
+    """The port `PassageReader` around another."""
 
-    def __init__(self, store: Passages, guard: Guard) -> None:
+    def __init__(self, store: PassageReader, guard: Guard) -> None:
         self._store = store
         self._guard = guard
 
     def passages(self, ids: Sequence[ChunkId], *, where: Where) -> Hydrated:
         return self._guard(lambda: self._store.passages(ids, where=where))
-
-    def make_anew(self, ids: Collection[ChunkId]) -> None:
-        self._store.make_anew(ids)
 
 
 class GuardedReranker:

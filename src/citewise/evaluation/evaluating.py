@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,6 +22,9 @@ from citewise.evaluation.runs import Ablation, Run
 from citewise.evaluation.summary import counted
 from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.answer import Answer, final_answer
+from citewise.model.chunk import Chunk
+from citewise.model.filters import Where
+from citewise.model.ids import document_id
 from citewise.model.query import Query, Selection
 from citewise.model.ranking import ARMS
 from citewise.model.report import Event
@@ -37,7 +40,6 @@ from citewise.wiring.full import OpenLibrary, opened_for_reading
 from citewise.wiring.generating import generator_of
 from citewise.wiring.reranking import reranker_of
 from citewise.wiring.search import search_of
-from citewise.wiring.seen import seen_by
 from citewise.wiring.selected import answer_pipeline
 
 _log = logging.getLogger(__name__)
@@ -205,23 +207,32 @@ def ready(
         cases = mounted(cases, mount)
     with opened_for_reading(settings, embedding) as library:
         _refuse_empty(library, chosen)
-        check_gold(seen_by(principal, library.catalog), cases, chosen, of=library, is_own=found.corpus is not None)
+        check_gold(library.catalog, cases, Where(chosen, principal.readers), is_own=found.corpus is not None)
         yield Ready(settings, embedding, cases, chosen, library, parts.reranker or reranker_of(settings), principal)
 
 
 def _refuse_empty(library: OpenLibrary, scope: Scope) -> None:
-    if not library.catalog.known(scope):
+    if not library.catalog.count(scope).documents:
         raise BadRequest(f"the library at {library.folder.root} holds nothing in {scope}: ingest the documents first")
 
 
-def check_gold(seen: Catalog, cases: CaseSet, scope: Scope, *, of: OpenLibrary, is_own: bool = False) -> None:
+def check_gold(catalog: Catalog, cases: CaseSet, where: Where, *, is_own: bool = False) -> None:
     """BadRequest names what is expected and does not exist, as far as whoever asks may see.
 
     A set with a corpus of its own is only told of it: public sets are known to judge documents that they do not hold,
     and count them all the same. So is one that expects what is there and hidden: that it is not found is right.
     """
-    paths, there = seen.known(scope).keys(), of.catalog.known(scope).keys()
-    missing = problems(cases.cases, paths, lru_cache(maxsize=None)(lambda path: seen.chunks(scope, path)))
+    there = catalog.stamps(where.scope, {gold.document for case in cases.cases for gold in case.gold}).keys()
+    paths, after = set[str](), ""
+    while page := catalog.documents(where, after=after, limit=1_000):
+        paths |= {document.path for document in page}
+        after = page[-1].path
+
+    @cache
+    def chunks(path: str) -> tuple[Chunk, ...]:
+        return catalog.chunks(where, document_id(where.scope, path))
+
+    missing = problems(cases.cases, paths, chunks)
     found = [one for one in missing if one.gold.document in paths or one.gold.document not in there]
     if hidden := len(missing) - len(found):
         said = counted(hidden, "expected place is", "expected places are")
@@ -229,8 +240,8 @@ def check_gold(seen: Catalog, cases: CaseSet, scope: Scope, *, of: OpenLibrary, 
     if not found:
         return
     if is_own:
-        ids = {one.gold.document for one in found}
-        said = counted(len(ids), "judged document is", "judged documents are")
+        absent = {one.gold.document for one in found}
+        said = counted(len(absent), "judged document is", "judged documents are")
         _log.warning("%s not in the corpus, such as %r", said, found[0].gold.document)
         return
     more = f"\n  and {len(found) - MAX_PROBLEMS} more" if len(found) > MAX_PROBLEMS else ""

@@ -23,6 +23,8 @@ from citewise.wiring.sources import access_by_path, remember_ingest
 
 _log = logging.getLogger(__name__)
 
+CORPUS = "corpus"  # the kind of a source whose documents are lines of a file of a judged set
+
 
 def corpus_mount(
     settings: Settings,
@@ -46,7 +48,7 @@ def corpus_mount(
                     return mount
     with opened_for_writing(settings, embedding) as library:
         mount = _mount(library, corpus, scope)
-        library.catalog.remember({_fact(scope, mount): _place(library, corpus)})
+        library.catalog.register(scope, SourceRef(mount, _place(library, corpus), kind=CORPUS))
         request = _request(library, corpus, scope, mount)
         report = Ingest(BeirSource(corpus), library.prepare, library.absorb)(request, on_event=on_event)
         remember_ingest(library, report)
@@ -85,17 +87,17 @@ def _holding(library: OpenLibrary, corpus: Path, scope: Scope) -> list[str]:
     """Where the corpus may be: its own place, else any that a set of its name has, since folders are copied around."""
     recorded = _recorded(library, scope)
     own = [mount for mount, place in recorded.items() if place == _place(library, corpus)]
-    registered = {ref.mount for ref in library.catalog.sources(scope)}
+    registered = {ref.mount for ref in library.catalog.sources(scope) if ref.kind != CORPUS}
     names = set(_names(corpus, len(recorded) + len(registered) + 1))
-    held = {one.mount for one in library.catalog.known(scope).values()}
-    return [mount for mount in own or sorted(names & held) if mount not in registered]
+    held = [mount for mount in sorted(names) if library.catalog.paths(scope, mount=mount)]
+    return [mount for mount in own or held if mount not in registered]
 
 
 def _mount(library: OpenLibrary, corpus: Path, scope: Scope) -> str:
     """The set's name, unless a folder of the library's owner has taken it, or another set of that name."""
     recorded, place = _recorded(library, scope), _place(library, corpus)
-    taken = {ref.mount for ref in library.catalog.sources(scope)}
-    taken |= {path.split("/")[0] for path, one in library.catalog.known(scope).items() if one.mount == ""}
+    taken = {ref.mount for ref in library.catalog.sources(scope) if ref.kind != CORPUS}
+    taken |= {path.split("/")[0] for path in library.catalog.paths(scope, mount="")}
     own = [mount for mount, known in recorded.items() if known == place and mount not in taken]
     taken |= {mount for mount, known in recorded.items() if known != place and _corpus_at(library, known).is_file()}
     return next(mount for mount in (*own, *_names(corpus, len(taken) + 1)) if mount not in taken)
@@ -108,14 +110,7 @@ def _names(corpus: Path, count: int) -> list[str]:
 
 def _recorded(library: OpenLibrary, scope: Scope) -> dict[str, str]:
     """By mount: which corpus the documents there are of."""
-    start = _fact(scope, "")
-    return {
-        name.removeprefix(start): place for name, place in library.catalog.facts().items() if name.startswith(start)
-    }
-
-
-def _fact(scope: Scope, mount: str) -> str:
-    return f"corpus:{scope}/{mount}"
+    return {ref.mount: ref.root for ref in library.catalog.sources(scope) if ref.kind == CORPUS}
 
 
 def _place(library: OpenLibrary, corpus: Path) -> str:
@@ -129,10 +124,11 @@ def _corpus_at(library: OpenLibrary, place: str) -> Path:
 
 def _is_there(library: OpenLibrary, rows: _Rows, request: IngestRequest) -> bool:
     """Whether the library holds just the documents of the corpus, made as they would be made now."""
-    held = {path: one for path, one in library.catalog.known(request.scope).items() if one.mount == request.mount}
     origins = {found: request.origin(found.path) for found in rows.found}
-    if held.keys() != {origin.path for origin in origins.values()}:
+    paths = {origin.path for origin in origins.values()}
+    if paths != {*library.catalog.paths(request.scope, mount=request.mount)}:
         return False
+    held = library.catalog.stamps(request.scope, paths)
     prepare = library.prepare
     return all(
         held[origin.path].stamp == prepare.stamp(origin, digest_bytes(rows.source.read(found)))

@@ -22,6 +22,8 @@ from citewise.evaluation.summary import by_group, means, medians
 from citewise.insights import percentiles
 from citewise.model.access import OWNER, Scope
 from citewise.model.answer import Answer, Citation
+from citewise.model.filters import Where
+from citewise.model.ids import document_id
 from citewise.model.query import ANSWER_TOP_K, MAX_TOP_K, SEARCH_TOP_K, Query, Selection
 from citewise.model.ranking import Passage, SearchResult
 from citewise.ports.catalog import Catalog
@@ -170,8 +172,13 @@ class _Asking:
         """Each citation, looked up in the catalog: not in the answer, which would believe itself."""
         paths = {one.document for one in citations if one.document is not None}
         catalog, scope = self._flow.catalog, self._terms.scope
-        texts = {one.path: one.text for one in catalog.documents(scope) if one.path in paths} if paths else {}
-        chunks = {path: frozenset(str(one.id) for one in catalog.chunks(scope, path)) for path in texts}
+        where = Where(scope, None)
+        read = {path: catalog.document(where, document_id(scope, path)) for path in paths}
+        texts = {path: document.text for path, document in read.items() if document is not None}
+        chunks = {
+            path: frozenset(str(chunk.id) for chunk in catalog.chunks(where, document_id(scope, path)))
+            for path in texts
+        }
         return {
             one: is_true(one, texts.get(one.document or ""), chunks.get(one.document or "", frozenset()))
             for one in citations

@@ -8,7 +8,7 @@ The index follows the log, so stopping anywhere loses nothing, and the next run 
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from citewise.errors import BadData, BadRequest
@@ -16,7 +16,7 @@ from citewise.ingest.prepare import Origin, Prepare, Prepared
 from citewise.ingest.write import Absorb, Group
 from citewise.model.access import Access, Scope
 from citewise.model.chunk import EmbeddingFailure
-from citewise.model.document import Found, Skipped, at_or_above
+from citewise.model.document import Found, KnownDocument, Skipped, at_or_above
 from citewise.model.ids import digest_bytes
 from citewise.model.report import Embedded, Event, Failed, FileDone, IngestReport, Outcome, Walked
 from citewise.ports.sources import Source
@@ -54,9 +54,11 @@ class Ingest:
     ) -> IngestReport:
         """Ingest what is new, leave what is unchanged, remove what is gone; tell about each file."""
         started = time.perf_counter()
-        run = _Run(self, request, on_event)
         entries = tuple(self.source.walk())
-        on_event(Walked(len(entries), sum(entry.size for entry in entries if isinstance(entry, Found))))
+        files = [entry for entry in entries if isinstance(entry, Found)]
+        on_event(Walked(len(entries), sum(entry.size for entry in files)))
+        known = self.absorb.catalog.stamps(request.scope, [request.mounted(entry.path) for entry in files])
+        run = _Run(self, request, known, on_event)
         for entry in entries:
             run.take(entry)
         run.finish()
@@ -66,11 +68,16 @@ class Ingest:
 class _Run:
     """One run of the flow and its tally: the only thing here that changes."""
 
-    def __init__(self, flow: Ingest, request: IngestRequest, on_event: Callable[[Event], None]) -> None:
+    def __init__(
+        self,
+        flow: Ingest,
+        request: IngestRequest,
+        known: Mapping[str, KnownDocument],
+        on_event: Callable[[Event], None],
+    ) -> None:
         self._flow = flow
         self._request = request
         self._on_event = on_event
-        known = flow.absorb.catalog.known(request.scope)
         self._known = {path: one for path, one in known.items() if one.mount == request.mount}
         self._taken = {path: one.mount for path, one in known.items() if one.mount != request.mount}
         self._found: dict[str, Found] = {}  # by document path: what stays in the library
@@ -112,19 +119,17 @@ class _Run:
     def finish(self) -> None:
         """Store what waits, remove what is gone, and bring the index up to date."""
         self._group.flush()
-        gone = {self._request.mounted(path) for path in self._request.gone}
-        if self._request.is_whole:
-            gone |= self._known.keys()
-        gone = (gone & self._known.keys()) - self._found.keys() - self._unseen()
+        request, catalog = self._request, self._flow.absorb.catalog
+        gone = {request.mounted(path) for path in request.gone}
+        if request.is_whole:
+            gone.update(catalog.paths(request.scope, mount=request.mount))
+        unseen = {request.mounted(entry.path) for entry in self._skipped if entry.is_unseen}
+        # What lies below a place that could not be looked at stays: missing permissions are no deletion.
+        gone = {path for path in gone - self._found.keys() if unseen.isdisjoint(at_or_above(path))}
         if gone:
             self._removed = len(gone)
-            self._deleted = self._flow.absorb.catalog.remove(self._request.scope, sorted(gone))
-        self._flow.absorb.project(self._request.scope)
-
-    def _unseen(self) -> set[str]:
-        """Documents below what could not be looked at: a slip in permissions is no deletion."""
-        unseen = {self._request.mounted(entry.path) for entry in self._skipped if entry.is_unseen}
-        return {path for path in self._known if unseen and not unseen.isdisjoint(at_or_above(path))}
+            self._deleted = catalog.remove(request.scope, sorted(gone))
+        self._flow.absorb.project(request.scope)
 
     def report(self) -> IngestReport:
         chunks = self._group.chunks

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from citewise.model.access import Scope
 from citewise.model.chunk import Change, Point
-from citewise.ports.catalog import Outbox
+from citewise.ports.catalog import ChangeLog
 from citewise.ports.indexes import Index
 from citewise.text.analysis import terms
 
@@ -16,19 +16,19 @@ CHANGES_AT_ONCE = 8192  # a replay's unit of memory and of durability
 class Project:
     """Brings the index to where the catalog is. Idempotent: stopped anywhere, it goes on from there."""
 
-    outbox: Outbox
+    log: ChangeLog
     index: Index
 
     def __call__(self, scope: Scope) -> int:
         """Apply what is missing; returns how many changes that were."""
         position = self.index.position(scope)
-        if position == 0 or not self.outbox.floor(scope) <= position <= self.outbox.last_position(scope):
+        if position == 0 or not self.log.floor(scope) <= position <= self.log.last_position(scope):
             return self.rebuild(scope)  # nothing of it can be trusted, or nothing is there
         return self._replay(scope, position, on_progress=lambda done: None)
 
     def is_behind(self, scope: Scope) -> bool:
         """Whether a search of this scope could miss, or still find, what the catalog says."""
-        return self.index.position(scope) != self.outbox.last_position(scope)
+        return self.index.position(scope) != self.log.last_position(scope)
 
     def rebuild(self, scope: Scope, *, on_progress: Callable[[int], None] = lambda done: None) -> int:
         """Make the scope's index anew beside the one that answers, then swap; nothing is embedded."""
@@ -38,8 +38,8 @@ class Project:
         return applied
 
     def _replay(self, scope: Scope, position: int, *, on_progress: Callable[[int], None]) -> int:
-        last, applied = self.outbox.last_position(scope), 0
-        while changes := self.outbox.changes(scope, after=position, limit=CHANGES_AT_ONCE):
+        last, applied = self.log.last_position(scope), 0
+        while changes := self.log.changes(scope, after=position, limit=CHANGES_AT_ONCE):
             position = changes[-1].position
             self.index.write(
                 scope,
@@ -53,7 +53,7 @@ class Project:
             position = last
             self.index.write(scope, puts=(), drops=(), position=position)
         if applied:
-            self.outbox.forget_drops(scope, up_to=position)
+            self.log.trim(scope, up_to=position)
         return applied
 
     def _point(self, change: Change) -> Point:

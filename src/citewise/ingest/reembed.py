@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 
 from citewise.errors import Unavailable
 from citewise.ingest.prepare import Origin, Prepare, Prepared
-from citewise.ingest.write import Absorb, Group
+from citewise.ingest.write import DOCUMENTS_AT_ONCE, Absorb, Group
 from citewise.model.access import Scope
 from citewise.model.chunk import ChunkCounts, EmbeddingFailure
 from citewise.model.document import Document
-from citewise.ports.catalog import Catalog, Registry
+from citewise.model.filters import Where
+from citewise.ports.catalog import Catalog
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,19 +27,19 @@ class Reembed:
     """Cuts and embeds every stored text again. Stopped anywhere, it goes on from what it has."""
 
     old: Catalog
-    old_registry: Registry
-    new_registry: Registry
     prepare: Prepare
     absorb: Absorb
 
     def __call__(self, *, on_document: Callable[[str], None] = lambda path: None) -> ReembedReport:
         total = ReembedReport(0, ChunkCounts(), 0)
-        for census in self.old.census():
-            for source in self.old_registry.sources(census.scope):
-                self.new_registry.register(census.scope, source)
-            total = self._scope(census.scope, total, on_document)
-            self._remove_leftovers(census.scope)
-            self.absorb.project(census.scope)
+        new = self.absorb.catalog
+        for scope in self.old.scopes():
+            for source in self.old.sources(scope):
+                new.register(scope, source)
+            total = self._scope(scope, total, on_document)
+            # Documents that an interrupted run had stored and the old library has lost since.
+            new.remove(scope, sorted({*new.paths(scope)} - {*self.old.paths(scope)}))
+            self.absorb.project(scope)
         return total
 
     def _scope(self, scope: Scope, total: ReembedReport, on_document: Callable[[str], None]) -> ReembedReport:
@@ -51,17 +52,16 @@ class Reembed:
             on_document(prepared.document.path)
 
         group = Group(self.absorb, scope, on_settled=settled, on_embedded=lambda texts: None)
-        documents = 0
-        for document in self.old.documents(scope):
-            documents += 1
-            group.add(self._again(document))
+        documents, after, where = 0, "", Where(scope, None)
+        while page := self.old.documents(where, after=after, limit=DOCUMENTS_AT_ONCE):
+            after = page[-1].path
+            for summary in page:
+                document = self.old.document(where, summary.id)
+                if document is not None:
+                    documents += 1
+                    group.add(self._again(document))
         group.flush()
         return ReembedReport(total.documents + documents, total.chunks + group.chunks, total.embedded + group.embedded)
-
-    def _remove_leftovers(self, scope: Scope) -> None:
-        """Documents that an interrupted run had made and the old library has lost since."""
-        gone = self.absorb.catalog.known(scope).keys() - self.old.known(scope).keys()
-        self.absorb.catalog.remove(scope, sorted(gone))
 
     def _again(self, document: Document) -> Prepared:
         """The stored text prepared anew; its stamp says that it came from the same file, told the same things."""

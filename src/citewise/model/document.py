@@ -203,6 +203,7 @@ class SourceRef:
     mount: str
     root: str  # relative to the library folder, so that moving both together changes nothing
     access: tuple[tuple[str, tuple[str, ...]], ...] = ()  # part (empty: all) -> the rule it was last given
+    kind: str = "folder"
 
     def with_rule(self, rule: tuple[str, ...], parts: Iterable[str]) -> "SourceRef":
         """The source once these parts were given a rule: it holds until another is said, also for what is below."""

@@ -4,10 +4,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Self
 
 from citewise.model.chunk import ChunkCounts
-from citewise.model.document import Json, Skipped
+from citewise.model.document import Skipped
 
 
 class Outcome(StrEnum):
@@ -92,6 +91,19 @@ class IngestReport:
 
 
 @dataclass(frozen=True, slots=True)
+class IngestSummary:
+    """The outline of an ingestion, which `citewise status` shows of the last one."""
+
+    finished_at: str  # ISO 8601, UTC
+    seen: int
+    ingested: int
+    unchanged: int
+    removed: int
+    failed: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
     """One thing that was looked at; a problem comes with its remedy."""
 
@@ -139,7 +151,7 @@ class Status:
     scopes: tuple[ScopeStatus, ...]
     catalog_bytes: int
     index_bytes: int
-    last_ingest: Mapping[str, Json] | None
+    last_ingest: IngestSummary | None
     problems: tuple[str, ...]
 
     @property
@@ -160,26 +172,6 @@ class LibraryFacts:
     window_tokens: int
     chunker: str
     analyzer: str
-
-    @classmethod
-    def of(cls, stored: Mapping[str, str]) -> Self:
-        return cls(
-            model=stored.get("model", ""),
-            dimensions=int(stored.get("dimensions", "0")),
-            window_tokens=int(stored.get("window_tokens", "0")),
-            chunker=stored.get("chunker", ""),
-            analyzer=stored.get("analyzer", ""),
-        )
-
-    @property
-    def stored(self) -> Mapping[str, str]:
-        return {
-            "model": self.model,
-            "dimensions": str(self.dimensions),
-            "window_tokens": str(self.window_tokens),
-            "chunker": self.chunker,
-            "analyzer": self.analyzer,
-        }
 
     def differences(self, ours: "LibraryFacts") -> tuple[str, ...]:
         """In words, what keeps this library and those settings apart; the analyzer's work is redone unasked."""

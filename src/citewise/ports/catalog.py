@@ -1,66 +1,117 @@
-"""Passages: the catalog as a search reads it, by chunk id."""
+"""The catalog: documents, chunks, access rules, their change log, and what else one transaction must cover."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from citewise.model.access import Scope
+from citewise.model.access import Access, Scope
 from citewise.model.chunk import Change, Chunk, ChunkCounts, Vector, WordVectors
 from citewise.model.document import Document, KnownDocument, SourceRef
 from citewise.model.filters import Where
-from citewise.model.ids import ChunkId, Digest
+from citewise.model.ids import ChunkId, Digest, DocumentId
 from citewise.model.ranking import Passage
+from citewise.model.report import IngestSummary, LibraryFacts
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentWrite:
-    """A document with all its chunks, whose vectors the embedding cache holds already."""
+    """A document with all its chunks, whose vectors the embedding cache has already."""
 
     document: Document
     chunks: tuple[Chunk, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ScopeCensus:
-    """How much one scope holds, and how far its log goes."""
+class DocumentSummary:
+    """A document in a list, without its text."""
 
-    scope: Scope
-    documents: int
+    id: DocumentId
+    path: str
+    title: str
+    mount: str
+    corpus_type: str
+    access: Access
     chunks: int
-    last_position: int
+    updated_at: float  # seconds since 1970
 
 
-class Catalog(Protocol):
-    """Holds documents, chunks and access rules.
+@dataclass(frozen=True, slots=True)
+class ScopeCounts:
+    """How much a scope holds."""
 
-    Promises: a store or removal is durable and whole when the call returns, together with its entries in the
-    change log, or nothing happened; chunks whose fingerprint did not change make no log entry; a full disk
-    raises Unavailable and loses nothing.
+    documents: int = 0
+    chunks: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Hydrated:
+    """Passages in the order in which they were asked for, and the ids of records that cannot be understood."""
+
+    passages: tuple[Passage, ...]
+    malformed: tuple[ChunkId, ...] = ()
+
+
+class PassageReader(Protocol):
+    """Reads chunks with their documents: all that a search needs of a catalog.
+
+    Promises: one batched read; in the order of `ids`; a chunk that is gone, in another scope, or not for this reader
+    by the catalog's own access rules is left out, whatever an index believed; a record that cannot be understood is
+    named as malformed and does not affect the others.
     """
 
-    def known(self, scope: Scope) -> Mapping[str, KnownDocument]: ...  # by path
+    def passages(self, ids: Sequence[ChunkId], *, where: Where) -> Hydrated: ...
+
+
+class CatalogReader(PassageReader, Protocol):
+    """Reads documents and chunks as a reader may see them.
+
+    Promises: scope and readers of `where` decide, and of chunks its conditions too; a document of another scope or
+    for other readers does not exist. `documents` gives a page of those whose path comes after `after`, by path.
+    `facets` counts the documents by the values of module, chapter, corpus_type, content_type and tags. Nothing is
+    held open between two calls.
+    """
+
+    def document(self, where: Where, id_: DocumentId) -> Document | None: ...
+    def documents(self, where: Where, *, after: str = "", limit: int) -> tuple[DocumentSummary, ...]: ...
+    def chunks(self, where: Where, document: DocumentId) -> tuple[Chunk, ...]: ...
+    def count(self, scope: Scope) -> ScopeCounts: ...
+    def facets(self, where: Where) -> Mapping[str, Mapping[str, int]]: ...
+
+
+class CatalogWriter(Protocol):
+    """Stores and removes documents.
+
+    Promises: a store or removal is durable and whole when the call returns, together with its entries in the change
+    log and the new version of the scope, or nothing happened; chunks whose fingerprint did not change make no log
+    entry; a document keeps the time at which it was first stored; a full disk raises Unavailable and loses nothing.
+    `stamps` leaves out paths it does not know; `paths` gives those at or below `under`, of one source if `mount` is
+    given, in order. After `request_reingest`, the stamps of the documents of these chunks equal no other stamp, so that
+    the next ingestion reads them again.
+    """
+
+    def stamps(self, scope: Scope, paths: Collection[str]) -> Mapping[str, KnownDocument]: ...
+    def paths(self, scope: Scope, *, under: str = "", mount: str | None = None) -> tuple[str, ...]: ...
     def store(self, writes: Sequence[DocumentWrite]) -> ChunkCounts: ...
-    def remove(self, scope: Scope, paths: Collection[str]) -> int: ...  # chunks gone
-    def documents(self, scope: Scope) -> Iterator[Document]: ...
-    def chunks(self, scope: Scope, path: str) -> tuple[Chunk, ...]: ...
-    def census(self) -> tuple[ScopeCensus, ...]: ...
+    def remove(self, scope: Scope, paths: Collection[str]) -> int: ...  # how many chunks were removed
+    def request_reingest(self, ids: Collection[ChunkId]) -> None: ...
 
 
-class Outbox(Protocol):
-    """Tells what changed since a position.
+class ChangeLog(Protocol):
+    """Tells projections what changed since a position.
 
-    Promises: positions only grow; a chunk appears at its latest change only; reading from 0 gives every living
-    chunk, so a rebuild is a replay; drops at or before `floor` may be forgotten, and a projection that stands
-    before it must start again from 0. `version` is another number after every store, removal and recorded projection
-    of this scope, raised in the same transaction; equal numbers mean that nothing changed. It begins at a random
-    number, so that two libraries or generations do not share one; 0 for an unknown scope.
+    Promises: no position at or below one that was read appears later, whoever writes at the same time; a chunk appears
+    at its latest change only; reading from 0 gives every chunk there is, so that a rebuild is a replay; removals up to
+    `floor` may have been trimmed, and a projection that has not reached it must start again from 0. `version` is
+    another number after every store, removal and recorded projection of the scope, raised in the same transaction;
+    equal numbers mean that nothing changed. It begins at a random number, so that two libraries or generations do not
+    share one; 0 for an unknown scope.
     """
 
     def scopes(self) -> tuple[Scope, ...]: ...
-    def floor(self, scope: Scope) -> int: ...
-    def last_position(self, scope: Scope) -> int: ...
     def changes(self, scope: Scope, *, after: int, limit: int) -> tuple[Change, ...]: ...
-    def forget_drops(self, scope: Scope, *, up_to: int) -> None: ...
+    def last_position(self, scope: Scope) -> int: ...
+    def floor(self, scope: Scope) -> int: ...
+    def trim(self, scope: Scope, *, up_to: int) -> None: ...  # removals up to this position
     def version(self, scope: Scope) -> int: ...
 
 
@@ -87,10 +138,10 @@ NO_WORDS: Mapping[Digest, WordVectors] = {}
 
 
 class EmbeddingCache(Protocol):
-    """Finds vectors made earlier.
+    """Finds vectors that were computed earlier, by the digest of their text.
 
-    Promises: only vectors of the library's own model come back; a digest it does not know is simply absent; what
-    is kept is durable when the call returns, whole or not at all, whatever becomes of the documents it was made for.
+    Promises: only vectors of the library's own model are found; an unknown digest is absent from the result; `keep` is
+    durable when it returns, all or nothing, and the first vector of a text stays, whatever becomes of the documents.
     """
 
     def vectors(self, digests: Collection[Digest]) -> Mapping[Digest, Vector]: ...
@@ -99,33 +150,40 @@ class EmbeddingCache(Protocol):
 
 
 class Registry(Protocol):
-    """Remembers sources and facts.
+    """Remembers the sources of each scope, what the library was built with, and the last ingestion.
 
-    Promises: registering a mount again replaces its root; what is remembered is durable when the call returns.
+    Promises: registering a mount again replaces its entry; what is recorded is durable when the call returns; what was
+    never recorded is None.
     """
 
     def sources(self, scope: Scope) -> tuple[SourceRef, ...]: ...
     def register(self, scope: Scope, source: SourceRef) -> None: ...
-    def facts(self) -> Mapping[str, str]: ...
-    def remember(self, facts: Mapping[str, str]) -> None: ...
+    def facts(self) -> LibraryFacts | None: ...
+    def record_facts(self, facts: LibraryFacts) -> None: ...
+    def last_ingest(self) -> IngestSummary | None: ...
+    def record_ingest(self, summary: IngestSummary) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Hydrated:
-    """What was read, in the order it was asked for, and the ids whose record makes no sense."""
+class CatalogMaintenance(Protocol):
+    """What status, doctor and compaction need.
 
-    passages: tuple[Passage, ...]
-    malformed: tuple[ChunkId, ...] = ()
-
-
-class Passages(Protocol):
-    """Reads chunks with their documents, as one reader may see them.
-
-    Promises: one batched read; in the order of `ids`; a chunk that is gone, in another scope, or not for this reader
-    by the catalog's own rules is left out, whatever an index believed; a record that cannot be understood is named
-    as malformed and spoils no other. After `make_anew`, the next ingestion reads the documents of these chunks again
-    even if their files did not change.
+    Promises: `check` raises Misconfigured if anything stored is damaged. `lacks_word_vectors` tells whether a stored
+    chunk has none. `compact` removes vectors of texts that no
+    chunk has (all word vectors, if they are not kept) and erases every trace of what was deleted; False if a reader
+    kept it from finishing. After `close`, the catalog is not used again.
     """
 
-    def passages(self, ids: Sequence[ChunkId], *, where: Where) -> Hydrated: ...
-    def make_anew(self, ids: Collection[ChunkId]) -> None: ...
+    engine: str  # of the catalog, as `citewise status` names it
+
+    def check(self) -> None: ...
+    def lacks_word_vectors(self) -> bool: ...
+    def written_since(self, scope: Scope, position: int) -> frozenset[ChunkId]: ...
+    def compact(self, *, keep_word_vectors: bool = True) -> bool: ...
+    def size_bytes(self) -> int: ...
+    def close(self) -> None: ...
+
+
+class Catalog(
+    CatalogReader, CatalogWriter, ChangeLog, Projections, EmbeddingCache, Registry, CatalogMaintenance, Protocol
+):
+    """All of it: one store, since one transaction has to cover documents, change log and versions."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from citewise.model.ids import ChunkId
 from citewise.model.query import Query
 from citewise.model.ranking import Candidate, Dropped, Ranking, Shortlist, finding_of
-from citewise.ports.catalog import Passages
+from citewise.ports.catalog import PassageReader
 
 STAGE = "hydrate"
 GONE = "no longer in the catalog for this reader"
@@ -19,7 +19,7 @@ SPARE = 2  # candidates read for each one asked for: later stages reorder and dr
 class Hydrate:
     """What the index believed is checked against the catalog, which is the truth."""
 
-    store: Passages
+    store: PassageReader
     least: int = 20  # candidates that are read at least; a reranker wants as many as it looks at
 
     def __call__(self, ranking: Ranking) -> Shortlist:

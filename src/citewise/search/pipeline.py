@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -61,6 +61,7 @@ class Search:
     refine: tuple[Refinement, ...]
     addresses: Addresses = field(default_factory=Addresses)
     fuse: Fusion = field(default_factory=Nearness)
+    request_reingest: Callable[[Collection[ChunkId]], None] = lambda ids: None  # of chunks whose record is damaged
 
     def __call__(self, query: Query) -> SearchResult:
         watch = Watch()
@@ -135,11 +136,11 @@ class Search:
             _log.info("left out, no longer in the catalog for this reader: %s", ", ".join(gone))
         if malformed:
             _log.warning("left out, unreadable until their documents are ingested again: %s", ", ".join(malformed))
-            self._make_anew(malformed)
+            self._reingest(malformed)
 
-    def _make_anew(self, ids: list[ChunkId]) -> None:
+    def _reingest(self, ids: list[ChunkId]) -> None:
         try:
-            self.hydrate.store.make_anew(ids)
+            self.request_reingest(ids)
         except CitewiseError as error:
             _log.warning("could not ask for them to be ingested again: %s", error)
 

@@ -1,13 +1,12 @@
 """Looking after a library: what it holds, whether it is well, and making its index anew."""
 
 import importlib.metadata
-import json
 import shutil
 import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -17,7 +16,8 @@ from citewise.adapters.sqlite.catalog import SqliteCatalog
 from citewise.adapters.sqlite.connections import Connections
 from citewise.errors import CitewiseError, Locked, Misconfigured
 from citewise.ingest.reembed import ReembedReport
-from citewise.model.report import Check, Compaction, LibraryFacts, ScopeStatus, Status
+from citewise.model.report import Check, Compaction, ScopeStatus, Status
+from citewise.ports.catalog import Catalog
 from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding, embedding_of
 from citewise.wiring.full import emptied, opened_for_writing, opened_unchecked, reembed, unfit
@@ -37,32 +37,31 @@ def status(settings: Settings) -> Status:
     folder = LibraryFolder(settings.library)
     generation = folder.current()
     with _catalog(generation) as catalog:
-        stored = catalog.facts()
-        if "model" not in stored:
+        facts = catalog.facts()
+        if facts is None:
             raise Misconfigured(emptied(settings.library))
-        facts = LibraryFacts.of(stored)
         index = LocalIndex(generation / "index", dimensions=facts.dimensions or 1)
         scopes = tuple(
             ScopeStatus(
-                census.scope.tenant,
-                census.scope.project,
-                census.documents,
-                census.chunks,
-                census.last_position,
-                index.position(census.scope),
+                scope.tenant,
+                scope.project,
+                catalog.count(scope).documents,
+                catalog.count(scope).chunks,
+                catalog.last_position(scope),
+                index.position(scope),
             )
-            for census in catalog.census()
+            for scope in catalog.scopes()
         )
         return Status(
             library=str(settings.library),
             embedding_model=facts.model,
             dimensions=facts.dimensions,
             chunker=facts.chunker,
-            engines={"catalog": "sqlite", "words": "tantivy", "vectors": "faiss"},
+            engines={"catalog": catalog.engine, "words": "tantivy", "vectors": "faiss"},
             scopes=scopes,
-            catalog_bytes=_size(*generation.glob("catalog.db*")),
+            catalog_bytes=catalog.size_bytes(),
             index_bytes=_size(*(generation / "index").rglob("*")),
-            last_ingest=json.loads(stored["last_ingest"]) if "last_ingest" in stored else None,
+            last_ingest=catalog.last_ingest(),
             problems=(*_problems(scopes), *_misfit(settings)),
         )
 
@@ -169,11 +168,11 @@ def _lock_detail(folder: LibraryFolder) -> str:
 def _catalog_detail(folder: LibraryFolder) -> str:
     with _catalog(folder.current()) as catalog:
         catalog.check()
-        if "model" not in catalog.facts():
+        if catalog.facts() is None:
             raise Misconfigured(emptied(folder.root))
-        census = catalog.census()
+        counts = [catalog.count(scope) for scope in catalog.scopes()]
         return (
-            f"whole; {sum(each.documents for each in census)} documents, {sum(each.chunks for each in census)} chunks"
+            f"whole; {sum(each.documents for each in counts)} documents, {sum(each.chunks for each in counts)} chunks"
         )
 
 
@@ -219,7 +218,7 @@ def compact(
         before = _size(*library.folder.root.rglob("*"))
         for scope in library.catalog.scopes():
             library.project.rebuild(scope, on_progress=on_progress)
-        is_catalog_done = library.catalog.compact(keeps_words=library.embedding.words is not None)
+        is_catalog_done = library.catalog.compact(keep_word_vectors=library.embedding.words is not None)
         await_log(settings, since=began_at)
         are_pages_done = sweep_pages(settings)
         sweep_log(settings)
@@ -227,12 +226,10 @@ def compact(
 
 
 @contextmanager
-def _catalog(generation: Path) -> Iterator[SqliteCatalog]:
+def _catalog(generation: Path) -> Iterator[Catalog]:
     catalog = SqliteCatalog(Connections(generation / "catalog.db"), model_name="")
-    try:
+    with closing(catalog):
         yield catalog
-    finally:
-        catalog.close()
 
 
 def _size(*files: Path) -> int:

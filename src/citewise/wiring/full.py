@@ -12,11 +12,11 @@ from citewise.adapters.folder.storage import LibraryFolder
 from citewise.adapters.local_index.index import LocalIndex
 from citewise.adapters.sqlite.catalog import SqliteCatalog
 from citewise.adapters.sqlite.connections import Connections
-from citewise.adapters.sqlite.passages import SqlitePassages
 from citewise.errors import Locked, Misconfigured, Unavailable
 from citewise.ingest.chunkers.markdown import ChunkSizes, HeadingChunker
 from citewise.ingest.project import Project
 from citewise.model.report import LibraryFacts
+from citewise.ports.catalog import Catalog
 from citewise.ports.indexes import Index
 from citewise.settings import Settings
 from citewise.text.analysis import ANALYZER_VERSION
@@ -39,8 +39,7 @@ class OpenLibrary:
     settings: Settings
     folder: LibraryFolder
     embedding: Embedding
-    catalog: SqliteCatalog
-    passages: SqlitePassages
+    catalog: Catalog
     index: Index
     chunker: HeadingChunker
     project: Project
@@ -72,11 +71,11 @@ class OpenLibrary:
         for scope in self.catalog.scopes():
             remake(scope)
         if self._has_other_terms():
-            self.catalog.remember({"analyzer": ANALYZER_VERSION})
+            self.catalog.record_facts(_facts(self))
 
     def _has_other_terms(self) -> bool:
-        ours = ANALYZER_VERSION
-        return self.catalog.facts().get("analyzer", ours) != ours
+        facts = self.catalog.facts()
+        return facts is not None and facts.analyzer != ANALYZER_VERSION
 
 
 @contextmanager
@@ -88,7 +87,7 @@ def opened_for_writing(settings: Settings, embedding: Embedding | None = None) -
         generation = folder.current() if folder.exists else folder.first()
         with _opened(settings, folder, generation, embedding, may_create=not folder.exists) as library:
             if not folder.exists:
-                library.catalog.remember(_facts(library).stored)
+                library.catalog.record_facts(_facts(library))
             _refuse_unfit(library)
             library.heal()
             if not folder.exists:  # only now is there something that a reader could open
@@ -142,10 +141,12 @@ def reembed(
             _opened(settings, folder, folder.current(), chosen) as old,
             _opened_next(settings, folder, following, chosen) as new,
         ):
-            new.catalog.remember({**old.catalog.facts(), **_facts(new).stored})
+            new.catalog.record_facts(_facts(new))
+            if summary := old.catalog.last_ingest():
+                new.catalog.record_ingest(summary)
             caches = (new.catalog, old.catalog)
             absorb = Absorb(chosen.embedder, new.catalog, caches, new.project, chosen.words)
-            report = Reembed(old.catalog, old.catalog, new.catalog, new.prepare, absorb)(on_document=on_document)
+            report = Reembed(old.catalog, new.prepare, absorb)(on_document=on_document)
         folder.swap_to(following)
         folder.remove_others()
     return report
@@ -157,8 +158,7 @@ def _opened_next(
 ) -> Iterator[OpenLibrary]:
     """The next generation: what an interrupted run left of it, if that was making the very same."""
     with _opened(settings, folder, generation, embedding, may_create=True) as library:
-        stored = library.catalog.facts()
-        is_the_same = not stored or LibraryFacts.of(stored) == _facts(library)
+        is_the_same = library.catalog.facts() in (None, _facts(library))
     if not is_the_same:
         shutil.rmtree(generation)
         generation.mkdir()
@@ -169,9 +169,9 @@ def _opened_next(
 def unfit(library: OpenLibrary) -> str | None:
     """In words, why the library cannot be used with these settings (D4); None if it can."""
     stored = library.catalog.facts()
-    if "model" not in stored:  # a new library gets its facts before its CURRENT
+    if stored is None:  # a new library gets its facts before its CURRENT
         return emptied(library.folder.root) if library.folder.exists else None
-    differences = LibraryFacts.of(stored).differences(_facts(library))
+    differences = stored.differences(_facts(library))
     if not differences:
         return None
     return (
@@ -232,7 +232,6 @@ def _opened(
             folder=folder,
             embedding=embedding,
             catalog=catalog,
-            passages=SqlitePassages(connections),
             index=index,
             chunker=chunker,
             project=Project(catalog, index),

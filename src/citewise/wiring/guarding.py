@@ -14,7 +14,7 @@ from citewise.adapters.guard import (
     checks_of,
 )
 from citewise.model.report import Check
-from citewise.ports.catalog import Outbox
+from citewise.ports.catalog import ChangeLog
 from citewise.ports.models import Reranker
 from citewise.search.pipeline import Search
 from citewise.settings import GuardSettings
@@ -65,7 +65,7 @@ class Guards:
         guards = {EMBEDDING: self._embedder, RERANKER: self._reranker}
         return guards[name].breaker if name in guards else None
 
-    def search(self, search: Search, log: Outbox) -> GuardedSearch:
+    def search(self, search: Search, log: ChangeLog) -> GuardedSearch:
         """The same search with its index and catalog behind breakers, all of them closed."""
         vectors = self._guard("the search by meaning", REBUILD)
         words = self._guard("the search by words", REBUILD)

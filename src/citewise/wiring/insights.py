@@ -4,21 +4,20 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from citewise.adapters.folder.storage import LibraryFolder
 from citewise.adapters.memory.query_log import LINGER_SECONDS, NoLog, QueuedLog
 from citewise.adapters.sqlite.catalog import SqliteCatalog
 from citewise.adapters.sqlite.connections import Connections
-from citewise.adapters.sqlite.passages import SqlitePassages
 from citewise.adapters.sqlite.query_log import SqliteLog
 from citewise.errors import CitewiseError
 from citewise.insights import ReadLog
 from citewise.model.ids import document_id
 from citewise.model.report import Check
 from citewise.popular import PopularPassages
-from citewise.ports.catalog import Passages
+from citewise.ports.catalog import Catalog, PassageReader
 from citewise.ports.stores import QueryLog
 from citewise.settings import Settings
 from citewise.text.secrets import Redaction
@@ -52,7 +51,7 @@ def log_file(settings: Settings) -> Path:
     return settings.library / FILE
 
 
-def popular_of(settings: Settings, passages: Passages) -> PopularPassages:
+def popular_of(settings: Settings, passages: PassageReader) -> PopularPassages:
     """What is asked most, read through the catalog of the library that is open now."""
     return PopularPassages(log_store_of(settings), passages)
 
@@ -60,8 +59,8 @@ def popular_of(settings: Settings, passages: Passages) -> PopularPassages:
 @contextmanager
 def opened_log(settings: Settings) -> Iterator[tuple[ReadLog, PopularPassages]]:
     """The log beside the catalog that names what it shows; no model is loaded and nothing is healed."""
-    with _catalog(settings) as (_, passages):
-        yield ReadLog(log_store_of(settings), passages), popular_of(settings, passages)
+    with _catalog(settings) as catalog:
+        yield ReadLog(log_store_of(settings), catalog), popular_of(settings, catalog)
 
 
 def await_log(settings: Settings, *, since: float) -> None:
@@ -73,8 +72,8 @@ def await_log(settings: Settings, *, since: float) -> None:
 def sweep_log(settings: Settings) -> None:
     """Remove what is too old and what the catalog no longer has, with every trace in the file: part of compaction."""
     store = log_store_of(settings)
-    with _catalog(settings) as (catalog, _):
-        living = {document_id(scope, path) for scope in catalog.scopes() for path in catalog.known(scope)}
+    with _catalog(settings) as catalog:
+        living = {document_id(scope, path) for scope in catalog.scopes() for path in catalog.paths(scope)}
     store.forget(store.shown() - living)
     store.sweep()
 
@@ -98,7 +97,7 @@ def log_check(settings: Settings, *, now: Callable[[], float] = time.time) -> Ch
 
 def _lost(settings: Settings, now: Callable[[], float]) -> int:
     store = log_store_of(settings, now=now)
-    with _catalog(settings) as (catalog, _):
+    with _catalog(settings) as catalog:
         return sum(store.lost(scope, since=now() - LATELY_SECONDS) for scope in catalog.scopes())
 
 
@@ -108,10 +107,7 @@ def _is_anothers(library: Path) -> bool:
 
 
 @contextmanager
-def _catalog(settings: Settings) -> Iterator[tuple[SqliteCatalog, SqlitePassages]]:
-    connections = Connections(LibraryFolder(settings.library).current() / "catalog.db")
-    catalog = SqliteCatalog(connections, model_name="")
-    try:
-        yield catalog, SqlitePassages(connections)
-    finally:
-        catalog.close()
+def _catalog(settings: Settings) -> Iterator[Catalog]:
+    catalog = SqliteCatalog(Connections(LibraryFolder(settings.library).current() / "catalog.db"), model_name="")
+    with closing(catalog):
+        yield catalog

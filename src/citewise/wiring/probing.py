@@ -39,11 +39,11 @@ def store_checks(settings: Settings, guards: Guards) -> Iterator[Check]:
 
 def _store_checks(settings: Settings, guards: Guards) -> Iterator[Check]:
     with opened_unchecked(settings) as library, ThreadPoolExecutor(1) as threads:
-        census = max(library.catalog.census(), key=lambda one: one.chunks, default=None)
-        chunk = None if census is None else _some_chunk(library, census.scope)
-        if census is not None and chunk is not None:
+        largest = max(library.catalog.scopes(), key=lambda scope: library.catalog.count(scope).chunks, default=None)
+        chunk = None if largest is None else _some_chunk(library, largest)
+        if largest is not None and chunk is not None:
             search = guards.search(search_of(library, reranker=None, threads=threads), library.catalog)
-            yield from _asked(search, library, census.scope, chunk)
+            yield from _asked(search, library, largest, chunk)
 
 
 def _asked(guarded: GuardedSearch, library: OpenLibrary, scope: Scope, chunk: Chunk) -> Iterator[Check]:
@@ -63,8 +63,9 @@ def _asked(guarded: GuardedSearch, library: OpenLibrary, scope: Scope, chunk: Ch
 
 
 def _some_chunk(library: OpenLibrary, scope: Scope) -> Chunk | None:
-    chunks = (chunk for path in library.catalog.known(scope) for chunk in library.catalog.chunks(scope, path))
-    return next(chunks, None)
+    where = Where(scope, None)
+    documents = library.catalog.documents(where, limit=10)
+    return next((chunk for document in documents for chunk in library.catalog.chunks(where, document.id)), None)
 
 
 def _direction(library: OpenLibrary) -> Vector:

@@ -25,7 +25,7 @@ def search_of(
     settings = library.settings
     search = Search(
         Arms(library.embedding.embedder, library.index, threads, without),
-        Hydrate(library.passages) if reranker is None else Hydrate(library.passages, settings.rerank.depth),
+        Hydrate(library.catalog) if reranker is None else Hydrate(library.catalog, settings.rerank.depth),
         refinements(
             Features(settings.search.features),
             Late(library.embedding.words, library.catalog, settings.search.late),
@@ -35,6 +35,7 @@ def search_of(
         ),
         addresses_of(settings),
         _fusion(settings.search),
+        library.catalog.request_reingest,
     )
     return replace(search, refine=tuple(stage for stage in search.refine if stage.name not in without))
 

@@ -1,6 +1,5 @@
 """Paths on the command line -> registered sources and what to look at in them."""
 
-import json
 import logging
 import os
 import re
@@ -13,8 +12,8 @@ from citewise.adapters.folder.source import FolderSource, Rules
 from citewise.errors import BadRequest, Misconfigured, PathNotFound
 from citewise.ingest.pipeline import Ingest, IngestRequest
 from citewise.model.access import Access, Scope, checked_name
-from citewise.model.document import SourceRef, at_or_above
-from citewise.model.report import Event, IngestReport
+from citewise.model.document import SourceRef
+from citewise.model.report import Event, IngestReport, IngestSummary
 from citewise.settings import IngestSettings
 from citewise.wiring.full import SUFFIXES, OpenLibrary
 
@@ -123,7 +122,7 @@ def ingest_target(
 def target_of(library: OpenLibrary, path: Path, wish: Wish) -> Target:
     """The registered source that the path belongs to; a new folder is registered."""
     full = existing(path)
-    known = {ref: _root(library, ref) for ref in library.catalog.sources(wish.scope)}
+    known = {ref: _root(library, ref) for ref in library.catalog.sources(wish.scope) if ref.kind == "folder"}
     named = None if wish.name is None else mount_named(wish.name, [ref.mount for ref in known])
     holding = [ref for ref, root in known.items() if full.is_relative_to(root) and named in (None, ref.mount)]
     if holding:
@@ -170,8 +169,9 @@ def _warn_about(ref: SourceRef, other: Path, root: Path, named: str | None) -> N
 
 
 def _warn_if_emptied(library: OpenLibrary, target: Target, scope: Scope) -> None:
-    held = sum(one.mount == target.ref.mount for one in library.catalog.known(scope).values())
-    if held and target.only is None and not any(target.root.iterdir()):
+    if target.only is not None or any(target.root.iterdir()):
+        return
+    if held := len(library.catalog.paths(scope, mount=target.ref.mount)):
         _log.warning("%s is empty now: the %d documents the library had from it are removed", target.root, held)
 
 
@@ -189,11 +189,10 @@ def _mount(library: OpenLibrary, scope: Scope, root: Path, known: Iterable[Sourc
     for no document to have a path that starts so already."""
     if not (mounts := {ref.mount for ref in known}):
         return ""
-    taken = {above.rstrip("/") for path in library.catalog.known(scope) for above in at_or_above(path)} | mounts
     parts = [part for part in root.parts if part != root.anchor]
     for length in range(1, len(parts) + 1):
         mount = "/".join(parts[-length:])
-        if mount not in taken:
+        if mount not in mounts and not library.catalog.paths(scope, under=mount):
             return mount
     raise BadRequest(f"{root} needs a name of its own: give one with --name")
 
@@ -202,27 +201,22 @@ def _known_below(library: OpenLibrary, scope: Scope, target: Target) -> frozense
     """Paths of the source, without its mount, that the named parts would cover if they still existed."""
     if target.only is None:
         return frozenset()
-    prefix = f"{target.ref.mount}/" if target.ref.mount else ""
-    known = library.catalog.known(scope).items()
-    own = (path.removeprefix(prefix) for path, one in known if one.mount == target.ref.mount)
-    parts = target.only | {f"{part}/" for part in target.only}
-    return frozenset(path for path in own if not parts.isdisjoint(at_or_above(path)))
+    mount = target.ref.mount
+    prefix = f"{mount}/" if mount else ""
+    below = (library.catalog.paths(scope, under=f"{prefix}{part}", mount=mount) for part in target.only)
+    return frozenset(path.removeprefix(prefix) for paths in below for path in paths)
 
 
 def remember_ingest(library: OpenLibrary, report: IngestReport) -> None:
     """Keep the last report's outline for `citewise status`."""
-    library.catalog.remember(
-        {
-            "last_ingest": json.dumps(
-                {
-                    "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
-                    "seen": report.seen,
-                    "ingested": report.ingested,
-                    "unchanged": report.unchanged,
-                    "removed": report.removed,
-                    "failed": len(report.failed),
-                    "seconds": round(report.seconds, 3),
-                }
-            )
-        }
+    library.catalog.record_ingest(
+        IngestSummary(
+            finished_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            seen=report.seen,
+            ingested=report.ingested,
+            unchanged=report.unchanged,
+            removed=report.removed,
+            failed=len(report.failed),
+            seconds=round(report.seconds, 3),
+        )
     )

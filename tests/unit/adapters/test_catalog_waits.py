@@ -89,7 +89,7 @@ def test_a_writer_waits_for_another_s_transaction_longer_than_a_reader_would(
         assert time.perf_counter() - started > 0.4
         release.join()
         other.close()
-        assert set(catalog.known(SCOPE)) == {"a.md", "b.md"}
+        assert set(catalog.paths(SCOPE)) == {"a.md", "b.md"}
 
 
 def test_a_reader_fails_clear_where_all_of_the_file_is_held(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from citewise.model.access import Scope
 from citewise.model.chunk import Change, EmbeddingFailure, Hit, TermField, Vector
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId
-from citewise.ports.catalog import Hydrated, Passages
+from citewise.ports.catalog import Hydrated, PassageReader
 from citewise.ports.indexes import Index
 from citewise.ports.models import Embedder, Reranker
 from tests.builders import SCOPE, a_point, a_vector, an_id
@@ -48,7 +48,7 @@ class Log:
     def changes(self, scope: Scope, *, after: int, limit: int) -> tuple[Change, ...]:
         raise AssertionError
 
-    def forget_drops(self, scope: Scope, *, up_to: int) -> None:
+    def trim(self, scope: Scope, *, up_to: int) -> None:
         raise AssertionError
 
     def version(self, scope: Scope) -> int:
@@ -142,7 +142,7 @@ class OnePassage:
 
 def test_a_guarded_catalog_reads_like_any_other_and_rests_when_it_fails() -> None:
     inner = OnePassage()
-    store: Passages = GuardedPassages(inner, a_guard("the catalog"))
+    store: PassageReader = GuardedPassages(inner, a_guard("the catalog"))
     assert store.passages([an_id("a")], where=EVERYTHING) == inner.passages([an_id("a")], where=EVERYTHING)
     inner.error = Unavailable("gone")
     with pytest.raises(Unavailable, match="gone"):
@@ -150,14 +150,6 @@ def test_a_guarded_catalog_reads_like_any_other_and_rests_when_it_fails() -> Non
     inner.error = None
     with pytest.raises(Unavailable, match="the catalog failed once and is left alone"):
         store.passages([], where=EVERYTHING)
-
-
-def test_a_catalog_that_cannot_be_written_to_is_still_read() -> None:
-    store = GuardedPassages(OnePassage(), a_guard())
-    for _ in range(3):
-        with pytest.raises(Unavailable, match="readonly"):
-            store.make_anew([an_id("a")])
-    assert store.passages([], where=EVERYTHING).passages == (a_passage(),)
 
 
 class Moody(HashEmbedder):

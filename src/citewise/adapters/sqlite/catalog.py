@@ -1,11 +1,14 @@
-"""The catalog in one SQLite file: documents, chunks, access rules, embedding cache, change log."""
+"""The catalog in one SQLite file."""
 
 import json
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
 
 from citewise.adapters.sqlite.connections import Connections
+from citewise.adapters.sqlite.passages import hydrated
 from citewise.adapters.sqlite.rows import (
     change_of,
     chunk_of,
@@ -17,18 +20,28 @@ from citewise.adapters.sqlite.rows import (
 )
 from citewise.adapters.sqlite.schema import create_tables, has_tables
 from citewise.errors import CitewiseError, Misconfigured
-from citewise.model.access import Scope
+from citewise.model.access import Access, Reader, Scope
 from citewise.model.chunk import Change, Chunk, ChunkCounts, Vector, WordVectors
 from citewise.model.document import Document, KnownDocument, SourceRef
-from citewise.model.ids import ChunkId, Digest
-from citewise.ports.catalog import NO_WORDS, DocumentWrite, ProjectionState, ScopeCensus
+from citewise.model.filters import Where
+from citewise.model.ids import ChunkId, Digest, DocumentId
+from citewise.model.report import IngestSummary, LibraryFacts
+from citewise.ports.catalog import NO_WORDS, DocumentSummary, DocumentWrite, Hydrated, ProjectionState, ScopeCounts
 
-READERS_END_MS = 2_000  # how long compaction waits for readings that began before it; searches take milliseconds
-VALUES_A_STATEMENT = 500  # well under SQLite's limit on the number of values
+READERS_END_MS = 2_000  # how long compaction waits for readers that began before it; searches take milliseconds
+VALUES_PER_STATEMENT = 500  # well under SQLite's limit on the number of values
+NO_STAMP = "- - -"  # equals no stamp that ingestion computes
+FACETS = ("module", "chapter", "corpus_type", "content_type")
+# A document that the reader may see; its scope is checked by the statement around it.
+_READABLE = """(:sees_all OR EXISTS (
+    SELECT 1 FROM access a WHERE a.document_id = d.id AND a.reader IN (SELECT value FROM json_each(:readers))
+))"""
 
 
 class SqliteCatalog:
-    """Catalog, Outbox, Projections, EmbeddingCache and Registry over one file: one transaction covers them all."""
+    """The port `Catalog` over one file: one transaction covers all of it."""
+
+    engine = "sqlite"
 
     def __init__(self, connections: Connections, *, model_name: str, now: Callable[[], float] = time.time) -> None:
         self._connections = connections
@@ -44,49 +57,98 @@ class SqliteCatalog:
             connections.close()
             raise
 
-    def close(self) -> None:
-        self._connections.close()
+    # CatalogReader
 
-    def check(self) -> None:
-        """Raise Misconfigured if the file is damaged."""
-        with self._connections.reading("check the catalog") as connection:
-            (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-        if found != "ok":
-            raise Misconfigured(f"the catalog {self._connections.file} is damaged: {found}")
+    def passages(self, ids: Sequence[ChunkId], *, where: Where) -> Hydrated:
+        with self._connections.reading("read passages") as connection:
+            return hydrated(connection, ids, {**_named(where), "ids": json.dumps(ids)})
 
-    def compact(self, *, keeps_words: bool = True) -> bool:
-        """Remove vectors of texts that are no longer here, and every trace of what was deleted from the file.
+    def document(self, where: Where, id_: DocumentId) -> Document | None:
+        with self._connections.reading("read a document") as connection:
+            row = connection.execute(
+                f"SELECT d.* FROM documents d WHERE d.id = :id AND d.scope = :scope AND {_READABLE}",
+                {**_named(where), "id": id_, "scope": _scope_id(connection, where.scope)},
+            ).fetchone()
+            return document_of(row, where.scope, _readers(connection, id_)) if row else None
 
-        Without `keeps_words`, the vectors of all words go with them: nobody looks at them any more.
-        False if another connection's reading kept the log beside the file from being emptied.
-        """
-        with self._connections.writing("remove unused vectors") as connection:
-            for table, keeps_some in (("embeddings", True), ("word_vectors", keeps_words)):
-                unused = "text_digest NOT IN (SELECT text_digest FROM chunks)" if keeps_some else "TRUE"
-                connection.execute(f"DELETE FROM {table} WHERE {unused}")
-        with self._connections.patient("compact the catalog") as connection:
-            connection.execute("VACUUM")
-            connection.execute(f"PRAGMA busy_timeout = {READERS_END_MS}")
-            (is_busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        return not is_busy
-
-    # Catalog
-
-    def known(self, scope: Scope) -> Mapping[str, KnownDocument]:
+    def documents(self, where: Where, *, after: str = "", limit: int) -> tuple[DocumentSummary, ...]:
         with self._connections.reading("list documents") as connection:
             rows = connection.execute(
-                "SELECT path, mount, stamp, "
+                "SELECT d.id, d.path, d.title, d.mount, d.corpus_type, d.updated_at, "
                 "(SELECT count(*) FROM chunks c WHERE c.document_id = d.id) AS chunks "
-                "FROM documents d WHERE scope = ?",
-                (_scope_id(connection, scope),),
+                f"FROM documents d WHERE d.scope = :scope AND d.path > :after AND {_READABLE} "
+                "ORDER BY d.path LIMIT :limit",
+                {**_named(where), "scope": _scope_id(connection, where.scope), "after": after, "limit": limit},
+            ).fetchall()
+            return tuple(
+                DocumentSummary(
+                    **{name: row[name] for name in ("id", "path", "title", "mount", "corpus_type")},
+                    access=_access(_readers(connection, row["id"])),
+                    chunks=row["chunks"],
+                    updated_at=row["updated_at"],
+                )
+                for row in rows
+            )
+
+    def chunks(self, where: Where, document: DocumentId) -> tuple[Chunk, ...]:
+        with self._connections.reading("read chunks") as connection:
+            rows = connection.execute(
+                "SELECT c.* FROM chunks c JOIN documents d ON d.id = c.document_id "
+                f"WHERE d.id = :id AND d.scope = :scope AND {_READABLE} ORDER BY c.position",
+                {**_named(where), "id": document, "scope": _scope_id(connection, where.scope)},
+            )
+            found = tuple(chunk_of(row, where.scope) for row in rows)
+        return tuple(chunk for chunk in found if where.admits(chunk.labels, chunk.numbers))
+
+    def count(self, scope: Scope) -> ScopeCounts:
+        with self._connections.reading("count documents") as connection:
+            scope_id = _scope_id(connection, scope)
+            (documents,) = connection.execute("SELECT count(*) FROM documents WHERE scope = ?", (scope_id,)).fetchone()
+            # The log has one entry for each chunk, and is many times smaller than the chunks.
+            (chunks,) = connection.execute(
+                "SELECT count(*) FROM changes WHERE scope = ? AND is_put", (scope_id,)
+            ).fetchone()
+            return ScopeCounts(documents, chunks)
+
+    def facets(self, where: Where) -> Mapping[str, Mapping[str, int]]:
+        with self._connections.reading("count documents") as connection:
+            values = {**_named(where), "scope": _scope_id(connection, where.scope)}
+            seen = f"d.scope = :scope AND {_READABLE}"
+            statements = {
+                name: f"SELECT d.{name}, count(*) FROM documents d WHERE {seen} GROUP BY 1 ORDER BY 1"
+                for name in FACETS
+            }
+            statements["tags"] = (
+                "SELECT t.value, count(DISTINCT d.id) FROM documents d, json_each(d.tags) t "
+                f"WHERE {seen} GROUP BY 1 ORDER BY 1"
+            )
+            return {name: dict(connection.execute(text, values).fetchall()) for name, text in statements.items()}
+
+    # CatalogWriter
+
+    def stamps(self, scope: Scope, paths: Collection[str]) -> Mapping[str, KnownDocument]:
+        with self._connections.reading("read stamps") as connection:
+            rows = connection.execute(
+                "SELECT d.path, d.mount, d.stamp, (SELECT count(*) FROM chunks c WHERE c.document_id = d.id) AS chunks "
+                "FROM json_each(?) AS wanted CROSS JOIN documents d ON d.scope = ? AND d.path = wanted.value",
+                (json.dumps(list(paths)), _scope_id(connection, scope)),
             )
             return {row["path"]: KnownDocument(row["mount"], stamp_of(row["stamp"]), row["chunks"]) for row in rows}
+
+    def paths(self, scope: Scope, *, under: str = "", mount: str | None = None) -> tuple[str, ...]:
+        with self._connections.reading("list paths") as connection:
+            rows = connection.execute(
+                "SELECT path FROM documents WHERE scope = :scope AND (:mount IS NULL OR mount = :mount) "
+                "AND (:under = '' OR path = :under OR (path > :under || '/' AND path < :under || '0')) ORDER BY path",
+                {"scope": _scope_id(connection, scope), "mount": mount, "under": under},  # "0" comes after "/"
+            )
+            return tuple(path for (path,) in rows)
 
     def store(self, writes: Sequence[DocumentWrite]) -> ChunkCounts:
         total = ChunkCounts()
         with self._connections.writing("store documents") as connection:
             for write in writes:
-                total += self._store_one(connection, write)
+                total += self._store_document(connection, write)
             for scope in {write.document.scope for write in writes}:
                 _raise_version(connection, _scope_id(connection, scope))
         return total
@@ -110,74 +172,33 @@ class SqliteCatalog:
             _raise_version(connection, scope_id)
         return removed
 
-    def documents(self, scope: Scope) -> Iterator[Document]:
-        with self._connections.reading("read documents") as connection:
-            scope_id = _scope_id(connection, scope)
-            ids = connection.execute("SELECT id FROM documents WHERE scope = ? ORDER BY path", (scope_id,)).fetchall()
-            for (id_,) in ids:  # one by one: a library's texts need not fit into memory together
-                row = connection.execute("SELECT * FROM documents WHERE id = ?", (id_,)).fetchone()
-                readers = connection.execute("SELECT reader FROM access WHERE document_id = ?", (id_,))
-                if row is not None:
-                    yield document_of(row, scope, [reader for (reader,) in readers])
-
-    def chunks(self, scope: Scope, path: str) -> tuple[Chunk, ...]:
-        with self._connections.reading("read chunks") as connection:
-            rows = connection.execute(
-                "SELECT c.* FROM chunks c JOIN documents d ON d.id = c.document_id "
-                "WHERE d.scope = ? AND d.path = ? ORDER BY c.position",
-                (_scope_id(connection, scope), path),
-            )
-            return tuple(chunk_of(row, scope) for row in rows)
-
-    def census(self) -> tuple[ScopeCensus, ...]:
-        with self._connections.reading("count documents") as connection:
-            rows = connection.execute(
-                "SELECT s.tenant, s.project, "
-                "(SELECT count(*) FROM documents d WHERE d.scope = s.id) AS documents, "
-                "(SELECT count(*) FROM changes c WHERE c.scope = s.id AND c.is_put) AS chunks, "
-                "max(s.log_floor, coalesce((SELECT max(position) FROM changes c WHERE c.scope = s.id), 0)) "
-                "AS last_position "
-                "FROM scopes s ORDER BY s.tenant, s.project"
-            )
-            return tuple(
-                ScopeCensus(
-                    Scope(row["tenant"], row["project"]),
-                    row["documents"],
-                    row["chunks"],
-                    row["last_position"],
-                )
-                for row in rows
+    def request_reingest(self, ids: Collection[ChunkId]) -> None:
+        with self._connections.writing("ask for documents to be ingested again") as connection:
+            connection.execute(
+                "UPDATE documents SET stamp = :none WHERE stamp <> :none AND id IN "
+                "(SELECT c.document_id FROM json_each(:ids) AS wanted JOIN chunks c ON c.id = wanted.value)",
+                {"none": NO_STAMP, "ids": json.dumps(list(ids))},
             )
 
-    # Outbox
+    def _store_document(self, connection: sqlite3.Connection, write: DocumentWrite) -> ChunkCounts:
+        document = write.document
+        scope_id = _created_scope_id(connection, document.scope)
+        connection.executemany(
+            *upsert("documents", [document_row(document, scope_id, now=self._now())], kept=("created_at",))
+        )
+        connection.execute("DELETE FROM access WHERE document_id = ?", (document.id,))
+        connection.executemany(
+            "INSERT INTO access (document_id, reader) VALUES (?, ?)",
+            [(document.id, reader) for reader in sorted(document.access.readers)],
+        )
+        return _store_chunks(connection, scope_id, write)
+
+    # ChangeLog
 
     def scopes(self) -> tuple[Scope, ...]:
         with self._connections.reading("list scopes") as connection:
             rows = connection.execute("SELECT tenant, project FROM scopes ORDER BY tenant, project")
             return tuple(Scope(row["tenant"], row["project"]) for row in rows)
-
-    def floor(self, scope: Scope) -> int:
-        with self._connections.reading("read the change log") as connection:
-            row = connection.execute(
-                "SELECT log_floor FROM scopes WHERE tenant = ? AND project = ?", (scope.tenant, scope.project)
-            ).fetchone()
-            return int(row["log_floor"]) if row else 0
-
-    def last_position(self, scope: Scope) -> int:
-        with self._connections.reading("read the change log") as connection:
-            row = connection.execute(
-                "SELECT max(position) AS last FROM changes WHERE scope = ?", (_scope_id(connection, scope),)
-            ).fetchone()
-        return max(int(row["last"] or 0), self.floor(scope))
-
-    def written_since(self, scope: Scope, position: int) -> frozenset[ChunkId]:
-        """The living chunks that were put behind this position of the log."""
-        with self._connections.reading("read the change log") as connection:
-            rows = connection.execute(
-                "SELECT chunk_id FROM changes WHERE scope = ? AND position > ? AND is_put",
-                (_scope_id(connection, scope), position),
-            )
-            return frozenset(ChunkId(id_) for (id_,) in rows)
 
     def changes(self, scope: Scope, *, after: int, limit: int) -> tuple[Change, ...]:
         with self._connections.reading("read the change log") as connection:
@@ -190,21 +211,42 @@ class SqliteCatalog:
             )
             return tuple(change_of(row) for row in rows)
 
-    def forget_drops(self, scope: Scope, *, up_to: int) -> None:
+    def last_position(self, scope: Scope) -> int:
+        return self._of_scope(
+            scope, "max(log_floor, coalesce((SELECT max(position) FROM changes c WHERE c.scope = scopes.id), 0))"
+        )
+
+    def floor(self, scope: Scope) -> int:
+        return self._of_scope(scope, "log_floor")
+
+    def trim(self, scope: Scope, *, up_to: int) -> None:
         with self._connections.writing("trim the change log") as connection:
             scope_id = _scope_id(connection, scope)
-            gone = connection.execute(
+            trimmed = connection.execute(
                 "DELETE FROM changes WHERE scope = ? AND position <= ? AND NOT is_put", (scope_id, up_to)
             )
-            if gone.rowcount:
+            if trimmed.rowcount:
                 connection.execute("UPDATE scopes SET log_floor = ? WHERE id = ?", (up_to, scope_id))
 
     def version(self, scope: Scope) -> int:
-        with self._connections.reading("look for changes") as connection:
+        return self._of_scope(scope, "version")
+
+    def _of_scope(self, scope: Scope, expression: str) -> int:
+        """A number of the scope's row, 0 where there is none."""
+        with self._connections.reading("read the change log") as connection:
             row = connection.execute(
-                "SELECT version FROM scopes WHERE tenant = ? AND project = ?", (scope.tenant, scope.project)
+                f"SELECT {expression} FROM scopes WHERE tenant = ? AND project = ?", (scope.tenant, scope.project)
             ).fetchone()
-            return int(row["version"]) if row else 0
+            return int(row[0]) if row else 0
+
+    def written_since(self, scope: Scope, position: int) -> frozenset[ChunkId]:
+        """The living chunks that were put behind this position of the log."""
+        with self._connections.reading("read the change log") as connection:
+            rows = connection.execute(
+                "SELECT chunk_id FROM changes WHERE scope = ? AND position > ? AND is_put",
+                (_scope_id(connection, scope), position),
+            )
+            return frozenset(ChunkId(id_) for (id_,) in rows)
 
     # Projections
 
@@ -218,7 +260,7 @@ class SqliteCatalog:
 
     def record_projection(self, name: str, scope: Scope, state: ProjectionState) -> None:
         with self._connections.writing("record the position of an index") as connection:
-            scope_id = _made_scope_id(connection, scope)
+            scope_id = _created_scope_id(connection, scope)
             connection.execute(
                 "INSERT OR REPLACE INTO projections (name, scope, generation, position) VALUES (?, ?, ?, ?)",
                 (name, scope_id, state.generation, state.position),
@@ -229,25 +271,17 @@ class SqliteCatalog:
 
     def vectors(self, digests: Collection[Digest]) -> Mapping[Digest, Vector]:
         statement = "SELECT text_digest, vector FROM embeddings WHERE model = ? AND text_digest IN ({})"
-        return {key: Vector(found) for key, found in self._kept(statement, digests)}
+        return {key: Vector(found) for key, found in self._embeddings(statement, digests)}
 
     def word_vectors(self, digests: Collection[Digest]) -> Mapping[Digest, WordVectors]:
         statement = "SELECT text_digest, vectors FROM word_vectors WHERE model = ? AND text_digest IN ({})"
-        return {key: WordVectors(found) for key, found in self._kept(statement, digests)}
+        return {key: WordVectors(found) for key, found in self._embeddings(statement, digests)}
 
-    def lacks_word_vectors(self) -> bool:
-        """Whether a chunk's text is here whose words are not."""
-        with self._connections.reading("look for missing embeddings") as connection:
-            (found,) = connection.execute(
-                "SELECT EXISTS (SELECT 1 FROM chunks c WHERE NOT EXISTS "
-                "(SELECT 1 FROM word_vectors w WHERE w.text_digest = c.text_digest AND w.model = ?))",
-                (self._model_name,),
-            ).fetchone()
-        return bool(found)
-
-    def _kept(self, statement: str, digests: Collection[Digest]) -> Iterator[tuple[Digest, bytes]]:
+    def _embeddings(self, statement: str, digests: Collection[Digest]) -> Iterator[tuple[Digest, bytes]]:
+        keys = [bytes.fromhex(digest) for digest in digests]
         with self._connections.reading("read embeddings") as connection:
-            for group in _groups([bytes.fromhex(digest) for digest in digests]):
+            for start in range(0, len(keys), VALUES_PER_STATEMENT):
+                group = keys[start : start + VALUES_PER_STATEMENT]
                 marks = ",".join("?" * len(group))
                 for key, found in connection.execute(statement.format(marks), (self._model_name, *group)):
                     yield Digest(key.hex()), found
@@ -263,54 +297,88 @@ class SqliteCatalog:
                 [(bytes.fromhex(key), self._model_name, of_words) for key, of_words in words.items()],
             )
 
+    def lacks_word_vectors(self) -> bool:
+        with self._connections.reading("look for missing embeddings") as connection:
+            (found,) = connection.execute(
+                "SELECT EXISTS (SELECT 1 FROM chunks c WHERE NOT EXISTS "
+                "(SELECT 1 FROM word_vectors w WHERE w.text_digest = c.text_digest AND w.model = ?))",
+                (self._model_name,),
+            ).fetchone()
+        return bool(found)
+
     # Registry
 
     def sources(self, scope: Scope) -> tuple[SourceRef, ...]:
         with self._connections.reading("list sources") as connection:
             rows = connection.execute(
-                "SELECT mount, root, access FROM sources WHERE scope = ? ORDER BY mount",
+                "SELECT mount, root, access, kind FROM sources WHERE scope = ? ORDER BY mount",
                 (_scope_id(connection, scope),),
             )
             return tuple(
-                SourceRef(
-                    row["mount"],
-                    row["root"],
-                    tuple((part, tuple(rule)) for part, rule in json.loads(row["access"])),
-                )
-                for row in rows
+                SourceRef(mount, root, tuple((part, tuple(rule)) for part, rule in json.loads(access)), kind)
+                for mount, root, access, kind in rows
             )
 
     def register(self, scope: Scope, source: SourceRef) -> None:
         with self._connections.writing("register a source") as connection:
             connection.execute(
-                "INSERT INTO sources (scope, mount, root, access) VALUES (?, ?, ?, ?) "
-                "ON CONFLICT (scope, mount) DO UPDATE SET root = excluded.root, access = excluded.access",
-                (_made_scope_id(connection, scope), source.mount, source.root, json.dumps(source.access)),
+                "INSERT OR REPLACE INTO sources (scope, mount, root, access, kind) VALUES (?, ?, ?, ?, ?)",
+                (
+                    _created_scope_id(connection, scope),
+                    source.mount,
+                    source.root,
+                    json.dumps(source.access),
+                    source.kind,
+                ),
             )
 
-    def facts(self) -> Mapping[str, str]:
-        with self._connections.reading("read the library's facts") as connection:
-            return {row["name"]: row["value"] for row in connection.execute("SELECT name, value FROM facts")}
+    def facts(self) -> LibraryFacts | None:
+        stored = self._fact("library")
+        return LibraryFacts(**stored) if stored else None
 
-    def remember(self, facts: Mapping[str, str]) -> None:
-        with self._connections.writing("write the library's facts") as connection:
-            connection.executemany(
-                "INSERT INTO facts (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-                facts.items(),
-            )
+    def record_facts(self, facts: LibraryFacts) -> None:
+        self._record_fact("library", asdict(facts))
 
-    def _store_one(self, connection: sqlite3.Connection, write: DocumentWrite) -> ChunkCounts:
-        document = write.document
-        scope_id = _made_scope_id(connection, document.scope)
-        connection.executemany(
-            *upsert("documents", [document_row(document, scope_id, now=self._now())], kept=("created_at",))
-        )
-        connection.execute("DELETE FROM access WHERE document_id = ?", (document.id,))
-        connection.executemany(
-            "INSERT INTO access (document_id, reader) VALUES (?, ?)",
-            [(document.id, reader) for reader in sorted(document.access.readers)],
-        )
-        return _store_chunks(connection, scope_id, write)
+    def last_ingest(self) -> IngestSummary | None:
+        stored = self._fact("last_ingest")
+        return IngestSummary(**stored) if stored else None
+
+    def record_ingest(self, summary: IngestSummary) -> None:
+        self._record_fact("last_ingest", asdict(summary))
+
+    def _fact(self, name: str) -> dict[str, Any] | None:
+        with self._connections.reading("read the facts of the library") as connection:
+            row = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+            return json.loads(row["value"]) if row else None
+
+    def _record_fact(self, name: str, value: Mapping[str, object]) -> None:
+        with self._connections.writing("record a fact of the library") as connection:
+            connection.execute("INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)", (name, json.dumps(value)))
+
+    # CatalogMaintenance
+
+    def check(self) -> None:
+        with self._connections.reading("check the catalog") as connection:
+            (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        if found != "ok":
+            raise Misconfigured(f"the catalog {self._connections.file} is damaged: {found}")
+
+    def compact(self, *, keep_word_vectors: bool = True) -> bool:
+        with self._connections.writing("remove unused vectors") as connection:
+            unused = "text_digest NOT IN (SELECT text_digest FROM chunks)"
+            connection.execute(f"DELETE FROM embeddings WHERE {unused}")
+            connection.execute(f"DELETE FROM word_vectors WHERE {unused if keep_word_vectors else 'TRUE'}")
+        with self._connections.patient("compact the catalog") as connection:
+            connection.execute("VACUUM")
+            connection.execute(f"PRAGMA busy_timeout = {READERS_END_MS}")
+            (is_busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not is_busy
+
+    def size_bytes(self) -> int:
+        return self._connections.size_bytes()
+
+    def close(self) -> None:
+        self._connections.close()
 
 
 def _store_chunks(connection: sqlite3.Connection, scope_id: int, write: DocumentWrite) -> ChunkCounts:
@@ -320,7 +388,7 @@ def _store_chunks(connection: sqlite3.Connection, scope_id: int, write: Document
     now = {chunk.id: chunk.fingerprint for chunk in write.chunks}
     gone = [ChunkId(id_) for id_ in before if id_ not in now]
     created = [id_ for id_ in now if id_ not in before]
-    updated = [id_ for id_, print_ in now.items() if id_ in before and before[id_] != print_]
+    updated = [id_ for id_, fingerprint in now.items() if id_ in before and before[id_] != fingerprint]
     connection.executemany("DELETE FROM chunks WHERE id = ?", [(id_,) for id_ in gone])
     if write.chunks:
         connection.executemany(*upsert("chunks", map(chunk_row, write.chunks)))
@@ -330,7 +398,7 @@ def _store_chunks(connection: sqlite3.Connection, scope_id: int, write: Document
 
 
 def _log(connection: sqlite3.Connection, scope_id: int, ids: Iterable[str], *, is_put: bool) -> None:
-    """A chunk stands in the log once, at its latest change: REPLACE gives it a new position."""
+    """A chunk is in the log once, at its latest change: REPLACE gives it a new position."""
     connection.executemany(
         "INSERT OR REPLACE INTO changes (scope, chunk_id, is_put) VALUES (?, ?, ?)",
         [(scope_id, id_, is_put) for id_ in ids],
@@ -349,11 +417,24 @@ def _scope_id(connection: sqlite3.Connection, scope: Scope) -> int:
     return int(row["id"]) if row else -1
 
 
-def _made_scope_id(connection: sqlite3.Connection, scope: Scope) -> int:
+def _created_scope_id(connection: sqlite3.Connection, scope: Scope) -> int:
     connection.execute("INSERT OR IGNORE INTO scopes (tenant, project) VALUES (?, ?)", (scope.tenant, scope.project))
     return _scope_id(connection, scope)
 
 
-def _groups(values: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-    for start in range(0, len(values), VALUES_A_STATEMENT):
-        yield values[start : start + VALUES_A_STATEMENT]
+def _named(where: Where) -> dict[str, object]:
+    """The values of `where` that statements refer to."""
+    return {
+        "tenant": where.scope.tenant,
+        "project": where.scope.project,
+        "sees_all": where.readers is None,
+        "readers": json.dumps(sorted(where.readers or ())),
+    }
+
+
+def _readers(connection: sqlite3.Connection, document: str) -> list[str]:
+    return [reader for (reader,) in connection.execute("SELECT reader FROM access WHERE document_id = ?", (document,))]
+
+
+def _access(readers: Iterable[str]) -> Access:
+    return Access(frozenset(map(Reader, readers)))

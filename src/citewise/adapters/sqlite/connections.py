@@ -28,6 +28,10 @@ class Connections:
     def file(self) -> Path:
         return self._file
 
+    def size_bytes(self) -> int:
+        """Of the file and what SQLite keeps beside it."""
+        return sum(file.stat().st_size for file in self._file.parent.glob(f"{self._file.name}*") if file.is_file())
+
     def close(self) -> None:
         """Close them all; the last one to close folds the log into the file."""
         with self._lock:

@@ -1,14 +1,13 @@
 """Chunks with their documents, read for a search: by id, in one statement, under the reader's own access rule."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+import sqlite3
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from citewise.adapters.sqlite.connections import Connections
 from citewise.adapters.sqlite.rows import blocks_of, location_of
 from citewise.model.document import Json
-from citewise.model.filters import Where
 from citewise.model.ids import ChunkId, Digest, DocumentId
 from citewise.model.ranking import Passage, passage_of
 from citewise.ports.catalog import Hydrated
@@ -27,45 +26,17 @@ _READ = """
         SELECT 1 FROM access a WHERE a.document_id = d.id AND +a.reader IN (SELECT value FROM json_each(:readers))
     ))
 """
-_MAKE_ANEW = """
-    UPDATE documents SET stamp = '- - -'
-    WHERE stamp <> '- - -'
-    AND id IN (SELECT c.document_id FROM json_each(?) AS wanted JOIN chunks c ON c.id = wanted.value)
-"""
 
 Row: TypeAlias = tuple[Any, ...]  # in the order of _READ's columns, which is that of Passage
 
 
-class SqlitePassages:
-    """The port `Passages` over the catalog's file."""
-
-    def __init__(self, connections: Connections) -> None:
-        self._connections = connections
-
-    def passages(self, ids: Sequence[ChunkId], *, where: Where) -> Hydrated:
-        values = {
-            "ids": json.dumps(ids),
-            "tenant": where.scope.tenant,
-            "project": where.scope.project,
-            "sees_all": where.readers is None,
-            "readers": json.dumps(sorted(where.readers or ())),
-        }
-        with self._connections.reading("read passages") as connection:
-            cursor = connection.cursor()
-            cursor.row_factory = None  # plain tuples: names would cost more than the reading
-            rows = cursor.execute(_READ, values).fetchall()
-        return _hydrated(ids, rows)
-
-    def make_anew(self, ids: Collection[ChunkId]) -> None:
-        """No stamp equals this one, so the next ingestion takes the documents for changed."""
-        with self._connections.writing("ask for documents to be ingested again") as connection:
-            connection.execute(_MAKE_ANEW, (json.dumps(list(ids)),))
-
-
-def _hydrated(ids: Sequence[ChunkId], rows: Sequence[Row]) -> Hydrated:
+def hydrated(connection: sqlite3.Connection, ids: Sequence[ChunkId], values: Mapping[str, object]) -> Hydrated:
+    """The passages of these ids; `values` are those that _READ names."""
+    cursor = connection.cursor()
+    cursor.row_factory = None  # plain tuples: names would cost more than the reading
     read: dict[str, Passage] = {}
     malformed = []
-    for row in rows:
+    for row in cursor.execute(_READ, values).fetchall():
         try:
             read[row[0]] = _passage(row)
         except (ValueError, TypeError, AttributeError):

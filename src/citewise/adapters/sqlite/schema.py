@@ -25,6 +25,7 @@ TABLES = """
         mount TEXT NOT NULL,
         root TEXT NOT NULL,
         access TEXT NOT NULL,
+        kind TEXT NOT NULL,
         PRIMARY KEY (scope, mount)
     ) WITHOUT ROWID;
     CREATE TABLE documents (
