@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # A worker holds a model and a library or two: half a gigabyte to one, so there are never more than four.
 SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile
 
-.PHONY: help demo test leaks check format golden shape bench bench-quality bench-speed bench-peers bench-defaults bench-late bench-grounding bench-ingest bench-embedding bench-access bench-cache bench-compression bench-quality-score bench-page wheel clean
+.PHONY: help demo test leaks check format golden shape bench bench-quality bench-speed bench-peers bench-defaults bench-late bench-grounding bench-ingest bench-embedding bench-access bench-compression bench-quality-score bench-page wheel clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 21
@@ -76,10 +76,6 @@ bench-access: $(READY)  ## what access rules, cache, log and deep pages cost, at
 	$(BIN)/python -m benchmarks.access
 	$(BIN)/python -m benchmarks.bench_page
 
-bench-cache: $(READY)  ## exact and semantic cache hits: which are right, and what they cost (needs the judged sets)
-	$(BIN)/python -m benchmarks.cache
-	$(BIN)/python -m benchmarks.bench_page
-
 bench-compression: $(READY)  ## tokens saved, answer-bearing sentences kept (needs the judged sets)
 	$(BIN)/python -m benchmarks.compression
 	$(BIN)/python -m benchmarks.bench_page
@@ -88,7 +84,7 @@ bench-quality-score: $(READY)  ## how well the quality score separates right fro
 	$(BIN)/python -m benchmarks.quality_score
 	$(BIN)/python -m benchmarks.bench_page
 
-bench-page: $(READY)  ## rewrite the page of results and its plots from benchmarks/results
+bench-page: $(READY)  ## write benchmarks/results/README.md from the results
 	$(BIN)/python -m benchmarks.bench_page
 
 wheel: $(READY)  ## build the wheel into dist/

@@ -61,7 +61,7 @@ def main() -> None:
         page_table(folder, asked[:PAGED_QUESTIONS], chosen.rounds),
     ]
     results = results_now(
-        "access", tables=tables, plots=(), title="Access, cache, log and pages", command="python -m benchmarks.access"
+        "access", tables=tables, title="Access, cache, log and pages", command="python -m benchmarks.access"
     )
     publish(results, decimals=2)
 

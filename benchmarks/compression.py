@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.grounding_sets import EMBEDDING, GROUND, Asked, Gold, asked, gold_of, questions_of
 from benchmarks.printing import publish
-from benchmarks.results import Cell, Line, LinePlot, Table, results_now
+from benchmarks.results import Cell, Table, results_now
 from citewise.answer.compress import COMPRESSED_TOKENS, MIN_WORTH, Compress, Compressed, Extractive
 from citewise.answer.evidence import covered, telling
 from citewise.answer.extractive import ExtractiveGenerator
@@ -72,7 +72,6 @@ def main() -> None:
     results = results_now(
         "compression",
         tables=tables,
-        plots=[plot_of(curve)],
         title="Compression of contexts",
         command="make bench-compression",
     )
@@ -160,15 +159,6 @@ def defaults_table(cases: Mapping[str, Sequence[Case]]) -> Table:
 
 def rows_of(measures: Iterable[tuple[float, Mapping[str, tuple[float, ...]]]]) -> tuple[tuple[Cell, ...], ...]:
     return tuple((at, name, *of_set) for at, sets in measures for name, of_set in sets.items())
-
-
-def plot_of(curve: Mapping[int, Mapping[str, tuple[float, ...]]]) -> LinePlot:
-    lines = (
-        Line(name, tuple(sorted((100 * of[name][0], 100 * of[name][3]) for of in curve.values()))) for name in SETS
-    )
-    return LinePlot(
-        "What compression saves and keeps", tuple(lines), "tokens saved, %", "answer-bearing sentences kept, %"
-    )
 
 
 def answers_table(cases: Mapping[str, Sequence[Case]]) -> Table:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.judged import DATA, KEPT
 from benchmarks.lab_choice import Alternative, choices_table, table
-from benchmarks.lab_feature_rows import FeatureLab, ascent_table, depth_rows, feature_plot, feature_rows
+from benchmarks.lab_feature_rows import FeatureLab, ascent_table, depth_rows, feature_rows
 from benchmarks.lab_rows import (
     CHUNK_COLUMNS,
     Lab,
@@ -26,7 +26,7 @@ from benchmarks.lab_rows import (
 )
 from benchmarks.lab_sets import SETS, TEXTBOOK
 from benchmarks.printing import printed, say
-from benchmarks.results import RESULTS, LinePlot, Results, Table, results_now, write_results
+from benchmarks.results import RESULTS, Results, Table, results_now, write_results
 from citewise.settings import Settings
 from citewise.wiring.embedding import embedding_of
 
@@ -54,7 +54,6 @@ class Answer:
     """What a question about a default gives."""
 
     tables: tuple[Table, ...]
-    plots: tuple[LinePlot, ...] = ()
 
 
 def main() -> None:
@@ -87,7 +86,6 @@ def _results(only: str | None, answers: Sequence[Answer]) -> Results:
     return results_now(
         f"defaults-{only}" if only else "defaults",
         tables=[one for answer in answers for one in answer.tables],
-        plots=[one for answer in answers for one in answer.plots],
         title=f"Defaults: {only}" if only else "Defaults",
         command=f"python -m benchmarks.defaults{f' --only {only}' if only else ''}",
     )
@@ -113,7 +111,7 @@ def lexical_features(lab: Lab) -> Answer:
     ascent = ascent_table(described, "Features, weights by ascent", ASCENT_NOTE)
     lab.say("fewer candidates")
     depth = table("Features, on how many candidates", depth_rows(lab, described), lab.parts, note=DEPTH_NOTE)
-    return Answer((*alone, ascent, depth), (feature_plot(described),))
+    return Answer((*alone, ascent, depth))
 
 
 def chunks(lab: Lab) -> Answer:

@@ -21,7 +21,7 @@ from benchmarks.lab_features import (
 from benchmarks.lab_pools import Numbers, Pool, Worths, best_places, blended, measured, nearness, stretched, worths
 from benchmarks.lab_rows import DEFAULT, NEARNESS, Lab
 from benchmarks.printing import DECIMALS
-from benchmarks.results import Cell, Line, LinePlot, Table
+from benchmarks.results import Cell, Table
 from citewise.model.ids import ChunkId
 from citewise.model.ranking import CODE, DENSE, WORDS
 from citewise.search.fuse import HALVES
@@ -121,15 +121,6 @@ def feature_rows(lab: FeatureLab) -> list[Alternative]:
         made.append(Alternative(f"{', '.join(trio)}: {TOGETHER} each", lab.worths(dict.fromkeys(trio, TOGETHER))))
     recipe = f"min-max of everything; {', '.join(TRIOS[1])}: {TOGETHER} each"
     return [*made, Alternative(recipe, lab.recipe_worths(TRIOS[1], TOGETHER))]
-
-
-def feature_plot(lab: FeatureLab) -> LinePlot:
-    def line(name: str) -> Line:
-        points = [(weight, mean_worth(lab.worths({name: weight}), lab.parts)) for weight in (0.0, *TRIED)]
-        return Line(name, tuple(points))
-
-    title = "One feature at a time: the mean over sets by its weight"
-    return LinePlot(title, tuple(map(line, FEATURES)), "weight", "mean over sets")
 
 
 def depth_rows(lab: Lab, described: FeatureLab) -> list[Alternative]:

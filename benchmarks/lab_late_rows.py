@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.lab_choice import Alternative, Change, Parts, change, choices_table, table
-from benchmarks.lab_late import FORMS, KINDS, ONE_VECTOR_BYTES, PRODUCT, Form
+from benchmarks.lab_late import FORMS, ONE_VECTOR_BYTES, PRODUCT, Form
 from benchmarks.lab_late_stage import DEPTH, EVERYWHERE, Blend, Gate, Question, Scored
 from benchmarks.lab_pools import BY_PLACE, Numbers, Worths, measured
 from benchmarks.lab_sets import SETS
 from benchmarks.printing import DECIMALS
-from benchmarks.results import Cell, Line, LinePlot, Results, Table, results_now
+from benchmarks.results import Cell, Results, Table, results_now
 from citewise.adapters.onnx.word_vectors import BY_CHANCE
 from citewise.model.query import LATE_WEIGHT
 from citewise.search.late import NEAR
@@ -108,7 +108,6 @@ def late_results(lab: Lab) -> Results:
             chance_table(lab),
             pooled_table(lab, chance_rows(lab), "by what is taken off for length"),
         ],
-        plots=[bytes_plot(lab, gated)],
         title="Late interaction",
         command=f"python -m benchmarks.late_interaction{only}",
     )
@@ -223,19 +222,6 @@ def _by_stratum(lab: Lab, worths: Worths, bare: Worths) -> list[Cell]:
         difference = (worths[name] - bare[name])[are_far]
         cells.append(_rounded(difference.mean()) if len(difference) else None)
     return cells
-
-
-def bytes_plot(lab: Lab, rows: Sequence[Alternative]) -> LinePlot:
-    """What far questions gain against what is kept; the level line is the search without any of it."""
-    bare, *forms = rows
-    points = {
-        form: (lab.bytes(form), changed(lab, one.worths, bare.worths, lab.far()).mean)
-        for form, one in zip(FORMS, forms, strict=True)
-    }
-    lines = [Line(NONE, ((ONE_VECTOR_BYTES, 0.0), (max(x for x, _ in points.values()), 0.0)))]
-    for kind, name in KINDS.items():
-        lines.append(Line(name, tuple(sorted(point for form, point in points.items() if form.least == kind))))
-    return LinePlot("Late interaction", tuple(lines), "bytes a chunk", "gain of far questions", log_x=True)
 
 
 def changed(lab: Lab, worths: Worths, bare: Worths, among: Mapping[str, NDArray[np.bool_]]) -> Change:

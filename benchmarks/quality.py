@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.judged import DATA, KEPT, SETS, TEXTBOOK, is_there, judged_at, library_at
 from benchmarks.printing import say
-from benchmarks.results import RESULTS, BarPlot, OneBar, Table, results_now, write_results
+from benchmarks.results import RESULTS, Table, results_now, write_results
 from citewise.evaluation.compare import differences
 from citewise.evaluation.evaluating import evaluate
 from citewise.evaluation.runs import Run
@@ -83,7 +83,7 @@ def measure(names: Sequence[str], *, data: Path = DATA, kept: Path = KEPT, resul
             runs[kind][name] = evaluate(settings, judged, answers=kind == DEFAULT)
             print(f"{name:12} {kind:24}", *_worths(runs[kind][name]).items(), flush=True)
     tables = (by_set(runs), all_metrics(runs[DEFAULT]))
-    made = results_now("quality", tables=tables, plots=(bars(runs),), title=TITLE, command="make bench-quality")
+    made = results_now("quality", tables=tables, title=TITLE, command="make bench-quality")
     write_results(made, results)
 
 
@@ -155,17 +155,6 @@ def all_metrics(runs: Mapping[str, Run]) -> Table:
     rows = [(name, run.queries, *(run.metrics.get(metric) for metric in SHOWN)) for name, run in runs.items()]
     note = "Of `citewise eval` with answers; docs/evaluation.md says what each counts."
     return Table("Everything that is measured of the default", ("set", "questions", *SHOWN), tuple(rows), note=note)
-
-
-def bars(runs: Mapping[str, Mapping[str, Run]]) -> BarPlot:
-    kinds = (DEFAULT, RRF, "dense alone", "words alone")
-    return BarPlot(
-        "What fusion brings",
-        tuple(
-            OneBar(label, value, series=kind) for kind in kinds for label, value in _all(runs[kind].values()).items()
-        ),
-        x_label="nDCG@10; textbook: recall@5",
-    )
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from benchmarks.logistic import REPEATS, Fit, Numbers, area, balanced, fitted, s
 from benchmarks.printing import publish
 from benchmarks.quality_rows import ANSWERED, UNANSWERED, WITHHELD, Row, rows_of
 from benchmarks.reliability import BINS, Curve
-from benchmarks.results import Cell, Line, LinePlot, Table, results_now
+from benchmarks.results import Cell, Table, results_now
 from citewise.answer.ground import SELECTION
 from citewise.answer.quality import LOW, RETRIEVAL
 
@@ -47,7 +47,6 @@ def main() -> None:
     results = results_now(
         "quality-score",
         tables=tables,
-        plots=[plot_of(curves)],
         title="Quality score: what it is worth",
         command="make bench-quality-score",
     )
@@ -180,14 +179,6 @@ def bins_table(curves: Mapping[str, Curve]) -> Table:
 
 def _told(of_bin: tuple[int, float, float] | None) -> str | None:
     return f"{of_bin[2]:.2f} ({of_bin[0]})" if of_bin else None
-
-
-def plot_of(curves: Mapping[str, Curve]) -> LinePlot:
-    lines = [Line("as sure as right", ((0.0, 0.0), (1.0, 1.0)))]
-    for name, curve in curves.items():
-        if name.startswith("overall"):
-            lines.append(Line(name, tuple((said, true) for _, said, true in filter(None, curve.bins()))))
-    return LinePlot("Reliability", tuple(lines), "score", "share that is right")
 
 
 def warnings_table(rows: Sequence[Row]) -> Table:

@@ -1,6 +1,6 @@
-"""What a benchmark program leaves behind: tables and plots as JSON, with the commit and the machine they belong to.
+"""What a benchmark program writes: tables as JSON, with the commit and the machine they belong to.
 
-`results_now` fills in the commit and the machine; bench_page.py makes docs/measured.md of everything in `results/`.
+`results_now` fills in the commit and the machine; bench_page.py makes results/README.md of all files in `results/`.
 """
 
 import json
@@ -9,22 +9,21 @@ import os
 import platform
 import re
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NoReturn, TypeVar
+
+from pydantic import TypeAdapter
 
 from citewise.errors import BadData, BadRequest
-from citewise.evaluation.page.drawing import SERIES
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
-GENERATED = ("benchmarks/results", "docs/measured.md", "docs/plots")  # what measuring changes does not make it dirty
+GENERATED = ("benchmarks/results",)  # what measuring changes does not make it dirty
 INSTRUCTIONS = ("avx2", "avx512f", "avx_vnni", "avx512_vnni", "asimd")  # those that vector arithmetic is quick by
 
-Cell = str | int | float | bool | None
-Made = TypeVar("Made")
+Cell = bool | int | float | str | None
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -43,51 +42,6 @@ class Table:
             if len(row) != len(self.columns):
                 raise BadRequest(f"table {self.title!r}: a row has {len(row)} cells for {len(self.columns)} columns")
             _check(f"table {self.title!r}", [value for value in row if isinstance(value, float)])
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    name: str
-    points: tuple[tuple[float, float], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LinePlot:
-    """A line a series; a logarithmic axis takes values above zero only."""
-
-    title: str
-    series: tuple[Line, ...]
-    x_label: str = ""
-    y_label: str = ""
-    log_x: bool = False
-    log_y: bool = False
-
-    def __post_init__(self) -> None:
-        _check_series(self.title, len(self.series))
-        points = [point for line in self.series for point in line.points]
-        _check(f"plot {self.title!r}", [x for x, _ in points], is_log=self.log_x)
-        _check(f"plot {self.title!r}", [y for _, y in points], is_log=self.log_y)
-
-
-@dataclass(frozen=True, slots=True)
-class OneBar:
-    label: str
-    value: float
-    series: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class BarPlot:
-    """Lying bars: values run along x, so `x_label` says what they are and `log_x` spreads them."""
-
-    title: str
-    bars: tuple[OneBar, ...]
-    x_label: str = ""
-    log_x: bool = False
-
-    def __post_init__(self) -> None:
-        _check_series(self.title, len({bar.series for bar in self.bars}))
-        _check(f"plot {self.title!r}", [bar.value for bar in self.bars], is_log=self.log_x)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +65,6 @@ class Results:
     made_at: str
     machine: Machine
     tables: tuple[Table, ...] = ()
-    plots: tuple[LinePlot | BarPlot, ...] = ()
     title: str = ""
     command: str = ""  # that measures it again
 
@@ -124,35 +77,31 @@ def results_now(
     name: str,
     *,
     tables: Sequence[Table] = (),
-    plots: Sequence[LinePlot | BarPlot] = (),
     title: str = "",
     command: str = "",
 ) -> Results:
     """Results of this commit on this machine."""
     made_at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    return Results(name, commit_now(), made_at, this_machine(), tuple(tables), tuple(plots), title, command)
+    return Results(name, commit_now(), made_at, this_machine(), tuple(tables), title, command)
 
 
 def write_results(results: Results, folder: Path = RESULTS) -> Path:
-    """Replace what an earlier run of the same program left."""
-    kinds = ["lines" if isinstance(plot, LinePlot) else "bars" for plot in results.plots]
-    plots = [{"kind": kind, **asdict(plot)} for kind, plot in zip(kinds, results.plots, strict=True)]
+    """Replace what an earlier run of the same program wrote."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{results.name}.json"
-    text = json.dumps({**asdict(results), "plots": plots}, ensure_ascii=False, indent=1, allow_nan=False)
+    text = json.dumps(asdict(results), ensure_ascii=False, indent=1, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")
     return path
 
 
 def read_results(path: Path) -> Results:
-    """What a file holds; BadData says which part of it is not as it should be."""
+    """The results in a file; BadData says what is wrong with it."""
     try:
-        found: object = json.loads(path.read_text(encoding="utf-8"))
-        results = _results(found)
-    except (OSError, KeyError, TypeError, ValueError, BadRequest) as error:
-        raise BadData(f"{path.name} is not what write_results makes ({error}): measure again") from error
+        results = TypeAdapter(Results).validate_json(path.read_bytes())
+    except (OSError, ValueError, BadRequest) as error:
+        raise BadData(f"{path.name} was not written by write_results ({error}): measure again") from error
     if results.name != path.stem:
-        raise BadData(f"{path.name} says that its name is {results.name!r}: rename it")
+        raise BadData(f"{path.name} contains the name {results.name!r}: rename it")
     return results
 
 
@@ -189,101 +138,7 @@ def _git(root: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
-def _check(where: str, values: Sequence[float], *, is_log: bool = False) -> None:
+def _check(where: str, values: Sequence[float]) -> None:
     for value in values:
         if not math.isfinite(value):
-            raise BadRequest(f"{where}: {value} is no result; leave it out")
-        if is_log and value <= 0:
-            raise BadRequest(f"{where}: {value} has no place on a logarithmic axis")
-
-
-def _check_series(title: str, series: int) -> None:
-    if series > SERIES:
-        raise BadRequest(f"plot {title!r}: {series} series cannot be told apart; at most {SERIES} can")
-
-
-def _results(found: object) -> Results:
-    return Results(
-        name=_text(found, "name"),
-        commit=_text(found, "commit"),
-        made_at=_text(found, "made_at"),
-        machine=_machine(_at(found, "machine")),
-        tables=_each(_at(found, "tables"), _table),
-        plots=_each(_at(found, "plots"), _plot),
-        title=_text(found, "title", ""),
-        command=_text(found, "command", ""),
-    )
-
-
-def _machine(found: object) -> Machine:
-    return Machine(
-        cores=int(_number(_at(found, "cores"))),
-        cpu=_text(found, "cpu"),
-        instructions=_each(_at(found, "instructions"), str),
-        memory_gb=_number(_at(found, "memory_gb")),
-        system=_text(found, "system"),
-        python=_text(found, "python"),
-    )
-
-
-def _table(found: object) -> Table:
-    wanted = _text(found, "wanted", "")
-    rows = _each(_at(found, "rows"), lambda row: _each(row, _cell))
-    return Table(
-        _text(found, "title"), _each(_at(found, "columns"), str), rows, _text(found, "note", ""), wanted or None
-    )
-
-
-def _plot(found: object) -> LinePlot | BarPlot:
-    kind, title, x_label = _text(found, "kind"), _text(found, "title"), _text(found, "x_label", "")
-    log_x, log_y = (_at(found, key, False) is True for key in ("log_x", "log_y"))
-    if kind == "lines":
-        series = _each(_at(found, "series"), lambda one: Line(_text(one, "name"), _each(_at(one, "points"), _point)))
-        return LinePlot(title, series, x_label, _text(found, "y_label", ""), log_x, log_y)
-    if kind != "bars":
-        raise ValueError(f"plot {title!r}: kind is {kind!r}, not lines or bars")
-    return BarPlot(title, _each(_at(found, "bars"), _bar), x_label, log_x)
-
-
-def _bar(found: object) -> OneBar:
-    return OneBar(_text(found, "label"), _number(_at(found, "value")), _text(found, "series", ""))
-
-
-def _point(found: object) -> tuple[float, float]:
-    x, y = _each(found, _number)
-    return x, y
-
-
-def _at(found: object, key: str, default: object = ...) -> object:
-    if not isinstance(found, Mapping):
-        raise TypeError(f"{key!r} is missing: {found!r} is no object")
-    if key not in found and default is ...:
-        raise KeyError(f"{key} is missing")
-    value: object = found.get(key, default)
-    return value
-
-
-def _text(found: object, key: str, default: str | None = None) -> str:
-    """Text under a key; null and absence are the default, if there is one."""
-    value = _at(found, key, ... if default is None else default)
-    if value is None and default is not None:
-        return default
-    return value if isinstance(value, str) else _refuse(f"{key} is no text", value)
-
-
-def _number(found: object) -> float:
-    if isinstance(found, bool) or not isinstance(found, int | float):
-        _refuse("a number is wanted", found)
-    return found
-
-
-def _cell(found: object) -> Cell:
-    return found if found is None or isinstance(found, str | int | float) else _refuse("no cell of a table", found)
-
-
-def _each(found: object, made: Callable[[object], Made]) -> tuple[Made, ...]:
-    return tuple(made(one) for one in found) if isinstance(found, list) else _refuse("a list is wanted", found)
-
-
-def _refuse(why: str, found: object) -> NoReturn:
-    raise ValueError(f"{why}: {str(found)[:80]!r}")
+            raise BadRequest(f"{where}: {value} is not a result; leave it out")

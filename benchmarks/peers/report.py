@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import astuple
 
 from benchmarks.peers.contenders import OURSELVES
-from benchmarks.peers.measures import Measure, latency, lead, measures, peer_wins
+from benchmarks.peers.measures import Measure, lead, measures, peer_wins
 from benchmarks.peers.outcome import Outcome, Speed
-from benchmarks.results import BarPlot, Cell, OneBar, Results, Table, results_now
+from benchmarks.results import Cell, Results, Table, results_now
 
 
 def printed(outcomes: Sequence[Outcome], columns: Sequence[Measure]) -> Iterator[str]:
@@ -44,7 +44,6 @@ def results_of(outcomes: Sequence[Outcome], principals: Sequence[str], judged: S
             wins(outcomes, columns),
             choices(outcomes),
         ),
-        plots=tuple(plots(outcomes, principals, judged)),
     )
 
 
@@ -129,26 +128,6 @@ def choices(outcomes: Sequence[Outcome]) -> Table:
         ("library", "choice"),
         tuple((one.contender.title, one.contender.choice) for one in outcomes),
     )
-
-
-def plots(outcomes: Sequence[Outcome], principals: Sequence[str], judged: Sequence[str]) -> Iterator[BarPlot]:
-    reads = {f"principal sees {one}": latency(one, "p50_ms") for one in principals}
-    medians = tuple(
-        OneBar(outcome.contender.title, value, name)
-        for outcome in outcomes
-        for name, read in reads.items()
-        if (value := read(outcome)) is not None
-    )
-    gains = tuple(
-        OneBar(one.contender.title, one.quality[name], name)
-        for one in outcomes
-        for name in judged
-        if name in one.quality
-    )
-    if medians:
-        yield BarPlot("Median search at ten thousand chunks", medians, x_label="milliseconds", log_x=True)
-    if gains:
-        yield BarPlot("Quality of the hybrid", gains, x_label="nDCG@10")
 
 
 def parted(outcomes: Sequence[Outcome]) -> tuple[Outcome | None, list[Outcome]]:

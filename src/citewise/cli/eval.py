@@ -98,7 +98,7 @@ def _write(run: Run, options: EvalOptions) -> None:
     if options.out is not None:
         write_file(options.out, json.dumps(run_json(run), ensure_ascii=False) + "\n")
     if options.report is not None:
-        from citewise.evaluation.page.report import report_html
+        from citewise.cli.eval_report import report_html
 
         write_file(options.report, report_html(run))
     if options.as_json:

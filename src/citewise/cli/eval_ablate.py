@@ -34,7 +34,7 @@ def run_ablate(settings: Settings, judged: Path, options: AblateOptions) -> int:
     with shown_steps(bar=not options.as_json) as listeners:
         rows = ablate(settings, judged, scope=options.scope, principal=options.principal, listeners=listeners)
     if options.report is not None:
-        from citewise.evaluation.page.report import report_html
+        from citewise.cli.eval_report import report_html
 
         write_file(options.report, report_html(rows[0].run, ablations=rows))
     if options.as_json:

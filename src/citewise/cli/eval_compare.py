@@ -30,7 +30,7 @@ def run_compare(before: Path, after: Path, *, worst: int, report: Path | None, a
     _refuse_strangers(first, second)
     compared = differences(first, second)
     if report is not None:
-        from citewise.evaluation.page.report import report_html
+        from citewise.cli.eval_report import report_html
 
         write_file(report, report_html(second, compared=compared))
     if as_json:

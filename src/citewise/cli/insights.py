@@ -41,9 +41,9 @@ def run_stats(
     view = caller.view(Library(settings=settings))
     overview, topics = view.stats(since=since), view.topics(limit=MAX_TOPICS)
     if plot is not None:
-        from citewise.evaluation.page.insights import insights_html
+        from citewise.cli.html import stats_html
 
-        write_file(plot, insights_html(caller.scope, overview, topics))
+        write_file(plot, stats_html(caller.scope, overview, topics))
     if as_json:
         print_json(overview_json(caller.scope, overview, topics))
     else:

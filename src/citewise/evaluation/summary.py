@@ -42,10 +42,30 @@ def medians(timings: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {name: statistics.median(one[name] for one in timings if name in one) for name in names}
 
 
+def by_worth(outcomes: Iterable[Outcome]) -> list[Outcome]:
+    """The worst questions first: not found, wrongly answered or refused, falsely cited; unmeasured ones last."""
+
+    def order(outcome: Outcome) -> tuple[float, float]:
+        worth = worst_measure(outcome)[1]
+        return (2.0 if worth is None else worth), outcome.measures.get("ndcg@10", 1.0)
+
+    return sorted(outcomes, key=order)
+
+
 def poorest(outcomes: Iterable[Outcome], count: int) -> list[Outcome]:
-    """The questions that went wrong, worst first: not found, not rightly answered or refused, falsely cited."""
-    poor = [(_worth(outcome), at, outcome) for at, outcome in enumerate(outcomes)]
-    return [outcome for worth, _, outcome in sorted(poor, key=lambda one: one[:2]) if worth < (1.0, 1.0)][:count]
+    """The worst questions, without those that went perfectly."""
+    return [outcome for outcome in by_worth(outcomes) if (worst_measure(outcome)[1] or 0.0) < 1.0][:count]
+
+
+def worst_measure(outcome: Outcome) -> tuple[str | None, float | None]:
+    """The name of the measure that a question is worst at, and its worth in 0..1, where 1 is perfect."""
+    worths = {
+        name: 1 - min(outcome.measures[name], 1.0) if name in SUMS else outcome.measures[name]
+        for name in ("ndcg@10", *DECISIONS, *SUMS)
+        if name in outcome.measures
+    }
+    worst = min(worths, key=lambda name: worths[name], default=None)
+    return worst, None if worst is None else worths[worst]
 
 
 def shortcomings(outcome: Outcome) -> list[str]:
@@ -59,11 +79,3 @@ def shortcomings(outcome: Outcome) -> list[str]:
     if measures.get("selected_leaks"):
         wrong.append("shows what is not in the selection")
     return wrong
-
-
-def _worth(outcome: Outcome) -> tuple[float, float]:
-    """How good the least good thing about it is, then how good the ranking."""
-    measures = outcome.measures
-    ranking = measures.get("ndcg@10", 1.0)
-    decided = [measures.get(name, 1.0) for name in DECISIONS]
-    return min(ranking, *decided, 1.0 - min(measures.get("selected_leaks", 0.0), 1.0)), ranking

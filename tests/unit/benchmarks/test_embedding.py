@@ -20,7 +20,7 @@ from benchmarks.embedding.foreign import (
     Environment,
     surroundings,
 )
-from benchmarks.embedding.rounds import COLUMNS, bars, measured, parts_of, table
+from benchmarks.embedding.rounds import COLUMNS, measured, parts_of, table
 from benchmarks.embedding.ways import Sessions, Timed, Way, embedded, in_order, matrix, padded, session
 from benchmarks.results import ROOT
 
@@ -136,7 +136,6 @@ def test_a_way_that_does_not_run_is_named_with_its_reason_and_stops_no_other() -
     shown = table(measured([a_way("ours", 1, []), a_refusing_way()], parts_of(TEXTS, 1), silent), "note.")
     assert shown.rows[1] == ("foreign", *[None] * (len(COLUMNS) - 1))
     assert shown.note == "note. foreign does not run: it knows no such operator."
-    assert [bar.label for bar in bars(shown).bars] == ["ours"]
 
 
 def test_sessions_run_no_more_at_once_than_there_are() -> None:

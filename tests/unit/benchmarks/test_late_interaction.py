@@ -27,7 +27,6 @@ from benchmarks.lab_late_rows import (
     DEFAULT,
     NONE,
     Lab,
-    bytes_plot,
     chance_rows,
     chance_table,
     depth_rows,
@@ -309,11 +308,6 @@ def test_far_questions_count_the_same_whatever_set_they_are_of() -> None:
     gain = 1 - 1 / np.log2(3)
     assert table.rows[1][2] == round(gain / 2, 4)
     assert table.rows[1][-2:] == (round(gain, 4), round(gain / 3, 4))
-    level, *lines = bytes_plot(lab, rows).series
-    assert [line.name for line in lines] == ["all tokens", "words", "content words"]
-    assert [len(line.points) for line in lines] == [1, 5, 3]
-    assert lines[1].points[0] == pytest.approx((384 + 10 * 96, gain / 2))
-    assert [y for _, y in level.points] == [0.0, 0.0]
 
 
 def test_far_passages_are_valued_by_place() -> None:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 from benchmarks import printing
+from benchmarks.bench_page import ABSENT
 from benchmarks.printing import printed, publish
 from benchmarks.results import Table, read_results, write_results
 
-from citewise.evaluation.page.figures import ABSENT
 from tests.unit.benchmarks.samples import sample
 
 TABLE = Table("Sizes", ("chunks", "of", "p50 ms"), ((1_000, "all", 1.23456), (1_000_000, "ten percent", None)))

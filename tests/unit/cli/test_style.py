@@ -6,11 +6,9 @@ from itertools import product
 
 import pytest
 
-from citewise.evaluation.page.drawing import DARK, LIGHT, SERIES
-
-CSS = files("citewise.evaluation.page").joinpath("report.css").read_text(encoding="utf-8")
-PAGES = [dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", block)) for block in re.findall(r":root \{(.*?)\}", CSS)]
-THEMES = {"light": {**LIGHT, **PAGES[0]}, "dark": {**DARK, **PAGES[1]}}
+BASE = files("citewise.cli").joinpath("templates/base.html").read_text(encoding="utf-8")
+LIGHT, DARK = (dict(re.findall(r"--([a-z]+): (#[0-9a-f]{6})", block)) for block in re.findall(r":root \{(.*?)\}", BASE))
+THEMES = {"light": LIGHT, "dark": DARK}
 TEXT, GRAPHIC = 4.5, 3.0
 
 
@@ -35,6 +33,6 @@ def test_text_can_be_read(theme: str, name: str, behind: str) -> None:
     assert contrast(THEMES[theme][name], THEMES[theme][behind]) >= TEXT
 
 
-@pytest.mark.parametrize(("theme", "name"), [*product(THEMES, ["axis", *(f"s{n}" for n in range(SERIES))])])
-def test_bars_and_lines_can_be_seen(theme: str, name: str) -> None:
-    assert contrast(THEMES[theme][name], THEMES[theme]["surface"]) >= GRAPHIC
+@pytest.mark.parametrize("theme", THEMES)
+def test_bars_can_be_seen(theme: str) -> None:
+    assert contrast(THEMES[theme]["bar"], THEMES[theme]["surface"]) >= GRAPHIC

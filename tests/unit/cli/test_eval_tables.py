@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from citewise.cli.eval_tables import show_differences
-from tests.unit.entry.page.runs import a_run
+from tests.unit.evaluation.runs import a_run
 
 RUN = a_run(6)
 

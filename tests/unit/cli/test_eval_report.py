@@ -1,7 +1,5 @@
-"""The report says what the run says, in one file that asks nobody for anything."""
+"""The report of a run is one HTML file that needs no network and escapes all text."""
 
-import base64
-import hashlib
 import random
 import re
 from dataclasses import replace
@@ -11,13 +9,12 @@ from html.parser import HTMLParser
 
 import pytest
 
+from citewise.cli.eval_report import MAX_LISTED, OPENED, report_html
+from citewise.cli.html import ABSENT, MINUS
 from citewise.evaluation.cases import Kind
 from citewise.evaluation.compare import differences
-from citewise.evaluation.page.figures import ABSENT, MINUS
-from citewise.evaluation.page.questions import MAX_LISTED, OPENED
-from citewise.evaluation.page.report import Made, report_html
 from citewise.evaluation.runs import Outcome, Place, Run
-from tests.unit.entry.page.runs import a_run, an_outcome, run_of, some_ablations
+from tests.unit.evaluation.runs import a_run, an_outcome, run_of, some_ablations
 
 VOID = {"meta", "input", "wbr"}
 EVIL = "</td></details><script>alert(1)</script><img src=x onerror=alert(2)>\x1b[2J\u202e"
@@ -86,19 +83,11 @@ def test_nothing_is_fetched_from_anywhere() -> None:
     assert "@import" not in whole_report()
 
 
-def test_the_policy_admits_the_one_script_there_is() -> None:
-    html = whole_report()
-    (script,) = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    (policy,) = (
-        value or "" for name, value in Page(html).attributes if name == "content" and "default-src" in str(value)
-    )
-    assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'; img-src data:;")
-    assert f"script-src 'sha256-{digest}'" in policy
-
-
-def test_the_filter_is_hidden_from_those_without_a_script() -> None:
-    assert '<div id="filter" hidden>' in whole_report()
+def test_the_policy_admits_no_script() -> None:
+    page = Page(whole_report())
+    assert "script" not in page.names
+    policies = [value for name, value in page.attributes if name == "content" and "default-src" in str(value)]
+    assert policies == ["default-src 'none'; style-src 'unsafe-inline'"]
 
 
 def test_ids_are_unique_and_every_link_leads_to_one() -> None:
@@ -114,19 +103,19 @@ def test_hostile_words_stay_words_wherever_they_come_from() -> None:
         EVIL, EVIL, Kind.ANSWERABLE, EVIL, {"ndcg@10": 0.0, EVIL: 0.5}, 3.0, (place,), (place,), EVIL, False, EVIL
     )
     run = replace(run_of(outcome, settings={EVIL: {EVIL: [EVIL]}}), set=EVIL, commit=EVIL, stages_ms={EVIL: 1.0})
-    html = report_html(run, compared=differences(run, run), ablations=some_ablations(run), made=Made(EVIL, EVIL))
+    html = report_html(run, compared=differences(run, run), ablations=some_ablations(run), made_at=EVIL, command=EVIL)
     page = Page(html)
     assert page.open == []
-    assert page.names.count("script") == 1
+    assert "script" not in page.names
     assert "img" not in page.names
     assert "\x1b" not in html
     assert "\u202e" not in html
 
 
 def test_the_same_run_gives_the_same_page() -> None:
-    run, made = run_of(OUTCOME), Made("2026-01-02", "citewise eval book")
-    assert report_html(run, made=made) == report_html(run, made=made)
-    assert "2026-01-02 Made by citewise eval book" in Page(report_html(run, made=made)).text
+    pages = [report_html(run_of(OUTCOME), made_at="2026-01-02", command="citewise eval book") for _ in range(2)]
+    assert pages[0] == pages[1]
+    assert "2026-01-02 · citewise 1a2b3c4d5e6f Made by citewise eval book" in Page(pages[0]).text
 
 
 def test_a_page_says_the_date_and_the_command_that_is_running(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +130,7 @@ def test_metrics_stand_in_tiles_and_in_a_table_by_group() -> None:
         run_of(OUTCOME, replace(OUTCOME, id="q-2", group="table", measures={"ndcg@10": 0.37, "recall@5": 0.0}))
     )
     assert "ndcg@10 0.500" in page
-    assert "metric all plain table meaning questions 2 1 1 ndcg@10 0.500 0.630 0.370" in page
+    assert "metric all plain table questions 2 1 1 ndcg@10 0.500 0.630 0.370" in page
 
 
 def test_expected_stands_beside_found_with_lines_section_and_grade() -> None:
@@ -168,8 +157,8 @@ def test_the_wanted_answer_stands_beside_the_one_that_came() -> None:
     ("kind", "right", "is_refused", "expected"),
     [
         (Kind.UNANSWERABLE, 0.0, False, "a refusal: nothing in the library answers this"),
-        (Kind.SELECTED, 0.0, False, "a refusal: the selection does not hold the answer"),
-        (Kind.SELECTED, 1.0, True, "a refusal: the selection does not hold the answer"),
+        (Kind.SELECTED, 0.0, False, "a refusal: the selection does not answer this"),
+        (Kind.SELECTED, 1.0, True, "a refusal: the selection does not answer this"),
         (Kind.SELECTED, 0.0, True, "an answer from the selection alone"),
         (Kind.SELECTED, 1.0, False, "an answer from the selection alone"),
         (Kind.SELECTED, None, None, "nothing"),
@@ -196,7 +185,6 @@ def test_the_poorest_questions_stand_open() -> None:
     assert html.index("<details open>") < html.index("<details>")
     many = report_html(run_of(OUTCOME, *poor))
     assert many.count("<details open>") == OPENED
-    assert f"The first {OPENED} stand open." in many
 
 
 def test_a_part_of_an_answer_is_not_called_a_full_one() -> None:
@@ -214,7 +202,7 @@ def test_a_group_that_is_called_as_its_kind_is_said_once() -> None:
 
 
 def test_a_question_that_was_not_found_says_so() -> None:
-    assert "nothing that answers in the first 1" in shown(run_of(replace(OUTCOME, found=OUTCOME.found[:1])))
+    assert "no answer in the first 1" in shown(run_of(replace(OUTCOME, found=OUTCOME.found[:1])))
 
 
 @pytest.mark.parametrize(
@@ -247,16 +235,6 @@ def test_the_number_of_a_question_has_the_name_of_the_measure_it_is_worst_at(
     assert number in shown(run_of(fine, replace(OUTCOME, id="z", question="A poor one", measures=measures)))
 
 
-def test_the_list_says_which_measures_order_it() -> None:
-    one = replace(OUTCOME, measures={"ndcg@10": 1.0, "refusal_accuracy": 1.0})
-    assert "the measure that it is worst at, of ndcg@10, refusal_accuracy." in shown(run_of(one))
-
-
-def test_every_table_that_may_scroll_is_followed_by_words_that_say_so() -> None:
-    html = whole_report()
-    assert html.count('<div class="scroll"') == html.count('</div><p class="sideways" hidden>more columns') > 3
-
-
 def test_only_so_many_questions_are_listed_and_the_rest_is_counted() -> None:
     draw = random.Random(1)
     html = report_html(run_of(*(an_outcome(number, draw) for number in range(MAX_LISTED + 3))))
@@ -286,7 +264,7 @@ def test_a_run_without_answers_has_no_part_about_refusals() -> None:
 
 def test_answers_about_selections_are_not_in_the_latency_of_searches() -> None:
     selected = replace(OUTCOME, id="s", kind=Kind.SELECTED, latency_ms=5000.0)
-    assert "1 request: p50 12 ms" in report_html(run_of(OUTCOME, selected))
+    assert "p50 12 ms" in shown(run_of(OUTCOME, selected))
 
 
 def test_a_comparison_gives_change_interval_and_verdict() -> None:
@@ -294,7 +272,7 @@ def test_a_comparison_gives_change_interval_and_verdict() -> None:
     after = run_of(*(replace(one, measures={**one.measures, "mrr@10": 1.0}) for one in before.outcomes))
     page = Page(report_html(after, compared=differences(before, after, ["mrr@10", "ndcg@10"]))).text
     assert re.search(r"mrr@10 0\.\d+ 1\.000 \+0\.\d+ \+0\.\d+ to \+0\.\d+ 60 \d+ 0 < 0\.001 better", page)
-    assert re.search(r"ndcg@10 (0\.\d+) \1 0\.000 0\.000 to 0\.000 60 0 0 1\.000 the same", page)
+    assert re.search(r"ndcg@10 (0\.\d+) \1 0\.000 0\.000 to 0\.000 60 0 0 1\.000 same", page)
 
 
 def test_ablations_give_each_run_with_its_change() -> None:
@@ -302,7 +280,6 @@ def test_ablations_give_each_run_with_its_change() -> None:
     page = Page(report_html(run, ablations=some_ablations(run))).text
     assert re.search(r"everything 0\.\d{3} 0\.\d{3}", page)
     assert re.search(rf"without dense 0\.\d{{3}} \({MINUS}0\.\d{{3}}\*\)", page)
-    assert "Which questions each stage moves" in page
 
 
 def test_a_run_of_nothing_is_still_a_page() -> None:
