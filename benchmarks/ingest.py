@@ -43,7 +43,7 @@ def resident_mb():  # ru_maxrss would count what the parent held when it forked
 before = resident_mb()
 started = time.perf_counter()
 with opened_for_reading(Settings(library=Path(sys.argv[1]))) as library:
-    hits = library.index.nearest(query_vector(384, seed=3), where=Where(Scope(), None), limit=60)
+    hits = library.vectors.search(query_vector(384, seed=3), where=Where(Scope(), None), limit=60)
     seconds = time.perf_counter() - started
     assert len(hits) == 60
     memory = resident_mb()
@@ -121,7 +121,7 @@ def byte_recall(library: OpenLibrary, book: Path) -> float:
         query = library.embedding.embedder.query(text)
         scores = matrix @ np.frombuffer(query, dtype="<f4")
         exact = {chunks[row].id for row in np.argsort(-scores, kind="stable")[:60]}
-        found += len(exact & {hit.id for hit in library.index.nearest(query, where=Where(Scope(), None), limit=60)})
+        found += len(exact & {hit.id for hit in library.vectors.search(query, where=Where(Scope(), None), limit=60)})
     return found / (60 * len(asked))
 
 

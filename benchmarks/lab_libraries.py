@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.lab_sets import Arms, Asked, Corpus, asked_of, cases_of, index_asking, set_library
-from citewise.adapters.local_index.index import LocalIndex
+from citewise.adapters.local_index.texts import LocalTextIndex
+from citewise.adapters.local_index.vectors import LocalVectorIndex
 from citewise.errors import Misconfigured, Unavailable
 from citewise.model.access import Scope
 from citewise.model.chunk import EmbeddingFailure, EmbeddingModel, Point, Vector
+from citewise.ports.indexes import IndexBatch
 from citewise.ports.models import Embedder
 from citewise.settings import ChunkSettings, Settings
 from citewise.text.analysis import terms
@@ -73,13 +75,13 @@ def _is_ready(settings: Settings, embedding: Embedding) -> bool:
 
 def bare_arms(asked: Asked, embedding: Embedding) -> Mapping[str, Arms]:
     """What the arms find, by question, where no chunk knows its headings."""
-    with _bare_index(asked.corpus, embedding) as index:
-        asking = index_asking(index, asked.vectors)
+    with _bare_index(asked.corpus, embedding) as (vectors, texts):
+        asking = index_asking(vectors, texts, asked.vectors)
         return {question: asking(question) for question in asked.vectors}
 
 
 @contextmanager
-def _bare_index(corpus: Corpus, embedding: Embedding) -> Iterator[LocalIndex]:
+def _bare_index(corpus: Corpus, embedding: Embedding) -> Iterator[tuple[LocalVectorIndex, LocalTextIndex]]:
     texts = [held.piece.text for held in corpus.values()]
     vectors = map(_made, embedding.embedder.documents(texts))
     points = [
@@ -87,9 +89,15 @@ def _bare_index(corpus: Corpus, embedding: Embedding) -> Iterator[LocalIndex]:
         for id_, text, vector in zip(corpus, texts, vectors, strict=True)
     ]
     with tempfile.TemporaryDirectory(prefix="citewise-lab-") as folder:
-        index = LocalIndex(Path(folder), dimensions=embedding.embedder.model.dimensions)
-        index.write(Scope(), puts=points, drops=(), position=1)
-        yield index
+        root = Path(folder)
+        indexes = (
+            LocalVectorIndex(root / "vectors", dimensions=embedding.embedder.model.dimensions),
+            LocalTextIndex(root / "texts"),
+        )
+        for index in indexes:
+            index.write(Scope(), 1, IndexBatch(points, (), 1))
+            index.activate(Scope(), 1)
+        yield indexes
 
 
 def _made(vector: Vector | EmbeddingFailure) -> Vector:

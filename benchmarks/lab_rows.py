@@ -28,7 +28,7 @@ from benchmarks.results import Cell
 from citewise.model.chunk import TermField
 from citewise.model.ranking import CODE, DENSE, WORDS
 from citewise.search.fuse import BY_NEARNESS, HALVES, HEAD, RANK_CONSTANT
-from citewise.search.rankings import LEAST
+from citewise.search.rankings import MIN_HITS
 from citewise.settings import ChunkSettings
 from citewise.wiring.embedding import Embedding
 
@@ -76,7 +76,7 @@ class Lab:
     @cached_property
     def pools(self) -> Pools:
         """As many hits as the product fetches for a top_k of 10."""
-        return within(self.deep, LEAST)
+        return within(self.deep, MIN_HITS)
 
 
 def fusion_rows(lab: Lab) -> list[Alternative]:
@@ -102,7 +102,7 @@ def _weighing(words: float, code: float) -> str:
 
 
 def over_fetch_rows(lab: Lab) -> list[Alternative]:
-    made = [Alternative(f"{LEAST} hits, head {HEAD} (default)", worths(lab.pools, NEARNESS))]
+    made = [Alternative(f"{MIN_HITS} hits, head {HEAD} (default)", worths(lab.pools, NEARNESS))]
     for limit, head in FETCHED:
         found = worths(within(lab.deep, limit), by_nearness(DEFAULT, head))
         made.append(Alternative(f"{limit} hits, head {head}", found))
@@ -138,9 +138,9 @@ def _with_terms(lab: Lab, analyzer: VariantAnalyzer) -> Pools:
             for question, found in asked.arms.items():
                 terms = analyzer.terms(question)
                 arms[question] = {
-                    DENSE: found[DENSE][:LEAST],
-                    WORDS: index.matching(terms.words, field=TermField.WORDS, where=EVERYTHING, limit=LEAST),
-                    CODE: index.matching(terms.code, field=TermField.CODE, where=EVERYTHING, limit=LEAST),
+                    DENSE: found[DENSE][:MIN_HITS],
+                    WORDS: index.search(terms.words, field=TermField.WORDS, where=EVERYTHING, limit=MIN_HITS),
+                    CODE: index.search(terms.code, field=TermField.CODE, where=EVERYTHING, limit=MIN_HITS),
                 }
         pools |= pools_of(asked.name, asked.cases, asked.corpus, arms.__getitem__)
     return pools
@@ -162,7 +162,7 @@ def breadcrumb_rows(lab: Lab) -> list[Alternative]:
                 for question in asked.arms
             }
             made |= pools_of(name, asked.cases, asked.corpus, arms.__getitem__)
-        return within(made, LEAST)
+        return within(made, MIN_HITS)
 
     rows = {
         "embedded and in words (default)": pools(is_in_dense=True, is_in_words=True),
@@ -186,7 +186,7 @@ def chunk_rows(lab: Lab) -> list[Alternative]:
 
 
 def _cut_row(title: str, lab: Lab, asked: Mapping[str, Asked]) -> Alternative:
-    pools = within({stratum: some for one in asked.values() for stratum, some in one.pools().items()}, LEAST)
+    pools = within({stratum: some for one in asked.values() for stratum, some in one.pools().items()}, MIN_HITS)
     tokens = [held.piece.tokens for one in asked.values() for held in one.corpus.values()]
     extra: list[Cell] = [len(tokens), round(float(np.mean(tokens)), 1)]
     for stratum in (PLAIN, PARAPHRASED):

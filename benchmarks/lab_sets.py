@@ -20,7 +20,7 @@ from citewise.model.chunk import Hit, Piece, TermField, Vector, searchable_text
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId
 from citewise.model.ranking import CODE, DENSE, WORDS
-from citewise.ports.indexes import Index
+from citewise.ports.indexes import TextIndex, VectorIndex
 from citewise.settings import Settings
 from citewise.text import analysis
 from citewise.wiring.embedding import Embedding
@@ -119,19 +119,19 @@ def asked_set(name: str, embedding: Embedding, *, kept: Path = KEPT) -> Asked:
 
 def asked_of(name: str, library: OpenLibrary, cases: tuple[Case, ...], embedding: Embedding) -> Asked:
     vectors = {case.question: embedding.embedder.query(case.question) for case in cases}
-    asking = index_asking(library.index, vectors)
+    asking = index_asking(library.vectors, library.texts, vectors)
     corpus = corpus_of(library)
     arms = {question: asking(question) for question in vectors}
     cosines = {
-        question: _cosines(library.index, vector, arms[question], len(corpus)) for question, vector in vectors.items()
+        question: _cosines(library.vectors, vector, arms[question], len(corpus)) for question, vector in vectors.items()
     }
     return Asked(name, cases, vectors, corpus, arms, cosines)
 
 
-def _cosines(index: Index, vector: Vector, arms: Arms, chunks: int) -> dict[ChunkId, float]:
+def _cosines(index: VectorIndex, vector: Vector, arms: Arms, chunks: int) -> dict[ChunkId, float]:
     """Of what any arm found: the whole corpus is ranked for those that only words did."""
     found = {hit.id for hits in arms.values() for hit in hits}
-    return {hit.id: hit.score for hit in index.nearest(vector, where=EVERYTHING, limit=chunks) if hit.id in found}
+    return {hit.id: hit.score for hit in index.search(vector, where=EVERYTHING, limit=chunks) if hit.id in found}
 
 
 @contextmanager
@@ -161,15 +161,15 @@ def corpus_of(library: OpenLibrary) -> Corpus:
     }
 
 
-def index_asking(index: Index, vectors: Mapping[str, Vector], limit: int = LIMIT) -> Asking:
+def index_asking(index: VectorIndex, texts: TextIndex, vectors: Mapping[str, Vector], limit: int = LIMIT) -> Asking:
     """The three arms as the product runs them, one after the other."""
 
     def asking(question: str) -> Arms:
         terms = analysis.terms(question)
         return {
-            DENSE: index.nearest(vectors[question], where=EVERYTHING, limit=limit),
-            WORDS: index.matching(terms.words, field=TermField.WORDS, where=EVERYTHING, limit=limit),
-            CODE: index.matching(terms.code, field=TermField.CODE, where=EVERYTHING, limit=limit),
+            DENSE: index.search(vectors[question], where=EVERYTHING, limit=limit),
+            WORDS: texts.search(terms.words, field=TermField.WORDS, where=EVERYTHING, limit=limit),
+            CODE: texts.search(terms.code, field=TermField.CODE, where=EVERYTHING, limit=limit),
         }
 
     return asking

@@ -1,7 +1,6 @@
 """Other ways of making terms than the product's, and BM25 over them by the product's own index."""
 
 import re
-import struct
 import tempfile
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -11,15 +10,15 @@ from pathlib import Path
 
 import Stemmer
 
-from citewise.adapters.local_index.index import LocalIndex
+from citewise.adapters.local_index.texts import LocalTextIndex
 from citewise.model.access import Scope
 from citewise.model.chunk import Point, Terms, Vector
 from citewise.model.ids import ChunkId
+from citewise.ports.indexes import IndexBatch
 from citewise.text import analysis
 from citewise.text.analysis import MAX_CHARACTERS, STOP_WORDS
 
-DIMENSIONS = 8  # of a vector that nobody asks for: the index wants one
-NO_MEANING = Vector(struct.pack(f"<{DIMENSIONS}f", 1.0, *[0.0] * (DIMENSIONS - 1)))
+NO_MEANING = Vector(b"")  # nobody asks for it
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
@@ -54,10 +53,11 @@ class VariantAnalyzer:
 
 
 @contextmanager
-def word_index(texts: Mapping[ChunkId, str], analyzer: VariantAnalyzer) -> Iterator[LocalIndex]:
+def word_index(texts: Mapping[ChunkId, str], analyzer: VariantAnalyzer) -> Iterator[LocalTextIndex]:
     """The texts in an index of their own, to be asked for words only, for as long as the block lasts."""
     points = [Point(id_, NO_MEANING, analyzer.terms(text), frozenset(), {}) for id_, text in texts.items()]
     with tempfile.TemporaryDirectory(prefix="citewise-lab-") as folder:
-        index = LocalIndex(Path(folder), dimensions=DIMENSIONS)
-        index.write(Scope(), puts=points, drops=(), position=1)
+        index = LocalTextIndex(Path(folder))
+        index.write(Scope(), 1, IndexBatch(points, (), 1))
+        index.activate(Scope(), 1)
         yield index

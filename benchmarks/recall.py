@@ -40,7 +40,7 @@ def recalls(folder: Path, chunks: int, questions: Sequence[str]) -> Mapping[str,
     with opened_for_reading(Settings(library=folder), embedding) as library:
         for share, best in exact.items():
             where = Where(Scope(), reader(share).readers)
-            hits = [library.index.nearest(vector, where=where, limit=WANTED) for vector in vectors]
+            hits = [library.vectors.search(vector, where=where, limit=WANTED) for vector in vectors]
             same = [len({hit.id for hit in given} & _ids(row, chunks)) for given, row in zip(hits, best, strict=True)]
             found[share] = sum(same) / sum(len(row) for row in best)
     return found

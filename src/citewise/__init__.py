@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from citewise.model.report import IngestReport as IngestReport
     from citewise.model.report import Status as Status
     from citewise.model.report import Walked as Walked
+    from citewise.ports.indexes import TextIndex as TextIndex
+    from citewise.ports.indexes import VectorIndex as VectorIndex
     from citewise.ports.models import Embedder as Embedder
     from citewise.ports.models import Generator as Generator
     from citewise.ports.models import Reranker as Reranker
@@ -62,6 +64,7 @@ _MODULES = {
     "citewise.model.query": ("Selection",),
     "citewise.model.ranking": ("SearchResult",),
     "citewise.model.report": ("Check", "Compaction", "Embedded", "FileDone", "IngestReport", "Status", "Walked"),
+    "citewise.ports.indexes": ("TextIndex", "VectorIndex"),
     "citewise.ports.models": ("Embedder", "Generator", "Reranker", "TokenCounter", "WordEmbedder"),
     "citewise.settings": ("Settings",),
 }

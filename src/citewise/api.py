@@ -28,6 +28,7 @@ from citewise.settings import Settings
 if TYPE_CHECKING:
     from citewise.answer.compress import Compress
     from citewise.insights import Overview, SeenRow
+    from citewise.ports.indexes import TextIndex, VectorIndex
     from citewise.wiring.answering import Answering
     from citewise.wiring.embedding import Embedding
 
@@ -175,6 +176,8 @@ class Library:
         word_embedder: WordEmbedder | None = None,
         reranker: Reranker | None = None,
         generator: Generator | None = None,
+        vector_index: "VectorIndex | None" = None,
+        text_index: "TextIndex | None" = None,
     ) -> None:
         """Name a folder, which need not exist yet; without one, the settings name it (.citewise by default).
 
@@ -185,6 +188,7 @@ class Library:
         self._embedder, self._counter, self._words = embedder, token_counter, word_embedder
         self._made_embedding: Embedding | None = None
         self._reranker = reranker
+        self._given_indexes = (vector_index, text_index)
         self._generator = generator
         self._compress: Compress | None = None
         self._answering: Answering | None = None
@@ -217,12 +221,12 @@ class Library:
         on_event: Callable[[Event], None] = lambda event: None,
     ) -> IngestReport:
         """Bring the library up to date with folders or files; it is created if it does not exist."""
-        from citewise.wiring.full import opened_for_writing
+        from citewise.wiring.full import GivenIndexes, opened_for_writing
         from citewise.wiring.sources import Wish, existing, ingest, remember_ingest
 
         wish = Wish(Scope() if scope is None else checked_scope(scope), tuple(access), corpus_type, name)
         targets = [existing(Path(path)) for path in paths]
-        with opened_for_writing(self._settings, self._embedding()) as library:
+        with opened_for_writing(self._settings, self._embedding(), GivenIndexes(*self._given_indexes)) as library:
             reports = [ingest(library, target, wish, on_event=on_event) for target in targets]
             report = sum(reports, IngestReport())
             remember_ingest(library, report)
@@ -282,10 +286,13 @@ class Library:
         embedding = self._embedding()
         threading.Thread(target=embedding.warm, name="citewise-warm").start()  # while the store is imported
         from citewise.wiring.answering import Answering
+        from citewise.wiring.full import GivenIndexes
 
         with self._lock:
             if self._answering is None:
-                self._answering = Answering(self._settings, embedding, self._writer, self._reranker)
+                self._answering = Answering(
+                    self._settings, embedding, self._writer, self._reranker, GivenIndexes(*self._given_indexes)
+                )
             return self._answering
 
     def _ask_selected(self, selection: str | Selection, query: Query, history: Sequence[Message]) -> AnswerEvents:

@@ -4,15 +4,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
-from citewise.adapters.local_index.files import Rows, Segment, write_segment
-from citewise.adapters.local_index.quantize import Floats, Quantizer
-from citewise.adapters.local_index.vectors import Admitted, SignsFirst, Whole, id_to_key, scan_of, signs_of
-from citewise.adapters.local_index.words import WordIndex
-from citewise.model.chunk import TermField
-from citewise.model.filters import AnyOf
-from tests.builders import a_point, an_id
+from citewise.adapters.local_index.scan import Admitted, SignsFirst, Whole, scan_of, signs_of
+from citewise.adapters.local_index.segments import Floats, Keys, Quantizer, Rows, Segment, keys_of, write_segment
+from citewise.adapters.local_index.texts import LocalTextIndex
+from citewise.adapters.local_index.vectors import LocalVectorIndex
+from citewise.model.chunk import Point, TermField, Vector
+from citewise.model.filters import AnyOf, Where
+from citewise.model.ids import ChunkId
+from citewise.ports.indexes import IndexBatch
+from tests.builders import SCOPE, a_point, an_id
+from tests.indexes import Indexes
 
 DIMENSIONS = 384
 ROWS = 15_000
@@ -36,7 +40,12 @@ def segments(vectors: Floats, tmp_path_factory: pytest.TempPathFactory) -> Seque
     made = []
     for number, part in enumerate(np.split(vectors, [7_000, 7_001, 12_000])):
         file = folder / f"{number}.rows"
-        write_segment(file, Rows(np.arange(len(part), dtype=np.uint64), QUANTIZER.codes(part), {}, {}))
+        write_segment(
+            file,
+            Rows(
+                np.arange(len(part), dtype=np.uint64), QUANTIZER.codes([Vector(row.tobytes()) for row in part]), {}, {}
+            ),
+        )
         made.append(Segment(file))
     return made
 
@@ -50,12 +59,12 @@ def admitted(one_in: int) -> Admitted:
 def test_signs_first_finds_nearly_all_of_the_exact_best(
     which: Admitted, vectors: Floats, segments: Sequence[Segment], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("citewise.adapters.local_index.vectors.COMPARED", 1_000)  # rows of 15,000
-    monkeypatch.setattr("citewise.adapters.local_index.vectors.EXACT_FROM_FILES", 300)
+    monkeypatch.setattr("citewise.adapters.local_index.scan.COMPARED", 1_000)  # rows of 15,000
+    monkeypatch.setattr("citewise.adapters.local_index.scan.EXACT_FROM_FILES", 300)
     whole, signs = Whole(segments, DIMENSIONS), SignsFirst(segments, DIMENSIONS)
     found = expected = 0
     for row in range(0, ROWS, 500):
-        query = QUANTIZER.query(vectors[row].tobytes())
+        query = QUANTIZER.query(Vector(vectors[row].tobytes()))
         exact = set(whole.best(query, which, min(60, which.count))[1][:60].tolist())
         found += len(exact & set(signs.best(query, which, min(60, which.count))[1][:60].tolist()))
         expected += len(exact)
@@ -74,7 +83,7 @@ def test_both_ways_give_the_same_scores_in_the_same_order(vectors: Floats, segme
 def test_nothing_is_found_that_was_not_admitted(
     vectors: Floats, segments: Sequence[Segment], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("citewise.adapters.local_index.vectors.EXACT_FROM_FILES", 0)  # so that the signs decide
+    monkeypatch.setattr("citewise.adapters.local_index.scan.EXACT_FROM_FILES", 0)  # so that the signs decide
     scan = SignsFirst(segments, DIMENSIONS)
     for one_in in (2, 3, 300):
         _, rows = scan.best(QUANTIZER.query(vectors[1].tobytes()), admitted(one_in), 30)
@@ -94,43 +103,67 @@ def test_only_what_is_large_is_looked_through_by_signs(
     segments: Sequence[Segment], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert isinstance(scan_of(segments, DIMENSIONS), Whole)
-    monkeypatch.setattr("citewise.adapters.local_index.vectors.SIGNS_FROM", ROWS - 1)
+    monkeypatch.setattr("citewise.adapters.local_index.scan.SIGNS_FROM", ROWS - 1)
     assert isinstance(scan_of(segments, DIMENSIONS), SignsFirst)
-    monkeypatch.setattr("citewise.adapters.local_index.vectors.MIN_DIMENSIONS", DIMENSIONS + 1)
+    monkeypatch.setattr("citewise.adapters.local_index.scan.MIN_DIMENSIONS", DIMENSIONS + 1)
     assert isinstance(scan_of(segments, DIMENSIONS), Whole)
 
 
 def test_whoever_may_read_the_folder_may_read_every_file_in_it(tmp_path: Path) -> None:
-    folder = tmp_path / "words"
-    folder.mkdir(mode=0o750)
-    words = WordIndex(folder)
+    index = LocalTextIndex(tmp_path)
+    folder = tmp_path / SCOPE.tenant / SCOPE.project / "1"
+    folder.mkdir(parents=True, mode=0o750)
     for number in range(2):
-        words.write([a_point(number, words="tide")], ())
+        index.write(SCOPE, 1, IndexBatch([a_point(number, words="tide")], (), number))
     assert {file.name: oct(file.stat().st_mode & 0o040) for file in folder.iterdir() if file.suffix == ".json"} == {
         "meta.json": "0o40",
         ".managed.json": "0o40",
     }
 
 
+class Bitmaps(LocalVectorIndex):
+    """A vector index that is asked for nothing but what a filter admits."""
+
+    def __init__(self, known: Sequence[ChunkId] | None) -> None:
+        self._known = known
+
+    def admits(self, keys: Keys, *, where: Where, position: int) -> npt.NDArray[np.bool_] | None:
+        return None if self._known is None else np.isin(keys, keys_of(self._known))
+
+
 def test_chunks_that_the_bitmaps_do_not_know_yet_make_the_filter_go_inside_the_search(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("citewise.adapters.local_index.vectors.LARGE", 0)
-    words = WordIndex(tmp_path)
-    words.write([a_point(n, words="tide", labels=["in=yes" if n > 2 else "in=no"]) for n in range(10)], ())
-    narrow = (AnyOf("in", frozenset({"yes"})),)
-    found = words.matching(["tide"], TermField.WORDS, narrow, 5, admits=lambda keys: None)
+    monkeypatch.setattr("citewise.adapters.local_index.texts.LARGE", 0)
+    puts = [a_point(n, words="tide", labels=["in=yes" if n > 2 else "in=no"]) for n in range(10)]
+    found = found_by_texts(tmp_path, puts, bitmaps=Bitmaps(None), limit=5)
     assert len(found) == 5
-    assert {hit.id for hit in found} <= {an_id(n) for n in range(3, 10)}
+    assert found <= {an_id(n) for n in range(3, 10)}
 
 
 def test_in_a_large_index_the_bitmaps_decide_what_most_readers_may_see(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("citewise.adapters.local_index.vectors.LARGE", 0)
-    words = WordIndex(tmp_path)
-    words.write([a_point(n, words="tide", labels=["in=yes"]) for n in range(10)], ())
-    known = np.array([id_to_key(an_id(n)) for n in range(3)], dtype=np.uint64)
-    narrow = (AnyOf("in", frozenset({"yes"})),)
-    found = words.matching(["tide"], TermField.WORDS, narrow, 10, admits=lambda keys: np.isin(keys, known))
-    assert {hit.id for hit in found} == {an_id(n) for n in range(3)}
+    monkeypatch.setattr("citewise.adapters.local_index.texts.LARGE", 0)
+    puts = [a_point(n, words="tide", labels=["in=yes"]) for n in range(10)]
+    known = [an_id(n) for n in range(3)]
+    assert found_by_texts(tmp_path, puts, bitmaps=Bitmaps(known), limit=10) == set(known)
+
+
+def test_bitmaps_of_another_position_are_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("citewise.adapters.local_index.texts.LARGE", 0)
+    vectors = LocalVectorIndex(tmp_path / "vectors", dimensions=32)
+    texts = LocalTextIndex(tmp_path / "texts", vectors=vectors)
+    index = Indexes(vectors, texts)
+    index.write(SCOPE, puts=[a_point(n, words="tide", labels=["in=yes"]) for n in range(10)])
+    texts.write(SCOPE, 1, IndexBatch([a_point(n, words="tide", labels=["in=no"]) for n in range(5)], (), 2))
+    narrow = Where(SCOPE, None, (AnyOf("in", frozenset({"yes"})),))
+    assert {hit.id for hit in index.matching(["tide"], where=narrow, limit=9)} == {an_id(n) for n in range(5, 10)}
+
+
+def found_by_texts(folder: Path, puts: list[Point], *, bitmaps: Bitmaps, limit: int) -> set[ChunkId]:
+    texts = LocalTextIndex(folder, vectors=bitmaps)
+    texts.write(SCOPE, 1, IndexBatch(puts, (), 1))
+    texts.activate(SCOPE, 1)
+    narrow = Where(SCOPE, None, (AnyOf("in", frozenset({"yes"})),))
+    return {hit.id for hit in texts.search(["tide"], field=TermField.WORDS, where=narrow, limit=limit)}

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from pyroaring import BitMap
 
-from citewise.adapters.local_index.files import Segment
-from citewise.adapters.local_index.index import LocalIndex
-from citewise.adapters.local_index.vectors import MASKS_KEPT, VectorSet
+from citewise.adapters.local_index.segments import Segment
+from citewise.adapters.local_index.vectors import MAX_MASKS, VectorSet
 from citewise.model.access import Scope
 from citewise.model.chunk import TermField
 from citewise.model.filters import AnyOf, Where
@@ -21,6 +20,7 @@ from citewise.wiring.embedding import embedding_of
 from citewise.wiring.full import opened_for_reading
 from tests.builders import DIMENSIONS, SCOPE, a_point, a_vector
 from tests.e2e.cli import COMMAND, json_of
+from tests.indexes import Indexes
 
 EVERYTHING = Where(Scope(), None)
 STRESS_SECONDS = 2.0
@@ -43,24 +43,24 @@ def test_a_reader_sees_an_ingestion_of_another_process_grow(tmp_path: Path) -> N
     )
     with opened_for_reading(settings, embedding) as library:
         while writer.poll() is None:
-            by_words = library.index.matching(["harbor"], field=TermField.WORDS, where=EVERYTHING, limit=5000)
-            by_meaning = library.index.nearest(query, where=EVERYTHING, limit=5000)
+            by_words = library.texts.search(["harbor"], field=TermField.WORDS, where=EVERYTHING, limit=5000)
+            by_meaning = library.vectors.search(query, where=EVERYTHING, limit=5000)
             assert by_words
             assert by_meaning
             seen.append(len(by_meaning))
-            newcomer = LocalIndex(settings.library / "gen-1" / "index", dimensions=384)
+            newcomer = Indexes.local(settings.library / "gen-1" / "index", dimensions=384)
             assert len(newcomer.nearest(query, where=EVERYTHING, limit=5000)) >= len(by_meaning)
             time.sleep(0.02)
         assert writer.communicate()[1] == ""
         assert writer.returncode == 0
-        assert len(library.index.nearest(query, where=EVERYTHING, limit=5000)) == 1601
-        assert len(library.index.matching(["harbor"], field=TermField.WORDS, where=EVERYTHING, limit=5000)) == 1601
+        assert len(library.vectors.search(query, where=EVERYTHING, limit=5000)) == 1601
+        assert len(library.texts.search(["harbor"], field=TermField.WORDS, where=EVERYTHING, limit=5000)) == 1601
     assert seen == sorted(seen)
     assert len(set(seen)) > 1
 
 
 def test_threads_search_one_index_while_it_is_written(tmp_path: Path) -> None:
-    index = LocalIndex(tmp_path, dimensions=DIMENSIONS)
+    index = Indexes.local(tmp_path)
     index.write(SCOPE, puts=[a_point(n, words="tide") for n in range(50)], drops=(), position=1)
     everything = Where(SCOPE, None)
     done = False
@@ -92,13 +92,13 @@ def hasty_threads() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("hasty_threads")
-@pytest.mark.parametrize("kept", [1, MASKS_KEPT])
+@pytest.mark.parametrize("kept", [1, MAX_MASKS])
 def test_threads_share_the_remembered_filters_of_one_set_of_vectors(
     kept: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("citewise.adapters.local_index.vectors.MASKS_KEPT", kept)
+    monkeypatch.setattr("citewise.adapters.local_index.vectors.MAX_MASKS", kept)
     puts = [a_point(n, labels=[f"tags=t{n}"]) for n in range(300)]
-    LocalIndex(tmp_path, dimensions=DIMENSIONS).write(SCOPE, puts=puts, drops=(), position=1)
+    Indexes.local(tmp_path).write(SCOPE, puts=puts)
     segments = [Segment(file) for file in tmp_path.rglob("*.rows")]
     shared = VectorSet(segments, BitMap(), dimensions=DIMENSIONS)
     ends_at = time.monotonic() + STRESS_SECONDS

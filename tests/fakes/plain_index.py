@@ -1,67 +1,95 @@
-"""An index that is nothing but the definition: the oracle that every engine is compared with."""
+"""Indexes that are nothing but the definition: what every engine is compared with."""
 
 import math
 import struct
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from citewise.model.access import Scope
 from citewise.model.chunk import Hit, Point, TermField, Vector, best_first, dimensions_of
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId
+from citewise.ports.catalog import ProjectionState
+from citewise.ports.indexes import IndexBatch
 
 K1, B = 1.2, 0.75
 
+Points = dict[ChunkId, Point]
 
-class PlainIndex:
-    """Keeps points in dictionaries and looks at every one of them."""
+
+class PlainPoints:
+    """Keeps points in dictionaries, by scope and generation."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._points: dict[tuple[Scope, int], Points] = {}
+        self._positions: dict[tuple[Scope, int], int] = {}
+        self._active: dict[Scope, int] = {}
+
+    def write(self, scope: Scope, generation: int, batch: IndexBatch) -> None:
+        points = self._points.setdefault((scope, generation), {})
+        for id_ in batch.drops:
+            points.pop(id_, None)
+        points.update({point.id: point for point in batch.puts})
+        self._positions[scope, generation] = batch.position
+
+    def activate(self, scope: Scope, generation: int) -> None:
+        self._active[scope] = generation
+        for other, number in list(self._points):
+            if other == scope and number != generation:
+                self.drop(scope, number)
+
+    def drop(self, scope: Scope, generation: int | None = None) -> None:
+        for key in [key for key in self._positions if key[0] == scope and generation in (None, key[1])]:
+            del self._points[key], self._positions[key]
+        if generation in (None, self._active.get(scope)):
+            self._active.pop(scope, None)
+
+    def state(self, scope: Scope) -> ProjectionState | None:
+        generation = self._active.get(scope, 0)
+        if (scope, generation) not in self._positions:
+            return ProjectionState(generation, 0) if generation else None
+        return ProjectionState(generation, self._positions[scope, generation])
+
+    def size_bytes(self) -> int:
+        return 0
+
+    def close(self) -> None:
+        pass
+
+    def everything(self, scope: Scope) -> list[Point]:
+        return list(self._points.get((scope, self._active.get(scope, 0)), {}).values())
+
+    def visible(self, where: Where) -> list[Point]:
+        return [point for point in self.everything(where.scope) if where.admits(point.labels, point.numbers)]
+
+
+class PlainVectorIndex(PlainPoints):
+    """Compares the query with every vector."""
 
     def __init__(self) -> None:
-        self._points: dict[Scope, dict[ChunkId, Point]] = {}
-        self._positions: dict[Scope, int] = {}
-        self._building: dict[Scope, tuple[dict[ChunkId, Point], int]] = {}
+        super().__init__("plain vectors")
 
-    def nearest(self, vector: Vector, *, where: Where, limit: int) -> tuple[Hit, ...]:
+    def search(self, vector: Vector, *, where: Where, limit: int) -> tuple[Hit, ...]:
         hits = [Hit(point.id, _dot(vector, point.vector)) for point in self.visible(where)]
         return tuple(best_first(hits)[:limit])
 
-    def matching(self, terms: Sequence[str], *, field: TermField, where: Where, limit: int) -> tuple[Hit, ...]:
-        everything = list(self._points.get(where.scope, {}).values())
-        documents = {point.id: Counter(_terms(point, field)) for point in everything}
+
+class PlainTextIndex(PlainPoints):
+    """Computes BM25 of every text."""
+
+    def __init__(self) -> None:
+        super().__init__("plain texts")
+
+    def search(self, terms: Sequence[str], *, field: TermField, where: Where, limit: int) -> tuple[Hit, ...]:
+        documents = {point.id: Counter(_terms(point, field)) for point in self.everything(where.scope)}
         average = sum(sum(counts.values()) for counts in documents.values()) / max(1, len(documents))
         hits = []
         for point in self.visible(where):
-            score = sum(_bm25(term, documents[point.id], documents, average) for term in dict.fromkeys(terms))
+            score = sum(_bm25(term, documents[point.id], documents, average) for term in terms)
             if score > 0:
                 hits.append(Hit(point.id, score))
         return tuple(best_first(hits)[:limit])
-
-    def is_large(self, scope: Scope) -> bool:
-        return False
-
-    def write(self, scope: Scope, *, puts: Sequence[Point], drops: Collection[ChunkId], position: int) -> None:
-        points = self._building[scope][0] if scope in self._building else self._points.setdefault(scope, {})
-        for id_ in drops:
-            points.pop(id_, None)
-        points.update({point.id: point for point in puts})
-        if scope in self._building:
-            self._building[scope] = (points, position)
-        else:
-            self._positions[scope] = position
-
-    def position(self, scope: Scope) -> int:
-        return self._positions.get(scope, 0)
-
-    def begin_anew(self, scope: Scope) -> None:
-        self._building[scope] = ({}, 0)
-
-    def finish_anew(self, scope: Scope) -> None:
-        self._points[scope], self._positions[scope] = self._building.pop(scope)
-
-    def visible(self, where: Where) -> list[Point]:
-        return [
-            point for point in self._points.get(where.scope, {}).values() if where.admits(point.labels, point.numbers)
-        ]
 
 
 def _terms(point: Point, field: TermField) -> tuple[str, ...]:

@@ -84,9 +84,9 @@ def exploding_stores(monkeypatch: pytest.MonkeyPatch) -> None:
         "citewise.adapters.sqlite.connections.Connections.__init__",
         "citewise.adapters.sqlite.catalog.SqliteCatalog.__init__",
         "citewise.adapters.sqlite.catalog.SqliteCatalog.passages",
-        "citewise.adapters.local_index.index.LocalIndex.__init__",
-        "citewise.adapters.local_index.index.LocalIndex.nearest",
-        "citewise.adapters.local_index.index.LocalIndex.matching",
+        "citewise.adapters.local_index.generations.Generations.__init__",
+        "citewise.adapters.local_index.vectors.LocalVectorIndex.search",
+        "citewise.adapters.local_index.texts.LocalTextIndex.search",
         "sqlite3.connect",
     ):
         monkeypatch.setattr(touched, explode)

@@ -71,8 +71,8 @@ class Shelf:
         """The ids that both rankings can see for a word: in the index by words, and in it by vectors at all."""
         where = Where(scope or Scope(), principal.readers)
         with self.opened() as library:
-            by_words = library.index.matching(terms(word).words, field=TermField.WORDS, where=where, limit=1000)
-            by_meaning = library.index.nearest(self.embedder.query(word), where=where, limit=1000)
+            by_words = library.texts.search(terms(word).words, field=TermField.WORDS, where=where, limit=1000)
+            by_meaning = library.vectors.search(self.embedder.query(word), where=where, limit=1000)
             ids = {hit.id for hit in by_words}
             assert ids <= {hit.id for hit in by_meaning}
             return {str(id_) for id_ in ids}

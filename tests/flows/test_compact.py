@@ -66,7 +66,8 @@ def terms_of(shelf: Shelf, path: str) -> dict[TermField, set[str]]:
 
 def in_index(shelf: Shelf, terms: dict[TermField, set[str]]) -> set[str]:
     """Those that its files have as terms; tantivy counts what is deleted until it is merged away."""
-    searchers = [tantivy.Index.open(str(folder)).searcher() for folder in shelf.settings.library.rglob("words")]
+    folders = shelf.settings.library.glob("gen-*/index/texts/*/*/[0-9]*")
+    searchers = [tantivy.Index.open(str(folder)).searcher() for folder in folders]
     assert searchers
     return {
         term

@@ -54,7 +54,7 @@ class Desk:
         self.guards = Guards(GUARD, clock=self.clock, sleep=self.clock.sleep)
         self.library = replace(library, embedding=self.guards.embedding(library.embedding))
         plain = search_of(self.library, reranker=reranker and self.guards.reranker(reranker), threads=threads)
-        self.guarded: GuardedSearch = self.guards.search(plain, library.catalog)
+        self.guarded: GuardedSearch = self.guards.search(plain)
 
     @property
     def flow(self) -> Search:
@@ -102,8 +102,15 @@ def generation(shelf: Shelf) -> Path:
     return LibraryFolder(shelf.settings.library).current()
 
 
-def shard(shelf: Shelf) -> Path:
-    return generation(shelf) / "index" / "default" / "default"
+def vectors_of(shelf: Shelf) -> Path:
+    """The active files of the vector index."""
+    (folder,) = (generation(shelf) / "index" / "vectors" / "default" / "default").glob("[0-9]*")
+    return folder
+
+
+def texts_of(shelf: Shelf) -> Path:
+    (folder,) = (generation(shelf) / "index" / "texts" / "default" / "default").glob("[0-9]*")
+    return folder
 
 
 def overwrite(*files: Path) -> None:
@@ -116,16 +123,23 @@ def overwrite(*files: Path) -> None:
 
 def announce(shelf: Shelf) -> None:
     """As if another process had just written: readers look at the files again."""
-    manifest = shard(shelf) / "manifest"
-    body = manifest.read_bytes()
-    manifest.unlink()
-    manifest.write_bytes(body)
+    for folder in (vectors_of(shelf), texts_of(shelf)):
+        manifest = folder.with_name("manifest")
+        body = manifest.read_bytes()
+        manifest.unlink()
+        manifest.write_bytes(body)
+
+
+def lose_index(shelf: Shelf) -> None:
+    for file in (*vectors_of(shelf).iterdir(), *texts_of(shelf).iterdir()):
+        file.unlink()
+    announce(shelf)
 
 
 def rebuild(shelf: Shelf) -> None:
     """`citewise reindex`, which another process would run."""
     with shelf.opened() as library:
-        library.project.rebuild(Scope())
+        assert sum(library.project.rebuild(Scope()))
 
 
 # One ranking
@@ -135,35 +149,24 @@ def rebuild(shelf: Shelf) -> None:
 def test_without_words_meaning_still_finds_and_the_result_names_both_rankings(
     shelf: Shelf, desk: Desk, suffix: str
 ) -> None:
-    overwrite(*(shard(shelf) / "words").glob(f"*{suffix}"))
+    overwrite(*texts_of(shelf).glob(f"*{suffix}"))
     found = desk.search()
     assert "tides.md" in documents(found)
     assert [one.split(":")[0] for one in found.degraded] == ["words", "code"]
     assert all(set(one.candidate.ranks) == {"dense"} for one in found.findings)
-    assert desk.clock.slept == [0.05, 0.05]  # each was tried twice
 
 
-def test_words_that_keep_failing_rest_and_are_taken_up_again_once_the_index_is_rebuilt(
-    shelf: Shelf, desk: Desk
-) -> None:
-    overwrite(*(shard(shelf) / "words").glob("*.term"))
-    desk.search()
-    desk.clock.slept.clear()
-    resting = desk.search()
-    assert resting.degraded[0].startswith("words: the search by words failed 2 times in a row and is left alone")
-    assert desk.clock.slept == []  # nobody waits for what is known to be broken
-    assert list(desk.problems()) == ["the search by words"]
+def test_damaged_texts_are_searched_again_once_the_index_is_rebuilt(shelf: Shelf, desk: Desk) -> None:
+    overwrite(*texts_of(shelf).glob("*.term"))
+    assert [one.split(":")[0] for one in desk.search().degraded] == ["words", "code"]
     rebuild(shelf)
-    assert desk.search().degraded  # it still rests
-    desk.wait()
     assert desk.search().degraded == ()
-    assert desk.problems() == {}
 
 
 def test_vectors_whose_labels_are_damaged_cost_a_named_reader_no_more_than_a_ranking(shelf: Shelf) -> None:
     """The labels stand behind the vectors; the library's owner needs none of them."""
     with desk_of(shelf) as desk:
-        (file,) = shard(shelf).glob("*.rows")
+        (file,) = vectors_of(shelf).glob("*.rows")
         with file.open("r+b") as opened:
             opened.seek(-200, 2)
             opened.write(b"\xff" * 200)
@@ -175,17 +178,16 @@ def test_vectors_whose_labels_are_damaged_cost_a_named_reader_no_more_than_a_ran
 # All of them
 
 
-@pytest.mark.parametrize("harm", ["vectors deleted", "vectors damaged", "words deleted"])
+@pytest.mark.parametrize("harm", ["deleted", "damaged"])
 def test_an_index_that_is_lost_is_not_mistaken_for_one_that_finds_nothing(shelf: Shelf, desk: Desk, harm: str) -> None:
-    if harm == "words deleted":
-        shutil.rmtree(shard(shelf) / "words")
-    elif harm == "vectors damaged":
-        overwrite(*shard(shelf).glob("*.rows"))
+    if harm == "deleted":
+        lose_index(shelf)
     else:
-        (file,) = shard(shelf).glob("*.rows")
-        file.unlink()
-    announce(shelf)
-    with pytest.raises(Unavailable, match=r"no ranking could answer: the index of default/default is missing, damaged"):
+        overwrite(*vectors_of(shelf).glob("*.rows"), *texts_of(shelf).glob("*.idx"), *texts_of(shelf).glob("*.term"))
+        announce(shelf)
+    with pytest.raises(
+        Unavailable, match=r"no ranking could answer: the vectors index of default/default is missing, damaged"
+    ):
         desk.search()
     rebuild(shelf)
     assert documents(desk.search())[0] == "tides.md"  # at once: there is nothing to wait for
@@ -278,8 +280,7 @@ class OftenRead:
 def test_where_no_ranking_answers_popular_passages_are_shown_as_such(shelf: Shelf, desk: Desk) -> None:
     fallback = Fallback(desk.flow, OftenRead(desk.library, ["nets.md", "ferries.md"]))
     assert not fallback(a_question()).is_popular
-    shutil.rmtree(shard(shelf) / "words")
-    announce(shelf)
+    lose_index(shelf)
     shown = fallback(a_question())
     assert shown.is_popular
     assert documents(shown) == ["nets.md", "ferries.md"]
@@ -288,7 +289,7 @@ def test_where_no_ranking_answers_popular_passages_are_shown_as_such(shelf: Shel
         (0.0, {}, "/docs/ferries"),
     ]
     (degraded,) = shown.degraded
-    assert degraded.startswith("search: no ranking could answer: the index of default/default is missing")
+    assert degraded.startswith("search: no ranking could answer: the vectors index of default/default is missing")
     assert degraded.endswith("popular passages are shown instead")
     assert "did not come from the question" in shown.notes[0]
     assert len(fallback(a_question(top_k=1)).findings) == 1
@@ -301,8 +302,7 @@ def test_popular_passages_are_only_those_that_the_reader_may_see(shelf: Shelf) -
     shelf.ingest(shelf.docs / "secret.md", Wish(access=("owner:bob",)))
     with desk_of(shelf) as desk:
         fallback = Fallback(desk.flow, OftenRead(desk.library, ["secret.md", "nets.md"]))
-        shutil.rmtree(shard(shelf) / "words")
-        announce(shelf)
+        lose_index(shelf)
         assert documents(fallback(a_question(principal=ANN))) == ["nets.md"]
         assert documents(fallback(a_question(principal=Principal("bob")))) == ["secret.md", "nets.md"]
         with pytest.raises(Unavailable, match="no popular passage is known that could be shown instead"):
@@ -405,7 +405,7 @@ def test_a_library_that_is_opened_anew_begins_with_closed_breakers(shelf: Shelf,
             with pytest.raises(Unavailable):
                 desk.search()
     with opened_for_reading(shelf.settings, desk.library.embedding) as library, ThreadPoolExecutor(1) as threads:
-        anew = desk.guards.search(search_of(library, reranker=None, threads=threads), library.catalog)
+        anew = desk.guards.search(search_of(library, reranker=None, threads=threads))
         assert documents(anew.search(a_question()))[0] == "tides.md"
-        assert [one.is_ok for one in desk.guards.checks(anew)] == [True] * 5
+        assert [one.is_ok for one in desk.guards.checks(anew)] == [True] * 3
     assert [one.is_ok for one in desk.guards.checks(None)] == [True] * 2

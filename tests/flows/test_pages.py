@@ -10,11 +10,11 @@ from citewise.model.access import Scope
 from citewise.model.chunk import Hit, TermField, Vector
 from citewise.model.filters import AnyOf, Where
 from citewise.model.paging import HeldId
-from citewise.ports.indexes import Index
+from citewise.ports.indexes import TextIndex, VectorIndex
 from citewise.ports.rankings import HeldOrder, Seen
 from citewise.search.adjust import Deduplicate
-from citewise.search.rankings import LEAST
-from tests.fakes.plain_index import PlainIndex
+from citewise.search.rankings import MIN_HITS
+from tests.fakes.plain_index import PlainTextIndex, PlainVectorIndex
 from tests.flows.harness import Shelf
 from tests.flows.leafing import Leafing, documents, ids, leafing, shelf_of
 
@@ -90,7 +90,9 @@ def test_what_was_left_out_as_a_twin_does_not_come_back_from_the_deep(book: Leaf
 def test_if_the_deep_cannot_be_searched_what_was_held_is_all_there_is(book: Leafing) -> None:
     pages = list(book.walk(ASKED))
     searched = book.unpaged(ASKED).total_candidates
-    broken = replace(book.pages.search.arms, index=NoDeepIndex(book.library.index))
+    broken = replace(
+        book.pages.search.arms, vectors=NoDeepVectors(book.library.vectors), texts=NoDeepTexts(book.library.texts)
+    )
     rest = list(book.over(search=replace(book.pages.search, arms=broken)).walk(ASKED))
     assert ids(*rest) == ids(*pages)[:searched]
     assert rest[-1].degraded == ("paging: no ranking could answer: it is too deep; there may be more hits than these",)
@@ -159,24 +161,30 @@ def test_every_page_tells_how_long_it_took(book: Leafing) -> None:
     assert second.counts == {"candidates": first.total_candidates, "hydrated": 5}
 
 
-class NoDeepIndex(PlainIndex):
+class NoDeepVectors(PlainVectorIndex):
     """An index that gives the usual sixty and no more."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: VectorIndex) -> None:
         super().__init__()
         self._index = index
 
-    def nearest(self, vector: Vector, *, where: Where, limit: int) -> tuple[Hit, ...]:
+    def search(self, vector: Vector, *, where: Where, limit: int) -> tuple[Hit, ...]:
         _refuse_deep(limit)
-        return self._index.nearest(vector, where=where, limit=limit)
+        return self._index.search(vector, where=where, limit=limit)
 
-    def matching(self, terms: Sequence[str], *, field: TermField, where: Where, limit: int) -> tuple[Hit, ...]:
+
+class NoDeepTexts(PlainTextIndex):
+    def __init__(self, index: TextIndex) -> None:
+        super().__init__()
+        self._index = index
+
+    def search(self, terms: Sequence[str], *, field: TermField, where: Where, limit: int) -> tuple[Hit, ...]:
         _refuse_deep(limit)
-        return self._index.matching(terms, field=field, where=where, limit=limit)
+        return self._index.search(terms, field=field, where=where, limit=limit)
 
 
 def _refuse_deep(limit: int) -> None:
-    if limit > LEAST:
+    if limit > MIN_HITS:
         raise Unavailable("it is too deep")
 
 

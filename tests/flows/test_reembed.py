@@ -62,11 +62,11 @@ def test_the_old_library_answers_until_the_new_one_is_whole(shelf: Shelf) -> Non
 
     def look(path: str) -> None:
         with opened_for_reading(shelf.settings, old) as library:
-            assert len(library.index.nearest(old.embedder.query("harbor"), where=EVERYTHING, limit=9)) == 6
+            assert len(library.vectors.search(old.embedder.query("harbor"), where=EVERYTHING, limit=9)) == 6
 
     with opened_for_reading(shelf.settings, old) as open_before:
         reembed(shelf.settings, on_document=look, embedding=new)
-        assert len(open_before.index.nearest(old.embedder.query("harbor"), where=EVERYTHING, limit=9)) == 6
+        assert len(open_before.vectors.search(old.embedder.query("harbor"), where=EVERYTHING, limit=9)) == 6
     with pytest.raises(Misconfigured), opened_for_reading(shelf.settings, old):
         pass
 

@@ -186,7 +186,7 @@ def test_without_its_embedder_a_search_goes_on_with_words_and_says_so(shelf: She
 
 def test_without_any_ranking_it_is_unavailable(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     shelf.embedder.query = raises(Unavailable("gone"))  # type: ignore[method-assign]
-    monkeypatch.setattr("citewise.adapters.local_index.index.LocalIndex.matching", raises(Unavailable("gone too")))
+    monkeypatch.setattr("citewise.adapters.local_index.texts.LocalTextIndex.search", raises(Unavailable("gone too")))
     with pytest.raises(Unavailable, match="no ranking could answer"):
         shelf.search("tide gauge")
 

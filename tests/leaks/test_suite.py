@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from citewise.adapters.local_index import vectors
-from citewise.adapters.local_index.index import LocalIndex
+from citewise.adapters.local_index import scan as scans
+from citewise.adapters.local_index import texts
+from citewise.adapters.local_index.vectors import LocalVectorIndex
 from citewise.adapters.sqlite.catalog import SqliteCatalog
 from citewise.answer.pipeline import AnswerPipeline
 from citewise.errors import Unavailable
@@ -63,13 +64,13 @@ def test_without_any_access_rule_every_surface_of_a_library_leaks(monkeypatch: p
 def test_a_search_in_another_tenants_scope_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The scope is not the reader's but the last one written to."""
     last: list[Any] = []
-    write = LocalIndex.write
+    write = LocalVectorIndex.write
 
-    def noting(self: LocalIndex, scope: Any, **rest: Any) -> None:
+    def noting(self: LocalVectorIndex, scope: Any, *rest: Any) -> None:
         last[:] = [scope]
-        write(self, scope, **rest)
+        write(self, scope, *rest)
 
-    monkeypatch.setattr(LocalIndex, "write", noting)
+    monkeypatch.setattr(LocalVectorIndex, "write", noting)
     monkeypatch.setattr(Query, "where", property(lambda query: Where(last[0], query.principal.readers)))
     assert {"text", "id"} <= {leak.kind for leak in report().leaks}
 
@@ -127,18 +128,18 @@ def test_a_marker_split_between_two_tokens_is_noticed(monkeypatch: pytest.Monkey
 @pytest.fixture
 def _large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Search a few dozen chunks as a million are searched."""
-    monkeypatch.setattr("citewise.adapters.local_index.index.LARGE", 0)
-    monkeypatch.setattr("citewise.adapters.local_index.vectors.LARGE", 0)
-    monkeypatch.setattr("citewise.adapters.local_index.vectors.MOST", 0.01)
-    monkeypatch.setattr("citewise.adapters.local_index.vectors.SIGNS_FROM", 0)
-    monkeypatch.setattr("citewise.adapters.local_index.vectors.MIN_DIMENSIONS", 0)
-    monkeypatch.setattr("citewise.adapters.local_index.vectors.EXACT_FROM_FILES", 0)
+    monkeypatch.setattr("citewise.wiring.search.LARGE_INDEX_BYTES", 0)
+    monkeypatch.setattr("citewise.adapters.local_index.texts.LARGE", 0)
+    monkeypatch.setattr("citewise.adapters.local_index.texts.MIN_SHARE", 0.01)
+    monkeypatch.setattr("citewise.adapters.local_index.scan.SIGNS_FROM", 0)
+    monkeypatch.setattr("citewise.adapters.local_index.scan.MIN_DIMENSIONS", 0)
+    monkeypatch.setattr("citewise.adapters.local_index.scan.EXACT_FROM_FILES", 0)
 
 
 @pytest.mark.usefixtures("_large")
 def test_nothing_leaks_from_a_large_library_and_nothing_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     taken: Counter[str] = Counter()
-    check, scan = vectors.checked_after, vectors.SignsFirst.best
+    check, scan = texts._checked_after, scans.SignsFirst.best
 
     def checked(*given: Any) -> Any:
         found = check(*given)
@@ -149,8 +150,8 @@ def test_nothing_leaks_from_a_large_library_and_nothing_is_missing(monkeypatch: 
         taken["signs first"] += 1
         return scan(*given)
 
-    monkeypatch.setattr("citewise.adapters.local_index.words.checked_after", checked)
-    monkeypatch.setattr(vectors.SignsFirst, "best", scanned)
+    monkeypatch.setattr("citewise.adapters.local_index.texts._checked_after", checked)
+    monkeypatch.setattr(scans.SignsFirst, "best", scanned)
     found = report(rounds=2)
     assert (found.leaks, found.missing) == ((), ())
     assert taken["checked after"] > 50
@@ -162,19 +163,19 @@ def test_a_large_library_that_does_not_check_after_is_noticed(monkeypatch: pytes
     def unchecked(searcher: Any, query: Any, *_: Any) -> Any:
         return searcher.search(query, limit=1000, count=False).hits
 
-    monkeypatch.setattr("citewise.adapters.local_index.words.checked_after", unchecked)
+    monkeypatch.setattr("citewise.adapters.local_index.texts._checked_after", unchecked)
     assert {"count", "rank"} <= {leak.kind for leak in report().leaks}
 
 
 @pytest.mark.usefixtures("_large")
 def test_a_scan_of_signs_that_forgets_the_filter_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    scan = vectors.SignsFirst.best
+    scan = scans.SignsFirst.best
 
-    def unfiltered(self: vectors.SignsFirst, query: Any, admitted: vectors.Admitted, wanted: int) -> vectors.Found:
+    def unfiltered(self: scans.SignsFirst, query: Any, admitted: scans.Admitted, wanted: int) -> scans.Found:
         rows = sum(map(len, self._codes))
-        return scan(self, query, vectors.Admitted(rows, None), wanted)
+        return scan(self, query, scans.Admitted(rows, None), wanted)
 
-    monkeypatch.setattr(vectors.SignsFirst, "best", unfiltered)
+    monkeypatch.setattr(scans.SignsFirst, "best", unfiltered)
     assert "count" in {leak.kind for leak in report().leaks}
 
 

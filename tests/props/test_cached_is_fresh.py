@@ -123,7 +123,7 @@ class Desk:
 
     def version(self, scope: Scope) -> str:
         with self.reader.library() as library:
-            return f"{library.catalog.version(scope)} {library.index.position(scope)}"
+            return str(library.catalog.version(scope))
 
     def fresh(self, query: Query) -> SearchResult:
         with self.reader.library() as library:
@@ -251,25 +251,11 @@ def test_a_cache_that_forgets_what_changed_is_caught() -> None:
     assert_caught(lambda scope: "always the same")
 
 
-def test_a_cache_that_looks_at_the_index_alone_is_caught() -> None:
-    """A title is in the catalog only: the index's position does not move."""
-    with a_desk() as desk:
-        desk.cached = replace(desk.cached, version=lambda scope: desk.version(scope).split()[1])
-        desk.ask(ANN)
-        desk.change(Written("a.md", Page(rule="public", title="Pier")))
-        with pytest.raises(AssertionError):
-            desk.ask(ANN)
-
-
-@pytest.mark.parametrize("is_whole", [True, False], ids=["both", "the catalog alone"])
-def test_what_the_index_takes_up_later_than_the_catalog_counts_then(*, is_whole: bool) -> None:
+def test_what_the_index_takes_up_later_than_the_catalog_counts_then() -> None:
     write = a_write("late.md", ["The tide gauge is read by the nets."], scope=HERE)
     with a_desk() as desk, desk.shelf.opened() as library:
-        if not is_whole:
-            desk.cached = replace(desk.cached, version=lambda scope: desk.version(scope).split()[0])
         library.catalog.keep(vectors_of(write))
         library.catalog.store([write])
         desk.ask(OWNER)
         library.project(HERE)
-        with contextlib.nullcontext() if is_whole else pytest.raises(AssertionError):
-            assert desk.ask(OWNER) is False
+        assert desk.ask(OWNER) is False

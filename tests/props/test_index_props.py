@@ -6,12 +6,12 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewise.adapters.local_index.index import LocalIndex
 from citewise.model.access import Reader
 from citewise.model.chunk import Point, TermField
 from citewise.model.filters import AnyOf, Between, Condition, Where
-from tests.builders import DIMENSIONS, SCOPE, a_point, a_vector, an_id
-from tests.fakes.plain_index import PlainIndex
+from tests.builders import SCOPE, a_point, a_vector, an_id
+from tests.fakes.plain_index import PlainVectorIndex
+from tests.indexes import Indexes
 
 names = st.integers(0, 30)
 readers = st.sets(st.sampled_from(["public", "project", "owner:ann", "group:ops", "group:dev"]), max_size=3)
@@ -62,14 +62,15 @@ def test_filters_mean_the_same_as_their_definition(
 ) -> None:
     where = Where(SCOPE, who, tuple(asked))
     with tempfile.TemporaryDirectory() as folder:
-        local, plain = LocalIndex(Path(folder), dimensions=DIMENSIONS), PlainIndex()
+        local, plain = Indexes.local(Path(folder)), Indexes.plain()
         for position, (puts, drops) in enumerate(history, start=1):
             latest = list({point.id: point for point in puts}.values())
             for index in (local, plain):
                 index.write(SCOPE, puts=latest, drops=[an_id(name) for name in drops], position=position)
-        reopened = LocalIndex(Path(folder), dimensions=DIMENSIONS)
+        reopened = Indexes.local(Path(folder))
         query = a_vector(3)
-        visible = {point.id for point in plain.visible(where)}
+        assert isinstance(plain.vectors, PlainVectorIndex)
+        visible = {point.id for point in plain.vectors.visible(where)}
         for index in (local, reopened):
             assert {hit.id for hit in index.nearest(query, where=where, limit=1000)} == visible
             found = index.nearest(query, where=where, limit=limit)

@@ -1,67 +1,111 @@
-"""The change log -> the index. A rebuild is nothing else: the same replay, from position 0."""
+"""The change log -> the indexes. A rebuild is the same replay, from position 0 into a new generation."""
 
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from citewise.model.access import Scope
 from citewise.model.chunk import Change, Point
-from citewise.ports.catalog import ChangeLog
-from citewise.ports.indexes import Index
+from citewise.ports.catalog import ChangeLog, Projections, ProjectionState
+from citewise.ports.indexes import IndexBatch, KeepsPosition, Projection
 from citewise.text.analysis import terms
 
-CHANGES_AT_ONCE = 8192  # a replay's unit of memory and of durability
+CHANGES_PER_BATCH = 8192  # a replay's unit of memory and of durability
+
+_Targets = Sequence[tuple[Projection, int]]  # indexes, and the generation of each that is written
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """Brings the index to where the catalog is. Idempotent: stopped anywhere, it goes on from there."""
+    """Brings the indexes to where the catalog is. Idempotent: interrupted anywhere, it continues from there."""
 
     log: ChangeLog
-    index: Index
+    states: Projections
+    indexes: tuple[Projection, ...]
 
     def __call__(self, scope: Scope) -> int:
         """Apply what is missing; returns how many changes that were."""
-        position = self.index.position(scope)
-        if position == 0 or not self.log.floor(scope) <= position <= self.log.last_position(scope):
-            return self.rebuild(scope)  # nothing of it can be trusted, or nothing is there
-        return self._replay(scope, position, on_progress=lambda done: None)
+        last = self.log.last_position(scope)
+        states = [(index, self._state(index, scope)) for index in self.indexes]
+        lost = [index for index, state in states if state is None]
+        behind = [(index, state) for index, state in states if state is not None and state.position < last]
+        applied = sum(self._rebuilt(scope, lost)) if lost else 0
+        if behind:
+            targets = [(index, state.generation) for index, state in behind]
+            for position, changes in self._replayed(scope, targets, min(state.position for _, state in behind)):
+                self._record(scope, targets, position)
+                applied += changes
+        if applied:
+            self.log.trim(scope, up_to=last)
+        return applied
 
     def is_behind(self, scope: Scope) -> bool:
         """Whether a search of this scope could miss, or still find, what the catalog says."""
-        return self.index.position(scope) != self.log.last_position(scope)
+        last = self.log.last_position(scope)
+        states = [self._state(index, scope) for index in self.indexes]
+        return any((state.position if state else 0) != last for state in states)
 
-    def rebuild(self, scope: Scope, *, on_progress: Callable[[int], None] = lambda done: None) -> int:
-        """Make the scope's index anew beside the one that answers, then swap; nothing is embedded."""
-        self.index.begin_anew(scope)
-        applied = self._replay(scope, 0, on_progress=on_progress)
-        self.index.finish_anew(scope)
-        return applied
+    def rebuild(self, scope: Scope) -> Iterator[int]:
+        """Build every index of the scope anew beside the active one, then switch; nothing is embedded.
 
-    def _replay(self, scope: Scope, position: int, *, on_progress: Callable[[int], None]) -> int:
-        last, applied = self.log.last_position(scope), 0
-        while changes := self.log.changes(scope, after=position, limit=CHANGES_AT_ONCE):
+        Yields the number of changes that were applied since the last time.
+        """
+        yield from self._rebuilt(scope, self.indexes)
+        self.log.trim(scope, up_to=self.log.last_position(scope))
+
+    def _rebuilt(self, scope: Scope, indexes: Sequence[Projection]) -> Iterator[int]:
+        targets = [(index, self._next_generation(index, scope)) for index in indexes]
+        for index, generation in targets:
+            index.drop(scope, generation)  # left by a run that was interrupted
+        reached = 0
+        for position, changes in self._replayed(scope, targets, 0):
+            reached = position
+            yield changes
+        for index, generation in targets:
+            index.activate(scope, generation)
+        self._record(scope, targets, reached)
+
+    def _replayed(self, scope: Scope, targets: _Targets, after: int) -> Iterator[tuple[int, int]]:
+        """Write every change after a position; yields the position reached and the number of changes of each batch."""
+        position, last = after, self.log.last_position(scope)
+        while changes := self.log.changes(scope, after=position, limit=CHANGES_PER_BATCH):
             position = changes[-1].position
-            self.index.write(
-                scope,
-                puts=[self._point(change) for change in changes if change.record],
-                drops=[change.chunk_id for change in changes if not change.record],
-                position=position,
-            )
-            applied += len(changes)
-            on_progress(len(changes))
-        if position < last:  # the log ended in drops that were forgotten: there is nothing to do but to say so
-            position = last
-            self.index.write(scope, puts=(), drops=(), position=position)
-        if applied:
-            self.log.trim(scope, up_to=position)
-        return applied
+            puts = [_point(change) for change in changes if change.record]
+            drops = [change.chunk_id for change in changes if not change.record]
+            for index, generation in targets:
+                index.write(scope, generation, IndexBatch(puts, drops, position))
+            yield position, len(changes)
+        if position < last:  # the log ended in drops that were forgotten
+            for index, generation in targets:
+                index.write(scope, generation, IndexBatch((), (), last))
+            yield last, 0
 
-    def _point(self, change: Change) -> Point:
-        assert change.record is not None
-        return Point(
-            id=change.chunk_id,
-            vector=change.record.vector,
-            terms=terms(change.record.text),
-            labels=change.record.labels,
-            numbers=change.record.numbers,
-        )
+    def _state(self, index: Projection, scope: Scope) -> ProjectionState | None:
+        """Where the index continues; None if nothing of it can be trusted, or nothing is there."""
+        recorded = self.states.projection(index.name, scope)
+        own = index.state(scope) if isinstance(index, KeepsPosition) else recorded
+        if recorded is None or own is None or recorded.generation != own.generation:
+            return None
+        position = min(recorded.position, own.position)  # one is behind after a crash, or after a restored backup
+        is_known = max(1, self.log.floor(scope)) <= position and own.position <= self.log.last_position(scope)
+        return ProjectionState(own.generation, position) if is_known else None
+
+    def _next_generation(self, index: Projection, scope: Scope) -> int:
+        known = [self.states.projection(index.name, scope)]
+        if isinstance(index, KeepsPosition):
+            known.append(index.state(scope))
+        return 1 + max((state.generation for state in known if state), default=0)
+
+    def _record(self, scope: Scope, targets: _Targets, position: int) -> None:
+        for index, generation in targets:
+            self.states.record_projection(index.name, scope, ProjectionState(generation, position))
+
+
+def _point(change: Change) -> Point:
+    assert change.record is not None
+    return Point(
+        id=change.chunk_id,
+        vector=change.record.vector,
+        terms=terms(change.record.text),
+        labels=change.record.labels,
+        numbers=change.record.numbers,
+    )

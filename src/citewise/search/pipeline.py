@@ -15,7 +15,7 @@ from citewise.search.features import Features
 from citewise.search.fuse import Fusion, Nearness
 from citewise.search.hydrate import GONE, MALFORMED, Hydrate
 from citewise.search.late import Late
-from citewise.search.rankings import Arms, may_have_more
+from citewise.search.rankings import Retrieve, may_have_more
 from citewise.search.rerank import Rerank
 from citewise.text.urls import Addresses
 
@@ -56,7 +56,7 @@ class Beyond:
 class Search:
     """Query -> Rankings -> Ranking -> Shortlist -> … -> SearchResult."""
 
-    arms: Arms
+    arms: Retrieve
     hydrate: Hydrate
     refine: tuple[Refinement, ...]
     addresses: Addresses = field(default_factory=Addresses)

@@ -16,6 +16,7 @@ from citewise.request_log import LoggedAsk, LoggedSearch
 from citewise.settings import Settings
 from citewise.wiring.compressing import compress_of
 from citewise.wiring.embedding import Embedding
+from citewise.wiring.full import GivenIndexes
 from citewise.wiring.insights import query_log_of
 from citewise.wiring.remembering import cached_of
 from citewise.wiring.searching import Searching
@@ -37,10 +38,11 @@ class Answering:
         embedding: Embedding,
         generator: Callable[[], Generator],
         reranker: Reranker | None = None,
+        indexes: GivenIndexes | None = None,
     ) -> None:
         self._settings = settings
         remembering = replace(embedding, embedder=RememberingEmbedder(embedding.embedder))
-        self._searching = Searching(settings, remembering, reranker)
+        self._searching = Searching(settings, remembering, reranker, indexes)
         self._generator = generator
         self._made: tuple[Generator, AnswerPipeline] | None = None
         self._compress = compress_of(settings, embedding.counter)

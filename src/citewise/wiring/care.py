@@ -11,11 +11,13 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from citewise.adapters.folder.storage import LibraryFolder
-from citewise.adapters.local_index.index import LocalIndex
+from citewise.adapters.local_index.texts import LocalTextIndex
+from citewise.adapters.local_index.vectors import LocalVectorIndex
 from citewise.adapters.sqlite.catalog import SqliteCatalog
 from citewise.adapters.sqlite.connections import Connections
 from citewise.errors import CitewiseError, Locked, Misconfigured
 from citewise.ingest.reembed import ReembedReport
+from citewise.model.access import Scope
 from citewise.model.report import Check, Compaction, ScopeStatus, Status
 from citewise.ports.catalog import Catalog
 from citewise.settings import Settings
@@ -40,7 +42,16 @@ def status(settings: Settings) -> Status:
         facts = catalog.facts()
         if facts is None:
             raise Misconfigured(emptied(settings.library))
-        index = LocalIndex(generation / "index", dimensions=facts.dimensions or 1)
+        root = generation / "index"
+        indexes = (
+            LocalVectorIndex(root / "vectors", dimensions=facts.dimensions or 1),
+            LocalTextIndex(root / "texts"),
+        )
+
+        def position(scope: Scope) -> int:
+            states = [index.state(scope) for index in indexes]
+            return min(state.position if state else 0 for state in states)
+
         scopes = tuple(
             ScopeStatus(
                 scope.tenant,
@@ -48,7 +59,7 @@ def status(settings: Settings) -> Status:
                 catalog.count(scope).documents,
                 catalog.count(scope).chunks,
                 catalog.last_position(scope),
-                index.position(scope),
+                position(scope),
             )
             for scope in catalog.scopes()
         )
@@ -60,7 +71,7 @@ def status(settings: Settings) -> Status:
             engines={"catalog": catalog.engine, "words": "tantivy", "vectors": "faiss"},
             scopes=scopes,
             catalog_bytes=catalog.size_bytes(),
-            index_bytes=_size(*(generation / "index").rglob("*")),
+            index_bytes=sum(index.size_bytes() for index in indexes),
             last_ingest=catalog.last_ingest(),
             problems=(*_problems(scopes), *_misfit(settings)),
         )
@@ -205,7 +216,12 @@ def reindex(
     if not is_whole:
         return reembed(settings, on_document=lambda path: on_progress(1), embedding=embedding)
     with opened_for_writing(settings, embedding) as library:
-        return sum(library.project.rebuild(scope, on_progress=on_progress) for scope in library.catalog.scopes())
+        applied = 0
+        for scope in library.catalog.scopes():
+            for changes in library.project.rebuild(scope):
+                on_progress(changes)
+                applied += changes
+        return applied
 
 
 def compact(
@@ -217,7 +233,8 @@ def compact(
         began_at = time.monotonic()  # nobody deletes anything from now on: what is deleted can no longer be shown
         before = _size(*library.folder.root.rglob("*"))
         for scope in library.catalog.scopes():
-            library.project.rebuild(scope, on_progress=on_progress)
+            for changes in library.project.rebuild(scope):
+                on_progress(changes)
         is_catalog_done = library.catalog.compact(keep_word_vectors=library.embedding.words is not None)
         await_log(settings, since=began_at)
         are_pages_done = sweep_pages(settings)

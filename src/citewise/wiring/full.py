@@ -2,6 +2,7 @@
 
 import logging
 import shutil
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,15 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from citewise.adapters.folder.storage import LibraryFolder
-from citewise.adapters.local_index.index import LocalIndex
+from citewise.adapters.local_index.texts import LocalTextIndex
+from citewise.adapters.local_index.vectors import LocalVectorIndex
 from citewise.adapters.sqlite.catalog import SqliteCatalog
 from citewise.adapters.sqlite.connections import Connections
 from citewise.errors import Locked, Misconfigured, Unavailable
 from citewise.ingest.chunkers.markdown import ChunkSizes, HeadingChunker
 from citewise.ingest.project import Project
+from citewise.model.access import Scope
 from citewise.model.report import LibraryFacts
 from citewise.ports.catalog import Catalog
-from citewise.ports.indexes import Index
+from citewise.ports.indexes import TextIndex, VectorIndex
 from citewise.settings import Settings
 from citewise.text.analysis import ANALYZER_VERSION
 from citewise.wiring.embedding import Embedding, embedding_of
@@ -33,6 +36,14 @@ SUFFIXES = frozenset({".md", ".mdx"})
 
 
 @dataclass(frozen=True, slots=True)
+class GivenIndexes:
+    """Indexes that the caller of `Library` handed in; None: the embedded one."""
+
+    vectors: VectorIndex | None = None
+    texts: TextIndex | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class OpenLibrary:
     """A library, opened: its parts, ready for flows."""
 
@@ -40,7 +51,8 @@ class OpenLibrary:
     folder: LibraryFolder
     embedding: Embedding
     catalog: Catalog
-    index: Index
+    vectors: VectorIndex
+    texts: TextIndex
     chunker: HeadingChunker
     project: Project
 
@@ -67,10 +79,13 @@ class OpenLibrary:
 
     def heal(self) -> None:
         """Bring every scope's index to where the catalog is: after a crash, a deletion, a new analyzer."""
-        remake = self.project.rebuild if self._has_other_terms() else self.project
+        has_other_terms = self._has_other_terms()
         for scope in self.catalog.scopes():
-            remake(scope)
-        if self._has_other_terms():
+            if has_other_terms:
+                deque(self.project.rebuild(scope), maxlen=0)
+            else:
+                self.project(scope)
+        if has_other_terms:
             self.catalog.record_facts(_facts(self))
 
     def _has_other_terms(self) -> bool:
@@ -79,13 +94,15 @@ class OpenLibrary:
 
 
 @contextmanager
-def opened_for_writing(settings: Settings, embedding: Embedding | None = None) -> Iterator[OpenLibrary]:
+def opened_for_writing(
+    settings: Settings, embedding: Embedding | None = None, indexes: GivenIndexes | None = None
+) -> Iterator[OpenLibrary]:
     """The library with its write lock held, made if it is new, and healed before anything is added."""
     folder = LibraryFolder(settings.library)
     folder.refuse_foreign()
     with folder.writing():
         generation = folder.current() if folder.exists else folder.first()
-        with _opened(settings, folder, generation, embedding, may_create=not folder.exists) as library:
+        with _opened(settings, folder, generation, embedding, indexes, may_create=not folder.exists) as library:
             if not folder.exists:
                 library.catalog.record_facts(_facts(library))
             _refuse_unfit(library)
@@ -97,11 +114,14 @@ def opened_for_writing(settings: Settings, embedding: Embedding | None = None) -
 
 @contextmanager
 def opened_for_reading(
-    settings: Settings, embedding: Embedding | None = None, generation: Path | None = None
+    settings: Settings,
+    embedding: Embedding | None = None,
+    generation: Path | None = None,
+    indexes: GivenIndexes | None = None,
 ) -> Iterator[OpenLibrary]:
     """The library as it is; what a crash left undone is done first, unless another process is writing."""
     folder = LibraryFolder(settings.library)
-    with _opened(settings, folder, generation or folder.current(), embedding) as library:
+    with _opened(settings, folder, generation or folder.current(), embedding, indexes) as library:
         _refuse_unfit(library)
         if library.needs_healing():
             _heal_if_possible(library)
@@ -212,6 +232,7 @@ def _opened(
     folder: LibraryFolder,
     generation: Path,
     embedding: Embedding | None = None,
+    indexes: GivenIndexes | None = None,
     *,
     may_create: bool = False,
 ) -> Iterator[OpenLibrary]:
@@ -225,16 +246,28 @@ def _opened(
     )
     connections = Connections(generation / "catalog.db", may_create=may_create)
     catalog = SqliteCatalog(connections, model_name=model.name)
-    index = LocalIndex(generation / "index", dimensions=model.dimensions)
+
+    def is_expected(scope: Scope) -> bool:
+        return catalog.last_position(scope) > 0
+
+    root = generation / "index"
+    local = LocalVectorIndex(root / "vectors", dimensions=model.dimensions, is_expected=is_expected)
+    chosen = indexes or GivenIndexes()
+    vectors = chosen.vectors or local
+    local_texts = LocalTextIndex(root / "texts", vectors=local, is_expected=is_expected)
+    texts = chosen.texts or local_texts
     try:
         yield OpenLibrary(
             settings=settings,
             folder=folder,
             embedding=embedding,
             catalog=catalog,
-            index=index,
+            vectors=vectors,
+            texts=texts,
             chunker=chunker,
-            project=Project(catalog, index),
+            project=Project(catalog, catalog, (vectors, texts)),
         )
     finally:
+        local.close()  # an index that was handed in is its owner's to close
+        local_texts.close()
         catalog.close()

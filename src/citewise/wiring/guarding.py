@@ -8,19 +8,16 @@ from citewise.adapters.guard import (
     Breaker,
     Guard,
     GuardedEmbedder,
-    GuardedIndex,
     GuardedPassages,
     GuardedReranker,
     checks_of,
 )
 from citewise.model.report import Check
-from citewise.ports.catalog import ChangeLog
 from citewise.ports.models import Reranker
 from citewise.search.pipeline import Search
 from citewise.settings import GuardSettings
 from citewise.wiring.embedding import Embedding
 
-REBUILD = "run `citewise reindex`"
 EMBEDDING, RERANKER = "embedding model", "reranker"  # what checks call the models
 
 
@@ -65,15 +62,11 @@ class Guards:
         guards = {EMBEDDING: self._embedder, RERANKER: self._reranker}
         return guards[name].breaker if name in guards else None
 
-    def search(self, search: Search, log: ChangeLog) -> GuardedSearch:
-        """The same search with its index and catalog behind breakers, all of them closed."""
-        vectors = self._guard("the search by meaning", REBUILD)
-        words = self._guard("the search by words", REBUILD)
+    def search(self, search: Search) -> GuardedSearch:
+        """The same search with its catalog behind a breaker, which is closed."""
         catalog = self._guard("the catalog", "check that the library's disk is there, readable and has room")
-        index = GuardedIndex(search.arms.index, log, vectors=vectors, words=words)
         store = GuardedPassages(search.hydrate.store, catalog)
-        guarded = replace(search, arms=replace(search.arms, index=index), hydrate=replace(search.hydrate, store=store))
-        return GuardedSearch(guarded, (vectors.breaker, words.breaker, catalog.breaker))
+        return GuardedSearch(replace(search, hydrate=replace(search.hydrate, store=store)), (catalog.breaker,))
 
     def checks(self, search: GuardedSearch | None) -> tuple[Check, ...]:
         """How each part does, for doctor; of the store, once a library is open."""

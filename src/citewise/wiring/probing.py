@@ -42,23 +42,23 @@ def _store_checks(settings: Settings, guards: Guards) -> Iterator[Check]:
         largest = max(library.catalog.scopes(), key=lambda scope: library.catalog.count(scope).chunks, default=None)
         chunk = None if largest is None else _some_chunk(library, largest)
         if largest is not None and chunk is not None:
-            search = guards.search(search_of(library, reranker=None, threads=threads), library.catalog)
+            search = guards.search(search_of(library, reranker=None, threads=threads))
             yield from _asked(search, library, largest, chunk)
 
 
 def _asked(guarded: GuardedSearch, library: OpenLibrary, scope: Scope, chunk: Chunk) -> Iterator[Check]:
     """By what a chunk itself says, so that every file of the index is read that a question would read."""
-    index, store = guarded.search.arms.index, guarded.search.hydrate.store
+    store = guarded.search.hydrate.store
     where = Where(scope, None)
     terms = analysis.terms(chunk.piece.text)
 
     def match() -> None:
         for field, words in ((TermField.WORDS, terms.words), (TermField.CODE, terms.code)):
-            index.matching(words, field=field, where=where, limit=1)
+            library.texts.search(words, field=field, where=where, limit=1)
 
-    vectors, words, catalog = guarded.breakers
-    yield _probed(vectors, lambda: index.nearest(_direction(library), where=where, limit=1))
-    yield _probed(words, match)
+    (catalog,) = guarded.breakers
+    yield _answered("vector index", lambda: library.vectors.search(_direction(library), where=where, limit=1))
+    yield _answered("text index", match)
     yield _probed(catalog, lambda: store.passages([chunk.id], where=where))
 
 
@@ -72,6 +72,14 @@ def _direction(library: OpenLibrary) -> Vector:
     """Any vector of the right length: the model need not be well for the index to be asked."""
     rest = library.embedding.embedder.model.dimensions - 1
     return Vector(struct.pack(f"<{1 + rest}f", 1.0, *[0.0] * rest))
+
+
+def _answered(part: str, ask: Callable[[], object]) -> Check:
+    try:
+        ask()
+    except CitewiseError as error:
+        return Check(part, str(error), "run `citewise reindex`")
+    return Check(part, "answered just now")
 
 
 def _probed(breaker: Breaker, ask: Callable[[], object]) -> Check:

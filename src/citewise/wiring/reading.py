@@ -11,7 +11,7 @@ from citewise.adapters.folder.storage import LibraryFolder
 from citewise.errors import CitewiseError
 from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding
-from citewise.wiring.full import OpenLibrary, opened_for_reading
+from citewise.wiring.full import GivenIndexes, OpenLibrary, opened_for_reading
 
 MAX_THREADS = 32  # that run the dense ranking beside the words; a question holds one for milliseconds
 TRIES = 5  # at opening a generation that is replaced meanwhile
@@ -31,7 +31,8 @@ class _Held:
 class Reader:
     """Lends an open library to any number of threads."""
 
-    def __init__(self, settings: Settings, embedding: Embedding) -> None:
+    def __init__(self, settings: Settings, embedding: Embedding, indexes: GivenIndexes | None = None) -> None:
+        self._indexes = indexes
         self._settings = settings
         self._embedding = embedding
         self._folder = LibraryFolder(settings.library)
@@ -89,7 +90,9 @@ class Reader:
             if kept is not None:
                 return kept
             with ExitStack() as stack:
-                library = stack.enter_context(opened_for_reading(self._settings, self._embedding, generation))
+                library = stack.enter_context(
+                    opened_for_reading(self._settings, self._embedding, generation, self._indexes)
+                )
                 opened = _Held(library, generation, mark, stack.pop_all(), users=1)
             with self._counting:
                 old, self._held = self._held, opened

@@ -11,7 +11,7 @@ from citewise.search.fuse import Fusion, MinMax, Nearness, ReciprocalRanks
 from citewise.search.hydrate import Hydrate
 from citewise.search.late import Late
 from citewise.search.pipeline import Search, refinements
-from citewise.search.rankings import Arms
+from citewise.search.rankings import LARGE_INDEX_BYTES, Retrieve
 from citewise.search.rerank import Rerank
 from citewise.settings import SearchSettings, Settings
 from citewise.text.urls import Addresses
@@ -24,7 +24,13 @@ def search_of(
     """The search that the library's settings describe; without the arms and stages of these names, to measure them."""
     settings = library.settings
     search = Search(
-        Arms(library.embedding.embedder, library.index, threads, without),
+        Retrieve(
+            library.embedding.embedder,
+            library.vectors,
+            library.texts,
+            threads if library.vectors.size_bytes() >= LARGE_INDEX_BYTES else None,
+            without,
+        ),
         Hydrate(library.catalog) if reranker is None else Hydrate(library.catalog, settings.rerank.depth),
         refinements(
             Features(settings.search.features),

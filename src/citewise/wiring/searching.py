@@ -16,7 +16,7 @@ from citewise.search.fallback import Fallback
 from citewise.search.pipeline import Search
 from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding
-from citewise.wiring.full import OpenLibrary
+from citewise.wiring.full import GivenIndexes, OpenLibrary
 from citewise.wiring.guarding import GuardedSearch, Guards
 from citewise.wiring.paging import Paging
 from citewise.wiring.reading import Reader
@@ -34,12 +34,18 @@ class _Popular:
 class Searching:
     """Query -> SearchResult, with breakers around every part; popular passages where no ranking can answer."""
 
-    def __init__(self, settings: Settings, embedding: Embedding, reranker: Reranker | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        embedding: Embedding,
+        reranker: Reranker | None = None,
+        indexes: GivenIndexes | None = None,
+    ) -> None:
         self._settings = settings
         self._guards = Guards(settings.guard)
         self.embedding = self._guards.embedding(embedding)
         self.reranker = self._guards.reranker(reranker) if reranker else reranker_of(settings, self._guards.reranker)
-        self._reader = Reader(settings, self.embedding)
+        self._reader = Reader(settings, self.embedding, indexes)
         self._paging = Paging(settings)
         self._addresses = addresses_of(settings)
         self._made: tuple[OpenLibrary, GuardedSearch] | None = None
@@ -55,7 +61,7 @@ class Searching:
     def version(self, scope: Scope) -> str:
         """Another one after every change that a search in this scope could see."""
         with self._reader.library() as library:
-            return f"{library.catalog.version(scope)} {library.index.position(scope)}"
+            return str(library.catalog.version(scope))
 
     def renewed(self, cursor: str) -> str | None:
         """The same cursor with a new life before it; None if what it goes on in is no longer held."""
@@ -93,5 +99,5 @@ class Searching:
         made = self._made
         if made is None or made[0] is not library:
             plain = search_of(library, reranker=self.reranker, threads=self._reader.threads)
-            made = self._made = (library, self._guards.search(plain, library.catalog))
+            made = self._made = (library, self._guards.search(plain))
         return made[1].search

@@ -265,7 +265,5 @@ def test_texts_are_found_by_terms_of_the_same_rules() -> None:
     whole = VariantAnalyzer(replace(TermRules(), words_are_stemmed=False))
     texts = {ChunkId("0" * 16): "running water", ChunkId("1" * 16): "run"}
     with word_index(texts, whole) as index:
-        found = index.matching(
-            whole.terms("running").words, field=TermField.WORDS, where=Where(Scope(), None), limit=10
-        )
+        found = index.search(whole.terms("running").words, field=TermField.WORDS, where=Where(Scope(), None), limit=10)
     assert [hit.id for hit in found] == ["0" * 16]

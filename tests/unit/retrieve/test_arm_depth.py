@@ -6,19 +6,19 @@ from contextlib import contextmanager
 
 import pytest
 
-from citewise.search.rankings import Arms, head_limit, may_have_more
+from citewise.search.rankings import Retrieve, head_limit, may_have_more
 from tests.builders import SCOPE, a_point
 from tests.fakes.counters import HashEmbedder
-from tests.fakes.plain_index import PlainIndex
+from tests.indexes import Indexes
 from tests.shortlists import a_query
 
 
 @contextmanager
-def arms_over(chunks: int) -> Iterator[Arms]:
-    index = PlainIndex()
-    index.write(SCOPE, puts=[a_point(n, words="ferri leav") for n in range(chunks)], drops=(), position=1)
+def arms_over(chunks: int) -> Iterator[Retrieve]:
+    index = Indexes.plain()
+    index.write(SCOPE, puts=[a_point(n, words="ferri leav") for n in range(chunks)])
     with ThreadPoolExecutor(1) as threads:
-        yield Arms(HashEmbedder(), index, threads)
+        yield Retrieve(HashEmbedder(), index.vectors, index.texts, threads)
 
 
 @pytest.mark.parametrize(

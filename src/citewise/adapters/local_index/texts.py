@@ -1,0 +1,343 @@
+"""The embedded text index: BM25 by tantivy over ready-made terms in two fields, filtered without changing a score."""
+
+import json
+import os
+import shutil
+import struct
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache, partial
+from math import prod
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+import tantivy
+from tantivy import Document, Index, Occur, Query, SchemaBuilder, Searcher
+
+from citewise.adapters.local_index.generations import Generations, Manifest, crc_of
+from citewise.adapters.local_index.segments import Keys, ids_of
+from citewise.adapters.local_index.vectors import LocalVectorIndex
+from citewise.model.access import Scope
+from citewise.model.chunk import Hit, Point, TermField, best_first, hits_of
+from citewise.model.filters import AnyOf, Between, Condition, Where
+from citewise.ports.indexes import IndexBatch
+
+Scored = tuple[float, tantivy.DocAddress]
+Clause = tuple[Occur, Query]
+Admits = Callable[[Keys], npt.NDArray[np.bool_] | None]  # whether a filter admits each chunk; None: unknown
+
+HEAP_BYTES = 64_000_000  # tantivy's buffer before it starts a new segment
+TRIES, PAUSE_SECONDS = 5, 0.05  # at finding the files of a folder whole while another process writes to it
+HEAD, MANAGED = "meta.json", ".managed.json"
+FOOTER_MAGIC = 1337  # ends every file of a tantivy segment, behind the footer's length
+MAX_FILTERS = 64  # filters cached as clauses; people ask many questions with few filters
+# Hits fetched beyond those wanted, to see that the last one wanted has no equal; 1: for any pair all is fetched twice.
+TIES = 4
+
+# A filter is either a clause of the query, or checked after a search without it. The second way is faster for large
+# indexes and filters that admit much.
+LARGE = 50_000  # chunks from which checking after can pay; below, a clause costs a fraction of a millisecond
+MIN_SHARE = 0.4  # of an index that a filter must admit for it; 1: never; at 0.1 the clause is twice as fast
+MAX_FETCHED = 1_000  # hits that are fetched to be checked; more cost as much as the clause
+SPARE = 1.3  # how many more are fetched than should be needed, since the best are not like the rest
+FEW_LABELS = 32  # combined by "or"; for more, a set is faster: twice the time at 10,000 chunks
+
+
+def _schema() -> tantivy.Schema:
+    builder = SchemaBuilder()
+    builder.add_text_field("id", tokenizer_name="raw", index_option="basic")
+    builder.add_unsigned_field("key", fast=True)  # the same id as a number: read in bulk for the hits
+    builder.add_text_field(TermField.WORDS.value, tokenizer_name="whitespace", index_option="freq")
+    builder.add_text_field(TermField.CODE.value, tokenizer_name="whitespace", index_option="freq")
+    builder.add_text_field("labels", tokenizer_name="raw", index_option="basic")
+    builder.add_json_field("numbers", fast=True, tokenizer_name="raw", index_option="basic")
+    return builder.build()
+
+
+SCHEMA = _schema()
+
+
+class LocalTextIndex(Generations["_TextFolder | None"]):
+    """The port `TextIndex` over one folder.
+
+    In a large index, filters that admit much are checked by the bitmaps of `vectors`, if given.
+    """
+
+    name = "texts"
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        vectors: LocalVectorIndex | None = None,
+        is_expected: Callable[[Scope], bool] = lambda scope: False,
+    ) -> None:
+        super().__init__(root, is_expected)
+        self._vectors = vectors
+
+    def search(self, terms: Sequence[str], *, field: TermField, where: Where, limit: int) -> tuple[Hit, ...]:
+        with self._unavailable("search", where.scope):
+            current = self._current(where.scope)
+            if current is None or current.opened is None:
+                return ()
+            admits = partial(self._admits, where=where, position=current.manifest.position)
+            return current.opened.search(terms, field, where.all_conditions, limit, admits)
+
+    def _admits(self, keys: Keys, *, where: Where, position: int) -> npt.NDArray[np.bool_] | None:
+        return self._vectors.admits(keys, where=where, position=position) if self._vectors else None
+
+    def _open_files(self, folder: Path, manifest: Manifest, before: "_TextFolder | None") -> "_TextFolder | None":
+        """None for a generation without any texts. Files are checked when they are first opened."""
+        if before is not None:
+            before.reload()
+            return before
+        if not manifest.writes:
+            return None
+        if _is_damaged(folder):
+            raise ValueError(f"a file in {folder} is damaged")
+        return _TextFolder(folder)
+
+    def _write_files(self, folder: Path, before: Manifest, batch: IndexBatch) -> Manifest:
+        """Delete, then add: doing it twice is doing it once. Committed and merged when this returns."""
+        writer = Index(SCHEMA, path=str(folder)).writer(HEAP_BYTES, 1)
+        puts = {point.id: point for point in batch.puts}
+        for id_ in (*batch.drops, *puts):
+            writer.delete_documents_by_term("id", id_)
+        for point in puts.values():
+            writer.add_document(_document(point))
+        writer.commit()
+        writer.wait_merging_threads()
+        mode = folder.stat().st_mode & 0o666
+        for name in (HEAD, MANAGED):  # tantivy writes these for its own user alone
+            with suppress(PermissionError):  # written by another user, whose process changed its mode
+                (folder / name).chmod(mode)
+        return Manifest(before.generation, batch.position, before.writes + 1)
+
+
+def _document(point: Point) -> Document:
+    document = Document()
+    document.add_text("id", point.id)
+    document.add_unsigned("key", int(point.id, 16))
+    document.add_text(TermField.WORDS.value, " ".join(point.terms.words))
+    document.add_text(TermField.CODE.value, " ".join(point.terms.code))
+    for name in point.labels:
+        document.add_text("labels", name)
+    if point.numbers:
+        document.add_json("numbers", {_number_key(name): float(value) for name, value in point.numbers.items()})
+    return document
+
+
+class _TextFolder:
+    """One tantivy folder, opened for searching."""
+
+    def __init__(self, folder: Path) -> None:
+        self._mirror = None if os.access(folder, os.W_OK) else _Mirror(folder)
+        self._index = Index(SCHEMA, path=str(self._mirror.folder if self._mirror else folder))
+        # A commit is taken up when the manifest says so, and not when tantivy sees it.
+        self._index.config_reader("Manual")
+        self._searching = self._new_searching()
+
+    def reload(self) -> None:
+        """See what was committed since, by any process."""
+        if self._mirror:
+            self._mirror.renew()
+        self._index.reload()
+        self._searching = self._new_searching()
+
+    def search(
+        self,
+        terms: Sequence[str],
+        field: TermField,
+        conditions: tuple[Condition, ...],
+        limit: int,
+        admits: Admits = lambda keys: None,
+    ) -> tuple[Hit, ...]:
+        """The `limit` chunks of highest BM25 among those the conditions admit."""
+        searcher, filter_of = self._searching
+        wanted = min(limit, searcher.num_docs)
+        if not terms or wanted <= 0:
+            return ()
+        clauses = [(Occur.Should, _term_query(field, term, count)) for term, count in Counter(terms).items()]
+        narrowing = filter_of(conditions)
+        found = _checked_after(searcher, Query.boolean_query(clauses), narrowing, admits, wanted)
+        if found is None:
+            found = _with_ties(searcher, narrowing.within(clauses), wanted)
+        return tuple(best_first(hits_of(ids_of(_keys(searcher, found)), [score for score, _ in found]))[:wanted])
+
+    def _new_searching(self) -> "tuple[Searcher, Callable[[tuple[Condition, ...]], _Filter]]":
+        """What is committed now, and how it is filtered: both rankings of a question have the same filter, and so has
+        the next question of the same reader."""
+        searcher = self._index.searcher()
+        return searcher, lru_cache(maxsize=MAX_FILTERS)(partial(_Filter.of, index=self._index, searcher=searcher))
+
+
+class _Mirror:
+    """A folder of links to one that may not be written to: tantivy takes a lock in its folder even to read."""
+
+    def __init__(self, original: Path) -> None:
+        self._original = original
+        self._temporary = tempfile.TemporaryDirectory(prefix="citewise-texts-", ignore_cleanup_errors=True)
+        self.folder = Path(self._temporary.name)
+        self.renew()
+
+    def renew(self) -> None:
+        """Link what is new; the head, which is replaced at each commit, comes last and as a copy."""
+        for file in self._original.iterdir():
+            link = self.folder / file.name
+            if file.suffix != ".lock" and file.name != HEAD and not link.exists():
+                link.symlink_to(file.resolve())
+        shutil.copyfile(self._original / HEAD, self.folder / HEAD)
+
+
+def _term_query(field: TermField, term: str, count: int) -> Query:
+    query = Query.term_query(SCHEMA, field.value, term, "freq")
+    return query if count == 1 else Query.boost_query(query, float(count))
+
+
+def _with_ties(searcher: Searcher, query: Query, wanted: int) -> list[Scored]:
+    """The best, and all that score as the last of them: tantivy would cut equal scores in an order of its own."""
+    fetched = wanted + TIES
+    while True:
+        found = searcher.search(query, limit=fetched, count=False).hits
+        if len(found) < fetched or found[wanted - 1][0] > found[-1][0]:
+            return found
+        fetched *= 2
+
+
+def _keys(searcher: Searcher, found: Sequence[Scored]) -> Keys:
+    keys = searcher.fast_field_values("key", [address for _, address in found])  # in bulk
+    return np.array(keys, dtype=np.uint64)
+
+
+@dataclass(frozen=True, slots=True)
+class _Filter:
+    """Conditions as clauses that must hold and do not score, and about which share of the index they admit."""
+
+    clauses: tuple[Clause, ...]
+    share: float
+
+    @classmethod
+    def of(cls, conditions: Sequence[Condition], index: Index, searcher: Searcher) -> Self:
+        clauses: list[Query] = []
+        share = 1.0
+        for condition in conditions:
+            if isinstance(condition, AnyOf):
+                clause, admitted = _any_of(condition, searcher)
+                clauses.append(clause)
+                share *= min(1.0, admitted / max(1, searcher.num_docs))
+            else:
+                clauses += _between(condition, index)
+                share = 0.0  # unknown
+        return cls(tuple((Occur.Must, Query.const_score_query(clause, 0.0)) for clause in clauses), share)
+
+    def within(self, terms: Sequence[Clause]) -> Query:
+        """What has at least one of the terms, with the same scores, among the admitted chunks."""
+        return Query.boolean_query([*terms, *self.clauses], minimum_number_should_match=1)
+
+
+def _checked_after(
+    searcher: Searcher, query: Query, narrowing: _Filter, admits: Admits, wanted: int
+) -> list[Scored] | None:
+    """The best admitted ones of those found without a filter; None where that does not pay, or finds too few."""
+    if not narrowing.clauses or searcher.num_docs < LARGE or narrowing.share < MIN_SHARE:
+        return None
+    fetched = int(SPARE * wanted / narrowing.share) + 1
+    if fetched > MAX_FETCHED:
+        return None
+    found = searcher.search(query, limit=fetched, count=False).hits
+    is_admitted = admits(_keys(searcher, found))
+    if is_admitted is None:  # a writer has changed the texts and not yet the vectors
+        return None
+    admitted = [hit for hit, is_in in zip(found, is_admitted.tolist(), strict=True) if is_in]
+    is_all = len(found) < fetched
+    # Equal scores may go on beyond what was fetched, and are ordered by id: the last one wanted has to be better.
+    is_enough = len(admitted) >= wanted and admitted[wanted - 1][0] > found[-1][0]
+    return admitted if is_all or is_enough else None
+
+
+def _any_of(condition: AnyOf, searcher: Searcher) -> tuple[Query, int]:
+    """Only labels that some chunk has: of the readers that a person counts as, most are named nowhere."""
+    counts = {name: searcher.doc_freq("labels", name) for name in sorted(condition.labels)}
+    named = [name for name, count in counts.items() if count]
+    if len(named) == 1:
+        return _labeled(named[0]), counts[named[0]]
+    if len(named) <= FEW_LABELS:
+        union = Query.boolean_query([(Occur.Should, _labeled(name)) for name in named])
+    else:
+        union = Query.term_set_query(SCHEMA, "labels", named)
+    # How many have one of these labels, if labels are independent of each other: many chunks have several.
+    missed = prod(1 - min(1.0, counts[name] / max(1, searcher.num_docs)) for name in named)
+    return union, round(searcher.num_docs * (1 - missed))
+
+
+def _labeled(name: str) -> Query:
+    return Query.term_query(SCHEMA, "labels", name, "basic")
+
+
+def _between(condition: Between, index: Index) -> list[Query]:
+    """tantivy-py has no range query over a JSON path but the one that its parser makes.
+
+    One clause a side: tantivy panics over a range whose bounds are numbers of two kinds, such as 1 and 2.5.
+    """
+    field = f"numbers.{_number_key(condition.field)}"
+    sides = [f"[{_bound(condition.low)} TO *]"] if condition.low is not None else []
+    sides += [f"[* TO {_bound(condition.high)}]"] if condition.high is not None else []
+    return [index.parse_query(f"{field}:{side}") for side in sides] or [Query.exists_query(field)]
+
+
+def _bound(value: float) -> str:
+    """A number as the parser takes it: exact, and without an exponent."""
+    return format(Decimal(value), "f")
+
+
+def _number_key(name: str) -> str:
+    """A field name that needs no escaping in a query, whatever an author called it."""
+    return f"f{name.encode('utf-8', 'surrogatepass').hex()}"
+
+
+def _is_damaged(folder: Path) -> bool:
+    """Whether a file fails its own checksum; checked again for a while, since a writer may be replacing files."""
+    for _ in range(TRIES):
+        if all(_has_valid_footer(file) for file in _segment_files(folder)):
+            return False
+        time.sleep(PAUSE_SECONDS)
+    return True
+
+
+def _segment_files(folder: Path) -> Iterator[Path]:
+    """The files that the index's head names; the head itself, which has no footer, if it cannot be read."""
+    head = folder / HEAD
+    try:
+        segments = [
+            (segment["segment_id"].replace("-", ""), (segment["deletes"] or {}).get("opstamp"))
+            for segment in json.loads(head.read_text())["segments"]
+        ]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        yield head
+        return
+    for name, deletes in segments:
+        # Other deletions than the ones it names were never committed, or are about to be.
+        files = [file for file in folder.glob(f"{name}.*") if file.suffix != ".del"]
+        yield from files or [folder / name]
+        if deletes is not None:
+            yield folder / f"{name}.{deletes}.del"
+
+
+def _has_valid_footer(file: Path) -> bool:
+    """tantivy ends each file with a footer that holds the CRC-32 of what stands before it."""
+    try:
+        with file.open("rb") as opened:
+            end = opened.seek(-8, 2)
+            length, magic = struct.unpack("<II", opened.read(8))
+            opened.seek(end - length)
+            footer = json.loads(opened.read(length))
+        return magic == FOOTER_MAGIC and bool(footer["crc"] == crc_of(file, end - length))
+    except (OSError, ValueError, KeyError, TypeError, struct.error):
+        return False

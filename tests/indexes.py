@@ -1,0 +1,53 @@
+"""A vector index and a text index that are written together, as a library writes them."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from citewise.adapters.local_index.texts import LocalTextIndex
+from citewise.adapters.local_index.vectors import LocalVectorIndex
+from citewise.model.access import Scope
+from citewise.model.chunk import Hit, Point, TermField, Vector
+from citewise.model.filters import Where
+from citewise.model.ids import ChunkId
+from citewise.ports.indexes import IndexBatch, TextIndex, VectorIndex
+from tests.builders import DIMENSIONS
+from tests.fakes.plain_index import PlainTextIndex, PlainVectorIndex
+
+
+@dataclass(frozen=True, slots=True)
+class Indexes:
+    vectors: VectorIndex
+    texts: TextIndex
+
+    @classmethod
+    def local(cls, folder: Path, *, dimensions: int = DIMENSIONS) -> Self:
+        vectors = LocalVectorIndex(folder / "vectors", dimensions=dimensions)
+        return cls(vectors, LocalTextIndex(folder / "texts", vectors=vectors))
+
+    @classmethod
+    def plain(cls) -> Self:
+        return cls(PlainVectorIndex(), PlainTextIndex())
+
+    def write(
+        self,
+        scope: Scope,
+        *,
+        puts: Sequence[Point] = (),
+        drops: Collection[ChunkId] = (),
+        position: int = 1,
+        generation: int = 1,
+    ) -> None:
+        """Write to both, and activate the generation."""
+        for index in (self.vectors, self.texts):
+            index.write(scope, generation, IndexBatch(puts, drops, position))
+            index.activate(scope, generation)
+
+    def nearest(self, vector: Vector, *, where: Where, limit: int) -> tuple[Hit, ...]:
+        return self.vectors.search(vector, where=where, limit=limit)
+
+    def matching(
+        self, terms: Sequence[str], *, field: TermField = TermField.WORDS, where: Where, limit: int
+    ) -> tuple[Hit, ...]:
+        return self.texts.search(terms, field=field, where=where, limit=limit)
