@@ -53,7 +53,7 @@ class Weigh:
     max_embedded: int = MAX_EMBEDDED
 
     def __call__(self, question: str, context: Context) -> tuple[Weighed, ...]:
-        units = [unit for source in context.sources for unit in units_of(source.n, source.text)]
+        units = [unit for source in context.sources for unit in units_of(source.n, source.text, source.blocks)]
         sources = {source.n: source for source in context.sources}
         coverages = self._coverages(question, [headed(unit, path_of(sources[unit.source])) for unit in units])
         texts = [headed(unit, heading_of(sources[unit.source])) for unit in units]

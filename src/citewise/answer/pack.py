@@ -3,11 +3,10 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from citewise.model.answer import Citation, Context, Source
 from citewise.model.chunk import NO_SECTION
-from citewise.model.document import spanning
+from citewise.model.document import BlockSpan, spanning
 from citewise.model.ranking import Finding, Passage, in_order
 from citewise.ports.models import TokenCounter
 from citewise.text.markdown import behind_headings, paragraph_end
@@ -74,23 +73,28 @@ def _are_neighbors(before: Passage, after: Passage) -> bool:
     )
 
 
-def joined(passages: Sequence[Passage]) -> str:
-    """The text of neighbors, in order, as it stands in the document."""
-    parts = [passages[0].text]
-    for before, after in pairwise(passages):
-        parts.append(_continuation(before, after))
-    return "".join(parts)
+def joined(passages: Sequence[Passage]) -> tuple[str, tuple[BlockSpan, ...]]:
+    """The text of neighbors, in order, as it stands in the document, and the blocks in it."""
+    text, blocks = "", list[BlockSpan]()
+    for before, passage in zip((None, *passages), passages, strict=False):
+        shared = _overlap(before, passage) if before else 0
+        text += _gap(before, passage) if before and not shared else ""
+        start = len(text) - shared
+        for span in passage.blocks:
+            moved = span._replace(start=start + span.start, end=start + span.end)
+            if moved.start >= len(text):
+                blocks.append(moved)
+            elif blocks and moved.end > len(text):  # it goes on behind what both have
+                blocks[-1] = blocks[-1]._replace(end=moved.end)
+        text += passage.text[shared:]
+    return text, tuple(blocks) if all(passage.blocks for passage in passages) else ()
 
 
-def _continuation(before: Passage, after: Passage) -> str:
-    """What the second adds to the first, with the white space between them."""
-    shared = _overlap(before, after)
-    if shared:
-        return after.text[shared:]
+def _gap(before: Passage, after: Passage) -> str:
     last, first = before.location.last, after.location.first
     if first > last + 1:
-        return f"\n\n{after.text}"
-    return f"\n{after.text}" if first > last else f" {after.text}"
+        return "\n\n"
+    return "\n" if first > last else " "
 
 
 def _overlap(before: Passage, after: Passage) -> int:
@@ -136,7 +140,7 @@ class Pack:
     budget_tokens: int = BUDGET_TOKENS
 
     def __call__(self, findings: Sequence[Finding]) -> Context:
-        whole = tuple(self._draft(n, run, joined(run.passages)) for n, run in enumerate(runs_of(findings), start=1))
+        whole = tuple(self._draft(n, run, *joined(run.passages)) for n, run in enumerate(runs_of(findings), start=1))
         chosen = tuple(self._fitting(whole))
         return Context(
             text=SEPARATOR.join(draft.block for draft in chosen),
@@ -172,7 +176,7 @@ class Pack:
         left, n = self.budget_tokens, 1
         for draft in drafts:
             room = left - self._tokens(RULE) if n > 1 else left
-            chosen = draft if draft.n == n else self._draft(n, draft.run, draft.text)
+            chosen = draft if draft.n == n else self._draft(n, draft.run, draft.text, draft.blocks)
             if chosen.tokens > room and draft.n == 1:
                 chosen = self._shortened(draft.run, room)
             if chosen.text and chosen.tokens <= room:
@@ -181,20 +185,21 @@ class Pack:
 
     def _shortened(self, run: Run, room: int) -> "_Draft":
         """The best finding with the neighbors that fit; if it alone is too long, its beginning."""
-        core = core_of(run, lambda part: self._draft(1, part, joined(part.passages)).tokens <= room)
-        text = joined(core.passages)
-        if self._draft(1, core, text).tokens > room:
-            text = cut_to_fit(text, lambda beginning: self._draft(1, core, beginning).tokens <= room)
-        return self._draft(1, core, text)
+        core = core_of(run, lambda part: self._draft(1, part, *joined(part.passages)).tokens <= room)
+        text, blocks = joined(core.passages)
+        if self._draft(1, core, text, blocks).tokens > room:
+            text = cut_to_fit(text, lambda beginning: self._draft(1, core, beginning, ()).tokens <= room)
+            blocks = tuple(span._replace(end=min(span.end, len(text))) for span in blocks if span.start < len(text))
+        return self._draft(1, core, text, blocks)
 
-    def _draft(self, n: int, run: Run, text: str) -> "_Draft":
+    def _draft(self, n: int, run: Run, text: str, blocks: tuple[BlockSpan, ...]) -> "_Draft":
         block = _block(n, run.best.passage, text)
-        return _Draft(n, run, text, block, self._tokens(block))
+        return _Draft(n, run, text, blocks, block, self._tokens(block))
 
     def _source(self, draft: "_Draft") -> Source:
         best, passages = draft.run.best, draft.run.passages
         citation = citation_of(draft.n, passages, self.addresses, best=best.passage, score=best.score)
-        return Source(draft.n, passages, draft.text, draft.tokens, best.score, citation)
+        return Source(draft.n, passages, draft.text, draft.tokens, best.score, citation, draft.blocks)
 
     def _total(self, drafts: Sequence["_Draft"]) -> int:
         rules = self._tokens(RULE) * max(len(drafts) - 1, 0)
@@ -211,6 +216,7 @@ class _Draft:
     n: int
     run: Run
     text: str
+    blocks: tuple[BlockSpan, ...]
     block: str
     tokens: int
 

@@ -194,14 +194,12 @@ def _contradicts(claims: str, stems: frozenset[str], witnesses: Sequence[_Witnes
 
 
 def _witness(source: Source) -> _Witness:
-    place = source.citation
+    place, units = source.citation, units_of(source.n, source.text, source.blocks)
     headings = "\n".join((place.title, place.section, *place.breadcrumb, *headings_of(source.text)))
     spelled = (_SPELLED_NUMBERS[word.lower()] for word in _SPELLED_NUMBER.findall(source.text))
     return _Witness(
         n=source.n,
-        units=tuple(
-            _Said(analysis.stems(unit.text), _is_negative(unit.text)) for unit in units_of(source.n, source.text)
-        ),
+        units=tuple(_Said(analysis.stems(unit.text), _is_negative(unit.text)) for unit in units),
         headings=analysis.stems(headings),
         numbers=_numbers(f"{headings}\n{source.text}").union(spelled),
     )

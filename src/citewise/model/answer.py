@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from citewise.errors import CitewiseError
+from citewise.model.document import BlockSpan
 from citewise.model.ids import ChunkId
 from citewise.model.query import Mode
 from citewise.model.ranking import Passage, SearchResult
@@ -46,6 +47,7 @@ class Source:
     tokens: int  # of its block in the context
     score: float  # of its best passage
     citation: Citation
+    blocks: tuple[BlockSpan, ...] = ()  # of its text; none if they are not known
 
 
 @dataclass(frozen=True, slots=True)

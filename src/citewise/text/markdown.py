@@ -1,13 +1,15 @@
 """Markdown by lines: fences, headings, list items, tables, code spans. No other module recognises them.
 
-Documents are parsed when they are ingested. This is for text that never was: selections, answers, what a source quotes.
+Documents are parsed once, when they are ingested, and their blocks are stored. What is parsed here is text that never
+was: selections, answers, custom sources.
 """
 
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from citewise.model.answer import UnitKind
+from citewise.model.document import BlockKind, BlockSpan
 
 _LIST_MARK = r"(?:[-*+]|\d{1,9}[.)])"
 _FENCE = re.compile(rf"[ \t]*+(?:{_LIST_MARK}[ \t]++|>[ \t]*+)*+(?P<mark>`{{3,}}+(?=[^`]*$)|~{{3,}}+)")
@@ -162,6 +164,24 @@ def paragraph_end(text: str, start: int) -> int:
     return match.start() if match else len(text)
 
 
+def stored_blocks(text: str, spans: Iterable[BlockSpan]) -> Iterator[tuple[UnitKind, str]]:
+    """The same as `blocks`, of a text whose blocks were found when it was ingested."""
+    for span in spans:
+        line_start = text.rfind("\n", 0, span.start) + 1
+        is_led = span.kind in (BlockKind.ITEM, BlockKind.QUOTE)  # by a mark in front of the span
+        lines = text[line_start if is_led else span.start : span.end].split("\n")
+        if text[line_start : span.end].lstrip().startswith(">"):
+            lines = [without_quote_mark(line) for line in lines]
+        if span.kind is BlockKind.CODE:
+            yield UnitKind.CODE, _code_text(lines)
+        elif span.kind is BlockKind.TABLE:
+            yield UnitKind.TABLE, "\n".join(line.strip() for line in lines)
+        elif span.kind is BlockKind.HTML:
+            yield from blocks("\n".join(lines))
+        elif span.kind not in (BlockKind.HEADING, BlockKind.ADMONITION, BlockKind.RULE):
+            yield UnitKind.SENTENCE, "\n".join(lines)
+
+
 def blocks(text: str) -> Iterator[tuple[UnitKind, str]]:
     """Code, tables and paragraphs in order, without what is markup alone. A paragraph keeps its lines."""
     raw = text.splitlines()
@@ -174,7 +194,7 @@ def blocks(text: str) -> Iterator[tuple[UnitKind, str]]:
         elif end := _table_end(plain, at):
             yield UnitKind.TABLE, "\n".join(line.strip() for line in plain[at:end])
         elif end := 0 if in_list else _indented_end(plain, at):
-            yield UnitKind.CODE, textwrap.dedent("\n".join(plain[at:end])).rstrip()
+            yield UnitKind.CODE, _code_text(plain[at:end])
         elif end := _math_end(plain, at):
             yield UnitKind.SENTENCE, "\n".join(plain[at:end])
         elif not plain[at].strip() or is_markup(plain[at]):
@@ -204,8 +224,11 @@ def _fence_end(lines: Lines, depths: Sequence[int], at: int) -> int:
 
 
 def _code_text(lines: Lines) -> str:
-    """A fenced block as it would stand outside a list."""
-    first = lines[0][lines[0].index(opening_fence(lines[0])) :]
+    """A block of code as it would stand outside a list."""
+    mark = opening_fence(lines[0])
+    if not mark:
+        return textwrap.dedent("\n".join(lines)).rstrip()
+    first = lines[0][lines[0].index(mark) :]
     return "\n".join([first, *textwrap.dedent("\n".join(lines[1:])).splitlines()]).rstrip()
 
 

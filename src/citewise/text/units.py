@@ -7,7 +7,8 @@ from functools import lru_cache
 from itertools import accumulate
 
 from citewise.model.answer import Unit, UnitKind
-from citewise.text.markdown import blocks, is_formula, is_list_item, is_markup, without_quote_mark
+from citewise.model.document import BlockSpan
+from citewise.text.markdown import blocks, is_formula, is_list_item, is_markup, stored_blocks, without_quote_mark
 from citewise.text.sentences import one_line, sentences_of
 
 Span = tuple[int, int]
@@ -17,9 +18,12 @@ _LOST = re.compile(r"[\s>\\]+")  # what a unit may have lost: white space, quote
 _VISIBLE = re.compile(r"[^\s>\\]+")
 
 
-def units_of(source: int, text: str) -> tuple[Unit, ...]:
-    """The units of a source's text, in order: sentences and list items, whole blocks of code and tables."""
-    return tuple(Unit(source, position, kind, part) for position, (kind, part) in enumerate(_parts(text)))
+def units_of(source: int, text: str, spans: tuple[BlockSpan, ...] = ()) -> tuple[Unit, ...]:
+    """The units of a source's text, in order: sentences and list items, whole blocks of code and tables.
+
+    `spans` are its blocks, if they are known; else the text is parsed.
+    """
+    return tuple(Unit(source, position, kind, part) for position, (kind, part) in enumerate(_parts(text, spans)))
 
 
 def is_item(unit: Unit) -> bool:
@@ -28,12 +32,12 @@ def is_item(unit: Unit) -> bool:
 
 
 @lru_cache(maxsize=CACHED_TEXTS)
-def _parts(text: str) -> tuple[tuple[UnitKind, str], ...]:
-    return tuple((kind, part) for kind, part in _all_parts(text) if any(map(str.isalnum, part)))
+def _parts(text: str, spans: tuple[BlockSpan, ...]) -> tuple[tuple[UnitKind, str], ...]:
+    return tuple((kind, part) for kind, part in _all_parts(text, spans) if any(map(str.isalnum, part)))
 
 
-def _all_parts(text: str) -> Iterator[tuple[UnitKind, str]]:
-    for kind, block in blocks(text):
+def _all_parts(text: str, spans: tuple[BlockSpan, ...]) -> Iterator[tuple[UnitKind, str]]:
+    for kind, block in stored_blocks(text, spans) if spans else blocks(text):
         if kind is not UnitKind.SENTENCE:
             yield kind, block
         elif is_formula(block):

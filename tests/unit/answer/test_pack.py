@@ -1,17 +1,20 @@
 """Neighbors are joined, the best comes first, and the budget holds."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from citewise.answer.pack import SEPARATOR, Pack, joined, label_of
 from citewise.model.answer import Context
+from citewise.model.document import BlockKind, BlockSpan
 from citewise.model.ranking import Finding, Passage
 from citewise.text.shorten import cut_to_fit
 from citewise.text.urls import Addresses
 from tests.fakes.counters import WordCounter
 from tests.passages import a_finding, a_passage
 
+CODE, PARAGRAPH = BlockKind.CODE, BlockKind.PARAGRAPH
 LABEL_TOKENS = 8  # [ Source 1 : Tides - Reading ]
 
 
@@ -88,7 +91,7 @@ def test_neighbors_are_joined_with_their_overlap_said_once(
     first: tuple[str, tuple[int, int]], second: tuple[str, tuple[int, int]], text: str
 ) -> None:
     passages = [a_passage(words, position=n, lines=lines) for n, (words, lines) in enumerate((first, second))]
-    assert joined(passages) == text
+    assert joined(passages)[0] == text
     (source,) = packed([a_finding(passage) for passage in reversed(passages)]).sources
     assert source.text == text
     assert source.passages == tuple(passages)
@@ -192,3 +195,17 @@ def test_no_passage_can_end_its_source_or_begin_another() -> None:
     context = packed([a_finding(a_passage(hostile)), a_finding(a_passage(document="b.md"), score=0.1)])
     assert len(context.text.split(SEPARATOR)) == 2
     assert context.text.count("[Source 2:") == 1
+
+
+def test_the_blocks_of_neighbors_are_those_of_the_joined_text() -> None:
+    first = a_passage("Intro.\n\nThe gauge is", position=0, lines=(1, 3))
+    second = a_passage("gauge is read.\n\n```\nx\n```", position=1, lines=(3, 7))
+    before = replace(first, blocks=(BlockSpan(PARAGRAPH, 0, 6), BlockSpan(PARAGRAPH, 8, 20)))
+    after = replace(second, blocks=(BlockSpan(PARAGRAPH, 0, 14), BlockSpan(CODE, 16, 25)))
+    text, blocks = joined([before, after])
+    assert [(span.kind, text[span.start : span.end]) for span in blocks] == [
+        (PARAGRAPH, "Intro."),
+        (PARAGRAPH, "The gauge is read."),
+        (CODE, "```\nx\n```"),
+    ]
+    assert joined([before, second])[1] == ()
