@@ -242,8 +242,7 @@ class Library:
         """Check everything that a library needs; a failed check has a remedy."""
         from citewise.wiring.care import doctor
 
-        answering = self._answering
-        return (*doctor(self._settings), *(answering.checks() if answering else ()))
+        return doctor(self._settings)
 
     def reindex(self) -> int:
         """Rebuild the index, and the vectors where the settings name another model; returns the number of chunks."""

@@ -232,17 +232,14 @@ class PagingSettings:
 
 @dataclass(frozen=True, slots=True)
 class GuardSettings:
-    """When a part that fails is left alone for a while."""
+    """When the server of a model that fails is left alone for a while."""
 
     failures: int = 5  # in a row, after which it is no longer asked
     pause_seconds: float = 30.0  # until it is tried again
-    backoff_seconds: float = 0.05  # before the one retry
 
     def __post_init__(self) -> None:
-        if self.failures < 1 or self.pause_seconds <= 0 or self.backoff_seconds < 0:
-            raise Misconfigured(
-                "settings guard: failures at least 1, pause_seconds above 0, backoff_seconds at least 0"
-            )
+        if self.failures < 1 or self.pause_seconds <= 0:
+            raise Misconfigured("settings guard: failures at least 1, pause_seconds above 0")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from pathlib import Path
 import httpx
 import pytest
 
+from citewise.adapters.memory.embeddings import RememberingEmbedder
 from citewise.adapters.openai.embedder import OpenAIEmbedder
 from citewise.model.chunk import EmbeddingFailure, EmbeddingModel, Vector, dimensions_of
 from citewise.ports.models import Embedder, TokenCounter
-from citewise.settings import GuardSettings, Settings
-from citewise.wiring.embedding import Embedding, embedding_of
-from citewise.wiring.guarding import Guards
+from citewise.settings import Settings
+from citewise.wiring.embedding import embedding_of
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.fakes.embedding_server import DIMENSIONS, running_server
 
@@ -22,14 +22,14 @@ pytestmark = pytest.mark.server
 LONG = "The gauge reads the water level every six minutes. " * 80
 
 
-@pytest.fixture(params=["minilm", "hash", "openai", "guarded hash"])
+@pytest.fixture(params=["minilm", "hash", "openai", "remembering hash"])
 def embedder(request: pytest.FixtureRequest) -> Iterator[Embedder]:
     if request.param == "minilm":
         yield embedding_of(Settings()).embedder
     elif request.param == "hash":
         yield HashEmbedder()
-    elif request.param == "guarded hash":
-        yield Guards(GuardSettings()).embedding(Embedding(HashEmbedder(), WordCounter())).embedder
+    elif request.param == "remembering hash":
+        yield RememberingEmbedder(HashEmbedder())
     else:
         with running_server() as server, httpx.Client(base_url=server.url, trust_env=False) as client:
             model = EmbeddingModel("tiny", DIMENSIONS, 256)

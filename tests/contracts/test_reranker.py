@@ -7,11 +7,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from citewise.adapters.lazy import Lazy, lazily
 from citewise.adapters.onnx.reranker import from_folder
 from citewise.adapters.openai.reranker import HttpReranker, RerankStyle
 from citewise.ports.models import Reranker
-from citewise.settings import GuardSettings
-from citewise.wiring.guarding import Guards
 from tests.fakes.rerank_server import running_rerank_server
 from tests.fakes.tiny_cross_encoder import write_tiny_cross_encoder
 
@@ -41,12 +40,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(params=["onnx", "guarded onnx", *RerankStyle])
+@pytest.fixture(params=["onnx", "lazy onnx", *RerankStyle])
 def reranker(request: pytest.FixtureRequest, folder: Path) -> Iterator[Reranker]:
     if request.param == "onnx":
         yield from_folder(folder)
-    elif request.param == "guarded onnx":
-        yield Guards(GuardSettings()).reranker(from_folder(folder))
+    elif request.param == "lazy onnx":
+        yield lazily(Lazy("tiny", lambda: from_folder(folder)), name="tiny")
     else:
         with http_reranker(RerankStyle(request.param)) as made:
             yield made

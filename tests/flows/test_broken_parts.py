@@ -20,7 +20,6 @@ from citewise.search.adjust import Boost, Deduplicate, Freshness, Stage
 from citewise.search.features import Features
 from citewise.search.late import Late
 from citewise.search.rerank import Rerank
-from citewise.settings import GuardSettings
 from citewise.wiring.insights import log_store_of
 from citewise.wiring.sources import Wish
 from tests import catalogs
@@ -66,7 +65,7 @@ class Damaged:
 BROKEN: dict[str, Callable[[Desk], Stage]] = {
     "features": lambda desk: Features({"title": NONSENSE}),
     "late": lambda desk: Late(BrokenWords(HashEmbedder()), Damaged()),
-    "rerank": lambda desk: Rerank(desk.guards.reranker(BrokenReranker())),
+    "rerank": lambda desk: Rerank(BrokenReranker()),
     "freshness": lambda desk: Freshness(weight=NONSENSE),
     "boost": lambda desk: Boost((BoostRule((NONSENSE, cast("Any", 3)), ("DOC_PAGE",), 2.0),)),
     "dedup": lambda desk: Deduplicate(NONSENSE),
@@ -78,7 +77,7 @@ def test_a_stage_that_breaks_is_named_and_the_query_is_answered_without_it(shelf
     with desk_of(shelf) as desk:
         broken = BROKEN[name](desk)
         refine = tuple(cast("Any", broken) if stage.name == name else stage for stage in desk.flow.refine)
-        desk.guarded = replace(desk.guarded, search=replace(desk.flow, refine=refine))
+        desk.flow = replace(desk.flow, refine=refine)
         found = desk.search(top_k=2)
     assert len(found.findings) == 2
     (degraded,) = found.degraded
@@ -110,8 +109,7 @@ def test_an_answer_needs_no_embedder(shelf: Shelf) -> None:
 
 
 def library_of(shelf: Shelf, *, embedder: HashEmbedder | None = None, **parts: Any) -> Library:
-    settings = replace(shelf.settings, guard=GuardSettings(failures=1, pause_seconds=0.2, backoff_seconds=0.0))
-    return Library(settings=settings, embedder=embedder or HashEmbedder(), token_counter=WordCounter(), **parts)
+    return Library(settings=shelf.settings, embedder=embedder or HashEmbedder(), token_counter=WordCounter(), **parts)
 
 
 @pytest.fixture
@@ -182,15 +180,3 @@ def test_without_popular_passages_a_lost_index_is_a_clear_message_and_its_return
             ask("Where is the ferry?")
     rebuild(shelf)
     assert is_found(library.as_owner().search(QUESTION))
-
-
-def test_doctor_of_the_process_that_searches_names_its_breakers(shelf: Shelf, library: Library) -> None:
-    assert breakers(library) == {}
-    library.as_owner().search(QUESTION)
-    assert list(breakers(library).values()) == [True] * 3
-
-
-def breakers(library: Library) -> dict[str, bool]:
-    """Whether each part does well."""
-    checks = [one for one in library.doctor() if one.name.startswith("breaker: ")]
-    return {one.name.removeprefix("breaker: "): one.is_ok for one in checks}

@@ -1,4 +1,4 @@
-"""Whatever a search leans on is broken for real: the search goes on without it, says so, takes it up again (Q16)."""
+"""Whatever a search needs is broken for real: the search goes on without it, says so, and takes it up again."""
 
 import random
 import shutil
@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,11 +22,9 @@ from citewise.model.ranking import Passage, SearchResult
 from citewise.ports.catalog import PassageReader
 from citewise.ports.models import Reranker
 from citewise.search.fallback import Fallback
-from citewise.search.pipeline import Search
 from citewise.settings import EmbeddingSettings, GuardSettings, RerankSettings
 from citewise.wiring.embedding import Embedding, embedding_of
 from citewise.wiring.full import OpenLibrary, opened_for_reading, opened_for_writing
-from citewise.wiring.guarding import GuardedSearch, Guards
 from citewise.wiring.reranking import reranker_of
 from citewise.wiring.search import search_of
 from citewise.wiring.sources import Wish, ingest
@@ -42,34 +41,19 @@ PAGES = {
     "nets.md": "# Nets\n\nNets are mended in winter by the quay.\n",
 }
 QUESTION = "When is the tide gauge read?"
-GUARD = GuardSettings(failures=2, pause_seconds=30.0, backoff_seconds=0.05)
+GUARD = GuardSettings(failures=2, pause_seconds=30.0)
 ANN = Principal("ann")
 
 
 class Desk:
-    """An open library whose parts are guarded, and a clock that a test moves."""
+    """An open library and its search."""
 
     def __init__(self, library: OpenLibrary, threads: ThreadPoolExecutor, reranker: Reranker | None = None) -> None:
-        self.clock = Clock()
-        self.guards = Guards(GUARD, clock=self.clock, sleep=self.clock.sleep)
-        self.library = replace(library, embedding=self.guards.embedding(library.embedding))
-        plain = search_of(self.library, reranker=reranker and self.guards.reranker(reranker), threads=threads)
-        self.guarded: GuardedSearch = self.guards.search(plain)
-
-    @property
-    def flow(self) -> Search:
-        return self.guarded.search
+        self.library = library
+        self.flow = search_of(library, reranker=reranker, threads=threads)
 
     def search(self, principal: Principal = OWNER, **changes: Any) -> SearchResult:
         return self.flow(a_question(principal=principal, **changes))
-
-    def problems(self) -> dict[str, str]:
-        """What doctor would hear."""
-        found = self.guards.checks(self.guarded)
-        return {one.name.removeprefix("breaker: "): one.detail for one in found if not one.is_ok}
-
-    def wait(self) -> None:
-        self.clock.now += GUARD.pause_seconds
 
 
 def a_question(**changes: Any) -> Query:
@@ -220,23 +204,12 @@ def moved_away(shelf: Shelf, desk: Desk) -> Iterator[None]:
     file.with_name("elsewhere.db").rename(file)
 
 
-def test_a_catalog_that_is_gone_is_tried_twice_then_rests_and_comes_back(shelf: Shelf, desk: Desk) -> None:
+def test_a_catalog_that_is_gone_is_unavailable_until_it_comes_back(shelf: Shelf, desk: Desk) -> None:
     with moved_away(shelf, desk):
-        for _ in range(GUARD.failures):
+        for _ in range(3):
             with pytest.raises(Unavailable, match="could not read passages"):
                 desk.search()
-        assert desk.clock.slept == [0.05] * GUARD.failures
-        with pytest.raises(Unavailable, match="the catalog failed 2 times in a row and is left alone for another 30"):
-            desk.search()
-        assert list(desk.problems()) == ["the catalog"]
-        desk.wait()
-        with pytest.raises(Unavailable, match="could not read passages"):  # the one that tries it
-            desk.search()
-        with pytest.raises(Unavailable, match="is left alone for another"):
-            desk.search()
-    desk.wait()
     assert documents(desk.search())[0] == "tides.md"
-    assert desk.problems() == {}
 
 
 def test_a_catalog_that_another_process_locks_is_unavailable_until_it_lets_go(
@@ -254,13 +227,12 @@ def test_a_catalog_that_another_process_locks_is_unavailable_until_it_lets_go(
         assert desk.search().degraded == ()
 
 
-def test_a_catalog_that_is_damaged_is_the_operator_s_and_neither_retried_nor_counted(shelf: Shelf, desk: Desk) -> None:
+def test_a_catalog_that_is_damaged_is_the_operator_s(shelf: Shelf, desk: Desk) -> None:
     desk.search()
     desk.library.catalog.close()
     overwrite(generation(shelf) / "catalog.db")
     with pytest.raises(Misconfigured, match="is damaged"):
         desk.search()
-    assert (desk.clock.slept, desk.problems()) == ([], {})
 
 
 # What is popular
@@ -323,6 +295,14 @@ def test_without_a_catalog_nothing_is_shown_and_the_message_says_what_to_do(shel
 # Models behind a network
 
 
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock of circuit breakers, which the test moves."""
+    made = Clock()
+    monkeypatch.setattr("citewise.adapters.breaker.time", SimpleNamespace(monotonic=made))
+    return made
+
+
 def embedded(asked: dict[str, list[str]]) -> object:
     return {"data": rows_for(asked["input"])}
 
@@ -345,10 +325,11 @@ def remote(tmp_path: Path) -> Iterator[tuple[ReturningServer, Shelf]]:
 
 @pytest.mark.server
 def test_an_embedder_whose_server_is_gone_leaves_words_then_rests_and_comes_back(
-    remote: tuple[ReturningServer, Shelf], monkeypatch: pytest.MonkeyPatch
+    remote: tuple[ReturningServer, Shelf], clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server, shelf = remote
     monkeypatch.setattr(random, "random", lambda: 0.01)
+    shelf.with_settings(guard=GUARD)
     with desk_of(shelf, embedding=embedding_of(shelf.settings)) as desk:
         assert desk.search().degraded == ()
         server.down()
@@ -359,16 +340,15 @@ def test_an_embedder_whose_server_is_gone_leaves_words_then_rests_and_comes_back
         server.up()
         asked = server.asked
         resting = desk.search(text="tide gauge")
-        assert resting.degraded[0].startswith("dense: the embedding model failed 2 times in a row and is left alone")
+        assert "the embedding server failed 2 times in a row and is not asked" in resting.degraded[0]
         assert documents(resting)[0] == "tides.md"
         assert all(
-            "left alone" in getattr(one, "reason", "") for one in desk.library.embedding.embedder.documents(["a"])
+            "is not asked" in getattr(outcome, "reason", "")
+            for outcome in desk.library.embedding.embedder.documents(["a"])
         )
         assert server.asked == asked
-        assert list(desk.problems()) == ["the embedding model"]
-        desk.wait()
+        clock.now += GUARD.pause_seconds
         assert desk.search(text="tide gauge").degraded == ()
-        assert desk.problems() == {}
 
 
 def reranked(asked: dict[str, list[str]]) -> object:
@@ -376,10 +356,12 @@ def reranked(asked: dict[str, list[str]]) -> object:
 
 
 @pytest.mark.server
-def test_a_reranker_whose_server_is_gone_leaves_the_fused_order_then_rests_and_comes_back(shelf: Shelf) -> None:
+def test_a_reranker_whose_server_is_gone_leaves_the_fused_order_then_rests_and_comes_back(
+    shelf: Shelf, clock: Clock
+) -> None:
     with returning_server(reranked) as server:
         chosen = RerankSettings(provider="http", style="tei", base_url=server.url)
-        reranker = reranker_of(replace(shelf.settings, rerank=chosen))
+        reranker = reranker_of(replace(shelf.settings, rerank=chosen, guard=GUARD))
         with desk_of(shelf, reranker=reranker) as desk:
             assert documents(desk.search())[0] == "ferries.md"
             server.down()
@@ -389,23 +371,6 @@ def test_a_reranker_whose_server_is_gone_leaves_the_fused_order_then_rests_and_c
                 assert found.degraded[0].startswith("rerank: the rerank server at 127.0.0.1")
             server.up()
             (degraded,) = desk.search().degraded
-            assert degraded.startswith("rerank: the reranker failed 2 times in a row and is left alone")
-            assert list(desk.problems()) == ["the reranker"]
-            desk.wait()
+            assert degraded.startswith("rerank: the rerank server failed 2 times in a row and is not asked")
+            clock.now += GUARD.pause_seconds
             assert documents(desk.search())[0] == "ferries.md"
-            assert desk.problems() == {}
-
-
-# Generations
-
-
-def test_a_library_that_is_opened_anew_begins_with_closed_breakers(shelf: Shelf, desk: Desk) -> None:
-    with moved_away(shelf, desk):
-        for _ in range(GUARD.failures):
-            with pytest.raises(Unavailable):
-                desk.search()
-    with opened_for_reading(shelf.settings, desk.library.embedding) as library, ThreadPoolExecutor(1) as threads:
-        anew = desk.guards.search(search_of(library, reranker=None, threads=threads))
-        assert documents(anew.search(a_question()))[0] == "tides.md"
-        assert [one.is_ok for one in desk.guards.checks(anew)] == [True] * 3
-    assert [one.is_ok for one in desk.guards.checks(None)] == [True] * 2

@@ -26,7 +26,7 @@ class Breaker:
         *,
         max_failures: int = 5,  # in a row; 1: opens at a single hiccup; many: a dead part is waited for often
         pause_seconds: float = 30.0,  # short: a dead part is waited for again and again; long: its return goes unseen
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = lambda: time.monotonic(),
     ) -> None:
         self._part = part
         self._max_failures = max_failures

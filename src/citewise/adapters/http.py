@@ -1,6 +1,7 @@
 """Requests to remote models over httpx: the same limits, retries and errors for every adapter."""
 
 import json
+import os
 import random
 import re
 import socket
@@ -27,6 +28,21 @@ _REFUSED = frozenset({400, 413, 422})
 _MAX_ERROR_BYTES = 65_536  # of the body of an error; what comes behind them is not read
 _CODE = re.compile(r"[a-z][a-z_]{2,60}")
 _SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
+
+
+def open_client(section: str, base_url: str, key_variable: str, timeout_seconds: float) -> httpx.Client:
+    """A client for the server that a section of the settings names.
+
+    The key is read from the environment when it is needed, and stored and logged nowhere.
+    """
+    key = os.environ.get(key_variable, "")
+    if not key.isascii() or not key.isprintable():
+        raise Misconfigured(f"the key in {key_variable} has characters that no key has: set it again")
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    try:
+        return httpx.Client(base_url=base_url, headers=headers, timeout=timeout_seconds)
+    except (httpx.InvalidURL, ValueError) as error:
+        raise Misconfigured(f"setting {section}.base_url is no address: {type(error).__name__}") from error
 
 
 class NoAnswer(Exception):

@@ -12,7 +12,7 @@ from rich.table import Table
 from citewise.ingest.reembed import ReembedReport
 from citewise.model.report import Check, Status
 from citewise.settings import Settings
-from citewise.wiring.care import compact, doctor_alone, reindex, status
+from citewise.wiring.care import compact, doctor, reindex, status
 
 
 def run_status(settings: Settings, *, as_json: bool) -> int:
@@ -71,7 +71,7 @@ def _show_status(found: Status) -> None:
 
 def run_doctor(settings: Settings, *, as_json: bool) -> int:
     """0 if every check is fine, 1 otherwise."""
-    checks = doctor_alone(settings)
+    checks = doctor(settings)
     if as_json:
         _print_json({"checks": [_check_json(check) for check in checks], "ok": all(check.is_ok for check in checks)})
     else:

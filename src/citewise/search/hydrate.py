@@ -7,6 +7,7 @@ from citewise.model.ids import ChunkId
 from citewise.model.query import Query
 from citewise.model.ranking import Candidate, Dropped, Ranking, Shortlist, finding_of
 from citewise.ports.catalog import PassageReader
+from citewise.search.rankings import retried
 
 STAGE = "hydrate"
 GONE = "no longer in the catalog for this reader"
@@ -27,7 +28,8 @@ class Hydrate:
 
     def all_of(self, query: Query, wanted: Sequence[Candidate]) -> Shortlist:
         """These candidates with their text, and those that have none for this reader as dropped."""
-        read = self.store.passages([one.id for one in wanted], where=query.where)
+        ids = [one.id for one in wanted]
+        read = retried(lambda: self.store.passages(ids, where=query.where))
         passages = {passage.chunk_id: passage for passage in read.passages}
         findings = [finding_of(passages[one.id], one) for one in wanted if one.id in passages]
         malformed = frozenset(read.malformed)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TypeVar
 
 from citewise.errors import CitewiseError, Unavailable
 from citewise.model.chunk import Hit, TermField
@@ -18,6 +19,9 @@ from citewise.text import analysis
 
 _log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
+BACKOFF_SECONDS = 0.05  # before a store is tried again; 0: at once; more: every failing search takes so much longer
 OVER_FETCH = 3  # hits a ranking gives for each one asked for: fusion needs more than it keeps
 MIN_HITS = 60  # hits a ranking gives at least, so that a small top_k is the head of a larger one
 # An index from which rankings are faster in threads: about 50,000 chunks of 384 dimensions. Below, they would mostly
@@ -77,15 +81,24 @@ class Retrieve:
         started = time.perf_counter()
         vector = self.embedder.query(text)
         embedded = time.perf_counter()
-        hits = self.vectors.search(vector, where=where, limit=limit)
+        hits = retried(lambda: self.vectors.search(vector, where=where, limit=limit))
         return _Outcome(hits, {"embed": 1000 * (embedded - started), DENSE: _ms_since(embedded)})
 
     def _by_terms(self, text: str, field: TermField, where: Where, limit: int) -> _Outcome:
         started = time.perf_counter()
         both = analysis.terms(text)  # here and not before: if it fails, the dense ranking is left
         terms = both.words if field is TermField.WORDS else both.code
-        hits = self.texts.search(terms, field=field, where=where, limit=limit)
+        hits = retried(lambda: self.texts.search(terms, field=field, where=where, limit=limit))
         return _Outcome(hits, {field.value: _ms_since(started)})
+
+
+def retried(call: Callable[[], T]) -> T:
+    """The result of a call to a store, tried once more after a pause if the store was Unavailable."""
+    try:
+        return call()
+    except Unavailable:
+        time.sleep(BACKOFF_SECONDS)
+    return call()
 
 
 def _tried(search: Callable[[], _Outcome]) -> _Outcome:

@@ -10,7 +10,6 @@ from citewise.model.answer import AnswerEvents, Message
 from citewise.model.paging import PageRequest
 from citewise.model.query import Query
 from citewise.model.ranking import SearchResult
-from citewise.model.report import Check
 from citewise.ports.models import Generator, Reranker
 from citewise.request_log import LoggedAsk, LoggedSearch
 from citewise.settings import Settings
@@ -60,10 +59,6 @@ class Answering:
     def ask(self, query: Query, history: Sequence[Message] = ()) -> AnswerEvents:
         """The answer's events. The library is needed for its search alone: a slow generator keeps nothing open."""
         return self._logged_ask(query, history)
-
-    def checks(self) -> tuple[Check, ...]:
-        """How the parts do that a search leans on, as this process has seen them."""
-        return self._searching.checks()
 
     def flush_log(self) -> None:
         """Everything that was asked until now is in the log when this returns."""

@@ -3,6 +3,7 @@
 import importlib.metadata
 import shutil
 import stat
+import struct
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -18,19 +19,19 @@ from citewise.adapters.sqlite.connections import Connections
 from citewise.errors import CitewiseError, Locked, Misconfigured
 from citewise.ingest.reembed import ReembedReport
 from citewise.model.access import Scope
+from citewise.model.chunk import TermField, Vector
+from citewise.model.filters import Where
 from citewise.model.report import Check, Compaction, ScopeStatus, Status
 from citewise.ports.catalog import Catalog
 from citewise.settings import Settings
+from citewise.text import analysis
 from citewise.wiring.embedding import Embedding, embedding_of
 from citewise.wiring.full import emptied, opened_for_writing, opened_unchecked, reembed, unfit
 from citewise.wiring.generating import generator_of
-from citewise.wiring.guarding import EMBEDDING, RERANKER, Guards
 from citewise.wiring.insights import await_log, log_check, sweep_log
 from citewise.wiring.paging import pages_check, sweep_pages
-from citewise.wiring.probing import ABOUT, model_checks, store_checks
 from citewise.wiring.reranking import reranker_of
 
-FIT = "settings"  # the check that the library was made with such
 MIN_FREE_BYTES = 500_000_000  # under this an ingestion may not finish
 
 
@@ -98,25 +99,16 @@ def _misfit(settings: Settings) -> Iterator[str]:
 
 def doctor(settings: Settings) -> tuple[Check, ...]:
     """Look at everything that has to be right, and say what to do where it is not."""
-    return tuple(_checks(settings, Guards(settings.guard)))
+    return tuple(_checks(settings))
 
 
-def doctor_alone(settings: Settings) -> tuple[Check, ...]:
-    """The same for a process that does not search: each part is asked once, and its breaker says what came of it."""
-    guards = Guards(settings.guard)
-    checks = tuple(_checks(settings, guards))
-    is_fit = any(check.name == FIT and check.is_ok for check in checks)  # else no search would ask the store
-    of_store = tuple(store_checks(settings, guards)) if is_fit else ()
-    return (*checks, ABOUT, *of_store, *model_checks(guards, checks))
-
-
-def _checks(settings: Settings, guards: Guards) -> Iterator[Check]:
+def _checks(settings: Settings) -> Iterator[Check]:
     yield Check("python", sys.version.split()[0])
     yield Check("citewise", importlib.metadata.version("citewise"))
-    yield _tried(EMBEDDING, lambda: _embedding_detail(settings, guards), "follow the message, then try again")
+    yield _tried("embedding model", lambda: _embedding_detail(settings), "follow the message, then try again")
     if settings.rerank.provider != "none":
         remedy = "follow the message; search does without it until then"
-        yield _tried(RERANKER, lambda: _reranker_detail(settings, guards), remedy)
+        yield _tried("reranker", lambda: _reranker_detail(settings), remedy)
     if settings.answer.generator != "extractive":
         yield _tried("generator", lambda: _generator_detail(settings), "set what is missing, then try again")
     yield _disk(settings.library)
@@ -129,8 +121,9 @@ def _checks(settings: Settings, guards: Guards) -> Iterator[Check]:
     yield catalog
     if not catalog.is_ok:
         return  # whatever else is said would follow from this
-    yield _tried(FIT, lambda: _fit_detail(settings), "use other settings, or run `citewise reindex`")
-    yield _tried("index", lambda: _index_detail(settings), "run `citewise reindex`")
+    fit = _tried("settings", lambda: _fit_detail(settings), "use other settings, or run `citewise reindex`")
+    yield fit
+    yield _tried("index", lambda: _index_detail(settings, is_searched=fit.is_ok), "run `citewise reindex`")
     yield log_check(settings)
     yield pages_check(settings)
 
@@ -142,14 +135,14 @@ def _tried(name: str, look: Callable[[], str], remedy: str) -> Check:
         return Check(name, str(error), remedy)
 
 
-def _embedding_detail(settings: Settings, guards: Guards) -> str:
-    embedder = guards.embedding(embedding_of(settings)).embedder
+def _embedding_detail(settings: Settings) -> str:
+    embedder = embedding_of(settings).embedder
     embedder.query("Is anybody there?")
     return f"{embedder.model.name}, {embedder.model.dimensions} dimensions, window {embedder.model.window_tokens}"
 
 
-def _reranker_detail(settings: Settings, guards: Guards) -> str:
-    reranker = reranker_of(settings, guards.reranker)
+def _reranker_detail(settings: Settings) -> str:
+    reranker = reranker_of(settings)
     if reranker is None:
         return "none"
     reranker.scores("Is anybody there?", ["Yes."])
@@ -197,14 +190,33 @@ def _fit_detail(settings: Settings) -> str:
         return "fit the library"
 
 
-def _index_detail(settings: Settings) -> str:
+def _index_detail(settings: Settings, *, is_searched: bool) -> str:
     found = status(settings)
     behind = tuple(_problems(found.scopes))
     if behind and _lock_detail(LibraryFolder(settings.library)) != "free":
         return "behind the catalog; the process that is writing brings it up to date"
     if behind:
         raise Misconfigured("; ".join(behind))
+    if is_searched:
+        _search_index(settings)
     return f"whole; {found.index_bytes / 1e6:.1f} MB, up to date with the catalog"
+
+
+def _search_index(settings: Settings) -> None:
+    """Search by meaning, by words and by code for a chunk of the largest scope, so that every kind of file is read."""
+    with opened_unchecked(settings) as library:
+        catalog, model = library.catalog, library.embedding.embedder.model
+        where = Where(max(catalog.scopes(), key=lambda scope: catalog.count(scope).chunks, default=Scope()), None)
+        documents = catalog.documents(where, limit=10)
+        chunk = next((chunk for document in documents for chunk in catalog.chunks(where, document.id)), None)
+        if chunk is None:
+            return
+        terms = analysis.terms(chunk.piece.text)
+        direction = struct.pack(f"<{model.dimensions}f", 1.0, *[0.0] * (model.dimensions - 1))
+        library.vectors.search(Vector(direction), where=where, limit=1)
+        library.texts.search(terms.words, field=TermField.WORDS, where=where, limit=1)
+        library.texts.search(terms.code, field=TermField.CODE, where=where, limit=1)
+        catalog.passages([chunk.id], where=where)
 
 
 def reindex(

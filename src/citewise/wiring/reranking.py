@@ -1,39 +1,24 @@
 """Settings -> a reranker, loaded when first asked: what is wrong with it degrades a search and does no more."""
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from citewise.adapters.lazy import Lazy, lazily
 from citewise.errors import Misconfigured
 from citewise.ports.models import Reranker
-from citewise.settings import RerankSettings, Settings
-from citewise.wiring.lazy import Loading
-from citewise.wiring.remote import client_of
+from citewise.settings import Settings
 
-PATIENCE_SECONDS = 120.0  # for fetching a model by its hub name; one question waits for it, others do without
+DOWNLOAD_SECONDS = 120.0  # for a model by its hub name; the question that fetches it waits, others do without
+RETRY_SECONDS = 60.0  # after which what could not be loaded is tried again
 
 
-def reranker_of(settings: Settings, guarded: Callable[[Reranker], Reranker] = lambda one: one) -> Reranker | None:
-    """The reranker that the settings name, guarded once it is loaded; None if they name none."""
+def reranker_of(settings: Settings) -> Reranker | None:
+    """The reranker that the settings name; None if they name none."""
     chosen = settings.rerank
     if chosen.provider == "none":
         return None
-    if chosen.provider == "http":
-        return LazyReranker(Loading(chosen.model or chosen.style, lambda: guarded(_http(chosen))))
-    return LazyReranker(Loading(chosen.model or chosen.path, lambda: guarded(_onnx(settings))))
-
-
-class LazyReranker:
-    """The port `Reranker` over one that is loaded when it is first asked."""
-
-    def __init__(self, loading: Loading[Reranker]) -> None:
-        self._loading = loading
-
-    @property
-    def name(self) -> str:
-        return self._loading.name
-
-    def scores(self, question: str, texts: Sequence[str]) -> tuple[float, ...]:
-        return self._loading.ready().scores(question, texts)
+    load, name = (_http, chosen.style) if chosen.provider == "http" else (_onnx, chosen.path)
+    name = chosen.model or name
+    return lazily(Lazy(name, lambda: load(settings), retry_seconds=RETRY_SECONDS), name=name)
 
 
 def _onnx(settings: Settings) -> Reranker:
@@ -46,21 +31,25 @@ def _onnx(settings: Settings) -> Reranker:
     folder = (
         Path(chosen.path).expanduser()
         if chosen.path
-        else fetched(chosen.model, settings.cache, patience_seconds=PATIENCE_SECONDS)
+        else fetched(chosen.model, settings.cache, patience_seconds=DOWNLOAD_SECONDS)
     )
     return from_folder(folder, window_tokens=chosen.window_tokens)
 
 
-def _http(chosen: RerankSettings) -> Reranker:
+def _http(settings: Settings) -> Reranker:
+    from citewise.adapters.breaker import Breaker
+    from citewise.adapters.http import open_client
     from citewise.adapters.openai.reranker import HttpReranker, RerankStyle
 
+    chosen, guard = settings.rerank, settings.guard
     if not chosen.base_url:
         raise Misconfigured("rerank.provider is http: set rerank.base_url to what stands in front of /rerank")
     return HttpReranker(
-        client_of("rerank", chosen.base_url, chosen.api_key_variable, chosen.timeout_seconds),
+        open_client("rerank", chosen.base_url, chosen.api_key_variable, chosen.timeout_seconds),
         model=chosen.model,
         style=RerankStyle(chosen.style),
-        key_variable=chosen.api_key_variable,
         are_logits=chosen.scores == "logits",
         deadline_seconds=chosen.timeout_seconds,
+        key_variable=chosen.api_key_variable,
+        breaker=Breaker("the rerank server", max_failures=guard.failures, pause_seconds=guard.pause_seconds),
     )

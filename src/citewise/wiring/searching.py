@@ -1,4 +1,4 @@
-"""Settings -> a search over a library that is held open: guarded, and page by page where that is asked for."""
+"""Settings -> a search over a library that stays open, page by page where that is asked for."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,14 +10,12 @@ from citewise.model.filters import Where
 from citewise.model.paging import PageRequest
 from citewise.model.query import Query
 from citewise.model.ranking import Passage, SearchResult
-from citewise.model.report import Check
 from citewise.ports.models import Reranker
 from citewise.search.fallback import Fallback
 from citewise.search.pipeline import Search
 from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.full import GivenIndexes, OpenLibrary
-from citewise.wiring.guarding import GuardedSearch, Guards
 from citewise.wiring.paging import Paging
 from citewise.wiring.reading import Reader
 from citewise.wiring.reranking import reranker_of
@@ -32,7 +30,7 @@ class _Popular:
 
 
 class Searching:
-    """Query -> SearchResult, with breakers around every part; popular passages where no ranking can answer."""
+    """Query -> SearchResult; popular passages where no ranking can answer."""
 
     def __init__(
         self,
@@ -42,13 +40,12 @@ class Searching:
         indexes: GivenIndexes | None = None,
     ) -> None:
         self._settings = settings
-        self._guards = Guards(settings.guard)
-        self.embedding = self._guards.embedding(embedding)
-        self.reranker = self._guards.reranker(reranker) if reranker else reranker_of(settings, self._guards.reranker)
+        self.embedding = embedding
+        self.reranker = reranker or reranker_of(settings)
         self._reader = Reader(settings, self.embedding, indexes)
         self._paging = Paging(settings)
         self._addresses = addresses_of(settings)
-        self._made: tuple[OpenLibrary, GuardedSearch] | None = None
+        self._made: tuple[OpenLibrary, Search] | None = None
 
     def __call__(self, query: Query, page: PageRequest | None = None) -> SearchResult:
         """One search, or one page of it. A page behind a cursor goes on or fails: nothing else may stand in for it."""
@@ -67,11 +64,6 @@ class Searching:
         """The same cursor with a new life before it; None if what it goes on in is no longer held."""
         with self._reader.library() as library:
             return self._paging.pages(library, self._search(library)).renewed(cursor)
-
-    def checks(self) -> tuple[Check, ...]:
-        """How the parts do that a search leans on, as this process has seen them."""
-        made = self._made
-        return self._guards.checks(made[1] if made else None)
 
     def close(self) -> None:
         self._reader.close()
@@ -98,6 +90,6 @@ class Searching:
         """The same for as long as the library is: to put one together takes a hundredth of a search."""
         made = self._made
         if made is None or made[0] is not library:
-            plain = search_of(library, reranker=self.reranker, threads=self._reader.threads)
-            made = self._made = (library, self._guards.search(plain))
-        return made[1].search
+            search = search_of(library, reranker=self.reranker, threads=self._reader.threads)
+            made = self._made = (library, search)
+        return made[1]
