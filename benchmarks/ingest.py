@@ -20,13 +20,14 @@ from benchmarks.catalogs import all_chunks
 from benchmarks.synthetic import Ready, writes
 from citewise.adapters.markdown.parser import MarkdownParser
 from citewise.ingest.chunkers.markdown import HeadingChunker
+from citewise.ingest.prepare import own_title
+from citewise.ingest.targets import IngestOptions
 from citewise.model.access import Scope
-from citewise.model.document import title_of
 from citewise.model.filters import Where
+from citewise.model.report import IngestDone
 from citewise.settings import Settings
 from citewise.wiring.embedding import embedding_of
 from citewise.wiring.full import OpenLibrary, opened_for_writing
-from citewise.wiring.sources import Wish, ingest
 
 COMMAND = str(Path(sys.executable).with_name("citewise"))
 OPEN = """
@@ -34,6 +35,7 @@ import json, re, sys, time
 from pathlib import Path
 from citewise.model.access import Scope
 from citewise.model.filters import Where
+from citewise.model.report import IngestDone
 from citewise.settings import Settings
 from citewise.wiring.full import opened_for_reading
 from benchmarks.synthetic import query_vector
@@ -77,10 +79,9 @@ def bench_cutting(data: Path) -> None:
     for _ in range(3):
         started = time.perf_counter()
         pieces = 0
-        for name, text in texts:
-            parsed = parser.parse(text)
-            title = title_of(parsed, name)
-            pieces += len(chunker(parsed.blocks, title=title.text if title.is_given else None))
+        for _, text in texts:
+            parsed = parser.parse_text(text)
+            pieces += len(chunker(parsed.blocks, title=own_title(parsed)))
         seconds.append(time.perf_counter() - started)
     said("parse and chunk", f"{size / min(seconds):.2f} MB/s", f"{len(texts)} files, {size:.2f} MB, {pieces} chunks")
 
@@ -93,7 +94,9 @@ def bench_textbook(data: Path) -> None:
         embedding = embedding_of(settings)
         embedding.embedder.query("warm up")
         with opened_for_writing(settings, embedding) as library:
-            report = ingest(library, docs, Wish())
+            *_, last = library.ingest({docs: None}, IngestOptions())
+            assert isinstance(last, IngestDone)
+            report = last.report
             texts = [chunk.embedded_text for chunk in all_chunks(library.catalog, Scope())]
             recall = byte_recall(library, data / "textbook")
         alone = timed(lambda: embedding.embedder.documents(list(dict.fromkeys(texts))))

@@ -52,7 +52,8 @@ def asked_in_chunks(name: str, sizes: ChunkSettings, embedding: Embedding, *, ke
         with set_library(name, embedding, kept=kept):  # made if it is not there
             _copy(kept / name / "library", folder)
     if not _is_ready(settings, widened):
-        reembed(settings, on_document=lambda path: None, embedding=widened)
+        for _ in reembed(settings, widened):
+            pass
     with opened_for_reading(settings, widened) as library:
         return asked_of(name, library, cases_of(name), widened)
 

@@ -29,8 +29,8 @@ from citewise.adapters.onnx.runtime import available_cores
 from citewise.adapters.onnx.wordpiece import WordPieceCounter, token_ids, uncased_tokenizer
 from citewise.errors import Unavailable
 from citewise.ingest.chunkers.markdown import HeadingChunker
+from citewise.ingest.prepare import own_title
 from citewise.model.chunk import searchable_text
-from citewise.model.document import title_of
 
 HANDBOOK = Path(__file__).parents[2] / "src" / "citewise" / "data" / "handbook"
 BOOK = DATA / TEXTBOOK / "website" / "docs"
@@ -129,9 +129,8 @@ def chunk_texts(tree: Path) -> list[str]:
     chunker = HeadingChunker(WordPieceCounter(tokenizer), WINDOW_TOKENS)
     found: dict[str, None] = {}
     for file in sorted(tree.rglob("*.md*")):
-        parsed = parser.parse(file.read_text("utf-8"))
-        title = title_of(parsed, file.name)
-        for piece in chunker(parsed.blocks, title=title.text if title.is_given else None):
+        parsed = parser.parse_text(file.read_text("utf-8"))
+        for piece in chunker(parsed.blocks, title=own_title(parsed)):
             found[searchable_text(piece.breadcrumb, piece.text)] = None
     return list(found)
 

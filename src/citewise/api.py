@@ -6,7 +6,7 @@ The parts of a library are imported where they are used: a question about select
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -21,7 +21,7 @@ from citewise.model.logged import checked_log_limit
 from citewise.model.paging import PAGE_LIMIT, PageRequest
 from citewise.model.query import ANSWER_TOP_K, SEARCH_TOP_K, Query, Selection
 from citewise.model.ranking import SearchResult
-from citewise.model.report import Check, Compaction, Event, IngestReport, Status
+from citewise.model.report import Check, Compaction, IngestDone, IngestEvent, IngestReport, Status
 from citewise.ports.models import Embedder, Generator, Reranker, TokenCounter, WordEmbedder
 from citewise.settings import Settings
 
@@ -218,19 +218,45 @@ class Library:
         access: Iterable[str] = (),
         name: str | None = None,
         corpus_type: str | None = None,
-        on_event: Callable[[Event], None] = lambda event: None,
     ) -> IngestReport:
         """Bring the library up to date with folders or files; it is created if it does not exist."""
-        from citewise.wiring.full import GivenIndexes, opened_for_writing
-        from citewise.wiring.sources import Wish, existing, ingest, remember_ingest
+        events = self.ingest_events(*paths, scope=scope, access=access, name=name, corpus_type=corpus_type)
+        (report,) = (event.report for event in events if isinstance(event, IngestDone))
+        return report
 
-        wish = Wish(Scope() if scope is None else checked_scope(scope), tuple(access), corpus_type, name)
+    def ingest_events(
+        self,
+        *paths: str | PathLike[str],
+        scope: Scope | None = None,
+        access: Iterable[str] = (),
+        name: str | None = None,
+        corpus_type: str | None = None,
+    ) -> Iterator[IngestEvent]:
+        """Ingest, and tell what happens to each file as it happens; the last event has the report.
+
+        A file is announced when it is stored. The library is locked for other writers until the last event.
+        """
+        from citewise.ingest.targets import IngestOptions, existing
+        from citewise.wiring.full import GivenIndexes, ingest_events
+
+        options = IngestOptions(Scope() if scope is None else checked_scope(scope), tuple(access), corpus_type, name)
+        targets = dict.fromkeys(existing(Path(path)) for path in paths)
+        return ingest_events(self._settings, self._embedding(), targets, options, GivenIndexes(*self._given_indexes))
+
+    def watch(
+        self,
+        *paths: str | PathLike[str],
+        scope: Scope | None = None,
+        name: str | None = None,
+        corpus_type: str | None = None,
+    ) -> Iterator[IngestEvent]:
+        """Ingest changed files as they change, until interrupted. The paths must have been ingested before."""
+        from citewise.ingest.targets import IngestOptions, existing
+        from citewise.wiring.full import GivenIndexes, watch_events
+
+        options = IngestOptions(Scope() if scope is None else checked_scope(scope), (), corpus_type, name)
         targets = [existing(Path(path)) for path in paths]
-        with opened_for_writing(self._settings, self._embedding(), GivenIndexes(*self._given_indexes)) as library:
-            reports = [ingest(library, target, wish, on_event=on_event) for target in targets]
-            report = sum(reports, IngestReport())
-            remember_ingest(library, report)
-            return report
+        return watch_events(self._settings, self._embedding(), targets, options, GivenIndexes(*self._given_indexes))
 
     def status(self) -> Status:
         """Report what the library holds."""

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from citewise import Library
+from citewise.ingest.targets import IngestOptions
 from citewise.model.access import Scope
 from citewise.model.ranking import SearchResult
 from citewise.settings import QueryCacheSettings, Settings
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.full import OpenLibrary, opened_for_reading, opened_for_writing
-from citewise.wiring.sources import Wish, ingest
 from tests.catalogs import chunks_at
 from tests.e2e.cli import error_of, json_of
 from tests.fakes.counters import HashEmbedder, WordCounter
@@ -52,7 +52,7 @@ def write_pages(docs: Path, draw: random.Random, edition: int) -> None:
 
 def ingest_pages(home: Path) -> None:
     with opened_for_writing(settings_of(home), embedding()) as library:
-        ingest(library, home / "docs", Wish())
+        list(library.ingest({home / "docs": None}, IngestOptions()))
 
 
 def keep_writing(home: Path, stop: Event, rounds: Connection) -> None:

@@ -7,23 +7,34 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+from citewise.ingest.targets import IngestOptions
 from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.chunk import TermField
 from citewise.model.filters import Where
 from citewise.model.query import Query
 from citewise.model.ranking import SearchResult
-from citewise.model.report import Event, IngestReport
+from citewise.model.report import IngestDone, IngestEvent, IngestReport
 from citewise.ports.models import Reranker
 from citewise.settings import ChunkSettings, Settings
 from citewise.text.analysis import terms
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.full import OpenLibrary, opened_for_writing
 from citewise.wiring.search import search_of
-from citewise.wiring.sources import Wish, ingest
 from tests.catalogs import all_documents, chunks_at
 from tests.fakes.counters import HashEmbedder, HashWords, WordCounter
 
 SIZES = ChunkSettings(target_tokens=60, floor_tokens=20, ceiling_tokens=90, overlap_tokens=10)
+
+
+def ingested(
+    library: OpenLibrary, path: Path, options: IngestOptions | None = None, seen: list[IngestEvent] | None = None
+) -> IngestReport:
+    """Ingest a path into an open library; its events but the last are added to `seen`."""
+    *events, last = library.ingest({path: None}, options or IngestOptions())
+    assert isinstance(last, IngestDone)
+    if seen is not None:
+        seen += events
+    return last.report
 
 
 class Shelf:
@@ -35,7 +46,7 @@ class Shelf:
         self.settings = Settings(library=home / "library", cache=home / "cache", chunks=SIZES)
         self.embedder = HashEmbedder()
         self.keeps_words = False
-        self.events: list[Event] = []
+        self.events: list[IngestEvent] = []
 
     @classmethod
     def holding(cls, home: Path, pages: Mapping[str, str]) -> Self:
@@ -52,10 +63,10 @@ class Shelf:
         file.write_text(text)
         return file
 
-    def ingest(self, path: Path | None = None, wish: Wish | None = None) -> IngestReport:
+    def ingest(self, path: Path | None = None, options: IngestOptions | None = None) -> IngestReport:
         self.embedder.embedded.clear()
         with self.opened() as library:
-            return ingest(library, path or self.docs, wish or Wish(), on_event=self.events.append)
+            return ingested(library, path or self.docs, options, self.events)
 
     @property
     def embedding(self) -> Embedding:

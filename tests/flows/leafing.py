@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from citewise.adapters.memory.rankings import MemoryHeldOrders
+from citewise.ingest.targets import IngestOptions
 from citewise.model.access import OWNER
 from citewise.model.paging import PageRequest, Seal
 from citewise.model.query import Query
@@ -16,7 +17,6 @@ from citewise.ports.models import Reranker
 from citewise.search.pages import Pages
 from citewise.wiring.full import OpenLibrary
 from citewise.wiring.search import search_of
-from citewise.wiring.sources import Wish
 from tests.flows.harness import Shelf
 
 MAX_PAGES = 500  # a walk that has no end is an error, not a wait
@@ -89,7 +89,7 @@ def shelf_of(home: Path, count: int) -> Shelf:
     made = Shelf(home)
     for number in range(count):
         made.write(f"page-{number}.md", text_of(number))
-    made.ingest(wish=Wish(access=("project",)))
+    made.ingest(options=IngestOptions(access=("project",)))
     return made
 
 

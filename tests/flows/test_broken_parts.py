@@ -11,6 +11,7 @@ import pytest
 from citewise import Library
 from citewise.answer.pipeline import NOT_SEARCHED
 from citewise.errors import Misconfigured, Unavailable
+from citewise.ingest.targets import IngestOptions
 from citewise.model.access import Principal, Scope
 from citewise.model.chunk import Chunk, Vector, WordVectors
 from citewise.model.ids import Digest
@@ -21,7 +22,6 @@ from citewise.search.features import Features
 from citewise.search.late import Late
 from citewise.search.rerank import Rerank
 from citewise.wiring.insights import log_store_of
-from citewise.wiring.sources import Wish
 from tests import catalogs
 from tests.fakes.counters import HashEmbedder, HashWords, WordCounter
 from tests.fakes.scripted_generator import ScriptedGenerator
@@ -161,7 +161,7 @@ def test_no_answer_is_made_of_what_is_popular_however_well_it_would_fit(shelf: S
 
 def test_what_is_suggested_is_only_what_the_reader_may_see(shelf: Shelf) -> None:
     shelf.write("secret.md", "# Secret\n\nThe secret ferry leaves at midnight.\n")
-    shelf.ingest(shelf.docs / "secret.md", Wish(access=("owner:bob",)))
+    shelf.ingest(shelf.docs / "secret.md", IngestOptions(access=("owner:bob",)))
     make_popular(shelf, "secret.md", "nets.md")
     with library_of(shelf) as library:
         library.as_owner().search(QUESTION)

@@ -10,12 +10,11 @@ from citewise.adapters.onnx.minilm_graph import MODEL
 from citewise.adapters.onnx.wordpiece import WordPieceCounter, uncased_tokenizer
 from citewise.answer.pack import ELLIPSIS, citation_of, joined
 from citewise.ingest.chunkers.markdown import HeadingChunker, sections_of
-from citewise.ingest.prepare import Origin, Prepare
-from citewise.model.access import Access
-from citewise.model.document import DEFAULT_RULES
-from citewise.model.ids import digest
+from citewise.ingest.policy import AccessPolicy
+from citewise.ingest.prepare import Format, IngestRequest, Prepare
+from citewise.model.document import DEFAULT_RULES, Item, SourceRef
+from citewise.model.ids import digest_bytes
 from citewise.model.ranking import Passage
-from citewise.text.secrets import masked
 from citewise.text.urls import Addresses
 from tests.builders import SCOPE
 from tests.passages import passage_of
@@ -27,9 +26,10 @@ TREES = {
     "textbook": SHARED / "textbook" / "website" / "docs",
     "docusaurus": SHARED / "docs_docusaurus",
 }
-PREPARE = Prepare(
-    MarkdownParser(), HeadingChunker(WordPieceCounter(uncased_tokenizer()), MODEL.window_tokens), DEFAULT_RULES
-)
+PARSER = MarkdownParser()
+CHUNKER = HeadingChunker(WordPieceCounter(uncased_tokenizer()), MODEL.window_tokens)
+PREPARE = Prepare((Format("text/markdown", (".md",), PARSER, CHUNKER),), DEFAULT_RULES)
+REQUEST = IngestRequest(SCOPE, AccessPolicy(SourceRef("", "docs")))
 
 
 @pytest.fixture(params=TREES, scope="module")
@@ -42,10 +42,10 @@ def pages(request: pytest.FixtureRequest) -> list[tuple[str, tuple[Passage, ...]
 
 
 def prepared(file: Path, tree: Path) -> tuple[str, tuple[Passage, ...]]:
-    text = file.read_text()
-    path = file.relative_to(tree).as_posix()
-    made = PREPARE(Origin(SCOPE, "", path, Access()), text, digest(text))
-    return masked(text).text, tuple(passage_of(chunk, made.document) for chunk in made.chunks)
+    data = file.read_bytes()
+    item = Item(file.relative_to(tree).as_posix(), len(data), "text/markdown")
+    (write,) = PREPARE(REQUEST, item, data, digest_bytes(data)).writes
+    return write.document.text, tuple(passage_of(chunk, write.document) for chunk in write.chunks)
 
 
 def collapsed(text: str) -> str:
@@ -66,7 +66,7 @@ def test_every_excerpt_stands_in_the_cited_lines(pages: list[tuple[str, tuple[Pa
 
 def test_every_section_below_the_title_is_linked_by_its_anchor(pages: list[tuple[str, tuple[Passage, ...]]]) -> None:
     for text, passages in pages:
-        headings = [block.heading for block in PREPARE.parser.parse(text).blocks if block.heading]
+        headings = [block.heading for block in PARSER.parse_text(text).blocks if block.heading]
         titles = {heading.anchor for heading in headings if heading.level == 1}
         for passage in passages:
             fragment = "" if passage.anchor in {"", *titles} else f"#{passage.anchor}"
@@ -77,7 +77,7 @@ def test_every_section_below_the_title_is_linked_by_its_anchor(pages: list[tuple
 
 def test_the_chunks_of_a_section_join_to_what_the_file_says(pages: list[tuple[str, tuple[Passage, ...]]]) -> None:
     for text, passages in pages:
-        sections = sections_of(PREPARE.parser.parse(text).blocks, title=None)
+        sections = sections_of(PARSER.parse_text(text).blocks, title=None)
         written = groupby(sections, key=lambda section: section.anchor)
         found = groupby(passages, key=lambda passage: passage.anchor)
         for (_, same), (_, chunks) in zip(written, found, strict=True):

@@ -11,12 +11,12 @@ import pytest
 
 from citewise import Library, Scope
 from citewise.errors import BadRequest
+from citewise.ingest.targets import IngestOptions
 from citewise.model.chunk import EmbeddingFailure, Vector
 from citewise.model.document import PathRule
 from citewise.model.filters import AnyOf, conditions_of
 from citewise.model.ranking import SearchResult
 from citewise.settings import IngestSettings
-from citewise.wiring.sources import Wish
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.fakes.scripted_generator import ScriptedGenerator
 from tests.flows.harness import Shelf
@@ -151,7 +151,7 @@ def test_two_tenants_with_the_same_words_find_only_their_own(tmp_path: Path) -> 
     tenants = (Scope("acme", "handbook"), Scope("rival", "handbook"), Scope("acme", "other"))
     for scope in tenants:
         page = shelf.write(f"{scope.tenant}-{scope.project}.md", f"# Vault\n\nThe vault of {scope} opens at noon.\n")
-        shelf.ingest(page, Wish(scope))
+        shelf.ingest(page, IngestOptions(scope))
     for scope in tenants:
         found = shelf.search("When does the vault open?", scope=scope)
         assert [one.passage.text for one in found.findings] == [f"# Vault\n\nThe vault of {scope} opens at noon."]

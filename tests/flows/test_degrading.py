@@ -15,6 +15,7 @@ import pytest
 
 from citewise.adapters.folder.storage import LibraryFolder
 from citewise.errors import Misconfigured, Unavailable
+from citewise.ingest.targets import IngestOptions
 from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.filters import Where
 from citewise.model.query import Query
@@ -27,13 +28,12 @@ from citewise.wiring.embedding import Embedding, embedding_of
 from citewise.wiring.full import OpenLibrary, opened_for_reading, opened_for_writing
 from citewise.wiring.reranking import reranker_of
 from citewise.wiring.search import search_of
-from citewise.wiring.sources import Wish, ingest
 from tests.catalogs import chunks_at
 from tests.fakes.clock import Clock
 from tests.fakes.counters import WordCounter
 from tests.fakes.embedding_server import DIMENSIONS, rows_for
 from tests.fakes.returning_server import ReturningServer, returning_server
-from tests.flows.harness import Shelf
+from tests.flows.harness import Shelf, ingested
 
 PAGES = {
     "tides.md": "# Tides\n\nThe tide gauge is read at noon and at midnight.\n",
@@ -271,7 +271,7 @@ def test_where_no_ranking_answers_popular_passages_are_shown_as_such(shelf: Shel
 
 def test_popular_passages_are_only_those_that_the_reader_may_see(shelf: Shelf) -> None:
     shelf.write("secret.md", "# Secret\n\nThe secret ferry leaves at midnight.\n")
-    shelf.ingest(shelf.docs / "secret.md", Wish(access=("owner:bob",)))
+    shelf.ingest(shelf.docs / "secret.md", IngestOptions(access=("owner:bob",)))
     with desk_of(shelf) as desk:
         fallback = Fallback(desk.flow, OftenRead(desk.library, ["secret.md", "nets.md"]))
         lose_index(shelf)
@@ -319,7 +319,7 @@ def remote(tmp_path: Path) -> Iterator[tuple[ReturningServer, Shelf]]:
         for path, text in PAGES.items():
             shelf.write(path, text)
         with opened_for_writing(shelf.settings) as library:
-            ingest(library, shelf.docs, Wish(), on_event=shelf.events.append)
+            ingested(library, shelf.docs, seen=shelf.events)
         yield server, shelf
 
 

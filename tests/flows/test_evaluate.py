@@ -14,10 +14,10 @@ from citewise.evaluation.cases import Kind
 from citewise.evaluation.evaluating import EVERYTHING, Listeners, Parts, ablate, evaluate
 from citewise.evaluation.pipeline import Step
 from citewise.evaluation.runs import Run
+from citewise.ingest.targets import IngestOptions
 from citewise.model.access import Principal, Scope
 from citewise.settings import SearchSettings
 from citewise.wiring.embedding import Embedding
-from citewise.wiring.sources import Wish
 from tests.fakes.counters import WordCounter
 from tests.flows.harness import Shelf
 from tests.judged import WORDS_ALONE, answerable, beir_folder, pages, write_questions
@@ -123,7 +123,7 @@ def test_ingesting_a_folder_leaves_the_corpus_alone(shelf: Shelf, tmp_path: Path
     evaluated(shelf, judged)
     shelf.write("note.md", "# Note\n\nSomething else.\n")
     shelf.ingest()
-    shelf.ingest(judged, Wish(name="other"))
+    shelf.ingest(judged, IngestOptions(name="other"))
     paths = shelf.snapshot().keys()
     assert sum(path.startswith("tiny/") for path in paths) == 10
     assert "note.md" in paths
@@ -131,9 +131,9 @@ def test_ingesting_a_folder_leaves_the_corpus_alone(shelf: Shelf, tmp_path: Path
 
 def test_a_folder_that_has_the_sets_name_keeps_its_documents(shelf: Shelf, tmp_path: Path) -> None:
     shelf.write("note.md", "# Note\n\nSomething else.\n")
-    shelf.ingest(wish=Wish(name="tiny"))
+    shelf.ingest(options=IngestOptions(name="tiny"))
     evaluated(shelf, beir_folder(tmp_path / "tiny"))
-    shelf.ingest(wish=Wish(name="tiny"))
+    shelf.ingest(options=IngestOptions(name="tiny"))
     paths = shelf.snapshot().keys()
     assert "tiny/note.md" in paths
     assert sum(path.startswith("tiny-2/") for path in paths) == 10

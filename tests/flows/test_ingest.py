@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from citewise.errors import BadRequest, Misconfigured
+from citewise.ingest.targets import IngestOptions
 from citewise.model.access import Principal, Scope
 from citewise.model.chunk import ChunkCounts
 from citewise.model.ids import chunk_id
 from citewise.model.report import FileDone, Outcome
-from citewise.wiring.sources import Wish
 from tests.catalogs import chunks_at
 from tests.fakes.counters import HashEmbedder
 from tests.flows.harness import Shelf
@@ -161,7 +161,7 @@ def test_a_source_that_moved_keeps_its_documents_when_it_is_named(shelf: Shelf, 
     shelf.ingest()
     before = shelf.snapshot()
     moved = shelf.docs.rename(tmp_path / "content")
-    report = shelf.ingest(moved, Wish(name="."))
+    report = shelf.ingest(moved, IngestOptions(name="."))
     assert (report.unchanged, report.ingested, report.removed) == (2, 0, 0)
     assert shelf.snapshot() == before
 
@@ -245,13 +245,9 @@ def test_secrets_are_masked_before_anything_is_stored(shelf: Shelf) -> None:
 def test_an_ingested_file_is_announced_only_when_it_is_stored(shelf: Shelf) -> None:
     stored: list[bool] = []
     with shelf.opened() as library:
-        from citewise.wiring.sources import ingest
-
-        def on_event(event: object) -> None:
+        for event in library.ingest({shelf.docs: None}, IngestOptions()):
             if isinstance(event, FileDone) and event.outcome is Outcome.INGESTED:
                 stored.append(event.path in library.catalog.paths(Scope()))
-
-        ingest(library, shelf.docs, Wish(), on_event=on_event)
     assert stored == [True, True]
 
 
@@ -259,7 +255,7 @@ def test_access_comes_from_the_call_the_path_and_the_frontmatter(shelf: Shelf) -
     shelf.write("open.md", "---\naccess: public\n---\n\n# Open\n\nharbor words\n")
     by_path = {"ops/**": ("group:ops",)}
     shelf.with_settings(ingest=replace(shelf.settings.ingest, access_by_path=by_path))
-    shelf.ingest(wish=Wish(access=("owner:ann",)))
+    shelf.ingest(options=IngestOptions(access=("owner:ann",)))
     stranger, ann = Principal(), Principal(user="ann")
     ops = Principal(user="bob", groups=frozenset({"ops"}))
     assert len(shelf.found("harbor", principal=stranger)) == 1
@@ -278,31 +274,31 @@ def test_by_default_members_of_the_project_see_a_document_and_strangers_do_not(s
 
 def test_a_changed_access_rule_reaches_the_index_without_embedding(shelf: Shelf) -> None:
     shelf.ingest()
-    report = shelf.ingest(wish=Wish(access=("group:ops",)))
+    report = shelf.ingest(options=IngestOptions(access=("group:ops",)))
     assert report.embedded == 0
     assert report.chunks.updated == 4
     assert shelf.found("gauge", principal=Principal(user="bob")) == set()
 
 
 def test_a_rule_said_once_holds_until_another_is_said(shelf: Shelf) -> None:
-    shelf.ingest(wish=Wish(access=("group:ops",)))
+    shelf.ingest(options=IngestOptions(access=("group:ops",)))
     assert shelf.ingest().unchanged == 2
     shelf.write("ops/pumps.md", "# Pumps\n\nRewritten.\n")
     shelf.ingest(shelf.docs / "ops")
     assert shelf.found("rewritten", principal=Principal(user="bob")) == set()
     assert len(shelf.found("rewritten", principal=Principal(groups=frozenset({"ops"})))) == 1
-    shelf.ingest(wish=Wish(access=("project",)))
+    shelf.ingest(options=IngestOptions(access=("project",)))
     assert len(shelf.found("rewritten", principal=Principal(user="bob"))) == 1
 
 
 def test_a_rule_for_one_file_concerns_that_file_and_is_not_forgotten_either(shelf: Shelf) -> None:
     shelf.ingest()
-    shelf.ingest(shelf.docs / "guide.md", Wish(access=("group:ops",)))
+    shelf.ingest(shelf.docs / "guide.md", IngestOptions(access=("group:ops",)))
     for _ in range(2):
         assert shelf.found("gauge", principal=Principal(user="bob")) == set()
         assert len(shelf.found("sump", principal=Principal(user="bob"))) == 1
         assert shelf.ingest().unchanged == 2
-    shelf.ingest(wish=Wish(access=("public",)))
+    shelf.ingest(options=IngestOptions(access=("public",)))
     assert len(shelf.found("gauge", principal=Principal())) == 1
 
 

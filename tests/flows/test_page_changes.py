@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from citewise.ingest.targets import IngestOptions
 from citewise.model.access import Principal, Scope
 from citewise.model.ranking import Candidate, SearchResult
-from citewise.wiring.sources import Wish, ingest
+from tests.flows.harness import ingested
 from tests.flows.leafing import Leafing, documents, ids, leafing, shelf_of, text_of
 
 PAGES = 60  # of which the first page reads forty: what is behind them, only later ones meet
 ANN = Principal("ann", frozenset({"ops"}))
-MEMBERS = Wish(access=("project",))
+MEMBERS = IngestOptions(access=("project",))
 ASKED = "tide word"
 
 
@@ -67,7 +68,7 @@ def test_what_is_deleted_is_gone_from_the_next_page_and_others_take_its_place(bo
 def test_what_becomes_another_readers_is_gone_from_the_next_page(book: Leafing, docs: Path) -> None:
     whole = documents(*book.walk(ASKED))
     first = book.page(ASKED)
-    ingest(book.library, docs / whole[7], Wish(access=("owner:bob",)))
+    ingested(book.library, docs / whole[7], IngestOptions(access=("owner:bob",)))
     assert documents(*rest_of(book, first)) == without(whole[5:], whole[7])
 
 
@@ -75,7 +76,7 @@ def test_each_reader_leafs_through_what_is_theirs(book: Leafing, docs: Path) -> 
     whole = documents(*book.walk(ASKED))
     hidden = whole[3::12]
     for path in hidden:
-        ingest(book.library, docs / path, Wish(access=("owner:bob",)))
+        ingested(book.library, docs / path, IngestOptions(access=("owner:bob",)))
     bob = book.asking(principal=Principal("bob"))
     assert sorted(documents(*book.walk(ASKED))) == sorted(without(whole, *hidden))
     assert sorted(documents(*bob.walk(ASKED))) == sorted(whole)
@@ -139,7 +140,7 @@ def test_an_edited_passage_is_shown_as_it_is_now(book: Leafing, docs: Path) -> N
     first = book.page(ASKED)
     heading = (docs / path).read_text().splitlines()[0]
     (docs / path).write_text(f"{heading}\n\nIt was rewritten meanwhile.\n")
-    ingest(book.library, docs / path, MEMBERS)
+    ingested(book.library, docs / path, MEMBERS)
     second = book.page(ASKED, cursor=first.next_cursor)
     assert ids(second) == ids(pages[1])
     assert "It was rewritten meanwhile." in second.findings[1].passage.text
@@ -150,7 +151,7 @@ def test_new_documents_move_no_page_and_come_at_the_end_if_at_all(book: Leafing,
     first = book.page(ASKED)
     for number in range(100, 120):
         (docs / f"page-{number}.md").write_text(text_of(number, tides=9))
-    ingest(book.library, docs, MEMBERS)
+    ingested(book.library, docs, MEMBERS)
     leafed = documents(first, *rest_of(book, first))
     assert leafed[:PAGES] == whole
     assert sorted(leafed[PAGES:]) == [f"page-{number}.md" for number in range(100, 120)]
@@ -202,7 +203,7 @@ def test_what_comes_meanwhile_takes_no_place_from_what_was_there(book: Leafing, 
     first = small.page(ASKED)
     for number in range(PAGES, 2 * PAGES):
         (docs / f"page-{number}.md").write_text(text_of(number, tides=7))
-    ingest(book.library, docs, MEMBERS)
+    ingested(book.library, docs, MEMBERS)
     pages = [first, *rest_of(small, first)]
     shown = documents(*pages)
     assert len(shown) == len(set(shown))

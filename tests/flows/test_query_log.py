@@ -18,6 +18,7 @@ from citewise.adapters.memory.query_log import NoLog
 from citewise.cli.insights import run_log, run_stats, since_of
 from citewise.cli.options import Caller
 from citewise.errors import BadRequest, Misconfigured
+from citewise.ingest.targets import IngestOptions
 from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.query import Query
 from citewise.model.ranking import SearchResult
@@ -32,7 +33,6 @@ from citewise.wiring.insights import (
     sweep_log,
 )
 from citewise.wiring.search import search_of
-from citewise.wiring.sources import Wish
 from tests.flows.harness import Shelf
 from tests.logs import DAY, a_row
 from tests.privileges import without_privileges
@@ -181,7 +181,7 @@ def test_statistics_in_json_have_every_figure(shelf: Shelf, capsys: pytest.Captu
 
 def test_a_reader_is_told_nothing_of_what_others_asked(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
     file = shelf.write("secret.md", "# Heron\n\nThe heron nests behind the lighthouse.\n")
-    shelf.ingest(file, Wish(access=("owner:bob",)))
+    shelf.ingest(file, IngestOptions(access=("owner:bob",)))
     with logging_search(shelf) as ask:
         for _ in range(3):
             ask("heron lighthouse", who=Principal("bob"))

@@ -50,7 +50,7 @@ def first(result: SearchResult) -> str:
 
 def make_anew(shelf: Shelf) -> None:
     """Another generation takes the current one's place, whose files are removed."""
-    reembed(shelf.settings, on_document=lambda path: None, embedding=embedding())
+    list(reembed(shelf.settings, embedding()))
 
 
 def found_in(library: OpenLibrary, reader: Reader, question: str) -> str:

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from citewise.errors import Misconfigured, Unavailable
+from citewise.ingest.targets import IngestOptions
 from citewise.model.access import Scope
 from citewise.model.filters import Where
 from citewise.settings import ChunkSettings
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.full import opened_for_reading, reembed
-from citewise.wiring.sources import Wish
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.flows.harness import Shelf
 
@@ -22,15 +22,13 @@ def shelf(tmp_path: Path) -> Shelf:
     shelf = Shelf(tmp_path)
     for n in range(6):
         shelf.write(f"p{n}.md", f"# Page {n}\n\nharbor words number{n}\n")
-    shelf.ingest(wish=Wish(access=("group:ops",), corpus_type="DOC_RUNBOOK"))
+    shelf.ingest(options=IngestOptions(access=("group:ops",), corpus_type="DOC_RUNBOOK"))
     return shelf
 
 
 def made_anew(shelf: Shelf, embedder: HashEmbedder) -> list[str]:
-    seen: list[str] = []
     shelf.embedder = embedder
-    reembed(shelf.settings, on_document=seen.append, embedding=Embedding(embedder, WordCounter()))
-    return seen
+    return [done.path for done in reembed(shelf.settings, Embedding(embedder, WordCounter()))]
 
 
 def generations(shelf: Shelf) -> list[str]:
@@ -43,7 +41,7 @@ def test_another_model_embeds_every_text_and_the_next_ingest_finds_nothing_to_do
     assert len(shelf.embedder.embedded) == 6
     assert generations(shelf) == ["gen-2"]
     assert shelf.snapshot() == before
-    report = shelf.ingest(wish=Wish(access=("group:ops",), corpus_type="DOC_RUNBOOK"))
+    report = shelf.ingest(options=IngestOptions(access=("group:ops",), corpus_type="DOC_RUNBOOK"))
     assert (report.unchanged, report.embedded) == (6, 0)
     assert len(shelf.found("harbor")) == 6
 
@@ -60,12 +58,13 @@ def test_the_old_library_answers_until_the_new_one_is_whole(shelf: Shelf) -> Non
     old = Embedding(HashEmbedder(), WordCounter())
     new = Embedding(HashEmbedder(name="hash-2"), WordCounter())
 
-    def look(path: str) -> None:
+    def look() -> None:
         with opened_for_reading(shelf.settings, old) as library:
             assert len(library.vectors.search(old.embedder.query("harbor"), where=EVERYTHING, limit=9)) == 6
 
     with opened_for_reading(shelf.settings, old) as open_before:
-        reembed(shelf.settings, on_document=look, embedding=new)
+        for _ in reembed(shelf.settings, new):
+            look()
         assert len(open_before.vectors.search(old.embedder.query("harbor"), where=EVERYTHING, limit=9)) == 6
     with pytest.raises(Misconfigured), opened_for_reading(shelf.settings, old):
         pass
@@ -78,7 +77,7 @@ def test_an_interrupted_run_leaves_the_library_as_it_was_and_is_taken_up_again(s
     shelf.embedder = HashEmbedder()
     assert len(shelf.found("harbor")) == 6
     (shelf.docs / "p0.md").unlink()
-    shelf.ingest(wish=Wish(access=("group:ops",), corpus_type="DOC_RUNBOOK"))
+    shelf.ingest(options=IngestOptions(access=("group:ops",), corpus_type="DOC_RUNBOOK"))
     made_anew(shelf, HashEmbedder(name="hash-2"))
     assert shelf.embedder.embedded == ["Page 3\n\n# Page 3\n\nharbor words number3"]
     assert sorted(shelf.snapshot()) == [f"p{n}.md" for n in range(1, 6)]

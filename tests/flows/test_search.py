@@ -11,13 +11,13 @@ import pytest
 
 from citewise import Library
 from citewise.errors import Unavailable
+from citewise.ingest.targets import IngestOptions
 from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.filters import AnyOf
 from citewise.model.query import Query
 from citewise.model.ranking import SearchResult
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.search import search_of
-from citewise.wiring.sources import Wish
 from tests.fakes.counters import WordCounter
 from tests.flows.harness import Shelf
 
@@ -148,7 +148,7 @@ def test_an_unknown_scope_and_an_empty_library_find_nothing(shelf: Shelf, tmp_pa
 
 def test_who_may_not_see_a_document_does_not_find_it_by_any_ranking(shelf: Shelf) -> None:
     shelf.write("secret.md", "# Secret\n\nThe secret ferry leaves at midnight.\n")
-    shelf.ingest(shelf.docs / "secret.md", Wish(access=("owner:ann",)))
+    shelf.ingest(shelf.docs / "secret.md", IngestOptions(access=("owner:ann",)))
     for principal, is_seen in ((Principal("ann"), True), (Principal("bob"), False), (Principal(), False)):
         found = shelf.search("secret ferry midnight", principal=principal)
         assert ("secret.md" in documents(found)) is is_seen
@@ -156,7 +156,7 @@ def test_who_may_not_see_a_document_does_not_find_it_by_any_ranking(shelf: Shelf
 
 def test_a_stale_index_shows_nothing_that_the_catalog_forbids(shelf: Shelf) -> None:
     shelf.write("secret.md", "# Secret\n\nThe secret ferry leaves at midnight.\n")
-    shelf.ingest(shelf.docs / "secret.md", Wish(access=("public",)))
+    shelf.ingest(shelf.docs / "secret.md", IngestOptions(access=("public",)))
     edit(shelf, "UPDATE access SET reader = 'owner:ann' WHERE document_id IN (SELECT id FROM documents WHERE path = ?)")
     found = shelf.search("secret ferry midnight", principal=Principal("bob"))
     assert "secret.md" not in documents(found)

@@ -11,7 +11,7 @@ import pytest
 from citewise import Library
 from citewise.adapters.folder.storage import LibraryFolder
 from citewise.errors import Unavailable
-from citewise.ingest.reembed import ReembedReport
+from citewise.ingest.reembed import Reembedded
 from citewise.model.access import OWNER, Scope
 from citewise.model.chunk import WordVectors
 from citewise.model.query import BY_WORD, Query
@@ -64,7 +64,7 @@ def lacks_words(shelf: Shelf) -> bool:
         return library.lacks_words()
 
 
-def rebuilt(shelf: Shelf) -> ReembedReport | int:
+def rebuilt(shelf: Shelf) -> Reembedded | int:
     shelf.embedder.embedded.clear()
     return reindex(shelf.settings, on_progress=lambda done: None, embedding=shelf.embedding)
 
@@ -150,7 +150,7 @@ def test_reindex_fills_in_the_words_of_a_library_that_has_none(plain: Shelf) -> 
     before = plain.snapshot()
     plain.keeps_words = True
     report = rebuilt(plain)
-    assert isinstance(report, ReembedReport)
+    assert isinstance(report, Reembedded)
     assert (report.documents, report.embedded) == (6, 6)
     assert all(words_of(plain).values())
     assert plain.snapshot() == before
@@ -166,7 +166,7 @@ def test_reindex_embeds_only_what_lacks_its_words(plain: Shelf) -> None:
     plain.ingest()
     kept = words_of(plain)
     report = rebuilt(plain)
-    assert isinstance(report, ReembedReport)
+    assert isinstance(report, Reembedded)
     assert report.embedded == 5
     assert sorted(plain.embedder.embedded) == sorted(text for text, words in kept.items() if not words)
     assert all(words_of(plain).values())
@@ -196,14 +196,14 @@ def test_filling_in_that_was_interrupted_goes_on_from_what_it_has(plain: Shelf) 
 def test_other_sizes_reuse_the_words_of_texts_that_stay_the_same(wordy: Shelf) -> None:
     before = words_of(wordy)
     wordy.with_settings(chunks=ChunkSettings(70, 20, 90, 10))
-    assert isinstance(rebuilt(wordy), ReembedReport)
+    assert isinstance(rebuilt(wordy), Reembedded)
     assert wordy.embedder.embedded == []
     assert words_of(wordy) == before
 
 
 def test_words_of_another_model_are_made_anew(wordy: Shelf) -> None:
     wordy.embedder = HashEmbedder(name="hash-2")
-    assert isinstance(rebuilt(wordy), ReembedReport)
+    assert isinstance(rebuilt(wordy), Reembedded)
     assert len(wordy.embedder.embedded) == 6
     assert not lacks_words(wordy)
 

@@ -11,8 +11,9 @@ from citewise.adapters.markdown.parser import MarkdownParser
 from citewise.adapters.onnx.minilm_graph import MODEL
 from citewise.adapters.onnx.wordpiece import WordPieceCounter, uncased_tokenizer
 from citewise.ingest.chunkers.markdown import SPECIAL_TOKENS, ChunkSizes, HeadingChunker
+from citewise.ingest.prepare import own_title
 from citewise.model.chunk import Piece, searchable_text
-from citewise.model.document import Block, BlockKind, Parsed, title_of
+from citewise.model.document import Block, BlockKind, ParsedDocument
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared" / "data"
@@ -27,17 +28,16 @@ CHUNKER = HeadingChunker(COUNTER, MODEL.window_tokens)
 
 
 @pytest.fixture(params=TREES, scope="module")
-def pages(request: pytest.FixtureRequest) -> list[tuple[Path, Parsed, tuple[Piece, ...]]]:
+def pages(request: pytest.FixtureRequest) -> list[tuple[Path, ParsedDocument, tuple[Piece, ...]]]:
     tree = TREES[request.param]
     if not tree.is_dir():
         pytest.skip(f"the shared data set {request.param} is not on this machine; the handbook is always tested")
     return [cut(file) for file in sorted(tree.rglob("*.md*"))]
 
 
-def cut(file: Path) -> tuple[Path, Parsed, tuple[Piece, ...]]:
-    parsed = MarkdownParser().parse(file.read_text())
-    title = title_of(parsed, file.name)
-    return file, parsed, CHUNKER(parsed.blocks, title=title.text if title.is_given else None)
+def cut(file: Path) -> tuple[Path, ParsedDocument, tuple[Piece, ...]]:
+    parsed = MarkdownParser().parse_text(file.read_text())
+    return file, parsed, CHUNKER(parsed.blocks, title=own_title(parsed))
 
 
 def words(text: str) -> list[str]:
@@ -59,7 +59,7 @@ def body_lines(file: Path) -> Iterator[tuple[int, str]]:
 
 
 def test_every_word_of_every_body_is_in_a_chunk_at_its_line(
-    pages: list[tuple[Path, Parsed, tuple[Piece, ...]]],
+    pages: list[tuple[Path, ParsedDocument, tuple[Piece, ...]]],
 ) -> None:
     for file, _, pieces in pages:
         for number, line in body_lines(file):
@@ -80,14 +80,14 @@ def whole_blocks(blocks: tuple[Block, ...]) -> Iterator[Block]:
             yield from whole_blocks(block.children)
 
 
-def test_no_fence_table_or_admonition_is_cut(pages: list[tuple[Path, Parsed, tuple[Piece, ...]]]) -> None:
+def test_no_fence_table_or_admonition_is_cut(pages: list[tuple[Path, ParsedDocument, tuple[Piece, ...]]]) -> None:
     for file, parsed, pieces in pages:
         for block in whole_blocks(parsed.blocks):
             assert any(block.text in piece.text for piece in pieces), (file, block.location.first)
 
 
 def test_only_whole_sections_and_single_larger_blocks_pass_the_window(
-    pages: list[tuple[Path, Parsed, tuple[Piece, ...]]],
+    pages: list[tuple[Path, ParsedDocument, tuple[Piece, ...]]],
 ) -> None:
     for file, _, pieces in pages:
         in_section = Counter((piece.anchor, piece.breadcrumb) for piece in pieces)
@@ -97,12 +97,12 @@ def test_only_whole_sections_and_single_larger_blocks_pass_the_window(
                 continue
             if in_section[piece.anchor, piece.breadcrumb] == 1 and piece.tokens <= ChunkSizes().ceiling:
                 continue
-            blocks = MarkdownParser().parse(piece.text).blocks
+            blocks = MarkdownParser().parse_text(piece.text).blocks
             larger = [block for block in blocks if block.heading is None]
             assert len(larger) == 1, (file, piece.location.first, piece.tokens)
 
 
-def test_counts_add_up(pages: list[tuple[Path, Parsed, tuple[Piece, ...]]]) -> None:
+def test_counts_add_up(pages: list[tuple[Path, ParsedDocument, tuple[Piece, ...]]]) -> None:
     for file, _, pieces in pages:
         counts = COUNTER.counts([piece.text for piece in pieces])
         assert counts == [piece.tokens for piece in pieces], file

@@ -15,7 +15,7 @@ SIZES = ChunkSizes(target=40, floor=15, ceiling=60, overlap=10)
 
 
 def pieces_of(text: str) -> tuple[Piece, ...]:
-    return HeadingChunker(WordCounter(), 100_000, SIZES)(MarkdownParser().parse(text).blocks, title=None)
+    return HeadingChunker(WordCounter(), 100_000, SIZES)(MarkdownParser().parse_text(text).blocks, title=None)
 
 
 def tokens(text: str) -> list[str]:
@@ -54,14 +54,16 @@ def test_pieces_come_in_order_and_are_the_same_each_time(text: str) -> None:
 def test_only_a_single_large_block_passes_the_ceiling(text: str) -> None:
     for piece in pieces_of(text):
         if piece.tokens > SIZES.ceiling:
-            blocks = MarkdownParser().parse(piece.text).blocks
+            blocks = MarkdownParser().parse_text(piece.text).blocks
             assert sum(1 for each in blocks if each.heading is None) == 1
 
 
 @settings(max_examples=150, deadline=None)
 @given(document)
 def test_no_fence_table_or_admonition_is_cut(text: str) -> None:
-    whole = [each.text for each in MarkdownParser().parse(text).blocks if each.kind in ("code", "table", "admonition")]
+    whole = [
+        each.text for each in MarkdownParser().parse_text(text).blocks if each.kind in ("code", "table", "admonition")
+    ]
     pieces = pieces_of(text)
     for each in whole:
         assert any(each in piece.text for piece in pieces)

@@ -51,7 +51,7 @@ def findings(draw: st.DrawFn) -> list[Finding]:
     """Some chunks of some documents, as the real parser and chunker make them, in any order."""
     passages = []
     for name in draw(st.lists(st.sampled_from(("a.md", "b.md")), unique=True)):
-        pieces = CHUNKER(PARSER.parse(draw(document)).blocks, title=None)
+        pieces = CHUNKER(PARSER.parse_text(draw(document)).blocks, title=None)
         passages += [passage_of(piece, position, name) for position, piece in enumerate(pieces)]
     chosen = draw(st.permutations([one for one in passages if draw(st.booleans())]))
     return [a_finding(one, score=draw(st.sampled_from((0.2, 0.5, 0.9)))) for one in chosen]

@@ -8,10 +8,10 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from citewise.ingest.targets import IngestOptions
 from citewise.model.access import Principal, Scope
 from citewise.model.ids import digest
 from citewise.model.ranking import SearchResult
-from citewise.wiring.sources import Wish
 from tests.catalogs import all_documents, chunks_at
 from tests.flows.harness import Shelf
 from tests.flows.leafing import Leafing, documents, ids, leafing
@@ -40,7 +40,7 @@ def written(library: Sequence[tuple[list[str], str, int]]) -> Iterator[Leafing]:
         for rule in RULES:
             folder = shelf.docs / rule.replace(":", "-")
             folder.mkdir(exist_ok=True)
-            shelf.ingest(folder, Wish(access=(rule,), name=folder.name))
+            shelf.ingest(folder, IngestOptions(access=(rule,), name=folder.name))
         with leafing(shelf) as book:
             yield book
 

@@ -51,7 +51,7 @@ def our_counts(block: Block) -> Counter[str]:
 def test_every_word_of_every_body_is_in_a_block(tree: str) -> None:
     parser = MarkdownParser()
     for path, text, body in bodies(tree):
-        lost = words([body]) - words(block.text for block in parser.parse(text).blocks)
+        lost = words([body]) - words(block.text for block in parser.parse_text(text).blocks)
         dropped = words(COMMENT.findall(body) + IMPORT.findall(body))
         assert not lost - dropped, path
 
@@ -62,7 +62,7 @@ def test_blocks_are_their_source_lines_unless_something_was_dropped(tree: str) -
     for path, text, body in bodies(tree):
         lines = text.split("\n")
         is_whole = not COMMENT.search(body)
-        for block in parser.parse(text).blocks if is_whole else ():
+        for block in parser.parse_text(text).blocks if is_whole else ():
             source = "\n".join(lines[block.location.first - 1 : block.location.last])
             assert block.text in (source, IMPORT.sub("", source).lstrip("\n")), path
 
@@ -71,7 +71,7 @@ def test_blocks_are_their_source_lines_unless_something_was_dropped(tree: str) -
 def test_there_are_as_many_fences_and_tables_as_markdown_it_finds(tree: str) -> None:
     parser = MarkdownParser()
     for path, text, body in bodies(tree):
-        ours = sum((our_counts(block) for block in parser.parse(text).blocks), Counter[str]())
+        ours = sum((our_counts(block) for block in parser.parse_text(text).blocks), Counter[str]())
         assert +ours == plain_counts(body), path
 
 
@@ -79,4 +79,4 @@ def test_there_are_as_many_fences_and_tables_as_markdown_it_finds(tree: str) -> 
 def test_real_documents_raise_no_warning(tree: str) -> None:
     parser = MarkdownParser()
     for path, text, _ in bodies(tree):
-        assert parser.parse(text).warnings == (), path
+        assert parser.parse_text(text).warnings == (), path

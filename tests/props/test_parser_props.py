@@ -92,7 +92,7 @@ def assert_children_cover(block: Block, lines: Sequence[str]) -> None:
 @given(raw)
 @settings(max_examples=400, deadline=None)
 def test_any_text_parses_into_ordered_blocks_that_do_not_overlap(text: str) -> None:
-    assert_in_order(PARSER.parse(text).blocks, 1, len(lines_of(text)))
+    assert_in_order(PARSER.parse_text(text).blocks, 1, len(lines_of(text)))
 
 
 @given(raw)
@@ -102,7 +102,7 @@ def test_every_line_with_a_word_is_in_a_block_and_every_block_is_its_source_line
     lines = lines_of(text)
     body_line = split_front_matter(text)[1]
     covered: set[int] = set()
-    for block in PARSER.parse(text).blocks:
+    for block in PARSER.parse_text(text).blocks:
         assert block.text == "\n".join(lines[block.location.first - 1 : block.location.last])
         assert_children_cover(block, lines)
         covered.update(range(block.location.first, block.location.last + 1))
@@ -114,7 +114,7 @@ def test_every_line_with_a_word_is_in_a_block_and_every_block_is_its_source_line
 @settings(max_examples=200, deadline=None)
 def test_no_word_of_a_composed_document_is_lost_and_its_lines_are_true(text: str) -> None:
     lines = lines_of(text)
-    blocks = PARSER.parse(text).blocks
+    blocks = PARSER.parse_text(text).blocks
     assert all(block.text == "\n".join(lines[block.location.first - 1 : block.location.last]) for block in blocks)
     for block in blocks:
         assert_children_cover(block, lines)
@@ -124,7 +124,7 @@ def test_no_word_of_a_composed_document_is_lost_and_its_lines_are_true(text: str
 @given(documents(SNIPPETS, SECRETS, glue="\n\n"))
 @settings(max_examples=200, deadline=None)
 def test_comments_vanish_and_take_no_other_word_with_them(text: str) -> None:
-    kept = "\n".join(block.text for block in PARSER.parse(text).blocks)
+    kept = "\n".join(block.text for block in PARSER.parse_text(text).blocks)
     words = [word for word in re.findall(r"\w+", text) if word != "secret"]
     assert words == re.findall(r"\w+", kept)
 
@@ -147,7 +147,7 @@ def test_on_plain_commonmark_the_blocks_are_those_of_markdown_it(text: str) -> N
         tokens = PLAIN.parse(text)
     except IndexError:  # markdown-it 4 fails on some unclosed HTML in lists
         assume(False)
-    blocks = PARSER.parse(text).blocks
+    blocks = PARSER.parse_text(text).blocks
     outline = [(str(block.kind), block.location.first, block.location.last) for block in blocks]
     assert outline == plain_outline(tokens, lines_of(text))
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from citewise.ingest.targets import IngestOptions
 from citewise.model.access import Access, Principal
-from citewise.wiring.sources import Wish
 from tests.flows.harness import Shelf
 
 WORDS = ("tide", "ferry", "gauge", "nets", "quay")
@@ -33,7 +33,7 @@ def test_a_search_finds_exactly_what_the_reader_may_see(
         for at, (some, words) in enumerate(written):
             # A word of its own keeps two documents from saying the same.
             file = shelf.write(f"page-{at}.md", f"# Page {at}\n\n{' '.join(words)} number{at}.\n")
-            shelf.ingest(file, Wish(access=tuple(some)))
+            shelf.ingest(file, IngestOptions(access=tuple(some)))
         found = shelf.search(" ".join(asked), principal=principal, top_k=100)
     seen = {finding.passage.document for finding in found.findings}
     named = {dropped.candidate.id for dropped in found.dropped}

@@ -13,9 +13,10 @@ import pytest
 
 from citewise.adapters.folder.source import FolderSource
 from citewise.errors import BadData, BadRequest
-from citewise.model.document import Found, Skipped
+from citewise.model.document import Item, Skipped
 
 LIMIT = 1000
+MARKDOWN = "text/markdown"
 
 
 def write(root: Path, *paths: str, text: str = "text") -> None:
@@ -25,15 +26,15 @@ def write(root: Path, *paths: str, text: str = "text") -> None:
 
 
 def a_source(root: Path, **options: Any) -> FolderSource:
-    return FolderSource(root, **{"suffixes": frozenset({".md"}), "max_file_bytes": LIMIT, **options})
+    return FolderSource(root, **{"media_types": {".md": MARKDOWN}, "max_file_bytes": LIMIT, **options})
 
 
 def found(root: Path, **options: Any) -> list[str]:
-    return [entry.path for entry in a_source(root, **options).walk() if isinstance(entry, Found)]
+    return [entry.path for entry in a_source(root, **options).items() if isinstance(entry, Item)]
 
 
 def skipped(root: Path, **options: Any) -> dict[str, str]:
-    return {entry.path: entry.reason for entry in a_source(root, **options).walk() if isinstance(entry, Skipped)}
+    return {entry.path: entry.reason for entry in a_source(root, **options).items() if isinstance(entry, Skipped)}
 
 
 @contextmanager
@@ -70,9 +71,9 @@ def test_files_come_in_the_order_of_their_paths(tmp_path: Path) -> None:
 def test_a_found_file_has_its_size_and_can_be_read(tmp_path: Path) -> None:
     write(tmp_path, "deep/🎉 ü.md", text="ü")
     source = a_source(tmp_path)
-    (entry,) = source.walk()
-    assert entry == Found("deep/🎉 ü.md", 2)
-    assert source.read(Found("deep/🎉 ü.md", 2)) == "ü".encode()
+    (entry,) = source.items()
+    assert entry == Item("deep/🎉 ü.md", 2, MARKDOWN)
+    assert source.read(Item("deep/🎉 ü.md", 2, MARKDOWN)) == "ü".encode()
 
 
 def test_every_file_is_found_or_skipped_with_a_reason(tmp_path: Path) -> None:
@@ -187,7 +188,7 @@ def test_links_are_followed_to_files_of_the_source_and_nowhere_else(tmp_path: Pa
         "lib.md": "symbolic link into the library itself",
         "in.txt": "no parser for .txt files",
     }
-    assert a_source(root).read(Found("in.md", 4)) == b"text"
+    assert a_source(root).read(Item("in.md", 4, MARKDOWN)) == b"text"
 
 
 def test_pipes_and_sockets_are_never_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,12 +215,12 @@ def test_a_folder_that_cannot_be_read_is_skipped_and_the_rest_goes_on(shared: Pa
     (shared / "locked").chmod(0)
     (shared / "listed").chmod(0o444)  # its names can be read, its files cannot
     with unprivileged():
-        entries = list(a_source(shared).walk())
+        entries = list(a_source(shared).items())
     assert entries == [
-        Found("a.md", 4),
+        Item("a.md", 4, MARKDOWN),
         Skipped("listed/", "folder cannot be read: permission denied", is_unseen=True),
         Skipped("locked/", "folder cannot be read: permission denied", is_unseen=True),
-        Found("z.md", 4),
+        Item("z.md", 4, MARKDOWN),
     ]
 
 
@@ -235,7 +236,7 @@ def test_a_file_that_cannot_be_read_says_why(shared: Path) -> None:
     write(shared, "a.md")
     (shared / "a.md").chmod(0)
     with unprivileged(), pytest.raises(BadData) as raised:
-        a_source(shared).read(Found("a.md", 4))
+        a_source(shared).read(Item("a.md", 4, MARKDOWN))
     assert str(raised.value) == "cannot be read: permission denied"
 
 
@@ -243,7 +244,7 @@ def test_a_root_that_cannot_be_read_is_refused_before_anything_is_yielded(shared
     write(shared, "locked/a.md")
     (shared / "locked").chmod(0)
     with unprivileged(), pytest.raises(BadRequest, match="permission denied"):
-        a_source(shared / "locked").walk()
+        a_source(shared / "locked").items()
 
 
 def swapped_for_a_link_out(root: Path) -> None:
@@ -289,8 +290,8 @@ def test_a_file_that_changed_since_the_walk_is_refused(tmp_path: Path, change: A
     root = tmp_path / "root"
     write(tmp_path, "root/dir/a.md", "outside/a.md")
     source = a_source(root)
-    (entry,) = source.walk()
-    assert isinstance(entry, Found)
+    (entry,) = source.items()
+    assert isinstance(entry, Item)
     change(root)
     with pytest.raises(BadData) as raised:
         source.read(entry)
@@ -299,7 +300,7 @@ def test_a_file_that_changed_since_the_walk_is_refused(tmp_path: Path, change: A
 
 def test_a_file_at_the_limit_is_read_whole(tmp_path: Path) -> None:
     write(tmp_path, "a.md", text="x" * LIMIT)
-    assert len(a_source(tmp_path).read(Found("a.md", 5))) == LIMIT
+    assert len(a_source(tmp_path).read(Item("a.md", 5, MARKDOWN))) == LIMIT
 
 
 @pytest.fixture
@@ -328,7 +329,7 @@ def moved(name: str, at: int) -> int:
 
 
 def test_very_deep_folders_do_not_crash_the_walk(deep: Path) -> None:
-    entries = list(a_source(deep).walk())
+    entries = list(a_source(deep).items())
     assert len(entries) > 1900
     assert {entry.reason for entry in entries if isinstance(entry, Skipped)} == {
         "empty file",
@@ -356,20 +357,20 @@ def test_the_library_itself_cannot_be_a_source(tmp_path: Path) -> None:
 def test_a_root_that_is_a_file_stands_for_that_file(tmp_path: Path) -> None:
     write(tmp_path, "a.md", "b.md")
     source = a_source(tmp_path / "b.md")
-    assert list(source.walk()) == [Found("b.md", 4)]
-    assert source.read(Found("b.md", 4)) == b"text"
+    assert list(source.items()) == [Item("b.md", 4, MARKDOWN)]
+    assert source.read(Item("b.md", 4, MARKDOWN)) == b"text"
 
 
 def test_only_names_what_a_whole_walk_would_say_of_it(tmp_path: Path) -> None:
     write(tmp_path, "a.md", "b.md", "x/c.md", "x/y/d.md", "x/y/e.md", "x/z.png", "build/f.md")
     (tmp_path / ".gitignore").write_text("build/")
     only = frozenset({"x/c.md", "x/y", "x/y/d.md", "x/z.png", "build/f.md", "gone.md", "a.md/under", "no/where.md"})
-    assert list(a_source(tmp_path, only=only).walk()) == [
-        Found("a.md", 4),  # it stands where a folder was named
+    assert list(a_source(tmp_path, only=only).items()) == [
+        Item("a.md", 4, MARKDOWN),  # it stands where a folder was named
         Skipped("build/", "ignored by .gitignore"),
-        Found("x/c.md", 4),
-        Found("x/y/d.md", 4),
-        Found("x/y/e.md", 4),
+        Item("x/c.md", 4, MARKDOWN),
+        Item("x/y/d.md", 4, MARKDOWN),
+        Item("x/y/e.md", 4, MARKDOWN),
         Skipped("x/z.png", "no parser for .png files"),
     ]
 

@@ -6,10 +6,9 @@ from itertools import pairwise
 
 import pytest
 
-from citewise.adapters.markdown.frontmatter import MAX_CHARACTERS, split_front_matter
+from citewise.adapters.markdown.frontmatter import MAX_CHARACTERS, FrontMatter, split_front_matter
 from citewise.errors import BadRequest
 from citewise.model.access import Access
-from citewise.model.document import FrontMatter
 
 FULL = """---
 title: A title

@@ -12,7 +12,7 @@ def pieces_of(
     text: str, *, title: str | None = None, window: int = WIDE, sizes: ChunkSizes | None = None
 ) -> tuple[Piece, ...]:
     chunker = HeadingChunker(WordCounter(), window, sizes or ChunkSizes(target=20, floor=8, ceiling=30, overlap=5))
-    return chunker(MarkdownParser().parse(text).blocks, title=title)
+    return chunker(MarkdownParser().parse_text(text).blocks, title=title)
 
 
 def words(count: int, stem: str = "word") -> str:

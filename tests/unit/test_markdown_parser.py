@@ -5,13 +5,13 @@ import time
 import pytest
 
 from citewise.adapters.markdown.parser import MAX_WARNINGS, MarkdownParser
-from citewise.model.document import Block, BlockKind, Heading, Lines, Parsed
+from citewise.model.document import Block, BlockKind, Heading, Lines, ParsedDocument
 
 PARSER = MarkdownParser()
 
 
-def parsed(text: str) -> Parsed:
-    return PARSER.parse(text)
+def parsed(text: str) -> ParsedDocument:
+    return PARSER.parse_text(text)
 
 
 def named(block: Block) -> str:
@@ -286,6 +286,6 @@ def test_lines_that_no_rule_claims_become_paragraphs(monkeypatch: pytest.MonkeyP
 def test_a_fault_in_the_block_rules_costs_the_structure_but_no_word() -> None:
     parser = MarkdownParser()
     parser._blocks.block.ruler.at("any", lambda *_: False)
-    found = parser.parse("# a\n\nb\n")
+    found = parser.parse_text("# a\n\nb\n")
     assert [block.text for block in found.blocks] == ["# a", "b"]
     assert found.warnings == ("line 1: blocks could not be told apart (RuntimeError); read as paragraphs",)

@@ -1,28 +1,13 @@
-"""Small pure rules: titles, path facts, filters, ids."""
+"""Small pure rules: path facts, filters, ids."""
 
 import pytest
 
-from citewise.adapters.markdown.parser import MarkdownParser
 from citewise.model.access import Reader, Scope
 from citewise.model.chunk import chunks_of
-from citewise.model.document import PathRule, Title, path_facts, title_of
+from citewise.model.document import PathRule, path_facts
 from citewise.model.filters import AnyOf, Between, Label, Where
 from citewise.model.ids import chunk_id, document_id
 from tests.builders import SCOPE, a_document, a_piece
-
-
-@pytest.mark.parametrize(
-    ("text", "path", "title"),
-    [
-        ("---\ntitle: Given\n---\n# Other\n", "x.md", Title("Given", is_given=True)),
-        ("# First *one*\n\n# Second\n", "x.md", Title("First one", is_given=True)),
-        ("## Not this\n", "guides/my-first_page.md", Title("My first page", is_given=False)),
-        ("words\n", "guides/index.md", Title("Guides", is_given=False)),
-        ("words\n", "README.md", Title("README", is_given=False)),
-    ],
-)
-def test_a_title_comes_from_frontmatter_heading_or_path(text: str, path: str, title: Title) -> None:
-    assert title_of(MarkdownParser().parse(text), path) == title
 
 
 @pytest.mark.parametrize(

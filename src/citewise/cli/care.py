@@ -9,7 +9,7 @@ from dataclasses import asdict
 from rich.console import Console
 from rich.table import Table
 
-from citewise.ingest.reembed import ReembedReport
+from citewise.ingest.reembed import Reembedded
 from citewise.model.report import Check, Status
 from citewise.settings import Settings
 from citewise.wiring.care import compact, doctor, reindex, status
@@ -105,12 +105,12 @@ def run_reindex(settings: Settings, *, as_json: bool) -> int:
     made = reindex(settings, on_progress=_counted("chunks or documents"))
     if sys.stderr.isatty():
         sys.stderr.write("\n")
-    embedded = made.embedded if isinstance(made, ReembedReport) else 0
-    chunks = made.chunks.total if isinstance(made, ReembedReport) else made
+    embedded = made.embedded if isinstance(made, Reembedded) else 0
+    chunks = made.chunks.total if isinstance(made, Reembedded) else made
     if as_json:
-        _print_json({"reembedded": isinstance(made, ReembedReport), "chunks": chunks, "embedded": embedded})
+        _print_json({"reembedded": isinstance(made, Reembedded), "chunks": chunks, "embedded": embedded})
     else:
-        how = "library made anew" if isinstance(made, ReembedReport) else "index rebuilt from the catalog"
+        how = "library made anew" if isinstance(made, Reembedded) else "index rebuilt from the catalog"
         Console().print(f"{how}: {chunks} chunks, {embedded} texts embedded", highlight=False)
     return 0
 

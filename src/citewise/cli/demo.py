@@ -5,15 +5,14 @@ import shutil
 import sys
 from importlib.resources import as_file, files
 
-from citewise.cli.ingest import IngestOptions, run_ingest
+from citewise.cli.ingest import run_ingest
 from citewise.settings import Settings
 
 
 def run_demo(settings: Settings, *, as_json: bool) -> int:
     """Ingest the handbook and say what can be done with it."""
-    options = IngestOptions("default", "default", (), None, None, watch=False, verbose=False, as_json=as_json)
     with as_file(files("citewise") / "data" / "handbook") as handbook:
-        code = run_ingest(settings, [handbook], options)
+        code = run_ingest(settings, [handbook], as_json=as_json)
     if not as_json:
         library = shlex.quote(str(settings.library))
         citewise = shlex.quote(_command())

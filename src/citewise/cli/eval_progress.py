@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from citewise.cli.progress import shown_progress
 from citewise.evaluation.evaluating import Listeners
 from citewise.evaluation.pipeline import Step
-from citewise.model.report import Event
+from citewise.model.report import IngestEvent
 
 
 @contextmanager
@@ -28,9 +28,9 @@ class _Shown:
         self._ingesting: ExitStack | None = None
         self._progress: Progress | None = None
         self._part = ""
-        self._on_event: Callable[[Event], None] = _nothing
+        self._on_event: Callable[[IngestEvent], None] = _nothing
 
-    def event(self, event: Event) -> None:
+    def event(self, event: IngestEvent) -> None:
         if self._ingesting is None:
             self._ingesting = self._stack.enter_context(ExitStack())
             self._on_event = self._ingesting.enter_context(shown_progress(verbose=False, bar=self._bar))
@@ -61,5 +61,5 @@ class _Shown:
         return progress
 
 
-def _nothing(event: Event) -> None:
+def _nothing(event: IngestEvent) -> None:
     """Nobody is watching."""

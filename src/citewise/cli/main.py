@@ -83,21 +83,23 @@ def ingest(
     as_json: JsonOption = False,
 ) -> None:
     """Bring a library up to date with folders or files; the library is made if there is none."""
-    from citewise.cli.ingest import IngestOptions, run_ingest
+    from citewise.cli.ingest import run_ingest
     from citewise.cli.options import named_path, spelled_out, with_ingest_flags
+    from citewise.model.access import Scope
 
     settings = with_ingest_flags(settings_of(library, config), include, exclude, max_file_mb)
-    options = IngestOptions(
-        tenant,
-        project,
-        spelled_out(access or (), user, group or ()),
-        name,
-        corpus_type,
+    code = run_ingest(
+        settings,
+        [named_path(path) for path in paths],
+        scope=Scope(tenant, project),
+        access=spelled_out(access or (), user, group or ()),
+        name=name,
+        corpus_type=corpus_type,
         watch=watch,
         verbose=verbose,
         as_json=as_json,
     )
-    raise typer.Exit(run_ingest(settings, [named_path(path) for path in paths], options))
+    raise typer.Exit(code)
 
 
 @app.command()

@@ -14,11 +14,11 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from citewise.model.report import Embedded, Event, FileDone, Outcome, Walked
+from citewise.model.report import Embedded, FileDone, IngestEvent, Outcome, Walked
 
 
 @contextmanager
-def shown_progress(*, verbose: bool, bar: bool) -> Iterator[Callable[[Event], None]]:
+def shown_progress(*, verbose: bool, bar: bool) -> Iterator[Callable[[IngestEvent], None]]:
     """A listener for the flow's events."""
     console = Console(stderr=True)
     if verbose or not bar or not console.is_terminal:
@@ -47,22 +47,22 @@ class _Bar:
         self._task = progress.add_task("looking", total=None, embedded=0)
         self._embedded = 0
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: IngestEvent) -> None:
         if isinstance(event, Walked):
             self._progress.reset(self._task, description="ingesting", total=event.bytes // 1000 + event.files)
         elif isinstance(event, Embedded):
             self._embedded += event.texts
             self._progress.update(self._task, embedded=self._embedded)
-        else:
+        elif isinstance(event, FileDone):
             self._progress.advance(self._task, event.size // 1000 + 1)
 
 
-def _lines(event: Event) -> None:
+def _lines(event: IngestEvent) -> None:
     if isinstance(event, FileDone):
         chunks = f" ({event.chunks} chunks)" if event.outcome is Outcome.INGESTED else ""
         sys.stderr.write(f"{event.outcome.value} {event.path}{chunks}\n")
         sys.stderr.flush()
 
 
-def _silence(event: Event) -> None:
+def _silence(event: IngestEvent) -> None:
     """Nobody is watching."""

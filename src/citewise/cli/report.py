@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from citewise.model.document import Skipped
-from citewise.model.report import Failed, IngestReport
+from citewise.model.report import FileProblem, IngestReport
 
 FEW = 5  # files that are named one by one
 LINES_SHOWN = 12  # of each list; the JSON report has them all
@@ -60,7 +60,7 @@ def show_report(report: IngestReport) -> None:
     _show_entries(console, report.failed)
 
 
-def _show_reasons(console: Console, title: str, entries: Iterable[Skipped | Failed]) -> None:
+def _show_reasons(console: Console, title: str, entries: Iterable[Skipped | FileProblem]) -> None:
     """A few by name, more by reason: there may be thousands."""
     listed = list(entries)
     if 0 < len(listed) <= FEW:
@@ -77,7 +77,7 @@ def _show_reasons(console: Console, title: str, entries: Iterable[Skipped | Fail
         console.print(f"  … {len(reasons) - LINES_SHOWN} more reasons; --json lists every file")
 
 
-def _show_entries(console: Console, entries: Sequence[Failed]) -> None:
+def _show_entries(console: Console, entries: Sequence[FileProblem]) -> None:
     if entries:
         console.print("[bold red]failed[/bold red]")
     for entry in entries[:LINES_SHOWN]:

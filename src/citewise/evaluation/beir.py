@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from citewise.adapters.folder.source import plain_reason
 from citewise.errors import BadData, Unavailable
-from citewise.model.document import Found, Skipped
+from citewise.model.document import Item, Skipped
 
 SUFFIX = ".md"
 MAX_ROW_BYTES = 10_000_000  # of one document; a longer line is skipped
@@ -47,7 +47,7 @@ class BeirSource:
         self._file = file
         self._rows: dict[str, _Row] = {}  # by path, once walked
 
-    def walk(self) -> Iterator[Found | Skipped]:
+    def items(self) -> Iterator[Item | Skipped]:
         self._rows.clear()
         try:
             with self._file.open("rb") as opened:
@@ -57,8 +57,8 @@ class BeirSource:
         except OSError as error:
             raise Unavailable(f"cannot read {self._file}: {plain_reason(error)}") from error
 
-    def read(self, found: Found) -> bytes:
-        row = self._rows[found.path]
+    def read(self, item: Item) -> bytes:
+        row = self._rows[item.path]
         try:
             with self._file.open("rb") as opened:
                 opened.seek(row.offset)
@@ -66,11 +66,11 @@ class BeirSource:
         except OSError as error:
             raise BadData(plain_reason(error)) from error
         id_, title, text = _fields(line)
-        if path_of(id_) != found.path:
+        if path_of(id_) != item.path:
             raise BadData("the file has changed since it was looked at: try again")
         return page(title, text).encode("utf-8", "replace")
 
-    def _entry(self, number: int, line: bytes, row: _Row) -> Found | Skipped:
+    def _entry(self, number: int, line: bytes, row: _Row) -> Item | Skipped:
         place = f"{self._file.name}:{number}"
         if row.length > MAX_ROW_BYTES:
             return Skipped(place, f"longer than {MAX_ROW_BYTES:,} bytes")
@@ -82,7 +82,7 @@ class BeirSource:
         if path in self._rows:
             return Skipped(place, f"its _id {id_!r} occurred before")
         self._rows[path] = row
-        return Found(path, row.length)
+        return Item(path, row.length, "text/markdown")
 
 
 def _lines(opened: BinaryIO) -> Iterator[tuple[_Row, bytes]]:

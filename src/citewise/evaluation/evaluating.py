@@ -27,7 +27,7 @@ from citewise.model.filters import Where
 from citewise.model.ids import document_id
 from citewise.model.query import Query, Selection
 from citewise.model.ranking import ARMS
-from citewise.model.report import Event
+from citewise.model.report import IngestEvent
 from citewise.ports.catalog import Catalog
 from citewise.ports.models import Generator, Reranker
 from citewise.search.adjust import Cut
@@ -56,7 +56,7 @@ ABLATED_METRICS = ("ndcg@10", "recall@5", "recall@100", "mrr@10")  # that rows o
 class Listeners:
     """Who is told how far things are."""
 
-    on_event: Callable[[Event], None] = lambda event: None  # while a corpus is taken in
+    on_event: Callable[[IngestEvent], None] = lambda event: None  # while a corpus is taken in
     on_step: Callable[[Step], None] = lambda step: None  # while questions are asked
     on_part: Callable[[str], None] = lambda name: None  # before each row of an ablation
 

@@ -4,6 +4,7 @@ import logging
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote, unquote_to_bytes
 
@@ -11,15 +12,14 @@ from citewise.adapters.folder.storage import LibraryFolder
 from citewise.errors import BadData
 from citewise.evaluation.beir import BeirSource
 from citewise.evaluation.summary import counted
-from citewise.ingest.pipeline import Ingest, IngestRequest
+from citewise.ingest.pipeline import Ingest
+from citewise.ingest.prepare import IngestRequest
 from citewise.model.access import Scope
-from citewise.model.document import Found, Skipped, SourceRef
-from citewise.model.ids import digest_bytes
-from citewise.model.report import Event, IngestReport
+from citewise.model.document import Item, Skipped, SourceRef
+from citewise.model.report import IngestDone, IngestEvent, IngestReport
 from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.full import OpenLibrary, opened_for_reading, opened_for_writing
-from citewise.wiring.sources import access_by_path, remember_ingest
 
 _log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ def corpus_mount(
     scope: Scope,
     *,
     embedding: Embedding,
-    on_event: Callable[[Event], None] = lambda event: None,
+    on_event: Callable[[IngestEvent], None] = lambda event: None,
 ) -> str:
     """What the paths of the corpus start with in the library, which holds just its rows there from now on.
 
@@ -50,8 +50,12 @@ def corpus_mount(
         mount = _mount(library, corpus, scope)
         library.catalog.register(scope, SourceRef(mount, _place(library, corpus), kind=CORPUS))
         request = _request(library, corpus, scope, mount)
-        report = Ingest(BeirSource(corpus), library.prepare, library.absorb)(request, on_event=on_event)
-        remember_ingest(library, report)
+        report = IngestReport()
+        for event in Ingest(library.prepare, library.writer)(BeirSource(corpus), request):
+            on_event(event)
+            if isinstance(event, IngestDone):
+                report = event.report
+        library.catalog.record_ingest(report.summary(datetime.now(UTC).isoformat(timespec="seconds")))
     _tell(corpus, report)
     return mount
 
@@ -61,14 +65,14 @@ class _Rows:
     """A corpus that was walked, and what can be read of it."""
 
     source: BeirSource
-    found: tuple[Found, ...]
+    found: tuple[Item, ...]
 
 
 def _rows(corpus: Path) -> _Rows:
     """BadData for a corpus of no document at all: searching nothing would measure nothing."""
     source = BeirSource(corpus)
-    entries = tuple(source.walk())
-    found = tuple(one for one in entries if isinstance(one, Found))
+    entries = tuple(source.items())
+    found = tuple(one for one in entries if isinstance(one, Item))
     if not found:
         first = next((f" ({one.path}: {one.reason})" for one in entries if isinstance(one, Skipped)), "")
         raise BadData(
@@ -80,7 +84,7 @@ def _rows(corpus: Path) -> _Rows:
 
 def _request(library: OpenLibrary, corpus: Path, scope: Scope, mount: str) -> IngestRequest:
     """The corpus is no registered source: no folder can lay claim to its documents, and no ingest removes them."""
-    return IngestRequest(scope, mount, access_by_path(library.settings.ingest, SourceRef(mount, str(corpus))))
+    return IngestRequest(scope, library.policy(SourceRef(mount, str(corpus))))
 
 
 def _holding(library: OpenLibrary, corpus: Path, scope: Scope) -> list[str]:
@@ -123,17 +127,8 @@ def _corpus_at(library: OpenLibrary, place: str) -> Path:
 
 
 def _is_there(library: OpenLibrary, rows: _Rows, request: IngestRequest) -> bool:
-    """Whether the library holds just the documents of the corpus, made as they would be made now."""
-    origins = {found: request.origin(found.path) for found in rows.found}
-    paths = {origin.path for origin in origins.values()}
-    if paths != {*library.catalog.paths(request.scope, mount=request.mount)}:
-        return False
-    held = library.catalog.stamps(request.scope, paths)
-    prepare = library.prepare
-    return all(
-        held[origin.path].stamp == prepare.stamp(origin, digest_bytes(rows.source.read(found)))
-        for found, origin in origins.items()
-    )
+    """Whether the library holds just the documents of the corpus, as they would be stored now."""
+    return Ingest(library.prepare, library.writer).is_current(rows.source, request, rows.found)
 
 
 def _tell(corpus: Path, report: IngestReport) -> None:

@@ -1,184 +1,206 @@
-"""Source -> library. Read this file to know what happens to a file that is ingested.
+"""Source -> parsed -> chunks -> embedded -> stored -> projected. Read this file to know what happens to a file.
 
-    walk -> read -> unchanged? -> prepare -> absorb (embed, store, project) -> remove what is gone
-
-A document is stored whole in one transaction, together with its entry in the change log; only then is it announced.
-The index follows the log, so stopping anywhere loses nothing, and the next run goes on from there.
+A document is stored whole in one transaction, together with its entry in the change log, and only then announced. The
+indexes follow the log, so an interruption loses nothing, and the next run goes on from there.
 """
 
 import time
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from citewise.errors import BadData, BadRequest
-from citewise.ingest.prepare import Origin, Prepare, Prepared
-from citewise.ingest.write import Absorb, Group
-from citewise.model.access import Access, Scope
-from citewise.model.chunk import EmbeddingFailure
-from citewise.model.document import Found, KnownDocument, Skipped, at_or_above
+from citewise.ingest.prepare import IngestRequest, Prepare, Prepared
+from citewise.ingest.write import DocumentWriter, WriteBatch, Written
+from citewise.model.document import Item, Skipped, at_or_above
 from citewise.model.ids import digest_bytes
-from citewise.model.report import Embedded, Event, Failed, FileDone, IngestReport, Outcome, Walked
+from citewise.model.report import (
+    Embedded,
+    FileDone,
+    FileProblem,
+    IngestDone,
+    IngestEvent,
+    IngestReport,
+    Outcome,
+    Walked,
+)
+from citewise.ports.catalog import Catalog
 from citewise.ports.sources import Source
-from citewise.text.encoding import NotText, decoded
-
-
-@dataclass(frozen=True, slots=True)
-class IngestRequest:
-    """What to ingest into which scope."""
-
-    scope: Scope
-    mount: str
-    access: Callable[[str], Access]  # by path, for documents whose frontmatter has no rule
-    corpus_type: str | None = None
-    is_whole: bool = True  # the source lists all its files, so that documents of others are removed
-    gone: frozenset[str] = frozenset()  # paths to remove, where the source lists only some
-
-    def origin(self, path: str) -> Origin:
-        return Origin(self.scope, self.mount, self.mounted(path), self.access(path), self.corpus_type)
-
-    def mounted(self, path: str) -> str:
-        return f"{self.mount}/{path}" if self.mount else path
+from citewise.text.encoding import NotText
 
 
 @dataclass(frozen=True, slots=True)
 class Ingest:
     """Brings a library up to date with a source."""
 
-    source: Source
     prepare: Prepare
-    absorb: Absorb
+    writer: DocumentWriter
 
-    def __call__(
-        self, request: IngestRequest, *, on_event: Callable[[Event], None] = lambda event: None
-    ) -> IngestReport:
-        """Ingest what is new, leave what is unchanged, remove what is gone; tell about each file."""
+    def __call__(self, source: Source, request: IngestRequest) -> Iterator[IngestEvent]:
+        """Ingest what is new, leave what is unchanged, remove what is gone. The last event is IngestDone."""
         started = time.perf_counter()
-        entries = tuple(self.source.walk())
-        files = [entry for entry in entries if isinstance(entry, Found)]
-        on_event(Walked(len(entries), sum(entry.size for entry in files)))
-        known = self.absorb.catalog.stamps(request.scope, [request.mounted(entry.path) for entry in files])
-        run = _Run(self, request, known, on_event)
+        catalog = self.writer.catalog
+        entries = tuple(source.items())
+        items = [entry for entry in entries if isinstance(entry, Item)]
+        yield Walked(len(entries), sum(item.size for item in items))
+        known = _Known(catalog, request, items)
+        batch = WriteBatch(self.writer, request.scope)
+        tally = _Tally(batch)
         for entry in entries:
-            run.take(entry)
-        run.finish()
-        return replace(run.report(), seen=len(entries), seconds=time.perf_counter() - started)
+            if isinstance(entry, Skipped):
+                yield tally.skip(entry)
+                continue
+            try:
+                prepared = self._prepared(source, request, entry, known)
+            except NotText as error:
+                yield tally.skip(Skipped(entry.path, str(error), is_unseen=True), size=entry.size)
+            except (BadData, BadRequest) as error:  # BadRequest: an access rule in a document that is none
+                yield tally.fail(entry, str(error))
+            else:
+                if prepared is None:
+                    yield tally.leave(entry, chunks=known.chunks_of(entry))
+                else:
+                    yield from tally.settle(batch.add(prepared))
+        yield from tally.settle(batch.write())
+        gone = known.gone(tally)
+        deleted = catalog.remove(request.scope, gone) if gone else 0
+        self.writer.project(request.scope)
+        report = tally.report(removed=len(gone), deleted=deleted)
+        yield IngestDone(replace(report, seen=len(entries), seconds=time.perf_counter() - started))
+
+    def is_current(self, source: Source, request: IngestRequest, items: Iterable[Item]) -> bool:
+        """Whether the library has just the documents of these items, as they would be stored now."""
+        listed = list(items)
+        known = _Known(self.writer.catalog, request, listed)
+        if set(known.paths) != {path for item in listed for path in known.under(item)}:
+            return False
+        return all(known.is_current(self.prepare, item, source.read(item)) for item in listed)
+
+    def _prepared(self, source: Source, request: IngestRequest, item: Item, known: "_Known") -> Prepared | None:
+        """The item's documents, or None where the library has just those already."""
+        known.check_owner(request.mounted(item.path))
+        data = source.read(item)
+        if known.is_current(self.prepare, item, data):
+            return None
+        prepared = self.prepare(request, item, data, digest_bytes(data))
+        if len(prepared.writes) > 1:
+            known.add_stamps([write.document.path for write in prepared.writes])
+        for write in prepared.writes:
+            known.check_owner(write.document.path)
+        return prepared
 
 
-class _Run:
-    """One run of the flow and its tally: the only thing here that changes."""
+class _Known:
+    """What the library has of the parts of a source that are ingested."""
 
-    def __init__(
-        self,
-        flow: Ingest,
-        request: IngestRequest,
-        known: Mapping[str, KnownDocument],
-        on_event: Callable[[Event], None],
-    ) -> None:
-        self._flow = flow
+    def __init__(self, catalog: Catalog, request: IngestRequest, items: Iterable[Item]) -> None:
+        self._catalog = catalog
         self._request = request
-        self._on_event = on_event
-        self._known = {path: one for path, one in known.items() if one.mount == request.mount}
-        self._taken = {path: one.mount for path, one in known.items() if one.mount != request.mount}
-        self._found: dict[str, Found] = {}  # by document path: what stays in the library
-        self._group = Group(
-            flow.absorb,
-            request.scope,
-            on_settled=self._settled,
-            on_embedded=lambda texts: on_event(Embedded(texts)),
+        mount = request.mount
+        parts = [""] if request.only is None else sorted(map(request.mounted, request.only))
+        self.paths = sorted({path for part in parts for path in catalog.paths(request.scope, under=part, mount=mount)})
+        self._stamps = dict(
+            catalog.stamps(request.scope, {*self.paths, *(request.mounted(item.path) for item in items)})
         )
+
+    def add_stamps(self, paths: list[str]) -> None:
+        self._stamps |= self._catalog.stamps(self._request.scope, paths)
+
+    def check_owner(self, path: str) -> None:
+        """Raise BadData for a path that another source has."""
+        stamp = self._stamps.get(path)
+        if stamp is not None and stamp.mount != self._request.mount:
+            other = stamp.mount or "."
+            raise BadData(f"its path {path} belongs to source {other}: give this source a --name of its own")
+
+    def under(self, item: Item) -> list[str]:
+        """The documents of an item: at its path, or below it where it holds several."""
+        path = self._request.mounted(item.path)
+        own = [path] if path in self._stamps else []
+        first = bisect_left(self.paths, f"{path}/")
+        return own + self.paths[first : bisect_left(self.paths, f"{path}0", first)]  # "0" is the character after "/"
+
+    def is_current(self, prepare: Prepare, item: Item, data: bytes) -> bool:
+        documents = self.under(item)
+        if not documents:
+            return False
+        source, whole = digest_bytes(data), self._request.mounted(item.path)
+        names = (path.removeprefix(whole).removeprefix("/") for path in documents)
+        return all(
+            self._stamps[path].stamp == prepare.stamp(self._request, item, name, source)
+            for path, name in zip(documents, names, strict=True)
+        )
+
+    def chunks_of(self, item: Item) -> int:
+        return sum(self._stamps[path].chunks for path in self.under(item))
+
+    def gone(self, tally: "_Tally") -> list[str]:
+        """What the source does not have any more. What could not be read stays: missing permissions are no deletion."""
+        stays = {path for item in tally.staying for path in self.under(item)} | tally.stored
+        unseen = {self._request.mounted(entry.path) for entry in tally.skipped if entry.is_unseen}
+        return [path for path in self.paths if path not in stays and unseen.isdisjoint(at_or_above(path))]
+
+
+class _Tally:
+    """Counts what became of each item, and announces it."""
+
+    def __init__(self, batch: WriteBatch) -> None:
+        self._batch = batch
         self._outcomes: Counter[Outcome] = Counter()
-        self._skipped: list[Skipped] = []
-        self._failed: list[Failed] = []
-        self._warnings: list[Failed] = []
+        self._failed: list[FileProblem] = []
+        self._warnings: list[FileProblem] = []
         self._masked: Counter[str] = Counter()
         self._unchanged_chunks = 0
-        self._removed = 0
-        self._deleted = 0
+        self.skipped: list[Skipped] = []
+        self.staying: list[Item] = []  # unchanged or failed: the library keeps what it had of them
+        self.stored: set[str] = set()  # paths of documents
 
-    def take(self, entry: Found | Skipped) -> None:
-        """Settle one file at once, or prepare it and let it wait for its group."""
-        if isinstance(entry, Skipped):
-            self._skip(entry, size=0)
-            return
-        origin = self._request.origin(entry.path)
-        self._found[origin.path] = entry
-        try:
-            prepared = self._prepared(origin, entry)
-        except NotText as error:
-            self._skip(Skipped(entry.path, str(error), is_unseen=True), size=entry.size)
-        except (BadData, BadRequest) as error:  # BadRequest: an access rule in the frontmatter that is none
-            self._fail(entry, str(error))
-        else:
-            if prepared:
-                self._group.add(prepared)
-            else:
-                self._unchanged_chunks += self._known[origin.path].chunks
-                self._announce(entry, Outcome.UNCHANGED)
+    def skip(self, entry: Skipped, *, size: int = 0) -> FileDone:
+        self.skipped.append(entry)
+        return self._done(entry.path, Outcome.SKIPPED, size)
 
-    def finish(self) -> None:
-        """Store what waits, remove what is gone, and bring the index up to date."""
-        self._group.flush()
-        request, catalog = self._request, self._flow.absorb.catalog
-        gone = {request.mounted(path) for path in request.gone}
-        if request.is_whole:
-            gone.update(catalog.paths(request.scope, mount=request.mount))
-        unseen = {request.mounted(entry.path) for entry in self._skipped if entry.is_unseen}
-        # What lies below a place that could not be looked at stays: missing permissions are no deletion.
-        gone = {path for path in gone - self._found.keys() if unseen.isdisjoint(at_or_above(path))}
-        if gone:
-            self._removed = len(gone)
-            self._deleted = catalog.remove(request.scope, sorted(gone))
-        self._flow.absorb.project(request.scope)
+    def fail(self, item: Item, reason: str) -> FileDone:
+        self.staying.append(item)
+        self._failed.append(FileProblem(item.path, reason))
+        return self._done(item.path, Outcome.FAILED, item.size)
 
-    def report(self) -> IngestReport:
-        chunks = self._group.chunks
+    def leave(self, item: Item, *, chunks: int) -> FileDone:
+        self.staying.append(item)
+        self._unchanged_chunks += chunks
+        return self._done(item.path, Outcome.UNCHANGED, item.size)
+
+    def settle(self, events: Iterable[Embedded | Written]) -> Iterator[IngestEvent]:
+        for event in events:
+            if isinstance(event, Embedded):
+                yield event
+                continue
+            prepared = event.prepared
+            if event.failure:
+                yield self.fail(prepared.item, f"could not be embedded: {event.failure.reason}")
+                continue
+            self._masked.update(prepared.masked)
+            self._warnings += [FileProblem(prepared.item.path, text) for text in prepared.warnings]
+            self.stored |= {write.document.path for write in prepared.writes}
+            chunks = sum(len(write.chunks) for write in prepared.writes)
+            yield self._done(prepared.item.path, Outcome.INGESTED, prepared.item.size, chunks)
+
+    def report(self, *, removed: int, deleted: int) -> IngestReport:
+        chunks = self._batch.chunks
         return IngestReport(
             ingested=self._outcomes[Outcome.INGESTED],
             unchanged=self._outcomes[Outcome.UNCHANGED],
-            removed=self._removed,
-            skipped=tuple(self._skipped),
+            removed=removed,
+            skipped=tuple(self.skipped),
             failed=tuple(self._failed),
             warnings=tuple(self._warnings),
             chunks=replace(
-                chunks,
-                deleted=chunks.deleted + self._deleted,
-                unchanged=chunks.unchanged + self._unchanged_chunks,
+                chunks, deleted=chunks.deleted + deleted, unchanged=chunks.unchanged + self._unchanged_chunks
             ),
-            embedded=self._group.embedded,
+            embedded=self._batch.embedded,
             masked=dict(self._masked),
         )
 
-    def _prepared(self, origin: Origin, entry: Found) -> Prepared | None:
-        """The file as a document, or None where the library holds just that already."""
-        if origin.path in self._taken:
-            other = self._taken[origin.path] or "."
-            raise BadData(f"its path {origin.path} belongs to source {other}: give this source a --name of its own")
-        data = self._flow.source.read(entry)
-        source = digest_bytes(data)
-        known = self._known.get(origin.path)
-        if known and known.stamp == self._flow.prepare.stamp(origin, source):
-            return None
-        return self._flow.prepare(origin, decoded(data), source)
-
-    def _settled(self, prepared: Prepared, failure: EmbeddingFailure | None) -> None:
-        entry = self._found[prepared.document.path]
-        if failure:
-            self._fail(entry, f"could not be embedded: {failure.reason}")
-            return
-        self._masked.update(prepared.masked)
-        self._warnings.extend(Failed(entry.path, text) for text in prepared.warnings)
-        self._announce(entry, Outcome.INGESTED, chunks=len(prepared.chunks))
-
-    def _skip(self, entry: Skipped, *, size: int) -> None:
-        self._skipped.append(entry)
-        self._on_event(FileDone(entry.path, Outcome.SKIPPED, size))
-
-    def _fail(self, entry: Found, reason: str) -> None:
-        """The file stays listed as found, so what the library knew of it stays too."""
-        self._failed.append(Failed(entry.path, reason))
-        self._announce(entry, Outcome.FAILED)
-
-    def _announce(self, entry: Found, outcome: Outcome, *, chunks: int = 0) -> None:
+    def _done(self, path: str, outcome: Outcome, size: int, chunks: int = 0) -> FileDone:
         self._outcomes[outcome] += 1
-        self._on_event(FileDone(entry.path, outcome, entry.size, chunks))
+        return FileDone(path, outcome, size, chunks)

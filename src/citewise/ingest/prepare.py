@@ -1,118 +1,163 @@
-"""A file's text -> a document and its chunks, with nothing written yet."""
+"""An item's bytes -> documents and their chunks, with nothing written yet."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 
-from citewise.ingest.chunkers.markdown import HeadingChunker
-from citewise.model.access import Access, Scope
-from citewise.model.chunk import LABELING, Chunk, chunks_of
+from citewise.errors import BadData
+from citewise.ingest.policy import AccessPolicy
+from citewise.model.access import Scope
+from citewise.model.chunk import LABELING, chunks_of
 from citewise.model.document import (
+    UNKNOWN,
+    BlockKind,
     Document,
-    FrontMatter,
-    Json,
-    Parsed,
+    Item,
+    ParsedDocument,
     PathRule,
     Stamp,
     chapter_parts,
     path_facts,
-    title_of,
+    spaced,
 )
 from citewise.model.ids import Digest, digest, document_id
-from citewise.ports.sources import Parser
+from citewise.ports.catalog import DocumentWrite
+from citewise.ports.sources import Chunker, Parser
 from citewise.text.secrets import VERSION as MASKING
-from citewise.text.secrets import masked
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """Where a text comes from and who may read it, unless its frontmatter says otherwise."""
+class Format:
+    """How one kind of item becomes documents and chunks."""
+
+    media_type: str
+    suffixes: tuple[str, ...]  # of files of this kind, in lower case
+    parser: Parser
+    chunker: Chunker
+
+
+@dataclass(frozen=True, slots=True)
+class IngestRequest:
+    """What is ingested, into which scope and for whom."""
 
     scope: Scope
-    mount: str
-    path: str
-    access: Access
-    corpus_type: str | None = None  # given by the caller; else the path decides
+    policy: AccessPolicy
+    corpus_type: str | None = None  # None: decided by the path
+    only: frozenset[str] | None = None  # parts of the source; None: all of it
 
     @property
-    def digest(self) -> Digest:
-        return digest(*sorted(self.access.readers), self.corpus_type or "")
+    def mount(self) -> str:
+        return self.policy.source.mount
+
+    def mounted(self, path: str) -> str:
+        """The path in the library of a path in the source."""
+        return f"{self.mount}/{path}" if self.mount else path
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A document ready to be embedded and stored."""
+    """All documents of an item, ready to be embedded and stored together."""
 
-    document: Document
-    chunks: tuple[Chunk, ...]
-    warnings: tuple[str, ...]
-    masked: Mapping[str, int]
+    item: Item
+    writes: tuple[DocumentWrite, ...]
+    warnings: tuple[str, ...] = ()
+    masked: Mapping[str, int] = field(default_factory=dict)  # kinds of secrets and how many were masked
 
 
 @dataclass(frozen=True, slots=True)
 class Prepare:
-    """Masks, parses, cuts and labels. The same text always becomes the same chunks."""
+    """Parses, cuts and labels. The same item always becomes the same chunks."""
 
-    parser: Parser
-    chunker: HeadingChunker
+    formats: tuple[Format, ...]
     path_rules: tuple[PathRule, ...]
 
-    @property
-    def version(self) -> Digest:
-        """Changes when the same text might become other chunks."""
+    def __call__(self, request: IngestRequest, item: Item, data: bytes, source: Digest) -> Prepared:
+        """The documents of an item. Raises BadData, or BadRequest for an access rule that is none."""
+        parsed = self.format_of(item.media_type).parser.parse(data, item)
+        writes, warnings, masked = [], list[str](), dict[str, int]()
+        for each in parsed:
+            document = self._document(request, item, each, self.stamp(request, item, each.name, source))
+            writes.append(self.cut(document))
+            warnings += _warnings(each, document)
+            for kind, count in each.masked.items():
+                masked[kind] = masked.get(kind, 0) + count
+        return Prepared(item, tuple(writes), tuple(warnings), masked)
+
+    def format_of(self, media_type: str) -> Format:
+        for each in self.formats:
+            if each.media_type == media_type:
+                return each
+        raise BadData(f"no parser for {media_type}")
+
+    def stamp(self, request: IngestRequest, item: Item, name: str, source: Digest) -> Stamp:
+        """Equal stamps mean that nothing would come out differently. The chunker is the same for a whole library."""
         rules = (f"{rule.pattern} {sorted(rule.sets.items())}" for rule in self.path_rules)
-        return digest(self.parser.version, self.chunker.version, MASKING, LABELING, *rules)
+        readers = sorted(request.policy(_path(item, name)).readers)
+        return Stamp(
+            source=source,
+            recipe=digest(self.format_of(item.media_type).parser.version, MASKING, LABELING, *rules),
+            origin=digest(*readers, request.corpus_type or ""),
+        )
 
-    def stamp(self, origin: Origin, source: Digest) -> Stamp:
-        """Equal stamps mean that nothing would come out differently."""
-        return Stamp(source=source, recipe=self.version, origin=origin.digest)
+    def cut(self, document: Document) -> DocumentWrite:
+        """A document with its chunks: from its stored blocks, so that no parser is needed to cut it again."""
+        chunker = self.format_of(document.media_type).chunker
+        pieces = chunker(document.blocks, title=document.title if document.is_titled else None)
+        return DocumentWrite(document, chunks_of(document, pieces))
 
-    def __call__(self, origin: Origin, text: str, source: Digest) -> Prepared:
-        clean = masked(text)
-        parsed = self.parser.parse(clean.text)
-        title = title_of(parsed, origin.path)
-        facts = path_facts(origin.path, self.path_rules)
+    def _document(self, request: IngestRequest, item: Item, parsed: ParsedDocument, stamp: Stamp) -> Document:
+        path = request.mounted(_path(item, parsed.name))
+        facts = path_facts(path, self.path_rules)
         chapter_number, chapter_title = chapter_parts(facts.chapter)
-        document = Document(
-            id=document_id(origin.scope, origin.path),
-            scope=origin.scope,
-            path=origin.path,
-            mount=origin.mount,
-            title=title.text,
-            description=parsed.front.description or "",
-            tags=parsed.front.tags,
+        title = own_title(parsed)
+        return Document(
+            id=document_id(request.scope, path),
+            scope=request.scope,
+            path=path,
+            mount=request.mount,
+            title=title or _title_from_path(path),
+            is_titled=title is not None,
+            description=parsed.description,
+            tags=parsed.tags,
             module=facts.module,
             chapter=facts.chapter,
-            corpus_type=origin.corpus_type or facts.corpus_type,
+            corpus_type=request.corpus_type or parsed.corpus_type or facts.corpus_type,
             content_type=facts.content_type,
-            metadata=_metadata(parsed.front),
-            access=Access.of(parsed.front.access) if parsed.front.access else origin.access,
-            stamp=self.stamp(origin, source),
-            text=clean.text,
+            metadata={**item.metadata, **parsed.metadata},
+            access=request.policy(_path(item, parsed.name), own=parsed.access),
+            stamp=stamp,
+            text=parsed.text,
             blocks=parsed.blocks,
-            source_uri=origin.path,
+            media_type=item.media_type,
             chapter_number=chapter_number,
             chapter_title=chapter_title,
+            source_uri=item.uri or request.mounted(item.path),
         )
-        pieces = self.chunker(parsed.blocks, title=title.text if title.is_given else None)
-        warnings = tuple(_warnings(parsed, document, facts.missing))
-        return Prepared(document, chunks_of(document, pieces), warnings, clean.counts)
 
 
-def _metadata(front: FrontMatter) -> Mapping[str, Json]:
-    named: dict[str, Json] = {
-        "slug": front.slug,
-        "id": front.id,
-        "sidebar_label": front.sidebar_label,
-        "sidebar_position": front.sidebar_position,
-        "learning_objectives": front.learning_objectives or None,
-    }
-    return {**front.other, **{name: value for name, value in named.items() if value is not None}}
+def _path(item: Item, name: str) -> str:
+    return f"{item.path}/{name}" if name else item.path
 
 
-def _warnings(parsed: Parsed, document: Document, missing: Iterable[str]) -> Iterable[str]:
+def own_title(parsed: ParsedDocument) -> str | None:
+    """The title a document gives itself: that of its metadata, or its first top heading."""
+    if parsed.title:
+        return parsed.title
+    headings = (block.heading for block in parsed.blocks if block.kind is BlockKind.HEADING)
+    return next((heading.title for heading in headings if heading and heading.level == 1 and heading.title), None)
+
+
+def _title_from_path(path: str) -> str:
+    file = PurePosixPath(path)
+    name = file.parent.name if file.stem.lower() in ("index", "readme") and file.parent.name else file.stem
+    return spaced(name) or path
+
+
+def _warnings(parsed: ParsedDocument, document: Document) -> Iterator[str]:
     yield from parsed.warnings
     if not parsed.blocks:
         yield "has no text below its frontmatter"
     if document.corpus_type == "DOC_TEXTBOOK":
-        for name in missing:
-            yield f"no {name} in its path: filed under 'Unknown'"
+        for name in ("module", "chapter"):
+            if getattr(document, name) == UNKNOWN:
+                yield f"no {name} in its path: filed under 'Unknown'"

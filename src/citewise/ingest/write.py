@@ -1,6 +1,6 @@
-"""Prepared documents -> embedded, stored and projected, in groups; shared by ingestion and re-embedding."""
+"""Prepared documents -> embedded, stored and projected, in batches; shared by ingestion and re-embedding."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from citewise.ingest.prepare import Prepared
@@ -8,119 +8,116 @@ from citewise.ingest.project import Project
 from citewise.model.access import Scope
 from citewise.model.chunk import ChunkCounts, EmbeddedText, EmbeddingFailure, WordVectors
 from citewise.model.ids import Digest
-from citewise.ports.catalog import Catalog, DocumentWrite, EmbeddingCache
+from citewise.model.report import Embedded
+from citewise.ports.catalog import Catalog, EmbeddingCache
 from citewise.ports.models import Embedder, WordEmbedder
 
 # What is embedded and stored together: enough texts to sort by length, few enough that a document is safe on
 # disk seconds after it was read.
 TEXTS_AT_ONCE = 128
 DOCUMENTS_AT_ONCE = 64
-CHUNKS_BEFORE_PROJECTING = 512  # a projection has a price of its own (a commit), so not after every group
+CHUNKS_BEFORE_PROJECTING = 512  # a projection has a price of its own (a commit), so not after every batch
 
-Outcomes = Mapping[Digest, EmbeddedText | EmbeddingFailure]
-UNASKED = WordVectors(b"")  # of a text whose words nobody wants
+_Outcomes = Mapping[Digest, EmbeddedText | EmbeddingFailure]
+_NO_WORDS = WordVectors(b"")  # of a text whose word vectors are not wanted
 
 
 @dataclass(frozen=True, slots=True)
-class Absorb:
+class DocumentWriter:
     """Everything it takes to get a prepared document into a library."""
 
     embedder: Embedder
     catalog: Catalog
-    caches: tuple[EmbeddingCache, ...]  # the library's own first; others are looked at before embedding
+    caches: tuple[EmbeddingCache, ...]  # the library's own first; the others are read before anything is embedded
     project: Project
-    words: WordEmbedder | None = None  # the same model, where the vectors of words are kept as well
+    words: WordEmbedder | None = None  # the same model, where word vectors are stored as well
 
-    def embedded(self, texts: Sequence[str]) -> tuple[EmbeddedText | EmbeddingFailure, ...]:
+    def embed(self, texts: Sequence[str]) -> tuple[EmbeddedText | EmbeddingFailure, ...]:
         if self.words is not None:
             return self.words.embedded(texts)
-        made = self.embedder.documents(texts)
-        return tuple(one if isinstance(one, EmbeddingFailure) else EmbeddedText(one, UNASKED) for one in made)
+        vectors = self.embedder.documents(texts)
+        return tuple(each if isinstance(each, EmbeddingFailure) else EmbeddedText(each, _NO_WORDS) for each in vectors)
 
-    def held(self, cache: EmbeddingCache, digests: Collection[Digest]) -> dict[Digest, EmbeddedText]:
-        """What the cache has whole: a text whose words are wanted and missing is as good as unknown."""
+    def cached(self, cache: EmbeddingCache, digests: Collection[Digest]) -> dict[Digest, EmbeddedText]:
+        """What a cache has. A text whose word vectors are wanted and missing counts as unknown."""
         vectors = cache.vectors(digests)
         if self.words is None:
-            return {key: EmbeddedText(vector, UNASKED) for key, vector in vectors.items()}
+            return {key: EmbeddedText(vector, _NO_WORDS) for key, vector in vectors.items()}
         words = cache.word_vectors(digests)
         return {key: EmbeddedText(vectors[key], words[key]) for key in vectors.keys() & words.keys()}
 
-    def keep(self, outcomes: Outcomes) -> int:
-        """Into the library's own cache; how many there were."""
-        made = {key: one for key, one in outcomes.items() if not isinstance(one, EmbeddingFailure)}
-        words = {key: one.words for key, one in made.items() if one.words is not UNASKED}
-        self.caches[0].keep({key: one.vector for key, one in made.items()}, words)
-        return len(made)
+    def keep(self, outcomes: _Outcomes) -> int:
+        """Store vectors in the library's own cache; returns how many there were."""
+        vectors = {key: each for key, each in outcomes.items() if not isinstance(each, EmbeddingFailure)}
+        words = {key: each.words for key, each in vectors.items() if each.words is not _NO_WORDS}
+        self.caches[0].keep({key: each.vector for key, each in vectors.items()}, words)
+        return len(vectors)
 
 
-class Group:
-    """Documents that wait to be stored together, and the tally of what was stored so far."""
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An item was stored, or not, because one of its texts could not be embedded."""
 
-    def __init__(
-        self,
-        absorb: Absorb,
-        scope: Scope,
-        *,
-        on_settled: Callable[[Prepared, EmbeddingFailure | None], None],
-        on_embedded: Callable[[int], None],
-    ) -> None:
-        self._absorb = absorb
+    prepared: Prepared
+    failure: EmbeddingFailure | None
+
+
+class WriteBatch:
+    """Items that wait to be stored together, and the totals of what was stored so far."""
+
+    def __init__(self, writer: DocumentWriter, scope: Scope) -> None:
+        self._writer = writer
         self._scope = scope
-        self._on_settled = on_settled
-        self._on_embedded = on_embedded
         self._waiting: list[Prepared] = []
-        self._texts = 0
         self._unprojected = 0
         self.embedded = 0
         self.chunks = ChunkCounts()
 
-    def add(self, prepared: Prepared) -> None:
-        """Take a document in; a full group is flushed."""
+    def add(self, prepared: Prepared) -> Iterator[Embedded | Written]:
+        """Take an item in; a full batch is written."""
         self._waiting.append(prepared)
-        self._texts += len(prepared.chunks)
-        if self._texts >= TEXTS_AT_ONCE or len(self._waiting) >= DOCUMENTS_AT_ONCE:
-            self.flush()
+        writes = [write for each in self._waiting for write in each.writes]
+        if sum(len(write.chunks) for write in writes) >= TEXTS_AT_ONCE or len(writes) >= DOCUMENTS_AT_ONCE:
+            yield from self.write()
 
-    def flush(self) -> None:
-        """Embed and store what waits, then say of each document how it went."""
-        waiting, self._waiting, self._texts = self._waiting, [], 0
+    def write(self) -> Iterator[Embedded | Written]:
+        """Embed and store what waits. Every item is stored with all its documents, or not at all."""
+        waiting, self._waiting = self._waiting, []
         if not waiting:
             return
-        outcomes = self._embed(waiting)
-        failures = {prepared.document.id: _failure(prepared, outcomes) for prepared in waiting}
-        writes = [
-            DocumentWrite(prepared.document, prepared.chunks)
-            for prepared in waiting
-            if not failures[prepared.document.id]
-        ]
-        self.chunks += self._absorb.catalog.store(writes)
-        for prepared in waiting:
-            self._on_settled(prepared, failures[prepared.document.id])
+        outcomes: dict[Digest, EmbeddedText | EmbeddingFailure] = {}
+        yield from self._embed(waiting, outcomes)
+        written = [Written(prepared, _failure(prepared, outcomes)) for prepared in waiting]
+        writes = [write for each in written if not each.failure for write in each.prepared.writes]
+        self.chunks += self._writer.catalog.store(writes)
+        yield from written
         self._unprojected += sum(len(write.chunks) for write in writes)
         if self._unprojected >= CHUNKS_BEFORE_PROJECTING:
-            self._absorb.project(self._scope)
+            self._writer.project(self._scope)
             self._unprojected = 0
 
-    def _embed(self, waiting: Sequence[Prepared]) -> Outcomes:
-        """What the library did not hold yet. Equal texts are embedded once, and what was embedded is kept at once:
-        neither a refused neighbor nor an interruption makes anyone pay for it again."""
-        texts = {chunk.text_digest: chunk.embedded_text for item in waiting for chunk in item.chunks}
-        own, *others = self._absorb.caches
-        missing = texts.keys() - self._absorb.held(own, texts.keys()).keys()
-        found: dict[Digest, EmbeddedText | EmbeddingFailure] = {}
+    def _embed(
+        self, waiting: Sequence[Prepared], outcomes: dict[Digest, EmbeddedText | EmbeddingFailure]
+    ) -> Iterator[Embedded]:
+        """Fill in what the library does not have yet. Equal texts are embedded once, and vectors are kept at once:
+        neither a refused neighbor nor an interruption makes anyone pay for them again."""
+        writer = self._writer
+        chunks = [chunk for each in waiting for write in each.writes for chunk in write.chunks]
+        texts = {chunk.text_digest: chunk.embedded_text for chunk in chunks}
+        own, *others = writer.caches
+        missing = texts.keys() - writer.cached(own, texts.keys()).keys()
         for cache in others:
-            found |= self._absorb.held(cache, missing - found.keys())
-        self._absorb.keep(found)
-        new = [key for key in texts if key in missing and key not in found]
+            outcomes |= writer.cached(cache, missing - outcomes.keys())
+        writer.keep(outcomes)
+        new = [key for key in texts if key in missing and key not in outcomes]
         for start in range(0, len(new), TEXTS_AT_ONCE):
             keys = new[start : start + TEXTS_AT_ONCE]
-            outcomes = dict(zip(keys, self._absorb.embedded([texts[key] for key in keys]), strict=True))
-            self.embedded += self._absorb.keep(outcomes)
-            found |= outcomes
-            self._on_embedded(len(keys))
-        return found
+            embedded = dict(zip(keys, writer.embed([texts[key] for key in keys]), strict=True))
+            self.embedded += writer.keep(embedded)
+            outcomes |= embedded
+            yield Embedded(len(keys))
 
 
-def _failure(prepared: Prepared, outcomes: Outcomes) -> EmbeddingFailure | None:
-    found = (outcomes.get(chunk.text_digest) for chunk in prepared.chunks)
-    return next((outcome for outcome in found if isinstance(outcome, EmbeddingFailure)), None)
+def _failure(prepared: Prepared, outcomes: _Outcomes) -> EmbeddingFailure | None:
+    of_chunks = (outcomes.get(chunk.text_digest) for write in prepared.writes for chunk in write.chunks)
+    return next((outcome for outcome in of_chunks if isinstance(outcome, EmbeddingFailure)), None)

@@ -1,11 +1,10 @@
-"""What a document's path says about it: module, chapter, corpus and content type, by rules that can be configured."""
+"""Documents: the items they are read from, the blocks they are made of, and what their paths say about them."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
-from pathlib import PurePosixPath
 from typing import NamedTuple, TypeAlias
 
 from citewise.errors import Misconfigured
@@ -102,36 +101,51 @@ class BlockSpan(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class FrontMatter:
-    """What a file says about itself before its body; absent values are None or empty."""
+class Item:
+    """Something that a source can read; `path` is relative to the source, with forward slashes."""
 
-    title: str | None = None
-    description: str | None = None
-    slug: str | None = None
-    id: str | None = None
-    sidebar_label: str | None = None
-    sidebar_position: float | None = None
-    tags: tuple[str, ...] = ()
-    learning_objectives: tuple[str, ...] = ()
-    access: tuple[str, ...] = ()  # rules as in Access.of; empty: the source's configuration decides
-    other: Mapping[str, Json] = field(default_factory=dict)
+    path: str
+    size: int  # bytes
+    media_type: str
+    metadata: Mapping[str, Json] = field(default_factory=dict)  # what the source knows of its documents
+    uri: str | None = None  # where a person finds it; None: its path says so
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
-    """A file, understood."""
+class Skipped:
+    """A file or folder (its path ends in a slash) that is not ingested, and why.
 
-    front: FrontMatter
+    `is_unseen`: its content could not be read, so the library keeps what it had of it.
+    """
+
+    path: str
+    reason: str
+    is_unseen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedDocument:
+    """A document of an item, understood. Secrets are masked."""
+
+    text: str
     blocks: tuple[Block, ...]
+    name: str = ""  # within its item, with forward slashes; needed where an item holds several documents
+    title: str | None = None  # None: its first heading, or its path
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Json] = field(default_factory=dict)
+    access: tuple[str, ...] = ()  # rules as in Access.of; empty: the document says nothing about it
+    corpus_type: str | None = None  # None: decided by the path
     warnings: tuple[str, ...] = ()
+    masked: Mapping[str, int] = field(default_factory=dict)  # kinds of secrets and how many were masked
 
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What a stored document was made of; equal stamps mean that making it again would change nothing."""
+    """What a stored document was derived from; equal stamps mean that ingesting it again would change nothing."""
 
-    source: Digest  # of the file's bytes
-    recipe: Digest  # of parser, chunker, masking and path rules
+    source: Digest  # of the item's bytes
+    recipe: Digest  # of parser, masking, labels and path rules
     origin: Digest  # of what the caller said about it: access, corpus type
 
 
@@ -165,35 +179,11 @@ class Document:
     text: str
     blocks: tuple[Block, ...] = ()  # of the text: what a chunker cuts, so that cutting again needs no parser
     media_type: str = "text/markdown"
+    is_titled: bool = True  # False: only its path gave it a title
     chapter_number: int | None = None
     chapter_title: str | None = None
     source_uri: str | None = None  # where the original can be found
     created_at: float | None = None  # seconds since 1970 when it was first stored; None before that
-
-
-@dataclass(frozen=True, slots=True)
-class Title:
-    """A document's title; `is_given` is false where only its path could name it."""
-
-    text: str
-    is_given: bool
-
-
-def title_of(parsed: Parsed, path: str) -> Title:
-    """Frontmatter first, then the first H1, then the path (I3)."""
-    if parsed.front.title:
-        return Title(parsed.front.title, is_given=True)
-    for block in parsed.blocks:
-        if block.kind is BlockKind.HEADING and block.heading and block.heading.level == 1 and block.heading.title:
-            return Title(block.heading.title, is_given=True)
-    return Title(_title_from_path(path), is_given=False)
-
-
-def _title_from_path(path: str) -> str:
-    file = PurePosixPath(path)
-    name = file.parent.name if file.stem.lower() in ("index", "readme") and file.parent.name else file.stem
-    words = name.replace("-", " ").replace("_", " ").strip()
-    return words[:1].upper() + words[1:] if words else path
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,22 +195,6 @@ class SourceRef:
     access: tuple[tuple[str, tuple[str, ...]], ...] = ()  # part (empty: all) -> the rule it was last given
     kind: str = "folder"
 
-    def with_rule(self, rule: tuple[str, ...], parts: Iterable[str]) -> "SourceRef":
-        """The source once these parts were given a rule: it holds until another is said, also for what is below."""
-        given = sorted(parts)
-        kept = [(part, old) for part, old in self.access if not any(_covers(each, part) for each in given)]
-        return replace(self, access=(*kept, *((part, rule) for part in given)))
-
-    def rule_for(self, path: str) -> tuple[str, ...]:
-        """The rule of the innermost part that holds the path; empty where none was ever said."""
-        rules = dict(self.access)
-        above = sorted({"", *(each.rstrip("/") for each in at_or_above(path))}, key=len, reverse=True)
-        return next((rules[part] for part in above if part in rules), ())
-
-
-def _covers(part: str, other: str) -> bool:
-    return not part or other == part or other.startswith(f"{part}/")
-
 
 def at_or_above(path: str) -> Iterator[str]:
     """The path itself, and the folders above it with the slash that they are written with."""
@@ -228,26 +202,6 @@ def at_or_above(path: str) -> Iterator[str]:
     for at, character in enumerate(path):
         if character == "/":
             yield path[: at + 1]
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A file worth reading; `path` is relative to the source, with forward slashes."""
-
-    path: str
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """A file or folder (its path ends in a slash) that is not ingested, and why.
-
-    `is_unseen`: what it holds could not be taken in, so what the library knew of it stays.
-    """
-
-    path: str
-    reason: str
-    is_unseen: bool = False
 
 
 FIELDS = ("module", "chapter", "corpus_type", "content_type")
@@ -287,11 +241,6 @@ class PathFacts:
     corpus_type: str
     content_type: str
 
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """Fields that no rule filled and a textbook would have."""
-        return tuple(name for name in ("module", "chapter") if getattr(self, name) == UNKNOWN)
-
 
 _NUMBERED = re.compile(
     r"(?:(?:chapter|ch|part|unit|week|lesson|module|section|day)[-_ .]*)?(?:\d+\.)*(\d{1,6})(?:[-_ .]+(.*))?",
@@ -305,8 +254,13 @@ def chapter_parts(chapter: str) -> tuple[int | None, str | None]:
         return None, None
     match = _NUMBERED.fullmatch(chapter)
     number, rest = (int(match[1]), match[2]) if match else (None, chapter)
-    words = " ".join(re.split(r"[-_ ]+", rest or "")).strip()
-    return number, (words[:1].upper() + words[1:]) or None
+    return number, spaced(rest or "") or None
+
+
+def spaced(name: str) -> str:
+    """A name of a file or folder as a title: "Sensor fusion" for `sensor-fusion`."""
+    words = " ".join(re.split(r"[-_ ]+", name)).strip()
+    return words[:1].upper() + words[1:]
 
 
 def _word(*words: str) -> str:

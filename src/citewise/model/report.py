@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TypeAlias
 
 from citewise.model.chunk import ChunkCounts
 from citewise.model.document import Skipped
@@ -17,8 +18,8 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
-    """A file that could not be ingested; what the library held of it before is still there."""
+class FileProblem:
+    """What is wrong with a file. If it could not be ingested, the library keeps what it had of it."""
 
     path: str
     reason: str
@@ -49,9 +50,6 @@ class Embedded:
     texts: int
 
 
-Event = FileDone | Walked | Embedded
-
-
 @dataclass(frozen=True, slots=True)
 class IngestReport:
     """The account: seen = ingested + unchanged + skipped + failed."""
@@ -61,8 +59,8 @@ class IngestReport:
     unchanged: int = 0
     removed: int = 0
     skipped: tuple[Skipped, ...] = ()
-    failed: tuple[Failed, ...] = ()
-    warnings: tuple[Failed, ...] = ()  # of files that were ingested all the same
+    failed: tuple[FileProblem, ...] = ()
+    warnings: tuple[FileProblem, ...] = ()  # of files that were ingested all the same
     chunks: ChunkCounts = field(default_factory=ChunkCounts)
     embedded: int = 0
     masked: Mapping[str, int] = field(default_factory=dict)  # kinds of secrets and how many were masked
@@ -84,6 +82,17 @@ class IngestReport:
             seconds=self.seconds + other.seconds,
         )
 
+    def summary(self, finished_at: str) -> "IngestSummary":
+        return IngestSummary(
+            finished_at=finished_at,
+            seen=self.seen,
+            ingested=self.ingested,
+            unchanged=self.unchanged,
+            removed=self.removed,
+            failed=len(self.failed),
+            seconds=round(self.seconds, 3),
+        )
+
     @property
     def chunks_per_second(self) -> float:
         changed = self.chunks.created + self.chunks.updated
@@ -101,6 +110,16 @@ class IngestSummary:
     removed: int
     failed: int
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class IngestDone:
+    """The last event of an ingestion."""
+
+    report: IngestReport
+
+
+IngestEvent: TypeAlias = Walked | Embedded | FileDone | IngestDone
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,30 +1,46 @@
-"""Parser: makes blocks and metadata of a file's text."""
+"""Where documents come from, and how they are understood: sources, parsers and chunkers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from citewise.model.document import Found, Parsed, Skipped
+from citewise.model.chunk import Piece
+from citewise.model.document import Block, Item, ParsedDocument, Skipped
 
 
 class Source(Protocol):
-    """Lists files and reads them.
+    """Lists items and reads them.
 
-    Promises: the same tree is walked in the same order; every file is either Found or Skipped with a
-    reason, never passed over in silence; `read` raises BadData with a reason a person can act on.
+    Promises: the same source lists the same items in the same order, each path once; everything that is there is an
+    Item or Skipped with a reason; `read` raises BadData with a reason that a person can act on.
     """
 
-    def walk(self) -> Iterator[Found | Skipped]: ...
-    def read(self, found: Found) -> bytes: ...
+    def items(self) -> Iterator[Item | Skipped]: ...
+    def read(self, item: Item) -> bytes: ...
 
 
 class Parser(Protocol):
-    """Understands one family of files.
+    """Understands one kind of item.
 
-    Promises: never raises on any text; every line of the body with a word on it lies in some block,
-    except HTML comments and MDX imports; blocks come in order with true line numbers; what it could
-    not make sense of is a warning.
+    Promises: data that is no such item raises BadData, and NotText where its author could not mend it. Otherwise it
+    gives one document or several with different names. Secrets are masked in the text, the blocks and the metadata.
+    Every word of the text is in some block, unless it is no content (comments, imports); blocks come in order, each
+    with its location. What could not be understood is a warning. The version changes when the same data may be parsed
+    differently.
     """
 
     @property
-    def version(self) -> str: ...  # changes when the same text may parse differently
-    def parse(self, text: str) -> Parsed: ...
+    def version(self) -> str: ...
+    def parse(self, data: bytes, item: Item) -> Sequence[ParsedDocument]: ...
+
+
+class Chunker(Protocol):
+    """Cuts a document into pieces.
+
+    Promises: every word of every block is in a piece; pieces come in the order of the document, each with its own
+    anchor and ordinal, and know their blocks; `title` is the document's own, None where it has none. The version
+    changes when the same blocks may be cut differently.
+    """
+
+    @property
+    def version(self) -> str: ...
+    def __call__(self, blocks: Sequence[Block], *, title: str | None) -> tuple[Piece, ...]: ...

@@ -17,7 +17,7 @@ from citewise.adapters.local_index.vectors import LocalVectorIndex
 from citewise.adapters.sqlite.catalog import SqliteCatalog
 from citewise.adapters.sqlite.connections import Connections
 from citewise.errors import CitewiseError, Locked, Misconfigured
-from citewise.ingest.reembed import ReembedReport
+from citewise.ingest.reembed import Reembedded
 from citewise.model.access import Scope
 from citewise.model.chunk import TermField, Vector
 from citewise.model.filters import Where
@@ -221,12 +221,16 @@ def _search_index(settings: Settings) -> None:
 
 def reindex(
     settings: Settings, *, on_progress: Callable[[int], None], embedding: Embedding | None = None
-) -> ReembedReport | int:
+) -> Reembedded | int:
     """Rebuild the index by a replay; where the settings ask for other vectors or other chunks, re-embed."""
     with opened_unchecked(settings, embedding) as library:
         is_whole = unfit(library) is None and not library.lacks_words()
     if not is_whole:
-        return reembed(settings, on_document=lambda path: on_progress(1), embedding=embedding)
+        last = Reembedded()
+        for step in reembed(settings, embedding):
+            on_progress(1)
+            last = step
+        return last
     with opened_for_writing(settings, embedding) as library:
         applied = 0
         for scope in library.catalog.scopes():

@@ -3,9 +3,10 @@
 import logging
 import shutil
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,9 @@ from citewise.adapters.sqlite.connections import Connections
 from citewise.errors import Locked, Misconfigured, Unavailable
 from citewise.ingest.chunkers.markdown import ChunkSizes, HeadingChunker
 from citewise.ingest.project import Project
-from citewise.model.access import Scope
-from citewise.model.report import LibraryFacts
+from citewise.model.access import Access, Scope
+from citewise.model.document import SourceRef
+from citewise.model.report import IngestDone, IngestEvent, IngestReport, LibraryFacts
 from citewise.ports.catalog import Catalog
 from citewise.ports.indexes import TextIndex, VectorIndex
 from citewise.settings import Settings
@@ -26,13 +28,13 @@ from citewise.text.analysis import ANALYZER_VERSION
 from citewise.wiring.embedding import Embedding, embedding_of
 
 if TYPE_CHECKING:  # what only writing needs is imported by those who write: a search starts a twentieth sooner
+    from citewise.ingest.policy import AccessPolicy
     from citewise.ingest.prepare import Prepare
-    from citewise.ingest.reembed import ReembedReport
-    from citewise.ingest.write import Absorb
+    from citewise.ingest.reembed import Reembedded
+    from citewise.ingest.targets import IngestOptions
+    from citewise.ingest.write import DocumentWriter
 
 _log = logging.getLogger(__name__)
-
-SUFFIXES = frozenset({".md", ".mdx"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +60,70 @@ class OpenLibrary:
 
     @property
     def prepare(self) -> "Prepare":
+        """The table of formats: which kind of item is read by which parser and cut by which chunker."""
         from citewise.adapters.markdown.parser import MarkdownParser
-        from citewise.ingest.prepare import Prepare
+        from citewise.ingest.prepare import Format, Prepare
 
-        return Prepare(MarkdownParser(), self.chunker, self.settings.ingest.path_rules)
+        formats = (Format("text/markdown", (".md", ".mdx"), MarkdownParser(), self.chunker),)
+        return Prepare(formats, self.settings.ingest.path_rules)
 
     @property
-    def absorb(self) -> "Absorb":
-        from citewise.ingest.write import Absorb
+    def writer(self) -> "DocumentWriter":
+        from citewise.ingest.write import DocumentWriter
 
-        return Absorb(self.embedding.embedder, self.catalog, (self.catalog,), self.project, self.embedding.words)
+        embedding = self.embedding
+        return DocumentWriter(embedding.embedder, self.catalog, (self.catalog,), self.project, embedding.words)
+
+    def policy(self, source: SourceRef) -> "AccessPolicy":
+        """Who may read the documents of a source."""
+        from citewise.adapters.folder.source import Rules
+        from citewise.ingest.policy import AccessPolicy
+
+        by_path = []
+        for pattern, names in self.settings.ingest.access_by_path.items():
+            rules = Rules.of([pattern]).rules
+            if not rules:
+                raise Misconfigured(f"ingest.access_by_path: {pattern!r} is no pattern that could match a path")
+            by_path.append((rules[0], Access.of(names)))
+        return AccessPolicy(source, self.settings.ingest.access, tuple(by_path))
+
+    def ingest(self, paths: Mapping[Path, Collection[Path] | None], options: "IngestOptions") -> Iterator[IngestEvent]:
+        """Ingest paths one after the other (of each only the changed files that are named, if any are); the last event
+        has the report of all, which is recorded."""
+        report = IngestReport()
+        for path, changed in paths.items():
+            for event in self._ingest_path(path, changed, options):
+                if isinstance(event, IngestDone):
+                    report += event.report
+                else:
+                    yield event
+        self.catalog.record_ingest(report.summary(datetime.now(UTC).isoformat(timespec="seconds")))
+        yield IngestDone(report)
+
+    def _ingest_path(
+        self, path: Path, changed: Collection[Path] | None, options: "IngestOptions"
+    ) -> Iterator[IngestEvent]:
+        from citewise.adapters.folder.source import FolderSource
+        from citewise.ingest.pipeline import Ingest
+        from citewise.ingest.prepare import IngestRequest
+        from citewise.ingest.targets import target_of, warn_if_emptied
+
+        rules, prepare, library = self.settings.ingest, self.prepare, self.folder.root.resolve()
+        target = target_of(path, options, self.catalog, base=library)
+        target = target.with_rule(options.access) if changed is None else target.narrowed(changed)
+        warn_if_emptied(target, options.scope, self.catalog)
+        source = FolderSource(
+            target.root,
+            media_types={suffix: each.media_type for each in prepare.formats for suffix in each.suffixes},
+            include=rules.include,
+            exclude=rules.exclude,
+            max_file_bytes=round(rules.max_file_mb * 1_000_000),
+            own_folders=(library,),
+            only=target.only,
+        )
+        self.catalog.register(options.scope, target.source)
+        request = IngestRequest(options.scope, self.policy(target.source), options.corpus_type, target.only)
+        return Ingest(prepare, self.writer)(source, request)
 
     def lacks_words(self) -> bool:
         """Whether vectors of words are wanted, and some chunk has none."""
@@ -146,12 +202,46 @@ def opened_unchecked(settings: Settings, embedding: Embedding | None = None) -> 
         yield library
 
 
-def reembed(
-    settings: Settings, *, on_document: Callable[[str], None], embedding: Embedding | None = None
-) -> "ReembedReport":
-    """Make the library anew beside the old one, with the settings' model and sizes, then swap."""
+def ingest_events(
+    settings: Settings,
+    embedding: Embedding,
+    paths: Mapping[Path, Collection[Path] | None],
+    options: "IngestOptions",
+    indexes: GivenIndexes | None = None,
+) -> Iterator[IngestEvent]:
+    """Open the library and ingest. The write lock is held until the last event."""
+    with opened_for_writing(settings, embedding, indexes) as library:
+        yield from library.ingest(paths, options)
+
+
+def watch_events(
+    settings: Settings,
+    embedding: Embedding,
+    paths: Sequence[Path],
+    options: "IngestOptions",
+    indexes: GivenIndexes | None = None,
+) -> Iterator[IngestEvent]:
+    """Ingest changes as they come; while another process is writing, they are tried again."""
+    from citewise.adapters.folder.watch import changes_below
+
+    pending: dict[Path, set[Path]] = {}
+    for changed in changes_below(paths, own=settings.library):
+        for path, files in changed.items():
+            pending.setdefault(path, set()).update(files)
+        due = {path: files for path, files in pending.items() if path.exists()}
+        if due:
+            try:
+                yield from ingest_events(settings, embedding, due, options, indexes)
+            except Unavailable as error:
+                _log.warning("%s; trying again", error)
+                continue
+        pending.clear()
+
+
+def reembed(settings: Settings, embedding: Embedding | None = None) -> "Iterator[Reembedded]":
+    """Build the library again beside the old one, with the settings' model and sizes, then swap."""
     from citewise.ingest.reembed import Reembed
-    from citewise.ingest.write import Absorb
+    from citewise.ingest.write import DocumentWriter
 
     folder = LibraryFolder(settings.library)
     chosen = embedding or embedding_of(settings)
@@ -165,11 +255,10 @@ def reembed(
             if summary := old.catalog.last_ingest():
                 new.catalog.record_ingest(summary)
             caches = (new.catalog, old.catalog)
-            absorb = Absorb(chosen.embedder, new.catalog, caches, new.project, chosen.words)
-            report = Reembed(old.catalog, new.prepare, absorb)(on_document=on_document)
+            writer = DocumentWriter(chosen.embedder, new.catalog, caches, new.project, chosen.words)
+            yield from Reembed(old.catalog, new.prepare, writer)()
         folder.swap_to(following)
         folder.remove_others()
-    return report
 
 
 @contextmanager

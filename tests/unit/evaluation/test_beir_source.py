@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from citewise.errors import BadData, Unavailable
 from citewise.evaluation.beir import BeirSource, page, path_of
-from citewise.model.document import Found, Skipped
+from citewise.model.document import Item, Skipped
 
 
 def a_corpus(tmp_path: Path, *lines: str | bytes | dict[str, object]) -> Path:
@@ -25,7 +25,7 @@ def test_each_row_is_a_page(tmp_path: Path) -> None:
         tmp_path, {"_id": "a/b", "title": "Tides  and\nwinds", "text": "Read at noon."}, b"", {"_id": 7, "text": "x"}
     )
     source = BeirSource(corpus)
-    found = [one for one in source.walk() if isinstance(one, Found)]
+    found = [one for one in source.items() if isinstance(one, Item)]
     assert [one.path for one in found] == ["a%2Fb.md", "7.md"]
     assert [source.read(one) for one in found] == [b"# Tides and winds\n\nRead at noon.\n", b"x\n"]
 
@@ -54,10 +54,10 @@ def test_every_id_has_a_path_of_its_own_that_leads_nowhere_else(one: str, other:
 )
 def test_a_row_that_makes_no_sense_is_skipped_with_its_line(tmp_path: Path, line: str | bytes, reason: str) -> None:
     corpus = a_corpus(tmp_path, {"_id": "ok", "text": "x"}, line, {"_id": "last", "text": "y"})
-    assert list(BeirSource(corpus).walk()) == [
-        Found("ok.md", 27),
+    assert list(BeirSource(corpus).items()) == [
+        Item("ok.md", 27, "text/markdown"),
         Skipped("corpus.jsonl:2", reason),
-        Found("last.md", 28),
+        Item("last.md", 28, "text/markdown"),
     ]
 
 
@@ -65,30 +65,30 @@ def test_a_row_that_is_too_long_is_skipped_and_not_held(tmp_path: Path, monkeypa
     monkeypatch.setattr("citewise.evaluation.beir.MAX_ROW_BYTES", 40)
     corpus = a_corpus(tmp_path, {"_id": "long", "text": "x" * 100}, {"_id": "b", "text": "y"})
     source = BeirSource(corpus)
-    skipped, found = source.walk()
+    skipped, found = source.items()
     assert skipped == Skipped("corpus.jsonl:1", "longer than 40 bytes")
-    assert isinstance(found, Found)
+    assert isinstance(found, Item)
     assert source.read(found) == b"y\n"
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_row(tmp_path: Path) -> None:
     source = BeirSource(a_corpus(tmp_path, codecs.BOM_UTF8 + b'{"_id": "a", "text": "x"}', {"_id": "b", "text": "y"}))
-    found = [one for one in source.walk() if isinstance(one, Found)]
+    found = [one for one in source.items() if isinstance(one, Item)]
     assert [(one.path, source.read(one)) for one in found] == [("a.md", b"x\n"), ("b.md", b"y\n")]
 
 
 def test_half_a_character_becomes_a_question_mark(tmp_path: Path) -> None:
     source = BeirSource(a_corpus(tmp_path, '{"_id": "a\\ud800", "text": "b\\ud800"}'))
-    (found,) = source.walk()
-    assert isinstance(found, Found)
+    (found,) = source.items()
+    assert isinstance(found, Item)
     assert source.read(found) == b"b?\n"
 
 
 def test_a_file_that_changed_meanwhile_is_noticed(tmp_path: Path) -> None:
     corpus = a_corpus(tmp_path, {"_id": "a", "text": "x"})
     source = BeirSource(corpus)
-    (found,) = source.walk()
-    assert isinstance(found, Found)
+    (found,) = source.items()
+    assert isinstance(found, Item)
     a_corpus(tmp_path, {"_id": "b", "text": "x"})
     with pytest.raises(BadData, match="has changed"):
         source.read(found)
@@ -96,7 +96,7 @@ def test_a_file_that_changed_meanwhile_is_noticed(tmp_path: Path) -> None:
     with pytest.raises(BadData, match="no such file"):
         source.read(found)
     with pytest.raises(Unavailable, match="no such file"):
-        list(source.walk())
+        list(source.items())
 
 
 def test_code_is_a_block_of_code() -> None:

@@ -43,7 +43,7 @@ $$
 def test_every_page_of_the_handbook_has_the_same_units_either_way() -> None:
     chunker = HeadingChunker(WordCounter(), 200)
     texts = [PAGE, *(file.read_text("utf-8") for file in sorted(HANDBOOK.rglob("*.md*")))]
-    pieces = [piece for text in texts for piece in chunker(MarkdownParser().parse(text).blocks, title="Page")]
+    pieces = [piece for text in texts for piece in chunker(MarkdownParser().parse_text(text).blocks, title="Page")]
     assert len(pieces) > 50
     for piece in pieces:
         assert units_of(1, piece.text, piece.blocks) == units_of(1, piece.text)

@@ -14,7 +14,7 @@ from typing import Self
 from pathspec import GitIgnoreSpec
 
 from citewise.errors import BadData, BadRequest, PathNotFound
-from citewise.model.document import Found, Skipped
+from citewise.model.document import Item, Skipped
 
 _EVERYTHING = frozenset({"*", "**", "/**", "**/*", "/**/*"})
 _MANY_STARS = re.compile(r"(?<!\\)\*{3,}")  # git reads any run of stars as two
@@ -203,7 +203,7 @@ class FolderSource:
         self,
         root: Path,
         *,
-        suffixes: frozenset[str],
+        media_types: Mapping[str, str],  # by suffix, in lower case
         include: tuple[str, ...] = (),
         exclude: tuple[str, ...] = (),
         max_file_bytes: int,
@@ -212,7 +212,7 @@ class FolderSource:
     ) -> None:
         folder, narrowed = _folder_and_only(root, only)
         self._root = os.path.realpath(folder)
-        self._suffixes = suffixes
+        self._media_types = media_types
         self._include = Rules.of(include)
         self._exclude = Rules.of(exclude)
         self._max_file_bytes = max_file_bytes
@@ -221,19 +221,19 @@ class FolderSource:
         if any(is_below(self._root, own) for own in self._own):
             raise BadRequest(f"{root} lies inside the library itself: name the folder with your documents")
 
-    def walk(self) -> Iterator[Found | Skipped]:
-        """Every file, in the order of its path's code points, as Found or as Skipped with the reason."""
+    def items(self) -> Iterator[Item | Skipped]:
+        """Every file, in the order of its path's code points, as an Item or as Skipped with the reason."""
         try:
             pending = self._entries("", ())
         except (OSError, BadData) as error:
             raise BadRequest(f"the folder {self._root} cannot be walked: {_why(error)}") from error
         return self._walked(pending)
 
-    def read(self, found: Found) -> bytes:
+    def read(self, item: Item) -> bytes:
         """The file's bytes; BadData when it has become unreadable, too large, or a way out of the root."""
-        return read_below(self._root, found.path, limit=self._max_file_bytes)
+        return read_below(self._root, item.path, limit=self._max_file_bytes)
 
-    def _walked(self, pending: list[_Entry]) -> Iterator[Found | Skipped]:
+    def _walked(self, pending: list[_Entry]) -> Iterator[Item | Skipped]:
         # A stack instead of recursion: folders may be nested deeper than Python may call.
         while pending:
             entry = pending.pop()
@@ -294,21 +294,21 @@ class FolderSource:
             return f"not included by --include {', '.join(rule.pattern for rule in reversed(included))}"
         return None
 
-    def _file(self, entry: _Entry) -> Found | Skipped:
+    def _file(self, entry: _Entry) -> Item | Skipped:
         try:
             status = self._status(entry)
         except BadData as error:
             return Skipped(entry.path, str(error), is_unseen=isinstance(entry.status, OSError))
         reason = self._file_reason(entry, status)
         if reason is None:
-            return Found(entry.path, status.st_size)
+            return Item(entry.path, status.st_size, self._media_types[_suffix(entry.name)])
         return Skipped(entry.path, reason, is_unseen=status.st_size > self._max_file_bytes)
 
     def _file_reason(self, entry: _Entry, status: os.stat_result) -> str | None:
         if not stat.S_ISREG(status.st_mode):
             return "not a regular file"
-        suffix = os.path.splitext(entry.name)[1].lower()
-        if suffix not in self._suffixes:
+        suffix = _suffix(entry.name)
+        if suffix not in self._media_types:
             return f"no parser for {suffix} files" if suffix else "no parser for files without a suffix"
         if status.st_size > self._max_file_bytes:
             limit = f"the limit of {_megabytes(self._max_file_bytes)} MB (raise it with --max-file-mb)"
@@ -371,6 +371,10 @@ def _children(only: frozenset[str]) -> Mapping[str, frozenset[str]]:
 def _folders_above(path: str) -> tuple[str, ...]:
     parts = path.split("/")
     return tuple("/".join(parts[:depth]) for depth in range(1, len(parts)))
+
+
+def _suffix(name: str) -> str:
+    return os.path.splitext(name)[1].lower()
 
 
 def _status_of(path: str) -> os.stat_result | OSError | None:

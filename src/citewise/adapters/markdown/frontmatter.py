@@ -6,14 +6,14 @@ Never raises, and never opens a document whose access rule it could not read.
 import math
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from dataclasses import fields as fields_of
-from dataclasses import replace
 from datetime import date
 from itertools import pairwise
 
 import yaml
 
-from citewise.model.document import FrontMatter, Json
+from citewise.model.document import Json
 
 Fields = Mapping[str, yaml.Node]
 
@@ -25,6 +25,34 @@ _ENTRY = re.compile(r"^([A-Za-z_][\w-]*)[ \t]*:(?=\s|$)", re.MULTILINE)
 _LEADING_TABS = re.compile(r"^\t+", re.MULTILINE)
 _NULL = "tag:yaml.org,2002:null"
 _TEXT = "tag:yaml.org,2002:str"
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """What a Docusaurus page says about itself before its body; absent values are None or empty."""
+
+    title: str | None = None
+    description: str | None = None
+    slug: str | None = None
+    id: str | None = None
+    sidebar_label: str | None = None
+    sidebar_position: float | None = None
+    tags: tuple[str, ...] = ()
+    learning_objectives: tuple[str, ...] = ()
+    access: tuple[str, ...] = ()  # rules as in Access.of; empty: it says nothing about access
+    other: Mapping[str, Json] = field(default_factory=dict)
+
+    @property
+    def metadata(self) -> Mapping[str, Json]:
+        """All but what every document has."""
+        named: dict[str, Json] = {
+            "slug": self.slug,
+            "id": self.id,
+            "sidebar_label": self.sidebar_label,
+            "sidebar_position": self.sidebar_position,
+            "learning_objectives": self.learning_objectives or None,
+        }
+        return {**self.other, **{name: value for name, value in named.items() if value is not None}}
 
 
 class Unreadable(Exception):
@@ -158,7 +186,7 @@ _OPENING = re.compile(r"\ufeff?---[ \t]*\n")
 _CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
 _ACCESS_KEY = re.compile(r"""(?:^[ \t]*|[{,][ \t]*)["']?access["']?[ \t]*:""", re.MULTILINE | re.IGNORECASE)
 _FIRST_ENTRY = re.compile(r"""\s*(?:#.*\n\s*)*["']?[\w-]+["']?[ \t]*:(?:\s|$)""")
-_KNOWN = frozenset(field.name for field in fields_of(FrontMatter)) - {"access", "other"}
+_KNOWN = frozenset(each.name for each in fields_of(FrontMatter)) - {"access", "other"}
 
 
 def split_front_matter(text: str) -> tuple[FrontMatter, int, tuple[str, ...]]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from markdown_it import MarkdownIt
@@ -18,7 +18,9 @@ from citewise.adapters.markdown.rules import (
     may_hold_comment,
     without_comments,
 )
-from citewise.model.document import Block, BlockKind, Heading, Lines, Parsed
+from citewise.model.document import Block, BlockKind, Heading, Item, Lines, ParsedDocument
+from citewise.text.encoding import decoded
+from citewise.text.secrets import masked
 from citewise.text.slugs import Slugger
 
 _EXPLICIT_ID = re.compile(r"\{(?:#(?P<classic>(?:(?!\{#|\}).)+)|/\*[ \t]*#(?P<mdx>\S+?)[ \t]*\*/)\}$")
@@ -105,7 +107,12 @@ class MarkdownParser:
         self._blocks = block_parser()
         self._inline = MarkdownIt("commonmark").enable("strikethrough")
 
-    def parse(self, text: str) -> Parsed:
+    def parse(self, data: bytes, item: Item) -> tuple[ParsedDocument]:
+        clean = masked(decoded(data))
+        return (replace(self.parse_text(clean.text), text=clean.text, masked=clean.counts),)
+
+    def parse_text(self, text: str) -> ParsedDocument:
+        """The document of a text in which nothing needs to be masked. Never raises."""
         text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
         front, body_line, warnings = split_front_matter(text)
         lines = text.split("\n")[body_line - 1 :]
@@ -117,7 +124,16 @@ class MarkdownParser:
         if may_hold_comment(body):
             page.drop_comments(roots)
         blocks = tuple(page.blocks(roots))
-        return Parsed(front, blocks, _first_few((*warnings, *page.warnings())))
+        return ParsedDocument(
+            text=text,
+            blocks=blocks,
+            title=front.title,
+            description=front.description or "",
+            tags=front.tags,
+            metadata=front.metadata,
+            access=front.access,
+            warnings=_first_few((*warnings, *page.warnings())),
+        )
 
 
 def _first_few(warnings: tuple[str, ...]) -> tuple[str, ...]:

@@ -52,6 +52,7 @@ def document_row(document: Document, scope_id: int, *, now: float) -> Row:
         "text": document.text,
         "blocks": zlib.compress(_json([_block_json(block) for block in document.blocks]).encode(), 1),
         "media_type": document.media_type,
+        "is_titled": document.is_titled,
     }
 
 
@@ -122,6 +123,7 @@ def document_of(row: sqlite3.Row, scope: Scope, readers: Iterable[str]) -> Docum
         text=row["text"],
         blocks=tuple(_block_of(block) for block in json.loads(zlib.decompress(row["blocks"]))),
         media_type=row["media_type"],
+        is_titled=bool(row["is_titled"]),
     )
 
 

@@ -50,6 +50,7 @@ TABLES = """
         text TEXT NOT NULL,
         blocks BLOB NOT NULL,
         media_type TEXT NOT NULL,
+        is_titled INTEGER NOT NULL,
         UNIQUE (scope, path)
     );
     CREATE INDEX documents_by_mount ON documents (scope, mount, path, stamp);

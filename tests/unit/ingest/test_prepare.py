@@ -1,0 +1,46 @@
+"""What a document is called."""
+
+import pytest
+
+from citewise.adapters.markdown.parser import MarkdownParser
+from citewise.ingest.chunkers.markdown import HeadingChunker
+from citewise.ingest.policy import AccessPolicy
+from citewise.ingest.prepare import Format, IngestRequest, Prepare
+from citewise.model.document import Document, Item, SourceRef
+from citewise.model.ids import digest_bytes
+from tests.builders import SCOPE
+from tests.fakes.counters import WordCounter
+
+MARKDOWN = Format("text/markdown", (".md",), MarkdownParser(), HeadingChunker(WordCounter(), 1000))
+
+
+def a_prepared_document(text: str, path: str, *, mount: str = "") -> Document:
+    request = IngestRequest(SCOPE, AccessPolicy(SourceRef(mount, "docs")))
+    data = text.encode()
+    prepared = Prepare((MARKDOWN,), ())(request, Item(path, len(data), "text/markdown"), data, digest_bytes(data))
+    (write,) = prepared.writes
+    return write.document
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "title", "is_titled"),
+    [
+        ("---\ntitle: Given\n---\n# Other\n", "x.md", "Given", True),
+        ("# First *one*\n\n# Second\n", "x.md", "First one", True),
+        ("## Not this\n", "guides/my-first_page.md", "My first page", False),
+        ("words\n", "guides/index.md", "Guides", False),
+        ("words\n", "README.md", "README", False),
+    ],
+)
+def test_a_title_comes_from_frontmatter_heading_or_path(text: str, path: str, title: str, is_titled: bool) -> None:
+    document = a_prepared_document(text, path)
+    assert (document.title, document.is_titled) == (title, is_titled)
+
+
+def test_a_document_knows_the_item_it_was_read_from() -> None:
+    document = a_prepared_document("words\n", "guides/a.md", mount="docs")
+    assert (document.path, document.source_uri, document.media_type) == (
+        "docs/guides/a.md",
+        "docs/guides/a.md",
+        "text/markdown",
+    )
