@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from citewise.answer.compress import Compress
     from citewise.insights import Overview, SeenRow
     from citewise.ports.indexes import TextIndex, VectorIndex
-    from citewise.wiring.answering import Answering
     from citewise.wiring.embedding import Embedding
+    from citewise.wiring.serving import OpenService
 
 
 class QueryOptions(TypedDict, total=False):
@@ -191,7 +191,7 @@ class Library:
         self._given_indexes = (vector_index, text_index)
         self._generator = generator
         self._compress: Compress | None = None
-        self._answering: Answering | None = None
+        self._service: OpenService | None = None
         self._lock = threading.Lock()
 
     def as_owner(self, scope: Scope | None = None) -> LibraryView:
@@ -287,9 +287,9 @@ class Library:
     def close(self) -> None:
         """Close files and threads; the next question opens the library again."""
         with self._lock:
-            answering, self._answering = self._answering, None
-        if answering is not None:
-            answering.close()
+            service, self._service = self._service, None
+        if service is not None:
+            service.close()
 
     def __enter__(self) -> Self:
         return self
@@ -301,24 +301,24 @@ class Library:
 
     def _flush_log(self) -> None:
         """Questions that this process answered are part of the log."""
-        answering = self._answering
-        if answering is not None:
-            answering.flush_log()
+        service = self._service
+        if service is not None:
+            service.flush_log()
 
-    def _opened(self) -> "Answering":
-        if (opened := self._answering) is not None:
+    def _opened(self) -> "OpenService":
+        if (opened := self._service) is not None:
             return opened
         embedding = self._embedding()
         threading.Thread(target=embedding.warm, name="citewise-warm").start()  # while the store is imported
-        from citewise.wiring.answering import Answering
         from citewise.wiring.full import GivenIndexes
+        from citewise.wiring.serving import OpenService
 
         with self._lock:
-            if self._answering is None:
-                self._answering = Answering(
+            if self._service is None:
+                self._service = OpenService(
                     self._settings, embedding, self._writer, self._reranker, GivenIndexes(*self._given_indexes)
                 )
-            return self._answering
+            return self._service
 
     def _ask_selected(self, selection: str | Selection, query: Query, history: Sequence[Message]) -> AnswerEvents:
         """Nothing below this line may import a store."""

@@ -3,7 +3,9 @@
 Every name comes out of the catalog, under its access rule, at the time it is shown; the log itself holds ids alone.
 """
 
+import logging
 import math
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,13 +13,16 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import TypeVar
 
+from citewise.errors import CitewiseError
 from citewise.model.access import Principal, Scope
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId, DocumentId
 from citewise.model.logged import Logged, Way, Whose
-from citewise.model.ranking import Passage
+from citewise.model.ranking import Passage, topic_of
 from citewise.ports.catalog import PassageReader
 from citewise.ports.stores import LogStore
+
+_log = logging.getLogger(__name__)
 
 HOURS = 24
 PERCENTILES = (50, 95, 99)
@@ -262,3 +267,41 @@ def _percentile(ordered: Sequence[float], share: float) -> float:
     low = math.floor(at)
     high = min(low + 1, len(ordered) - 1)
     return ordered[low] + (at - low) * (ordered[high] - ordered[low])
+
+
+POPULAR_SECONDS = 30 * 86_400.0  # a month: less forgets over a holiday, more remembers what nobody asks any more
+MAX_POPULAR_ROWS = 1_000  # the newest, that are counted: some 25 ms to read
+PASSAGES_A_TOPIC = 5  # read for each topic: those of one section have the same
+
+
+@dataclass(frozen=True, slots=True)
+class Popular:
+    """What was shown most of late, as far as a reader may see it.
+
+    Everybody's questions count, but only for passages that this reader may see: their order says nothing about how
+    often others asked about anything else.
+    """
+
+    store: LogStore
+    catalog: PassageReader
+    now: Callable[[], float] = time.time
+
+    def passages(self, where: Where, limit: int) -> tuple[Passage, ...]:
+        """Most shown first; none if a filter is set, or if the log or the catalog cannot be read."""
+        if where.conditions:
+            return ()
+        try:
+            return tuple(islice(self._visible(where), limit))
+        except CitewiseError as error:
+            _log.info("popular passages cannot be shown: %s", error)
+            return ()
+
+    def topics(self, where: Where, limit: int) -> tuple[str, ...]:
+        """What others asked about, as titles and sections; each once."""
+        topics = dict.fromkeys(map(topic_of, self.passages(where, PASSAGES_A_TOPIC * limit)))
+        return tuple(topics)[:limit]
+
+    def _visible(self, where: Where) -> Iterator[Passage]:
+        rows = self.store.rows(Whose(where.scope, None), since=self.now() - POPULAR_SECONDS, limit=MAX_POPULAR_ROWS)
+        for group in _groups(most_shown(rows), IDS_A_READ):
+            yield from self.catalog.passages(group, where=where).passages

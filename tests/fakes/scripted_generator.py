@@ -9,9 +9,8 @@ from citewise.model.cancellation import Cancellation
 class ScriptedGenerator:
     """Gives these pieces; an exception among them is raised in its place."""
 
-    name = "scripted"
-
-    def __init__(self, pieces: Sequence[str | Exception]) -> None:
+    def __init__(self, pieces: Sequence[str | Exception], name: str = "scripted") -> None:
+        self.name = name
         self._pieces = tuple(pieces)
         self.prompts: list[Prompt] = []
         self.given: list[str] = []

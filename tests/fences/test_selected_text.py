@@ -23,7 +23,7 @@ STORES = (
     "citewise.ports.catalog",
     "citewise.ports.indexes",
     "citewise.search",
-    "citewise.wiring.answering",
+    "citewise.wiring.serving",
     "citewise.wiring.full",
     "citewise.wiring.reading",
     "faiss",
@@ -69,7 +69,7 @@ def test_a_fresh_process_answers_without_loading_any_store(statement: str, tmp_p
 
 
 def test_the_fence_would_see_a_store(tmp_path: Path) -> None:
-    assert "sqlite3" in modules_after("import citewise.wiring.answering", tmp_path)
+    assert "sqlite3" in modules_after("import citewise.wiring.serving", tmp_path)
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import random
 import shutil
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,8 +22,9 @@ from citewise.model.query import Query
 from citewise.model.ranking import Passage, SearchResult
 from citewise.ports.catalog import PassageReader
 from citewise.ports.models import Reranker
-from citewise.search.fallback import Fallback
+from citewise.service import Service
 from citewise.settings import EmbeddingSettings, GuardSettings, RerankSettings
+from citewise.text.urls import Addresses
 from citewise.wiring.embedding import Embedding, embedding_of
 from citewise.wiring.full import OpenLibrary, opened_for_reading, opened_for_writing
 from citewise.wiring.reranking import reranker_of
@@ -33,6 +34,7 @@ from tests.fakes.clock import Clock
 from tests.fakes.counters import WordCounter
 from tests.fakes.embedding_server import DIMENSIONS, rows_for
 from tests.fakes.returning_server import ReturningServer, returning_server
+from tests.fakes.searchable import ListLog, SearchOnly, no_answers
 from tests.flows.harness import Shelf, ingested
 
 PAGES = {
@@ -249,8 +251,13 @@ class OftenRead:
         return self.store.passages(self.ids, where=where).passages[:limit]
 
 
+def falling_back(desk: Desk, often_read: OftenRead) -> Callable[[Query], SearchResult]:
+    library = SearchOnly(desk.flow, often_read.passages)
+    return Service(library, no_answers, log=ListLog(), addresses=Addresses({"": "/docs/"})).search
+
+
 def test_where_no_ranking_answers_popular_passages_are_shown_as_such(shelf: Shelf, desk: Desk) -> None:
-    fallback = Fallback(desk.flow, OftenRead(desk.library, ["nets.md", "ferries.md"]))
+    fallback = falling_back(desk, OftenRead(desk.library, ["nets.md", "ferries.md"]))
     assert not fallback(a_question()).is_popular
     lose_index(shelf)
     shown = fallback(a_question())
@@ -263,7 +270,7 @@ def test_where_no_ranking_answers_popular_passages_are_shown_as_such(shelf: Shel
     (degraded,) = shown.degraded
     assert degraded.startswith("search: no ranking could answer: the vectors index of default/default is missing")
     assert degraded.endswith("popular passages are shown instead")
-    assert "did not come from the question" in shown.notes[0]
+    assert "not found by this question" in shown.notes[0]
     assert len(fallback(a_question(top_k=1)).findings) == 1
     rebuild(shelf)
     assert not fallback(a_question()).is_popular
@@ -273,22 +280,22 @@ def test_popular_passages_are_only_those_that_the_reader_may_see(shelf: Shelf) -
     shelf.write("secret.md", "# Secret\n\nThe secret ferry leaves at midnight.\n")
     shelf.ingest(shelf.docs / "secret.md", IngestOptions(access=("owner:bob",)))
     with desk_of(shelf) as desk:
-        fallback = Fallback(desk.flow, OftenRead(desk.library, ["secret.md", "nets.md"]))
+        fallback = falling_back(desk, OftenRead(desk.library, ["secret.md", "nets.md"]))
         lose_index(shelf)
         assert documents(fallback(a_question(principal=ANN))) == ["nets.md"]
         assert documents(fallback(a_question(principal=Principal("bob")))) == ["secret.md", "nets.md"]
-        with pytest.raises(Unavailable, match="no popular passage is known that could be shown instead"):
+        with pytest.raises(Unavailable, match="no popular passages are known to show instead"):
             fallback(a_question(principal=Principal()))
 
 
 def test_without_a_catalog_nothing_is_shown_and_the_message_says_what_to_do(shelf: Shelf, desk: Desk) -> None:
-    fallback = Fallback(desk.flow, OftenRead(desk.library, ["nets.md"]))
+    fallback = falling_back(desk, OftenRead(desk.library, ["nets.md"]))
     with moved_away(shelf, desk), pytest.raises(Unavailable) as failed:
         fallback(a_question())
     message = str(failed.value)
     assert message.startswith("could not read passages in ")
     assert message.count("could not read passages") == 1
-    assert "nor can popular passages be shown" in message
+    assert "popular passages cannot be shown either" in message
     assert message.endswith("`citewise doctor` says what to repair")
 
 

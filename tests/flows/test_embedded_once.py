@@ -5,7 +5,7 @@ from pathlib import Path
 from citewise import Library
 from tests.fakes.counters import WordCounter
 from tests.flows.harness import Shelf
-from tests.flows.test_cached import CountingEmbedder
+from tests.unit.test_service_cache import CountingEmbedder
 
 
 def test_an_answer_embeds_its_question_once(tmp_path: Path) -> None:

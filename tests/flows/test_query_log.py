@@ -22,7 +22,7 @@ from citewise.ingest.targets import IngestOptions
 from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.query import Query
 from citewise.model.ranking import SearchResult
-from citewise.request_log import LoggedSearch
+from citewise.service import Service
 from citewise.settings import QueryLogSettings
 from citewise.wiring.insights import (
     log_check,
@@ -33,6 +33,7 @@ from citewise.wiring.insights import (
     sweep_log,
 )
 from citewise.wiring.search import search_of
+from tests.fakes.searchable import SearchOnly, no_answers
 from tests.flows.harness import Shelf
 from tests.logs import DAY, a_row
 from tests.privileges import without_privileges
@@ -56,10 +57,10 @@ def logging_search(shelf: Shelf) -> Iterator[Any]:
     """Searches as the product composes them; what they leave is written when the block ends."""
     log = query_log_of(shelf.settings)
     with shelf.opened() as library, ThreadPoolExecutor(1) as threads:
-        search = LoggedSearch(search_of(library, reranker=None, threads=threads), log)
+        service = Service(SearchOnly(search_of(library, reranker=None, threads=threads)), no_answers, log=log)
 
         def ask(text: str, *, who: Principal = OWNER, at: float = NOW) -> SearchResult:
-            return search(Query(text, "r-1", at, principal=who))
+            return service.search(Query(text, "r-1", at, principal=who))
 
         yield ask
     log.close()

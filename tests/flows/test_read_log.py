@@ -7,12 +7,11 @@ import pytest
 
 from citewise.adapters.sqlite.catalog import SqliteCatalog
 from citewise.adapters.sqlite.connections import Connections
-from citewise.insights import MAX_DOCUMENTS, ReadLog
+from citewise.insights import MAX_DOCUMENTS, MAX_POPULAR_ROWS, Popular, ReadLog
 from citewise.model.access import OWNER, Access, Principal, Scope
 from citewise.model.filters import AnyOf, Where
 from citewise.model.ids import document_id
 from citewise.model.logged import Logged
-from citewise.popular import MAX_ROWS, PopularPassages
 from tests.builders import SCOPE, a_write
 from tests.fakes.kept_log import BrokenLog, KeptLog
 from tests.logs import DAY, NOON, a_row
@@ -28,7 +27,7 @@ class Desk:
         self.catalog = SqliteCatalog(connections, model_name="m")
         self.store = KeptLog(now=NOON)
         self.log = ReadLog(self.store, self.catalog)
-        self.popular = PopularPassages(self.store, self.catalog, now=lambda: NOON)
+        self.popular = Popular(self.store, self.catalog, now=lambda: NOON)
         self._chunks: dict[str, list[str]] = {}
 
     def put(self, path: str, *texts: str, access: str = "project", scope: Scope = SCOPE) -> None:
@@ -172,7 +171,7 @@ def test_hidden_passages_take_no_place_of_visible_ones(desk: Desk) -> None:
         desk.put(f"hidden-{at}.md", access="owner:bob")
         desk.asked(BOB, f"hidden-{at}.md")
         desk.asked(BOB, f"hidden-{at}.md")
-    assert MAX_ROWS > 2 * 300 + 1
+    assert MAX_POPULAR_ROWS > 2 * 300 + 1
     assert desk.popular_to(ANN, limit=3) == ["open.md"]
 
 
@@ -193,10 +192,10 @@ def test_topics_name_each_section_once(desk: Desk) -> None:
 
 def test_a_log_or_a_catalog_that_cannot_be_read_has_nothing_popular(desk: Desk, tmp_path: Path) -> None:
     passages = desk.log.passages
-    assert PopularPassages(BrokenLog(), passages).passages(Where(SCOPE, None), 5) == ()
+    assert Popular(BrokenLog(), passages).passages(Where(SCOPE, None), 5) == ()
     desk.put("a.md")
     desk.asked(BOB, "a.md")
     gone = SqliteCatalog(Connections(tmp_path / "gone.db", may_create=True), model_name="m")
     (tmp_path / "gone.db").rename(tmp_path / "moved.db")
     gone.close()
-    assert PopularPassages(desk.store, gone, now=lambda: NOON).passages(Where(SCOPE, None), 5) == ()
+    assert Popular(desk.store, gone, now=lambda: NOON).passages(Where(SCOPE, None), 5) == ()

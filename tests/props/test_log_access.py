@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from citewise.adapters.sqlite.catalog import SqliteCatalog
 from citewise.adapters.sqlite.connections import Connections
 from citewise.adapters.sqlite.query_log import SqliteLog
-from citewise.insights import ReadLog
+from citewise.insights import Popular, ReadLog
 from citewise.model.access import Access, Principal, Scope
 from citewise.model.filters import Where
 from citewise.model.ids import document_id
-from citewise.popular import PopularPassages
 from tests.builders import a_write
 from tests.logs import NOON, a_row
 from tests.props.test_search_access import may_read, principals, rules
@@ -45,9 +44,7 @@ worlds = st.lists(rules, min_size=len(PAGES), max_size=len(PAGES))
 
 
 @contextmanager
-def opened(
-    before: list[set[str]], after: list[set[str]], rows: list[Asked]
-) -> Iterator[tuple[ReadLog, PopularPassages]]:
+def opened(before: list[set[str]], after: list[set[str]], rows: list[Asked]) -> Iterator[tuple[ReadLog, Popular]]:
     """Real files: pages under their first rules, questions about them, then the rules of now."""
     with tempfile.TemporaryDirectory() as home:
         connections = Connections(Path(home) / "catalog.db", may_create=True)
@@ -74,7 +71,7 @@ def opened(
             lost={},
         )
         try:
-            yield ReadLog(store, catalog), PopularPassages(store, catalog, now=lambda: NOON)
+            yield ReadLog(store, catalog), Popular(store, catalog, now=lambda: NOON)
         finally:
             catalog.close()
 

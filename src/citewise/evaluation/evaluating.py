@@ -34,13 +34,13 @@ from citewise.search.adjust import Cut
 from citewise.search.late import Late
 from citewise.search.rerank import Rerank
 from citewise.settings import SearchSettings, Settings
-from citewise.wiring.answering import Answering
 from citewise.wiring.embedding import Embedding, embedding_of
 from citewise.wiring.full import OpenLibrary, opened_for_reading
 from citewise.wiring.generating import generator_of
 from citewise.wiring.reranking import reranker_of
 from citewise.wiring.search import search_of
 from citewise.wiring.selected import answer_pipeline
+from citewise.wiring.serving import OpenService
 
 _log = logging.getLogger(__name__)
 
@@ -102,7 +102,7 @@ def evaluate(
     """One run of a set, of its cases or of what stands at a path, asked by this principal."""
     with ready(settings, judged, scope=scope, principal=principal, parts=parts, listeners=listeners) as made:
         generator = (parts.generator or generator_of(settings)) if answers else None
-        answering = Answering(_forgetful(settings), made.embedding, lambda: _given(generator), made.reranker)
+        answering = OpenService(_forgetful(settings), made.embedding, lambda: _given(generator), made.reranker)
         try:
             flow = Evaluate(
                 _asked_by(principal, answering.search),
@@ -249,7 +249,7 @@ def check_gold(catalog: Catalog, cases: CaseSet, where: Where, *, is_own: bool =
     raise BadRequest(f"{cases.name} expects what the library does not hold:{listed}{more}")
 
 
-def _answerers(made: Ready, answering: Answering, generator: Generator) -> Answerers:
+def _answerers(made: Ready, answering: OpenService, generator: Generator) -> Answerers:
     pipeline = answer_pipeline(made.settings, made.embedding, generator)
 
     def about(query: Query, selection: Selection) -> Answer:

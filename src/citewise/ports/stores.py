@@ -7,10 +7,9 @@ from typing import Protocol, TypeAlias
 from citewise.model.access import Scope
 from citewise.model.answer import Answer
 from citewise.model.chunk import Vector
-from citewise.model.filters import Where
 from citewise.model.ids import Digest, DocumentId
 from citewise.model.logged import Logged, Whose
-from citewise.model.ranking import Passage, SearchResult
+from citewise.model.ranking import SearchResult
 
 
 class QueryLog(Protocol):
@@ -44,59 +43,39 @@ class LogStore(Protocol):
     def sweep(self) -> None: ...
 
 
-Kept: TypeAlias = SearchResult | Answer
+CachedResult: TypeAlias = SearchResult | Answer
 
 
 @dataclass(frozen=True, slots=True)
 class CacheKey:
-    """A question, and everything that decides what comes of it."""
+    """A question, and everything that its result depends on."""
 
     scope: Scope
-    version: str  # of what the scope holds; entries of another version are worthless
-    bucket: Digest  # of all that changes the result besides the words: who asks, filters, options, settings
+    version: str  # of what the scope holds
+    bucket: Digest  # of the reader, the filters, the options and the settings
     question: str
 
-
-@dataclass(frozen=True, slots=True)
-class Meaning:
-    """What a question says, for those that ask it in other words."""
-
-    saying: tuple[str, ...]
-    vector: Vector
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What came of a question; without a meaning, only the very same words find it."""
-
-    value: Kept
-    meaning: Meaning | None = None
+    def differs_in_words(self, other: "CacheKey") -> bool:
+        """Whether nothing but the words of the question differs."""
+        return (
+            self.question != other.question
+            and self.bucket == other.bucket
+            and self.version == other.version
+            and self.scope == other.scope
+        )
 
 
 class QueryCache(Protocol):
-    """Remembers what came of questions, for a while.
+    """Keeps results for a while.
 
-    Promises: `same` gives what was kept under an equal key and nothing else; `alike` gives the entries that differ
-    from the key in the question alone and whose saying is equal, newest first; nothing that is older than its time to
-    live; as soon as a key names another version of a scope than the one before, everything that was kept of that scope
-    is gone for good, and `keep` under an older key does nothing. It holds no more than its bound: what was asked for
-    longest ago goes first, and what is larger than the bound is not kept. `forget` leaves nothing. Threads may share
-    it. One that cannot be reached raises Unavailable.
+    Promises: `get` gives what was put under an equal key; `nearest` gives the result of the question whose vector is
+    nearest, among those that were put with a vector and whose keys differ in the words alone, if its cosine reaches
+    `min_cosine`; nothing is older than the time to live. The cache is bounded: what was used longest ago goes first,
+    and what is larger than the bound is not kept. `clear` leaves nothing. Threads may share it. A cache that cannot
+    be reached raises Unavailable.
     """
 
-    def same(self, key: CacheKey) -> Entry | None: ...
-    def alike(self, key: CacheKey, saying: tuple[str, ...]) -> tuple[Entry, ...]: ...
-    def keep(self, key: CacheKey, entry: Entry) -> None: ...
-    def forget(self) -> None: ...
-
-
-class Popular(Protocol):
-    """Knows which passages are often found, and shows them to whoever may read them.
-
-    Promises: most popular first, none twice, never more than `limit`; read from the catalog at the time of the call, so
-    that nothing comes back which is gone, in another scope, or not for this reader by now, whatever was popular with
-    others; nor anything that the conditions of `where` might not admit. Nothing known gives (). A catalog that cannot
-    be read leaves nothing that may be shown: (), or Unavailable.
-    """
-
-    def passages(self, where: Where, limit: int) -> tuple[Passage, ...]: ...
+    def get(self, key: CacheKey) -> CachedResult | None: ...
+    def nearest(self, key: CacheKey, vector: Vector, *, min_cosine: float) -> CachedResult | None: ...
+    def put(self, key: CacheKey, value: CachedResult, vector: Vector | None = None) -> None: ...
+    def clear(self) -> None: ...

@@ -13,10 +13,9 @@ from citewise.adapters.sqlite.catalog import SqliteCatalog
 from citewise.adapters.sqlite.connections import Connections
 from citewise.adapters.sqlite.query_log import SqliteLog
 from citewise.errors import CitewiseError
-from citewise.insights import ReadLog
+from citewise.insights import Popular, ReadLog
 from citewise.model.ids import document_id
 from citewise.model.report import Check
-from citewise.popular import PopularPassages
 from citewise.ports.catalog import Catalog, PassageReader
 from citewise.ports.stores import QueryLog
 from citewise.settings import Settings
@@ -51,13 +50,13 @@ def log_file(settings: Settings) -> Path:
     return settings.library / FILE
 
 
-def popular_of(settings: Settings, passages: PassageReader) -> PopularPassages:
+def popular_of(settings: Settings, passages: PassageReader) -> Popular:
     """What is asked most, read through the catalog of the library that is open now."""
-    return PopularPassages(log_store_of(settings), passages)
+    return Popular(log_store_of(settings), passages)
 
 
 @contextmanager
-def opened_log(settings: Settings) -> Iterator[tuple[ReadLog, PopularPassages]]:
+def opened_log(settings: Settings) -> Iterator[tuple[ReadLog, Popular]]:
     """The log beside the catalog that names what it shows; no model is loaded and nothing is healed."""
     with _catalog(settings) as catalog:
         yield ReadLog(log_store_of(settings), catalog), popular_of(settings, catalog)

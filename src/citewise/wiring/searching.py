@@ -1,9 +1,5 @@
 """Settings -> a search over a library that stays open, page by page where that is asked for."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
-
 from citewise.errors import Unavailable
 from citewise.model.access import Scope
 from citewise.model.filters import Where
@@ -11,7 +7,6 @@ from citewise.model.paging import PageRequest
 from citewise.model.query import Query
 from citewise.model.ranking import Passage, SearchResult
 from citewise.ports.models import Reranker
-from citewise.search.fallback import Fallback
 from citewise.search.pipeline import Search
 from citewise.settings import Settings
 from citewise.wiring.embedding import Embedding
@@ -19,18 +14,11 @@ from citewise.wiring.full import GivenIndexes, OpenLibrary
 from citewise.wiring.paging import Paging
 from citewise.wiring.reading import Reader
 from citewise.wiring.reranking import reranker_of
-from citewise.wiring.search import addresses_of, search_of
-
-
-@dataclass(frozen=True, slots=True)
-class _Popular:
-    """The port `Popular`, over whatever library is open when it is asked."""
-
-    passages: Callable[[Where, int], tuple[Passage, ...]]
+from citewise.wiring.search import search_of
 
 
 class Searching:
-    """Query -> SearchResult; popular passages where no ranking can answer."""
+    """A library that stays open for searches."""
 
     def __init__(
         self,
@@ -44,16 +32,25 @@ class Searching:
         self.reranker = reranker or reranker_of(settings)
         self._reader = Reader(settings, self.embedding, indexes)
         self._paging = Paging(settings)
-        self._addresses = addresses_of(settings)
         self._made: tuple[OpenLibrary, Search] | None = None
 
-    def __call__(self, query: Query, page: PageRequest | None = None) -> SearchResult:
-        """One search, or one page of it. A page behind a cursor goes on or fails: nothing else may stand in for it."""
-        if page is not None and page.cursor is not None:
-            return self._searched(query, page)
-        limit = page.limit if page is not None else None
-        search = partial(self._searched, page=page)
-        return Fallback(search, _Popular(self._popular), self._addresses, limit)(query)
+    def search(self, query: Query, page: PageRequest | None = None) -> SearchResult:
+        """Search, or fetch a page of a search; once more if the library was replaced meanwhile."""
+        with self._reader.library() as library:
+            try:
+                search = self._search(library)
+                return search(query) if page is None else self._paging.pages(library, search)(query, page)
+            except Unavailable:
+                if self._reader.is_current(library):
+                    raise
+        return self.search(query, page)
+
+    def popular(self, where: Where, limit: int) -> tuple[Passage, ...]:
+        """Popular passages that a reader may see."""
+        from citewise.wiring.insights import popular_of
+
+        with self._reader.library() as library:
+            return popular_of(self._settings, self._search(library).hydrate.store).passages(where, limit)
 
     def version(self, scope: Scope) -> str:
         """Another one after every change that a search in this scope could see."""
@@ -68,23 +65,6 @@ class Searching:
     def close(self) -> None:
         self._reader.close()
         self._paging.close()
-
-    def _searched(self, query: Query, page: PageRequest | None) -> SearchResult:
-        """Once more if the library was replaced under it."""
-        with self._reader.library() as library:
-            try:
-                search = self._search(library)
-                return search(query) if page is None else self._paging.pages(library, search)(query, page)
-            except Unavailable:
-                if self._reader.is_current(library):
-                    raise
-        return self._searched(query, page)
-
-    def _popular(self, where: Where, limit: int) -> tuple[Passage, ...]:
-        from citewise.wiring.insights import popular_of
-
-        with self._reader.library() as library:
-            return popular_of(self._settings, self._search(library).hydrate.store).passages(where, limit)
 
     def _search(self, library: OpenLibrary) -> Search:
         """The same for as long as the library is: to put one together takes a hundredth of a search."""

@@ -1,6 +1,6 @@
 """Through the cache: what is given again, what never is, and that it cannot fail a query."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -25,15 +25,16 @@ from citewise.model.answer import (
 )
 from citewise.model.chunk import Vector
 from citewise.model.filters import AnyOf, Between
+from citewise.model.ids import digest
 from citewise.model.paging import PageRequest
 from citewise.model.query import Query
 from citewise.model.ranking import Candidate, Dropped, SearchResult
-from citewise.ports.stores import CacheKey, Entry
-from citewise.search import cached
+from citewise.ports.stores import CachedResult, CacheKey
 from citewise.search.adjust import Freshness
-from citewise.search.cached import OWN, Cached, bucket_parts
-from citewise.search.sameness import Sameness
+from citewise.search.cache import OWN_FIELDS, ResultCache, key_parts
+from citewise.service import Service
 from tests.fakes.counters import HashEmbedder
+from tests.fakes.searchable import FakeLibrary, FakePipeline, ListLog
 from tests.prompts import a_source
 from tests.shortlists import a_named_finding, a_query
 
@@ -41,46 +42,46 @@ ANN = Principal("ann", frozenset({"ops", "crew"}))
 
 
 class Desk:
-    """A cache in front of a search and an ask that count how often they are called."""
+    """A service with a cache over a library that counts its searches."""
 
     def __init__(self, **changes: Any) -> None:
-        self.state = "v1"
-        self.searched: list[Query] = []
+        found = SearchResult(a_query(), (a_named_finding("one"),), 7, {"arms": 5.0}, {"cut": 1}, notes=("so",))
+        self.library = FakeLibrary(found)
         self.asked: list[Query] = []
-        self.meanwhile: Callable[[], None] = lambda: None  # what happens while a search runs
-        self.found = SearchResult(a_query(), (a_named_finding("one"),), 7, {"arms": 5.0}, {"cut": 1}, notes=("so",))
         self.embedder = CountingEmbedder()
         self.memory = MemoryCache(max_bytes=1_000_000, ttl_seconds=600)
         parts = {
-            "cache": self.memory,
-            "version": lambda scope: f"{scope} {self.state}",
-            "embedder": self.embedder,
-            "sameness": Sameness(),
-            "freshness": Freshness(),
-            "recipe": "settings",
+            "store": self.memory,
+            "version": self.library.version,
+            "renewed": self.library.renewed,
+            "settings": digest("settings"),
             "ttl_seconds": 600.0,
-            "min_cosine": 0.2,
+            "embed": self.embedder.query,
+            "min_cosine": 0.5,
         }
-        self.cached = Cached(**{**parts, **changes})
+        self.cache = ResultCache(**{**parts, **changes})
 
-    def search(self, query: Query | None = None, **options: Any) -> SearchResult:
-        return self.cached.search(query or a_query(), self._fresh, **options)
+    @property
+    def found(self) -> SearchResult:
+        assert isinstance(self.library.found, SearchResult)
+        return self.library.found
+
+    def search(self, query: Query | None = None, page: PageRequest | None = None) -> SearchResult:
+        return self.service().search(query or a_query(), page)
 
     def ask(self, query: Query | None = None, *, generator: str = "g", history: Sequence[Message] = ()) -> AnswerEvents:
-        return self.cached.ask(query or a_query(), self._answer, generator=generator, history=history)
+        return self.service(generator).ask(query or a_query(), history)
 
-    def _fresh(self, query: Query) -> SearchResult:
-        self.searched.append(query)
-        self.meanwhile()
-        return replace(self.found, query=query)
+    def service(self, generator: str = "g") -> Service:
+        pipeline = FakePipeline(self._answer, generator)
+        return Service(self.library, lambda: pipeline, log=ListLog(), cache=self.cache)
 
     def _answer(self, query: Query) -> AnswerEvents:
         self.asked.append(query)
         yield Token("At nine ")
         yield Cited(a_source(1).citation)
         yield Token("[1].")
-        self.meanwhile()
-        yield Done(an_answer(replace(self.found, query=query)))
+        yield Done(an_answer(self.library.search(query)))
 
 
 class CountingEmbedder(HashEmbedder):
@@ -96,16 +97,16 @@ class CountingEmbedder(HashEmbedder):
 class BrokenCache:
     """A cache that cannot be reached."""
 
-    def same(self, key: CacheKey) -> Entry | None:
+    def get(self, key: CacheKey) -> CachedResult | None:
         raise Unavailable("the cache is away")
 
-    def alike(self, key: CacheKey, saying: tuple[str, ...]) -> tuple[Entry, ...]:
+    def nearest(self, key: CacheKey, vector: Vector, *, min_cosine: float) -> CachedResult | None:
         raise Unavailable("the cache is away")
 
-    def keep(self, key: CacheKey, entry: Entry) -> None:
+    def put(self, key: CacheKey, value: CachedResult, vector: Vector | None = None) -> None:
         raise Unavailable("the cache is away")
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         raise Unavailable("the cache is away")
 
 
@@ -133,7 +134,7 @@ def test_the_second_search_is_a_hit_with_its_own_query_and_time_and_nothing_else
     first = desk.search()
     again = a_query(request_id="r-2", asked_at=1_700_000_060.0)
     second = desk.search(again)
-    assert len(desk.searched) == 1
+    assert len(desk.library.searched) == 1
     assert not first.cache_hit
     assert second == replace(first, query=again, cache_hit=True, timings_ms=second.timings_ms)
     assert second.timings_ms.keys() == {"cache", "total"}
@@ -143,24 +144,24 @@ def test_the_second_search_is_a_hit_with_its_own_query_and_time_and_nothing_else
 def test_a_change_of_the_library_is_seen_at_the_next_search() -> None:
     desk = Desk()
     desk.search()
-    desk.state = "v2"
+    desk.library.state = "v2"
     assert not desk.search().cache_hit
     assert desk.search().cache_hit
 
 
 def test_what_was_found_while_the_library_changed_is_not_kept() -> None:
     desk = Desk()
-    desk.meanwhile = lambda: setattr(desk, "state", "v2")
+    desk.library.meanwhile = lambda: setattr(desk.library, "state", "v2")
     desk.search()
     assert desk.memory.size == 0
-    desk.meanwhile = lambda: None
+    desk.library.meanwhile = lambda: None
     assert not desk.search().cache_hit
     assert desk.search().cache_hit
 
 
 def test_a_degraded_result_is_never_kept() -> None:
     desk = Desk()
-    desk.found = replace(desk.found, degraded=("dense: the model is away",))
+    desk.library.found = replace(desk.found, degraded=("dense: the model is away",))
     desk.search()
     list(desk.ask())
     assert not desk.search().cache_hit
@@ -170,7 +171,7 @@ def test_a_degraded_result_is_never_kept() -> None:
 
 def test_an_empty_result_is_kept_too() -> None:
     desk = Desk()
-    desk.found = replace(desk.found, findings=())
+    desk.library.found = replace(desk.found, findings=())
     desk.search()
     assert desk.search().cache_hit
 
@@ -189,7 +190,7 @@ OTHERS: dict[str, Any] = {
 
 
 def test_every_field_of_a_query_is_its_own_or_has_another_value_here() -> None:
-    assert {one.name for one in fields(Query)} == OTHERS.keys() | OWN
+    assert {one.name for one in fields(Query)} == OTHERS.keys() | OWN_FIELDS
 
 
 @pytest.mark.parametrize("changed", OTHERS)
@@ -233,14 +234,14 @@ def test_the_same_reader_gets_it_in_whatever_order_groups_and_values_come() -> N
 def test_conditions_are_told_apart_however_they_are_spelled() -> None:
     one = (AnyOf("a", frozenset({"b','c"})), AnyOf("x", frozenset()))
     other = (AnyOf("a", frozenset({"b", "c"})), Between("x"))
-    assert bucket_parts(a_query(conditions=one)) != bucket_parts(a_query(conditions=other))
+    assert key_parts(a_query(conditions=one)) != key_parts(a_query(conditions=other))
 
 
-@pytest.mark.parametrize("changes", [{"recipe": "other settings"}, {"version": lambda scope: "v9"}])
+@pytest.mark.parametrize("changes", [{"settings": digest("other settings")}, {"version": lambda scope: "v9"}])
 def test_other_settings_and_another_library_are_another_bucket(changes: dict[str, Any]) -> None:
     desk = Desk()
     desk.search()
-    desk.cached = replace(desk.cached, **changes)
+    desk.cache = replace(desk.cache, **changes)
     assert not desk.search().cache_hit
 
 
@@ -254,7 +255,7 @@ def test_pages_of_another_length_are_another_bucket() -> None:
 
 
 def test_what_stands_behind_a_cursor_is_always_read_anew() -> None:
-    desk = Desk(renewed=str.upper)
+    desk = Desk()
     for _ in range(2):
         assert not desk.search(page=PageRequest(10, "abc")).cache_hit
     assert desk.memory.size == 0
@@ -267,18 +268,18 @@ def test_a_search_and_an_answer_are_kept_apart() -> None:
     assert desk.search().cache_hit
 
 
-def test_other_words_are_a_hit_if_they_say_the_same() -> None:
+def test_near_words_are_a_hit_where_the_settings_allow_it() -> None:
     desk = Desk()
     first = desk.search(a_query("How do I moor the boat?"))
-    asked = a_query("please tell me how to moor the boat", request_id="r-2")
+    asked = a_query("How do I moor the boat today?", request_id="r-2")
     second = desk.search(asked)
     assert second == replace(first, query=asked, cache_hit=True, timings_ms=second.timings_ms)
 
 
 @pytest.mark.parametrize(
     ("min_cosine", "question"),
-    [(0.2, "How do I not moor the boat?"), (0.99999, "how to moor boat"), (1.0, "how do i moor the boat")],
-    ids=["other words that say something else", "words too far away", "other words, where only the same count"],
+    [(0.5, "When is the tide high?"), (0.9999, "How do I moor the boat today?"), (1.0, "how do I moor the boat?")],
+    ids=["other words", "words that are too far away", "only the same words count"],
 )
 def test_other_words_are_a_miss(min_cosine: float, question: str) -> None:
     desk = Desk(min_cosine=min_cosine)
@@ -286,23 +287,19 @@ def test_other_words_are_a_miss(min_cosine: float, question: str) -> None:
     assert not desk.search(a_query(question)).cache_hit
 
 
-def test_other_words_of_another_reader_or_version_are_a_miss() -> None:
+def test_near_words_of_another_reader_or_version_are_a_miss() -> None:
     desk = Desk()
     desk.search(a_query("How do I moor the boat?", principal=ANN))
-    assert not desk.search(a_query("how to moor the boat")).cache_hit
-    desk.state = "v2"
-    assert not desk.search(a_query("how can i moor the boat", principal=ANN)).cache_hit
+    assert not desk.search(a_query("How do I moor the boat today?")).cache_hit
+    desk.library.state = "v2"
+    assert not desk.search(a_query("How do I moor the boat now?", principal=ANN)).cache_hit
 
 
-def test_the_model_is_asked_only_about_words_that_say_the_same() -> None:
-    desk = Desk()
-    desk.search(a_query("How do I moor the boat?"))
-    desk.embedder.queries.clear()
-    desk.search(a_query("How do I moor the boat?"))
-    desk.search(a_query("When is the tide high?"))
-    assert desk.embedder.queries == ["When is the tide high?"]  # to be kept
-    desk.search(a_query("how to moor the boat"))
-    assert desk.embedder.queries == ["When is the tide high?", "how to moor the boat"]
+def test_where_only_the_same_words_count_no_question_is_embedded() -> None:
+    desk = Desk(min_cosine=1.0)
+    for _ in range(2):
+        desk.search(a_query("How do I moor the boat?"))
+    assert desk.embedder.queries == []
 
 
 def test_an_embedder_that_remembers_makes_a_vector_once() -> None:
@@ -316,18 +313,18 @@ def test_an_embedder_that_remembers_makes_a_vector_once() -> None:
 
 def paged(**changes: Any) -> Desk:
     desk = Desk(**changes)
-    desk.found = replace(desk.found, next_cursor="abc")
+    desk.library.found = replace(desk.found, next_cursor="abc")
     desk.search(a_query("How do I moor the boat?"), page=PageRequest(10))
     return desk
 
 
 def test_a_page_with_another_behind_it_is_given_again_with_a_cursor_of_its_own() -> None:
-    again = paged(renewed=str.upper).search(a_query("How do I moor the boat?"), page=PageRequest(10))
+    again = paged().search(a_query("How do I moor the boat?"), page=PageRequest(10))
     assert (again.cache_hit, again.next_cursor) == (True, "ABC")
 
 
 def test_a_cursor_is_only_given_again_for_the_very_same_words() -> None:
-    again = paged(renewed=str.upper).search(a_query("how to moor the boat"), page=PageRequest(10))
+    again = paged().search(a_query("How do I moor the boat today?"), page=PageRequest(10))
     assert (again.cache_hit, again.next_cursor) == (False, "abc")
 
 
@@ -336,16 +333,10 @@ def test_a_page_whose_followers_are_gone_is_made_anew() -> None:
     assert not desk.search(a_query("How do I moor the boat?"), page=PageRequest(10)).cache_hit
 
 
-def test_where_cursors_cannot_be_renewed_no_page_with_another_behind_it_is_kept() -> None:
-    desk = paged()
-    assert desk.memory.size == 0
-    assert not desk.search(a_query("How do I moor the boat?"), page=PageRequest(10)).cache_hit
-
-
 def test_what_is_kept_does_not_say_who_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     desk = Desk()
-    kept: list[Entry] = []
-    monkeypatch.setattr(desk.memory, "keep", lambda key, entry: kept.append(entry))
+    kept: list[CachedResult] = []
+    monkeypatch.setattr(desk.memory, "put", lambda key, value, vector: kept.append(value))
     asked = a_query(
         principal=Principal("leonora", frozenset({"pilots"})), conditions=(AnyOf("module", frozenset("q")),)
     )
@@ -393,7 +384,7 @@ def test_closing_the_answer_closes_what_it_comes_from() -> None:
         finally:
             closed.append(query)
 
-    events = desk.cached.ask(a_query(), slow, generator="g")
+    events = Service(desk.library, lambda: FakePipeline(slow), log=ListLog(), cache=desk.cache).ask(a_query())
     next(events)
     events.close()
     assert len(closed) == 1
@@ -401,7 +392,7 @@ def test_closing_the_answer_closes_what_it_comes_from() -> None:
 
 def test_an_answer_during_which_the_library_changed_is_not_kept() -> None:
     desk = Desk()
-    desk.meanwhile = lambda: setattr(desk, "state", "v2")
+    desk.library.meanwhile = lambda: setattr(desk.library, "state", "v2")
     list(desk.ask())
     assert desk.memory.size == 0
 
@@ -428,11 +419,11 @@ def test_what_would_score_otherwise_by_the_time_it_is_given_again_is_not_kept(
     half_life_days: float, weight: float, *, is_kept: bool
 ) -> None:
     wired = Desk(freshness=Freshness(half_life_days, weight))
-    wired.found = aged(wired.found)
+    wired.library.found = aged(wired.found)
     wired.search()
     assert wired.search().cache_hit is is_kept
     asked = Desk()
-    asked.found = aged(asked.found)
+    asked.library.found = aged(asked.found)
     query = a_query(half_life_days=half_life_days, freshness_weight=weight)
     asked.search(query)
     assert asked.search(query).cache_hit is is_kept
@@ -445,24 +436,24 @@ def test_what_freshness_did_not_move_is_kept_whatever_the_half_life() -> None:
 
 
 def test_a_cache_that_cannot_be_reached_fails_nothing() -> None:
-    desk = Desk(cache=BrokenCache())
+    desk = Desk(store=BrokenCache())
     assert desk.search().findings
     assert answer_of(list(desk.ask())).text
 
 
 @pytest.mark.parametrize("broken", ["version", "embedder"])
-def test_parts_that_cannot_be_reached_fail_nothing(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_that_cannot_be_reached_fail_nothing(broken: str) -> None:
     desk = Desk()
     desk.search(a_query("How do I moor the boat?"))
 
-    def away(*_: object) -> str:
+    def away(*_: object) -> Any:
         raise Unavailable("away")
 
     if broken == "version":
-        desk.cached = replace(desk.cached, version=away)
+        desk.cache = replace(desk.cache, version=away)
     else:
-        monkeypatch.setattr(desk.embedder, "query", away)
-    assert not desk.search(a_query("how to moor the boat")).cache_hit
+        desk.cache = replace(desk.cache, embed=away)
+    assert not desk.search(a_query("How do I moor the boat today?")).cache_hit
     assert answer_of(list(desk.ask())).text
 
 
@@ -472,14 +463,8 @@ def test_what_the_search_itself_says_is_not_swallowed() -> None:
     def away() -> None:
         raise Unavailable("no ranking could answer")
 
-    desk.meanwhile = away
+    desk.library.meanwhile = away
     with pytest.raises(Unavailable, match="no ranking"):
         desk.search()
     with pytest.raises(Unavailable, match="no ranking"):
         list(desk.ask())
-
-
-def test_nothing_ages_more_than_it_may() -> None:
-    """With the defaults, a score of a conversation moves by less than a hundredth of what is allowed."""
-    query = a_query()
-    assert 0 < Desk().cached._aging(query) < cached.MAX_AGING / 10

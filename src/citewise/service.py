@@ -1,0 +1,247 @@
+"""The life of a request: log(cache(fallback(search))), for a search and for an answer."""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
+from dataclasses import replace
+from typing import Protocol
+
+from citewise.errors import BadRequest, CitewiseError, Unavailable
+from citewise.model.access import Scope
+from citewise.model.answer import Answer, AnswerEvents, Cited, Done, Failed, Message, Sources, Token
+from citewise.model.cancellation import Cancellation
+from citewise.model.filters import Where
+from citewise.model.ids import DocumentId
+from citewise.model.logged import ABANDONED, MAX_SHOWN, Asker, Logged, ShownChunk, Way
+from citewise.model.paging import PageRequest
+from citewise.model.query import Query
+from citewise.model.ranking import POPULAR, Candidate, Finding, Passage, SearchResult
+from citewise.ports.models import Generator
+from citewise.ports.stores import QueryLog
+from citewise.search.cache import ResultCache
+from citewise.text.urls import Addresses
+
+MAX_PART_CHARACTERS = 40  # of the name of a degraded part, in the log
+CACHE = "cache"  # the only stage of a cached result
+NOTE_POPULAR = "popular: these passages are often shown; they were not found by this question"
+REMEDY = "try again in a moment; if it keeps failing, `citewise doctor` says what to repair"
+
+
+class SearchableLibrary(Protocol):
+    """A library that is held open, as requests use it.
+
+    Promises: a search fails with Unavailable only if the library cannot be searched now; `popular` gives passages that
+    `where` admits, most shown first; `renewed` gives a cursor that lasts as long as a new one, or None if the pages
+    behind it are gone.
+    """
+
+    def search(self, query: Query, page: PageRequest | None = None) -> SearchResult: ...
+    def popular(self, where: Where, limit: int) -> tuple[Passage, ...]: ...
+    def version(self, scope: Scope) -> str: ...
+    def renewed(self, cursor: str) -> str | None: ...
+
+
+class Answers(Protocol):
+    """Answers from what a search finds: `answer.pipeline.AnswerPipeline`, or something that a test plugs in."""
+
+    @property
+    def generator(self) -> Generator: ...
+    def ask(
+        self,
+        query: Query,
+        search: Callable[[Query], SearchResult],
+        *,
+        history: Sequence[Message] = (),
+        cancellation: Cancellation | None = None,
+    ) -> AnswerEvents: ...
+
+
+class Service:
+    """Serves searches and answers over a library that is held open. Threads may share it.
+
+    `pipeline` makes what answers; it is called for the first answer.
+    """
+
+    def __init__(
+        self,
+        library: SearchableLibrary,
+        pipeline: Callable[[], Answers],
+        *,
+        log: QueryLog,
+        cache: ResultCache | None = None,
+        addresses: Addresses | None = None,
+        count_tokens: Callable[[str], int] = lambda text: 0,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._library = library
+        self._make_pipeline = pipeline
+        self._pipeline: Answers | None = None
+        self._log = log
+        self._cache = cache
+        self._addresses = addresses or Addresses()
+        self._count_tokens = count_tokens
+        self._clock = clock
+
+    def search(self, query: Query, page: PageRequest | None = None) -> SearchResult:
+        """Search, or fetch a page of a search. Later pages are neither logged nor cached: the first one was."""
+        if page is not None and page.cursor is not None:
+            return self._library.search(query, page)
+        started = self._clock()
+        key = self._cache.key(query, "search", page) if self._cache else None
+        try:
+            cached = self._cache.result(key) if self._cache else None
+            if cached is not None:
+                result = self._served_again(cached, query, started)
+            else:
+                result = self._search_or_popular(query, page)
+                if self._cache is not None:
+                    self._cache.keep(key, result)
+        except BadRequest:
+            raise  # a request that cannot be served is not part of the log
+        except CitewiseError as error:
+            self._log.add(_failed_row(query, Way.SEARCH, type(error).__name__, self._clock() - started))
+            raise
+        self._log.add(self._with_tokens(_search_row(query, result, self._clock() - started)))
+        return result
+
+    def ask(
+        self, query: Query, history: Sequence[Message] = (), cancellation: Cancellation | None = None
+    ) -> AnswerEvents:
+        """Answer, event by event. The library is needed for the search alone: a slow generator keeps nothing open."""
+        started = resumed = self._clock()
+        spent, is_logged = 0.0, False
+        try:
+            pipeline = self._pipeline = self._pipeline or self._make_pipeline()
+            key = self._cache.key(query, "ask", pipeline.generator.name, *history) if self._cache else None
+            cached = self._cache.answer(key) if self._cache else None
+            if cached is not None:
+                events = _replayed(replace(cached, result=self._served_again(cached.result, query, started)))
+            else:
+                events = pipeline.ask(query, self._search_or_popular, history=history, cancellation=cancellation)
+            with closing(events):
+                for event in events:
+                    spent += self._clock() - resumed
+                    if isinstance(event, Done):
+                        if self._cache is not None and cached is None:
+                            self._cache.keep(key, event.answer)
+                        self._log.add(self._with_tokens(_answer_row(query, event.answer, spent)))
+                    elif isinstance(event, Failed):
+                        self._log.add(_failed_row(query, Way.ASK, type(event.error).__name__, spent))
+                    is_logged = is_logged or isinstance(event, Done | Failed)
+                    yield event
+                    resumed = self._clock()  # the time that a reader takes over each piece is not ours
+        except BadRequest:
+            raise
+        except CitewiseError as error:
+            self._log.add(_failed_row(query, Way.ASK, type(error).__name__, spent + self._clock() - resumed))
+            raise
+        except GeneratorExit:
+            if not is_logged:
+                self._log.add(_failed_row(query, Way.ASK, ABANDONED, spent))
+            raise
+
+    def flush_log(self) -> None:
+        """Write every row that was added until now."""
+        self._log.flush()
+
+    def close(self) -> None:
+        """Write the log and empty the cache."""
+        self._log.close()
+        if self._cache is not None:
+            self._cache.clear()
+
+    def _search_or_popular(self, query: Query, page: PageRequest | None = None) -> SearchResult:
+        """Search; if no ranking answers or the catalog does not, show popular passages that the reader may see."""
+        started = time.perf_counter()
+        try:
+            return self._library.search(query, page)
+        except Unavailable as error:
+            passages = self._popular(query, error, limit=query.top_k if page is None else min(query.top_k, page.limit))
+            return SearchResult(
+                query,
+                findings=tuple(
+                    Finding(
+                        passage, Candidate(passage.chunk_id, 0.0, scores={}, ranks={}), self._addresses.url(passage)
+                    )
+                    for passage in passages
+                ),
+                total_candidates=0,
+                timings_ms={"total": 1000 * (time.perf_counter() - started)},
+                counts={POPULAR: len(passages)},
+                degraded=(f"search: {error}; popular passages are shown instead",),
+                notes=(NOTE_POPULAR,),
+            )
+
+    def _popular(self, query: Query, failure: Unavailable, *, limit: int) -> tuple[Passage, ...]:
+        """Popular passages, or the failure of the search with a remedy if there are none."""
+        try:
+            passages = self._library.popular(query.where, limit)
+        except CitewiseError as error:
+            also = "" if str(error) in str(failure) else f" ({error})"
+            raise Unavailable(f"{failure}; popular passages cannot be shown either{also}: {REMEDY}") from failure
+        if not passages:
+            raise Unavailable(f"{failure}; no popular passages are known to show instead: {REMEDY}") from failure
+        return passages
+
+    def _served_again(self, cached: SearchResult, query: Query, started: float) -> SearchResult:
+        took_ms = 1000 * (self._clock() - started)
+        return replace(cached, query=query, cache_hit=True, timings_ms={CACHE: took_ms, "total": took_ms})
+
+    def _with_tokens(self, row: Logged) -> Logged:
+        if row.is_cache_hit or row.text is None:
+            return row
+        with suppress(CitewiseError):  # the tokenizer cannot be loaded: then nothing was embedded either
+            return replace(row, embedding_tokens=self._count_tokens(row.text))
+        return row
+
+
+def _replayed(answer: Answer) -> AnswerEvents:
+    yield Sources(tuple(replace(citation, n=None) for citation in answer.citations))
+    yield Token(answer.text)
+    for citation in answer.citations:
+        yield Cited(citation)
+    yield Done(answer)
+
+
+def _search_row(query: Query, result: SearchResult, seconds: float) -> Logged:
+    # Popular passages are not counted as shown: they would make themselves more popular.
+    found = () if result.is_popular else result.findings[:MAX_SHOWN]
+    return Logged(
+        query.asked_at,
+        query.request_id,
+        query.scope,
+        Way.SEARCH,
+        Asker.of(query.principal),
+        query.text,
+        latency_ms=1000 * seconds,
+        candidates=result.total_candidates,
+        hits=len(result.findings),
+        is_cache_hit=result.cache_hit,
+        # The names of parts alone: a message may hold paths and hosts.
+        degraded=tuple(dict.fromkeys(text.partition(":")[0][:MAX_PART_CHARACTERS] for text in result.degraded)),
+        shown=tuple(ShownChunk(finding.passage.chunk_id, finding.passage.document_id) for finding in found),
+    )
+
+
+def _answer_row(query: Query, answer: Answer, seconds: float) -> Logged:
+    quality, is_cached = answer.quality, answer.result.cache_hit
+    return replace(
+        _search_row(query, answer.result, seconds),
+        way=Way.ASK,
+        quality=quality.overall,
+        confidence=quality.retrieval_confidence,
+        has_warning=quality.warning is not None,
+        sufficient_context=answer.sufficient_context,
+        tokens_in=0 if is_cached else answer.usage.prompt_tokens,
+        tokens_out=0 if is_cached else answer.usage.answer_tokens,
+        shown=tuple(
+            ShownChunk(citation.chunk_id, DocumentId(citation.document_id))
+            for citation in answer.citations[:MAX_SHOWN]
+            if citation.document_id is not None
+        ),
+    )
+
+
+def _failed_row(query: Query, kind: Way, error: str, seconds: float) -> Logged:
+    asker = Asker.of(query.principal)
+    return Logged(query.asked_at, query.request_id, query.scope, kind, asker, query.text, 1000 * seconds, error=error)

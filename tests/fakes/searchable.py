@@ -1,0 +1,110 @@
+"""What a service works on, as plain values: a library, an answer pipeline and a log."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from citewise.errors import CitewiseError
+from citewise.model.access import Scope
+from citewise.model.answer import AnswerEvents, Message
+from citewise.model.cancellation import Cancellation
+from citewise.model.filters import Where
+from citewise.model.logged import Logged
+from citewise.model.paging import PageRequest
+from citewise.model.query import Query
+from citewise.model.ranking import Passage, SearchResult
+from tests.fakes.scripted_generator import ScriptedGenerator
+
+
+class FakeLibrary:
+    """Finds the same for every question, or fails, and remembers what it was asked."""
+
+    def __init__(self, found: SearchResult | CitewiseError | Exception) -> None:
+        self.found = found
+        self.passages: Sequence[Passage] | CitewiseError = ()
+        self.state = "v1"
+        self.searched: list[tuple[Query, PageRequest | None]] = []
+        self.asked_popular: list[tuple[Where, int]] = []
+        self.meanwhile: Callable[[], None] = lambda: None  # what happens while a search runs
+        self.renew: Callable[[str], str | None] = lambda cursor: cursor.upper()
+
+    def search(self, query: Query, page: PageRequest | None = None) -> SearchResult:
+        self.searched.append((query, page))
+        self.meanwhile()
+        if isinstance(self.found, Exception):
+            raise self.found
+        return replace(self.found, query=query)
+
+    def popular(self, where: Where, limit: int) -> tuple[Passage, ...]:
+        self.asked_popular.append((where, limit))
+        if isinstance(self.passages, Exception):
+            raise self.passages
+        return tuple(self.passages[:limit])
+
+    def version(self, scope: Scope) -> str:
+        return f"{scope} {self.state}"
+
+    def renewed(self, cursor: str) -> str | None:
+        return self.renew(cursor)
+
+
+class FakePipeline:
+    """The protocol Answers over a function."""
+
+    def __init__(self, events: Callable[[Query], AnswerEvents], generator_name: str = "g") -> None:
+        self.generator = ScriptedGenerator([], name=generator_name)
+        self.histories: list[Sequence[Message]] = []
+        self._events = events
+
+    def ask(
+        self,
+        query: Query,
+        search: Callable[[Query], SearchResult],
+        *,
+        history: Sequence[Message] = (),
+        cancellation: Cancellation | None = None,
+    ) -> AnswerEvents:
+        self.histories.append(history)
+        return self._events(query)
+
+
+class SearchOnly:
+    """The protocol SearchableLibrary over a search and, if it is given, what is popular."""
+
+    def __init__(
+        self,
+        search: Callable[[Query], SearchResult],
+        popular: Callable[[Where, int], tuple[Passage, ...]] = lambda where, limit: (),
+    ) -> None:
+        self._search, self._popular = search, popular
+
+    def search(self, query: Query, page: PageRequest | None = None) -> SearchResult:
+        return self._search(query)
+
+    def popular(self, where: Where, limit: int) -> tuple[Passage, ...]:
+        return self._popular(where, limit)
+
+    def version(self, scope: Scope) -> str:
+        return "always the same"
+
+    def renewed(self, cursor: str) -> str | None:
+        return cursor
+
+
+def no_answers() -> FakePipeline:
+    raise AssertionError("nothing is answered here")
+
+
+class ListLog:
+    """The port QueryLog as a list."""
+
+    def __init__(self) -> None:
+        self.rows: list[Logged] = []
+
+    def add(self, row: Logged) -> None:
+        self.rows.append(row)
+
+    def flush(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass

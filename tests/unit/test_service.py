@@ -1,0 +1,320 @@
+"""The life of a request: one row in the log however it ends, and popular passages where a search fails."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+
+from citewise.errors import BadRequest, CitewiseError, Locked, Misconfigured, Unavailable
+from citewise.model.access import Principal, Scope
+from citewise.model.answer import Answer, AnswerEvents, Citation, Done, Failed, Message, Quality, Role, Token, Usage
+from citewise.model.filters import AnyOf
+from citewise.model.logged import MAX_SHOWN, Asker, Logged, ShownChunk, Way
+from citewise.model.paging import PageRequest
+from citewise.model.query import Query
+from citewise.model.ranking import POPULAR, Passage, SearchResult
+from citewise.service import Service
+from citewise.text.urls import Addresses
+from tests.fakes.searchable import FakeLibrary, FakePipeline, ListLog
+from tests.passages import a_finding, a_passage
+from tests.shortlists import a_query
+
+ANN = Principal("ann", frozenset({"ops"}))
+QUERY = Query("When is the gauge read?", "r-7", 1.7e9, scope=Scope("acme", "book"), principal=ANN)
+FINDINGS = tuple(a_finding(a_passage(position=at)) for at in range(3))
+PASSAGES = (a_passage(),)
+RESULT = SearchResult(QUERY, FINDINGS, total_candidates=40, timings_ms={"total": 5.0})
+
+
+class Ticking:
+    """A clock that a look moves on by a hundredth of a second, and a test by more."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 0.01
+        return self.now
+
+
+def a_citation(at: int) -> Citation:
+    one = FINDINGS[at].passage
+    return Citation(
+        n=1,
+        chunk_id=one.chunk_id,
+        document_id=one.document_id,
+        document=one.document,
+        title=one.title,
+        section=one.section,
+        breadcrumb=one.breadcrumb,
+        url=None,
+        module=None,
+        chapter=None,
+        lines=None,
+        page=None,
+        excerpt=one.text,
+        score=1.0,
+    )
+
+
+def an_answer(result: SearchResult = RESULT) -> Answer:
+    quality = Quality(overall=0.3, retrieval_confidence=0.6, sufficiency=0.5, diversity=1.0, faithfulness=0.5)
+    return Answer(
+        result,
+        "At noon [1].",
+        "extractive",
+        sufficient_context=True,
+        citations=(a_citation(1),),
+        removed_markers=0,
+        unsupported_sentences=(),
+        quality=replace(quality, warning="low"),
+        usage=Usage(300, 200, 220, 30),
+    )
+
+
+def answering(answer: Answer) -> AnswerEvents:
+    yield Token("At noon ")
+    yield Token("[1].")
+    yield Done(answer)
+
+
+def answer_with(result: SearchResult, query: Query) -> AnswerEvents:
+    return answering(an_answer(result))
+
+
+def searching(found: SearchResult | Exception, log: ListLog, **parts: Any) -> Service:
+    return Service(FakeLibrary(found), lambda: FakePipeline(lambda query: answering(an_answer())), log=log, **parts)
+
+
+def asking(events: Callable[[Query], AnswerEvents], log: ListLog, **parts: Any) -> Service:
+    return Service(FakeLibrary(RESULT), lambda: FakePipeline(events), log=log, **parts)
+
+
+def test_a_search_leaves_one_row_with_ids_and_numbers() -> None:
+    log = ListLog()
+    assert searching(RESULT, log, clock=Ticking()).search(QUERY) == RESULT
+    shown = tuple(ShownChunk(one.passage.chunk_id, one.passage.document_id) for one in FINDINGS)
+    assert log.rows == [
+        Logged(
+            at=1.7e9,
+            request_id="r-7",
+            scope=Scope("acme", "book"),
+            way=Way.SEARCH,
+            asker=Asker.of(ANN),
+            text="When is the gauge read?",
+            latency_ms=log.rows[0].latency_ms,
+            candidates=40,
+            hits=3,
+            shown=shown,
+        )
+    ]
+    assert log.rows[0].latency_ms == pytest.approx(10.0)
+
+
+def test_a_row_counts_the_tokens_that_were_spent_and_none_for_the_cache() -> None:
+    log, again = ListLog(), replace(RESULT, cache_hit=True)
+    for result in (RESULT, again):
+        searching(result, log, count_tokens=len).search(QUERY)
+        list(asking(partial(answer_with, result), log, count_tokens=len).ask(QUERY))
+    spent = [(row.tokens_in, row.tokens_out, row.embedding_tokens) for row in log.rows]
+    asked = len(QUERY.text)
+    assert spent == [(None, None, asked), (220, 30, asked), (None, None, 0), (0, 0, 0)]
+
+
+def test_a_row_holds_no_text_of_any_passage() -> None:
+    log = ListLog()
+    searching(RESULT, log).search(QUERY)
+    list(searching(RESULT, log).ask(QUERY))
+    assert len(log.rows) == 2
+    assert not any(finding.passage.text in repr(row) for row in log.rows for finding in FINDINGS)
+
+
+def test_cache_hits_and_degraded_parts_are_kept_without_their_messages() -> None:
+    log = ListLog()
+    degraded = ("dense: timed out at /secret/path", "dense: again", "rerank: gone", "x" * 100)
+    searching(replace(RESULT, cache_hit=True, degraded=degraded), log).search(QUERY)
+    assert log.rows[0].is_cache_hit
+    assert log.rows[0].degraded == ("dense", "rerank", "x" * 40)
+
+
+def test_of_a_long_list_only_the_first_are_kept() -> None:
+    log = ListLog()
+    many = tuple(a_finding(a_passage(position=at)) for at in range(50))
+    searching(replace(RESULT, findings=many), log).search(QUERY)
+    assert log.rows[0].hits == 50
+    assert [one.chunk for one in log.rows[0].shown] == [one.passage.chunk_id for one in many[:MAX_SHOWN]]
+
+
+def test_what_is_popular_does_not_make_itself_more_so() -> None:
+    log = ListLog()
+    searching(replace(RESULT, findings=FINDINGS, counts={POPULAR: len(FINDINGS)}), log).search(QUERY)
+    assert (log.rows[0].hits, log.rows[0].shown) == (len(FINDINGS), ())
+
+
+def test_a_later_page_is_not_logged_again() -> None:
+    log, page = ListLog(), PageRequest(2, "c-1")
+    service = searching(RESULT, log)
+    service.search(QUERY, replace(page, cursor=None))
+    service.search(QUERY, page)
+    assert len(log.rows) == 1
+
+
+def test_a_search_that_fails_is_a_row_too_and_fails_all_the_same() -> None:
+    log = ListLog()
+    with pytest.raises(Unavailable, match="the disk has gone"):
+        searching(Unavailable("the disk has gone"), log, clock=Ticking()).search(QUERY)
+    (row,) = log.rows
+    assert (row.error, row.hits) == ("Unavailable", 0)
+    assert row.latency_ms == pytest.approx(10.0)
+
+
+def test_what_cannot_be_asked_at_all_is_no_question() -> None:
+    log = ListLog()
+    with pytest.raises(BadRequest):
+        searching(BadRequest("this filter means nothing"), log).search(QUERY)
+    assert log.rows == []
+
+
+def test_an_answer_leaves_one_row_with_what_it_cites() -> None:
+    log = ListLog()
+    events = list(searching(RESULT, log).ask(QUERY))
+    assert [type(event) for event in events] == [Token, Token, Done]
+    (row,) = log.rows
+    assert (row.way, row.quality, row.confidence, row.has_warning) == (Way.ASK, 0.3, 0.6, True)
+    assert (row.sufficient_context, row.tokens_in, row.tokens_out, row.hits) == (True, 220, 30, 3)
+    assert row.shown == (ShownChunk(FINDINGS[1].passage.chunk_id, FINDINGS[1].passage.document_id),)
+
+
+def test_the_row_is_there_when_the_answer_is_even_if_nobody_reads_on() -> None:
+    log = ListLog()
+    events = searching(RESULT, log).ask(QUERY)
+    assert any(isinstance(event, Done) for event in events)
+    events.close()
+    assert [row.error for row in log.rows] == [None]
+
+
+def test_the_time_that_a_reader_takes_is_not_counted() -> None:
+    log, clock = ListLog(), Ticking()
+    for _ in searching(RESULT, log, clock=clock).ask(QUERY):
+        clock.now += 100.0
+    assert log.rows[0].latency_ms == pytest.approx(30.0)
+
+
+def test_an_answer_that_nobody_waits_for_is_closed_and_logged_as_abandoned() -> None:
+    closed = []
+
+    def watched(query: Query) -> AnswerEvents:
+        try:
+            yield from answering(an_answer())
+        finally:
+            closed.append(True)
+
+    log = ListLog()
+    events = asking(watched, log).ask(QUERY)
+    next(events)
+    events.close()
+    assert closed == [True]
+    assert [row.error for row in log.rows] == ["abandoned"]
+
+
+def test_an_answer_that_fails_on_the_way_is_a_row_too() -> None:
+    def failing(query: Query) -> AnswerEvents:
+        yield Token("At ")
+        raise Unavailable("the model has gone")
+
+    log = ListLog()
+    with pytest.raises(Unavailable):
+        list(asking(failing, log).ask(QUERY))
+    assert [row.error for row in log.rows] == ["Unavailable"]
+
+
+def test_an_answer_that_breaks_off_is_logged_as_failed_once() -> None:
+    def failing(query: Query) -> AnswerEvents:
+        yield Token("At ")
+        yield Failed(Unavailable("the model has gone"))
+
+    log = ListLog()
+    events = asking(failing, log).ask(QUERY)
+    assert [type(next(events)), type(next(events))] == [Token, Failed]
+    events.close()
+    assert [row.error for row in log.rows] == ["Unavailable"]
+
+
+def test_the_history_is_handed_on() -> None:
+    pipeline, messages = FakePipeline(lambda query: answering(an_answer())), (Message(Role.USER, "Hello"),)
+    list(Service(FakeLibrary(RESULT), lambda: pipeline, log=ListLog()).ask(QUERY, messages))
+    assert pipeline.histories == [messages]
+
+
+# Where a search cannot be made
+
+
+def falling_back(
+    error: Exception, popular: Sequence[Passage] | CitewiseError = PASSAGES
+) -> tuple[Service, FakeLibrary]:
+    library = FakeLibrary(error)
+    library.passages = popular
+    site = Addresses({"": "https://harbor.example/"})
+    return Service(
+        library, lambda: FakePipeline(lambda query: answering(an_answer())), log=ListLog(), addresses=site
+    ), library
+
+
+def test_a_search_that_works_asks_for_nothing_popular() -> None:
+    library = FakeLibrary(RESULT)
+    found = Service(library, lambda: FakePipeline(lambda query: answering(an_answer())), log=ListLog()).search(QUERY)
+    assert not found.is_popular
+    assert library.asked_popular == []
+
+
+@pytest.mark.parametrize("error", [Unavailable("gone"), Locked("gone")])
+def test_popular_passages_have_no_rank_and_no_score_and_are_named(error: Exception) -> None:
+    shown = falling_back(error)[0].search(a_query())
+    (finding,) = shown.findings
+    assert finding.passage == a_passage()
+    assert (finding.score, finding.candidate.scores, finding.candidate.ranks) == (0.0, {}, {})
+    assert finding.url == "https://harbor.example/tides#reading"
+    assert shown.degraded == ("search: gone; popular passages are shown instead",)
+    assert "not found by this question" in shown.notes[0]
+    assert (shown.total_candidates, dict(shown.counts)) == (0, {"popular": 1})
+    assert shown.timings_ms["total"] > 0
+    assert shown.is_popular
+
+
+def test_popular_passages_are_those_that_the_reader_may_see_under_the_filters() -> None:
+    query = a_query(principal=Principal("ann"), conditions=(AnyOf("tags", frozenset({"sea"})),), top_k=3)
+    service, library = falling_back(Unavailable("gone"))
+    for page in (None, PageRequest(2), PageRequest(5)):
+        service.search(query, page)
+    assert library.asked_popular == [(query.where, 3), (query.where, 2), (query.where, 3)]
+
+
+@pytest.mark.parametrize("error", [BadRequest("?"), Misconfigured("?"), ValueError("?")])
+def test_an_error_that_somebody_has_to_correct_is_not_covered_up(error: Exception) -> None:
+    with pytest.raises(type(error)):
+        falling_back(error)[0].search(a_query())
+
+
+def test_a_later_page_fails_rather_than_show_something_else() -> None:
+    service, library = falling_back(Unavailable("gone"))
+    with pytest.raises(Unavailable, match=r"^gone$"):
+        service.search(a_query(), PageRequest(2, "c-1"))
+    assert library.asked_popular == []
+
+
+def test_with_nothing_to_show_the_error_has_a_remedy() -> None:
+    with pytest.raises(Unavailable) as failed:
+        falling_back(Unavailable("gone"), ())[0].search(a_query())
+    assert str(failed.value) == (
+        "gone; no popular passages are known to show instead: "
+        "try again in a moment; if it keeps failing, `citewise doctor` says what to repair"
+    )
+
+
+@pytest.mark.parametrize(("also", "said"), [("log gone", " (log gone)"), ("gone", "")], ids=["another", "the same"])
+def test_where_popular_passages_cannot_be_read_either_each_reason_is_given_once(also: str, said: str) -> None:
+    with pytest.raises(Unavailable) as failed:
+        falling_back(Unavailable("gone"), Unavailable(also))[0].search(a_query())
+    assert str(failed.value).startswith(f"gone; popular passages cannot be shown either{said}: try again")
