@@ -106,6 +106,7 @@ class LocalTextIndex(Generations["_TextFolder | None"]):
 
     def _write_files(self, folder: Path, before: Manifest, batch: IndexBatch) -> Manifest:
         """Delete, then add: doing it twice is doing it once. Committed and merged when this returns."""
+        _remove_uncommitted_deletions(folder)
         writer = Index(SCHEMA, path=str(folder)).writer(HEAP_BYTES, 1)
         puts = {point.id: point for point in batch.puts}
         for id_ in (*batch.drops, *puts):
@@ -341,3 +342,11 @@ def _has_valid_footer(file: Path) -> bool:
         return magic == FOOTER_MAGIC and bool(footer["crc"] == crc_of(file, end - length))
     except (OSError, ValueError, KeyError, TypeError, struct.error):
         return False
+
+
+def _remove_uncommitted_deletions(folder: Path) -> None:
+    """A killed writer may leave deletions that no commit names; tantivy refuses to write the same file again."""
+    named = set(_segment_files(folder))
+    for file in folder.glob("*.del"):
+        if file not in named:
+            file.unlink(missing_ok=True)
