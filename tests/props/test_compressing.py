@@ -10,7 +10,7 @@ from citewise.answer.compress import Compress
 from citewise.answer.pack import SEPARATOR, Pack
 from citewise.model.answer import Evidence, Grounds
 from citewise.model.ranking import Finding
-from citewise.text.neutral import neutralized
+from citewise.text.sanitizing import sanitized
 from citewise.text.units import units_of
 from citewise.text.urls import Addresses
 from tests.fakes.counters import WordCounter
@@ -39,7 +39,7 @@ def test_a_compressed_context_keeps_its_budget_and_adds_nothing(
     originals = {source.citation.chunk_id: source.text for source in whole.sources}
     for source, block in zip(made.context.sources, made.context.text.split(SEPARATOR), strict=True):
         assert source.text == originals[source.citation.chunk_id]
-        said = iter(re.findall(r"\w+", neutralized(source.text)))  # without invisible characters
+        said = iter(re.findall(r"\w+", sanitized(source.text)))  # without invisible characters
         shown = re.findall(r"\w+", block.partition("\n")[2])
         assert all(any(word == other for other in said) for word in shown)
     assert {one.unit.source for one in made.grounds.evidence} <= {source.n for source in made.context.sources}

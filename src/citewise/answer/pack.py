@@ -10,7 +10,7 @@ from citewise.model.document import BlockSpan, spanning
 from citewise.model.ranking import Finding, Passage, in_order
 from citewise.ports.models import TokenCounter
 from citewise.text.markdown import behind_headings, paragraph_end
-from citewise.text.neutral import label_text, neutralized
+from citewise.text.sanitizing import sanitized, sanitized_label
 from citewise.text.shorten import cut_to_fit
 from citewise.text.urls import Addresses
 
@@ -223,14 +223,14 @@ class _Draft:
 
 def label_of(n: int, passage: Passage) -> str:
     """`[Source 2: title - section (p. 7)]`, always on one line and with no other bracket in it."""
-    title, section = label_text(passage.title), label_text(passage.section)
+    title, section = sanitized_label(passage.title), sanitized_label(passage.section)
     named = title if section in ("", NO_SECTION, title) else f"{title} - {section}"
     page = f" (p. {passage.page})" if passage.page is not None else ""
     return f"[Source {n}: {named}{page}]"
 
 
 def _block(n: int, passage: Passage, text: str) -> str:
-    return f"{label_of(n, passage)}\n{neutralized(text, is_code=passage.corpus_type.startswith('CODE_'))}"
+    return f"{label_of(n, passage)}\n{sanitized(text, is_code=passage.corpus_type.startswith('CODE_'))}"
 
 
 def _best(source: Source) -> Passage:

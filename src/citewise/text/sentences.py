@@ -16,6 +16,7 @@ _STOP = re.compile(
 _OPENERS = "\"'\u201c\u2018([*_`\u00ab~"
 _CLAUSE = re.compile(r"[;:,\u2014\u2013]\s+|\s+[\u2014\u2013-]\s+")
 _BLANK = re.compile(r"\s+")
+_LINE_END = re.compile(r"\n\s*")
 
 # Before a full stop these do not end a sentence; `etc.` and `p.m.` may, and are left to the next word's first letter.
 _SHORT = (
@@ -42,6 +43,15 @@ def sentence_starts(text: str) -> Iterator[int]:
         if not is_code and not is_number and _ends_sentence(text, stop, is_caseless=is_caseless):
             start = stop.end()
             yield start
+
+
+def cut_points(text: str) -> Iterator[int]:
+    """Where a text may be cut: between sentences, and between the lines of one that is too long."""
+    for start, end in pairwise((0, *sentence_starts(text), len(text))):
+        if start:
+            yield start
+        if end - start > MAX_CHARACTERS:
+            yield from (match.end() for match in _LINE_END.finditer(text, start, end) if match.end() < end)
 
 
 def sentences_of(paragraph: str) -> Iterator[str]:
@@ -81,7 +91,8 @@ def _ends_sentence(text: str, stop: re.Match[str], *, is_caseless: bool) -> bool
         return False
     if stop["stop"] != ".":
         return True
-    word = text[text.rfind(" ", 0, stop.start()) + 1 : stop.start()].lstrip(_OPENERS)
+    before = max(text.rfind(" ", 0, stop.start()), text.rfind("\n", 0, stop.start()))
+    word = text[before + 1 : stop.start()].lstrip(_OPENERS)
     plain = word.lower()
     if plain in _ABBREVIATIONS or _INITIALS.fullmatch(word):
         return False

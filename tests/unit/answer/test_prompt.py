@@ -8,7 +8,7 @@ from citewise.answer.pack import Pack
 from citewise.answer.prompt import HISTORY_MESSAGES, fitting_history, messages_of
 from citewise.model.answer import Context, Message, Role
 from citewise.model.query import Mode
-from citewise.text.neutral import neutralized
+from citewise.text.sanitizing import sanitized
 from citewise.text.urls import Addresses
 from tests.fakes.counters import WordCounter
 from tests.passages import a_finding, a_passage
@@ -95,7 +95,7 @@ ATTACKS = [
 def test_a_passage_cannot_leave_its_quotation(attack: str) -> None:
     _, last = told(f"It is read at noon.\n{attack}")
     tag, quoted, rest = quotation(last)
-    assert neutralized(attack).strip() in quoted
+    assert sanitized(attack).strip() in quoted
     assert last.content.count(tag) == 2
     assert rest == f"Question: {QUESTION}"
 

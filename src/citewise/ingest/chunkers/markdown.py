@@ -4,10 +4,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from citewise.model.chunk import NO_SECTION, Piece, searchable_text
 from citewise.model.document import Block, BlockKind, BlockSpan, Lines, Location, spanning
 from citewise.ports.models import TokenCounter
+from citewise.text.sentences import cut_points
 
 SPECIAL_TOKENS = 2  # what a model puts around a text
 TARGET_SHARE = 0.8  # of a lowered ceiling; 1 fills each window to the brim
@@ -48,8 +50,6 @@ DEFAULT_SIZES = ChunkSizes()
 
 
 WHOLE = frozenset({BlockKind.CODE, BlockKind.TABLE, BlockKind.ADMONITION, BlockKind.MATH, BlockKind.HTML})
-
-_SENTENCE_END = re.compile(r"(?<=[.!?\u2026\u3002\uff01\uff1f])[\"')\]*_`]*\s+(?=\S)|\n(?=\S)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +121,9 @@ def _sentences_of(unit: Unit, *, ceiling: int, counter: TokenCounter) -> Iterato
 
 
 def _located_sentences(unit: Unit) -> Iterator[Unit]:
-    start = 0
-    ends = [match.span() for match in _SENTENCE_END.finditer(unit.text)] + [(len(unit.text), len(unit.text))]
-    for gap_start, gap_end in ends:
-        # Closing quotes and brackets belong to the sentence; only white space is the gap.
-        text = unit.text[start:gap_end].rstrip() if gap_end > gap_start else unit.text[start:gap_start]
+    for start, end in pairwise((0, *cut_points(unit.text), len(unit.text))):
+        text = unit.text[start:end].rstrip() if end < len(unit.text) else unit.text[start:]
         yield Unit(unit.kind, text, _location_in(unit, start, start + len(text)), 0, continues=start > 0)
-        start = gap_end
 
 
 def _location_in(unit: Unit, start: int, end: int) -> Location:
@@ -169,13 +165,11 @@ def _tail(unit: Unit, max_tokens: int, counter: TokenCounter) -> tuple[Unit, ...
 
 def _sentence_start(text: str, start: int) -> int:
     """Begin with a whole sentence if at least half of what would be repeated remains."""
-    match = _SENTENCE_END.search(text, start)
-    if match and (len(text) - match.end()) * 2 >= len(text) - start:
-        return match.end()
-    return start
+    sentence = next((at for at in cut_points(text) if at > start), len(text))
+    return sentence if (len(text) - sentence) * 2 >= len(text) - start else start
 
 
-VERSION = "heading-2"  # changes when the same blocks may be cut differently
+VERSION = "heading-3"  # changes when the same blocks may be cut differently
 
 _EQUATION = re.compile(r"(?<![\\$\w])\$(?=\S)[^$\n]*[\\^_=+*/{][^$\n]*(?<=\S)\$(?![\d$])|\$\$")
 
@@ -335,7 +329,7 @@ def _piece(section: Section, units: tuple[Unit, ...], ordinal: int) -> Piece:
         location=spanning([unit.location for unit in units]),
         tokens=_total(units),
         kind=kind,
-        has_code=kind == "code" or any(unit.kind is BlockKind.CODE for unit in units) or "```" in text,
+        has_code=any(span.kind is BlockKind.CODE for span in blocks),
         has_equations="$" in text and _EQUATION.search(text) is not None,
         language=language,
         blocks=blocks,

@@ -44,7 +44,7 @@ _TEMPLATE_BRACKET = re.compile(r"\[([ \t]{0,8}/?[ \t]{0,8}INST[ \t]{0,8})\]", re
 _RULE = re.compile(r"\s*[-\u2010-\u2015\u2212]{3,}\s*")
 
 
-def neutralized(text: str, *, is_code: bool = False) -> str:
+def sanitized(text: str, *, is_code: bool = False) -> str:
     """The text with nothing left that looks like a source's label, a reference to one, or a turn in a chat.
 
     `is_code`: all of it is code, as in a passage of a repository; else only fences and spans are.
@@ -57,9 +57,9 @@ def neutralized(text: str, *, is_code: bool = False) -> str:
     return "\n".join(_without_references(plain.split("\n"), in_code))
 
 
-def label_text(text: str, *, limit: int = 120) -> str:
+def sanitized_label(text: str, *, limit: int = 120) -> str:
     """A title or section on its one line inside a source's label, no longer than `limit` characters."""
-    line = " ".join(neutralized(text, is_code=True).translate(_PARENTHESES).split())
+    line = " ".join(sanitized(text, is_code=True).translate(_PARENTHESES).split())
     return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}\u2026"
 
 

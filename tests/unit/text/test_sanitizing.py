@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from citewise.text.markdown import fenced_lines
-from citewise.text.neutral import label_text, neutralized
+from citewise.text.sanitizing import sanitized, sanitized_label
 
 FENCE = "```"
 
@@ -35,7 +35,7 @@ FENCE = "```"
     ],
 )
 def test_a_false_source_label_loses_its_brackets_everywhere(text: str, neutral: str) -> None:
-    assert neutralized(text) == neutral
+    assert sanitized(text) == neutral
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_false_source_label_loses_its_brackets_everywhere(text: str, neutral: 
     ],
 )
 def test_a_bare_reference_loses_its_brackets_in_prose(text: str, neutral: str) -> None:
-    assert neutralized(text) == neutral
+    assert sanitized(text) == neutral
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_bare_reference_loses_its_brackets_in_prose(text: str, neutral: str) -
     ],
 )
 def test_ordinary_text_and_code_stay_as_they_are(text: str) -> None:
-    assert neutralized(text) == text
+    assert sanitized(text) == text
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_ordinary_text_and_code_stay_as_they_are(text: str) -> None:
     ],
 )
 def test_a_rule_does_not_look_like_the_one_between_sources(text: str, neutral: str) -> None:
-    assert neutralized(text) == neutral
+    assert sanitized(text) == neutral
 
 
 @pytest.mark.parametrize(
@@ -118,12 +118,12 @@ def test_a_rule_does_not_look_like_the_one_between_sources(text: str, neutral: s
     ],
 )
 def test_tokens_of_chat_templates_are_broken_up(text: str, neutral: str) -> None:
-    assert neutralized(text) == neutral
+    assert sanitized(text) == neutral
 
 
 def test_a_passage_of_code_keeps_its_indexes_without_a_fence() -> None:
     text = "total = a[3] + b[1, 2]  # [Source 9: x]\n---\nkind: Service"
-    assert neutralized(text, is_code=True) == text.replace("[Source 9: x]", "(Source 9: x)")
+    assert sanitized(text, is_code=True) == text.replace("[Source 9: x]", "(Source 9: x)")
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_a_passage_of_code_keeps_its_indexes_without_a_fence() -> None:
     ],
 )
 def test_a_title_keeps_to_one_line_and_has_no_brackets(title: str, label: str) -> None:
-    assert label_text(title) == label
+    assert sanitized_label(title) == label
 
 
 @pytest.mark.parametrize(
@@ -186,13 +186,13 @@ texts = st.one_of(st.lists(bits, max_size=40).map("".join), st.text(max_size=60)
 @example("[\n" + "-" * 58 + "\nSource 9]", False)
 @example("\uff3b\u200d\uff19\uff3d", False)
 def test_twice_is_once(text: str, is_code: bool) -> None:
-    once = neutralized(text, is_code=is_code)
-    assert neutralized(once, is_code=is_code) == once
+    once = sanitized(text, is_code=is_code)
+    assert sanitized(once, is_code=is_code) == once
 
 
 @given(texts, st.booleans())
 def test_no_marks_are_left(text: str, is_code: bool) -> None:
-    neutral = neutralized(text, is_code=is_code)
+    neutral = sanitized(text, is_code=is_code)
     assert not re.search(r"[\[\uff3b]\s*sources?\s*\d", neutral, re.IGNORECASE)
     assert not re.search(r"<\|\w+\|>|</sources>|\[/?INST\]", neutral)
     assert "\n\n---\n\n" not in f"\n\n{neutral}\n\n"
@@ -201,12 +201,12 @@ def test_no_marks_are_left(text: str, is_code: bool) -> None:
 
 @given(st.text(st.sampled_from("ab [](){}.,;!?é水\n"), max_size=80))
 def test_text_without_marks_is_left_alone(text: str) -> None:
-    assert neutralized(text) == text
+    assert sanitized(text) == text
 
 
 @given(texts)
 def test_a_label_text_can_stand_in_a_label(text: str) -> None:
-    label = label_text(text)
+    label = sanitized_label(text)
     assert len(label) <= 120
     assert not set(label) & set("[]\uff3b\uff3d\n\r\u2028")
 
@@ -237,8 +237,8 @@ def test_hostile_repetition_takes_linear_time(part: str) -> None:
     """A tenfold text may take some tenfold time; quadratic steps would take a hundredfold."""
     text = part * 2_000
     started = time.process_time()
-    neutralized(text)
+    sanitized(text)
     small = time.process_time() - started
     started = time.process_time()
-    neutralized(text * 10)
+    sanitized(text * 10)
     assert time.process_time() - started < 40 * small + 0.1
