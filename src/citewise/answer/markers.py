@@ -7,8 +7,7 @@ one line and not further apart than MAX_CODE. Any other backtick is text: it mus
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from citewise.text.markdown import begins_indented, begins_item, closes_fence, opening_fence
@@ -53,72 +52,25 @@ _BEGUN_DEFINITION = re.compile(r":[ \t]*+(?:\r?(?:\n[ \t]*+)?)?(?:[^\s\[]++[ \t]
 _SPAN = re.compile(r"(?P<ticks>`++)[^`\n](?:[^\n]*[^`\n])?(?P=ticks)")
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One number or range of a marker, both ends included."""
-
-    first: int
-    last: int
+Item = tuple[int, int]  # a number or a range of a marker, both ends included
 
 
-@dataclass(frozen=True, slots=True)
-class Marker:
-    """The sources that are meant, and what has been seen of the label behind their numbers."""
-
-    items: tuple[Item, ...]
-    label: str = ""
+def _items(text: str) -> list[Item]:
+    pairs = ((int(first), int(last or first)) for first, last in _EACH.findall(text))
+    return [(min(pair), max(pair)) for pair in pairs]
 
 
-def marker_in(held: str) -> Marker | None:
-    """The marker that this text is, from its first character to its last."""
-    if match := _WHOLE.fullmatch(held):
-        return Marker(_items(match["twice"] or match["once"]))
-    return None
-
-
-def labeled_marker_in(held: str) -> Marker | None:
-    """The marker that this text begins with, if a title follows its numbers."""
-    if match := _LABELED.match(held):
-        return Marker(_items(match["items"]), held[match.end() :])
-    return None
-
-
-def items_in_label(label: str) -> tuple[Item, ...]:
-    """The sources that a label goes on to name: `a title; Source 3: another`."""
-    return tuple(item for match in _MORE.finditer(label) for item in _items(match["items"]))
-
-
-def may_become_marker(held: str) -> bool:
+def _may_become_marker(held: str) -> bool:
     """Whether some continuation would make this a marker."""
     return len(held) < MAX_HELD and _BEGUN.fullmatch(held) is not None
 
 
-def is_link_around_marker(before: str) -> bool:
-    """Whether a parenthesis behind this would make a link of a text that holds a marker: `[see [1]](address)`."""
-    return before.endswith("]") and _AROUND_MARKER.search(before) is not None
-
-
-def is_target(held: str) -> bool:
-    """Whether this is a link's address, from its parenthesis to the one that closes it."""
-    return held.endswith(")") and held.count("(") == held.count(")")
-
-
-def may_become_target(held: str) -> bool:
-    """Whether some continuation would close the parenthesis that this begins with."""
-    return len(held) < MAX_LABEL and _EMPTY_LINE.search(held) is None
-
-
-def is_address(text: str) -> bool:
-    """Whether this begins with what a reader would take for the address of a page."""
-    return _ADDRESS.match(text) is not None
-
-
-def is_code(held: str) -> bool:
+def _is_code(held: str) -> bool:
     """Whether this is code from its first backtick to its last."""
     return held.endswith("`") and _SPAN.fullmatch(held) is not None
 
 
-class Undefined:
+class _LinkDefinitionFilter:
     """Collects a text, without what would give a marker an address in all of it: a line `[1]: https://…`."""
 
     def __init__(self) -> None:
@@ -173,12 +125,7 @@ def _defines(match: re.Match[str] | None, *, runs_on: bool) -> bool:
     """A single word does, and one with a title behind it; where more words follow, it is a sentence."""
     if match is None or not match["word"]:
         return runs_on
-    return runs_on or match["after"] in "\r\n\"'(" or is_address(match["word"])
-
-
-def _items(text: str) -> tuple[Item, ...]:
-    pairs = ((int(first), int(last or first)) for first, last in _EACH.findall(text))
-    return tuple(Item(min(pair), max(pair)) for pair in pairs)
+    return runs_on or match["after"] in "\r\n\"'(" or _ADDRESS.match(match["word"]) is not None
 
 
 _PLAIN_BLANKS = " \t"
@@ -202,7 +149,7 @@ class MarkerFilter:
 
     def __init__(self, sources: Iterable[int]) -> None:
         self.removed = 0
-        self._sources = frozenset(sources)
+        self._sources = sorted(sources)
         self._used: dict[int, int] = {}  # source -> the number that the text shows
         self._new: list[int] = []
         self._ahead: deque[str] = deque()  # characters that are still to be read
@@ -214,7 +161,7 @@ class MarkerFilter:
         self._is_in_target = False
         self._tail = ""  # of what has passed
         self._blocks = _Blocks()
-        self._out = Undefined()
+        self._out = _LinkDefinitionFilter()
 
     @property
     def used(self) -> tuple[int, ...]:
@@ -272,7 +219,9 @@ class MarkerFilter:
 
     def _may_open(self, character: str) -> bool:
         if character == "(":
-            return self._is_behind_marker or (not self._blanks and is_link_around_marker(self._tail))
+            # behind `[see [1]]` a parenthesis would make a link of a text that holds a marker
+            is_around_marker = self._tail.endswith("]") and _AROUND_MARKER.search(self._tail) is not None
+            return self._is_behind_marker or (not self._blanks and is_around_marker)
         return character in OPENERS or (character == "`" and not self._is_escaped())
 
     def _is_escaped(self) -> bool:
@@ -286,11 +235,11 @@ class MarkerFilter:
             self._give_up()  # code begins with the next line
         elif self._held[0] == "(":
             self._read_target()
-        elif marker := marker_in(self._held):
+        elif whole := _WHOLE.fullmatch(self._held):
             self._end_held()
-            self._mark(marker.items)
-        elif not may_become_marker(self._held):
-            self._end_marker(labeled_marker_in(self._held))
+            self._mark(_items(whole["twice"] or whole["once"]))
+        elif not _may_become_marker(self._held):
+            self._end_marker(_LABELED.match(self._held))
 
     def _end_held(self) -> None:
         """Drops what is held; its end of line stays if a backtick before it would else reach into the next line."""
@@ -298,18 +247,19 @@ class MarkerFilter:
             self._pass("\n")
         self._held = ""
 
-    def _end_marker(self, marker: Marker | None) -> None:
-        if marker is None:
+    def _end_marker(self, labeled: re.Match[str] | None) -> None:
+        """What is held is a marker whose numbers a title follows, or none."""
+        if labeled is None:
             self._give_up()
             return
         self._end_held()
-        self._mark(marker.items)
+        self._mark(_items(labeled["items"]))
         self._label = ""  # from here on, characters are read as part of it
-        self._read_again(marker.label)
+        self._read_again(labeled.string[labeled.end() :])
 
     def _read_code(self) -> None:
         behind = self._held[-1]
-        if behind != "`" and is_code(self._held[:-1]):
+        if behind != "`" and _is_code(self._held[:-1]):
             self._held = self._held[:-1]
             self._give_up()
             self._read_again(behind)
@@ -318,16 +268,16 @@ class MarkerFilter:
 
     def _read_target(self) -> None:
         """`[1](https://…)`: an address that a model made up must not pass for a source's."""
-        if is_target(self._held):
+        if self._held.endswith(")") and self._held.count("(") == self._held.count(")"):
             self._end_held()
-        elif not may_become_target(self._held):
+        elif len(self._held) >= MAX_LABEL or _EMPTY_LINE.search(self._held):
             self._give_up()
 
     def _read_label(self, character: str) -> None:
         label = self._label or ""
         if character in _ENDS_OF_LABEL:
             self._label = None
-            self._mark(items_in_label(label))
+            self._mark([item for match in _MORE.finditer(label) for item in _items(match["items"])])
         elif character in _BREAKS_OF_LABEL or len(label) == MAX_LABEL:
             self._read_again(character)
             self._give_up_label()
@@ -343,20 +293,21 @@ class MarkerFilter:
         """What was held is text after all; only its beginning is certain, the rest may hold a marker."""
         text, self._held = self._held, ""
         if text[0] == "(":  # without it, what follows is no link
-            self._is_in_target = is_address(text[1:])
+            self._is_in_target = _ADDRESS.match(text, 1) is not None
             self._read_again(text[1:])
             return
         rest = text.lstrip("`") if text[0] == "`" else text[1:]
-        certain = text if is_code(text) else text.removesuffix(rest)
+        certain = text if _is_code(text) else text.removesuffix(rest)
         self._pass(certain)
         self._read_again(text[len(certain) :])
 
-    def _mark(self, items: tuple[Item, ...]) -> None:
+    def _mark(self, items: Sequence[Item]) -> None:
         self._is_behind_marker = True
-        self.removed += sum(not self._is_known(item) for item in items)
-        known = dict.fromkeys(
-            number for item in items for number in sorted(self._sources) if item.first <= number <= item.last
-        )
+        known: dict[int, None] = {}
+        for first, last in items:
+            meant = [number for number in self._sources if first <= number <= last]
+            self.removed += len(meant) <= last - first
+            known.update(dict.fromkeys(meant))
         for number in known:
             if number not in self._used:
                 self._used[number] = len(self._used) + 1
@@ -367,13 +318,9 @@ class MarkerFilter:
 
     def _leave_hole(self) -> None:
         bracket = max(map(self._tail.rfind, _OPENING_BRACKETS))
-        if bracket >= 0 and may_become_marker(self._tail[bracket:] + self._blanks):
+        if bracket >= 0 and _may_become_marker(self._tail[bracket:] + self._blanks):
             self._write(_PLUG)
         self._has_hole = True
-
-    def _is_known(self, item: Item) -> bool:
-        known = sum(item.first <= number <= item.last for number in self._sources)
-        return known == item.last - item.first + 1
 
     def _pass(self, text: str) -> None:
         if text == ":" and self._has_hole and _START.fullmatch(self._blocks.line):
