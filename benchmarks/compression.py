@@ -18,8 +18,8 @@ from benchmarks.grounding_sets import EMBEDDING, GROUND, Asked, Gold, asked, gol
 from benchmarks.printing import publish
 from benchmarks.results import Cell, Table, results_now
 from citewise.answer.compress import COMPRESSED_TOKENS, MIN_WORTH, Compress, Compressed, Extractive
-from citewise.answer.evidence import covered, telling
 from citewise.answer.extractive import ExtractiveGenerator
+from citewise.answer.ground import covered, telling
 from citewise.answer.pack import Pack
 from citewise.model.answer import Context, Evidence, Grounds, Unit
 from citewise.model.query import ANSWER_TOP_K

@@ -186,7 +186,7 @@ def print_quotes(name: str, rows: Sequence[Asked], gold: Mapping[str, Gold]) -> 
         holding = {
             source.n for source in one.context.sources if wanted.holds(source.citation.document, source.citation.lines)
         }
-        units = generator.chosen([weighed.evidence for weighed in GROUND.weigh(one.question, one.context)])
+        units = generator.chosen(GROUND.weigh(one.question, one.context))
         stems = frozenset(terms(wanted.answer).words)
         held = terms("\n".join(unit.text for unit in units)).words
         has_gold.append(bool(holding))

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from citewise.answer.evidence import standings_of
+from citewise.answer.ground import standings_of
 from citewise.answer.pack import Pack
 from citewise.errors import CitewiseError
 from citewise.model.answer import Context, Evidence, Grounds, Shortened, Source

@@ -81,8 +81,10 @@ class Evidence:
     """A unit, and how well it answers the question."""
 
     unit: Unit
-    score: float  # 0..1
-    fit: float = 0.0  # 0..1: of the unit alone, whatever the search thinks of its source
+    score: float  # 0..1: the fit, less in a source that the search thinks less of
+    fit: float = 0.0  # 0..1: closeness and coverage together
+    closeness: float | None = None  # cosine of question and unit under its heading; None if it was not embedded
+    coverage: float = 0.0  # 0..1: share of the question's words it holds, telling ones counting more
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
-from citewise.answer.evidence import MAX_CHARACTERS, Weigh, Weighed, covered, telling
+from citewise.answer.ground import MAX_CHARACTERS, Ground, covered, telling
 from citewise.answer.pack import Pack
 from citewise.errors import Unavailable
-from citewise.model.answer import Context
+from citewise.model.answer import Context, Evidence
 from citewise.model.chunk import Vector, cosine
 from citewise.text.urls import Addresses
 from tests.builders import a_vector
@@ -26,11 +27,15 @@ def a_context(*texts: str, scores: Sequence[float] = ()) -> Context:
     return Pack(WordCounter(), Addresses())(findings)
 
 
-def weighed(question: str, *texts: str, embedder: HashEmbedder | None = None) -> tuple[Weighed, ...]:
-    return Weigh(embedder or HashEmbedder())(question, a_context(*texts))
+def a_ground(embedder: HashEmbedder, **knobs: Any) -> Ground:
+    return Ground(embedder, WordCounter(), **knobs)
 
 
-def best(found: Sequence[Weighed]) -> str:
+def weighed(question: str, *texts: str, embedder: HashEmbedder | None = None) -> tuple[Evidence, ...]:
+    return a_ground(embedder or HashEmbedder()).weigh(question, a_context(*texts))
+
+
+def best(found: Sequence[Evidence]) -> str:
     return max(found, key=lambda one: one.score).unit.text
 
 
@@ -52,15 +57,15 @@ def test_a_word_that_few_units_hold_tells_more() -> None:
 
 def test_a_worse_source_s_units_count_less() -> None:
     context = a_context(GAUGE, GAUGE.replace("noon", "dusk"), scores=(1.0, 0.5))
-    first, _, third, _ = Weigh(HashEmbedder())("When is the gauge read?", context)
+    first, _, third, _ = a_ground(HashEmbedder()).weigh("When is the gauge read?", context)
     assert first.score > third.score
-    assert Weigh(HashEmbedder(), standing=0.0)("When is it read?", context)[2].score > 0
+    assert a_ground(HashEmbedder(), standing=0.0).weigh("When is it read?", context)[2].score > 0
 
 
 def test_only_the_most_promising_units_are_embedded_and_only_their_beginning() -> None:
     embedder = HashEmbedder()
     long = " ".join(f"The valve has part {number}." for number in range(60))
-    found = Weigh(embedder, max_embedded=5)("Which valve?", a_context(long, "x" * 2000))
+    found = a_ground(embedder, max_embedded=5).weigh("Which valve?", a_context(long, "x" * 2000))
     assert len(embedder.embedded) == 5
     assert sum(one.closeness is not None for one in found) == 5
     assert max(map(len, embedder.embedded)) <= MAX_CHARACTERS + len("Tides: ")
@@ -69,7 +74,7 @@ def test_only_the_most_promising_units_are_embedded_and_only_their_beginning() -
 def test_a_unit_is_embedded_behind_its_heading_and_without_its_marker() -> None:
     embedder = HashEmbedder()
     context = Pack(WordCounter(), Addresses())([a_finding(a_passage("- Turn left.", breadcrumb=("Book", "Valves")))])
-    Weigh(embedder)("How?", context)
+    a_ground(embedder).weigh("How?", context)
     assert embedder.embedded == ["Valves: Turn left."]
 
 
@@ -90,7 +95,7 @@ def test_without_an_embedder_words_alone_decide() -> None:
 
 
 def test_no_sources_have_no_evidence() -> None:
-    assert Weigh(HashEmbedder())("Why?", a_context()) == ()
+    assert a_ground(HashEmbedder()).weigh("Why?", a_context()) == ()
 
 
 def test_a_question_of_stop_words_covers_nothing() -> None:
