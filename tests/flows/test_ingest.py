@@ -324,11 +324,15 @@ def test_the_report_adds_up(shelf: Shelf) -> None:
     shelf.write("drafts/x.md", "# X\n")
     shelf.write("picture.png", "not really")
     shelf.write("blank.md", "")
+    shelf.write("node_modules/left-pad/README.md", "# Left pad\n")
+    shelf.write(".github/CONTRIBUTING.md", "# Contributing\n")
     (shelf.docs / "bad.md").write_bytes(b"\xff")
     for _ in range(2):
         report = shelf.ingest()
         settled = report.ingested + report.unchanged + len(report.skipped) + len(report.failed)
         assert report.seen == settled
+        left_out = [entry.path for entry in report.skipped if "folder" in entry.reason]
+        assert left_out == [".github/", "node_modules/"]
         files_done = [event for event in shelf.events if isinstance(event, FileDone)]
         assert len(files_done) == report.seen
         shelf.events.clear()

@@ -390,3 +390,27 @@ def test_only_does_not_look_at_other_folders(tmp_path: Path, monkeypatch: pytest
 def test_only_cannot_lead_out_of_the_root(tmp_path: Path, path: str) -> None:
     with pytest.raises(BadRequest, match="only paths below the source"):
         a_source(tmp_path, only=frozenset({path}))
+
+
+LEFT_OUT = (".git", ".github", ".venv", "__pycache__", "bower_components", "node_modules", "third_party", "vendor")
+
+
+@pytest.mark.parametrize("folder", LEFT_OUT)
+def test_hidden_and_vendored_folders_are_left_out_with_a_reason(tmp_path: Path, folder: str) -> None:
+    write(tmp_path, "a.md", f"{folder}/b.md", f"deep/{folder}/c/d.md")
+    assert found(tmp_path) == ["a.md"]
+    reasons = skipped(tmp_path)
+    assert set(reasons) == {f"{folder}/", f"deep/{folder}/"}
+    assert all("--include" in reason or reason == "version control" for reason in reasons.values())
+
+
+@pytest.mark.parametrize("pattern", ["vendor/", "vendor/ours/**", "/vendor/ours/a.md", "**/vendor/**"])
+def test_a_vendored_folder_is_walked_where_an_include_names_it(tmp_path: Path, pattern: str) -> None:
+    write(tmp_path, "vendor/ours/a.md", "node_modules/b.md")
+    assert found(tmp_path, include=(pattern,)) == ["vendor/ours/a.md"]
+    assert skipped(tmp_path, include=(pattern,)) == {"node_modules/": "vendored folder (ingest it with --include)"}
+
+
+def test_a_hidden_file_or_a_hidden_root_is_no_hidden_folder(tmp_path: Path) -> None:
+    write(tmp_path, ".notes/.draft.md", ".notes/vendor.md")
+    assert found(tmp_path / ".notes") == [".draft.md", "vendor.md"]

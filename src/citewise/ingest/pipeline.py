@@ -138,7 +138,8 @@ class _Known:
     def gone(self, tally: "_Tally") -> list[str]:
         """What the source does not have any more. What could not be read stays: missing permissions are no deletion."""
         stays = {path for item in tally.staying for path in self.under(item)} | tally.stored
-        unseen = {self._request.mounted(entry.path) for entry in tally.skipped if entry.is_unseen}
+        unread = [self._request.mounted(entry.path) for entry in tally.skipped if entry.is_unseen]
+        unseen = {*unread, *(f"{path}/" for path in unread)}  # an item may hold several documents
         return [path for path in self.paths if path not in stays and unseen.isdisjoint(at_or_above(path))]
 
 

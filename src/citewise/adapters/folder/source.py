@@ -154,6 +154,21 @@ def _bytes_of(descriptor: int, limit: int) -> bytes:
 MEGABYTE = 1_000_000
 
 _VERSION_CONTROL = frozenset({".git", ".hg", ".jj", ".svn"})
+# Folders of other people's files, which nobody means when they name the folder around them.
+_VENDORED = frozenset(
+    {
+        "__pycache__",
+        "bower_components",
+        "jspm_packages",
+        "node_modules",
+        "site-packages",
+        "third-party",
+        "third_party",
+        "vendor",
+        "venv",
+        "virtualenv",
+    }
+)
 _UNUSABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # control characters, and bytes that were not UTF-8
 _IGNORE_FILE_BYTES = 1_000_000  # a larger one is no list that a person keeps
 
@@ -283,7 +298,16 @@ class FolderSource:
             return "the library itself"
         if _is_ignored(entry):
             return "ignored by .gitignore"
-        return self._choice_reason(entry)
+        return self._default_reason(entry) or self._choice_reason(entry)
+
+    def _default_reason(self, entry: _Entry) -> str | None:
+        """Why a folder is left out unless an --include names it."""
+        is_hidden = entry.name.startswith(".")
+        if not entry.is_folder or not (is_hidden or entry.name in _VENDORED):
+            return None
+        if any(entry.name in rule.pattern.strip("!/").split("/") for rule in self._include.rules):
+            return None
+        return f"{'hidden' if is_hidden else 'vendored'} folder (ingest it with --include)"
 
     def _choice_reason(self, entry: _Entry) -> str | None:
         rule = self._exclude.verdict(entry.path, is_folder=entry.is_folder)

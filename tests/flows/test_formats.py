@@ -1,0 +1,166 @@
+"""Items that are no Markdown files: books with pages and chat threads, from their bytes to their citations."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from citewise.answer.pack import citation_of
+from citewise.ingest.pipeline import Ingest
+from citewise.ingest.policy import AccessPolicy
+from citewise.ingest.prepare import Format, IngestRequest, Prepare
+from citewise.ingest.reembed import Reembed
+from citewise.model.access import Scope
+from citewise.model.document import Item, ParsedDocument, SourceRef
+from citewise.model.ranking import Passage
+from citewise.model.report import IngestDone, IngestReport
+from citewise.text.urls import Addresses
+from citewise.wiring.full import OpenLibrary
+from tests.fakes.counters import HashEmbedder
+from tests.fakes.formats import BOOKS, THREAD, BookParser, MemorySource, ThreadChunker, ThreadParser, books, thread
+from tests.flows.harness import Shelf
+
+TIDES = {"name": "tides", "title": "Tides", "pages": ["Tides rise twice a day.", "A gauge measures the level."]}
+PUMPS = {"name": "pumps", "title": "Pumps", "pages": ["Pumps start when the sump is full."]}
+TALK = thread(
+    "ops", ("ann", 1000.0, "The valve is stuck."), ("bob", 1060.0, "Oil it."), ("ann", 9000.0, "It turns now.")
+)
+CONTENT = {
+    "shelf.books": (BOOKS, books(TIDES, PUMPS)),
+    "talk.json": (THREAD, TALK),
+    "readme.md": ("text/markdown", b"# Read me\n\nWords.\n"),
+}
+REQUEST = IngestRequest(Scope(), AccessPolicy(SourceRef("archive", "memory", kind="memory")))
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    return Shelf(tmp_path)
+
+
+def prepare_of(library: OpenLibrary) -> Prepare:
+    """The library's own formats and two more: a row of the table for each."""
+    more = (
+        Format(BOOKS, (".books",), BookParser(), library.chunker),
+        Format(THREAD, (".json",), ThreadParser(), ThreadChunker()),
+    )
+    return replace(library.prepare, formats=(*library.prepare.formats, *more))
+
+
+def ingest(shelf: Shelf, content: dict[str, tuple[str, bytes | None]]) -> IngestReport:
+    with shelf.opened() as library:
+        *_, last = Ingest(prepare_of(library), library.writer)(MemorySource(content), REQUEST)
+    assert isinstance(last, IngestDone)
+    report = last.report
+    assert report.seen == report.ingested + report.unchanged + len(report.skipped) + len(report.failed)
+    return report
+
+
+def found(shelf: Shelf, question: str) -> Passage:
+    return shelf.search(question).findings[0].passage
+
+
+def test_an_item_may_hold_several_documents(shelf: Shelf) -> None:
+    report = ingest(shelf, {**CONTENT})
+    assert (report.seen, report.ingested, report.chunks.created) == (3, 3, 5)
+    assert list(shelf.snapshot()) == [
+        "archive/readme.md",
+        "archive/shelf.books/pumps",
+        "archive/shelf.books/tides",
+        "archive/talk.json",
+    ]
+
+
+def test_a_page_is_found_and_cited_by_its_number(shelf: Shelf) -> None:
+    ingest(shelf, {**CONTENT})
+    passage = found(shelf, "gauge measures the level")
+    assert (passage.document, passage.title, passage.source_uri) == (
+        "archive/shelf.books/tides",
+        "Tides",
+        "memory:shelf.books",
+    )
+    assert (passage.page, passage.lines) == (1, None)
+    citation = citation_of(1, [passage], Addresses(), best=passage, score=1.0)
+    assert (citation.page, citation.lines, citation.excerpt.split()[0]) == (1, None, "Tides")
+
+
+def test_a_thread_is_found_with_author_channel_and_time(shelf: Shelf) -> None:
+    ingest(shelf, {**CONTENT})
+    passage = found(shelf, "valve stuck oil")
+    assert passage.text == "ann: The valve is stuck.\nbob: Oil it."
+    assert (passage.author, passage.channel, passage.sent_at) == ("ann", "ops", 1000.0)
+    assert (passage.location.first, passage.location.last) == (1, 2)
+    assert (passage.page, passage.lines, passage.is_conversation) == (None, None, True)
+    assert [passage.text[block.start : block.end] for block in passage.blocks] == [
+        "ann: The valve is stuck.",
+        "bob: Oil it.",
+    ]
+    assert citation_of(1, [passage], Addresses(), best=passage, score=1.0).lines is None
+
+
+def test_ingesting_twice_changes_nothing(shelf: Shelf) -> None:
+    ingest(shelf, {**CONTENT})
+    report = ingest(shelf, {**CONTENT})
+    assert (report.unchanged, report.ingested, report.removed, report.chunks.unchanged) == (3, 0, 0, 5)
+
+
+def test_a_document_that_its_item_does_not_hold_any_more_is_removed(shelf: Shelf) -> None:
+    ingest(shelf, {**CONTENT})
+    report = ingest(shelf, {**CONTENT, "shelf.books": (BOOKS, books(PUMPS))})
+    assert (report.ingested, report.unchanged, report.removed) == (1, 2, 1)
+    assert "archive/shelf.books/tides" not in shelf.snapshot()
+
+
+def test_an_item_that_is_gone_takes_all_its_documents_along(shelf: Shelf) -> None:
+    ingest(shelf, {**CONTENT})
+    report = ingest(shelf, {"talk.json": (THREAD, TALK)})
+    assert (report.unchanged, report.removed) == (1, 3)
+
+
+@pytest.mark.parametrize("broken", [(BOOKS, None), (BOOKS, b"something else"), ("image/png", b"\x89PNG")])
+def test_an_item_that_cannot_be_read_keeps_its_documents(shelf: Shelf, broken: tuple[str, bytes | None]) -> None:
+    ingest(shelf, {**CONTENT})
+    report = ingest(shelf, {**CONTENT, "shelf.books": broken})
+    assert (report.unchanged, report.removed, len(report.failed) + len(report.skipped)) == (2, 0, 1)
+    assert "archive/shelf.books/tides" in shelf.snapshot()
+
+
+def test_no_document_of_an_item_is_stored_if_one_cannot_be_embedded(shelf: Shelf) -> None:
+    shelf.embedder = HashEmbedder(poison="sump")
+    report = ingest(shelf, {**CONTENT})
+    assert [entry.path for entry in report.failed] == ["shelf.books"]
+    assert list(shelf.snapshot()) == ["archive/readme.md", "archive/talk.json"]
+
+
+def test_secrets_in_binary_items_are_masked(shelf: Shelf) -> None:
+    key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    report = ingest(
+        shelf, {"keys.books": (BOOKS, books({"name": "k", "title": "Keys", "pages": [f"Use {key} here."]}))}
+    )
+    assert sum(report.masked.values()) == 1
+    assert key not in str(shelf.snapshot())
+
+
+class _NoParser:
+    """Fails if anything is parsed."""
+
+    version = "books-1"
+
+    def parse(self, data: bytes, item: Item) -> Sequence[ParsedDocument]:
+        raise AssertionError("re-embedding needs no parser")
+
+
+def test_stored_documents_are_cut_and_embedded_again_without_a_parser(shelf: Shelf, tmp_path: Path) -> None:
+    ingest(shelf, {**CONTENT})
+    before = shelf.snapshot()
+    (tmp_path / "other").mkdir()
+    other = Shelf(tmp_path / "other")
+    with shelf.opened() as old, other.opened() as new:
+        prepare = prepare_of(new)
+        blind = replace(prepare, formats=tuple(replace(each, parser=_NoParser()) for each in prepare.formats))
+        *_, last = Reembed(old.catalog, blind, new.writer)()
+    assert (last.documents, last.chunks.created) == (4, 5)
+    assert other.snapshot() == before
+    assert found(other, "valve stuck oil").author == "ann"
+    assert ingest(other, {**CONTENT}).unchanged == 3
