@@ -63,7 +63,11 @@ def ingest(
     ] = None,
     include: Annotated[
         list[str] | None,
-        typer.Option("--include", metavar="GLOB", help="Ingest only files that match; name a hidden or vendored folder to have it. Repeatable."),
+        typer.Option(
+            "--include",
+            metavar="GLOB",
+            help="Ingest only files that match; name a hidden or vendored folder to have it. Repeatable.",
+        ),
     ] = None,
     exclude: Annotated[
         list[str] | None,
