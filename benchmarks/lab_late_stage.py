@@ -16,7 +16,7 @@ from citewise.adapters.onnx.word_vectors import BY_CHANCE
 from citewise.model.query import LATE_WEIGHT
 from citewise.model.ranking import DENSE, Finding, Shortlist, in_order
 from citewise.search.late import FAR, NEAR, Late, stretched
-from citewise.search.pipeline import Refinement
+from citewise.search.pipeline import Stage
 
 DEPTH = int(signature(Late).parameters["depth"].default)
 Scored = tuple[Pool, Numbers]  # what is shown, and scores that put it into its order
@@ -59,7 +59,7 @@ class Question:
 
     pool: Pool
     found: Shortlist  # in the order of fusion, by which the stage chooses whom it looks at
-    later: tuple[Refinement, ...]  # the stages behind it
+    later: tuple[Stage, ...]  # the stages behind it
     by_word: Mapping[Form, Numbers]  # of the first passages, as many as any blend looks at
     ms: Mapping[Form, float]  # none where nothing was found
     rows: Mapping[Form, Numbers]  # how many vectors each of these passages is

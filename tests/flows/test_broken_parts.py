@@ -17,9 +17,10 @@ from citewise.model.chunk import Chunk, Vector, WordVectors
 from citewise.model.ids import Digest
 from citewise.model.query import BoostRule
 from citewise.model.ranking import SearchResult
-from citewise.search.adjust import Boost, Deduplicate, Freshness, Stage
+from citewise.search.adjust import Boost, Deduplicate, Freshness
 from citewise.search.features import Features
 from citewise.search.late import Late
+from citewise.search.pipeline import Stage
 from citewise.search.rerank import Rerank
 from citewise.wiring.insights import log_store_of
 from tests import catalogs

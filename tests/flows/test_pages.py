@@ -91,9 +91,9 @@ def test_if_the_deep_cannot_be_searched_what_was_held_is_all_there_is(book: Leaf
     pages = list(book.walk(ASKED))
     searched = book.unpaged(ASKED).total_candidates
     broken = replace(
-        book.pages.search.arms, vectors=NoDeepVectors(book.library.vectors), texts=NoDeepTexts(book.library.texts)
+        book.pages.search.retrieve, vectors=NoDeepVectors(book.library.vectors), texts=NoDeepTexts(book.library.texts)
     )
-    rest = list(book.over(search=replace(book.pages.search, arms=broken)).walk(ASKED))
+    rest = list(book.over(search=replace(book.pages.search, retrieve=broken)).walk(ASKED))
     assert ids(*rest) == ids(*pages)[:searched]
     assert rest[-1].degraded == ("paging: no ranking could answer: it is too deep; there may be more hits than these",)
 

@@ -7,20 +7,18 @@ from rich.table import Table
 from rich.text import Text
 
 from citewise.cli.output import printable
-from citewise.model.query import BY_WORD, FEATURES
-from citewise.model.ranking import ARMS, Candidate, Dropped, SearchResult
+from citewise.model.ranking import ARMS, FUSED, SCORES, Candidate, Dropped, SearchResult
 
 PATH_WIDTH = 40
 MIN_WIDTH = 165  # numbers that are cut off explain nothing: a narrower terminal wraps the lines
 FEW = 5  # candidates beyond top_k that are shown; --json names each
-STAGES = ("fused", *FEATURES, "features", BY_WORD, "late", "rerank", "freshness", "boost")
 
 
 def show_explanation(console: Console, result: SearchResult) -> None:
     """Place and score per ranking and stage, what became of each candidate, and where the time went."""
     console.width = max(console.width, MIN_WIDTH)
     candidates = [*(one.candidate for one in result.findings), *(one.candidate for one in result.dropped)]
-    stages = [name for name in STAGES if name == "fused" or any(name in one.scores for one in candidates)]
+    stages = [name for name in SCORES[len(ARMS) :] if name == FUSED or any(name in one.scores for one in candidates)]
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("#", justify="right")
     table.add_column("passage", no_wrap=True)

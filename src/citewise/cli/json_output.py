@@ -3,10 +3,8 @@
 from datetime import UTC, datetime
 
 from citewise.model.answer import Answer, Citation
-from citewise.model.query import BY_WORD, FEATURES
-from citewise.model.ranking import ARMS, Candidate, Dropped, Finding, SearchResult
+from citewise.model.ranking import ARMS, SCORES, Candidate, Dropped, Finding, SearchResult
 
-STAGES = (*ARMS, "fused", *FEATURES, "features", BY_WORD, "late", "rerank", "freshness", "boost")
 DECIMALS = 6
 
 
@@ -129,7 +127,7 @@ def _header(result: SearchResult) -> dict[str, object]:
 
 def _marks(candidate: Candidate) -> dict[str, object]:
     return {
-        "scores": {stage: _rounded(candidate.scores.get(stage)) for stage in STAGES},
+        "scores": {stage: _rounded(candidate.scores.get(stage)) for stage in SCORES},
         "ranks": {arm: candidate.ranks.get(arm) for arm in ARMS},
     }
 

@@ -4,13 +4,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import Self, overload
+from typing import NamedTuple, overload
 
 from citewise.model.chunk import NO_SECTION, Hit
 from citewise.model.document import BlockSpan, Json, Lines, Location, Messages, Pages
 from citewise.model.ids import ChunkId, Digest, DocumentId
-from citewise.model.query import Mode, Query
-from citewise.model.quick import quickly
+from citewise.model.query import BY_WORD, FEATURES, Mode, Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,22 +79,21 @@ class Passage:
         return self.location.sent_at if isinstance(self.location, Messages) else None
 
 
-passage_of = quickly(Passage)
-
-
 DENSE, WORDS, CODE = "dense", "words", "code"
 ARMS = (DENSE, WORDS, CODE)
 CUT = "cut"  # the stage that keeps the first top_k
 POPULAR = "popular"  # passages that did not come from the question, since nothing could be searched
 FUSED = "fused"  # the score that all of them give together
+# Every score that a candidate may have, in the order in which rankings and stages give them: what --explain and JSON
+# show. A stage that gives scores is listed here, in its own file and in the pipeline, and nowhere else.
+SCORES = (*ARMS, FUSED, *FEATURES, "features", BY_WORD, "late", "rerank", "freshness", "boost")
 
 NO_PARTS: Mapping[str, float] = {}
 
 _score = attrgetter("candidate.score")
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):  # a search creates hundreds: a tuple costs a quarter of a dataclass
     """A chunk on its way: its score now, and what each ranking and stage gave it."""
 
     id: ChunkId
@@ -150,8 +148,7 @@ class Ranking:
     candidates: Sequence[Candidate]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):  # as above
     """A passage with its candidate's scores."""
 
     passage: Passage
@@ -163,17 +160,12 @@ class Finding:
         return self.candidate.score
 
     def rescored(self, stage: str, score: float, *, parts: Mapping[str, float] = NO_PARTS) -> "Finding":
-        """With a stage's score, and what that was made of."""
-        candidate = self.candidate  # made anew field by field: `replace` takes many times as long, in every search
-        scores = {**candidate.scores, **parts, stage: score}
-        return finding_of(self.passage, candidate_of(candidate.id, score, scores, candidate.ranks), self.url)
+        """With a stage's score, and what that was computed from."""
+        id_, _, scores, ranks = self.candidate
+        return Finding(self.passage, Candidate(id_, score, {**scores, **parts, stage: score}, ranks), self.url)
 
-    def with_score(self, score: float) -> Self:
-        return replace(self, candidate=replace(self.candidate, score=score))
-
-
-candidate_of = quickly(Candidate)
-finding_of = quickly(Finding)
+    def with_score(self, score: float) -> "Finding":
+        return self._replace(candidate=self.candidate._replace(score=score))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from citewise.model.chunk import Hit
 from citewise.model.ids import ChunkId
-from citewise.model.ranking import CODE, DENSE, FUSED, WORDS, Candidate, Candidates, Ranking, Rankings, candidate_of
+from citewise.model.ranking import CODE, DENSE, FUSED, WORDS, Candidate, Candidates, Ranking, Rankings
 
 RANK_CONSTANT = 60  # of reciprocal rank fusion; 0: the first place is everything; large: places hardly differ
 
@@ -122,6 +122,6 @@ def _ranking(found: Rankings, fused: Mapping[ChunkId, float]) -> Ranking:
                 scores[arm] = hits[place].score
                 ranks[arm] = place + 1
         scores[FUSED] = fused[id_]
-        return candidate_of(id_, fused[id_], scores, ranks)
+        return Candidate(id_, fused[id_], scores, ranks)
 
     return Ranking(found.query, Candidates(len(order), candidate))

@@ -1,41 +1,85 @@
 """Ranking -> Shortlist: the best candidates get their text, in one read that checks access again."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from citewise.errors import CitewiseError
 from citewise.model.ids import ChunkId
 from citewise.model.query import Query
-from citewise.model.ranking import Candidate, Dropped, Ranking, Shortlist, finding_of
+from citewise.model.ranking import Candidate, Dropped, Finding, Ranking, Shortlist
 from citewise.ports.catalog import PassageReader
 from citewise.search.rankings import retried
+
+_log = logging.getLogger(__name__)
 
 STAGE = "hydrate"
 GONE = "no longer in the catalog for this reader"
 MALFORMED = "its record cannot be read"
 
+MIN_CANDIDATES = 20  # as many as Late looks at
 SPARE = 2  # candidates read for each one asked for: later stages reorder and drop
 
 
 @dataclass(frozen=True, slots=True)
 class Hydrate:
-    """What the index believed is checked against the catalog, which is the truth."""
+    """Check what the indexes believed against the catalog, which is the truth."""
 
     store: PassageReader
-    least: int = 20  # candidates that are read at least; a reranker wants as many as it looks at
+    min_candidates: int = MIN_CANDIDATES  # that are read; a reranker wants as many as it looks at
+    request_reingest: Callable[[Collection[ChunkId]], None] = lambda ids: None  # of chunks with a malformed record
 
     def __call__(self, ranking: Ranking) -> Shortlist:
-        return self.all_of(ranking.query, ranking.candidates[: max(self.least, SPARE * ranking.query.top_k)])
+        return self.all_of(ranking.query, ranking.candidates[: max(self.min_candidates, SPARE * ranking.query.top_k)])
 
     def all_of(self, query: Query, wanted: Sequence[Candidate]) -> Shortlist:
-        """These candidates with their text, and those that have none for this reader as dropped."""
-        ids = [one.id for one in wanted]
+        """These candidates with their text; those that have none for this reader are dropped and logged."""
+        ids = [candidate.id for candidate in wanted]
         read = retried(lambda: self.store.passages(ids, where=query.where))
         passages = {passage.chunk_id: passage for passage in read.passages}
-        findings = [finding_of(passages[one.id], one) for one in wanted if one.id in passages]
         malformed = frozenset(read.malformed)
-        dropped = [_dropped(one, malformed) for one in wanted if one.id not in passages]
+        findings, dropped = [], []
+        for candidate in wanted:
+            passage = passages.get(candidate.id)
+            if passage is not None:
+                findings.append(Finding(passage, candidate))
+            else:
+                dropped.append(Dropped(candidate, STAGE, MALFORMED if candidate.id in malformed else GONE))
+        if dropped:
+            self._report([each.candidate.id for each in dropped if each.reason == GONE], read.malformed)
         return Shortlist(query, tuple(findings), tuple(dropped))
 
+    def _report(self, gone: Sequence[ChunkId], malformed: Sequence[ChunkId]) -> None:
+        if gone:
+            _log.info("left out, no longer in the catalog for this reader: %s", ", ".join(gone))
+        if malformed:
+            _log.warning("left out, unreadable until their documents are ingested again: %s", ", ".join(malformed))
+            try:
+                self.request_reingest(malformed)
+            except CitewiseError as error:
+                _log.warning("could not request that they are ingested again: %s", error)
 
-def _dropped(candidate: Candidate, malformed: frozenset[ChunkId]) -> Dropped:
-    return Dropped(candidate, STAGE, MALFORMED if candidate.id in malformed else GONE)
+
+def ranks_of_gone(read: Shortlist) -> list[Mapping[str, int]]:
+    """The ranks of what an index found and the catalog does not have, or not for this reader."""
+    return [dropped.candidate.ranks for dropped in read.dropped if dropped.reason == GONE]
+
+
+def without_gaps(candidate: Candidate, gone: Sequence[Mapping[str, int]]) -> Candidate:
+    """The candidate ranked as if what is gone were not there: a gap would reveal chunks that the reader may not see."""
+    if not gone:
+        return candidate
+    ranks = {name: rank - sum(other.get(name, rank) < rank for other in gone) for name, rank in candidate.ranks.items()}
+    return candidate._replace(ranks=ranks)
+
+
+def without_gone(read: Shortlist) -> Shortlist:
+    """What is gone is not shown as dropped: another reader's chunk must not even be named."""
+    gone = ranks_of_gone(read)
+    if not gone:
+        return read
+    return replace(
+        read,
+        findings=tuple(each._replace(candidate=without_gaps(each.candidate, gone)) for each in read.findings),
+        dropped=tuple(dropped for dropped in read.dropped if dropped.reason != GONE),
+    )

@@ -21,8 +21,8 @@ from citewise.model.query import SEARCH_TOP_K, Query
 from citewise.model.ranking import Candidate, Dropped, Finding, SearchResult
 from citewise.ports.rankings import TEXT_BYTES, HeldOrder, HeldOrders, Seen
 from citewise.search.adjust import Deduplicate
-from citewise.search.hydrate import GONE
-from citewise.search.pipeline import Found, Search, Watch, lowered, renumbered
+from citewise.search.hydrate import GONE, without_gaps
+from citewise.search.pipeline import Continued, Search, Stopwatch, scaled
 
 NOTHING = bytes(TEXT_BYTES)
 
@@ -68,7 +68,7 @@ class Filling:
         """The findings, with ranks that have no gaps where something is gone: that would tell of what it was."""
         if self._lost:
             self.findings[self._closed_up :] = [
-                replace(one, candidate=renumbered(one.candidate, self._lost))
+                one._replace(candidate=without_gaps(one.candidate, self._lost))
                 for one in self.findings[self._closed_up :]
             ]
         self._closed_up = len(self.findings)
@@ -120,13 +120,12 @@ class Pages:
     new_id: Callable[[], HeldId] = _new_id
 
     def __call__(self, query: Query, request: PageRequest) -> SearchResult:
-        watch = Watch()
+        watch = Stopwatch()
         if request.cursor is None:
             result = self._first(query, request, watch)
         else:
             result = self._next(query, request, self._checked(query, request, request.cursor), watch)
-        timings_ms = {**result.timings_ms, **watch.timings_ms(), "total": watch.total_ms()}
-        return replace(result, query=query, timings_ms=timings_ms)
+        return replace(result, query=query, timings_ms={**result.timings_ms, **watch.timings_ms()})
 
     def renewed(self, text: str) -> str | None:
         """A cursor that was given before, with a new life before it; None if what it goes on in is no longer held."""
@@ -137,7 +136,7 @@ class Pages:
         self.held.note(cursor.held, Seen(cursor.place), expires_at=later.expires_at)
         return self.seal.written(later)
 
-    def _first(self, query: Query, request: PageRequest, watch: Watch) -> SearchResult:
+    def _first(self, query: Query, request: PageRequest, watch: Stopwatch) -> SearchResult:
         """The head of the ordinary search; what is behind it is held."""
         position = self.position(query.scope)  # before the search: what it finds is at least as new
         found = self._found(query, request)
@@ -150,7 +149,7 @@ class Pages:
         keep = partial(watch.timed, "held", partial(self._kept, order, page))
         return self._completed(_with_page(found.result, order, page), cursor, page, keep)
 
-    def _next(self, query: Query, request: PageRequest, cursor: Cursor, watch: Watch) -> SearchResult:
+    def _next(self, query: Query, request: PageRequest, cursor: Cursor, watch: Stopwatch) -> SearchResult:
         """What is still there of the ids from the cursor's place on, in the order that is held."""
         order = watch.timed("held", lambda before: self.held.read(cursor.held, before=before), cursor.place)
         if order is None:
@@ -171,20 +170,20 @@ class Pages:
             now=self.clock(),
         )
 
-    def _found(self, query: Query, request: PageRequest) -> Found:
+    def _found(self, query: Query, request: PageRequest) -> Continued:
         """With a top_k, its hits and no more; without, those of the usual search and all that stands behind them."""
         if request.is_open:
-            return self.search.through(replace(query, top_k=SEARCH_TOP_K))
-        return Found(self.search(replace(query, top_k=min(query.top_k, self.depth))))
+            return self.search.continued(replace(query, top_k=SEARCH_TOP_K))
+        return Continued(self.search(replace(query, top_k=min(query.top_k, self.depth))))
 
-    def _order(self, found: Found) -> HeldOrder:
+    def _order(self, found: Continued) -> HeldOrder:
         result = found.result
-        candidates = (*(one.candidate for one in result.findings), *found.behind)
+        candidates = (*(one.candidate for one in result.findings), *found.unread)
         return HeldOrder(
             candidates[: self.depth],
             result.total_candidates,
-            is_whole=found.is_whole or len(candidates) >= self.depth,
-            left_out=found.left_out,
+            is_whole=found.is_complete or len(candidates) >= self.depth,
+            left_out=tuple(one.candidate.id for one in result.dropped),
             degraded=result.degraded,
             notes=(*result.notes, *self._bound(len(candidates))),
         )
@@ -196,7 +195,7 @@ class Pages:
         return (f"paging: only the first {self.depth:,} hits can be leafed through (paging.depth)",)
 
     def _filled(
-        self, page: Filling, query: Query, order: HeldOrder, *, first: int, since: int, watch: Watch
+        self, page: Filling, query: Query, order: HeldOrder, *, first: int, since: int, watch: Stopwatch
     ) -> HeldOrder:
         """Fill the page from the order, or from a deeper one where that ends too soon; whichever it was in the end."""
         watch.timed("fill", partial(self._fill, page, query, order.candidates), first)
@@ -230,18 +229,18 @@ class Pages:
         try:
             newer = self.changed(query.scope, since)
             depth = min(MAX_DEPTH, self.depth + len(newer))
-            beyond = self.search.beyond(replace(query, top_k=SEARCH_TOP_K), depth, known=known, gone=gone)
+            others, degraded = self.search.deeper(replace(query, top_k=SEARCH_TOP_K), depth, known=known, gone=gone)
         except CitewiseError as error:
             return replace(order, degraded=(*order.degraded, f"paging: {error}; there may be more hits than these"))
         page.begin_deeper()
         behind = held
         for is_newer in (False, True):
-            part = [one for one in beyond.candidates if (one.id in newer) is is_newer]
-            behind = (*behind, *lowered(part, behind[-1].score if behind else 1.0))
+            part = [one for one in others if (one.id in newer) is is_newer]
+            behind = (*behind, *scaled(part, behind[-1].score if behind else 1.0))
         return HeldOrder(
             behind[: self.depth],
-            order.total_candidates + len(beyond.candidates),
-            degraded=tuple(dict.fromkeys((*order.degraded, *beyond.degraded))),
+            order.total_candidates + len(others),
+            degraded=tuple(dict.fromkeys((*order.degraded, *degraded))),
             notes=(*order.notes, *self._bound(len(behind))),
             seen=replace(order.seen, gone={}),  # deeper rankings are of their own time: they have other ranks
         )

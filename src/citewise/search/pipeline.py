@@ -1,22 +1,27 @@
-"""Question -> findings: which stages, in which order. Read this file to follow a query."""
+"""Query -> rankings -> fused -> hydrated -> refined: read this file to follow a search.
+
+A `Query` becomes `Rankings` (one for each way to search), one `Ranking` (fused), a `Shortlist` (with text, checked
+against the catalog), and after the refining stages a `SearchResult`, which says how long each stage took and what it
+dropped. Pages of a search start from the same stages and continue behind them.
+"""
 
 import logging
+import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from collections import deque
+from collections.abc import Callable, Sequence, Set
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from citewise.errors import CitewiseError
 from citewise.model.ids import ChunkId
 from citewise.model.query import Query
-from citewise.model.ranking import Candidate, Finding, Ranking, Rankings, SearchResult, Shortlist, finding_of
-from citewise.search.adjust import Boost, Cut, Deduplicate, Freshness, forgiving
-from citewise.search.features import Features
+from citewise.model.ranking import Candidate, Ranking, Rankings, SearchResult, Shortlist
+from citewise.search.adjust import Cut
 from citewise.search.fuse import Fusion, Nearness
-from citewise.search.hydrate import GONE, MALFORMED, Hydrate
-from citewise.search.late import Late
+from citewise.search.hydrate import Hydrate, ranks_of_gone, without_gaps, without_gone
 from citewise.search.rankings import Retrieve, may_have_more
-from citewise.search.rerank import Rerank
 from citewise.text.urls import Addresses
 
 _log = logging.getLogger(__name__)
@@ -24,159 +29,121 @@ _log = logging.getLogger(__name__)
 In = TypeVar("In")
 Out = TypeVar("Out")
 
-Refinement = Features | Late | Rerank | Freshness | Boost | Deduplicate | Cut
 
+class Stage(Protocol):
+    """Shortlist -> Shortlist, under a name. A stage that gives scores also lists its name in `model.ranking.SCORES`."""
 
-def refinements(
-    features: Features, late: Late, rerank: Rerank, freshness: Freshness, boost: Boost
-) -> tuple[Refinement, ...]:
-    """What happens to passages once they have their text: the order is written here and nowhere else."""
-    return (features, late, rerank, freshness, boost, Deduplicate(), Cut())
+    @property
+    def name(self) -> str: ...
+    def __call__(self, found: Shortlist) -> Shortlist: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Hits that go on: those that were read, and behind them candidates that nobody has read yet, in fused order."""
+class Continued:
+    """A search to be read page by page: what was read, and behind it the candidates that were not, in fused order."""
 
     result: SearchResult
-    behind: tuple[Candidate, ...] = ()
-    is_whole: bool = True  # no ranking has anything behind these
-    left_out: tuple[ChunkId, ...] = ()  # what was read and then dropped
-
-
-@dataclass(frozen=True, slots=True)
-class Beyond:
-    """What deeper rankings found, in fused order."""
-
-    candidates: tuple[Candidate, ...]
-    degraded: tuple[str, ...]
+    unread: tuple[Candidate, ...] = ()
+    is_complete: bool = True  # no ranking has anything behind these
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Query -> Rankings -> Ranking -> Shortlist -> … -> SearchResult."""
+    """Query -> SearchResult."""
 
-    arms: Retrieve
+    retrieve: Retrieve
     hydrate: Hydrate
-    refine: tuple[Refinement, ...]
+    refine: tuple[Stage, ...]  # in this order
     addresses: Addresses = field(default_factory=Addresses)
     fuse: Fusion = field(default_factory=Nearness)
-    request_reingest: Callable[[Collection[ChunkId]], None] = lambda ids: None  # of chunks whose record is damaged
+    turns: AbstractContextManager[object] = field(default_factory=nullcontext)  # how many search at the same time
 
     def __call__(self, query: Query) -> SearchResult:
-        watch = Watch()
-        rankings: Rankings = watch.timed("arms", self.arms, query)
-        ranking: Ranking = watch.timed("fuse", self.fuse, rankings)
-        read: Shortlist = watch.timed("hydrate", self.hydrate, ranking)
-        return self._refined(read, rankings, len(ranking.candidates), watch)
+        with self.turns:
+            stopwatch = Stopwatch()
+            rankings, ranking, read = self._read(query, stopwatch)
+            return self._refined(rankings, ranking, read, stopwatch)
 
-    def through(self, query: Query) -> Found:
-        """The same search, whose hits go on: all that it read, in their order, and whatever else its rankings found."""
-        watch = Watch()
-        rankings: Rankings = watch.timed("arms", self.arms, query)
-        ranking: Ranking = watch.timed("fuse", self.fuse, rankings)
-        read: Shortlist = watch.timed("hydrate", self.hydrate, ranking)
-        uncut = replace(query, top_k=max(1, len(read.findings)))
-        result = self._refined(replace(read, query=uncut), rankings, len(ranking.candidates), watch)
-        behind = ranking.candidates[len(read.findings) + len(read.dropped) :]
-        gone = [candidate.ranks for candidate in gone_of(read)]
-        lowest = min((one.score for one in result.findings), default=1.0)
-        return Found(
-            replace(result, query=query),
-            lowered([renumbered(one, gone) for one in behind], lowest),
-            is_whole=not may_have_more(rankings),
-            left_out=tuple(one.candidate.id for one in result.dropped),
-        )
+    def continued(self, query: Query) -> Continued:
+        """The same search with everything that it read, not only top_k, and what its rankings found behind it."""
+        with self.turns:
+            stopwatch = Stopwatch()
+            rankings, ranking, read = self._read(query, stopwatch)
+            uncut = replace(read, query=replace(query, top_k=max(1, len(read.findings))))
+            result = self._refined(rankings, ranking, uncut, stopwatch)
+        gone = ranks_of_gone(read)
+        behind = [without_gaps(each, gone) for each in ranking.candidates[len(read.findings) + len(read.dropped) :]]
+        lowest = min((finding.score for finding in result.findings), default=1.0)
+        return Continued(replace(result, query=query), scaled(behind, lowest), is_complete=not may_have_more(rankings))
 
-    def beyond(self, query: Query, depth: int, *, known: Set[ChunkId], gone: Set[ChunkId]) -> Beyond:
-        """What rankings of `depth` hits find besides all that is known, with ranks as if `gone` were not there."""
-        rankings = self.arms(query, depth=depth)
-        found = self.fuse(rankings).candidates
-        lost = [one.ranks for one in found if one.id in gone]
-        others = tuple(renumbered(one, lost) for one in found if one.id not in known)
-        return Beyond(others, rankings.degraded)
+    def deeper(
+        self, query: Query, depth: int, *, known: Set[ChunkId], gone: Set[ChunkId]
+    ) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
+        """What rankings of `depth` hits find besides what is known, ranked as if `gone` were not there; and what
+        degraded them."""
+        with self.turns:
+            rankings = self.retrieve(query, depth=depth)
+            found = self.fuse(rankings).candidates
+        ranks = [candidate.ranks for candidate in found if candidate.id in gone]
+        return tuple(without_gaps(each, ranks) for each in found if each.id not in known), rankings.degraded
 
     def passages(self, query: Query, candidates: Sequence[Candidate]) -> Shortlist:
-        """These candidates as findings; what the catalog does not give is reported, and named as dropped."""
-        read = self.hydrate.all_of(query, candidates)
-        self._report(read)
-        return read.with_findings(self._addressed(read))
+        """These candidates as findings; what the catalog does not give is dropped."""
+        return self._with_urls(self.hydrate.all_of(query, candidates))
 
-    def _refined(self, read: Shortlist, rankings: Rankings, found: int, watch: "Watch") -> SearchResult:
-        self._report(read)
-        shortlist = _without_gone(read)
-        candidates = found - (len(read.dropped) - len(shortlist.dropped))
+    def _read(self, query: Query, stopwatch: "Stopwatch") -> tuple[Rankings, Ranking, Shortlist]:
+        rankings = stopwatch.timed("arms", self.retrieve, query)
+        ranking = stopwatch.timed("fuse", self.fuse, rankings)
+        return rankings, ranking, stopwatch.timed("hydrate", self.hydrate, ranking)
+
+    def _refined(self, rankings: Rankings, ranking: Ranking, read: Shortlist, stopwatch: "Stopwatch") -> SearchResult:
+        shortlist = without_gone(read)
+        candidates = len(ranking.candidates) - (len(read.dropped) - len(shortlist.dropped))
         counts = {"candidates": candidates, "hydrated": len(shortlist.findings)}
         for stage in self.refine:
-            # Only the cut is needed: a search can do without any other stage (Q16).
-            shortlist = watch.timed(stage.name, stage if isinstance(stage, Cut) else forgiving(stage), shortlist)
+            shortlist = stopwatch.timed(stage.name, stage if isinstance(stage, Cut) else optional(stage), shortlist)
             counts[stage.name] = len(shortlist.findings)
         if read.query.expand_graph:
             shortlist = shortlist.with_degraded("graph: this library has no service graph")
         return SearchResult(
             read.query,
-            self._addressed(shortlist),
+            self._with_urls(shortlist).findings,
             total_candidates=candidates,
-            timings_ms={**rankings.timings_ms, **watch.timings_ms(), "total": watch.total_ms()},
+            timings_ms={**rankings.timings_ms, **stopwatch.timings_ms()},
             counts=counts,
             dropped=shortlist.dropped,
             degraded=(*rankings.degraded, *shortlist.degraded),
             notes=shortlist.notes,
         )
 
-    def _addressed(self, shortlist: Shortlist) -> tuple[Finding, ...]:
+    def _with_urls(self, shortlist: Shortlist) -> Shortlist:
         url = self.addresses.url
-        return tuple([finding_of(one.passage, one.candidate, url(one.passage)) for one in shortlist.findings])
+        return shortlist.with_findings(tuple([each._replace(url=url(each.passage)) for each in shortlist.findings]))
 
-    def _report(self, shortlist: Shortlist) -> None:
-        """What the index found and the catalog did not give is logged and put right later (Q6)."""
-        gone = [candidate.id for candidate in gone_of(shortlist)]
-        malformed = [one.candidate.id for one in shortlist.dropped if one.reason == MALFORMED]
-        if gone:
-            _log.info("left out, no longer in the catalog for this reader: %s", ", ".join(gone))
-        if malformed:
-            _log.warning("left out, unreadable until their documents are ingested again: %s", ", ".join(malformed))
-            self._reingest(malformed)
 
-    def _reingest(self, ids: list[ChunkId]) -> None:
+def optional(stage: Stage) -> Callable[[Shortlist], Shortlist]:
+    """The stage; if it fails, the order before it stands, and the result says so."""
+
+    def attempt(found: Shortlist) -> Shortlist:
         try:
-            self.request_reingest(ids)
+            return stage(found)
         except CitewiseError as error:
-            _log.warning("could not ask for them to be ingested again: %s", error)
+            why = str(error)
+        except Exception as error:  # noqa: BLE001  whatever it is, it must not fail the query
+            _log.warning("the stage %s failed", stage.name, exc_info=True)
+            why = f"it failed ({type(error).__name__})"  # not its message, which may hold anything
+        return found.with_degraded(f"{stage.name}: {why}; the order before it stands")
+
+    return attempt
 
 
-def gone_of(read: Shortlist) -> tuple[Candidate, ...]:
-    """What an index found that is not, or no longer, in the catalog for this reader."""
-    return tuple(one.candidate for one in read.dropped if one.reason == GONE)
+def scaled(candidates: Sequence[Candidate], highest: float) -> tuple[Candidate, ...]:
+    """What was not read keeps its order behind what was, and its scores below those."""
+    return tuple(candidate._replace(score=candidate.score * highest) for candidate in candidates)
 
 
-def renumbered(candidate: Candidate, gone: Sequence[Mapping[str, int]]) -> Candidate:
-    """Its ranks without the gaps that would tell of chunks which are not for this reader, given the ranks of those."""
-    if not gone:
-        return candidate
-    ranks = {arm: rank - sum(one.get(arm, rank) < rank for one in gone) for arm, rank in candidate.ranks.items()}
-    return replace(candidate, ranks=ranks)
-
-
-def _without_gone(read: Shortlist) -> Shortlist:
-    """What is gone for this reader is not shown as dropped: another reader's chunk must not even be named."""
-    gone = [candidate.ranks for candidate in gone_of(read)]
-    if not gone:
-        return read
-    return replace(
-        read,
-        findings=tuple(replace(one, candidate=renumbered(one.candidate, gone)) for one in read.findings),
-        dropped=tuple(one for one in read.dropped if one.reason != GONE),
-    )
-
-
-def lowered(candidates: Sequence[Candidate], highest: float) -> tuple[Candidate, ...]:
-    """What was not read keeps its order behind what was, and its score on the same side of it."""
-    return tuple(Candidate(one.id, one.score * highest, one.scores, one.ranks) for one in candidates)
-
-
-class Watch:
-    """How long each stage took, and all of it."""
+class Stopwatch:
+    """How long each stage took, and all of them."""
 
     def __init__(self) -> None:
         self._started = time.perf_counter()
@@ -184,12 +151,47 @@ class Watch:
 
     def timed(self, name: str, stage: Callable[[In], Out], given: In) -> Out:
         started = time.perf_counter()
-        made = stage(given)
+        result = stage(given)
         self._ms[name] = 1000 * (time.perf_counter() - started)
-        return made
+        return result
 
     def timings_ms(self) -> dict[str, float]:
-        return dict(self._ms)
+        return {**self._ms, "total": 1000 * (time.perf_counter() - self._started)}
 
-    def total_ms(self) -> float:
-        return 1000 * (time.perf_counter() - self._started)
+
+class Turns:
+    """A context for at most `limit` threads at a time, first come, first served.
+
+    More threads than cores would only compete for Python's lock: eight searching at once do half of what two do.
+    """
+
+    def __init__(self, limit: int = 2) -> None:
+        self._free = limit
+        self._waiting: deque[threading.Lock] = deque()
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._free:
+                self._free -= 1
+                return
+            turn = threading.Lock()
+            turn.acquire()
+            self._waiting.append(turn)
+        try:
+            turn.acquire()
+        except BaseException:  # interrupted while waiting
+            with self._lock:
+                is_waiting = turn in self._waiting
+                if is_waiting:
+                    self._waiting.remove(turn)
+            if not is_waiting:
+                self.__exit__()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            if self._waiting:
+                self._waiting.popleft().release()
+            else:
+                self._free += 1

@@ -2,15 +2,14 @@
 
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import replace
 
 from citewise.ports.models import Reranker
-from citewise.search.adjust import Boost, Freshness
+from citewise.search.adjust import Boost, Cut, Deduplicate, Freshness
 from citewise.search.features import Features
 from citewise.search.fuse import Fusion, MinMax, Nearness, ReciprocalRanks
-from citewise.search.hydrate import Hydrate
+from citewise.search.hydrate import MIN_CANDIDATES, Hydrate
 from citewise.search.late import Late
-from citewise.search.pipeline import Search, refinements
+from citewise.search.pipeline import Search, Stage
 from citewise.search.rankings import LARGE_INDEX_BYTES, Retrieve
 from citewise.search.rerank import Rerank
 from citewise.settings import SearchSettings, Settings
@@ -23,7 +22,17 @@ def search_of(
 ) -> Search:
     """The search that the library's settings describe; without the arms and stages of these names, to measure them."""
     settings = library.settings
-    search = Search(
+    refine: tuple[Stage, ...] = (
+        Features(settings.search.features),
+        Late(library.embedding.words, library.catalog, settings.search.late),
+        Rerank(reranker, settings.rerank.depth),
+        Freshness(settings.search.half_life_days, settings.search.freshness_weight),
+        Boost(settings.search.boosts),
+        Deduplicate(),
+        Cut(),
+    )
+    min_candidates = MIN_CANDIDATES if reranker is None else settings.rerank.depth
+    return Search(
         Retrieve(
             library.embedding.embedder,
             library.vectors,
@@ -31,19 +40,11 @@ def search_of(
             threads if library.vectors.size_bytes() >= LARGE_INDEX_BYTES else None,
             without,
         ),
-        Hydrate(library.catalog) if reranker is None else Hydrate(library.catalog, settings.rerank.depth),
-        refinements(
-            Features(settings.search.features),
-            Late(library.embedding.words, library.catalog, settings.search.late),
-            Rerank(reranker, settings.rerank.depth),
-            Freshness(settings.search.half_life_days, settings.search.freshness_weight),
-            Boost(settings.search.boosts),
-        ),
+        Hydrate(library.catalog, min_candidates, library.catalog.request_reingest),
+        tuple(stage for stage in refine if stage.name not in without),
         addresses_of(settings),
         _fusion(settings.search),
-        library.catalog.request_reingest,
     )
-    return replace(search, refine=tuple(stage for stage in search.refine if stage.name not in without))
 
 
 def addresses_of(settings: Settings) -> Addresses:

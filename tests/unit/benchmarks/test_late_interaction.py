@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -56,7 +56,7 @@ from citewise.model.ranking import CODE, DENSE, WORDS, Finding
 from citewise.ports.catalog import NO_WORDS, EmbeddingCache
 from citewise.search.adjust import Cut, Deduplicate
 from citewise.search.late import FAR, NEAR, Late
-from citewise.search.pipeline import Refinement
+from citewise.search.pipeline import Stage
 from citewise.settings import Settings
 from tests.shortlists import a_named_finding, a_query, a_shortlist
 
@@ -111,7 +111,7 @@ def axes(*rows: Mapping[int, float]) -> Halves:
 def found_at(name: str, score: float, cosine: float | None, text: str = "The ferry leaves.") -> Finding:
     one = a_named_finding(name, score, text)
     scores = {} if cosine is None else {DENSE: cosine}
-    return replace(one, candidate=replace(one.candidate, scores=scores))
+    return one._replace(candidate=one.candidate._replace(scores=scores))
 
 
 def a_question(
@@ -119,7 +119,7 @@ def a_question(
     by_word: Mapping[Form, Sequence[float]],
     *,
     unit: Unit = Unit.DOCUMENT,
-    later: tuple[Refinement, ...] = (),
+    later: tuple[Stage, ...] = (),
     top_k: int = 20,
     rows: Sequence[int] = (),
 ) -> Question:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from citewise.adapters.sqlite.rows import blocks_of, location_of
 from citewise.model.document import Json
 from citewise.model.ids import ChunkId, Digest, DocumentId
-from citewise.model.ranking import Passage, passage_of
+from citewise.model.ranking import Passage
 from citewise.ports.catalog import Hydrated
 
 # CROSS JOIN is SQLite's word for "in this order": its planner would begin with every document of the scope.
@@ -51,7 +51,7 @@ def _passage(row: Row) -> Passage:
     location = location_of(stored_location)
     if not text.strip() or not 1 <= location.first <= location.last:
         raise ValueError("a chunk has text and a location")
-    return passage_of(  # by place: names would cost as much as the rest
+    return Passage(  # by place: names would cost as much as the rest
         ChunkId(id_),
         DocumentId(document_id),
         path,
