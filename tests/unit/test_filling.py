@@ -1,5 +1,7 @@
 """A page as it fills, and what is remembered of the places that were looked at for it."""
 
+from dataclasses import replace
+
 from citewise.model.ranking import Dropped, Finding
 from citewise.ports.rankings import Seen
 from citewise.search.hydrate import GONE, MALFORMED
@@ -11,7 +13,7 @@ A, B, C, NOTHING = b"eight by", b"tes each", b"one here", bytes(8)
 
 def ranked(name: str, rank: int, text: str | None = None) -> Finding:
     finding = a_named_finding(name, text=text or f"{name} says so.")
-    return finding._replace(candidate=finding.candidate._replace(ranks={"dense": rank}))
+    return replace(finding, candidate=replace(finding.candidate, ranks={"dense": rank}))
 
 
 def filled(page: Filling, *findings: Finding, first: int = 0, gone: tuple[int, ...] = ()) -> Filling:

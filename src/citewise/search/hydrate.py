@@ -70,7 +70,7 @@ def without_gaps(candidate: Candidate, gone: Sequence[Mapping[str, int]]) -> Can
     if not gone:
         return candidate
     ranks = {name: rank - sum(other.get(name, rank) < rank for other in gone) for name, rank in candidate.ranks.items()}
-    return candidate._replace(ranks=ranks)
+    return replace(candidate, ranks=ranks)
 
 
 def without_gone(read: Shortlist) -> Shortlist:
@@ -80,6 +80,6 @@ def without_gone(read: Shortlist) -> Shortlist:
         return read
     return replace(
         read,
-        findings=tuple(each._replace(candidate=without_gaps(each.candidate, gone)) for each in read.findings),
+        findings=tuple(replace(each, candidate=without_gaps(each.candidate, gone)) for each in read.findings),
         dropped=tuple(dropped for dropped in read.dropped if dropped.reason != GONE),
     )

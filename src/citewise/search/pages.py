@@ -68,7 +68,7 @@ class Filling:
         """The findings, with ranks that have no gaps where something is gone: that would tell of what it was."""
         if self._lost:
             self.findings[self._closed_up :] = [
-                one._replace(candidate=without_gaps(one.candidate, self._lost))
+                replace(one, candidate=without_gaps(one.candidate, self._lost))
                 for one in self.findings[self._closed_up :]
             ]
         self._closed_up = len(self.findings)

@@ -17,7 +17,7 @@ from typing import Protocol, TypeVar
 from citewise.errors import CitewiseError
 from citewise.model.ids import ChunkId
 from citewise.model.query import Query
-from citewise.model.ranking import Candidate, Ranking, Rankings, SearchResult, Shortlist
+from citewise.model.ranking import Candidate, Finding, Ranking, Rankings, SearchResult, Shortlist
 from citewise.search.adjust import Cut
 from citewise.search.fuse import Fusion, Nearness
 from citewise.search.hydrate import Hydrate, ranks_of_gone, without_gaps, without_gone
@@ -118,7 +118,9 @@ class Search:
 
     def _with_urls(self, shortlist: Shortlist) -> Shortlist:
         url = self.addresses.url
-        return shortlist.with_findings(tuple([each._replace(url=url(each.passage)) for each in shortlist.findings]))
+        return shortlist.with_findings(
+            tuple([Finding(each.passage, each.candidate, url(each.passage)) for each in shortlist.findings])
+        )
 
 
 def optional(stage: Stage) -> Callable[[Shortlist], Shortlist]:
@@ -139,7 +141,7 @@ def optional(stage: Stage) -> Callable[[Shortlist], Shortlist]:
 
 def scaled(candidates: Sequence[Candidate], highest: float) -> tuple[Candidate, ...]:
     """What was not read keeps its order behind what was, and its scores below those."""
-    return tuple(candidate._replace(score=candidate.score * highest) for candidate in candidates)
+    return tuple(Candidate(each.id, each.score * highest, each.scores, each.ranks) for each in candidates)
 
 
 class Stopwatch:

@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -111,7 +111,7 @@ def axes(*rows: Mapping[int, float]) -> Halves:
 def found_at(name: str, score: float, cosine: float | None, text: str = "The ferry leaves.") -> Finding:
     one = a_named_finding(name, score, text)
     scores = {} if cosine is None else {DENSE: cosine}
-    return one._replace(candidate=one.candidate._replace(scores=scores))
+    return replace(one, candidate=replace(one.candidate, scores=scores))
 
 
 def a_question(
