@@ -11,7 +11,7 @@ SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 21
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml constraints.txt src/citewise/data/minilm.sha256
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "citewise needs Python 3.11 or newer; try make PYTHON=python3.12 …")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'

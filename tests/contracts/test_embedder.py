@@ -3,7 +3,6 @@
 import math
 import struct
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
@@ -77,9 +76,3 @@ def test_counts_of_lines_add_up(counter: TokenCounter) -> None:
     lines = ["# Tides", "", "A gauge reads `read_level()` twice.", "Größe: 水位 ± 3 cm…", "```python"]
     assert sum(counter.counts(lines)) == counter.counts(["\n".join(lines)])[0]
     assert counter.counts([]) == []
-
-
-def test_the_built_in_model_needs_no_cache_folder_to_be_there(tmp_path: Path) -> None:
-    embedder = embedding_of(Settings(cache=tmp_path / "not" / "yet")).embedder
-    assert dimensions_of(embedder.query("a tide")) == 384
-    assert list((tmp_path / "not" / "yet").glob("*.onnx"))

@@ -58,6 +58,7 @@ def test_a_wheel_and_the_source_install_alike_and_run_the_demo(wheel: Path, tmp_
 def test_the_wheel_carries_its_data_and_licenses(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert "citewise/data/bert-uncased-vocab.txt" in names
+    assert "citewise/data/minilm.onnx" in names
     assert "citewise/py.typed" in names
     assert sum(name.startswith("citewise/data/handbook/") for name in names) >= 12
     assert {name.rpartition("/")[2] for name in names} >= {"LICENSE", "NOTICE"}

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from citewise.adapters.onnx.onnx_file import GRAPH_INPUT, MODEL_GRAPH, Graph, _message, _value
 from citewise.adapters.onnx.wordpiece import uncased_tokenizer
+from tests.fakes.tiny_graph import TinyGraph
 
 STOP_WORD = 0.1  # its weight; any other word has 1
 HEADS = {1: [[1.0]], 2: [[-0.5, 0.5]], 3: [[0.2, 0.3, 0.5]]}  # logit -> labels
@@ -29,7 +29,7 @@ def write_tiny_cross_encoder(folder: Path) -> None:
 
 def tiny_cross_encoder(tokenizer: Tokenizer, *, labels: int = 1, scale: float = SCALE, tokens: int = 0) -> bytes:
     """The model file; with `tokens` it takes pairs of that length only."""
-    graph = Graph()
+    graph = TinyGraph()
     weight = graph.add("Gather", [graph.weight("weights", _weights(tokenizer)), "input_ids"])
     seen = graph.add("Mul", [weight, graph.add("Cast", ["attention_mask"], to=1)])
     passage = graph.add("Cast", ["token_type_ids"], to=1)
@@ -41,15 +41,11 @@ def tiny_cross_encoder(tokenizer: Tokenizer, *, labels: int = 1, scale: float = 
     share = graph.add("Div", [_sum(graph, found), total])
     scaled = graph.add("Mul", [share, _number(graph, "scale", scale)])
     logit = graph.add("Add", [scaled, _number(graph, "shift", SHIFT)])
-    graph.add("MatMul", [logit, graph.weight("head", np.array(HEADS[labels], "<f4"))], ["logits"])
-    ids = np.zeros((0, tokens), "<i8")
-    model = graph.model(("input_ids", ids), ("logits", np.zeros((0, labels), "<f4")))
-    # Protobuf joins the parts of a message that comes more than once: this adds two inputs to the graph.
-    more = (_message(GRAPH_INPUT, _value(name, ids)) for name in ("attention_mask", "token_type_ids"))
-    return model + b"".join(_message(MODEL_GRAPH, one) for one in more)
+    graph.add("MatMul", [logit, graph.weight("head", np.array(HEADS[labels], "<f4"))], "logits")
+    return graph.model(["input_ids", "attention_mask", "token_type_ids"], [0, tokens], {"logits": [0, labels]})
 
 
-def _found(graph: Graph, said: str) -> str:
+def _found(graph: TinyGraph, said: str) -> str:
     """For each token 1 if the passage has it, else 0."""
     down, across = graph.weight("down", np.array([2])), graph.weight("across", np.array([1]))
     same = graph.add("Equal", [graph.add("Unsqueeze", ["input_ids", one]) for one in (down, across)])
@@ -57,11 +53,11 @@ def _found(graph: Graph, said: str) -> str:
     return graph.add("ReduceMax", [in_passage, down], keepdims=0)
 
 
-def _sum(graph: Graph, values: str) -> str:
+def _sum(graph: TinyGraph, values: str) -> str:
     return graph.add("ReduceSum", [values, graph.weight("tokens", np.array([1]))], keepdims=1)
 
 
-def _number(graph: Graph, name: str, value: float) -> str:
+def _number(graph: TinyGraph, name: str, value: float) -> str:
     return graph.weight(name, np.array(value, "<f4"))
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from citewise.adapters.onnx.onnx_file import GRAPH_INPUT, MODEL_GRAPH, Graph, _message, _value
 from citewise.adapters.onnx.wordpiece import uncased_tokenizer
+from tests.fakes.tiny_graph import TinyGraph
 
 SURE = 2.0  # logits
 
@@ -27,14 +27,11 @@ def write_tiny_token_classifier(folder: Path, *, labels: int = 2, sure: float = 
 
 
 def _model(tokenizer: Tokenizer, *, labels: int, sure: float, tokens: int) -> bytes:
-    graph = Graph()
+    graph = TinyGraph()
     found = graph.add("Gather", [graph.weight("table", _table(tokenizer, labels, sure)), "input_ids"])
     seen = graph.add("Unsqueeze", [graph.add("Cast", ["attention_mask"], to=1), graph.weight("last", np.array([2]))])
-    graph.add("Mul", [found, seen], ["logits"])
-    ids = np.zeros((0, tokens), "<i8")
-    model = graph.model(("input_ids", ids), ("logits", np.zeros((0, tokens, labels), "<f4")))
-    # Protobuf joins the parts of a message that comes more than once: this adds an input to the graph.
-    return model + _message(MODEL_GRAPH, _message(GRAPH_INPUT, _value("attention_mask", ids)))
+    graph.add("Mul", [found, seen], "logits")
+    return graph.model(["input_ids", "attention_mask"], [0, tokens], {"logits": [0, tokens, labels]})
 
 
 def _table(tokenizer: Tokenizer, labels: int, sure: float) -> NDArray[np.float32]:

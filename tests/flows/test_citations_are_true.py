@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from citewise.adapters.markdown.parser import MarkdownParser
-from citewise.adapters.onnx.minilm_graph import MODEL
+from citewise.adapters.onnx import MINILM
 from citewise.adapters.onnx.wordpiece import WordPieceCounter, uncased_tokenizer
 from citewise.answer.pack import ELLIPSIS, citation_of, joined
 from citewise.ingest.chunkers.markdown import HeadingChunker, sections_of
@@ -27,7 +27,7 @@ TREES = {
     "docusaurus": SHARED / "docs_docusaurus",
 }
 PARSER = MarkdownParser()
-CHUNKER = HeadingChunker(WordPieceCounter(uncased_tokenizer()), MODEL.window_tokens)
+CHUNKER = HeadingChunker(WordPieceCounter(uncased_tokenizer()), MINILM.window_tokens)
 PREPARE = Prepare((Format("text/markdown", (".md",), PARSER, CHUNKER),), DEFAULT_RULES)
 REQUEST = IngestRequest(SCOPE, AccessPolicy(SourceRef("", "docs")))
 

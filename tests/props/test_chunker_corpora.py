@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from citewise.adapters.markdown.parser import MarkdownParser
-from citewise.adapters.onnx.minilm_graph import MODEL
+from citewise.adapters.onnx import MINILM
 from citewise.adapters.onnx.wordpiece import WordPieceCounter, uncased_tokenizer
 from citewise.ingest.chunkers.markdown import SPECIAL_TOKENS, ChunkSizes, HeadingChunker
 from citewise.ingest.prepare import own_title
@@ -24,7 +24,7 @@ TREES = {
     "react_native": SHARED / "docs_react_native",
 }
 COUNTER = WordPieceCounter(uncased_tokenizer())
-CHUNKER = HeadingChunker(COUNTER, MODEL.window_tokens)
+CHUNKER = HeadingChunker(COUNTER, MINILM.window_tokens)
 
 
 @pytest.fixture(params=TREES, scope="module")
@@ -93,7 +93,7 @@ def test_only_whole_sections_and_single_larger_blocks_pass_the_window(
         in_section = Counter((piece.anchor, piece.breadcrumb) for piece in pieces)
         for piece in pieces:
             prefix = COUNTER.counts([searchable_text(piece.breadcrumb, "")])[0]
-            if piece.tokens + prefix + SPECIAL_TOKENS <= MODEL.window_tokens:
+            if piece.tokens + prefix + SPECIAL_TOKENS <= MINILM.window_tokens:
                 continue
             if in_section[piece.anchor, piece.breadcrumb] == 1 and piece.tokens <= ChunkSizes().ceiling:
                 continue

