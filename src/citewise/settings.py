@@ -25,18 +25,18 @@ T = TypeVar("T")
 class EmbeddingSettings:
     """Which model turns text into vectors."""
 
-    provider: str = "minilm"  # minilm: built in; onnx: a folder with model.onnx and tokenizer.json; openai: an API
-    path: str = ""  # onnx: the folder
-    model: str = ""  # openai: the model's name there
-    base_url: str = "https://api.openai.com/v1"  # openai: any compatible server
-    api_key_variable: str = "OPENAI_API_KEY"  # openai: the variable that holds the key; the key is never stored
-    dimensions: int = 0  # openai: what the model gives; 0 where the provider knows
-    window_tokens: int = 0  # tokens the model sees at once; 0 where the provider knows
-    batch_size: int = 100  # openai: texts a request
-    timeout_seconds: float = 30.0  # openai: for one request
-    query_prefix: str = ""
-    document_prefix: str = ""
-    word_vectors: bool = True  # minilm: vectors of words too, 48 bytes each, for search.late; off: compact drops them
+    provider: str = "minilm"  # minilm (built in), onnx (a folder), or openai (a compatible API)
+    path: str = ""  # onnx: folder with model.onnx and tokenizer.json
+    model: str = ""  # openai: name of the model
+    base_url: str = "https://api.openai.com/v1"  # openai: URL of the API
+    api_key_variable: str = "OPENAI_API_KEY"  # openai: environment variable with the key; the key is never stored
+    dimensions: int = 0  # openai: length of the vectors; 0 if the provider knows it
+    window_tokens: int = 0  # tokens the model reads at once; 0 if the provider knows it
+    batch_size: int = 100  # openai: texts per request
+    timeout_seconds: float = 30.0  # openai: per request
+    query_prefix: str = ""  # put in front of every question
+    document_prefix: str = ""  # put in front of every chunk
+    word_vectors: bool = True  # minilm: also store vectors of words for search.late, 48 bytes per token
 
     def __post_init__(self) -> None:
         if self.batch_size < 1 or self.timeout_seconds <= 0:
@@ -47,12 +47,12 @@ class EmbeddingSettings:
 
 @dataclass(frozen=True, slots=True)
 class ChunkSettings:
-    """How large chunks are, in tokens of the embedding model; above the ceiling, as much as its window sees."""
+    """Sizes of chunks, in tokens of the embedding model. A longer section is cut to the model's window."""
 
-    target_tokens: int = 500
-    floor_tokens: int = 200
-    ceiling_tokens: int = 800
-    overlap_tokens: int = 50
+    target_tokens: int = 500  # size a chunk is filled up to
+    floor_tokens: int = 200  # smaller chunks of a section are merged
+    ceiling_tokens: int = 800  # a section up to this size stays whole
+    overlap_tokens: int = 50  # repeated between neighboring chunks of a section
 
     def __post_init__(self) -> None:
         if not 0 < self.floor_tokens <= self.target_tokens <= self.ceiling_tokens:
@@ -63,14 +63,14 @@ class ChunkSettings:
 
 @dataclass(frozen=True, slots=True)
 class IngestSettings:
-    """What is taken in, and who may read it."""
+    """What is ingested, and who may read it."""
 
     include: tuple[str, ...] = ()  # patterns as in .gitignore; empty: everything
-    exclude: tuple[str, ...] = ()
-    max_file_mb: float = 10.0
+    exclude: tuple[str, ...] = ()  # patterns as in .gitignore
+    max_file_mb: float = 10.0  # larger files are skipped
     access: tuple[str, ...] = ()  # public, project, owner:USER, group:GROUP; empty: project
     access_by_path: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # pattern -> rules; first match
-    path_rules: tuple[PathRule, ...] = DEFAULT_RULES
+    path_rules: tuple[PathRule, ...] = DEFAULT_RULES  # module, chapter and types from the path
 
     def __post_init__(self) -> None:
         if not 0 < self.max_file_mb < math.inf:
@@ -84,15 +84,15 @@ class IngestSettings:
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """How rankings become one, and what moves passages afterward."""
+    """How rankings are fused and refined."""
 
-    fusion: str = "nearness"  # minmax: mean of stretched scores; nearness: with meaning weighed; rrf: by ranks
-    weights: Mapping[str, float] = field(default_factory=dict)  # of dense, words and code; empty: the fusion's own
-    features: Mapping[str, float] = field(default_factory=lambda: FEATURE_WEIGHTS)  # beside the fused score's 1; 0: off
-    late: float = LATE_WEIGHT  # of comparing word by word where nothing is near, beside all else's 1; 0: off
-    half_life_days: float = 90.0  # of conversations: the age at which freshness has halved
-    freshness_weight: float = 0.1  # 0: age is ignored; 1: age alone decides
-    boosts: tuple[BoostRule, ...] = DEFAULT_BOOSTS
+    fusion: str = "nearness"  # nearness, minmax or rrf
+    weights: Mapping[str, float] = field(default_factory=dict)  # dense, words, code; empty: the fusion's own
+    features: Mapping[str, float] = field(default_factory=lambda: FEATURE_WEIGHTS)  # title, proximity; 0: off
+    late: float = LATE_WEIGHT  # weight of late interaction if no passage is close; 0 disables
+    half_life_days: float = 90.0  # of conversations: age at which freshness is halved
+    freshness_weight: float = 0.1  # 0 ignores age; 1 ranks by age alone
+    boosts: tuple[BoostRule, ...] = DEFAULT_BOOSTS  # words of the question -> factor for corpus types
 
     def __post_init__(self) -> None:
         if self.fusion not in ("nearness", "minmax", "rrf"):
@@ -121,18 +121,18 @@ def _are_weights(weights: Mapping[str, float]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RerankSettings:
-    """Which cross-encoder, if any, reads question and passage together."""
+    """The reranker, if any."""
 
-    provider: str = "none"  # none; onnx: a folder or a hub name; http: a server that speaks /rerank
+    provider: str = "none"  # none, onnx, or http (a server with /rerank)
     path: str = ""  # onnx: folder with model.onnx and tokenizer.json
-    model: str = ""  # onnx: a hub name such as cross-encoder/ms-marco-MiniLM-L-6-v2 (fetched once); http: its name
-    base_url: str = ""  # http: what stands in front of /rerank
+    model: str = ""  # onnx: a hub name such as cross-encoder/ms-marco-MiniLM-L-6-v2; http: name of the model
+    base_url: str = ""  # http: URL in front of /rerank
     style: str = "cohere"  # http: cohere, jina or tei
-    api_key_variable: str = "RERANK_API_KEY"  # http: the variable that holds the key; the key is never stored
-    depth: int = 50  # passages that are read
-    window_tokens: int = 128  # onnx: tokens of question and passage together; more is slower, in proportion
-    scores: str = "probabilities"  # http: what the server sends; logits go through a sigmoid
-    timeout_seconds: float = 5.0  # http: then the fused order stands
+    api_key_variable: str = "RERANK_API_KEY"  # http: environment variable with the key; the key is never stored
+    depth: int = 50  # passages that are reranked
+    window_tokens: int = 128  # onnx: question and passage together; time grows in proportion
+    scores: str = "probabilities"  # http: probabilities, or logits, which go through a sigmoid
+    timeout_seconds: float = 5.0  # http: after that, the fused order is kept
 
     def __post_init__(self) -> None:
         if self.provider not in ("none", "onnx", "http"):
@@ -147,18 +147,18 @@ class RerankSettings:
 
 @dataclass(frozen=True, slots=True)
 class AnswerSettings:
-    """Who writes answers, and from how much."""
+    """How answers are written."""
 
-    generator: str = "extractive"  # extractive: quotes the best sentences; openai: any compatible server
-    model: str = ""  # openai: the model's name there
-    base_url: str = "https://api.openai.com/v1"  # openai: any compatible server
-    api_key_variable: str = "OPENAI_API_KEY"  # openai: the variable that holds the key; the key is never stored
-    timeout_seconds: float = 60.0  # openai: without a sign of life
-    max_tokens: int = 800  # openai: of one answer
-    budget_tokens: int = 2000  # of the sources that an answer may rest on
-    min_confidence: float = 0.0  # to answer at all; 0: 0.4 for quoting, 0.15 where a model judges for itself
-    compression: str = "none"  # of the sources: none; extractive: the sentences that speak of the question; llmlingua
-    compressed_tokens: int = 600  # of compressed sources; what one good block takes may come on top
+    generator: str = "extractive"  # extractive (quotes sentences) or openai (a compatible API)
+    model: str = ""  # openai: name of the model
+    base_url: str = "https://api.openai.com/v1"  # openai: URL of the API
+    api_key_variable: str = "OPENAI_API_KEY"  # openai: environment variable with the key; the key is never stored
+    timeout_seconds: float = 60.0  # openai: longest wait for the next bytes
+    max_tokens: int = 800  # openai: longest answer
+    budget_tokens: int = 2000  # of the sources of an answer
+    min_confidence: float = 0.0  # to answer; 0: 0.4 for extractive, 0.15 for a language model
+    compression: str = "none"  # of the sources: none, extractive or llmlingua
+    compressed_tokens: int = 600  # of compressed sources
     compression_path: str = ""  # llmlingua: folder with model.onnx and tokenizer.json
 
     def __post_init__(self) -> None:
@@ -180,23 +180,20 @@ class AnswerSettings:
 
 @dataclass(frozen=True, slots=True)
 class CitationSettings:
-    """Where cited documents can be read. The longest prefix of a document's path that is named decides."""
+    """URLs of cited documents. The longest matching prefix of a document's path wins."""
 
-    sites: Mapping[str, str] = field(  # of pages: path prefix -> base URL of the Docusaurus site
-        default_factory=lambda: {"website/docs/": "/docs/", "": "/docs/"}
-    )
+    sites: Mapping[str, str] = field(default_factory=lambda: {"website/docs/": "/docs/", "": "/docs/"})  # prefix -> URL
     repositories: Mapping[str, str] = field(default_factory=dict)  # of code: path prefix -> blob URL
 
 
 @dataclass(frozen=True, slots=True)
 class QueryCacheSettings:
-    """What is remembered of answered questions, in memory and for a while."""
+    """The cache of results, in memory."""
 
-    megabytes: float = 64.0  # the most it may take; 0: nothing is remembered
-    ttl_seconds: float = 600.0  # how long an answer may be given again
-    # Of two questions, for the result of the one to answer the other: 1: the same words only; 0.97: near misses count
-    # too ("increases" and "reduces" in one sentence are at 0.997).
-    min_cosine: float = 1.0
+    megabytes: float = 64.0  # size limit; 0 disables the cache
+    ttl_seconds: float = 600.0  # how long a result is reused
+    # 0.97 also accepts near misses: two sentences that differ in "increases" and "reduces" are at 0.997.
+    min_cosine: float = 1.0  # between a question and a cached one; 1: equal questions only
 
     def __post_init__(self) -> None:
         if self.megabytes < 0 or self.ttl_seconds <= 0 or not 0 < self.min_cosine <= 1:
@@ -205,12 +202,12 @@ class QueryCacheSettings:
 
 @dataclass(frozen=True, slots=True)
 class QueryLogSettings:
-    """What is kept of the questions that were asked."""
+    """What the query log stores."""
 
-    text: str = "masked"  # full: as asked; masked: without secrets and addresses; none: no words at all
-    retention_days: float = 90.0  # 0: no log is kept
-    rows: int = 500_000  # kept of all tenants and projects together, some 900 bytes each; the oldest go; 1: the last
-    queue: int = 1_000  # questions that may wait to be written; more are dropped and counted
+    text: str = "masked"  # full, masked (no secrets, addresses, long numbers) or none
+    retention_days: float = 90.0  # 0 disables the log
+    rows: int = 500_000  # limit for all tenants and projects together, about 900 bytes each
+    queue: int = 1_000  # rows that may wait to be written; more are dropped and counted
 
     def __post_init__(self) -> None:
         if self.text not in ("full", "masked", "none"):
@@ -221,10 +218,10 @@ class QueryLogSettings:
 
 @dataclass(frozen=True, slots=True)
 class PagingSettings:
-    """How far and how long a list of hits can be leafed through."""
+    """Depth and lifetime of paged searches."""
 
-    depth: int = 1_000  # hits that a paged search holds at most
-    ttl_seconds: float = 900.0  # after which a cursor has expired
+    depth: int = 1_000  # most hits of a paged search
+    ttl_seconds: float = 900.0  # after that, a cursor has expired
 
     def __post_init__(self) -> None:
         if not 1 <= self.depth <= 10_000 or self.ttl_seconds <= 0:
@@ -235,7 +232,7 @@ class PagingSettings:
 class GuardSettings:
     """When the server of a model that fails is left alone for a while."""
 
-    failures: int = 5  # in a row, after which it is no longer asked
+    failures: int = 5  # consecutive failures that open the circuit breaker of a remote model
     pause_seconds: float = 30.0  # until it is tried again
 
     def __post_init__(self) -> None:
@@ -247,7 +244,7 @@ class GuardSettings:
 class Settings:
     """Everything that can be set."""
 
-    library: Path = Path(".citewise")
+    library: Path = Path(".citewise")  # folder of the library
     cache: Path = field(default_factory=lambda: _cache_home() / "citewise")  # prepared models
     embedding: EmbeddingSettings = EmbeddingSettings()
     chunks: ChunkSettings = ChunkSettings()
