@@ -1,7 +1,6 @@
 """Selections of every kind, with the real model: each is answered from itself or cleanly refused."""
 
 import json
-import time
 
 import pytest
 
@@ -84,9 +83,7 @@ def test_a_selection_that_holds_the_answer_is_quoted(
 def test_a_selection_that_says_little_is_answered_or_refused_cleanly(
     library: Library, question: str, selection: str
 ) -> None:
-    started = time.perf_counter()
     assert is_whole(library.as_owner().ask(question, selection=selection))
-    assert time.perf_counter() - started < 20
 
 
 def test_the_mark_of_an_open_fence_s_answer_stands_behind_the_code(library: Library) -> None:

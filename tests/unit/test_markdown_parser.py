@@ -1,7 +1,5 @@
 """Markdown and MDX become the blocks, lines and anchors that a reader of the page would name."""
 
-import time
-
 import pytest
 
 from citewise.adapters.markdown.parser import MAX_WARNINGS, MarkdownParser
@@ -263,11 +261,8 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_text_takes_no_more_than_a_moment(name: str) -> None:
-    started_at = time.perf_counter()
-    found = parsed(HOSTILE[name])
-    assert found.blocks
-    assert time.perf_counter() - started_at < 5  # seconds; a few tenths when the machine is quiet
+def test_hostile_text_is_parsed_before_the_time_limit_of_a_test(name: str) -> None:
+    assert parsed(HOSTILE[name]).blocks
 
 
 def test_text_nested_too_deeply_to_follow_is_still_there() -> None:

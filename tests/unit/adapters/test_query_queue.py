@@ -98,10 +98,8 @@ def test_a_full_queue_drops_and_counts_and_does_not_wait(stuck: StuckLog) -> Non
     log = a_log(stuck, most=10, linger_seconds=0.0)
     log.add(a_row("first"))
     assert stuck.is_writing.wait(LONG)
-    started = time.perf_counter()
     for at in range(100):
-        log.add(a_row(str(at)))
-    assert time.perf_counter() - started < 1.0
+        log.add(a_row(str(at)))  # the writer is stuck until the next line: waiting for it would never end
     stuck.may_go_on.set()
     log.close()
     assert [row.text for row in stuck.written] == ["first", *map(str, range(10))]

@@ -1,7 +1,6 @@
 """Passages are data: nothing in them may pass for our marks or a model's."""
 
 import re
-import time
 
 import pytest
 from hypothesis import example, given
@@ -9,6 +8,7 @@ from hypothesis import strategies as st
 
 from citewise.text.markdown import fenced_lines
 from citewise.text.sanitizing import sanitized, sanitized_label
+from tests.growth import assert_linear
 
 FENCE = "```"
 
@@ -234,11 +234,4 @@ def test_a_label_text_can_stand_in_a_label(text: str) -> None:
     ],
 )
 def test_hostile_repetition_takes_linear_time(part: str) -> None:
-    """A tenfold text may take some tenfold time; quadratic steps would take a hundredfold."""
-    text = part * 2_000
-    started = time.process_time()
-    sanitized(text)
-    small = time.process_time() - started
-    started = time.process_time()
-    sanitized(text * 10)
-    assert time.process_time() - started < 40 * small + 0.1
+    assert_linear(sanitized, part, characters=40_000 * len(part))
