@@ -14,7 +14,7 @@ from citewise import Library
 from citewise.answer.ground import Ground
 from citewise.answer.pack import Pack
 from citewise.model.access import OWNER, Scope
-from citewise.model.answer import SELECTION, Citation, Context, Signals, Source
+from citewise.model.answer import SELECTION, Citation, Context, ContextSource, Signals
 from citewise.model.query import ANSWER_TOP_K, Query
 from citewise.model.ranking import Finding
 from citewise.settings import Settings
@@ -153,7 +153,7 @@ def selected_rows(file: Path) -> Rows:
 def selection_signals(question: str, text: str) -> Signals:
     """What the decision sees of a selection."""
     citation = Citation(1, SELECTION, None, None, "", "", (), None, None, None, None, None, "", 1.0)
-    context = Context("", (Source(1, (), text, 0, 1.0, citation),), 0, 0)
+    context = Context("", (ContextSource(1, (), text, 0, 1.0, citation),), 0, 0)
     return GROUND.selection_signals(question, context, GROUND.weigh(question, context))
 
 

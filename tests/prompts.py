@@ -1,12 +1,12 @@
 """Sources, contexts and prompts for tests, with everything that does not matter filled in."""
 
 from citewise.answer.pack import SEPARATOR, label_of
-from citewise.model.answer import Citation, Context, Grounds, Message, Prompt, Role, Source
+from citewise.model.answer import Citation, Context, ContextSource, Grounds, Message, Prompt, Role
 from citewise.model.query import Mode
 from tests.passages import a_passage
 
 
-def a_source(n: int = 1, text: str = "The gauge is read at noon.", *, title: str = "Tides") -> Source:
+def a_source(n: int = 1, text: str = "The gauge is read at noon.", *, title: str = "Tides") -> ContextSource:
     passage = a_passage(text, document=f"{n}.md", title=title)
     citation = Citation(
         n=n,
@@ -24,16 +24,16 @@ def a_source(n: int = 1, text: str = "The gauge is read at noon.", *, title: str
         excerpt=text[:200],
         score=0.5,
     )
-    return Source(n, (passage,), text, passage.tokens, 0.5, citation)
+    return ContextSource(n, (passage,), text, passage.tokens, 0.5, citation)
 
 
-def a_context(*sources: Source) -> Context:
+def a_context(*sources: ContextSource) -> Context:
     text = SEPARATOR.join(f"{label_of(source.n, source.passages[0])}\n{source.text}" for source in sources)
     tokens = sum(source.tokens for source in sources)
     return Context(text, sources, tokens, tokens)
 
 
-def a_prompt(*sources: Source, question: str = "When is the gauge read?") -> Prompt:
+def a_prompt(*sources: ContextSource, question: str = "When is the gauge read?") -> Prompt:
     messages = (Message(Role.SYSTEM, "Answer from the sources."), Message(Role.USER, question))
     context = a_context(*(sources or (a_source(),)))
     return Prompt(question, Mode.NORMAL, context, Grounds(0.9, is_sufficient=True, evidence=()), messages)

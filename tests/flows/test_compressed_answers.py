@@ -13,7 +13,7 @@ from citewise.answer.pack import Pack
 from citewise.answer.pipeline import AnswerPipeline
 from citewise.errors import BadRequest, Misconfigured
 from citewise.model.access import OWNER
-from citewise.model.answer import Answer, Context, Evidence, Shortened, Source, final_answer
+from citewise.model.answer import Answer, Context, ContextSource, Evidence, Shortened, final_answer
 from citewise.model.query import Query, Selection
 from citewise.ports.models import Generator
 from citewise.text.urls import Addresses
@@ -122,7 +122,7 @@ class Broken:
     def shortened(
         self,
         question: str,
-        sources: Sequence[Source],
+        sources: Sequence[ContextSource],
         evidence: Sequence[Evidence],
         *,
         wanted_tokens: int,

@@ -15,7 +15,7 @@ from citewise.model.access import Scope
 from citewise.model.answer import Answer, Citation
 from citewise.model.ids import chunk_id, document_id
 from citewise.model.ranking import Passage, SearchResult
-from citewise.text.slugs import slug
+from citewise.text.urls import slug
 from tests.leaks.world import Page, Reader, markers_in, may_read
 
 Name = tuple[Scope, str]  # of a page: its scope and its path

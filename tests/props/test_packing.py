@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from citewise.adapters.markdown.parser import MarkdownParser
-from citewise.answer.pack import SEPARATOR, Pack, joined, runs_of
+from citewise.answer.pack import SEPARATOR, Pack, joined, neighbors_of
 from citewise.ingest.chunkers.markdown import ChunkSizes, HeadingChunker
 from citewise.model.chunk import Piece
 from citewise.model.ranking import Finding, Passage
@@ -92,8 +92,8 @@ def test_a_context_has_one_block_for_each_source(found: list[Finding], budget_to
 @settings(max_examples=60, deadline=None)
 @given(findings())
 def test_joining_loses_no_word_and_makes_none_up(found: list[Finding]) -> None:
-    for run in runs_of(found):
-        passages = run.passages
+    for neighbors in neighbors_of(found):
+        passages = [finding.passage for finding in neighbors]
         held = Counter(words(joined(passages)[0]))
         assert held <= sum((Counter(words(one.text)) for one in passages), Counter())
         assert all(Counter(words(one.text)) <= held for one in passages)

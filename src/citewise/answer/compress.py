@@ -8,10 +8,10 @@ from typing import NamedTuple
 from citewise.answer.ground import standings_of
 from citewise.answer.pack import Pack
 from citewise.errors import CitewiseError
-from citewise.model.answer import Context, Evidence, Grounds, Shortened, Source
+from citewise.model.answer import Context, ContextSource, Evidence, Grounds, Shortened
 from citewise.model.query import Query
 from citewise.ports.models import Compressor, TokenCounter
-from citewise.text.shorten import Layout, Part, best_first, essentials, layouts_of, tokens_of
+from citewise.text.units import Layout, Part, best_parts, essentials, layouts_of, tokens_of
 
 # Both were chosen on the textbook and the API documentation by `python -m benchmarks.compression`, which shows the
 # curve. Tokens of a compressed context; 0: the best sentence alone; beyond what was found: only what is worthless goes.
@@ -97,7 +97,7 @@ class Extractive:
     def shortened(
         self,
         question: str,
-        sources: Sequence[Source],
+        sources: Sequence[ContextSource],
         evidence: Sequence[Evidence],
         *,
         wanted_tokens: int,
@@ -118,7 +118,7 @@ class Extractive:
         self, layouts: Mapping[int, Layout], musts: Mapping[int, frozenset[int]], wanted_tokens: int
     ) -> frozenset[Part]:
         """What fits, best first, and was not said yet; a heading has said its words."""
-        parts = best_first(part for layout in layouts.values() for part in layout.parts)
+        parts = best_parts(part for layout in layouts.values() for part in layout.parts)
         positions, kept = dict(musts), {part for part in parts if part.unit.position in musts[part.unit.source]}
         said = [_words(part.unit.text) for part in kept]
         said += [_words(heading) for one in layouts.values() for heading in one.source.citation.breadcrumb]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from citewise.errors import CitewiseError
-from citewise.model.answer import Context, Evidence, Grounds, Signals, Source, Unit
+from citewise.model.answer import Context, ContextSource, Evidence, Grounds, Signals, Unit
 from citewise.model.chunk import EmbeddingFailure, cosine
 from citewise.model.ranking import DENSE, WORDS, Finding
 from citewise.ports.models import Embedder, TokenCounter
@@ -185,7 +185,7 @@ class Ground:
         }
 
 
-def standings_of(sources: Sequence[Source]) -> Mapping[int, float]:
+def standings_of(sources: Sequence[ContextSource]) -> Mapping[int, float]:
     """By number, each source's score as a share of the best one's: what the search thought of it."""
     best = max((source.score for source in sources), default=0.0)
     shares = {source.n: source.score / best if best > 0 else 1.0 for source in sources}
@@ -249,12 +249,12 @@ def _grounds(confidence: float, signals: Signals, evidence: tuple[Evidence, ...]
     return Grounds(confidence, bool(evidence) and confidence >= threshold, evidence, signals)
 
 
-def _indexed(source: Source) -> str:
+def _indexed(source: ContextSource) -> str:
     """A source's text behind its headings, as it was indexed."""
     return "\n".join((*source.citation.breadcrumb, source.text))
 
 
-def _headings(source: Source) -> tuple[str, ...]:
+def _headings(source: ContextSource) -> tuple[str, ...]:
     return source.citation.breadcrumb or (source.citation.title,)
 
 

@@ -25,12 +25,12 @@ from citewise.model.answer import (
     Citation,
     Cited,
     Context,
+    ContextSource,
     Done,
     Failed,
     Grounds,
     Message,
     Prompt,
-    Source,
     Sources,
     Token,
     Usage,
@@ -42,9 +42,9 @@ from citewise.model.ids import DocumentId, digest
 from citewise.model.query import Mode, Query, Selection
 from citewise.model.ranking import Candidate, Finding, Passage, SearchResult, topic_of
 from citewise.ports.models import Generator, QualityEvaluator
-from citewise.text.html import as_seen
-from citewise.text.shorten import best_paragraphs
-from citewise.text.slugs import slug
+from citewise.text.html import without_html
+from citewise.text.units import best_paragraphs
+from citewise.text.urls import slug
 
 GROUNDING_TOP_K = 20  # findings that the decision to answer looks at, whatever the answer itself may quote
 MAX_SUGGESTIONS = 5
@@ -221,13 +221,13 @@ def _closable(pieces: Iterator[str]) -> abc.Generator[str, None, None]:
     yield from pieces
 
 
-def _renumbered(sources: Sequence[Source], used: Sequence[int]) -> list[Source]:
+def _renumbered(sources: Sequence[ContextSource], used: Sequence[int]) -> list[ContextSource]:
     """The sources under the numbers that the text shows; those it does not use come behind."""
     by_use = sorted(sources, key=lambda source: used.index(source.n) if source.n in used else len(used))
     return [replace(source, n=n) for n, source in enumerate(by_use, start=1)]
 
 
-def _pointed(source: Source, grounds: Grounds) -> Citation:
+def _pointed(source: ContextSource, grounds: Grounds) -> Citation:
     """The source's citation, not numbered yet, with the excerpt that speaks most of the question."""
     citation = replace(source.citation, n=None)
     weighed = [evidence for evidence in grounds.evidence if evidence.unit.source == source.n]
@@ -244,7 +244,7 @@ def _always_cited(prompt: Prompt) -> tuple[Citation, ...]:
 
 def _selected_context(query: Query, selection: Selection, pack: Pack) -> Context:
     """The selection as the only source; of a very long one, what speaks of the question."""
-    seen = as_seen(selection.text)
+    seen = without_html(selection.text)
     room = max(pack.budget_tokens - LABEL_TOKENS, 1)
     text = best_paragraphs(seen, query.text, counts=pack.counter.counts, budget_tokens=room)
     whole, tokens = pack.counter.counts([seen, text])

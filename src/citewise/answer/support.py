@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from citewise.model.answer import Source, UnitKind
+from citewise.model.answer import ContextSource, UnitKind
 from citewise.text import analysis
 from citewise.text.markdown import headings as headings_of
 from citewise.text.markdown import without_list_mark
@@ -105,7 +105,7 @@ class _Witness:
     numbers: frozenset[str]
 
 
-def support_of(text: str, sources: Sequence[Source]) -> Support:
+def support_of(text: str, sources: Sequence[ContextSource]) -> Support:
     """How far an answer rests on its sources."""
     verdicts = tuple(_checked(text, sources))
     supported = sum(is_supported for _, is_supported in verdicts)
@@ -123,7 +123,7 @@ def says_nothing(text: str) -> bool:
     return all(unit.kind is UnitKind.SENTENCE and _is_silent(_prose(unit.text)) for unit in units)
 
 
-def _checked(text: str, sources: Sequence[Source]) -> Iterator[tuple[str, bool]]:
+def _checked(text: str, sources: Sequence[ContextSource]) -> Iterator[tuple[str, bool]]:
     witnesses = [_witness(source) for source in sources]
     for statement in _statements(text):
         claims = _claims_in(_prose(statement.text))
@@ -193,7 +193,7 @@ def _contradicts(claims: str, stems: frozenset[str], witnesses: Sequence[_Witnes
     return is_same and closest.is_negative != _is_negative(claims)
 
 
-def _witness(source: Source) -> _Witness:
+def _witness(source: ContextSource) -> _Witness:
     place, units = source.citation, units_of(source.n, source.text, source.blocks)
     headings = "\n".join((place.title, place.section, *place.breadcrumb, *headings_of(source.text)))
     spelled = (_SPELLED_NUMBERS[word.lower()] for word in _SPELLED_NUMBER.findall(source.text))

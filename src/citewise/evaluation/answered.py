@@ -7,7 +7,7 @@ from citewise.evaluation.cases import Case, Kind
 from citewise.evaluation.matching import grade_of
 from citewise.evaluation.runs import Place
 from citewise.model.answer import SELECTION, Answer, Citation
-from citewise.text.html import as_seen
+from citewise.text.html import without_html
 
 ELLIPSIS = "\u2026"
 ANSWER_METRICS = (
@@ -71,7 +71,7 @@ def leaks(case: Case, answer: Answer) -> bool:
     """
     if case.selection is None:
         return False
-    allowed = _words(as_seen(case.selection.text)) | _words(case.selection.text) | _words(case.question)
+    allowed = _words(without_html(case.selection.text)) | _words(case.selection.text) | _words(case.question)
     shown = [one.excerpt for one in answer.citations]
     if answer.sufficient_context:
         shown += _quotes(answer)

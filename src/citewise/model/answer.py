@@ -38,7 +38,7 @@ Signals: TypeAlias = Mapping[str, float | None]  # by name; None: a ranking was 
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ContextSource:
     """One or several neighboring passages of a section, joined, under one number."""
 
     n: int  # from 1
@@ -55,7 +55,7 @@ class Context:
     """Sources under a token budget, best first, and how they read in a prompt."""
 
     text: str  # `[Source n: title - section]` blocks
-    sources: tuple[Source, ...]
+    sources: tuple[ContextSource, ...]
     tokens: int
     tokens_before: int  # of everything that was found, had the budget been larger
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from citewise.model.answer import Citation, Evidence, Prompt, Quality, Shortened, Source
+from citewise.model.answer import Citation, ContextSource, Evidence, Prompt, Quality, Shortened
 from citewise.model.cancellation import Cancellation
 from citewise.model.chunk import EmbeddedText, EmbeddingFailure, EmbeddingModel, Vector, WordVectors
 
@@ -101,7 +101,7 @@ class Compressor(Protocol):
     def shortened(
         self,
         question: str,
-        sources: Sequence[Source],
+        sources: Sequence[ContextSource],
         evidence: Sequence[Evidence],
         *,
         wanted_tokens: int,

@@ -18,17 +18,17 @@ _UNSEEN = frozenset({"script", "style", "head", "template", "noscript"})
 _BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 
 
-def as_seen(text: str) -> str:
+def without_html(text: str) -> str:
     """The text without tags, if it has any that are closed; code fences show tags on purpose, so they stay."""
     if has_fence(text) or not _CLOSING_TAG.search(text):
         return text
-    reader = _Reader()
+    reader = _VisibleText()
     reader.feed(text)
     reader.close()
     return _BLANK_LINES.sub("\n\n", "".join(reader.seen)).strip() or text
 
 
-class _Reader(HTMLParser):
+class _VisibleText(HTMLParser):
     """Collects what is shown; blocks become paragraphs."""
 
     def __init__(self) -> None:

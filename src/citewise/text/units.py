@@ -1,19 +1,42 @@
-"""Text -> units, the smallest parts that can be quoted, and where they stand in it."""
+"""Text -> units, the smallest parts that can be quoted, and texts made shorter by leaving some out."""
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 
-from citewise.model.answer import Unit, UnitKind
+from citewise.model.answer import ContextSource, Evidence, Shortened, Unit, UnitKind
 from citewise.model.document import BlockSpan
-from citewise.text.markdown import blocks, is_formula, is_list_item, is_markup, stored_blocks, without_quote_mark
-from citewise.text.sentences import one_line, sentences_of
+from citewise.text.analysis import stems
+from citewise.text.markdown import (
+    blocks,
+    fenced_lines,
+    first_heading,
+    is_formula,
+    is_heading,
+    is_list_item,
+    is_markup,
+    paragraphs,
+    stored_blocks,
+    without_quote_mark,
+)
+from citewise.text.sentences import one_line, sentence_starts, sentences_of
 
 Span = tuple[int, int]
 
 CACHED_TEXTS = 64  # an answer splits each of its sources for the evidence and again to check what it says
+LEFT_OUT = "[\u2026]"  # a paragraph
+MARK = "\u2026"  # where a unit was left out
+MARK_TOKENS = 1
+RULE_TOKENS = 3  # what stands between two sources
+
+_WORD_END = re.compile(r"(?<=\S)(?=\s)")
+_BETWEEN = " \t\n>"  # what may stand between the units of a paragraph, a list or a quotation
+
+Counts = Callable[[Sequence[str]], list[int]]  # as a TokenCounter counts
 _LOST = re.compile(r"[\s>\\]+")  # what a unit may have lost: white space, quote marks, hard breaks
 _VISIBLE = re.compile(r"[^\s>\\]+")
 
@@ -76,3 +99,188 @@ def spans_of(text: str, units: Sequence[Unit]) -> Iterator[Span | None]:
             continue
         done = at + len(wanted)
         yield place(at), place(done - 1) + 1
+
+
+def cut_to_fit(text: str, fits: Callable[[str], bool]) -> str:
+    """The longest beginning that fits, up to the end of a line outside code and tables; then of any line; then of a
+    sentence; then of a word; then anywhere, for writing without blanks. Empty if not even a character fits."""
+    starts = (*sentence_starts(text), len(text))
+    for ends in (
+        tuple(_ends_of_lines(text, only_safe=True)),
+        tuple(_ends_of_lines(text, only_safe=False)),
+        tuple(_stripped_end(text, start) for start in starts),
+        (*(match.start() for match in _WORD_END.finditer(text)), len(text)),
+        range(1, len(text) + 1),
+    ):
+        count = bisect_right(ends, False, key=lambda end: not fits(text[:end]))
+        if count:
+            return text[: ends[count - 1]]
+    return ""
+
+
+def _stripped_end(text: str, end: int) -> int:
+    while end and text[end - 1].isspace():
+        end -= 1
+    return end
+
+
+def _ends_of_lines(text: str, *, only_safe: bool) -> Iterator[int]:
+    """Where lines end, but for blank ones and headings: a heading with nothing behind it says nothing."""
+    lines = text.split("\n")
+    in_fence = fenced_lines(lines)
+    end = -1
+    for at, line in enumerate(lines):
+        end += len(line) + 1
+        says_something = bool(line.strip()) and (in_fence[at] or not is_heading(line))
+        if says_something and not (only_safe and _holds_together(lines, in_fence, at)):
+            yield end
+
+
+def _holds_together(lines: Sequence[str], in_fence: Sequence[bool], at: int) -> bool:
+    """Whether a line and the next are of one fence or one table."""
+    if at + 1 == len(lines):
+        return False
+    return (in_fence[at] and in_fence[at + 1]) or ("|" in lines[at] and "|" in lines[at + 1])
+
+
+def best_paragraphs(text: str, question: str, *, counts: Counts, budget_tokens: int) -> str:
+    """The text itself if it fits, else its best paragraphs in their own order, with a mark where others stood.
+
+    A paragraph is as good as the share of the question's stems that it holds; rare ones count more, earlier
+    paragraphs win ties. A single paragraph over the budget is left for the packing to cut.
+    """
+    if counts([text])[0] <= budget_tokens:
+        return text
+    whole = paragraphs(text)
+    shared = [stems(question) & stems(paragraph) for paragraph in whole]
+    spread = Counter(stem for held in shared for stem in held)
+    worth = [sum(1 / spread[stem] for stem in held) for held in shared]
+    ranked = sorted(range(len(whole)), key=worth.__getitem__, reverse=True)
+    tokens, mark_tokens = counts(whole), counts([LEFT_OUT])[0]
+    room, kept = budget_tokens - mark_tokens, set[int]()
+    for at in ranked:
+        if tokens[at] + mark_tokens <= room:
+            kept.add(at)
+            room -= tokens[at] + mark_tokens
+    parts: list[str] = []
+    for at, paragraph in enumerate(whole):
+        if at in kept or (not kept and at == ranked[0]):
+            parts.append(paragraph)
+        elif not parts or parts[-1] != LEFT_OUT:
+            parts.append(LEFT_OUT)
+    return "\n\n".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A unit where it stands, with what it takes and what it is worth."""
+
+    unit: Unit
+    span: Span
+    tokens: int
+    worth: float
+    stands_apart: bool  # from the part above: a heading is between them
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A source's text as parts that may be left out, and a frame that may not: label, headings, marks of lists."""
+
+    source: ContextSource
+    parts: tuple[Part, ...]
+    begins: int  # behind a heading that the source's label repeats
+    frame_tokens: int  # with the rule above it
+
+    def put_together(self, shown: Mapping[int, str]) -> Shortened:
+        """The source with these texts for its units, by position; a mark for one that has none, and one for several."""
+        pieces: list[str] = []
+        done, is_marked = self.begins, False
+        for part in self.parts:
+            text = shown.get(part.unit.position, "")
+            if text or not is_marked or part.stands_apart:
+                pieces += (self.source.text[done : part.span[0]], text or MARK)
+            done, is_marked = part.span[1], not text
+        pieces.append(self.source.text[done:])
+        kept = tuple(part.unit.position for part in self.parts if shown.get(part.unit.position))
+        return Shortened(self.source.n, "".join(pieces).strip("\n"), kept)
+
+    def tokens(self, kept: Collection[int]) -> int:
+        """What the source takes with these units alone, by position: frame, units and marks."""
+        units = sum(part.tokens for part in self.parts if part.unit.position in kept)
+        return self.frame_tokens + units + self._marks(kept)
+
+    def marks_added(self, kept: Collection[int], position: int) -> int:
+        """Tokens of marks, more or fewer, that one more unit makes."""
+        return self._marks({*kept, position}) - self._marks(kept)
+
+    def _marks(self, kept: Collection[int]) -> int:
+        marks, is_marked = 0, False
+        for part in self.parts:
+            is_kept = part.unit.position in kept
+            marks += not is_kept and (not is_marked or part.stands_apart)
+            is_marked = not is_kept
+        return MARK_TOKENS * marks
+
+    def text_of(self, part: Part) -> str:
+        return self.source.text[slice(*part.span)]
+
+
+def layouts_of(
+    sources: Sequence[ContextSource], worths: Iterable[tuple[Evidence, float]], counts: Counts
+) -> list[Layout]:
+    """Each source with its units, which are worth what is said of them."""
+    given: dict[int, list[tuple[Unit, float]]] = {source.n: [] for source in sources}
+    for evidence, worth in worths:
+        if evidence.unit.source in given:
+            given[evidence.unit.source].append((evidence.unit, worth))
+    return [_layout(source, given[source.n], counts) for source in sources]
+
+
+def _layout(source: ContextSource, worths: Sequence[tuple[Unit, float]], counts: Counts) -> Layout:
+    spans = tuple(spans_of(source.text, [unit for unit, _ in worths]))
+    tokens = counts([source.text[slice(*span)] if span else "" for span in spans])
+    parts: list[Part] = []
+    done = begins = _behind_its_heading(source)
+    for (unit, worth), span, spent in zip(worths, spans, tokens, strict=True):
+        if span is not None:
+            stands_apart = bool(source.text[done : span[0]].strip(_BETWEEN))
+            parts.append(Part(unit, span, spent, worth, stands_apart))
+            done = span[1]
+    frame = source.tokens - sum(tokens) - counts([source.text[:begins]])[0] + RULE_TOKENS
+    return Layout(source, tuple(parts), begins, frame)
+
+
+def _behind_its_heading(source: ContextSource) -> int:
+    """Past the heading that the text begins with, if it is the section that the label names anyway."""
+    title, end = first_heading(source.text)
+    return end if title in (source.citation.section, source.citation.title) else 0
+
+
+def essentials(layouts: Sequence[Layout], *, wanted_tokens: int, max_tokens: int) -> dict[int, frozenset[int]]:
+    """By source, the unit that it must not lose: the best one that fits. A source of which nothing fits is not there.
+
+    The best source goes first and may take all there is: without it there may be nothing to answer from, and so
+    there is nothing if it does not fit. What it takes beyond what is wanted is not at the others' expense.
+    """
+    chosen: dict[int, frozenset[int]] = {}
+    spent, limit = -RULE_TOKENS, max_tokens  # no rule stands above the first
+    for layout in sorted(layouts, key=lambda layout: (-layout.source.score, layout.source.n)):
+        units = [frozenset({part.unit.position}) for part in best_parts(layout.parts)] or [frozenset[int]()]
+        best = next((unit for unit in units if spent + layout.tokens(unit) <= limit), None)
+        if best is not None:
+            spent += layout.tokens(best)
+            if not chosen:
+                limit = wanted_tokens if spent <= wanted_tokens else min(max_tokens, spent + wanted_tokens)
+            chosen[layout.source.n] = best
+        elif not chosen:
+            break
+    return chosen
+
+
+def tokens_of(layouts: Iterable[Layout], kept: Mapping[int, Collection[int]]) -> int:
+    """What the sources take together with these units, by number and position."""
+    return sum(layout.tokens(kept[layout.source.n]) for layout in layouts) - RULE_TOKENS
+
+
+def best_parts(parts: Iterable[Part]) -> list[Part]:
+    return sorted(parts, key=lambda part: (-part.worth, part.unit.source, part.unit.position))

@@ -1,4 +1,4 @@
-"""Where a reader finds a passage: a page of a Docusaurus site, or lines of a file in a repository.
+"""Where a reader finds a passage: a page of a Docusaurus site, or lines of a file in a repository; heading anchors.
 
 The rules are those of Docusaurus 3 (plugin-content-docs: slug.ts, numberPrefix.ts, docs.ts; utils: urlUtils.ts).
 Paths, slugs and ids were written by anyone. Where Docusaurus would refuse to build the page, the address still
@@ -25,6 +25,10 @@ _NUMBER_PREFIX = re.compile(r"[0-9]+\s*[-_.]+\s*(?P<rest>[^-_.\s].*)")
 # What may stand in a path as it is. Quotes and parentheses may too, but not in a Markdown link or an attribute.
 _PLAIN = frozenset(string.ascii_letters + string.digits + "-._~!$&*+,;=:@")
 _LARGEST_EXACT_NUMBER = 2**53
+_DROPPED_FROM_ASCII = re.compile(r"[^a-z0-9_ -]")
+_DROPPED_CATEGORIES = frozenset({"No", "Pd", "Pe", "Pf", "Pi", "Po", "Ps", "S", "C", "Z"})
+# Letters that Unicode files under symbols: circled and squared Latin capitals and small letters.
+_LETTERS_AMONG_SYMBOLS = ((0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F170, 0x1F189))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,3 +162,40 @@ def _is_plain(character: str) -> bool:
     if character.isascii():
         return character in _PLAIN
     return unicodedata.category(character)[0] in "LMN"
+
+
+def slug(title: str) -> str:
+    """The anchor of a title that nothing else on the page shares."""
+    lowered = title.strip().lower()
+    if lowered.isascii():
+        kept = _DROPPED_FROM_ASCII.sub("", lowered)
+    else:
+        kept = "".join(character for character in lowered if _is_kept(character))
+    return kept.replace(" ", "-")
+
+
+class Slugger:
+    """Hands out the anchors of one page, top to bottom; no two generated ones are equal.
+
+    An anchor that an author chose may equal a generated one: Docusaurus does not look, so neither may we.
+    """
+
+    def __init__(self) -> None:
+        self._repeats: dict[str, int] = {}  # anchor -> how often its title came again
+
+    def anchor(self, title: str) -> str:
+        base = candidate = slug(title)
+        while candidate in self._repeats:
+            self._repeats[base] += 1
+            candidate = f"{base}-{self._repeats[base]}"
+        self._repeats[candidate] = 0
+        return candidate
+
+
+def _is_kept(character: str) -> bool:
+    if character in " -":
+        return True
+    category = unicodedata.category(character)
+    if category in _DROPPED_CATEGORIES or category[0] in _DROPPED_CATEGORIES:
+        return any(low <= ord(character) <= high for low, high in _LETTERS_AMONG_SYMBOLS)
+    return True

@@ -9,7 +9,7 @@ from citewise.answer.compress import Compress, Extractive
 from citewise.answer.pack import SEPARATOR
 from citewise.errors import Misconfigured
 from citewise.model.access import OWNER
-from citewise.model.answer import Context, Evidence, Shortened, Source
+from citewise.model.answer import Context, ContextSource, Evidence, Shortened
 from citewise.model.query import Query
 from tests.compressing import PACK, a_wide_context, evidence_of, grounds_of
 from tests.fakes.counters import WordCounter
@@ -122,7 +122,7 @@ class Broken:
     def shortened(
         self,
         question: str,
-        sources: Sequence[Source],
+        sources: Sequence[ContextSource],
         evidence: Sequence[Evidence],
         *,
         wanted_tokens: int,

@@ -21,7 +21,7 @@ from citewise.adapters.markdown.rules import (
 from citewise.model.document import Block, BlockKind, Heading, Item, Lines, ParsedDocument
 from citewise.text.encoding import decoded
 from citewise.text.secrets import masked
-from citewise.text.slugs import Slugger
+from citewise.text.urls import Slugger
 
 _EXPLICIT_ID = re.compile(r"\{(?:#(?P<classic>(?:(?!\{#|\}).)+)|/\*[ \t]*#(?P<mdx>\S+?)[ \t]*\*/)\}$")
 _CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")

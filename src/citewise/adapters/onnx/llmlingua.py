@@ -25,9 +25,9 @@ from citewise.adapters.onnx.runtime import (
     output_of,
 )
 from citewise.errors import Misconfigured, Unavailable
-from citewise.model.answer import Evidence, Shortened, Source, UnitKind
+from citewise.model.answer import ContextSource, Evidence, Shortened, UnitKind
 from citewise.ports.models import TokenCounter
-from citewise.text.shorten import Layout, Part, best_first, essentials, layouts_of, tokens_of
+from citewise.text.units import Layout, Part, best_parts, essentials, layouts_of, tokens_of
 
 WINDOW_TOKENS = 512  # what the published models see at once; fewer: a word is judged by less of its text
 KEEP = 1  # of the two labels: 0 drops a token
@@ -81,7 +81,7 @@ class LlmLingua2:
     def shortened(
         self,
         question: str,
-        sources: Sequence[Source],
+        sources: Sequence[ContextSource],
         evidence: Sequence[Evidence],
         *,
         wanted_tokens: int,
@@ -178,7 +178,7 @@ def from_folder(folder: Path, counter: TokenCounter, *, window_tokens: int = WIN
 def _keep_blocks(layouts: Sequence[Layout], kept: Kept, left: int) -> int:
     """Add the blocks of code and the tables that fit, best first; what is left of the room."""
     by_number = {layout.source.n: layout for layout in layouts}
-    for part in best_first(part for layout in layouts for part in layout.parts):
+    for part in best_parts(part for layout in layouts for part in layout.parts):
         n, position = part.unit.source, part.unit.position
         if part.unit.kind is UnitKind.SENTENCE or position in kept[n]:
             continue

@@ -2,7 +2,7 @@
 
 import pytest
 
-from citewise.text.slugs import Slugger, slug
+from citewise.text.urls import Slugger, slug
 
 
 @pytest.mark.parametrize(
