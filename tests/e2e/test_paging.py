@@ -2,7 +2,6 @@
 
 import multiprocessing
 import random
-import statistics
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -134,20 +133,6 @@ def test_while_another_process_writes_every_walk_shows_all_that_stayed_and_nothi
     assert len(stayed) == STEADY
     assert rounds.recv() > 1
     assert moved > 1
-
-
-def test_the_fiftieth_page_is_as_fast_as_the_second(tmp_path: Path) -> None:
-    (tmp_path / "docs").mkdir()
-    for number in range(150):
-        (tmp_path / "docs" / f"page-{number}.md").write_text(page_text(number, number))
-    ingest_pages(tmp_path)
-    taken: dict[int, list[float]] = {}
-    with Library(settings=settings_of(tmp_path), embedder=HashEmbedder(), token_counter=WordCounter()) as library:
-        for _ in range(7):
-            for number, result in enumerate(walk(library, limit=5), start=1):
-                taken.setdefault(number, []).append(result.timings_ms["total"])
-    assert len(taken) >= 50
-    assert statistics.median(taken[50]) < 3 * statistics.median(taken[2])
 
 
 def test_each_page_may_be_asked_for_by_a_process_of_its_own(tmp_path: Path) -> None:

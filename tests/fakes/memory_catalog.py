@@ -212,10 +212,6 @@ class MemoryCatalog:
     def version(self, scope: Scope) -> int:
         return self._scopes[scope].version if scope in self._scopes else 0
 
-    def written_since(self, scope: Scope, position: int) -> frozenset[ChunkId]:
-        log = self._scope(scope).log.items()
-        return frozenset(id_ for id_, (at, is_put) in log if at > position and is_put)
-
     def _scope(self, scope: Scope) -> _Scope:
         return self._scopes.get(scope, _Scope())
 

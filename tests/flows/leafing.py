@@ -7,26 +7,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from citewise.adapters.memory.rankings import MemoryHeldOrders
+from citewise.adapters.memory.rankings import MemoryRankings
 from citewise.ingest.targets import IngestOptions
 from citewise.model.access import OWNER
-from citewise.model.paging import PageRequest, Seal
+from citewise.model.paging import PageRequest
 from citewise.model.query import Query
 from citewise.model.ranking import SearchResult
 from citewise.ports.models import Reranker
-from citewise.search.pages import Pages
+from citewise.search.pages import PageBuilder
 from citewise.wiring.full import OpenLibrary
 from citewise.wiring.search import search_of
 from tests.flows.harness import Shelf
 
 MAX_PAGES = 500  # a walk that has no end is an error, not a wait
-KEY = bytes(32)
 
 
 class Leafing:
     """One reader of an open library. What a query has besides its words is the same for all its pages."""
 
-    def __init__(self, library: OpenLibrary, pages: Pages, now: list[float], **changes: Any) -> None:
+    def __init__(self, library: OpenLibrary, pages: PageBuilder, now: list[float], **changes: Any) -> None:
         self.library = library
         self.pages = pages
         self.now = now
@@ -66,12 +65,9 @@ def leafing(shelf: Shelf, *, reranker: Reranker | None = None, **changes: Any) -
     """The shelf's library, open; changes are those of the pages."""
     now = [1_000.0]
     with shelf.opened() as library, ThreadPoolExecutor(1) as threads:
-        pages = Pages(
+        pages = PageBuilder(
             search_of(library, reranker=reranker, threads=threads),
-            MemoryHeldOrders(),
-            Seal(KEY),
-            library.catalog.last_position,
-            library.catalog.written_since,
+            MemoryRankings(),
             depth=1_000,
             ttl_seconds=900.0,
             clock=lambda: now[0],

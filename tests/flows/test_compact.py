@@ -202,7 +202,7 @@ def test_pages_that_another_is_reading_make_compaction_say_that_it_is_not_whole(
         assert library.as_owner().search("harbor", limit=1).next_cursor
     with closing(sqlite3.connect(shelf.settings.library / PAGES_FILE, isolation_level=None)) as reader:
         reader.execute("BEGIN")
-        reader.execute("SELECT count(*) FROM held").fetchone()
+        reader.execute("SELECT count(*) FROM rankings").fetchone()
         assert not compacted(shelf)
     assert compacted(shelf)
 

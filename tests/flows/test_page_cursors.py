@@ -4,7 +4,7 @@ import stat
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from itertools import pairwise
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -12,17 +12,17 @@ import pytest
 from citewise.errors import BadRequest
 from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.filters import AnyOf
-from citewise.model.paging import NOT_SHARED, PageRequest, Seal
+from citewise.model.paging import NOT_SHARED, PageRequest
 from citewise.model.query import Query
-from citewise.search.pages import Pages
+from citewise.search.pages import PageBuilder
 from citewise.settings import PagingSettings, Settings
 from citewise.wiring.embedding import Embedding
 from citewise.wiring.full import opened_for_reading
-from citewise.wiring.paging import Paging
+from citewise.wiring.paging import Paging, pages_check, sweep_pages
 from citewise.wiring.search import search_of
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.flows.harness import Shelf
-from tests.flows.leafing import KEY, Leafing, ids, leafing, shelf_of
+from tests.flows.leafing import Leafing, ids, leafing, shelf_of
 
 ANN = Principal("ann", frozenset({"ops"}))
 ASKED = "tide word"
@@ -68,16 +68,24 @@ def test_a_cursor_belongs_to_its_search_and_its_reader(book: Leafing, changes: d
     assert "belongs to another search" in refused(book.asking(**changes), cursor_of(book))
 
 
-def test_a_cursor_that_was_changed_or_cut_is_refused(book: Leafing) -> None:
-    cursor = cursor_of(book)
-    assert "was changed" in refused(book, cursor[:-1] + ("A" if cursor[-1] != "A" else "B"))
-    assert "not whole" in refused(book, cursor[:-1])
-    assert "not whole" in refused(book, "")
+@pytest.mark.parametrize("field", [item.name for item in fields(Query)])
+def test_every_field_of_a_query_that_decides_is_part_of_the_purpose(book: Leafing, field: str) -> None:
+    """A field that is added to Query counts unless it is named here."""
+    others: dict[str, object] = {"half_life_days": 7.0, "freshness_weight": 0.5, "budget_tokens": 500, "compress": True}
+    others |= {"expand_graph": True, "rerank": False, "top_k": 9, "scope": Scope("acme"), "text": "gauge"}
+    others |= {"principal": Principal("bob"), "conditions": (AnyOf("tags", frozenset({"x"})),)}
+    if field in ("request_id", "asked_at"):
+        other = {field: getattr(book.query(ASKED), field) * 2}
+        assert book.asking(**other).page(ASKED, cursor=cursor_of(book)).findings
+    else:
+        assert "belongs to another search" in refused(book.asking(**{field: others[field]}), cursor_of(book))
 
 
-def test_a_cursor_of_another_library_is_refused(book: Leafing) -> None:
-    foreign = Seal(b"k" * 32).written(Seal(KEY).read(cursor_of(book)))
-    assert "not one of this library's" in refused(book, foreign)
+@pytest.mark.parametrize("cursor", ["", "c", "c0123456789", "\0", "x" * 100_000, "c' OR 1=1 --"])
+def test_a_cursor_that_is_broken_or_foreign_is_refused(book: Leafing, cursor: str) -> None:
+    whole = cursor_of(book)
+    for broken in (cursor, whole[:-1], whole + "A", whole[:-1] + ("A" if whole[-1] != "A" else "B")):
+        assert "is not one of this library's, or has expired: search again without a cursor" in refused(book, broken)
 
 
 def test_a_cursor_expires_and_every_page_gives_a_fresh_one(book: Leafing) -> None:
@@ -98,18 +106,13 @@ def test_a_cursor_whose_order_is_no_longer_held_has_expired(book: Leafing) -> No
     assert "has expired" in refused(book, cursor)
 
 
-def test_a_cursor_of_a_library_that_was_replaced_is_refused(book: Leafing) -> None:
-    assert "before the library was replaced" in refused(book.over(position=lambda scope: 3), cursor_of(book))
-
-
 def test_a_cursor_that_is_given_again_lives_as_long_as_a_new_one(book: Leafing) -> None:
     cursor, whole = cursor_of(book), ids(*book.walk(ASKED))
     book.now[0] += 899.0
-    again = book.pages.renewed(cursor)
+    assert book.pages.renewed(cursor) == cursor
     book.now[0] += 899.0
-    book.page("tide")  # at which what has expired is swept away
-    assert "has expired" in refused(book, cursor)
-    assert ids(*book.walk(ASKED, cursor=again)) == whole[5:]
+    book.page("tide")  # removes what has expired
+    assert ids(*book.walk(ASKED, cursor=cursor)) == whole[5:]
 
 
 def test_a_cursor_whose_order_is_gone_cannot_be_renewed(book: Leafing) -> None:
@@ -119,12 +122,11 @@ def test_a_cursor_whose_order_is_gone_cannot_be_renewed(book: Leafing) -> None:
     assert book.pages.renewed(cursor) is None
 
 
-def test_where_a_page_ends_is_not_told_by_its_cursor(book: Leafing) -> None:
-    """Cursors are of one length and look random, wherever they lead: nothing behind a page can be counted."""
-    cursors = [page.next_cursor for page in book.walk(ASKED) if page.next_cursor]
-    assert {len(cursor) for cursor in cursors} == {113}
-    for one, other in pairwise(cursors):
-        assert sum(left == right for left, right in zip(one, other, strict=True)) < 20
+def test_a_cursor_tells_nothing(book: Leafing) -> None:
+    """Cursors have one length and are random, wherever they lead; the same page gives another one each time."""
+    cursors = [page.next_cursor for page in (*book.walk(ASKED), *book.walk(ASKED)) if page.next_cursor]
+    assert {len(cursor) for cursor in cursors} == {33}
+    assert len(set(cursors)) == len(cursors)
 
 
 # As the library is wired
@@ -136,17 +138,15 @@ def own(tmp_path: Path) -> Settings:
 
 
 @contextmanager
-def process(settings: Settings) -> Iterator[Pages]:
+def process(settings: Settings) -> Iterator[PageBuilder]:
     """What one process has of the library."""
     with ExitStack() as stack:
         library = stack.enter_context(opened_for_reading(settings, Embedding(HashEmbedder(), WordCounter())))
         threads = stack.enter_context(ThreadPoolExecutor(1))
-        paging = Paging(settings)
-        stack.callback(paging.close)
-        yield paging.pages(library, search_of(library, reranker=None, threads=threads))
+        yield Paging(settings).pages(search_of(library, reranker=None, threads=threads))
 
 
-def walked(pages: Callable[[], Pages]) -> tuple[list[str], tuple[str, ...]]:
+def walked(pages: Callable[[], PageBuilder]) -> tuple[list[str], tuple[str, ...]]:
     """The ids of all pages, each from whatever `pages` gives, and what was noted on the first."""
     query = Query(ASKED, request_id="r-1", asked_at=1.7e9, principal=OWNER)
     results = [pages()(query, PageRequest())]
@@ -162,22 +162,33 @@ def test_one_process_goes_on_where_another_began(own: Settings) -> None:
     assert NOT_SHARED not in notes
 
 
-def test_a_library_makes_its_key_and_its_pages_when_they_are_needed(own: Settings) -> None:
-    made = {"key", "pages.db"}
-    assert not made & {file.name for file in own.library.iterdir()}
+def test_the_file_of_saved_rankings_is_created_when_it_is_needed_for_its_owner_alone(own: Settings) -> None:
+    file = own.library / "pages.db"
+    assert not file.exists()
     with process(own) as pages:
         walked(lambda: pages)
-    assert made <= {file.name for file in own.library.iterdir()}
-    assert stat.S_IMODE((own.library / "key").stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_where_no_key_can_be_shared_pages_are_held_in_memory_and_the_result_says_so(own: Settings) -> None:
-    (own.library / "key").write_bytes(b"damaged")
+def test_where_the_folder_cannot_be_written_to_rankings_are_saved_in_memory_and_the_result_says_so(
+    own: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("citewise.wiring.paging._is_writable", lambda settings: False)
     with process(own) as pages:
         found, notes = walked(lambda: pages)
     assert len(set(found)) == len(found) == 12
     assert NOT_SHARED in notes
     assert not (own.library / "pages.db").exists()
+    assert "end with the process" in pages_check(own).detail
+
+
+def test_compaction_ends_the_cursors_of_a_process_that_goes_on(own: Settings) -> None:
+    query = Query(ASKED, request_id="r-1", asked_at=1.7e9, principal=OWNER)
+    with process(own) as pages:
+        cursor = pages(query, PageRequest()).next_cursor
+        assert sweep_pages(own)
+        with pytest.raises(BadRequest, match="has expired"):
+            pages(query, PageRequest(cursor=cursor))
 
 
 def test_the_settings_say_how_far_and_how_long(own: Settings) -> None:

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
+from citewise.adapters.memory.rankings import MemoryRankings
 from citewise.errors import Unavailable
 from citewise.model.access import Scope
 from citewise.model.chunk import Hit, TermField, Vector
 from citewise.model.filters import AnyOf, Where
-from citewise.model.paging import HeldId
 from citewise.ports.indexes import TextIndex, VectorIndex
-from citewise.ports.rankings import HeldOrder, Seen
+from citewise.ports.stores import SavedRanking
 from citewise.search.adjust import Deduplicate
 from citewise.search.rankings import MIN_HITS
 from tests.fakes.plain_index import PlainTextIndex, PlainVectorIndex
@@ -87,7 +87,7 @@ def test_what_was_left_out_as_a_twin_does_not_come_back_from_the_deep(book: Leaf
     assert twins.isdisjoint(ids(*pages))
 
 
-def test_if_the_deep_cannot_be_searched_what_was_held_is_all_there_is(book: Leafing) -> None:
+def test_if_the_deep_cannot_be_searched_what_was_saved_is_all_there_is(book: Leafing) -> None:
     pages = list(book.walk(ASKED))
     searched = book.unpaged(ASKED).total_candidates
     broken = replace(
@@ -135,8 +135,8 @@ def test_filters_hold_on_every_page(book: Leafing) -> None:
     assert sorted(documents(*narrowed.walk(ASKED, limit=4))) == sorted(wanted)
 
 
-def test_a_search_that_fits_on_one_page_has_no_cursor_and_holds_nothing(book: Leafing) -> None:
-    few = book.over(held=NoPlace()).asking(conditions=(AnyOf("document", frozenset({"page-1.md", "page-2.md"})),))
+def test_a_search_that_fits_on_one_page_has_no_cursor_and_saves_nothing(book: Leafing) -> None:
+    few = book.over(rankings=FullDisk()).asking(conditions=(AnyOf("document", frozenset({"page-1.md", "page-2.md"})),))
     found = few.page(ASKED, limit=2)
     assert (len(found.findings), found.next_cursor, found.degraded) == (2, None, ())
 
@@ -156,8 +156,8 @@ def test_what_was_degraded_or_noted_is_said_on_every_page(book: Leafing) -> None
 def test_every_page_tells_how_long_it_took(book: Leafing) -> None:
     first = book.page(ASKED)
     second = book.page(ASKED, cursor=first.next_cursor)
-    assert {"arms", "fuse", "hydrate", "held", "total"} <= set(first.timings_ms)
-    assert set(second.timings_ms) == {"held", "fill", "total"}
+    assert {"arms", "fuse", "hydrate", "fill", "save", "total"} <= set(first.timings_ms)
+    assert set(second.timings_ms) == {"load", "fill", "save", "total"}
     assert second.counts == {"candidates": first.total_candidates, "hydrated": 5}
 
 
@@ -188,45 +188,42 @@ def _refuse_deep(limit: int) -> None:
         raise Unavailable("it is too deep")
 
 
-class NoPlace:
-    """Held orders on a disk that is full."""
+class FullDisk:
+    """A store on a disk that is full."""
 
-    def keep(self, id_: HeldId, order: HeldOrder, *, now: float, expires_at: float) -> None:
+    def save(self, cursor: str, ranking: SavedRanking, *, now: float, expires_at: float) -> None:
         raise Unavailable("the disk is full")
 
-    def read(self, id_: HeldId, *, before: int) -> HeldOrder | None:
+    def load(self, cursor: str, *, now: float) -> SavedRanking | None:
         raise Unavailable("the disk is full")
 
-    def note(self, id_: HeldId, seen: Seen, *, expires_at: float) -> None:
+    def renew(self, cursor: str, *, now: float, expires_at: float) -> bool:
+        raise Unavailable("the disk is full")
+
+    def clear(self) -> bool:
         raise Unavailable("the disk is full")
 
 
-class NoNotes(NoPlace):
-    """The same disk, once something was held on it."""
-
-    def __init__(self, order: HeldOrder) -> None:
-        self._order = order
-
-    def read(self, id_: HeldId, *, before: int) -> HeldOrder | None:
-        return self._order
-
-
-def test_the_first_page_is_shown_even_if_the_rest_cannot_be_held(book: Leafing) -> None:
-    found = book.over(held=NoPlace()).page(ASKED)
+def test_a_page_is_shown_even_if_the_rest_cannot_be_saved(book: Leafing) -> None:
+    found = book.over(rankings=FullDisk()).page(ASKED)
     assert ids(found) == ids(book.unpaged(ASKED))[:5]
     assert found.next_cursor is None
     assert found.degraded == ("paging: the disk is full; there is no page after this one",)
 
 
-def test_a_page_is_shown_even_if_it_cannot_be_noted(book: Leafing) -> None:
-    pages = list(book.walk(ASKED))
-    order = HeldOrder([one.candidate for page in pages for one in page.findings], PAGES)
-    second = book.over(held=NoNotes(order)).page(ASKED, cursor=pages[0].next_cursor)
-    assert ids(second) == ids(pages[1])
-    assert second.next_cursor is not None
-
-
-def test_a_cursor_whose_order_cannot_be_read_now_may_be_tried_again(book: Leafing) -> None:
+def test_a_cursor_whose_ranking_cannot_be_loaded_now_may_be_tried_again(book: Leafing) -> None:
     cursor = book.page(ASKED).next_cursor
     with pytest.raises(Unavailable):
-        book.over(held=NoPlace()).page(ASKED, cursor=cursor)
+        book.over(rankings=FullDisk()).page(ASKED, cursor=cursor)
+
+
+def test_every_page_costs_the_same(book: Leafing) -> None:
+    """A later page reads its own hits and the first of the next page, and saves less than the page before."""
+    rankings = MemoryRankings()
+    cursors = [page.next_cursor for page in book.over(rankings=rankings).walk(ASKED) if page.next_cursor]
+    saved = [ranking for cursor in cursors if (ranking := rankings.load(cursor, now=book.now[0]))]
+    searched = book.unpaged(ASKED).total_candidates
+    assert [ranking.place for ranking in saved] == list(range(5, PAGES, 5))
+    assert [len(ranking.candidates) for ranking in saved] == [
+        (PAGES if ranking.is_complete else searched) - ranking.place for ranking in saved
+    ]

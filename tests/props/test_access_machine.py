@@ -22,10 +22,10 @@ from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId
 from citewise.model.query import Query
-from citewise.model.ranking import Dropped, SearchResult
+from citewise.model.ranking import Dropped, Finding, SearchResult
 from citewise.model.report import IngestReport
 from citewise.ports.catalog import Hydrated
-from citewise.search.pages import Filling
+from citewise.search.pages import _Page
 from citewise.search.pipeline import Search
 from citewise.wiring.searching import Searching
 from tests.props.access_library import make_template
@@ -77,7 +77,7 @@ def seeing_all(scope: Scope, readers: object, conditions: Any = ()) -> Where:
 
 
 searched, read_on, read = Search.__call__, Search.passages, SqliteCatalog.passages
-missed, ingested, looked_over = Filling._miss, Library.ingest, ReadLog.overview
+missed, ingested, looked_over = _Page.take, Library.ingest, ReadLog.overview
 
 
 def for_the_owner(self: Search, query: Query, candidates: Any) -> Any:
@@ -94,9 +94,10 @@ def with_a_foreign_sentence(self: SqliteCatalog, ids: Sequence[ChunkId], *, wher
     return replace(found, passages=tuple(replace(one, text=f"{one.text}\nTom has the key.") for one in found.passages))
 
 
-def naming_what_is_gone(self: Filling, place: int, dropped: Dropped) -> None:
-    missed(self, place, dropped)
-    self.dropped.append(dropped)
+def naming_what_is_gone(self: _Page, met: Finding | Dropped) -> None:
+    missed(self, met)
+    if isinstance(met, Dropped):
+        self.dropped.append(met)
 
 
 def everybodys(cls: Callable[[Scope, None], object], scope: Scope, principal: Principal) -> object:
@@ -143,9 +144,8 @@ MUTATIONS: Mapping[str, Mapping[str, object]] = {
         "citewise.wiring.searching.Searching.version": own_version,
     },
     "pages for everybody": {"citewise.search.pipeline.Search.passages": for_the_owner},
-    "pages that name what is gone": {"citewise.search.pages.Filling._miss": naming_what_is_gone},
-    "cursors for everybody": {"citewise.search.pages.purpose_of": lambda query, request: bytes(16)},
-    "cursors that can be read": {"citewise.model.paging.Seal._covered": lambda self, data, signature: data},
+    "pages that name what is gone": {"citewise.search.pages._Page.take": naming_what_is_gone},
+    "cursors for everybody": {"citewise.search.pages._purpose": lambda query, request: ""},
     "names in the log for everybody": {"citewise.insights.Where": seeing_all},
     "questions and their number for everybody": {"citewise.model.logged.Whose.of": classmethod(everybodys)},
     "figures of everybody's questions": {"citewise.insights.ReadLog.overview": with_everybodys_figures},

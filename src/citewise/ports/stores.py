@@ -1,15 +1,15 @@
 """What is kept beside the catalog: the query log and the cache."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
 from citewise.model.access import Scope
 from citewise.model.answer import Answer
 from citewise.model.chunk import Vector
-from citewise.model.ids import Digest, DocumentId
+from citewise.model.ids import ChunkId, Digest, DocumentId
 from citewise.model.logged import Logged, Whose
-from citewise.model.ranking import SearchResult
+from citewise.model.ranking import Candidate, SearchResult
 
 
 class QueryLog(Protocol):
@@ -79,3 +79,42 @@ class QueryCache(Protocol):
     def nearest(self, key: CacheKey, vector: Vector, *, min_cosine: float) -> CachedResult | None: ...
     def put(self, key: CacheKey, value: CachedResult, vector: Vector | None = None) -> None: ...
     def clear(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SavedRanking:
+    """What the pages behind a cursor need: ids and scores, best first. Neither texts nor the question are in it.
+
+    `known` is only needed while the ranking is not complete: deeper rankings must not bring back what came before.
+    """
+
+    purpose: str  # a digest of the search and the reader that the cursor was given to
+    candidates: Sequence[Candidate]  # the first begins the page
+    total_candidates: int
+    place: int = 0  # of the first candidate, from 0
+    is_complete: bool = True  # else deeper rankings may find more behind the last candidate
+    known: tuple[ChunkId, ...] = ()  # what is on earlier pages, or was dropped by the search
+    shown: frozenset[str] = frozenset()  # digests of the texts that were shown before
+    degraded: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def after(self, count: int) -> "SavedRanking":
+        """The ranking without its first candidates."""
+        passed = [] if self.is_complete else [*self.known, *(candidate.id for candidate in self.candidates[:count])]
+        return replace(self, candidates=self.candidates[count:], place=self.place + count, known=tuple(passed))
+
+
+class RankingStore(Protocol):
+    """Saves rankings by cursor until they expire.
+
+    Promises: a ranking is loaded as it was saved, to the last bit of a score; a cursor that is unknown or has expired
+    is None. `renew` makes a cursor that has not expired last until `expires_at` at least, or returns False. The store
+    is bounded: each `save` removes what has expired, then the oldest until there is room. `clear` erases everything;
+    False if somebody else's use kept it from finishing. Threads may share a store. One that cannot be used raises
+    Unavailable.
+    """
+
+    def save(self, cursor: str, ranking: SavedRanking, *, now: float, expires_at: float) -> None: ...
+    def load(self, cursor: str, *, now: float) -> SavedRanking | None: ...
+    def renew(self, cursor: str, *, now: float, expires_at: float) -> bool: ...
+    def clear(self) -> bool: ...

@@ -1,281 +1,193 @@
-"""A search, page by page: the first page searches and has the order held; later ones read on in it.
+"""A search page by page. The first page searches and saves its ranking; later pages read on in what was saved.
 
-Reading on takes the next ids of the held order to the catalog, which decides what of them is there for this reader
-now. So it costs the same at every depth, nothing comes twice, and nothing that stays where it is gets lost, whatever
-is ingested or deleted meanwhile. Few read on for long: a first page holds what its search found anyway, and only who
-comes to the end of that has the rankings searched as deep as the settings allow, once.
+The catalog decides for each page which of the saved ids this reader may see now. So nothing is shown twice, nothing
+that stays in the library is left out, and every page costs the same, whatever is ingested or deleted meanwhile. The
+first page saves what its search found anyway; only a reader who reaches the end of that has deeper rankings made, once.
 """
 
-import logging
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from citewise.errors import BadRequest, CitewiseError
-from citewise.model.access import Scope
 from citewise.model.ids import ChunkId, digest
-from citewise.model.paging import Cursor, HeldId, PageRequest, Seal, checked_cursor, expired, purpose_of
+from citewise.model.paging import PageRequest
 from citewise.model.query import SEARCH_TOP_K, Query
 from citewise.model.ranking import Candidate, Dropped, Finding, SearchResult
-from citewise.ports.rankings import TEXT_BYTES, HeldOrder, HeldOrders, Seen
+from citewise.ports.stores import RankingStore, SavedRanking
 from citewise.search.adjust import Deduplicate
-from citewise.search.hydrate import GONE, without_gaps
+from citewise.search.cache import key_parts
+from citewise.search.hydrate import GONE
 from citewise.search.pipeline import Continued, Search, Stopwatch, scaled
 
-NOTHING = bytes(TEXT_BYTES)
-
-
-class Filling:
-    """Takes the candidates of an order one by one, until the page is full and the first of the next one is known."""
-
-    def __init__(self, limit: int, first: int = 0, before: Seen | None = None) -> None:
-        self.limit = limit
-        self.findings: list[Finding] = []
-        self.dropped: list[Dropped] = []
-        self.next_place: int | None = None
-        self._first = first
-        self._before = before or Seen()
-        self._texts: list[bytes] = []  # one a place
-        self._gone: dict[int, Mapping[str, int]] = {}
-        self._lost = list(self._before.gone.values())  # ranks of all that is gone, here and on the pages before
-        self._closed_up = 0  # findings whose ranks are final
-
-    @property
-    def is_done(self) -> bool:
-        return self.next_place is not None
-
-    @property
-    def seen(self) -> Seen:
-        return Seen(self._first, b"".join(self._texts), dict(self._gone))
-
-    def take(self, place: int, met: Finding | Dropped) -> None:
-        """Show it if it is there, says something new and has room; once there is no room, the next page begins."""
-        if self.is_done:
-            return
-        if isinstance(met, Dropped):
-            self._miss(place, met)
-        elif (text := _text_of(met)) in self._texts or self._before.shows(text):
-            self._miss(place, Dropped(met.candidate, Deduplicate.name, "says the same as one that was shown"))
-        elif len(self.findings) == self.limit:
-            self.next_place = place
-        else:
-            self.findings.append(met)
-            self._texts.append(text)
-
-    def close_up(self) -> tuple[Finding, ...]:
-        """The findings, with ranks that have no gaps where something is gone: that would tell of what it was."""
-        if self._lost:
-            self.findings[self._closed_up :] = [
-                replace(one, candidate=without_gaps(one.candidate, self._lost))
-                for one in self.findings[self._closed_up :]
-            ]
-        self._closed_up = len(self.findings)
-        return tuple(self.findings)
-
-    def begin_deeper(self) -> None:
-        """What follows comes from rankings of another time: what was gone has no place in them."""
-        self.close_up()
-        self._lost.clear()
-        self._gone.clear()
-
-    def _miss(self, place: int, dropped: Dropped) -> None:
-        """What is gone for this reader is not even named."""
-        self._texts.append(NOTHING)
-        if dropped.reason != GONE:
-            self.dropped.append(dropped)
-            return
-        self._gone[place] = dropped.candidate.ranks
-        self._lost.append(dropped.candidate.ranks)
-
-
-def _text_of(finding: Finding) -> bytes:
-    """Of the words alone, as deduplication sees them: the digest that a passage has covers its headings too."""
-    return bytes.fromhex(digest(finding.passage.text)[: 2 * TEXT_BYTES])
-
-
-_log = logging.getLogger(__name__)
-
-MAX_DEPTH = 10_000  # hits that a ranking is asked for, however much was written meanwhile
-
-
-def _new_id() -> HeldId:
-    return HeldId(secrets.token_bytes(16))
+START_AGAIN = "search again without a cursor"
 
 
 @dataclass(frozen=True, slots=True)
-class Pages:
-    """Query and PageRequest -> one page of a SearchResult, and the cursor of the next if there is one."""
+class PageBuilder:
+    """Query and PageRequest -> one page of a SearchResult, with the cursor of the next page if there is one.
+
+    A cursor is a random token for a saved ranking. It is accepted only for the search and the reader it was given to.
+    """
 
     search: Search
-    held: HeldOrders
-    seal: Seal
-    position: Callable[[Scope], int]  # how far the library's log goes
-    changed: Callable[[Scope, int], Set[ChunkId]]  # the chunks that were written since a position
-    depth: int  # hits that can be leafed through at most
+    rankings: RankingStore
+    depth: int  # hits that can be paged through at most
     ttl_seconds: float  # from one page to the next
-    notes: tuple[str, ...] = ()  # what is to be said with every cursor
+    notes: tuple[str, ...] = ()  # shown with every cursor
     clock: Callable[[], float] = time.time
-    new_id: Callable[[], HeldId] = _new_id
 
     def __call__(self, query: Query, request: PageRequest) -> SearchResult:
         watch = Stopwatch()
         if request.cursor is None:
-            result = self._first(query, request, watch)
+            found = self._found(query, request)
+            result, ranking = found.result, self._ranking(found, query, request)
+            page = _Page(request.limit, read={finding.candidate.id: finding for finding in result.findings})
         else:
-            result = self._next(query, request, self._checked(query, request, request.cursor), watch)
-        return replace(result, query=query, timings_ms={**result.timings_ms, **watch.timings_ms()})
-
-    def renewed(self, text: str) -> str | None:
-        """A cursor that was given before, with a new life before it; None if what it goes on in is no longer held."""
-        cursor = self.seal.read(text)
-        if self.held.read(cursor.held, before=0) is None:
-            return None
-        later = replace(cursor, expires_at=self.clock() + self.ttl_seconds)
-        self.held.note(cursor.held, Seen(cursor.place), expires_at=later.expires_at)
-        return self.seal.written(later)
-
-    def _first(self, query: Query, request: PageRequest, watch: Stopwatch) -> SearchResult:
-        """The head of the ordinary search; what is behind it is held."""
-        position = self.position(query.scope)  # before the search: what it finds is at least as new
-        found = self._found(query, request)
-        findings = found.result.findings[: self.depth]
-        page = Filling(request.limit)
-        for place, finding in enumerate(findings):
-            page.take(place, finding)
-        order = self._filled(page, query, self._order(found), first=len(findings), since=position, watch=watch)
-        cursor = Cursor(self.new_id(), 0, position, 0.0, purpose_of(query, request))
-        keep = partial(watch.timed, "held", partial(self._kept, order, page))
-        return self._completed(_with_page(found.result, order, page), cursor, page, keep)
-
-    def _next(self, query: Query, request: PageRequest, cursor: Cursor, watch: Stopwatch) -> SearchResult:
-        """What is still there of the ids from the cursor's place on, in the order that is held."""
-        order = watch.timed("held", lambda before: self.held.read(cursor.held, before=before), cursor.place)
-        if order is None:
-            raise BadRequest(expired())
-        page = Filling(request.limit, cursor.place, order.seen)
-        filled = self._filled(page, query, order, first=cursor.place, since=cursor.position, watch=watch)
-        counts = {"candidates": filled.total_candidates, "hydrated": len(page.findings)}
-        result = _with_page(SearchResult(query, (), 0, {}, counts), filled, page)
-        if filled is order:
-            return self._completed(result, cursor, page, partial(self._noted, page))
-        return self._completed(result, replace(cursor, held=self.new_id()), page, partial(self._kept, filled, page))
-
-    def _checked(self, query: Query, request: PageRequest, text: str) -> Cursor:
-        return checked_cursor(
-            self.seal.read(text),
-            purpose=purpose_of(query, request),
-            position=self.position(query.scope),
-            now=self.clock(),
+            ranking = watch.timed("load", partial(self._loaded, query, request), request.cursor)
+            result = SearchResult(query, (), 0, {}, {"candidates": ranking.total_candidates})
+            page = _Page(request.limit, shown=set(ranking.shown))
+        watch.timed("fill", partial(self._fill, page, query), ranking.candidates)
+        if page.next_place is None and not ranking.is_complete:
+            ranking = watch.timed("deepen", partial(self._deepened, query), ranking)
+            self._fill(page, query, ranking.candidates)
+        result = replace(
+            result,
+            query=query,
+            findings=tuple(page.findings),
+            total_candidates=ranking.total_candidates,
+            counts={**result.counts, "hydrated": result.counts.get("hydrated", len(page.findings))},
+            dropped=(*result.dropped, *page.dropped),
+            degraded=ranking.degraded,
+            notes=ranking.notes,
         )
+        if page.next_place is not None:
+            rest = replace(ranking.after(page.next_place), shown=frozenset(page.shown))
+            result = watch.timed("save", partial(self._with_cursor, result), rest)
+        return replace(result, timings_ms={**result.timings_ms, **watch.timings_ms()})
+
+    def renewed(self, cursor: str) -> str | None:
+        """The cursor, valid for as long as a new one; None if its ranking is no longer saved."""
+        now = self.clock()
+        return cursor if self.rankings.renew(cursor, now=now, expires_at=now + self.ttl_seconds) else None
 
     def _found(self, query: Query, request: PageRequest) -> Continued:
-        """With a top_k, its hits and no more; without, those of the usual search and all that stands behind them."""
+        """With a top_k, its hits and no more; without, those of the usual search and everything behind them."""
         if request.is_open:
             return self.search.continued(replace(query, top_k=SEARCH_TOP_K))
         return Continued(self.search(replace(query, top_k=min(query.top_k, self.depth))))
 
-    def _order(self, found: Continued) -> HeldOrder:
+    def _ranking(self, found: Continued, query: Query, request: PageRequest) -> SavedRanking:
         result = found.result
-        candidates = (*(one.candidate for one in result.findings), *found.unread)
-        return HeldOrder(
-            candidates[: self.depth],
+        candidates = (*(finding.candidate for finding in result.findings), *found.unread)
+        return SavedRanking(
+            _purpose(query, request),
+            _shown_to(query, candidates)[: self.depth],
             result.total_candidates,
-            is_whole=found.is_complete or len(candidates) >= self.depth,
-            left_out=tuple(one.candidate.id for one in result.dropped),
+            is_complete=found.is_complete or len(candidates) >= self.depth,
+            known=tuple(dropped.candidate.id for dropped in result.dropped),
             degraded=result.degraded,
             notes=(*result.notes, *self._bound(len(candidates))),
         )
 
     def _bound(self, found: int) -> tuple[str, ...]:
-        """What to say where there is more than can be leafed through."""
         if found <= self.depth:
             return ()
-        return (f"paging: only the first {self.depth:,} hits can be leafed through (paging.depth)",)
+        return (f"paging: only the first {self.depth:,} hits can be paged through (paging.depth)",)
 
-    def _filled(
-        self, page: Filling, query: Query, order: HeldOrder, *, first: int, since: int, watch: Stopwatch
-    ) -> HeldOrder:
-        """Fill the page from the order, or from a deeper one where that ends too soon; whichever it was in the end."""
-        watch.timed("fill", partial(self._fill, page, query, order.candidates), first)
-        if page.is_done or order.is_whole:
-            return order
-        deeper = watch.timed("deepen", partial(self._deepened, page, query, since), order)
-        self._fill(page, query, deeper.candidates, len(order.candidates))
-        return deeper
+    def _loaded(self, query: Query, request: PageRequest, cursor: str) -> SavedRanking:
+        ranking = self.rankings.load(cursor, now=self.clock()) if isinstance(cursor, str) else None
+        if ranking is None:
+            raise BadRequest(f"the cursor is not one of this library's, or has expired: {START_AGAIN}")
+        if ranking.purpose != _purpose(query, request):
+            raise BadRequest(
+                "the cursor belongs to another search: repeat the question, filters, options and who asks as they "
+                f"were, or {START_AGAIN}"
+            )
+        return ranking
 
-    def _fill(self, page: Filling, query: Query, order: Sequence[Candidate], first: int) -> None:
-        """Take candidates until the page is full and the first one of the next is known, or until none are left."""
+    def _fill(self, page: "_Page", query: Query, candidates: Sequence[Candidate]) -> None:
+        """Take candidates until the page is full and the first hit of the next one is known, or none are left."""
         count = page.limit + 1
-        while not page.is_done and first < len(order):
-            part = order[first : first + count]
-            read = self.search.passages(query, part)
-            met: dict[ChunkId, Finding | Dropped] = {one.candidate.id: one for one in read.findings}
-            met.update((one.candidate.id, one) for one in read.dropped)
-            for place, candidate in enumerate(part, start=first):
-                page.take(place, met[candidate.id])
-            first += len(part)
+        while page.next_place is None and page.place < len(candidates):
+            part = candidates[page.place : page.place + count]
+            met: dict[ChunkId, Finding | Dropped] = {**page.read}
+            if unread := [candidate for candidate in part if candidate.id not in met]:
+                read = self.search.passages(query, unread)
+                met |= {finding.candidate.id: finding for finding in read.findings}
+                met |= {dropped.candidate.id: dropped for dropped in read.dropped}
+            for candidate in part:
+                page.take(met[candidate.id])
             count *= 2  # much is gone: fewer, larger reads
 
-    def _deepened(self, page: Filling, query: Query, since: int, order: HeldOrder) -> HeldOrder:
-        """The order, and behind it what deeper rankings find now: nothing that is in it comes again.
-
-        What was written since the first page stands last, and takes no place from what was there before.
-        """
-        held = tuple(order.candidates)
-        gone = {held[place].id for place in (*order.seen.gone, *page.seen.gone)}
-        known = {*(one.id for one in held), *order.left_out}
+    def _deepened(self, query: Query, ranking: SavedRanking) -> SavedRanking:
+        """The ranking, and behind it what deeper rankings find now that is not in it."""
+        known = {*(candidate.id for candidate in ranking.candidates), *ranking.known}
         try:
-            newer = self.changed(query.scope, since)
-            depth = min(MAX_DEPTH, self.depth + len(newer))
-            others, degraded = self.search.deeper(replace(query, top_k=SEARCH_TOP_K), depth, known=known, gone=gone)
+            others, degraded = self.search.deeper(replace(query, top_k=SEARCH_TOP_K), self.depth, known=known)
         except CitewiseError as error:
-            return replace(order, degraded=(*order.degraded, f"paging: {error}; there may be more hits than these"))
-        page.begin_deeper()
-        behind = held
-        for is_newer in (False, True):
-            part = [one for one in others if (one.id in newer) is is_newer]
-            behind = (*behind, *scaled(part, behind[-1].score if behind else 1.0))
-        return HeldOrder(
-            behind[: self.depth],
-            order.total_candidates + len(others),
-            degraded=tuple(dict.fromkeys((*order.degraded, *degraded))),
-            notes=(*order.notes, *self._bound(len(behind))),
-            seen=replace(order.seen, gone={}),  # deeper rankings are of their own time: they have other ranks
+            problem = f"paging: {error}; there may be more hits than these"
+            return replace(ranking, degraded=(*ranking.degraded, problem))
+        last = ranking.candidates[-1].score if ranking.candidates else 1.0
+        candidates = (*ranking.candidates, *_shown_to(query, scaled(others, last)))
+        return replace(
+            ranking,
+            candidates=candidates[: self.depth - ranking.place],
+            total_candidates=ranking.total_candidates + len(others),
+            is_complete=True,
+            degraded=tuple(dict.fromkeys((*ranking.degraded, *degraded))),
+            notes=(*ranking.notes, *self._bound(ranking.place + len(candidates))),
         )
 
-    def _completed(
-        self, result: SearchResult, cursor: Cursor, page: Filling, keep: Callable[[Cursor], None]
-    ) -> SearchResult:
-        """With the cursor of the next page, once it is sure that there will be one."""
-        if page.next_place is None:
-            return result
-        following = replace(cursor, place=page.next_place, expires_at=self.clock() + self.ttl_seconds)
+    def _with_cursor(self, result: SearchResult, rest: SavedRanking) -> SearchResult:
+        now, cursor = self.clock(), f"c{secrets.token_urlsafe(24)}"  # a dash in front would be an option of a command
         try:
-            keep(following)
+            self.rankings.save(cursor, rest, now=now, expires_at=now + self.ttl_seconds)
         except CitewiseError as error:
             return replace(result, degraded=(*result.degraded, f"paging: {error}; there is no page after this one"))
-        return replace(result, next_cursor=self.seal.written(following), notes=(*result.notes, *self.notes))
-
-    def _kept(self, order: HeldOrder, page: Filling, cursor: Cursor) -> None:
-        held = replace(order, seen=order.seen.then(page.seen))
-        self.held.keep(cursor.held, held, now=self.clock(), expires_at=cursor.expires_at)
-
-    def _noted(self, page: Filling, cursor: Cursor) -> None:
-        try:
-            self.held.note(cursor.held, page.seen, expires_at=cursor.expires_at)
-        except CitewiseError as error:  # what says the same may be shown again: better than no page at all
-            _log.warning("could not note what was shown: %s", error)
+        return replace(result, next_cursor=cursor, notes=(*result.notes, *self.notes))
 
 
-def _with_page(result: SearchResult, order: HeldOrder, page: Filling) -> SearchResult:
-    """The result of the search with what is on this page of it."""
-    return replace(
-        result,
-        findings=page.close_up(),
-        total_candidates=order.total_candidates,
-        dropped=(*result.dropped, *page.dropped),
-        degraded=order.degraded,
-        notes=order.notes,
-    )
+@dataclass(slots=True)
+class _Page:
+    """A page that is being filled."""
+
+    limit: int
+    place: int = 0  # of the next candidate
+    shown: set[str] = field(default_factory=set)  # digests of the texts that were shown, on earlier pages too
+    read: Mapping[ChunkId, Finding] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    dropped: list[Dropped] = field(default_factory=list)
+    next_place: int | None = None  # where the next page begins, once this one is full
+
+    def take(self, met: Finding | Dropped) -> None:
+        """Show it if it is there and its text is new; once the page is full, the next one begins with it."""
+        if self.next_place is not None:
+            return
+        if isinstance(met, Dropped):
+            if met.reason != GONE:  # what this reader may not see is not even named
+                self.dropped.append(met)
+        elif (text := digest(met.passage.text)[:16]) in self.shown:
+            self.dropped.append(Dropped(met.candidate, Deduplicate.name, "says the same as one that was shown"))
+        elif len(self.findings) == self.limit:
+            self.next_place = self.place
+            return
+        else:
+            self.findings.append(met)
+            self.shown.add(text)
+        self.place += 1
+
+
+def _purpose(query: Query, request: PageRequest) -> str:
+    """Everything that decides which hits there are and in which order; the size of a page does not."""
+    bounded = replace(query, top_k=SEARCH_TOP_K) if request.is_open else query
+    return digest(query.text, str(request.is_open), *key_parts(bounded))
+
+
+def _shown_to(query: Query, candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """Without their ranks, unless the owner of the library asks: a gap would tell of something hidden or deleted."""
+    if query.principal.readers is None:
+        return tuple(candidates)
+    return tuple(replace(candidate, ranks={}) for candidate in candidates)

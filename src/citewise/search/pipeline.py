@@ -20,7 +20,7 @@ from citewise.model.query import Query
 from citewise.model.ranking import Candidate, Finding, Ranking, Rankings, SearchResult, Shortlist
 from citewise.search.adjust import Cut
 from citewise.search.fuse import Fusion, Nearness
-from citewise.search.hydrate import Hydrate, ranks_of_gone, without_gaps, without_gone
+from citewise.search.hydrate import Hydrate, without_gone
 from citewise.search.rankings import Retrieve, may_have_more
 from citewise.text.urls import Addresses
 
@@ -71,21 +71,16 @@ class Search:
             rankings, ranking, read = self._read(query, stopwatch)
             uncut = replace(read, query=replace(query, top_k=max(1, len(read.findings))))
             result = self._refined(rankings, ranking, uncut, stopwatch)
-        gone = ranks_of_gone(read)
-        behind = [without_gaps(each, gone) for each in ranking.candidates[len(read.findings) + len(read.dropped) :]]
+        behind = ranking.candidates[len(read.findings) + len(read.dropped) :]
         lowest = min((finding.score for finding in result.findings), default=1.0)
         return Continued(replace(result, query=query), scaled(behind, lowest), is_complete=not may_have_more(rankings))
 
-    def deeper(
-        self, query: Query, depth: int, *, known: Set[ChunkId], gone: Set[ChunkId]
-    ) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
-        """What rankings of `depth` hits find besides what is known, ranked as if `gone` were not there; and what
-        degraded them."""
+    def deeper(self, query: Query, depth: int, *, known: Set[ChunkId]) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
+        """What rankings of `depth` hits find besides what is known, and what degraded them."""
         with self.turns:
             rankings = self.retrieve(query, depth=depth)
             found = self.fuse(rankings).candidates
-        ranks = [candidate.ranks for candidate in found if candidate.id in gone]
-        return tuple(without_gaps(each, ranks) for each in found if each.id not in known), rankings.degraded
+        return tuple(candidate for candidate in found if candidate.id not in known), rankings.degraded
 
     def passages(self, query: Query, candidates: Sequence[Candidate]) -> Shortlist:
         """These candidates as findings; what the catalog does not give is dropped."""

@@ -39,7 +39,7 @@ class Searching:
         with self._reader.library() as library:
             try:
                 search = self._search(library)
-                return search(query) if page is None else self._paging.pages(library, search)(query, page)
+                return search(query) if page is None else self._paging.pages(search)(query, page)
             except Unavailable:
                 if self._reader.is_current(library):
                     raise
@@ -60,11 +60,10 @@ class Searching:
     def renewed(self, cursor: str) -> str | None:
         """The same cursor with a new life before it; None if what it goes on in is no longer held."""
         with self._reader.library() as library:
-            return self._paging.pages(library, self._search(library)).renewed(cursor)
+            return self._paging.pages(self._search(library)).renewed(cursor)
 
     def close(self) -> None:
         self._reader.close()
-        self._paging.close()
 
     def _search(self, library: OpenLibrary) -> Search:
         """The same for as long as the library is: to put one together takes a hundredth of a search."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.private_file import make_private
+from citewise.adapters.sqlite.connections import create_private
 
 
 def mode_of(file: Path) -> int:
@@ -13,23 +13,23 @@ def mode_of(file: Path) -> int:
 
 
 def test_a_file_is_made_empty_and_for_nobody_else(tmp_path: Path) -> None:
-    make_private(tmp_path / "file")
+    create_private(tmp_path / "file")
     assert ((tmp_path / "file").read_bytes(), mode_of(tmp_path / "file")) == (b"", 0o600)
 
 
 def test_a_file_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"words")
     (tmp_path / "file").chmod(0o644)
-    make_private(tmp_path / "file")
+    create_private(tmp_path / "file")
     assert ((tmp_path / "file").read_bytes(), mode_of(tmp_path / "file")) == (b"words", 0o644)
 
 
 def test_where_a_link_leads_is_private_too(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "target")
-    make_private(tmp_path / "link")
+    create_private(tmp_path / "link")
     assert mode_of(tmp_path / "target") == 0o600
 
 
 def test_a_place_that_takes_no_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        make_private(tmp_path / "missing" / "file")
+        create_private(tmp_path / "missing" / "file")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.sqlite.transactions import transaction
+from citewise.adapters.sqlite.connections import transaction
 
 
 @pytest.fixture

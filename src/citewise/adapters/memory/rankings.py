@@ -1,58 +1,43 @@
-"""Orders held in the memory of this process: for a library in a folder that may not be written to."""
+"""Rankings saved in memory: for a library in a folder that cannot be written to."""
 
 import threading
-from dataclasses import dataclass
 
-from citewise.adapters.sqlite.rankings import order_bytes, order_of
-from citewise.model.paging import HeldId
-from citewise.ports.rankings import HeldOrder, Seen
+from citewise.ports.stores import SavedRanking
 
-MAX_BYTES = 16_000_000  # of all orders; one of 140 hits takes about 5,000, one of a thousand 27,000
+MAX_CANDIDATES = 200_000  # of all rankings together; each takes some hundred bytes
 
 
-@dataclass(slots=True)
-class _Held:
-    data: bytes
-    expires_at: float
-    seen: Seen
+class MemoryRankings:
+    """The port `RankingStore`, for as long as the process lives."""
 
-
-class MemoryHeldOrders:
-    """The port `HeldOrders`, for as long as the process lives."""
-
-    def __init__(self, *, max_bytes: int = MAX_BYTES) -> None:
-        self._max_bytes = max_bytes
+    def __init__(self, *, max_candidates: int = MAX_CANDIDATES) -> None:
+        self._max_candidates = max_candidates
         self._lock = threading.Lock()
-        self._held: dict[HeldId, _Held] = {}  # oldest first
-        self._bytes = 0
+        self._saved: dict[str, tuple[SavedRanking, float]] = {}  # with its expiry; oldest first
 
-    def keep(self, id_: HeldId, order: HeldOrder, *, now: float, expires_at: float) -> None:
-        made = _Held(order_bytes(order), expires_at, order.seen)
+    def save(self, cursor: str, ranking: SavedRanking, *, now: float, expires_at: float) -> None:
         with self._lock:
-            self._drop(id_)
-            for old in [id_ for id_, one in self._held.items() if one.expires_at <= now]:
-                self._drop(old)
-            while self._held and self._bytes + len(made.data) > self._max_bytes:
-                self._drop(next(iter(self._held)))
-            self._held[id_] = made
-            self._bytes += len(made.data)
+            self._saved = {key: saved for key, saved in self._saved.items() if saved[1] > now and key != cursor}
+            self._saved[cursor] = (ranking, expires_at)
+            total = sum(len(saved.candidates) for saved, _ in self._saved.values())
+            while total > self._max_candidates and len(self._saved) > 1:
+                oldest, _ = self._saved.pop(next(iter(self._saved)))
+                total -= len(oldest.candidates)
 
-    def read(self, id_: HeldId, *, before: int) -> HeldOrder | None:
+    def load(self, cursor: str, *, now: float) -> SavedRanking | None:
         with self._lock:
-            held = self._held.get(id_)
-            if held is None:
-                return None
-            seen = held.seen
-        return order_of(held.data, seen.before(before))
+            ranking, expires_at = self._saved.get(cursor, (None, 0.0))
+        return ranking if expires_at > now else None
 
-    def note(self, id_: HeldId, seen: Seen, *, expires_at: float) -> None:
+    def renew(self, cursor: str, *, now: float, expires_at: float) -> bool:
         with self._lock:
-            held = self._held.get(id_)
-            if held is not None:
-                held.seen = held.seen.then(seen)
-                held.expires_at = max(held.expires_at, expires_at)
+            ranking, old = self._saved.get(cursor, (None, 0.0))
+            if ranking is None or old <= now:
+                return False
+            self._saved[cursor] = (ranking, max(old, expires_at))
+            return True
 
-    def _drop(self, id_: HeldId) -> None:
-        held = self._held.pop(id_, None)
-        if held is not None:
-            self._bytes -= len(held.data)
+    def clear(self) -> bool:
+        with self._lock:
+            self._saved.clear()
+        return True

@@ -239,15 +239,6 @@ class SqliteCatalog:
             ).fetchone()
             return int(row[0]) if row else 0
 
-    def written_since(self, scope: Scope, position: int) -> frozenset[ChunkId]:
-        """The living chunks that were put behind this position of the log."""
-        with self._connections.reading("read the change log") as connection:
-            rows = connection.execute(
-                "SELECT chunk_id FROM changes WHERE scope = ? AND position > ? AND is_put",
-                (_scope_id(connection, scope), position),
-            )
-            return frozenset(ChunkId(id_) for (id_,) in rows)
-
     # Projections
 
     def projection(self, name: str, scope: Scope) -> ProjectionState | None:

@@ -1,39 +1,58 @@
-"""Opening the catalog's file, a connection for each use, and translating what SQLite has to say."""
+"""SQLite files: a pool of connections for the catalog, files opened for each use for all else, and their errors."""
 
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from citewise.adapters.sqlite.transactions import transaction
 from citewise.errors import Misconfigured, Unavailable
 
-# How long a use waits for another process's; 0: it fails at once, more: somebody waits for what may not come.
-BUSY_SECONDS = 2.5  # only who holds all of the file (a log is recovered after a crash) stops a reader, who tries twice
+# How long a use waits for another process. 0: it fails at once; more: somebody waits for what may not come.
+BUSY_SECONDS = 2.5  # only recovery after a crash holds the whole file and stops a reader, who tries twice
 WRITER_BUSY_SECONDS = 30.0  # for another writer's transaction; ours last milliseconds
+
+PRIVATE_MODE = 0o600  # SQLite gives the files beside a database the mode of the database
+
+# Closing a file gives up the locks that this process has on it, those of SQLite in another thread too. So nobody opens
+# a private file while it is being created; and a fork waits, or its child could wait forever.
+_creating = threading.Lock()
+os.register_at_fork(before=_creating.acquire, after_in_parent=_creating.release, after_in_child=_creating.release)
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Commit the whole block at its end, or nothing of it; other writers wait meanwhile.
+
+    For connections with `isolation_level=None`, on which Python begins no transaction by itself.
+    """
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
 
 
 class Connections:
-    """Connections to one file, each used by one thread at a time and kept for the next use."""
+    """Connections to one file in WAL mode, each used by one thread at a time and kept for the next use."""
 
     def __init__(self, file: Path, *, may_create: bool = False) -> None:
-        self._file = file
+        self.file = file
         self._may_create = may_create
         self._idle: list[sqlite3.Connection] = []
         self._all: list[sqlite3.Connection] = []
+        self._snapshot: int | None = None  # time of the last change, of a file that is read without locks
         self._lock = threading.Lock()
-
-    @property
-    def file(self) -> Path:
-        return self._file
 
     def size_bytes(self) -> int:
         """Of the file and what SQLite keeps beside it."""
-        return sum(file.stat().st_size for file in self._file.parent.glob(f"{self._file.name}*") if file.is_file())
+        return sum(file.stat().st_size for file in self.file.parent.glob(f"{self.file.name}*") if file.is_file())
 
     def close(self) -> None:
-        """Close them all; the last one to close folds the log into the file."""
+        """Close all connections; the last one to close folds the log into the file."""
         with self._lock:
             for connection in self._all:
                 connection.close()
@@ -42,100 +61,190 @@ class Connections:
 
     @contextmanager
     def reading(self, action: str) -> Iterator[sqlite3.Connection]:
-        """A connection whose errors come out as ours."""
-        with our_errors(action, self._file), self._lent() as connection:
+        """A connection whose errors are translated."""
+        with _our_errors(action, self.file), self._lent() as connection:
             yield connection
 
     @contextmanager
     def patient(self, action: str) -> Iterator[sqlite3.Connection]:
-        """The same, for what writes in transactions of its own: it waits for other writers."""
-        with our_errors(action, self._file), self._lent(is_patient=True) as connection:
+        """The same, for writes outside of a transaction: it waits for other writers."""
+        with _our_errors(action, self.file), self._lent(is_patient=True) as connection:
             yield connection
 
     @contextmanager
     def writing(self, action: str) -> Iterator[sqlite3.Connection]:
-        """One transaction: all of it is durable at the end of the block, or none of it happened."""
+        """One transaction: all of it is durable at the end of the block, or nothing happened."""
         with self.patient(action) as connection, transaction(connection):
             yield connection
 
     @contextmanager
     def _lent(self, *, is_patient: bool = False) -> Iterator[sqlite3.Connection]:
-        """The one that came back last, or a new one: there are as many as were ever in use at once.
+        """The connection used last, or a new one: there are as many as were ever in use at once.
 
-        Those that are idle wait like readers, so that to lend one to a search costs no statement.
+        Idle connections wait like readers, so that lending one to a search costs no statement.
         """
-        busy_seconds = WRITER_BUSY_SECONDS if is_patient else BUSY_SECONDS
+        self._refresh_snapshot()
         with self._lock:
             connection = self._idle.pop() if self._idle else None
         if connection is None:
-            connection = _connected(self._file, busy_seconds, may_create=self._may_create)
+            connection = self._connected(WRITER_BUSY_SECONDS if is_patient else BUSY_SECONDS)
             with self._lock:
                 self._all.append(connection)
         elif is_patient:
-            _wait_for_others(connection, busy_seconds)
+            _set_timeout(connection, WRITER_BUSY_SECONDS)
         try:
             yield connection
         finally:
             with self._lock:
                 if connection in self._all:  # not closed meanwhile
                     if is_patient:
-                        _wait_for_others(connection, BUSY_SECONDS)
+                        _set_timeout(connection, BUSY_SECONDS)
                     self._idle.append(connection)
+
+    def _connected(self, busy_seconds: float) -> sqlite3.Connection:
+        # A reader must not create an empty catalog where a generation is just being removed.
+        connection = _sqlite(self.file, f"mode={'rwc' if self._may_create else 'rw'}", busy_seconds)
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            connection.close()
+            if self._may_create or not _is(error, "SQLITE_READONLY", "SQLITE_CANTOPEN"):
+                raise
+            # Somebody else's library, or one on a read-only disk: it is read without locks, as it is now.
+            self._snapshot = self.file.stat().st_mtime_ns
+            return _sqlite(self.file, "mode=ro&immutable=1", busy_seconds)
+        connection.execute("PRAGMA synchronous = FULL")  # what was acknowledged survives a power cut
+        connection.execute("PRAGMA foreign_keys = ON")
+        return connection
+
+    def _refresh_snapshot(self) -> None:
+        """Open a file that is read without locks again if it has changed: SQLite does not look for changes there."""
+        if self._snapshot is not None and self.file.stat().st_mtime_ns != self._snapshot:
+            with self._lock:
+                for connection in self._idle:
+                    self._all.remove(connection)
+                    connection.close()
+                self._idle.clear()
+
+
+class PrivateFile:
+    """A file that only its owner may read, opened for each use.
+
+    A rollback journal and no connection between two uses: nothing is left beside the file, a fork inherits nothing, and
+    the file may be moved away at any time. `secure_delete` overwrites what is removed.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        tables: str,  # the script that creates them; no semicolon but between statements
+        version: int,
+        read_seconds: float,  # to wait for others
+        write_seconds: float,
+        is_durable: bool = True,  # else nothing waits for the disk
+    ) -> None:
+        self.path = path
+        self._tables = tables
+        self._version = version
+        self._read_seconds = read_seconds
+        self._write_seconds = write_seconds
+        self._is_durable = is_durable
+
+    @contextmanager
+    def reading(self, action: str) -> Iterator[sqlite3.Connection | None]:
+        """A connection; None if the file was never written."""
+        if not self.path.exists():
+            yield None
+            return
+        with self._opened(action, self._read_seconds) as connection:
+            yield connection if self._has_tables(connection) else None
+
+    @contextmanager
+    def writing(self, action: str) -> Iterator[sqlite3.Connection]:
+        """One transaction, which creates the file and its tables if they are missing."""
+        with _our_errors(action, self.path):
+            create_private(self.path)
+        with self._opened(action, self._write_seconds) as connection, transaction(connection):
+            if not self._has_tables(connection):
+                for statement in self._tables.split(";"):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {self._version}")
+            yield connection
+
+    def vacuum(self, action: str) -> None:
+        """Rewrite the file without what was deleted."""
+        with self._opened(action, self._write_seconds) as connection:
+            connection.execute("VACUUM")
+
+    def _has_tables(self, connection: sqlite3.Connection) -> bool:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version not in (0, self._version):
+            other = "a newer citewise: upgrade citewise" if version > self._version else "citewise 0.1: delete it"
+            raise Misconfigured(f"{self.path} was written by {other}, or move the file away")
+        return bool(version)
+
+    @contextmanager
+    def _opened(self, action: str, seconds: float) -> Iterator[sqlite3.Connection]:
+        if self.path.exists() and not self.path.is_file():
+            raise Misconfigured(f"could not {action} in {self.path}: it is not a file; move it away")
+        with (
+            _our_errors(action, self.path, is_expendable=True),
+            closing(_sqlite(self.path, "mode=rw", seconds)) as connection,  # "ro" by itself on a read-only disk
+        ):
+            connection.row_factory = None
+            connection.execute("PRAGMA secure_delete = ON")
+            connection.execute(f"PRAGMA synchronous = {'NORMAL' if self._is_durable else 'OFF'}")
+            yield connection
+
+
+def create_private(file: Path) -> None:
+    """Create the file, empty, unless there is one already: that stays as it is, whoever may read it."""
+    target = os.path.realpath(file)  # O_EXCL takes a link for the file, also one that leads to none yet
+    with _creating, suppress(FileExistsError):
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_MODE))
 
 
 @contextmanager
-def our_errors(action: str, file: Path) -> Iterator[None]:
-    """SQLite's errors, sorted by who can act on them."""
+def _our_errors(action: str, file: Path, *, is_expendable: bool = False) -> Iterator[None]:
+    """SQLite's errors, by who can act on them. In a file that can be spared, whatever makes no sense is damage."""
     try:
         yield
-    except sqlite3.OperationalError as error:
+    except (sqlite3.OperationalError, OSError) as error:
         raise Unavailable(f"could not {action} in {file}: {error}; {_remedy(error)}") from error
-    except sqlite3.DatabaseError as error:
-        if not getattr(error, "sqlite_errorname", "").startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+    except (sqlite3.DatabaseError, ValueError) as error:
+        if not is_expendable and not _is(error, "SQLITE_CORRUPT", "SQLITE_NOTADB"):
             raise
+        rest = "move the file away" if is_expendable else "move the library folder away and ingest again"
         raise Misconfigured(
-            f"could not {action}: the catalog {file} is damaged ({error}); "
-            "restore it from a backup, or move the library folder away and ingest again"
+            f"could not {action}: {file} is damaged ({error}); restore it from a backup, or {rest}"
         ) from error
 
 
-def _remedy(error: sqlite3.OperationalError) -> str:
-    code = getattr(error, "sqlite_errorname", "")
-    if code.startswith(("SQLITE_FULL", "SQLITE_IOERR")):
+def _remedy(error: Exception) -> str:
+    if _is(error, "SQLITE_FULL", "SQLITE_IOERR"):
         return "what was ingested before is safe; make room on the disk and run the command again"
-    if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+    if _is(error, "SQLITE_BUSY", "SQLITE_LOCKED"):
         return "another process is writing; try again when it is done"
-    return "check that the folder exists and may be written to"
+    return "check its disk, and who may write to the file and its folder"
 
 
-def _wait_for_others(connection: sqlite3.Connection, seconds: float) -> None:
+def _is(error: Exception, *names: str) -> bool:
+    return str(getattr(error, "sqlite_errorname", "")).startswith(names)
+
+
+def _set_timeout(connection: sqlite3.Connection, seconds: float) -> None:
     connection.execute(f"PRAGMA busy_timeout = {int(1000 * seconds)}")
 
 
-def _sqlite(file: Path, how: str, busy_seconds: float) -> sqlite3.Connection:
-    # check_same_thread=False: a connection moves from thread to thread, but only one at a time holds it.
+def _sqlite(file: Path, mode: str, busy_seconds: float) -> sqlite3.Connection:
+    # check_same_thread=False: a connection moves from thread to thread, but only one at a time uses it.
     connection = sqlite3.connect(
-        f"{file.resolve().as_uri()}?{how}",
+        f"{file.absolute().as_uri()}?{mode}",
         uri=True,
         timeout=busy_seconds,
         isolation_level=None,
         check_same_thread=False,
     )
     connection.row_factory = sqlite3.Row
-    return connection
-
-
-def _connected(file: Path, busy_seconds: float, *, may_create: bool) -> sqlite3.Connection:
-    # A reader must not make an empty catalog where a generation is just being removed.
-    connection = _sqlite(file, f"mode={'rwc' if may_create else 'rw'}", busy_seconds)
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-    except sqlite3.OperationalError as error:
-        connection.close()
-        if may_create or not getattr(error, "sqlite_errorname", "").startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")):
-            raise
-        # Another's library, or one on a read-only disk: nobody here can change it, so it is read as it lies.
-        return _sqlite(file, "mode=ro&immutable=1", busy_seconds)
-    connection.execute("PRAGMA synchronous = FULL")  # what was acknowledged survives a power cut too
-    connection.execute("PRAGMA foreign_keys = ON")
     return connection

@@ -1,21 +1,15 @@
-"""The query log in one SQLite file beside the generations, opened for each use.
-
-A rollback journal and no connection between two uses: nothing is left beside the file, a fork inherits nothing, and
-whoever moves the file away or takes it to a read-only disk breaks nothing. `secure_delete` overwrites what is removed.
-"""
+"""The query log in one SQLite file beside the catalog."""
 
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from citewise.adapters.private_file import make_private
-from citewise.adapters.sqlite.transactions import transaction
-from citewise.errors import Misconfigured, Unavailable
+from citewise.adapters.sqlite.connections import PrivateFile
+from citewise.errors import Unavailable
 from citewise.model.access import Scope
 from citewise.model.ids import ChunkId, DocumentId
 from citewise.model.logged import Asker, Logged, ShownChunk, Way, Whose
@@ -55,26 +49,6 @@ TABLES = """
     CREATE INDEX queries_by_readers ON queries (tenant, project, readers, at) WHERE asker IS NULL
 """
 VERSION = 3  # 1 and 2 were those of citewise 0.1
-
-
-def has_tables(connection: sqlite3.Connection, file: Path) -> bool:
-    """Whether the tables are there. Raises Misconfigured for a file of another version of citewise."""
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version not in (0, VERSION):
-        other = "a newer citewise: upgrade citewise" if version > VERSION else "citewise 0.1: delete it"
-        raise Misconfigured(f"the query log {file} was written by {other}, or move the file away")
-    return bool(version)
-
-
-def create_tables(connection: sqlite3.Connection, file: Path) -> None:
-    """Create the tables, unless they are there, as part of the open transaction."""
-    if has_tables(connection, file):
-        return
-    for statement in TABLES.split(";"):
-        connection.execute(statement)
-    connection.execute(f"PRAGMA user_version = {VERSION}")
-
-
 DAY_SECONDS = 86_400.0
 # How long a use waits for another process's. Those last milliseconds, but for the sweep of a large log.
 READ_SECONDS = 2.0  # short: a search that has lost its rankings reads what is popular
@@ -111,16 +85,16 @@ class SqliteLog:
         read_seconds: float = READ_SECONDS,
         write_seconds: float = WRITE_SECONDS,
     ) -> None:
-        self._file = file
+        self._file = PrivateFile(
+            file, tables=TABLES, version=VERSION, read_seconds=read_seconds, write_seconds=write_seconds
+        )
         self._retention_days = retention_days
         self._max_rows = max_rows
         self._now = now
-        self._read_seconds = read_seconds
-        self._write_seconds = write_seconds
 
     def write(self, rows: Sequence[Logged], *, lost: Mapping[Scope, int]) -> None:
         now = self._now()
-        with self._writing("write the query log") as connection:
+        with self._file.writing("write the query log") as connection:
             connection.executemany(_INSERT, map(_values, rows))
             connection.executemany(
                 "INSERT INTO lost (at, tenant, project, count) VALUES (?, ?, ?, ?)",
@@ -137,26 +111,26 @@ class SqliteLog:
             "readers": whose.asker.readers if whose.asker else None,
             "limit": limit,
         }
-        with self._reading("read the query log") as connection:
+        with self._file.reading("read the query log") as connection:
             found = connection.execute(read_statement(whose), values).fetchall() if connection else ()
             return tuple(_logged(whose.scope, row) for row in found)
 
     def lost(self, scope: Scope, *, since: float) -> int:
         statement = "SELECT coalesce(sum(count), 0) FROM lost WHERE tenant = ? AND project = ? AND at >= ?"
         values = (scope.tenant, scope.project, max(since, self._oldest()))
-        with self._reading("read the query log") as connection:
+        with self._file.reading("read the query log") as connection:
             return int(connection.execute(statement, values).fetchone()[0]) if connection else 0
 
     def shown(self) -> frozenset[DocumentId]:
-        with self._reading("read the query log") as connection:
+        with self._file.reading("read the query log") as connection:
             rows = connection.execute("SELECT shown FROM queries WHERE shown <> ''") if connection else ()
             return frozenset(document for (stored,) in rows for document in _documents(stored))
 
     def forget(self, documents: Collection[DocumentId]) -> None:
         gone = frozenset(documents)
-        if not gone or not self._file.exists():
+        if not gone or not self._file.path.exists():
             return
-        with self._writing("remove documents from the query log") as connection:
+        with self._file.writing("remove documents from the query log") as connection:
             rows = connection.execute("SELECT id, shown FROM queries WHERE shown <> ''")
             changed = [
                 (_stored([one for one in _shown(stored) if one.document not in gone]), id_)
@@ -168,13 +142,15 @@ class SqliteLog:
     def sweep(self) -> None:
         """Remove what is too old or too much, and every trace of what was removed from the file."""
         if not self._retention_days:
-            self._remove_file()
-        if not self._file.exists():
+            try:
+                self._file.path.unlink(missing_ok=True)
+            except OSError as error:
+                raise Unavailable(f"cannot remove the query log {self._file.path}: {error.strerror}") from error
+        if not self._file.path.exists():
             return
-        with self._writing("sweep the query log") as connection:
+        with self._file.writing("sweep the query log") as connection:
             self._trim(connection, max_removed=ALL)
-        with self._opened("sweep the query log", "rw", self._write_seconds) as connection:
-            connection.execute("VACUUM")
+        self._file.vacuum("sweep the query log")
 
     def _oldest(self) -> float:
         return self._now() - self._retention_days * DAY_SECONDS
@@ -193,44 +169,6 @@ class SqliteLog:
                 (self._max_rows, max_removed),
             )
 
-    def _remove_file(self) -> None:
-        try:
-            self._file.unlink(missing_ok=True)
-        except OSError as error:
-            raise Unavailable(f"cannot remove the query log {self._file}: {error.strerror}") from error
-
-    @contextmanager
-    def _reading(self, action: str) -> Iterator[sqlite3.Connection | None]:
-        """None where nothing was ever logged."""
-        if not self._file.exists():
-            yield None
-            return
-        # On a read-only disk SQLite makes "rw" to "ro" by itself.
-        with self._opened(action, "rw", self._read_seconds) as connection:
-            yield connection if has_tables(connection, self._file) else None
-
-    @contextmanager
-    def _writing(self, action: str) -> Iterator[sqlite3.Connection]:
-        """One transaction: all of it, or nothing."""
-        with _our_errors(action, self._file):
-            make_private(self._file)  # it tells who asked what
-        with self._opened(action, "rw", self._write_seconds) as connection, transaction(connection):
-            create_tables(connection, self._file)
-            yield connection
-
-    @contextmanager
-    def _opened(self, action: str, mode: str, seconds: float) -> Iterator[sqlite3.Connection]:
-        if self._file.exists() and not self._file.is_file():
-            raise Misconfigured(f"could not {action} {self._file}: it is not a file; move it away")
-        address = f"{self._file.absolute().as_uri()}?mode={mode}"
-        with (
-            _our_errors(action, self._file),
-            closing(sqlite3.connect(address, uri=True, timeout=seconds, isolation_level=None)) as connection,
-        ):
-            connection.execute("PRAGMA secure_delete = ON")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            yield connection
-
 
 def read_statement(whose: Whose) -> str:
     """The rows that `Whose.admits`, each kind along an index of its own: nobody's reading looks at another's rows."""
@@ -244,21 +182,6 @@ def read_statement(whose: Whose) -> str:
         f"SELECT {_COLUMNS} FROM queries WHERE tenant = :tenant AND project = :project AND at >= :since {theirs} "
         "ORDER BY at DESC, id DESC LIMIT :limit"
     )
-
-
-@contextmanager
-def _our_errors(action: str, file: Path) -> Iterator[None]:
-    """SQLite's errors, sorted by who can act on them."""
-    try:
-        yield
-    except Unavailable:
-        raise
-    except (sqlite3.OperationalError, OSError) as error:
-        raise Unavailable(
-            f"could not {action} {file}: {error}; check its disk, and who may write to the file and its folder"
-        ) from error
-    except (sqlite3.DatabaseError, ValueError) as error:  # ValueError: a row that makes no sense
-        raise Misconfigured(f"could not {action} {file}: it is damaged ({error}); move the file away") from error
 
 
 def _values(row: Logged) -> Row:

@@ -1,316 +1,132 @@
-"""Orders held in a file of the library, so that any process can go on with what another began.
+"""Rankings saved in a file of the library, so that any process can go on with what another began.
 
-Nothing here is worth more than a repeated search: it is written without waiting for the disk, and a file that is
-damaged or of another version is thrown away, which is the same to everybody as if its cursors had expired.
+A saved ranking is worth no more than a repeated search: the file is written without waiting for the disk, and one that
+is damaged or of another version is deleted, as if its cursors had expired.
 """
 
 import json
 import logging
-import math
 import sqlite3
-import struct
-import threading
 import zlib
-from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import fields
 from pathlib import Path
 
-from citewise.adapters.private_file import make_private
-from citewise.adapters.sqlite.transactions import transaction
-from citewise.errors import CitewiseError, Unavailable
+from citewise.adapters.sqlite.connections import PrivateFile
+from citewise.errors import Misconfigured, Unavailable
 from citewise.model.ids import ChunkId
-from citewise.model.paging import HeldId
-from citewise.model.ranking import Candidate, Candidates
-from citewise.ports.rankings import HeldOrder, Seen
-
-ID_BYTES = 8  # a chunk id is 16 hex digits
-FLOAT_BYTES = 8  # of a score
-
-# A checksum of what follows, and the length of the JSON that says what the columns are. Nothing is compressed: scores
-# are nearly random, and to unpack a thousand of them would cost every page as much as all else.
-_HEAD = struct.Struct(">II")
-
-
-@dataclass(frozen=True, slots=True)
-class _Columns:
-    """A column for each score and rank that any of the candidates has; NaN and 0 where one has none."""
-
-    ids: bytes
-    score: Sequence[float]
-    scores: Mapping[str, Sequence[float]]
-    ranks: Mapping[str, Sequence[int]]
-
-    def candidate(self, place: int) -> Candidate:
-        return Candidate(
-            ChunkId(self.ids[place * ID_BYTES : (place + 1) * ID_BYTES].hex()),
-            self.score[place],
-            {name: column[place] for name, column in self.scores.items() if not math.isnan(column[place])},
-            {name: column[place] for name, column in self.ranks.items() if column[place]},
-        )
-
-
-def order_bytes(order: HeldOrder) -> bytes:
-    """The order, without what was seen of it."""
-    candidates = order.candidates
-    scores = list(dict.fromkeys(name for one in candidates for name in one.scores))
-    ranks = list(dict.fromkeys(name for one in candidates for name in one.ranks))
-    head = json.dumps(
-        {
-            "count": len(candidates),
-            "scores": scores,
-            "ranks": ranks,
-            "total_candidates": order.total_candidates,
-            "is_whole": order.is_whole,
-            "left_out": order.left_out,
-            "degraded": order.degraded,
-            "notes": order.notes,
-        }
-    ).encode()
-    columns = (
-        bytes.fromhex("".join(one.id for one in candidates)),
-        array("d", [one.score for one in candidates]).tobytes(),
-        *(array("d", [one.scores.get(name, math.nan) for one in candidates]).tobytes() for name in scores),
-        *(array("I", [one.ranks.get(name, 0) for one in candidates]).tobytes() for name in ranks),
-    )
-    body = b"".join((head, *columns))
-    return _HEAD.pack(zlib.crc32(body), len(head)) + body
-
-
-def order_of(data: bytes, seen: Seen) -> HeldOrder:
-    """The same order again."""
-    plain = memoryview(data)
-    if len(plain) < _HEAD.size:
-        raise ValueError("an order without its head")
-    checksum, length = _HEAD.unpack_from(plain)
-    body = plain[_HEAD.size :]
-    if zlib.crc32(body) != checksum:
-        raise ValueError("an order that was never written whole")
-    head = json.loads(bytes(body[:length]))
-    columns = _columns(body[length:], head["count"], head["scores"], head["ranks"])
-    return HeldOrder(
-        Candidates(head["count"], columns.candidate),
-        head["total_candidates"],
-        is_whole=head["is_whole"],
-        left_out=tuple(head["left_out"]),
-        degraded=tuple(head["degraded"]),
-        notes=tuple(head["notes"]),
-        seen=seen,
-    )
-
-
-def _columns(data: memoryview, count: int, scores: Sequence[str], ranks: Sequence[str]) -> _Columns:
-    """The columns in the order in which `order_bytes` wrote them."""
-    ids = count * ID_BYTES
-    floats = ids + count * FLOAT_BYTES * (1 + len(scores))
-    numbers = array("d", bytes(data[ids:floats]))
-    places = array("I", bytes(data[floats:]))
-    return _Columns(
-        bytes(data[:ids]),
-        numbers[:count],
-        {name: numbers[count * at : count * (at + 1)] for at, name in enumerate(scores, start=1)},
-        {name: places[count * at : count * (at + 1)] for at, name in enumerate(ranks)},
-    )
-
-
-def gone_text(seen: Seen) -> str:
-    """The ranks of what was gone, by place."""
-    return json.dumps({str(place): dict(ranks) for place, ranks in seen.gone.items()})
-
-
-def seen_of(texts: bytes, gone: str) -> Seen:
-    """What was seen from the first place on."""
-    return Seen(0, texts, {int(place): ranks for place, ranks in json.loads(gone).items()})
-
+from citewise.model.ranking import Candidate
+from citewise.ports.stores import SavedRanking
 
 _log = logging.getLogger(__name__)
 
-VERSION = 2  # of the tables and of the bytes in them
-BUSY_SECONDS = 2.0  # for another process's transaction, which takes a millisecond
-MAX_BYTES = 64_000_000  # of all orders; one of 140 hits takes about 5,000, one of a thousand 27,000
-MAX_ORDERS = 10_000
-LEFT = 0.9  # of both, once one is passed: so that it is not passed again at once; 0: all go, 1: one at a time
+VERSION = 3  # 1 and 2 were those of citewise 0.1
+MAX_BYTES = 64_000_000  # of all rankings; one of 140 hits takes about 10,000, one of a thousand 70,000
+BUSY_SECONDS = 2.0  # for the transaction of another process, which takes milliseconds
 
-_TABLES = (
-    "DROP TABLE IF EXISTS seen",
-    "DROP TABLE IF EXISTS held",
-    "CREATE TABLE held (number INTEGER PRIMARY KEY, id BLOB UNIQUE NOT NULL, expires_at REAL NOT NULL, "
-    "bytes INTEGER NOT NULL, data BLOB NOT NULL)",
-    "CREATE INDEX held_by_end ON held (expires_at)",
-    "CREATE INDEX held_by_bytes ON held (bytes)",  # to add them up without looking at any data
-    "CREATE TABLE seen (held INTEGER PRIMARY KEY REFERENCES held ON DELETE CASCADE, "
-    "texts BLOB NOT NULL, gone TEXT NOT NULL)",
-    f"PRAGMA user_version = {VERSION}",
-)
+TABLES = """
+    CREATE TABLE rankings (
+        number INTEGER PRIMARY KEY,
+        cursor TEXT UNIQUE NOT NULL,
+        expires_at REAL NOT NULL,
+        bytes INTEGER NOT NULL,
+        data BLOB NOT NULL
+    );
+    CREATE INDEX rankings_by_expiry ON rankings (expires_at);
+    CREATE INDEX rankings_by_bytes ON rankings (number, bytes)
+"""
 
 
-class SqliteHeldOrders:
-    """The port `HeldOrders` over one file, which is made when it is first needed."""
+class SqliteRankings:
+    """The port `RankingStore` over one file, which the first ranking creates."""
 
-    def __init__(self, file: Path, *, max_bytes: int = MAX_BYTES, max_orders: int = MAX_ORDERS) -> None:
-        self._file = file
+    def __init__(self, file: Path, *, max_bytes: int = MAX_BYTES) -> None:
+        self._file = PrivateFile(
+            file,
+            tables=TABLES,
+            version=VERSION,
+            read_seconds=BUSY_SECONDS,
+            write_seconds=BUSY_SECONDS,
+            is_durable=False,
+        )
         self._max_bytes = max_bytes
-        self._max_orders = max_orders
-        self._lock = threading.Lock()  # of the one connection: nobody holds it for longer than a millisecond
-        self._connection: sqlite3.Connection | None = None
-        self._mark: tuple[int, int] | None = None  # of the file that it is connected to
 
-    def keep(self, id_: HeldId, order: HeldOrder, *, now: float, expires_at: float) -> None:
-        data = order_bytes(order)
-        with self._writing() as connection:
-            connection.execute("DELETE FROM held WHERE id = ? OR expires_at <= ?", (id_, now))
-            number = connection.execute(
-                "INSERT INTO held (id, expires_at, bytes, data) VALUES (?, ?, ?, ?)", (id_, expires_at, len(data), data)
-            ).lastrowid
-            assert number is not None
-            _write_seen(connection, number, order.seen)
-            self._make_room(connection, number)
+    def save(self, cursor: str, ranking: SavedRanking, *, now: float, expires_at: float) -> None:
+        data = _packed(ranking)
+        with self._usable(), self._file.writing("save a ranking") as connection:
+            connection.execute("DELETE FROM rankings WHERE cursor = ? OR expires_at <= ?", (cursor, now))
+            connection.execute(
+                "INSERT INTO rankings (cursor, expires_at, bytes, data) VALUES (?, ?, ?, ?)",
+                (cursor, expires_at, len(data), data),
+            )
+            connection.execute(  # all but the newest rows that fit; the newest stays, however large it is
+                "DELETE FROM rankings WHERE number <= (SELECT number FROM (SELECT number, "
+                "sum(bytes) OVER (ORDER BY number DESC) AS total FROM rankings) "
+                "WHERE total > ? AND number < (SELECT max(number) FROM rankings) ORDER BY number DESC LIMIT 1)",
+                (self._max_bytes,),
+            )
 
-    def read(self, id_: HeldId, *, before: int) -> HeldOrder | None:
-        with self._opened() as connection:
-            row = connection.execute(
-                "SELECT data, texts, gone FROM held JOIN seen ON held = number WHERE id = ?", (id_,)
-            ).fetchone()
-        if row is None:
-            return None
-        data, texts, gone = row
+    def load(self, cursor: str, *, now: float) -> SavedRanking | None:
+        with self._usable(), self._file.reading("load a ranking") as connection:
+            row = (
+                connection
+                and connection.execute(
+                    "SELECT data FROM rankings WHERE cursor = ? AND expires_at > ?", (cursor, now)
+                ).fetchone()
+            )
         try:
-            return order_of(data, seen_of(texts, gone).before(before))
-        except ValueError:  # a power cut can leave bytes behind that were never whole
+            return _unpacked(row[0]) if row else None
+        except (ValueError, TypeError, KeyError, zlib.error):  # written in part when the power failed
             return None
 
-    def note(self, id_: HeldId, seen: Seen, *, expires_at: float) -> None:
-        with self._writing() as connection:
-            row = connection.execute(
-                "SELECT number, texts, gone FROM held JOIN seen ON held = number WHERE id = ?", (id_,)
-            ).fetchone()
-            if row is None:
-                return
-            number, texts, gone = row
-            _write_seen(connection, number, seen_of(texts, gone).then(seen))
-            connection.execute("UPDATE held SET expires_at = max(expires_at, ?) WHERE number = ?", (expires_at, number))
+    def renew(self, cursor: str, *, now: float, expires_at: float) -> bool:
+        with self._usable(), self._file.writing("renew a cursor") as connection:
+            renewed = connection.execute(
+                "UPDATE rankings SET expires_at = max(expires_at, ?) WHERE cursor = ? AND expires_at > ?",
+                (expires_at, cursor, now),
+            )
+            return renewed.rowcount == 1
 
-    def empty(self) -> bool:
-        """Let go of all orders, and leave no trace of them in the file, nor in the log beside it.
-
-        False if another process was at work in it, so that some of it may still be there.
-        The file stays: whoever has it open goes on in it. Were it removed, another process could begin a new one while
-        the log of the old one is still there, and have its own log taken away instead.
-        """
-        if not self._is_there():
+    def clear(self) -> bool:
+        if not self._file.path.exists():
             return True
-        try:  # also where the file alone has gone: SQLite removes a log that is not of the file it makes
-            with self._opened("run the command again") as connection:
-                connection.execute("DELETE FROM held")
-                connection.execute("VACUUM")
-                (is_busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-                return not is_busy
+        try:
+            with self._usable(), self._file.writing("clear the saved rankings") as connection:
+                connection.execute("DELETE FROM rankings")
+            self._file.vacuum("clear the saved rankings")
         except Unavailable as error:
-            if getattr(error.__cause__, "sqlite_errorname", "").startswith("SQLITE_BUSY"):
-                return False
-            if self._is_there():  # else it was damaged, and is gone
+            if self._file.path.exists() and not _is_busy(error):
                 raise
-            return True
-
-    def close(self) -> None:
-        with self._lock:
-            self._disconnect()
-
-    def _make_room(self, connection: sqlite3.Connection, newest: int) -> None:
-        """Let the oldest go if there are too many; the newest stays, however large it is."""
-        count, total = connection.execute("SELECT count(*), total(bytes) FROM held").fetchone()
-        if count <= self._max_orders and total <= self._max_bytes:
-            return
-        left_count, left_bytes = LEFT * self._max_orders, LEFT * self._max_bytes
-        rows = connection.execute("SELECT number, bytes FROM held WHERE number <> ? ORDER BY number", (newest,))
-        for number, size in rows.fetchall():
-            if count <= left_count and total <= left_bytes:
-                return
-            connection.execute("DELETE FROM held WHERE number = ?", (number,))
-            count, total = count - 1, total - size
+            return not _is_busy(error)
+        return True
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._opened() as connection, transaction(connection):
-            yield connection
-
-    @contextmanager
-    def _opened(self, remedy: str = "search again") -> Iterator[sqlite3.Connection]:
-        """The connection, for one thread at a time; what SQLite has to say comes out as Unavailable."""
-        with self._lock:
-            try:
-                yield self._connected()
-            except CitewiseError:
-                raise
-            except (sqlite3.DatabaseError, OSError) as error:
-                if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-                    self._throw_away()
-                _log.warning("could not use %s: %s", self._file, error)
-                raise Unavailable(f"what is held for further pages cannot be used now; {remedy}") from error
-
-    def _connected(self) -> sqlite3.Connection:
-        if self._connection is None or _mark(self._file) != self._mark:
-            self._disconnect()  # another process may have thrown the file away
-            mark = _mark(self._file)
-            self._connection = _connected(self._file)
-            self._mark = mark or _mark(self._file)  # looked up before: a file that is replaced meanwhile is noticed
-        return self._connection
-
-    def _disconnect(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
-
-    def _throw_away(self) -> None:
-        _log.warning("%s is damaged and is made anew; open cursors have expired", self._file)
-        self._disconnect()
-        for part in self._parts():
-            part.unlink(missing_ok=True)
-
-    def _is_there(self) -> bool:
-        return any(part.is_file() for part in self._parts())
-
-    def _parts(self) -> tuple[Path, ...]:
-        """The file last: who begins a new one when it was removed keeps what lies beside it."""
-        return tuple(self._file.with_name(f"{self._file.name}{suffix}") for suffix in ("-wal", "-shm", ""))
+    def _usable(self) -> Iterator[None]:
+        """A file that is damaged or of another version is deleted: the next search creates a new one."""
+        try:
+            yield
+        except Misconfigured as error:
+            _log.warning("%s; it is deleted, and open cursors have expired", error)
+            self._file.path.unlink(missing_ok=True)
+            raise Unavailable("saved pages cannot be read now; search again") from error
 
 
-def _write_seen(connection: sqlite3.Connection, held: int, seen: Seen) -> None:
-    connection.execute("INSERT OR REPLACE INTO seen VALUES (?, ?, ?)", (held, seen.texts, gone_text(seen)))
+def _is_busy(error: Unavailable) -> bool:
+    cause = error.__cause__
+    return isinstance(cause, sqlite3.Error) and str(getattr(cause, "sqlite_errorname", "")).startswith("SQLITE_BUSY")
 
 
-def _mark(file: Path) -> tuple[int, int] | None:
-    try:
-        state = file.stat()
-    except FileNotFoundError:
-        return None
-    return state.st_dev, state.st_ino
+def _packed(ranking: SavedRanking) -> bytes:
+    candidates = [(hit.id, hit.score, dict(hit.scores), dict(hit.ranks)) for hit in ranking.candidates]
+    values = {item.name: getattr(ranking, item.name) for item in fields(ranking)}
+    values |= {"candidates": candidates, "shown": sorted(ranking.shown)}
+    return zlib.compress(json.dumps(values, separators=(",", ":")).encode(), 1)
 
 
-def _connected(file: Path) -> sqlite3.Connection:
-    make_private(file)  # it tells who asks for what
-    # check_same_thread=False: the connection moves from thread to thread, but only one at a time holds it.
-    connection = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = OFF")
-        connection.execute("PRAGMA foreign_keys = ON")
-        if _version(connection) != VERSION:
-            _make_tables(connection)
-    except sqlite3.DatabaseError:
-        connection.close()
-        raise
-    return connection
-
-
-def _version(connection: sqlite3.Connection) -> int:
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    return int(version)
-
-
-def _make_tables(connection: sqlite3.Connection) -> None:
-    with transaction(connection):
-        if _version(connection) != VERSION:  # another process may have been quicker
-            for statement in _TABLES:
-                connection.execute(statement)
+def _unpacked(data: bytes) -> SavedRanking:
+    values = json.loads(zlib.decompress(data))
+    values["candidates"] = tuple(Candidate(ChunkId(id_), *rest) for id_, *rest in values["candidates"])
+    values["shown"] = frozenset(values["shown"])
+    values |= {name: tuple(values[name]) for name in ("known", "degraded", "notes")}
+    return SavedRanking(**values)

@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from citewise.adapters.sqlite.transactions import transaction
+from citewise.adapters.sqlite.connections import transaction
 from citewise.errors import Misconfigured
 
 APPLICATION_ID = 0x63697432  # "cit2": marks a SQLite file as a catalog of citewise 0.2 or later
