@@ -9,16 +9,20 @@ from itertools import pairwise
 from citewise.model.chunk import NO_SECTION, Piece, searchable_text
 from citewise.model.document import Block, BlockKind, BlockSpan, Lines, Location, spanning
 from citewise.ports.models import TokenCounter
-from citewise.text.sentences import cut_points
 
+VERSION = "heading-2"  # changes when the same blocks may be cut differently
 SPECIAL_TOKENS = 2  # what a model puts around a text
 TARGET_SHARE = 0.8  # of a lowered ceiling; 1 fills each window to the brim
+
+_WHOLE = frozenset({BlockKind.CODE, BlockKind.TABLE, BlockKind.ADMONITION, BlockKind.MATH, BlockKind.HTML})
+_SENTENCE_END = re.compile(r"(?<=[.!?\u2026\u3002\uff01\uff1f])[\"')\]*_`]*\s+(?=\S)|\n(?=\S)")
+_EQUATION = re.compile(r"(?<![\\$\w])\$(?=\S)[^$\n]*[\\^_=+*/{][^$\n]*(?<=\S)\$(?![\d$])|\$\$")
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkSizes:
-    """Sizes in tokens (I5). A chunk is closed once it reaches `target`, never passes `ceiling`, and is not
-    left under `floor` while its section has more."""
+    """Sizes in tokens. A chunk is closed once it reaches `target`, never passes `ceiling`, and is not left under
+    `floor` while its section has more."""
 
     target: int = 500
     floor: int = 200
@@ -26,10 +30,10 @@ class ChunkSizes:
     overlap: int = 50  # repeated from the neighbor before, in the same section
 
     def within(self, window_tokens: int, *, prefix_tokens: int, section_tokens: int) -> "ChunkSizes":
-        """What holds for a section, given what the model sees at once (I6).
+        """The sizes for a section, given how many tokens the model sees at once.
 
-        A model that sees a whole chunk needs nothing else. For one that does not, a section up to the ceiling stays
-        whole, and its windows' vectors are averaged; a longer one is cut into pieces that fit the window together
+        A model that sees a whole chunk needs no other sizes. For one that does not, a section up to the ceiling stays
+        whole, and the vectors of its windows are averaged; a longer one is cut into pieces that fit the window together
         with their breadcrumb (ADR 5 has the measurements).
         """
         room = max(window_tokens - SPECIAL_TOKENS - prefix_tokens, window_tokens // 4)
@@ -37,141 +41,12 @@ class ChunkSizes:
             return self
         if section_tokens <= self.ceiling:
             return replace(self, target=self.ceiling)
-        share = room / self.ceiling
         return replace(
             self,
             target=min(self.target, round(room * TARGET_SHARE)),
-            floor=min(self.floor, round(self.floor * share)),
+            floor=min(self.floor, round(self.floor * room / self.ceiling)),
             ceiling=room,
         )
-
-
-DEFAULT_SIZES = ChunkSizes()
-
-
-WHOLE = frozenset({BlockKind.CODE, BlockKind.TABLE, BlockKind.ADMONITION, BlockKind.MATH, BlockKind.HTML})
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """Text that stays in one piece, with its place and size. `continues`: it goes on where the unit before ended."""
-
-    kind: BlockKind
-    text: str
-    location: Location
-    tokens: int
-    children: tuple[Block, ...] = ()
-    language: str | None = None
-    continues: bool = False
-
-    def glue_to(self, following: "Unit") -> str:
-        """What stood between this unit and the next: nothing lost is put back but the white space."""
-        here, there = self.location.last, following.location.first
-        if not isinstance(self.location, Lines):
-            return " " if following.continues else "\n\n"
-        if following.continues:
-            return " " if there == here else "\n"
-        return "\n" if there <= here + 1 and self.kind is not BlockKind.HEADING else "\n\n"
-
-
-def unit_of(block: Block, tokens: int) -> Unit:
-    """A block as a unit."""
-    return Unit(
-        kind=block.kind,
-        text=block.text,
-        location=block.location,
-        tokens=tokens,
-        children=block.children,
-        language=block.language,
-    )
-
-
-def parts_of(unit: Unit, *, ceiling: int, counter: TokenCounter) -> Iterator[Unit]:
-    """The unit itself if it fits or may not be cut; else its children, else its sentences."""
-    if unit.tokens <= ceiling or unit.kind in WHOLE or unit.kind is BlockKind.HEADING:
-        yield unit
-    elif unit.children:
-        counts = counter.counts([child.text for child in unit.children])
-        for child, tokens in zip(unit.children, counts, strict=True):
-            yield from parts_of(unit_of(child, tokens), ceiling=ceiling, counter=counter)
-    else:
-        yield from _sentences_of(unit, ceiling=ceiling, counter=counter)
-
-
-def _sentences_of(unit: Unit, *, ceiling: int, counter: TokenCounter) -> Iterator[Unit]:
-    """Runs of whole sentences under half the ceiling; one sentence alone may be longer."""
-    sentences = list(_located_sentences(unit))
-    counts = counter.counts([sentence.text for sentence in sentences])
-    run: Unit | None = None
-    for sentence, tokens in zip(sentences, counts, strict=True):
-        sized = replace(sentence, tokens=tokens)
-        if run is not None and run.tokens + tokens <= ceiling // 2:
-            run = replace(
-                run,
-                text=run.text + run.glue_to(sized) + sized.text,
-                location=spanning((run.location, sized.location)),
-                tokens=run.tokens + tokens,
-            )
-            continue
-        if run is not None:
-            yield run
-        run = sized
-    if run is not None:
-        yield run
-
-
-def _located_sentences(unit: Unit) -> Iterator[Unit]:
-    for start, end in pairwise((0, *cut_points(unit.text), len(unit.text))):
-        text = unit.text[start:end].rstrip() if end < len(unit.text) else unit.text[start:]
-        yield Unit(unit.kind, text, _location_in(unit, start, start + len(text)), 0, continues=start > 0)
-
-
-def _location_in(unit: Unit, start: int, end: int) -> Location:
-    """Where a part of a unit's text stands. Only lines can be told from the text itself."""
-    if not isinstance(unit.location, Lines):
-        return unit.location
-    first = unit.location.first + unit.text.count("\n", 0, start)
-    return Lines(first, first + unit.text.count("\n", start, end))
-
-
-def overlap_of(units: Sequence[Unit], *, max_tokens: int, counter: TokenCounter) -> tuple[Unit, ...]:
-    """The last words of a piece, for its neighbor to begin with; nothing that may not be cut is cut for it."""
-    if not units or max_tokens <= 0:
-        return ()
-    last = units[-1]
-    if last.tokens <= max_tokens:
-        return () if last.kind is BlockKind.HEADING else (last,)
-    while last.children and last.kind not in WHOLE:  # a list may end in a fence: what is cut is its last paragraph
-        last = unit_of(last.children[-1], 0)
-    if last.kind in WHOLE:
-        return ()
-    return _tail(last, max_tokens, counter)
-
-
-def _tail(unit: Unit, max_tokens: int, counter: TokenCounter) -> tuple[Unit, ...]:
-    words = list(re.finditer(r"\S+", unit.text))[-max_tokens:]
-    counts = counter.counts([word.group() for word in words])
-    kept, total = len(words), 0
-    while kept > 0 and total + counts[kept - 1] <= max_tokens:
-        kept -= 1
-        total += counts[kept]
-    if kept == len(words):
-        return ()
-    start = _sentence_start(unit.text, words[kept].start())
-    text = unit.text[start:]
-    tokens = counter.counts([text])[0]
-    return (Unit(unit.kind, text, _location_in(unit, start, len(unit.text)), tokens),)
-
-
-def _sentence_start(text: str, start: int) -> int:
-    """Begin with a whole sentence if at least half of what would be repeated remains."""
-    sentence = next((at for at in cut_points(text) if at > start), len(text))
-    return sentence if (len(text) - sentence) * 2 >= len(text) - start else start
-
-
-VERSION = "heading-3"  # changes when the same blocks may be cut differently
-
-_EQUATION = re.compile(r"(?<![\\$\w])\$(?=\S)[^$\n]*[\\^_=+*/{][^$\n]*(?<=\S)\$(?![\d$])|\$\$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,12 +60,37 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
+class _Unit:
+    """A block that stays in one piece, and its size. `continues`: it goes on where the unit before ended."""
+
+    block: Block
+    tokens: int
+    continues: bool = False
+
+    @property
+    def is_heading(self) -> bool:
+        return self.block.kind is BlockKind.HEADING
+
+    def glue_to(self, following: "_Unit") -> str:
+        """The white space that stood between this unit and the next."""
+        here, there = self.block.location, following.block.location
+        if not isinstance(here, Lines):
+            return " " if following.continues else "\n\n"
+        if following.continues:
+            return " " if there.first == here.last else "\n"
+        return "\n" if there.first <= here.last + 1 and not self.is_heading else "\n\n"
+
+
+_Units = tuple[_Unit, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class HeadingChunker:
-    """Cuts documents into pieces: sections as they are, and longer ones so that one look of the model takes them in."""
+    """Cuts documents into pieces: sections as they are, and longer ones so that the model sees a piece at once."""
 
     counter: TokenCounter
     window_tokens: int
-    sizes: ChunkSizes = DEFAULT_SIZES
+    sizes: ChunkSizes = ChunkSizes()
 
     @property
     def version(self) -> str:
@@ -198,9 +98,11 @@ class HeadingChunker:
         return f"{VERSION}, window {self.window_tokens}, {sizes.floor}-{sizes.target}-{sizes.ceiling}+{sizes.overlap}"
 
     def __call__(self, blocks: Sequence[Block], *, title: str | None) -> tuple[Piece, ...]:
-        """Every word of every block is in a piece; pieces come in the order of the source."""
+        """Every word of every block is in a piece; pieces come in the order of the document."""
         sections = tuple(sections_of(blocks, title=title))
-        tokens = self._tokens(sections)
+        texts = [text for each in sections for text in (_prefix(each), *(block.text for block in each.blocks))]
+        distinct = list(dict.fromkeys(texts))
+        tokens = dict(zip(distinct, self.counter.counts(distinct), strict=True))  # in one call: each has its price
         ordinals: defaultdict[str, int] = defaultdict(int)  # explicit ids may repeat, so counted per anchor
         pieces = []
         for section in sections:
@@ -209,37 +111,77 @@ class HeadingChunker:
                 ordinals[section.anchor] += 1
         return tuple(pieces)
 
-    def _tokens(self, sections: Sequence[Section]) -> dict[str, int]:
-        """Counts of all blocks and breadcrumbs in one call, since each call has its price."""
-        texts = list(
-            dict.fromkeys(
-                text
-                for section in sections
-                for text in (
-                    searchable_text(section.breadcrumb, ""),
-                    *(block.text for block in section.blocks),
-                )
-            )
-        )
-        return dict(zip(texts, self.counter.counts(texts), strict=True))
-
-    def _packed(self, section: Section, tokens: dict[str, int]) -> Iterator[tuple[Unit, ...]]:
-        prefix_tokens = tokens[searchable_text(section.breadcrumb, "")]
+    def _packed(self, section: Section, tokens: dict[str, int]) -> Iterator[_Units]:
         sizes = self.sizes.within(
             self.window_tokens,
-            prefix_tokens=prefix_tokens,
+            prefix_tokens=tokens[_prefix(section)],
             section_tokens=sum(tokens[block.text] for block in section.blocks),
         )
         units = [
-            part
-            for block in section.blocks
-            for part in parts_of(unit_of(block, tokens[block.text]), ceiling=sizes.ceiling, counter=self.counter)
+            part for block in section.blocks for part in self._parts(_Unit(block, tokens[block.text]), sizes.ceiling)
         ]
-        before: tuple[Unit, ...] = ()
-        for group in packed(_with_headings_glued(units), sizes):
-            overlap = overlap_of(before, max_tokens=_overlap_room(group, sizes), counter=self.counter)
-            yield (*overlap, *group)
+        before: _Units = ()
+        for group in _groups(_with_headings(units), sizes):
+            yield (*self._overlap(before, min(sizes.overlap, sizes.ceiling - _total(group))), *group)
             before = group
+
+    def _parts(self, unit: _Unit, ceiling: int) -> Iterator[_Unit]:
+        """The unit itself if it fits or may not be cut; else its children, else its sentences."""
+        if unit.tokens <= ceiling or unit.block.kind in _WHOLE or unit.is_heading:
+            yield unit
+        elif unit.block.children:
+            counts = self.counter.counts([child.text for child in unit.block.children])
+            for child, tokens in zip(unit.block.children, counts, strict=True):
+                yield from self._parts(_Unit(child, tokens), ceiling)
+        else:
+            yield from self._sentence_runs(unit.block, ceiling // 2)
+
+    def _sentence_runs(self, block: Block, max_tokens: int) -> Iterator[_Unit]:
+        """Runs of whole sentences of at most so many tokens; a single sentence may be longer."""
+        sentences = list(_sentences(block))
+        counts = self.counter.counts([sentence.text for sentence in sentences])
+        run: _Unit | None = None
+        for sentence, tokens in zip(sentences, counts, strict=True):
+            unit = _Unit(sentence, tokens, continues=sentence is not sentences[0])
+            if run is None:
+                run = unit
+            elif run.tokens + tokens <= max_tokens:
+                text = run.block.text + run.glue_to(unit) + sentence.text
+                location = spanning((run.block.location, sentence.location))
+                run = replace(run, block=replace(run.block, text=text, location=location), tokens=run.tokens + tokens)
+            else:
+                yield run
+                run = unit
+        if run is not None:
+            yield run
+
+    def _overlap(self, units: _Units, max_tokens: int) -> _Units:
+        """The last words of a piece, for its neighbor to begin with; what may not be cut is not cut for it."""
+        if not units or max_tokens <= 0:
+            return ()
+        last = units[-1]
+        if last.tokens <= max_tokens:
+            return () if last.is_heading else (last,)
+        block = last.block
+        while block.children and block.kind not in _WHOLE:  # a list may end in a fence: its last paragraph is cut
+            block = block.children[-1]
+        return () if block.kind in _WHOLE else self._tail(block, max_tokens)
+
+    def _tail(self, block: Block, max_tokens: int) -> _Units:
+        words = list(re.finditer(r"\S+", block.text))[-max_tokens:]
+        counts = self.counter.counts([word.group() for word in words])
+        first, total = len(words), 0
+        while first > 0 and total + counts[first - 1] <= max_tokens:
+            first -= 1
+            total += counts[first]
+        if first == len(words):
+            return ()
+        start = words[first].start()
+        sentence = _SENTENCE_END.search(block.text, start)
+        if sentence and (len(block.text) - sentence.end()) * 2 >= len(block.text) - start:
+            start = sentence.end()  # begin with a whole sentence if at least half of the words remain
+        tail = _part(block, start, len(block.text))
+        return (_Unit(tail, self.counter.counts([tail.text])[0]),)
 
 
 def sections_of(blocks: Iterable[Block], *, title: str | None) -> Iterator[Section]:
@@ -250,57 +192,74 @@ def sections_of(blocks: Iterable[Block], *, title: str | None) -> Iterator[Secti
         if block.kind is BlockKind.RULE:
             continue
         if block.heading is not None:
-            if current and not _waits_for(current, block.heading.level):
+            level = block.heading.level
+            if current and not all(each.heading is not None and each.heading.level < level for each in current):
                 yield _section(current, above, title)
                 current = []
-            while above and above[-1][0] >= block.heading.level:
+            while above and above[-1][0] >= level:
                 above.pop()
-            above.append((block.heading.level, block.heading.title))
+            above.append((level, block.heading.title))
         current.append(block)
     if current:
         yield _section(current, above, title)
 
 
-def _waits_for(blocks: list[Block], level: int) -> bool:
-    """Whether these are headings only, all above `level`: then they introduce what follows."""
-    return all(block.heading is not None and block.heading.level < level for block in blocks)
-
-
 def _section(blocks: list[Block], above: list[tuple[int, str]], title: str | None) -> Section:
-    headings = [block.heading for block in blocks if block.heading is not None]
     names = [name for _, name in above if name]
     has_top = bool(above) and above[0][0] == 1
-    breadcrumb = tuple(names if has_top or not title else [title, *names])
-    last = headings[-1] if headings else None
+    last = next((block.heading for block in reversed(blocks) if block.heading is not None), None)
     return Section(
-        breadcrumb=breadcrumb,
-        title=(last.title if last and last.title else NO_SECTION),
+        breadcrumb=tuple(names if has_top or not title else [title, *names]),
+        title=last.title if last and last.title else NO_SECTION,
         anchor=last.anchor if last else "",
         blocks=tuple(blocks),
     )
 
 
-def _with_headings_glued(units: Sequence[Unit]) -> list[tuple[Unit, ...]]:
+def _prefix(section: Section) -> str:
+    return searchable_text(section.breadcrumb, "")
+
+
+def _sentences(block: Block) -> Iterator[Block]:
+    start = 0
+    ends = [match.span() for match in _SENTENCE_END.finditer(block.text)] + [(len(block.text), len(block.text))]
+    for gap_start, gap_end in ends:
+        # Closing quotes and brackets belong to the sentence; only white space is the gap.
+        text = block.text[start:gap_end].rstrip() if gap_end > gap_start else block.text[start:gap_start]
+        yield _part(block, start, start + len(text))
+        start = gap_end
+
+
+def _part(block: Block, start: int, end: int) -> Block:
+    """A part of a block's text, with its lines. Pages and messages cannot be told from the text itself."""
+    location: Location = block.location
+    if isinstance(location, Lines):
+        first = location.first + block.text.count("\n", 0, start)
+        location = Lines(first, first + block.text.count("\n", start, end))
+    return Block(block.kind, block.text[start:end], location)
+
+
+def _with_headings(units: Sequence[_Unit]) -> list[_Units]:
     """Headings travel with the unit behind them: a heading alone says nothing."""
-    glued: list[tuple[Unit, ...]] = []
-    waiting: tuple[Unit, ...] = ()
+    clusters: list[_Units] = []
+    headings: _Units = ()
     for unit in units:
-        if unit.kind is BlockKind.HEADING:
-            waiting = (*waiting, unit)
+        if unit.is_heading:
+            headings = (*headings, unit)
         else:
-            glued.append((*waiting, unit))
-            waiting = ()
-    return [*glued, waiting] if waiting else glued
+            clusters.append((*headings, unit))
+            headings = ()
+    return [*clusters, headings] if headings else clusters
 
 
-def packed(clusters: Sequence[tuple[Unit, ...]], sizes: ChunkSizes) -> list[tuple[Unit, ...]]:
+def _groups(clusters: Sequence[_Units], sizes: ChunkSizes) -> list[_Units]:
     """Fill groups up to the target; pass it, but not the ceiling, rather than leave one under the floor."""
-    groups: list[tuple[Unit, ...]] = []
+    groups: list[_Units] = []
     room = sizes.ceiling - sizes.overlap if len(clusters) > 1 else sizes.ceiling
     for cluster in clusters:
-        held = _total(groups[-1]) if groups else 0
-        size = held + _total(cluster)
-        if groups and (size <= sizes.target or (held < sizes.floor and size <= room)):
+        filled = _total(groups[-1]) if groups else 0
+        size = filled + _total(cluster)
+        if groups and (size <= sizes.target or (filled < sizes.floor and size <= room)):
             groups[-1] = (*groups[-1], *cluster)
         else:
             groups.append(cluster)
@@ -309,16 +268,16 @@ def packed(clusters: Sequence[tuple[Unit, ...]], sizes: ChunkSizes) -> list[tupl
     return groups
 
 
-def _overlap_room(group: tuple[Unit, ...], sizes: ChunkSizes) -> int:
-    return min(sizes.overlap, sizes.ceiling - _total(group))
-
-
-def _total(units: Iterable[Unit]) -> int:
+def _total(units: Iterable[_Unit]) -> int:
     return sum(unit.tokens for unit in units)
 
 
-def _piece(section: Section, units: tuple[Unit, ...], ordinal: int) -> Piece:
-    text, blocks = _joined(units)
+def _piece(section: Section, units: _Units, ordinal: int) -> Piece:
+    text, spans = units[0].block.text, list(_spans(units[0].block, 0))
+    for before, unit in pairwise(units):
+        text += before.glue_to(unit)
+        spans += _spans(unit.block, len(text))
+        text += unit.block.text
     kind, language = _character(units)
     return Piece(
         anchor=section.anchor,
@@ -326,31 +285,17 @@ def _piece(section: Section, units: tuple[Unit, ...], ordinal: int) -> Piece:
         section=section.title,
         breadcrumb=section.breadcrumb,
         text=text,
-        location=spanning([unit.location for unit in units]),
+        location=spanning([unit.block.location for unit in units]),
         tokens=_total(units),
         kind=kind,
-        has_code=any(span.kind is BlockKind.CODE for span in blocks),
+        has_code=any(span.kind is BlockKind.CODE for span in spans) or "```" in text,
         has_equations="$" in text and _EQUATION.search(text) is not None,
         language=language,
-        blocks=blocks,
+        blocks=tuple(spans),
     )
 
 
-def _joined(units: tuple[Unit, ...]) -> tuple[str, tuple[BlockSpan, ...]]:
-    """The units as one text, and the blocks in it."""
-    text = ""
-    blocks: list[BlockSpan] = []
-    for before, unit in zip((None, *units), units, strict=False):
-        if before is not None:
-            text += before.glue_to(unit)
-        blocks += _spans(unit, len(text))
-        text += unit.text
-    return text, tuple(blocks)
-
-
-def _spans(
-    block: Block | Unit, start: int, *, kind: BlockKind = BlockKind.PARAGRAPH, depth: int = 0
-) -> Iterator[BlockSpan]:
+def _spans(block: Block, start: int, *, kind: BlockKind = BlockKind.PARAGRAPH, depth: int = 0) -> Iterator[BlockSpan]:
     """The innermost blocks, from `start` on. `kind`: what a paragraph is here, such as the text of a list item."""
     depth += block.kind is BlockKind.ITEM
     if not block.children:
@@ -369,13 +314,12 @@ def _spans(
         kind = BlockKind.PARAGRAPH if kind is BlockKind.ITEM else kind  # only what stands behind the marker is the item
 
 
-def _character(units: tuple[Unit, ...]) -> tuple[str | None, str | None]:
+def _character(units: _Units) -> tuple[str | None, str | None]:
     """What most of the piece is made of, and the language of its largest code block."""
     total = _total(units)
     for kind in (BlockKind.CODE, BlockKind.TABLE):
-        share = sum(unit.tokens for unit in units if unit.kind is kind)
-        if share and share * 2 >= total:
-            code = max((unit for unit in units if unit.kind is kind), key=lambda unit: unit.tokens)
-            return kind.value, code.language
-    languages = [unit for unit in units if unit.language]
-    return None, max(languages, key=lambda unit: unit.tokens).language if languages else None
+        same = [unit for unit in units if unit.block.kind is kind]
+        if same and _total(same) * 2 >= total:
+            return kind.value, max(same, key=lambda unit: unit.tokens).block.language
+    languages = [unit for unit in units if unit.block.language]
+    return None, max(languages, key=lambda unit: unit.tokens).block.language if languages else None
