@@ -212,8 +212,8 @@ def test_bad_flags_are_explained(home: Path, words: tuple[str, ...], code: int, 
     assert not (home / ".citewise").exists()
 
 
-def test_a_path_that_cannot_be_looked_at_is_a_bad_request(home: Path) -> None:
-    assert "cannot be looked at" in error_of("ingest", "x" * 5000, cwd=home, code=2)
+def test_a_path_that_cannot_be_read_is_a_bad_request(home: Path) -> None:
+    assert "cannot be read" in error_of("ingest", "x" * 5000, cwd=home, code=2)
     folder = os.fsencode(home) + b"/bad-\xff"
     os.mkdir(folder)
     done = subprocess.run([COMMAND, "ingest", folder], cwd=home, capture_output=True, check=False, timeout=60)

@@ -282,7 +282,7 @@ def removed(root: Path) -> None:
         (swapped_for_a_linked_folder, "cannot be read: not a directory"),
         (swapped_for_a_pipe, "not a regular file"),
         (swapped_for_a_folder, "not a regular file"),
-        (grown, "has grown beyond the limit of 1000 bytes since it was found"),
+        (grown, "has grown beyond the limit of 1000 bytes since it was listed"),
         (removed, "cannot be read: no such file or directory"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Files below one folder. What they hold is not looked at here; `model.text` and the parsers do that."""
+"""Files below a folder, as git would list them. What they say is left to the parsers."""
 
 import errno
 import math
@@ -6,7 +6,6 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -16,49 +15,59 @@ from pathspec import GitIgnoreSpec
 from citewise.errors import BadData, BadRequest, PathNotFound
 from citewise.model.document import Item, Skipped
 
+_VERSION_CONTROL = frozenset({".git", ".hg", ".jj", ".svn"})
+# Folders of other people's files, left out unless --include names them.
+_VENDORED = frozenset({"bower_components", "jspm_packages", "node_modules", "third-party", "third_party", "vendor"})
+_VENDORED |= {"__pycache__", "site-packages", "venv", "virtualenv"}  # Python's
 _EVERYTHING = frozenset({"*", "**", "/**", "**/*", "/**/*"})
 _MANY_STARS = re.compile(r"(?<!\\)\*{3,}")  # git reads any run of stars as two
+_UNUSABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # control characters, and bytes that were not UTF-8
+_IGNORE_FILE_BYTES = 1_000_000  # a larger .gitignore was not written by a person
+_OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe without a writer must not block
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One pattern: as it was written, and what it matches."""
+    """A pattern: as it was written, and what it matches."""
 
     pattern: str
     regex: re.Pattern[str]
     keeps: bool  # written with a leading "!"
     folders_only: bool
-    open_ended: bool  # speaks of everything below a folder, at any depth
+    open_ended: bool  # matches everything below a folder, at any depth
 
     def matches(self, path: str, *, is_folder: bool) -> bool:
-        """Whether the pattern speaks of exactly this path, not merely of a folder above it."""
+        """Whether the pattern names exactly this path, not merely a folder above it."""
         if self.folders_only and not is_folder:
             return False
         match = self.regex.match if self.open_ended else self.regex.fullmatch
         return match(path) is not None
 
     def covers(self, path: str) -> bool:
-        """Whether the pattern speaks of this file or of a folder above it."""
-        parts = path.split("/")
-        folders = ("/".join(parts[:depth]) for depth in range(1, len(parts)))
-        return self.matches(path, is_folder=False) or any(self.matches(at, is_folder=True) for at in folders)
+        """Whether the pattern names this file or a folder above it."""
+        return self.matches(path, is_folder=False) or any(
+            self.matches(folder, is_folder=True) for folder in _folders_above(path)
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The patterns of one list, the last one first."""
+    """A list of patterns, the last first, and the folder they are relative to ("" or "docs/")."""
 
     rules: tuple[Rule, ...] = ()
+    prefix: str = ""
 
     @classmethod
-    def of(cls, lines: Iterable[str]) -> Self:
+    def of(cls, lines: Iterable[str], *, prefix: str = "") -> Self:
         """Read patterns; comments, blank lines and what git itself cannot read match nothing."""
-        read = [rule for rule in map(_rule, lines) if rule is not None]
-        return cls(tuple(reversed(read)))
+        rules = [rule for rule in map(_rule, lines) if rule is not None]
+        return cls(tuple(reversed(rules)), prefix)
 
     def verdict(self, path: str, *, is_folder: bool) -> Rule | None:
-        """The last rule that speaks of this path."""
-        return next((rule for rule in self.rules if rule.matches(path, is_folder=is_folder)), None)
+        """The last rule that names this path."""
+        inner = path[len(self.prefix) :]
+        return next((rule for rule in self.rules if rule.matches(inner, is_folder=is_folder)), None)
 
 
 def _rule(line: str) -> Rule | None:
@@ -80,114 +89,13 @@ def _rule(line: str) -> Rule | None:
     )
 
 
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe without a writer must not block
-
-
-def plain_reason(error: OSError) -> str:
-    """Why the operating system said no, in words."""
-    return (error.strerror or type(error).__name__).lower()
-
-
-def is_below(path: str, folder: str) -> bool:
-    """Whether a resolved path is the folder or lies inside it."""
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
-
-
-def read_below(root: str, path: str, *, limit: int) -> bytes:
-    """The bytes of a regular file below root, at most `limit` of them; BadData gives the reason if not."""
-    try:
-        with _opened(root, path) as descriptor:
-            return _bytes_of(descriptor, limit)
-    except OSError as error:
-        raise BadData(f"cannot be read: {plain_reason(error)}") from error
-
-
-@contextmanager
-def _opened(root: str, path: str) -> Iterator[int]:
-    try:
-        descriptor = _descended(root, path)
-    except OSError as error:
-        if error.errno != errno.ELOOP:
-            raise
-        descriptor = _descended(root, _target_below(root, path))
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _descended(root: str, path: str) -> int:
-    *folders, name = path.split("/")
-    at = os.open(root, _FOLDER)
-    try:
-        for folder in folders:
-            deeper = os.open(folder, _FOLDER | os.O_NOFOLLOW, dir_fd=at)
-            os.close(at)
-            at = deeper
-        return os.open(name, _FILE, dir_fd=at)
-    finally:
-        os.close(at)
-
-
-def _target_below(root: str, path: str) -> str:
-    top = os.path.realpath(root)
-    target = os.path.realpath(os.path.join(top, path), strict=True)
-    if not is_below(target, top):
-        raise BadData("symbolic link out of the source")
-    return os.path.relpath(target, top)
-
-
-def _bytes_of(descriptor: int, limit: int) -> bytes:
-    status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode):
-        raise BadData("not a regular file")
-    with open(descriptor, "rb", buffering=0, closefd=False) as file:
-        data = file.read(min(status.st_size, limit) + 1)
-        while len(data) <= limit and (more := file.read(limit + 1 - len(data))):
-            data += more
-    if len(data) > limit:
-        raise BadData(f"has grown beyond the limit of {limit} bytes since it was found")
-    return data
-
-
-MEGABYTE = 1_000_000
-
-_VERSION_CONTROL = frozenset({".git", ".hg", ".jj", ".svn"})
-# Folders of other people's files, which nobody means when they name the folder around them.
-_VENDORED = frozenset(
-    {
-        "__pycache__",
-        "bower_components",
-        "jspm_packages",
-        "node_modules",
-        "site-packages",
-        "third-party",
-        "third_party",
-        "vendor",
-        "venv",
-        "virtualenv",
-    }
-)
-_UNUSABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # control characters, and bytes that were not UTF-8
-_IGNORE_FILE_BYTES = 1_000_000  # a larger one is no list that a person keeps
-
-
-@dataclass(frozen=True, slots=True)
-class _Ignore:
-    """The rules of one .gitignore file and the folder they are relative to."""
-
-    prefix: str  # "" or "docs/"
-    rules: Rules
-
-
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A name in a folder, with the rules that reach it."""
+    """A name in a folder, with the ignore files that apply to it, the nearest first."""
 
     path: str
-    status: os.stat_result | OSError  # of the link itself, where it is one
-    ignores: tuple[_Ignore, ...]
+    status: os.stat_result | OSError  # of a link itself, not of its target
+    ignores: tuple[Rules, ...]
 
     @property
     def name(self) -> str:
@@ -200,18 +108,18 @@ class _Entry:
     @property
     def shown(self) -> str:
         """The path as a report prints it: a folder ends in a slash, unusable characters are spelled out."""
-        plain = _UNUSABLE.sub(_spelled, self.path)
+        # Python hands an undecodable byte over as 0xDC00 + byte.
+        plain = _UNUSABLE.sub(lambda character: f"\\x{ord(character.group()) & 0xFF:02x}", self.path)
         return f"{plain}/" if self.is_folder else plain
 
 
 class FolderSource:
-    """Walks a folder as git would see it and reads its files.
+    """Lists the files of a folder and reads them.
 
-    `.gitignore` files count from the root downward; those above it are not read, so that the same folder
-    gives the same files wherever it lies. `include` and `exclude` are written like .gitignore lines, relative
-    to the root. `only` narrows the walk to the named files and folders: it then says about them, and about
-    the folders on the way, what a whole walk says, and nothing about a path that is not there. A root that is
-    a file stands for its folder, narrowed to that file.
+    `.gitignore` files count from the root downward; those above it are not read, so that the same folder gives the
+    same files wherever it lies. `include` and `exclude` are written like .gitignore lines, relative to the root.
+    Hidden and vendored folders are left out unless an include names them. `only` limits the listing to the named files
+    and folders; a path that does not exist is not mentioned. A root that is a file means that file alone.
     """
 
     def __init__(
@@ -233,20 +141,20 @@ class FolderSource:
         self._max_file_bytes = max_file_bytes
         self._own = tuple(os.path.realpath(own) for own in own_folders)
         self._children = None if narrowed is None else _children(narrowed)
-        if any(is_below(self._root, own) for own in self._own):
-            raise BadRequest(f"{root} lies inside the library itself: name the folder with your documents")
+        if any(_is_below(self._root, own) for own in self._own):
+            raise BadRequest(f"{root} is inside the library itself: name the folder with your documents")
 
     def items(self) -> Iterator[Item | Skipped]:
         """Every file, in the order of its path's code points, as an Item or as Skipped with the reason."""
         try:
             pending = self._entries("", ())
         except (OSError, BadData) as error:
-            raise BadRequest(f"the folder {self._root} cannot be walked: {_why(error)}") from error
+            raise BadRequest(f"the folder {self._root} cannot be read: {_why(error)}") from error
         return self._walked(pending)
 
     def read(self, item: Item) -> bytes:
-        """The file's bytes; BadData when it has become unreadable, too large, or a way out of the root."""
-        return read_below(self._root, item.path, limit=self._max_file_bytes)
+        """The file's bytes. Raises BadData if it has become unreadable, too large, or a link out of the root."""
+        return _read_below(self._root, item.path, limit=self._max_file_bytes)
 
     def _walked(self, pending: list[_Entry]) -> Iterator[Item | Skipped]:
         # A stack instead of recursion: folders may be nested deeper than Python may call.
@@ -263,17 +171,17 @@ class FolderSource:
                 except (OSError, BadData) as error:
                     yield Skipped(entry.shown, f"folder cannot be read: {_why(error)}", is_unseen=True)
 
-    def _entries(self, prefix: str, ignores: tuple[_Ignore, ...]) -> list[_Entry]:
-        """What lies in a folder, the last path first."""
-        at = os.path.join(self._root, prefix)
+    def _entries(self, prefix: str, ignores: tuple[Rules, ...]) -> list[_Entry]:
+        """What is in a folder, the last path first."""
+        folder = os.path.join(self._root, prefix)
         wanted = None if self._children is None else self._children.get(prefix)
-        names = os.listdir(at) if wanted is None else wanted
-        known = (*self._own_ignore(prefix), *ignores)
-        seen = ((name, _status_of(at + name)) for name in names)
-        entries = [_Entry(prefix + name, status, known) for name, status in seen if status is not None]
+        names = os.listdir(folder) if wanted is None else wanted
+        applying = (*self._ignore_file(prefix), *ignores)
+        statuses = ((name, _status_of(folder + name)) for name in names)
+        entries = [_Entry(prefix + name, status, applying) for name, status in statuses if status is not None]
         return sorted(entries, key=lambda entry: entry.shown, reverse=True)
 
-    def _own_ignore(self, prefix: str) -> tuple[_Ignore, ...]:
+    def _ignore_file(self, prefix: str) -> tuple[Rules, ...]:
         path = f"{prefix}.gitignore"
         status = _status_of(os.path.join(self._root, path))
         if isinstance(status, OSError):
@@ -281,27 +189,29 @@ class FolderSource:
         if status is None or stat.S_ISDIR(status.st_mode):
             return ()
         try:
-            data = read_below(self._root, path, limit=_IGNORE_FILE_BYTES)
+            data = _read_below(self._root, path, limit=_IGNORE_FILE_BYTES)
         except BadData as error:
-            # Walking on without the rules could take in what its owner meant to keep out.
+            # Going on without the rules could ingest what its owner meant to leave out.
             raise BadData(f"its .gitignore {error}") from error
-        lines = data.decode("utf-8-sig", "surrogateescape").split("\n")
-        return (_Ignore(prefix, Rules.of(lines)),)
+        return (Rules.of(data.decode("utf-8-sig", "surrogateescape").split("\n"), prefix=prefix),)
 
     def _reason(self, entry: _Entry) -> str | None:
         """Why an entry is left out for its name or place, or None."""
-        if _UNUSABLE.search(entry.name):
-            return _name_reason(entry)
+        if unusable := _UNUSABLE.findall(entry.name):
+            what = "is not valid UTF-8" if max(unusable) >= "\ud800" else "holds a control character"
+            return f"{'folder' if entry.is_folder else 'file'} name {what}"
         if entry.name in _VERSION_CONTROL:
             return "version control"
         if os.path.join(self._root, entry.path) in self._own:
             return "the library itself"
-        if _is_ignored(entry):
+        verdicts = (ignore.verdict(entry.path, is_folder=entry.is_folder) for ignore in entry.ignores)
+        nearest = next((rule for rule in verdicts if rule is not None), None)
+        if nearest is not None and not nearest.keeps:
             return "ignored by .gitignore"
         return self._default_reason(entry) or self._choice_reason(entry)
 
     def _default_reason(self, entry: _Entry) -> str | None:
-        """Why a folder is left out unless an --include names it."""
+        """Why a folder is left out unless an include names it."""
         is_hidden = entry.name.startswith(".")
         if not entry.is_folder or not (is_hidden or entry.name in _VENDORED):
             return None
@@ -323,24 +233,23 @@ class FolderSource:
             status = self._status(entry)
         except BadData as error:
             return Skipped(entry.path, str(error), is_unseen=isinstance(entry.status, OSError))
-        reason = self._file_reason(entry, status)
-        if reason is None:
-            return Item(entry.path, status.st_size, self._media_types[_suffix(entry.name)])
-        return Skipped(entry.path, reason, is_unseen=status.st_size > self._max_file_bytes)
-
-    def _file_reason(self, entry: _Entry, status: os.stat_result) -> str | None:
+        suffix = os.path.splitext(entry.name)[1].lower()
+        is_too_large = status.st_size > self._max_file_bytes
         if not stat.S_ISREG(status.st_mode):
-            return "not a regular file"
-        suffix = _suffix(entry.name)
-        if suffix not in self._media_types:
-            return f"no parser for {suffix} files" if suffix else "no parser for files without a suffix"
-        if status.st_size > self._max_file_bytes:
+            reason = "not a regular file"
+        elif suffix not in self._media_types:
+            reason = f"no parser for {suffix} files" if suffix else "no parser for files without a suffix"
+        elif is_too_large:
             limit = f"the limit of {_megabytes(self._max_file_bytes)} MB (raise it with --max-file-mb)"
-            return f"{_megabytes(status.st_size)} MB is over {limit}"
-        return None if status.st_size else "empty file"
+            reason = f"{_megabytes(status.st_size)} MB is over {limit}"
+        elif not status.st_size:
+            reason = "empty file"
+        else:
+            return Item(entry.path, status.st_size, self._media_types[suffix])
+        return Skipped(entry.path, reason, is_unseen=is_too_large)
 
     def _status(self, entry: _Entry) -> os.stat_result:
-        """What the entry is, once a link has been followed; BadData when that leads nowhere good."""
+        """The status of a file, or of the target of a link. Raises BadData for a link that must not be followed."""
         if isinstance(entry.status, OSError):
             raise BadData(f"cannot be read: {plain_reason(entry.status)}") from entry.status
         if not stat.S_ISLNK(entry.status.st_mode):
@@ -349,19 +258,37 @@ class FolderSource:
             target = os.path.realpath(os.path.join(self._root, entry.path), strict=True)
             status = os.stat(target)
         except OSError as error:
-            raise BadData(_link_reason(error)) from error
-        self._check_target(target, status)
-        return status
-
-    def _check_target(self, target: str, status: os.stat_result) -> None:
+            known = {errno.ELOOP: "symbolic link loop", errno.ENOENT: "symbolic link to nothing"}
+            other = f"symbolic link that cannot be followed: {plain_reason(error)}"
+            raise BadData(known.get(error.errno or 0, other)) from error
         if stat.S_ISDIR(status.st_mode):
             raise BadData("symbolic link to a folder")
-        if not is_below(target, self._root):
+        if not _is_below(target, self._root):
             raise BadData("symbolic link out of the source")
-        if any(is_below(target, own) for own in self._own):
+        if any(_is_below(target, own) for own in self._own):
             raise BadData("symbolic link into the library itself")
         if not _VERSION_CONTROL.isdisjoint(os.path.relpath(target, self._root).split("/")):
             raise BadData("symbolic link into version control")
+        return status
+
+
+def plain_reason(error: OSError) -> str:
+    """The reason of the operating system, in words."""
+    return (error.strerror or type(error).__name__).lower()
+
+
+def _why(error: OSError | BadData) -> str:
+    return plain_reason(error) if isinstance(error, OSError) else str(error)
+
+
+def _is_below(path: str, folder: str) -> bool:
+    """Whether a resolved path is the folder or is inside it."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def _folders_above(path: str) -> tuple[str, ...]:
+    parts = path.split("/")
+    return tuple("/".join(parts[:depth]) for depth in range(1, len(parts)))
 
 
 def _folder_and_only(root: Path, only: frozenset[str] | None) -> tuple[Path, frozenset[str] | None]:
@@ -382,7 +309,7 @@ def _children(only: frozenset[str]) -> Mapping[str, frozenset[str]]:
     """Which names to look at in each folder; a folder that is wanted itself has no list: all of it is."""
     paths = {os.path.normpath(path) for path in only}
     if any(os.path.isabs(path) or path.split("/")[0] == ".." for path in paths):
-        raise BadRequest("only paths below the source can be walked")
+        raise BadRequest("only paths below the source can be listed")
     names: dict[str, set[str]] = {} if "." in paths else {"": set()}
     for path in paths:
         above = _folders_above(path)
@@ -392,17 +319,8 @@ def _children(only: frozenset[str]) -> Mapping[str, frozenset[str]]:
     return {folder: frozenset(children) for folder, children in names.items()}
 
 
-def _folders_above(path: str) -> tuple[str, ...]:
-    parts = path.split("/")
-    return tuple("/".join(parts[:depth]) for depth in range(1, len(parts)))
-
-
-def _suffix(name: str) -> str:
-    return os.path.splitext(name)[1].lower()
-
-
 def _status_of(path: str) -> os.stat_result | OSError | None:
-    """What is at a path, without following a link; None when nothing is."""
+    """The status of a path, without following a link; None if nothing is there."""
     try:
         return os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -411,37 +329,57 @@ def _status_of(path: str) -> os.stat_result | OSError | None:
         return error
 
 
-def _is_ignored(entry: _Entry) -> bool:
-    for ignore in entry.ignores:  # the nearest file first: it overrules those above it
-        rule = ignore.rules.verdict(entry.path[len(ignore.prefix) :], is_folder=entry.is_folder)
-        if rule is not None:
-            return not rule.keeps
-    return False
+def _read_below(root: str, path: str, *, limit: int) -> bytes:
+    """The bytes of a regular file below root, at most `limit` of them. Raises BadData with the reason if not."""
+    try:
+        descriptor = _opened(root, path)
+        try:
+            return _bytes_of(descriptor, limit)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise BadData(f"cannot be read: {plain_reason(error)}") from error
 
 
-def _why(error: OSError | BadData) -> str:
-    return plain_reason(error) if isinstance(error, OSError) else str(error)
+def _opened(root: str, path: str) -> int:
+    """Open a file folder by folder, so that no link leads out of the root; only its last name may be a link inside."""
+    try:
+        return _descended(root, path)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+    top = os.path.realpath(root)
+    target = os.path.realpath(os.path.join(top, path), strict=True)
+    if not _is_below(target, top):
+        raise BadData("symbolic link out of the source")
+    return _descended(root, os.path.relpath(target, top))
 
 
-def _link_reason(error: OSError) -> str:
-    if error.errno == errno.ELOOP:
-        return "symbolic link loop"
-    if error.errno == errno.ENOENT:
-        return "symbolic link to nothing"
-    return f"symbolic link that cannot be followed: {plain_reason(error)}"
+def _descended(root: str, path: str) -> int:
+    *folders, name = path.split("/")
+    at = os.open(root, _OPEN_FOLDER)
+    try:
+        for folder in folders:
+            deeper = os.open(folder, _OPEN_FOLDER | os.O_NOFOLLOW, dir_fd=at)
+            os.close(at)
+            at = deeper
+        return os.open(name, _OPEN_FILE, dir_fd=at)
+    finally:
+        os.close(at)
 
 
-def _name_reason(entry: _Entry) -> str:
-    kind = "folder" if entry.is_folder else "file"
-    if any(character >= "\ud800" for character in _UNUSABLE.findall(entry.name)):
-        return f"{kind} name is not valid UTF-8"
-    return f"{kind} name holds a control character"
-
-
-def _spelled(character: re.Match[str]) -> str:
-    code = ord(character.group())
-    return f"\\x{code & 0xFF:02x}"  # Python hands an undecodable byte over as 0xDC00 + byte
+def _bytes_of(descriptor: int, limit: int) -> bytes:
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        raise BadData("not a regular file")
+    with open(descriptor, "rb", buffering=0, closefd=False) as file:
+        data = file.read(min(status.st_size, limit) + 1)
+        while len(data) <= limit and (more := file.read(limit + 1 - len(data))):
+            data += more
+    if len(data) > limit:
+        raise BadData(f"has grown beyond the limit of {limit} bytes since it was listed")
+    return data
 
 
 def _megabytes(size: int) -> str:
-    return f"{math.ceil(size * 10 / MEGABYTE) / 10:.1f}"  # rounded up: over the limit must look so
+    return f"{math.ceil(size / 100_000) / 10:.1f}"  # rounded up: over the limit must look so
