@@ -118,7 +118,9 @@ def test_a_full_disk_stops_the_run_and_keeps_what_was_there(home: Path) -> None:
 def test_another_model_is_refused_with_the_remedy(home: Path) -> None:
     json_of("ingest", "docs", cwd=home)
     with sqlite3.connect(home / ".citewise" / "gen-1" / "catalog.db") as connection:
-        connection.execute("UPDATE facts SET value = 'another-model' WHERE name = 'model'")
+        connection.execute(
+            "UPDATE facts SET value = json_set(value, '$.model', 'another-model') WHERE name = 'library'"
+        )
     connection.close()
     message = error_of("ingest", "docs", cwd=home, code=3)
     assert "another-model" in message
