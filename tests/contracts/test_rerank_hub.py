@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
 import pytest
 
-from citewise.adapters.onnx.hub import COMPLETE, fetched
+from citewise.adapters.onnx.hub import COMPLETE, downloaded
 from citewise.adapters.onnx.reranker import from_folder
 from citewise.errors import CitewiseError, Misconfigured, Unavailable
 from tests.fakes.tiny_cross_encoder import write_tiny_cross_encoder
@@ -40,14 +41,27 @@ class _Handler(BaseHTTPRequestHandler):
     server: Hub
 
     def do_GET(self) -> None:
-        self.server.asked.append(self.path)
-        status, headers, body = self.server.pages.get(self.path, (404, {}, b"Entry not found"))
-        self.send_response(status)
-        for name, value in {"Content-Length": str(len(body)), **headers}.items():
-            self.send_header(name, value)
-        self.end_headers()
+        body = self._send_headers()
         with suppress(ConnectionError):  # a client that has seen enough hangs up
             self.wfile.write(body)
+
+    def do_HEAD(self) -> None:
+        self._send_headers()
+
+    def _send_headers(self) -> bytes:
+        self.server.asked.append(self.path)
+        missing = (404, {"X-Error-Code": "EntryNotFound"}, b"Entry not found")
+        status, headers, body = self.server.pages.get(self.path, missing)
+        self.send_response(status)
+        known = {
+            "Content-Length": str(len(body)),
+            "ETag": f'"{sha256(self.path.encode()).hexdigest()}"',
+            "X-Repo-Commit": "a" * 40,
+        }
+        for name, value in {**known, **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        return body
 
     def log_message(self, format: str, *args: object) -> None:
         """Keep quiet."""
@@ -76,10 +90,10 @@ def hub(model: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     thread.join()
 
 
-def failure(cache: Path, *, patience_seconds: float = 60.0, largest_bytes: int = 2**31) -> CitewiseError:
+def failure(cache: Path, *, deadline_seconds: float = 60.0, max_bytes: int = 2**31) -> CitewiseError:
     """What is raised; it always names the model and the way without network, and leaves no half files."""
     with pytest.raises(CitewiseError, match=r"tiny.*rerank\.path") as caught:
-        fetched(NAME, cache, patience_seconds=patience_seconds, largest_bytes=largest_bytes)
+        downloaded(NAME, cache, deadline_seconds=deadline_seconds, max_bytes=max_bytes)
     assert not (cache / "hub" / NAME / COMPLETE).exists()
     assert not list(cache.rglob(".model.onnx.*"))
     return caught.value
@@ -87,17 +101,17 @@ def failure(cache: Path, *, patience_seconds: float = 60.0, largest_bytes: int =
 
 @pytest.mark.server
 def test_a_name_becomes_a_folder_with_both_files(hub: Hub, tmp_path: Path, model: Path) -> None:
-    folder = fetched(NAME, tmp_path)
-    assert {file.name for file in folder.iterdir()} == {"tokenizer.json", "model.onnx", COMPLETE}
+    folder = downloaded(NAME, tmp_path)
+    assert (folder / "onnx" / "model.onnx").is_file()
     assert folder.is_relative_to(tmp_path)
     assert from_folder(folder).scores("tide", ["a tide"]) == from_folder(model).scores("tide", ["a tide"])
 
 
 @pytest.mark.server
 def test_the_second_use_needs_no_network(hub: Hub, tmp_path: Path) -> None:
-    folder = fetched(NAME, tmp_path)
+    folder = downloaded(NAME, tmp_path)
     hub.asked.clear()
-    assert fetched(NAME, tmp_path) == folder
+    assert downloaded(NAME, tmp_path) == folder
     assert hub.asked == []
 
 
@@ -105,22 +119,23 @@ def test_what_is_complete_in_the_cache_opens_no_socket(tmp_path: Path) -> None:
     folder = tmp_path / "hub" / NAME
     write_tiny_cross_encoder(folder)
     (folder / COMPLETE).touch()
-    assert fetched(NAME, tmp_path) == folder
+    assert downloaded(NAME, tmp_path) == folder
 
 
 @pytest.mark.server
 def test_a_model_beside_its_tokenizer_is_found_too(hub: Hub, tmp_path: Path, model: Path) -> None:
     del hub.pages[NESTED]
     hub.pages[FLAT] = (200, {}, (model / "model.onnx").read_bytes())
-    assert (fetched(NAME, tmp_path) / "model.onnx").read_bytes() == (model / "model.onnx").read_bytes()
+    assert (downloaded(NAME, tmp_path) / "model.onnx").read_bytes() == (model / "model.onnx").read_bytes()
 
 
 @pytest.mark.server
 def test_a_download_that_stopped_halfway_is_begun_again(hub: Hub, tmp_path: Path, model: Path) -> None:
-    folder = tmp_path / "hub" / NAME
-    folder.mkdir(parents=True)
-    (folder / "model.onnx").write_bytes(b"half")
-    assert (fetched(NAME, tmp_path) / "model.onnx").read_bytes() == (model / "model.onnx").read_bytes()
+    half = tmp_path / "hub" / NAME / "onnx" / "model.onnx"
+    half.parent.mkdir(parents=True)
+    half.write_bytes(b"half")
+    downloaded(NAME, tmp_path)
+    assert half.read_bytes() == (model / "model.onnx").read_bytes()
 
 
 @pytest.mark.server
@@ -162,19 +177,19 @@ def test_a_hub_that_is_not_there_is_unavailable(hub: Hub, tmp_path: Path, monkey
 
 @pytest.mark.server
 def test_a_file_that_is_too_large_is_refused(hub: Hub, tmp_path: Path) -> None:
-    assert isinstance(failure(tmp_path, largest_bytes=1000), Misconfigured)
+    assert isinstance(failure(tmp_path, max_bytes=1000), Misconfigured)
 
 
 @pytest.mark.server
-def test_patience_ends(hub: Hub, tmp_path: Path) -> None:
-    assert "too long" in str(failure(tmp_path, patience_seconds=0.0))
+def test_the_deadline_ends_it(hub: Hub, tmp_path: Path) -> None:
+    assert "too long" in str(failure(tmp_path, deadline_seconds=0.0))
 
 
 @pytest.mark.server
 def test_a_cache_that_cannot_be_written_is_named(hub: Hub, tmp_path: Path) -> None:
     (tmp_path / "hub").write_text("in the way")
     with pytest.raises(Unavailable, match="cache cannot be written"):
-        fetched(NAME, tmp_path)
+        downloaded(NAME, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +201,7 @@ def test_a_cache_that_cannot_be_written_is_named(hub: Hub, tmp_path: Path) -> No
 )
 def test_a_hostile_name_is_refused_before_anything_is_touched(tmp_path: Path, name: str) -> None:
     with pytest.raises(Misconfigured, match="owner/name"):
-        fetched(name, tmp_path)
+        downloaded(name, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -196,4 +211,4 @@ def test_an_endpoint_that_is_no_address_is_for_the_operator(
 ) -> None:
     monkeypatch.setenv("HF_ENDPOINT", endpoint)
     with pytest.raises(Misconfigured, match="HF_ENDPOINT"):
-        fetched(NAME, tmp_path)
+        downloaded(NAME, tmp_path)

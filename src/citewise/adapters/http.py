@@ -118,14 +118,14 @@ class Remote:
                 self._check(response, response.iter_bytes())
                 return self.bounded(response.iter_bytes(), max_bytes)
 
-        def within() -> bytes:
+        def in_time() -> bytes:
             # In a thread, since a slow name server and drops of bytes pass the client's time-outs.
             try:
-                return _within(ends_at - time.monotonic(), attempt)
+                return within(ends_at - time.monotonic(), attempt)
             except TimeoutError as error:
                 raise NoAnswer(f"{self._name} did not answer in time") from error
 
-        return self._guarded(lambda: self._retry(within, ends_at=ends_at, sleep=time.sleep))
+        return self._guarded(lambda: self._retry(in_time, ends_at=ends_at, sleep=time.sleep))
 
     def begun(self, begin: Callable[[], T], *, ends_at: float, cancellation: Cancellation) -> T:
         """What `begin` makes of a stream, tried again until it has the first of it; then errors are final."""
@@ -303,7 +303,7 @@ def _retry_after(value: str | None) -> float | None:
     return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
 
 
-def _within(seconds: float, call: Callable[[], T]) -> T:
+def within(seconds: float, call: Callable[[], T]) -> T:
     """What the call returns or raises; TimeoutError when it takes longer, and its thread is left behind."""
     outcome: Future[T] = Future()
 

@@ -22,7 +22,7 @@ def reranker_of(settings: Settings) -> Reranker | None:
 
 
 def _onnx(settings: Settings) -> Reranker:
-    from citewise.adapters.onnx.hub import fetched
+    from citewise.adapters.onnx.hub import downloaded
     from citewise.adapters.onnx.reranker import from_folder
 
     chosen = settings.rerank
@@ -31,7 +31,7 @@ def _onnx(settings: Settings) -> Reranker:
     folder = (
         Path(chosen.path).expanduser()
         if chosen.path
-        else fetched(chosen.model, settings.cache, patience_seconds=DOWNLOAD_SECONDS)
+        else downloaded(chosen.model, settings.cache, deadline_seconds=DOWNLOAD_SECONDS)
     )
     return from_folder(folder, window_tokens=chosen.window_tokens)
 

@@ -1,36 +1,23 @@
-"""A cross-encoder by its name on the Hugging Face hub: fetched once into a cache, then never asked for again.
-
-Written on httpx, since two files are all that is wanted: no tokens, no symbolic links, no second cache.
-"""
+"""A model by its name on the Hugging Face hub: downloaded once into a cache, then never asked for again."""
 
 import os
 import re
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from uuid import uuid4
+from urllib.parse import urlsplit
 
-import httpx
-
+from citewise.adapters.http import within
 from citewise.errors import CitewiseError, Misconfigured, Unavailable
 
-HUB = "https://huggingface.co"
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,95}/[A-Za-z0-9_][A-Za-z0-9._-]{0,95}")
-COMPLETE = ".complete"  # written last: a folder without it is fetched again
-FILES = {  # what we keep -> where the hub may have it
-    "tokenizer.json": ("tokenizer.json",),
-    "model.onnx": ("onnx/model.onnx", "model.onnx"),
-}
-TIMEOUT_SECONDS = 30.0  # for each sign of life
-NOT_FOR_US = (401, 403, 404)  # the hub says 401 also for a name that nobody has
+COMPLETE = ".complete"  # written last: a folder without it is downloaded again
+FILES = (("tokenizer.json",), ("onnx/model.onnx", "model.onnx"))  # and where else the hub may have it
 
 
-def fetched(name: str, cache: Path, *, patience_seconds: float = 900.0, largest_bytes: int = 2**31) -> Path:
-    """The folder that holds the model's tokenizer.json and model.onnx; the network is touched only the first time.
+def downloaded(name: str, cache: Path, *, deadline_seconds: float = 900.0, max_bytes: int = 2**31) -> Path:
+    """The folder with the model's files; the network is used only the first time.
 
-    `patience_seconds` is for both files together; `largest_bytes` is for one, and ONNX itself can hold no more.
+    The deadline is for all files together; `max_bytes` is for one, and ONNX itself can hold no more.
     """
     if not NAME.fullmatch(name) or ".." in name:
         raise Misconfigured(
@@ -38,95 +25,73 @@ def fetched(name: str, cache: Path, *, patience_seconds: float = 900.0, largest_
             "cross-encoder/ms-marco-MiniLM-L-6-v2. For a model of your own set rerank.path to its folder."
         )
     folder = cache / "hub" / name
-    if not all((folder / file).is_file() for file in (*FILES, COMPLETE)):
-        _fetch(_Wanted(name, _endpoint(name), time.monotonic() + patience_seconds, largest_bytes), folder)
+    if not (folder / COMPLETE).is_file():
+        try:
+            within(deadline_seconds, lambda: _download(name, folder, max_bytes))
+        except TimeoutError as error:
+            raise Unavailable(_message(name, "it takes too long")) from error
+        (folder / COMPLETE).touch()
     return folder
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    name: str
-    endpoint: httpx.URL
-    ends_at: float  # of time.monotonic
-    largest_bytes: int
+def _download(name: str, folder: Path, max_bytes: int) -> None:
+    # Imported here: it takes half a second, and most runs download nothing.
+    from huggingface_hub import errors
 
-    def url(self, path: str) -> str:
-        return f"{str(self.endpoint).rstrip('/')}/{self.name}/resolve/main/{path}"
-
-    def failure(self, why: str) -> str:
-        """What to tell a person; the host only, as an endpoint's address may hold a password."""
-        return (
-            f"The reranking model {self.name} cannot be fetched from {self.endpoint.host}: {why}. Try again, or "
-            "download its tokenizer.json and onnx/model.onnx on a machine with network, put both into one folder "
-            "and set rerank.path to it."
-        )
-
-
-def _endpoint(name: str) -> httpx.URL:
+    endpoint = _endpoint()
     try:
-        endpoint = httpx.URL(os.environ.get("HF_ENDPOINT") or HUB)
-    except httpx.InvalidURL as error:
-        raise Misconfigured(f"HF_ENDPOINT is no address to fetch {name} from: unset or mend it") from error
-    if endpoint.scheme not in ("http", "https") or not endpoint.host:
-        raise Misconfigured(f"HF_ENDPOINT is no address to fetch {name} from: it must start with https://")
+        folder.mkdir(parents=True, exist_ok=True)
+        for paths in FILES:
+            _download_first(name, paths, folder, endpoint=endpoint, max_bytes=max_bytes)
+    except CitewiseError:
+        raise
+    except errors.HfHubHTTPError as error:
+        status = error.response.status_code
+        if status in (401, 403, 404):  # the hub says 401 also for a name that nobody has
+            why = f"it answers {status}; check rerank.model, and that the model is public"
+            raise Misconfigured(_message(name, why)) from error
+        raise Unavailable(_message(name, f"it answers {status}")) from error
+    except (errors.LocalEntryNotFoundError, errors.FileMetadataError) as error:
+        raise Unavailable(_message(name, "it cannot be reached, or is no hub")) from error
+    except OSError as error:
+        raise Unavailable(_message(name, f"the cache cannot be written ({error})")) from error
+    except Exception as error:  # of whatever HTTP library it uses
+        raise Unavailable(_message(name, f"it cannot be reached ({type(error).__name__})")) from error
+
+
+def _download_first(name: str, paths: Sequence[str], folder: Path, *, endpoint: str, max_bytes: int) -> None:
+    """The first of the paths that the hub has."""
+    from huggingface_hub import errors, get_hf_file_metadata, hf_hub_download, hf_hub_url
+
+    for path in paths:
+        try:
+            # No token: it would go to whatever HF_ENDPOINT names.
+            found = get_hf_file_metadata(hf_hub_url(name, path, endpoint=endpoint), token=False)
+            if found.size is not None and found.size > max_bytes:
+                raise Misconfigured(_message(name, f"{path} is over {max_bytes} bytes"))
+            hf_hub_download(name, path, local_dir=folder, endpoint=endpoint, token=False)
+            return
+        except errors.RemoteEntryNotFoundError:
+            if path == paths[-1]:
+                raise
+
+
+def _endpoint() -> str:
+    endpoint = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
+    try:
+        parts = urlsplit(endpoint)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_address = False
+    if not is_address:
+        raise Misconfigured("HF_ENDPOINT is no address to download a model from: unset it, or start it with https://")
     return endpoint
 
 
-def _fetch(wanted: _Wanted, folder: Path) -> None:
-    with _our_errors(wanted), httpx.Client(follow_redirects=True, timeout=TIMEOUT_SECONDS) as client:
-        folder.mkdir(parents=True, exist_ok=True)
-        for file, paths in FILES.items():
-            _fetch_first(client, wanted, paths, folder / file)
-        (folder / COMPLETE).touch()
-
-
-@contextmanager
-def _our_errors(wanted: _Wanted) -> Iterator[None]:
-    try:
-        yield
-    except CitewiseError:
-        raise
-    except httpx.TimeoutException as error:
-        raise Unavailable(wanted.failure("it does not answer in time")) from error
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise Unavailable(wanted.failure(f"it cannot be reached ({type(error).__name__})")) from error
-    except OSError as error:
-        raise Unavailable(wanted.failure(f"the cache cannot be written ({error})")) from error
-
-
-def _fetch_first(client: httpx.Client, wanted: _Wanted, paths: tuple[str, ...], target: Path) -> None:
-    """The first of the paths that the hub has, whole or not at all."""
-    for path in paths:
-        with client.stream("GET", wanted.url(path)) as response:
-            if response.status_code == 404 and path != paths[-1]:
-                continue
-            _check(response, wanted, " or ".join(paths))
-            _write(response, wanted, target)
-            return
-
-
-def _check(response: httpx.Response, wanted: _Wanted, path: str) -> None:
-    status = response.status_code
-    if status in NOT_FOR_US:
-        raise Misconfigured(
-            wanted.failure(f"it answers {status} to {path}; check rerank.model, and that the model is public")
-        )
-    if status != 200:
-        raise Unavailable(wanted.failure(f"it answers {status} to {path}"))
-    if response.headers.get("Content-Type", "").startswith("text/html"):
-        raise Unavailable(wanted.failure(f"it answers with a web page instead of {path}"))
-
-
-def _write(response: httpx.Response, wanted: _Wanted, target: Path) -> None:
-    draft = target.with_name(f".{target.name}.{uuid4().hex}")
-    try:
-        with draft.open("xb") as file:
-            for part in response.iter_bytes():
-                if file.tell() + len(part) > wanted.largest_bytes:
-                    raise Misconfigured(wanted.failure(f"{target.name} is over {wanted.largest_bytes} bytes"))
-                if time.monotonic() > wanted.ends_at:
-                    raise Unavailable(wanted.failure("it takes too long"))
-                file.write(part)
-        os.replace(draft, target)
-    finally:
-        draft.unlink(missing_ok=True)
+def _message(name: str, why: str) -> str:
+    """For a person; the host only, as an endpoint's address may have a password."""
+    return (
+        f"The reranking model {name} cannot be downloaded from {urlsplit(_endpoint()).hostname}: {why}. Try again, or "
+        "download its tokenizer.json and onnx/model.onnx on a machine with network, put both into one folder and set "
+        "rerank.path to it."
+    )
