@@ -53,11 +53,9 @@ class _Handler(BaseHTTPRequestHandler):
         missing = (404, {"X-Error-Code": "EntryNotFound"}, b"Entry not found")
         status, headers, body = self.server.pages.get(self.path, missing)
         self.send_response(status)
-        known = {
-            "Content-Length": str(len(body)),
-            "ETag": f'"{sha256(self.path.encode()).hexdigest()}"',
-            "X-Repo-Commit": "a" * 40,
-        }
+        known = {"Content-Length": str(len(body))}
+        if "Content-Type" not in headers:  # else it is a web page of somebody else
+            known |= {"ETag": f'"{sha256(self.path.encode()).hexdigest()}"', "X-Repo-Commit": "a" * 40}
         for name, value in {**known, **headers}.items():
             self.send_header(name, value)
         self.end_headers()
