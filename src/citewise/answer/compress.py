@@ -1,7 +1,7 @@
 """Context and evidence -> a shorter context: what speaks of the question, in the document's own order."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ COMPRESSED_TOKENS = 600
 # Standing of the source and fit of the unit together, of 2 at most; 0: only the budget leaves something out; 1: the
 # best source stays whole, and of the others what fits nearly as well.
 MIN_WORTH = 0.65
-FEWEST_WORDS = 5  # from which on a unit that stands inside another counts as said; 1: "No." would be, nearly anywhere
+MIN_WORDS = 5  # from which on a unit that stands inside another counts as said; 1: "No." would be, nearly anywhere
 
 _WORD = re.compile(r"\w+")
 
@@ -45,38 +45,38 @@ class Compress:
 
     def __call__(self, question: str, context: Context, grounds: Grounds, *, pack: Pack) -> Compressed | None:
         """None where nothing whole fits the budget: then packing has to cut."""
-        extractive = Extractive(pack.counter)
-        chosen = self.compressor or extractive
+        chosen = self.compressor or Extractive(pack.counter)
         try:
-            return _compressed(chosen, question, context, grounds, pack=pack, tokens=self.tokens)
+            return self._compressed(chosen, question, context, grounds, pack)
         except CitewiseError as error:
             reason = str(error)
         except Exception as error:  # noqa: BLE001  it may be anybody's code, and no optional part may fail a query
             reason = f"{chosen.name} broke ({type(error).__name__})"
-        shorter = _compressed(extractive, question, context, grounds, pack=pack, tokens=self.tokens)
+        shorter = self._compressed(Extractive(pack.counter), question, context, grounds, pack)
         return shorter and shorter._replace(degraded=(f"compress: {reason}; sentences were chosen instead",))
 
-
-def _compressed(
-    compressor: Compressor, question: str, context: Context, grounds: Grounds, *, pack: Pack, tokens: int
-) -> Compressed | None:
-    most = pack.budget_tokens
-    shortened = compressor.shortened(
-        question, context.sources, grounds.evidence, wanted_tokens=min(tokens, most), max_tokens=most
-    )
-    shorter = pack.shortened(context, {one.n: one.text for one in shortened})
-    if not shorter.sources or shorter.tokens > most:
-        return None
-    return Compressed(shorter, replace(grounds, evidence=tuple(_kept(grounds.evidence, shortened))))
-
-
-def _kept(evidence: Sequence[Evidence], shortened: Sequence[Shortened]) -> Iterator[Evidence]:
-    """The evidence that is still shown, under the sources' new numbers."""
-    numbers = {one.n: at for at, one in enumerate(sorted(shortened, key=lambda one: one.n), start=1)}
-    kept = {(one.n, position) for one in shortened for position in one.kept}
-    for one in evidence:
-        if (one.unit.source, one.unit.position) in kept:
-            yield replace(one, unit=replace(one.unit, source=numbers[one.unit.source]))
+    def _compressed(
+        self, compressor: Compressor, question: str, context: Context, grounds: Grounds, pack: Pack
+    ) -> Compressed | None:
+        budget = pack.budget_tokens
+        shortened = compressor.shortened(
+            question,
+            context.sources,
+            grounds.evidence,
+            wanted_tokens=min(self.tokens, budget),
+            max_tokens=budget,
+        )
+        shorter = pack.shortened(context, {source.n: source.text for source in shortened})
+        if not shorter.sources or shorter.tokens > budget:
+            return None
+        numbers = {n: at for at, n in enumerate(sorted(source.n for source in shortened), start=1)}
+        kept = {(source.n, position) for source in shortened for position in source.kept}
+        evidence = [
+            replace(evidence, unit=replace(evidence.unit, source=numbers[evidence.unit.source]))
+            for evidence in grounds.evidence
+            if (evidence.unit.source, evidence.unit.position) in kept
+        ]
+        return Compressed(shorter, replace(grounds, evidence=tuple(evidence)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Extractive:
         max_tokens: int,
     ) -> tuple[Shortened, ...]:
         standings = standings_of(sources)
-        worths = ((one, standings.get(one.unit.source, 0.0) + one.fit) for one in evidence)
+        worths = ((each, standings.get(each.unit.source, 0.0) + each.fit) for each in evidence)
         layouts = layouts_of(sources, worths, self.counter.counts)
         musts = essentials(layouts, wanted_tokens=wanted_tokens, max_tokens=max_tokens)
         shown = {layout.source.n: layout for layout in layouts if layout.source.n in musts}
@@ -116,12 +116,12 @@ class Extractive:
 
     def _filled(
         self, layouts: Mapping[int, Layout], musts: Mapping[int, frozenset[int]], wanted_tokens: int
-    ) -> frozenset[Part]:
+    ) -> set[Part]:
         """What fits, best first, and was not said yet; a heading has said its words."""
         parts = best_parts(part for layout in layouts.values() for part in layout.parts)
         positions, kept = dict(musts), {part for part in parts if part.unit.position in musts[part.unit.source]}
         said = [_words(part.unit.text) for part in kept]
-        said += [_words(heading) for one in layouts.values() for heading in one.source.citation.breadcrumb]
+        said += [_words(heading) for layout in layouts.values() for heading in layout.source.citation.breadcrumb]
         left = wanted_tokens - tokens_of(layouts.values(), musts)
         for part in parts:
             if part.worth < self.min_worth:
@@ -133,7 +133,7 @@ class Extractive:
                 kept.add(part)
                 said.append(words)
                 positions[n], left = wider, left - cost
-        return frozenset(kept)
+        return kept
 
 
 def _words(text: str) -> str:
@@ -141,6 +141,4 @@ def _words(text: str) -> str:
 
 
 def _is_said(words: str, said: Sequence[str]) -> bool:
-    if words.count(" ") <= FEWEST_WORDS:
-        return words in said
-    return any(words in one for one in said)
+    return words in said or (words.count(" ") > MIN_WORDS and any(words in other for other in said))

@@ -63,38 +63,35 @@ class ExtractiveGenerator:
 
     def chosen(self, evidence: Sequence[Evidence]) -> tuple[Unit, ...]:
         """The units to quote, in reading order: sources by their best unit, units as they stand in them."""
-        units = {(one.unit.source, one.unit.position): one.unit for one in evidence}
+        units = {(weighed.unit.source, weighed.unit.position): weighed.unit for weighed in evidence}
         ranked = _ranked(evidence, units)
         picked: list[Unit] = []
         left = self.max_units
-        for one in ranked:
-            if picked and (left == 0 or one.score < self.relative_floor * ranked[0].score):
+        for weighed in ranked:
+            if picked and (left == 0 or weighed.score < self.relative_floor * ranked[0].score):
                 break
-            company = [unit for unit in _company(one.unit, units) if not _is_repeated(unit, picked)]
-            if one.unit in company and self._fits(company, picked):
+            company = [unit for unit in _company(weighed.unit, units) if not _is_repeated(unit, picked)]
+            if weighed.unit in company and self._fits(company, picked):
                 picked += company
                 left -= 1
-        places = {source: at for at, source in enumerate(dict.fromkeys(one.unit.source for one in ranked))}
+        places = {source: at for at, source in enumerate(dict.fromkeys(weighed.unit.source for weighed in ranked))}
         return tuple(sorted(picked, key=lambda unit: (places[unit.source], unit.position)))
 
     def _fits(self, company: Sequence[Unit], picked: Sequence[Unit]) -> bool:
         """The best always does: without it there is no answer."""
         if not picked:
             return True
-        if _is_procedure(company):
+        is_procedure = sum(item_number(unit.text) is not None for unit in company) > 1
+        if is_procedure:
             return _prose_words(company) <= MAX_LIST_WORDS
         is_brief = all(unit.text.count("\n") < MAX_CODE_LINES for unit in company if unit.kind is UnitKind.CODE)
         return is_brief and _prose_words([*picked, *company]) <= self.max_words
 
 
-def _is_procedure(company: Sequence[Unit]) -> bool:
-    return sum(item_number(unit.text) is not None for unit in company) > 1
-
-
 def _ranked(evidence: Sequence[Evidence], units: Units) -> list[Evidence]:
     """Best first, those that say something; where none does, all."""
-    answering = [one for one in evidence if _may_answer(one.unit, units)] or evidence
-    return sorted(answering, key=lambda one: (-one.score, one.unit.source, one.unit.position))
+    answering = [weighed for weighed in evidence if _may_answer(weighed.unit, units)] or evidence
+    return sorted(answering, key=lambda weighed: (-weighed.score, weighed.unit.source, weighed.unit.position))
 
 
 def _may_answer(unit: Unit, units: Units) -> bool:
@@ -117,15 +114,12 @@ def _company(unit: Unit, units: Units) -> list[Unit]:
         lead = _lead_of(unit, units)
         return [*([lead] if lead else []), *_steps_around(unit, units)]
     company = [unit]
-    if before and _is_short(before) and (_LABEL.fullmatch(before.text) or _points_back(unit, before)):
-        company = [before, unit]
+    if before and _is_short(before) and before.kind is UnitKind.SENTENCE:
+        needs_before = _LABEL.fullmatch(before.text) or _POINTS_BACK.match(unit.text)
+        company = [before, unit] if needs_before else company
     if after and after.kind is UnitKind.CODE and after.text.count("\n") <= MAX_FOLLOWING_LINES:
         company.append(after)
     return company
-
-
-def _points_back(unit: Unit, before: Unit) -> bool:
-    return before.kind is UnitKind.SENTENCE and _POINTS_BACK.match(unit.text) is not None
 
 
 def _leads_in(unit: Unit, units: Units) -> bool:
@@ -141,21 +135,21 @@ def _leads_in(unit: Unit, units: Units) -> bool:
 
 def _steps_around(item: Unit, units: Units) -> list[Unit]:
     """The whole of a numbered list with what stands between its steps, if it is not too long; else the item alone."""
-    numbers = {at: _number(unit) for (source, at), unit in sorted(units.items()) if source == item.source}
-    steps = [at for at, number in numbers.items() if number is not None]
+    numbers = {
+        at: number
+        for (source, at), unit in sorted(units.items())
+        if source == item.source and is_item(unit) and (number := item_number(unit.text)) is not None
+    }
+    steps = list(numbers)
     if item.position not in steps:
         return [item]
     first = last = steps.index(item.position)
-    while first > 0 and numbers[steps[first - 1]] == (numbers[steps[first]] or 0) - 1:
+    while first > 0 and numbers[steps[first - 1]] == numbers[steps[first]] - 1:
         first -= 1
-    while last + 1 < len(steps) and numbers[steps[last + 1]] == (numbers[steps[last]] or 0) + 1:
+    while last + 1 < len(steps) and numbers[steps[last + 1]] == numbers[steps[last]] + 1:
         last += 1
     whole = [units[item.source, at] for at in range(steps[first], steps[last] + 1)]
     return whole if _prose_words(whole) <= MAX_LIST_WORDS else [item]
-
-
-def _number(unit: Unit) -> int | None:
-    return item_number(unit.text) if unit.kind is UnitKind.SENTENCE else None
 
 
 def _led_in(lead: Unit, units: Units) -> list[Unit]:
@@ -193,12 +187,10 @@ def _is_title(unit: Unit) -> bool:
 
 
 def _is_repeated(unit: Unit, others: Iterable[Unit]) -> bool:
+    """Whether one of the others has nearly the same words."""
     words = frozenset(_WORD.findall(unit.text.lower()))
-    return any(_overlap(words, frozenset(_WORD.findall(other.text.lower()))) >= SAME for other in others)
-
-
-def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / len(one | other) if one or other else 1.0
+    sets = (frozenset(_WORD.findall(other.text.lower())) for other in others)
+    return any(len(words & other) >= SAME * len(words | other) for other in sets)
 
 
 def _prose_words(units: Iterable[Unit]) -> int:

@@ -32,7 +32,7 @@ NEIGHBORS = 3
 # Share of their stems that two sentences have in common, seen from both, when one is taken for the other's denial. 0:
 # any two; 1: the very same. Of sentences with a `not` put in or taken out it misses 5 % (handbook) and 14 % (textbook).
 SAME_STATEMENT = 0.6
-FEWEST_STEMS = 3  # fewer state nothing that words could prove: "Yes.", "In short.", "See below."
+MIN_STEMS = 3  # fewer state nothing that words could prove: "Yes.", "In short.", "See below."
 
 _MARKER = re.compile(r"(?<!\s)\s*+\[(\d{1,9})\]")
 _LEADING_MARKERS = re.compile(r"(?:\[\d{1,9}\]\s*)+")
@@ -82,37 +82,31 @@ class Support:
 
 
 @dataclass(frozen=True, slots=True)
-class _Statement:
-    text: str
-    cited: frozenset[int]
-
-
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """A unit of a source."""
-
-    stems: frozenset[str]
-    is_negative: bool
-
-
-@dataclass(frozen=True, slots=True)
 class _Witness:
     """A source, read once for all sentences."""
 
     n: int
-    units: tuple[_Said, ...]
+    units: tuple[tuple[frozenset[str], bool], ...]  # the stems of each, and whether it is negated
     headings: frozenset[str]  # their words may be left out in the sentences below them
     numbers: frozenset[str]
 
 
 def support_of(text: str, sources: Sequence[ContextSource]) -> Support:
     """How far an answer rests on its sources."""
-    verdicts = tuple(_checked(text, sources))
-    supported = sum(is_supported for _, is_supported in verdicts)
-    return Support(
-        unsupported=tuple(statement for statement, is_supported in verdicts if not is_supported),
-        faithfulness=supported / len(verdicts) if verdicts else 1.0,
-    )
+    witnesses = [_witness(source) for source in sources]
+    checked, unsupported = 0, list[str]()
+    for sentence in _sentences(text):
+        claims = _claims_in(_prose(sentence))
+        stems = analysis.stems(claims)
+        is_lead_in = claims.rstrip("*_ ").endswith(":")
+        if not _numbers(claims) and (len(stems) < MIN_STEMS or is_lead_in):
+            continue
+        cited = frozenset(map(int, _MARKER.findall(sentence)))
+        heard = [witness for witness in witnesses if witness.n in cited] or witnesses
+        checked += 1
+        if not _is_supported(claims, stems, heard):
+            unsupported.append(sentence)
+    return Support(tuple(unsupported), 1 - len(unsupported) / checked if checked else 1.0)
 
 
 def says_nothing(text: str) -> bool:
@@ -123,45 +117,23 @@ def says_nothing(text: str) -> bool:
     return all(unit.kind is UnitKind.SENTENCE and _is_silent(_prose(unit.text)) for unit in units)
 
 
-def _checked(text: str, sources: Sequence[ContextSource]) -> Iterator[tuple[str, bool]]:
-    witnesses = [_witness(source) for source in sources]
-    for statement in _statements(text):
-        claims = _claims_in(_prose(statement.text))
-        stems = analysis.stems(claims)
-        if _states_something(claims, stems):
-            heard = [witness for witness in witnesses if witness.n in statement.cited] or witnesses
-            yield statement.text, _is_supported(claims, stems, heard)
-
-
 def _prose(sentence: str) -> str:
     return _MARKER.sub("", without_list_mark(sentence))
 
 
-def _statements(text: str) -> Iterator[_Statement]:
-    """Sentences and table rows with what they cite; a marker behind the full stop belongs to what it follows."""
+def _sentences(text: str) -> list[str]:
+    """Sentences and table rows; a marker behind the full stop belongs to what it follows."""
     sentences: list[str] = []
-    for sentence in _sentences(text):
-        leading = _LEADING_MARKERS.match(sentence) if sentences else None
-        if leading:
-            sentences[-1] += f" {leading.group().rstrip()}"
-            sentence = sentence[leading.end() :]
-        if sentence:
-            sentences.append(sentence)
-    for sentence in sentences:
-        yield _Statement(sentence, frozenset(map(int, _MARKER.findall(sentence))))
-
-
-def _sentences(text: str) -> Iterator[str]:
     for unit in units_of(0, text):
-        if unit.kind is UnitKind.TABLE:
-            yield from unit.text.splitlines()[2:]  # below its head
-        elif unit.kind is UnitKind.SENTENCE:
-            yield unit.text
-
-
-def _states_something(claims: str, stems: frozenset[str]) -> bool:
-    is_lead_in = claims.rstrip("*_ ").endswith(":")
-    return bool(_numbers(claims)) or (len(stems) >= FEWEST_STEMS and not is_lead_in)
+        rows = unit.text.splitlines()[2:] if unit.kind is UnitKind.TABLE else [unit.text]  # below the table's head
+        for sentence in rows if unit.kind is not UnitKind.CODE else ():
+            leading = _LEADING_MARKERS.match(sentence) if sentences else None
+            if leading:
+                sentences[-1] += f" {leading.group().rstrip()}"
+                sentence = sentence[leading.end() :]
+            if sentence:
+                sentences.append(sentence)
+    return sentences
 
 
 def _is_supported(claims: str, stems: frozenset[str], witnesses: Sequence[_Witness]) -> bool:
@@ -169,28 +141,24 @@ def _is_supported(claims: str, stems: frozenset[str], witnesses: Sequence[_Witne
     known = frozenset().union(*(witness.numbers for witness in witnesses))
     if not _numbers(claims) <= known or _contradicts(claims, stems, witnesses):
         return False
-    return len(stems) < FEWEST_STEMS or _share(stems, witnesses) >= SUPPORTED_SHARE
+    return len(stems) < MIN_STEMS or any(_share(stems, witness) >= SUPPORTED_SHARE for witness in witnesses)
 
 
-def _share(stems: frozenset[str], witnesses: Sequence[_Witness]) -> float:
-    return max((_best_share(stems, witness) for witness in witnesses), default=0.0)
-
-
-def _best_share(stems: frozenset[str], witness: _Witness) -> float:
-    told = [unit.stems for unit in witness.units]
-    windows = (told[at : at + NEIGHBORS] for at in range(max(1, len(told) - NEIGHBORS + 1)))
+def _share(stems: frozenset[str], witness: _Witness) -> float:
+    """The largest share of the stems that neighboring units hold together."""
+    held = [unit for unit, _ in witness.units]
+    windows = (held[at : at + NEIGHBORS] for at in range(max(1, len(held) - NEIGHBORS + 1)))
     return max(len(stems & witness.headings.union(*window)) / len(stems) for window in windows)
 
 
 def _contradicts(claims: str, stems: frozenset[str], witnesses: Sequence[_Witness]) -> bool:
     """Whether the source's sentence that is most alike says the same with the negation the other way around."""
-    told = [unit for witness in witnesses for unit in witness.units if unit.stems & stems]
-    if not told:
+    alike = [unit for witness in witnesses for unit in witness.units if unit[0] & stems]
+    if not alike:
         return False
-    closest = max(told, key=lambda unit: len(unit.stems & stems) / len(unit.stems | stems))
-    common = len(closest.stems & stems)
-    is_same = common >= SAME_STATEMENT * max(len(stems), len(closest.stems))
-    return is_same and closest.is_negative != _is_negative(claims)
+    closest, is_negative = max(alike, key=lambda unit: len(unit[0] & stems) / len(unit[0] | stems))
+    is_same = len(closest & stems) >= SAME_STATEMENT * max(len(stems), len(closest))
+    return is_same and is_negative != _is_negative(claims)
 
 
 def _witness(source: ContextSource) -> _Witness:
@@ -199,7 +167,7 @@ def _witness(source: ContextSource) -> _Witness:
     spelled = (_SPELLED_NUMBERS[word.lower()] for word in _SPELLED_NUMBER.findall(source.text))
     return _Witness(
         n=source.n,
-        units=tuple(_Said(analysis.stems(unit.text), _is_negative(unit.text)) for unit in units),
+        units=tuple((analysis.stems(unit.text), _is_negative(unit.text)) for unit in units),
         headings=analysis.stems(headings),
         numbers=_numbers(f"{headings}\n{source.text}").union(spelled),
     )

@@ -1,4 +1,4 @@
-"""How much of a question's words is kept: all of them, none, or all but what would tell of a person or open a door."""
+"""Credentials in text: found by known shapes of tokens and by what a value is assigned to, and masked by their kind."""
 
 import base64
 import binascii
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
-_STANDS_FOR = re.compile(
+_PLACEHOLDER = re.compile(
     r"(?i)your|change[-_]?(?:me|it|this)|replace|example|placeholder|redacted|dummy|sample|insert|todo|fake"
     r"|foo-?bar|x{4,}|\*{3}|\.{3}|…|\{\{|\$\{|\$\(|%\(|<[a-z]"
 )
 # A token with a well-known beginning is masked even where it says EXAMPLE: better one too many than one too few.
 # Random letters spell short words now and then: 36 of them hold "your" once in 30,000 tokens.
-_STANDS_FOR_TOKEN = re.compile(r"(?i)placeholder|redacted|your[-_]|x{5,}|0{8,}|\.{3}")
+_PLACEHOLDER_TOKEN = re.compile(r"(?i)placeholder|redacted|your[-_]|x{5,}|0{8,}|\.{3}")
 _VARIABLE = re.compile(r"\$+[A-Za-z_]\w*|\$env:\w+|%\w+%|xxx|[{<\[(].*")
 _YAML_MARK = re.compile(r"[!&*@#|>]")  # a tag, an anchor, an alias, a comment, a block
 _CODE = re.compile(r"[A-Za-z_$][\w$]*+(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]*+)++")  # config.token, env?.KEY
@@ -31,49 +31,49 @@ _KNOWN_TERM = re.compile(
 _PLACE = re.compile(r"(?i)(?:[a-z][a-z0-9+.-]{0,20}:)?//|[.~]{0,2}/|[a-z]:\\|(?:arn|data|file|vault|op|ref):")
 _WORDS_FOR_PASSWORD = frozenset({"pass", "password", "passwd", "pw", "pwd", "secret", "token", "key"})
 _MARKS = frozenset("!@#$%^&*+=?~|")
-_FEWEST_CHARACTERS = 6  # a shorter quoted value is a word, a flag or a joke
-_FEWEST_SCRAMBLED = 10  # characters; of fewer letters, chance alone may spell a name
+_MIN_CHARACTERS = 6  # a shorter quoted value is a word, a flag or a joke
+_MIN_SCRAMBLED = 10  # characters; of fewer letters, chance alone may spell a name
 _SCRAMBLED_SHARE = 0.42  # case changes a character: useIdToken has 0.4, random letters have 0.5
-_FEWEST_KINDS = 4  # different characters; "aaaa-aaaa" and "000000" stand for something
+_MIN_KINDS = 4  # different characters; "aaaa-aaaa" and "000000" stand for something
 
 
-def is_real_token(value: str) -> bool:
+def _is_token(value: str) -> bool:
     """Whether a token with a well-known beginning goes on as if drawn at random."""
-    random_like = len(set(value.lower())) > 2 * _FEWEST_KINDS and _WORDS.fullmatch(value) is None
-    return random_like and _STANDS_FOR_TOKEN.search(value) is None
+    random_like = len(set(value.lower())) > 2 * _MIN_KINDS and _WORDS.fullmatch(value) is None
+    return random_like and _PLACEHOLDER_TOKEN.search(value) is None
 
 
-def is_real_url_password(value: str) -> bool:
+def _is_url_password(value: str) -> bool:
     """Whether the password of a URL is more than the word for one."""
-    return not _stands_for_another(value) and value.lower() not in _WORDS_FOR_PASSWORD
+    return not _is_placeholder(value) and value.lower() not in _WORDS_FOR_PASSWORD
 
 
-def is_real_header(value: str) -> bool:
+def _is_header(value: str) -> bool:
     """Whether what follows Bearer or Basic is a credential."""
-    return is_real_quoted(value) or _is_name_and_password(value)
+    return _is_quoted(value) or _is_name_and_password(value)
 
 
-def is_real_quoted(value: str) -> bool:
+def _is_quoted(value: str) -> bool:
     """Whether a quoted value next to a telling name is a credential rather than a word, a name or a place."""
-    if len(value) < _FEWEST_CHARACTERS or _stands_for_another(value) or _PLACE.match(value):
+    if len(value) < _MIN_CHARACTERS or _is_placeholder(value) or _PLACE.match(value):
         return False
     return value.isdigit() or _is_mixed(value)
 
 
-def is_real_bare(value: str) -> bool:
+def _is_bare(value: str) -> bool:
     """The same for a value without quotes, which may be code or YAML."""
     is_code = _CODE.fullmatch(value) is not None or _YAML_MARK.match(value) is not None
-    return not is_code and not value.isdigit() and is_real_quoted(value)
+    return not is_code and not value.isdigit() and _is_quoted(value)
 
 
-def has_few_kinds(value: str) -> bool:
+def _has_few_kinds(value: str) -> bool:
     """Whether a value repeats so few characters that it only fills a place."""
-    return len(set(value.lower())) < _FEWEST_KINDS
+    return len(set(value.lower())) < _MIN_KINDS
 
 
-def _stands_for_another(value: str) -> bool:
+def _is_placeholder(value: str) -> bool:
     """Whether a value is a placeholder, a variable, or a mask."""
-    return has_few_kinds(value) or _STANDS_FOR.search(value) is not None or _VARIABLE.fullmatch(value) is not None
+    return _has_few_kinds(value) or _PLACEHOLDER.search(value) is not None or _VARIABLE.fullmatch(value) is not None
 
 
 def _is_mixed(value: str) -> bool:
@@ -86,7 +86,7 @@ def _is_mixed(value: str) -> bool:
 def _is_scrambled(value: str) -> bool:
     """Whether upper and lower case alternate more often than in any name: random letters do every other time."""
     changes = sum(before.isupper() != after.isupper() for before, after in itertools.pairwise(value))
-    return len(value) >= _FEWEST_SCRAMBLED and changes >= _SCRAMBLED_SHARE * len(value)
+    return len(value) >= _MIN_SCRAMBLED and changes >= _SCRAMBLED_SHARE * len(value)
 
 
 def _is_name_and_password(value: str) -> bool:
@@ -144,7 +144,7 @@ def _joined(spans: Iterable[_Span]) -> list[_Span]:
     return joined
 
 
-_LONGEST_JUDGED = 400  # characters; what a value is shows in its beginning
+_MAX_JUDGED = 400  # characters; what a value is shows in its beginning
 
 # Tokens: a telling beginning and a long random rest, without a break.
 
@@ -195,7 +195,7 @@ def _tokens(text: str, plain: bytes) -> Iterator[_Span]:
 
 def _tokens_in_run(text: str, start: int, end: int) -> Iterator[_Span]:
     for match in _TOKEN.finditer(text, start, end):
-        if match.lastindex is not None and is_real_token(match.group()[:_LONGEST_JUDGED]):
+        if match.lastindex is not None and _is_token(match.group()[:_MAX_JUDGED]):
             yield _Span(*match.span(), _TOKEN_KINDS[match.lastindex - 1])
 
 
@@ -203,26 +203,15 @@ def _tokens_in_run(text: str, start: int, end: int) -> Iterator[_Span]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
-    """A way of writing a credential down."""
+class _Rule:
+    """How a credential is written down."""
 
     kind: str
     pattern: re.Pattern[str]
     is_real: Callable[[str], bool] | None = None  # None: it depends on whether the value is quoted
 
 
-_OWNERS = (
-    "access",
-    "account",
-    "api",
-    "auth",
-    "encryption",
-    "master",
-    "private",
-    "shared",
-    "signing",
-    "storage",
-)
+_OWNERS = ["access", "account", "api", "auth", "encryption", "master", "private", "shared", "signing", "storage"]
 _KEY = "(?:" + "|".join(f"(?<={owner})|(?<={owner}[_-])" for owner in _OWNERS) + ")key"
 _SECRET = "secret(?:[_-]?(?:access[_-]?)?key)?"
 # What may stand between a name and its value: the end of a string or of emphasis, a sign, a type. A bracket
@@ -240,8 +229,8 @@ _VALUE = (
 )
 
 
-def _assignment(kind: str, name: str) -> _Way:
-    return _Way(kind, re.compile(f"(?i:{name}){_CLOSE}(?:{_TYPED}|{_SIGN}){_VALUE}"))
+def _assignment(kind: str, name: str) -> _Rule:
+    return _Rule(kind, re.compile(f"(?i:{name}){_CLOSE}(?:{_TYPED}|{_SIGN}){_VALUE}"))
 
 
 _AWS_SECRET = re.compile(rf"""(?i:{_SECRET}){_CLOSE}{_SIGN}["'`]?([A-Za-z0-9/+]{{40}})(?![A-Za-z0-9/+=])""")
@@ -252,17 +241,17 @@ _HEADER = re.compile(
 _URL = re.compile(r"""://[^\s/@:"'<>?#]{0,64}:([^\s/@"'<>]{1,300})@""")
 _WEBHOOK = re.compile(r"://hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9_/-]{20,300})")
 # By a string that is in every instance, in lower case; the first way that fits tells the kind.
-_WAYS: Mapping[bytes, tuple[_Way, ...]] = MappingProxyType(
+_RULES: Mapping[bytes, tuple[_Rule, ...]] = MappingProxyType(
     {
         b"://": (
-            _Way("url-password", _URL, is_real_url_password),
-            _Way("slack-webhook", _WEBHOOK, is_real_token),
+            _Rule("url-password", _URL, _is_url_password),
+            _Rule("slack-webhook", _WEBHOOK, _is_token),
         ),
-        b"authorization": (_Way("authorization", _HEADER, is_real_header),),
+        b"authorization": (_Rule("authorization", _HEADER, _is_header),),
         b"pass": (_assignment("password", "pass(?:w(?:or)?d|phrase)"),),
         b"pwd": (_assignment("password", "pwd"),),
         b"secret": (
-            _Way("aws-secret-key", _AWS_SECRET, is_real_token),
+            _Rule("aws-secret-key", _AWS_SECRET, _is_token),
             _assignment("shared-secret", _SECRET),
         ),
         b"token": (_assignment("token", "token"),),
@@ -273,33 +262,27 @@ _WAYS: Mapping[bytes, tuple[_Way, ...]] = MappingProxyType(
 
 def _assigned(text: str, plain: bytes) -> Iterator[_Span]:
     lower = plain.lower()
-    for anchor, ways in _WAYS.items():
+    for anchor, rules in _RULES.items():
         at = lower.find(anchor)
         while at >= 0:
-            seen_to, span = _value_at(text, at, ways)
+            seen_to, span = _value_at(text, at, rules)
             if span is not None:
                 yield span
             at = lower.find(anchor, max(seen_to, at + len(anchor)))
 
 
-def _value_at(text: str, at: int, ways: tuple[_Way, ...]) -> tuple[int, _Span | None]:
+def _value_at(text: str, at: int, rules: tuple[_Rule, ...]) -> tuple[int, _Span | None]:
     """How far the text was looked at, and the value if it is a credential.
 
     The caller goes on behind a value, real or not: to look again from inside it could take quadratic time.
     """
-    for way in ways:
-        match = way.pattern.match(text, at)
+    for rule in rules:
+        match = rule.pattern.match(text, at)
         if match is not None and match.lastindex is not None:
-            real = _is_real(way, match)
-            return match.end(), _Span(*match.span(match.lastindex), way.kind) if real else None
+            value = match.group(match.lastindex)[:_MAX_JUDGED]
+            judge = rule.is_real or (_is_quoted if match.lastgroup == "quoted" else _is_bare)
+            return match.end(), _Span(*match.span(match.lastindex), rule.kind) if judge(value) else None
     return at, None
-
-
-def _is_real(way: _Way, match: re.Match[str]) -> bool:
-    value = match.group(match.lastindex or 0)[:_LONGEST_JUDGED]
-    if way.is_real is not None:
-        return way.is_real(value)
-    return is_real_quoted(value) if match.lastgroup == "quoted" else is_real_bare(value)
 
 
 # Private keys: everything between the first and the last line of the armor.
@@ -329,7 +312,7 @@ def _key_lines(text: str, start: int) -> Iterator[tuple[int, int]]:
     while True:
         end = len(text) if stop is None else stop.start()
         line = (_KEY_REST if begun else _KEY_LINE).fullmatch(text, start, end)
-        if line is not None and (begun or not has_few_kinds(line.group(1))):
+        if line is not None and (begun or not _has_few_kinds(line.group(1))):
             begun = True
             yield line.span(1)
         elif line is None and _BETWEEN.fullmatch(text, start, end) is None:
@@ -367,7 +350,7 @@ _QUOTES = (
 _QUOTED = "|".join(rf"[{begin}](?:[^{end}\\\n]|\\.)*+[{end}]?+\S*+" for begin, end in _QUOTES)
 _CLAUSE = r"(?:[^\n.,;?!]|[.,;?!](?=\S))++"  # a passphrase has several words
 _BARE_REDACTION = rf"(?!<secret:[a-z-]{{1,40}}+>(?!\S))(?:(?:bearer|basic)\s++)?+(?(phrase)(?:{_CLAUSE}|\S++)|\S++)"
-_TOLD = re.compile(rf"(?P<lead>{_NAMES}{_JOIN})(?:{_QUOTED}|{_BARE_REDACTION})", re.IGNORECASE)
+_SAID = re.compile(rf"(?P<lead>{_NAMES}{_JOIN})(?:{_QUOTED}|{_BARE_REDACTION})", re.IGNORECASE)
 _KINDS = {"phrase": "password", "password": "password", "token": "token", "key": "key", "secret": "shared-secret"}
 
 
@@ -382,15 +365,15 @@ class Redaction(StrEnum):
         """What may be written down of a text."""
         if self is Redaction.NONE:
             return None
-        return text if self is Redaction.FULL else _without_traces(text)
+        return text if self is Redaction.FULL else _redacted(text)
 
 
-def _without_traces(text: str) -> str:
+def _redacted(text: str) -> str:
     """Secrets, e-mail addresses and long numbers by their kind; doing it twice is doing it once."""
-    open_text = _TOLD.sub(_untold, masked(text).text)
+    open_text = _SAID.sub(_masked_value, masked(text).text)
     return _NUMBER.sub("<number>", _ADDRESS.sub("<address>", open_text))
 
 
-def _untold(told: re.Match[str]) -> str:
-    kind = next(kind for name, kind in _KINDS.items() if told[name])
-    return f"{told['lead']}<secret:{kind}>"
+def _masked_value(said: re.Match[str]) -> str:
+    kind = next(kind for name, kind in _KINDS.items() if said[name])
+    return f"{said['lead']}<secret:{kind}>"
