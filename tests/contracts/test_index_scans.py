@@ -161,6 +161,19 @@ def test_bitmaps_of_another_position_are_not_used(tmp_path: Path, monkeypatch: p
     assert {hit.id for hit in index.matching(["tide"], where=narrow, limit=9)} == {an_id(n) for n in range(5, 10)}
 
 
+def test_in_a_large_index_terms_that_are_nearly_everywhere_count_only_if_the_others_find_too_little(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("citewise.adapters.local_index.texts.LARGE", 0)
+    index = Indexes.local(tmp_path)
+    index.write(SCOPE, puts=[a_point(n, words="tide ebb" if n < 30 else "tide") for n in range(100)])
+    everything = Where(SCOPE, None)
+    few = index.matching(["the", "tide", "ebb"], where=everything, limit=10)
+    assert few == index.matching(["ebb"], where=everything, limit=10)
+    assert len(index.matching(["tide", "ebb"], where=everything, limit=50)) == 50
+    assert len(index.matching(["tide"], where=everything, limit=10)) == 10
+
+
 def found_by_texts(folder: Path, puts: list[Point], *, bitmaps: Bitmaps, limit: int) -> set[ChunkId]:
     texts = LocalTextIndex(folder, vectors=bitmaps)
     texts.write(SCOPE, 1, IndexBatch(puts, (), 1))

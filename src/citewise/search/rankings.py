@@ -87,7 +87,9 @@ class Retrieve:
     def _by_terms(self, text: str, field: TermField, where: Where, limit: int) -> _Outcome:
         started = time.perf_counter()
         both = analysis.terms(text)  # here and not before: if it fails, the dense ranking is left
-        terms = both.words if field is TermField.WORDS else both.code
+        # A word counts as often as the question has it. An identifier gives several tokens, so repeated tokens are no
+        # sign of what matters: counted, they cost 0.013 nDCG@10 of runbooks and 0.004 of api_docs.
+        terms = both.words if field is TermField.WORDS else tuple(dict.fromkeys(both.code))
         hits = retried(lambda: self.texts.search(terms, field=field, where=where, limit=limit))
         return _Outcome(hits, {field.value: _ms_since(started)})
 

@@ -1,14 +1,17 @@
 """How deep the rankings go: as the query's top_k needs it, or as far as a caller wants to read."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
 
+from citewise.model.chunk import Hit, TermField
+from citewise.model.filters import Where
 from citewise.search.rankings import Retrieve, head_limit, may_have_more
 from tests.builders import SCOPE, a_point
 from tests.fakes.counters import HashEmbedder
+from tests.fakes.plain_index import PlainTextIndex
 from tests.indexes import Indexes
 from tests.shortlists import a_query
 
@@ -40,3 +43,22 @@ def test_a_deeper_ranking_begins_as_the_usual_one() -> None:
 def test_more_is_to_be_expected_where_a_ranking_gave_all_it_was_asked_for(chunks: int, more: bool) -> None:
     with arms_over(chunks) as arms:
         assert may_have_more(arms(a_query())) == more
+
+
+class NotedTexts(PlainTextIndex):
+    """Notes what it is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: dict[TermField, Sequence[str]] = {}
+
+    def search(self, terms: Sequence[str], *, field: TermField, where: Where, limit: int) -> tuple[Hit, ...]:
+        self.asked[field] = terms
+        return super().search(terms, field=field, where=where, limit=limit)
+
+
+def test_a_repeated_word_counts_as_often_as_the_question_has_it_but_a_repeated_token_once() -> None:
+    texts = NotedTexts()
+    Retrieve(HashEmbedder(), Indexes.plain().vectors, texts)(a_query("the ferry and the other ferry"))
+    assert list(texts.asked[TermField.WORDS]).count("ferri") == 2
+    assert list(texts.asked[TermField.CODE]) == ["the", "ferry", "and", "other"]
