@@ -10,7 +10,7 @@ from citewise.ingest.targets import IngestOptions
 from citewise.model.access import Principal, Scope
 from citewise.model.chunk import ChunkCounts
 from citewise.model.ids import chunk_id
-from citewise.model.report import FileDone, Outcome
+from citewise.model.report import FileDone, FileOutcome
 from tests.catalogs import chunks_at
 from tests.fakes.counters import HashEmbedder
 from tests.flows.harness import Shelf
@@ -246,7 +246,7 @@ def test_an_ingested_file_is_announced_only_when_it_is_stored(shelf: Shelf) -> N
     stored: list[bool] = []
     with shelf.opened() as library:
         for event in library.ingest({shelf.docs: None}, IngestOptions()):
-            if isinstance(event, FileDone) and event.outcome is Outcome.INGESTED:
+            if isinstance(event, FileDone) and event.outcome is FileOutcome.INGESTED:
                 stored.append(event.path in library.catalog.paths(Scope()))
     assert stored == [True, True]
 

@@ -14,7 +14,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from citewise.model.report import Embedded, FileDone, IngestEvent, Outcome, Walked
+from citewise.model.report import Embedded, FileDone, FileOutcome, IngestEvent, Walked
 
 
 @contextmanager
@@ -59,7 +59,7 @@ class _Bar:
 
 def _lines(event: IngestEvent) -> None:
     if isinstance(event, FileDone):
-        chunks = f" ({event.chunks} chunks)" if event.outcome is Outcome.INGESTED else ""
+        chunks = f" ({event.chunks} chunks)" if event.outcome is FileOutcome.INGESTED else ""
         sys.stderr.write(f"{event.outcome.value} {event.path}{chunks}\n")
         sys.stderr.flush()
 

@@ -18,11 +18,11 @@ from citewise.model.ids import digest_bytes
 from citewise.model.report import (
     Embedded,
     FileDone,
+    FileOutcome,
     FileProblem,
     IngestDone,
     IngestEvent,
     IngestReport,
-    Outcome,
     Walked,
 )
 from citewise.ports.catalog import Catalog
@@ -148,7 +148,7 @@ class _Tally:
 
     def __init__(self, batch: WriteBatch) -> None:
         self._batch = batch
-        self._outcomes: Counter[Outcome] = Counter()
+        self._outcomes: Counter[FileOutcome] = Counter()
         self._failed: list[FileProblem] = []
         self._warnings: list[FileProblem] = []
         self._masked: Counter[str] = Counter()
@@ -159,17 +159,17 @@ class _Tally:
 
     def skip(self, entry: Skipped, *, size: int = 0) -> FileDone:
         self.skipped.append(entry)
-        return self._done(entry.path, Outcome.SKIPPED, size)
+        return self._done(entry.path, FileOutcome.SKIPPED, size)
 
     def fail(self, item: Item, reason: str) -> FileDone:
         self.staying.append(item)
         self._failed.append(FileProblem(item.path, reason))
-        return self._done(item.path, Outcome.FAILED, item.size)
+        return self._done(item.path, FileOutcome.FAILED, item.size)
 
     def leave(self, item: Item, *, chunks: int) -> FileDone:
         self.staying.append(item)
         self._unchanged_chunks += chunks
-        return self._done(item.path, Outcome.UNCHANGED, item.size)
+        return self._done(item.path, FileOutcome.UNCHANGED, item.size)
 
     def settle(self, events: Iterable[Embedded | Written]) -> Iterator[IngestEvent]:
         for event in events:
@@ -184,13 +184,13 @@ class _Tally:
             self._warnings += [FileProblem(prepared.item.path, text) for text in prepared.warnings]
             self.stored |= {write.document.path for write in prepared.writes}
             chunks = sum(len(write.chunks) for write in prepared.writes)
-            yield self._done(prepared.item.path, Outcome.INGESTED, prepared.item.size, chunks)
+            yield self._done(prepared.item.path, FileOutcome.INGESTED, prepared.item.size, chunks)
 
     def report(self, *, removed: int, deleted: int) -> IngestReport:
         chunks = self._batch.chunks
         return IngestReport(
-            ingested=self._outcomes[Outcome.INGESTED],
-            unchanged=self._outcomes[Outcome.UNCHANGED],
+            ingested=self._outcomes[FileOutcome.INGESTED],
+            unchanged=self._outcomes[FileOutcome.UNCHANGED],
             removed=removed,
             skipped=tuple(self.skipped),
             failed=tuple(self._failed),
@@ -202,6 +202,6 @@ class _Tally:
             masked=dict(self._masked),
         )
 
-    def _done(self, path: str, outcome: Outcome, size: int, chunks: int = 0) -> FileDone:
+    def _done(self, path: str, outcome: FileOutcome, size: int, chunks: int = 0) -> FileDone:
         self._outcomes[outcome] += 1
         return FileDone(path, outcome, size, chunks)

@@ -10,7 +10,7 @@ from citewise.model.chunk import ChunkCounts
 from citewise.model.document import Skipped
 
 
-class Outcome(StrEnum):
+class FileOutcome(StrEnum):
     INGESTED = "ingested"
     UNCHANGED = "unchanged"
     SKIPPED = "skipped"
@@ -30,7 +30,7 @@ class FileDone:
     """One file is settled. When an ingested one is announced, it is safe on disk."""
 
     path: str
-    outcome: Outcome
+    outcome: FileOutcome
     size: int
     chunks: int = 0
 

@@ -5,12 +5,12 @@ import pytest
 from citewise.cli.eval_progress import shown_steps
 from citewise.evaluation.evaluating import Listeners
 from citewise.evaluation.pipeline import Step
-from citewise.model.report import FileDone, Outcome, Walked
+from citewise.model.report import FileDone, FileOutcome, Walked
 
 
 def told(listeners: Listeners) -> None:
     listeners.on_event(Walked(1, 4000))
-    listeners.on_event(FileDone("a.md", Outcome.INGESTED, 4000, 2))
+    listeners.on_event(FileDone("a.md", FileOutcome.INGESTED, 4000, 2))
     listeners.on_part("without dense")
     listeners.on_step(Step("judging", 0, 7))
     listeners.on_step(Step("judging", 7, 7))

@@ -90,7 +90,7 @@ def _rule(line: str) -> Rule | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _FolderEntry:
     """A name in a folder, with the ignore files that apply to it, the nearest first."""
 
     path: str
@@ -156,7 +156,7 @@ class FolderSource:
         """The file's bytes. Raises BadData if it has become unreadable, too large, or a link out of the root."""
         return _read_below(self._root, item.path, limit=self._max_file_bytes)
 
-    def _walked(self, pending: list[_Entry]) -> Iterator[Item | Skipped]:
+    def _walked(self, pending: list[_FolderEntry]) -> Iterator[Item | Skipped]:
         # A stack instead of recursion: folders may be nested deeper than Python may call.
         while pending:
             entry = pending.pop()
@@ -171,14 +171,14 @@ class FolderSource:
                 except (OSError, BadData) as error:
                     yield Skipped(entry.shown, f"folder cannot be read: {_why(error)}", is_unseen=True)
 
-    def _entries(self, prefix: str, ignores: tuple[Rules, ...]) -> list[_Entry]:
+    def _entries(self, prefix: str, ignores: tuple[Rules, ...]) -> list[_FolderEntry]:
         """What is in a folder, the last path first."""
         folder = os.path.join(self._root, prefix)
         wanted = None if self._children is None else self._children.get(prefix)
         names = os.listdir(folder) if wanted is None else wanted
         applying = (*self._ignore_file(prefix), *ignores)
         statuses = ((name, _status_of(folder + name)) for name in names)
-        entries = [_Entry(prefix + name, status, applying) for name, status in statuses if status is not None]
+        entries = [_FolderEntry(prefix + name, status, applying) for name, status in statuses if status is not None]
         return sorted(entries, key=lambda entry: entry.shown, reverse=True)
 
     def _ignore_file(self, prefix: str) -> tuple[Rules, ...]:
@@ -195,7 +195,7 @@ class FolderSource:
             raise BadData(f"its .gitignore {error}") from error
         return (Rules.of(data.decode("utf-8-sig", "surrogateescape").split("\n"), prefix=prefix),)
 
-    def _reason(self, entry: _Entry) -> str | None:
+    def _reason(self, entry: _FolderEntry) -> str | None:
         """Why an entry is left out for its name or place, or None."""
         if unusable := _UNUSABLE.findall(entry.name):
             what = "is not valid UTF-8" if max(unusable) >= "\ud800" else "holds a control character"
@@ -210,7 +210,7 @@ class FolderSource:
             return "ignored by .gitignore"
         return self._default_reason(entry) or self._choice_reason(entry)
 
-    def _default_reason(self, entry: _Entry) -> str | None:
+    def _default_reason(self, entry: _FolderEntry) -> str | None:
         """Why a folder is left out unless an include names it."""
         is_hidden = entry.name.startswith(".")
         if not entry.is_folder or not (is_hidden or entry.name in _VENDORED):
@@ -219,7 +219,7 @@ class FolderSource:
             return None
         return f"{'hidden' if is_hidden else 'vendored'} folder (ingest it with --include)"
 
-    def _choice_reason(self, entry: _Entry) -> str | None:
+    def _choice_reason(self, entry: _FolderEntry) -> str | None:
         rule = self._exclude.verdict(entry.path, is_folder=entry.is_folder)
         if rule is not None and not rule.keeps:
             return f"excluded by --exclude {rule.pattern}"
@@ -228,7 +228,7 @@ class FolderSource:
             return f"not included by --include {', '.join(rule.pattern for rule in reversed(included))}"
         return None
 
-    def _file(self, entry: _Entry) -> Item | Skipped:
+    def _file(self, entry: _FolderEntry) -> Item | Skipped:
         try:
             status = self._status(entry)
         except BadData as error:
@@ -248,7 +248,7 @@ class FolderSource:
             return Item(entry.path, status.st_size, self._media_types[suffix])
         return Skipped(entry.path, reason, is_unseen=is_too_large)
 
-    def _status(self, entry: _Entry) -> os.stat_result:
+    def _status(self, entry: _FolderEntry) -> os.stat_result:
         """The status of a file, or of the target of a link. Raises BadData for a link that must not be followed."""
         if isinstance(entry.status, OSError):
             raise BadData(f"cannot be read: {plain_reason(entry.status)}") from entry.status

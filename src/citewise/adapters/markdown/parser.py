@@ -119,7 +119,7 @@ class MarkdownParser:
         body = text if body_line == 1 else "\n".join(lines)
         notes = Notes()
         roots = _tree(block_tokens(self._blocks, body, notes=notes))
-        page = _Page(lines, body_line, headings=HeadingReader(self._inline, body), notes=notes)
+        page = _Body(lines, body_line, headings=HeadingReader(self._inline, body), notes=notes)
         page.drop_imports(roots)
         if may_hold_comment(body):
             page.drop_comments(roots)
@@ -170,7 +170,7 @@ def _tree(tokens: Sequence[Token]) -> list[_Node]:
     return roots
 
 
-class _Page:
+class _Body:
     """The lines of one body on their way to blocks. Dropped lines become empty, so that numbers stay true."""
 
     def __init__(self, lines: list[str], first_line: int, *, headings: HeadingReader, notes: Notes) -> None:

@@ -20,6 +20,8 @@ from markdown_it.ruler import Ruler
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 
+from citewise.text.markdown import closes_fence, opening_fence
+
 MAX_LEVEL = 40  # levels of nesting (a list takes two); what lies deeper is read as plain paragraphs
 
 
@@ -45,7 +47,7 @@ class Notes:
         return hit
 
 
-class Mark:
+class _PlainToken:
     """Stands in for markdown-it's Token, whose dozen fields cost a tenth of the time that parsing takes."""
 
     map: list[int] | None = None
@@ -81,7 +83,7 @@ class State(StateBlock):
     def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
         if nesting < 0:
             self.level -= 1
-        mark = cast(Token, Mark(ttype, tag, nesting, self.level))
+        mark = cast(Token, _PlainToken(ttype, tag, nesting, self.level))
         if nesting > 0:
             self.level += 1
         self.tokens.append(mark)
@@ -102,7 +104,7 @@ def push_block(state: StateBlock, kind: str, *, start: int, end: int) -> None:
 
 _MARK = re.compile(r"\\.|`+|<!--|\{/\*", re.DOTALL)
 _BACKTICKS = re.compile("`+")
-_CLOSERS = {"<!--": ("-->", 2), "{/*": ("*/}", 3)}  # and how far into the opener it may begin: <!--> is whole
+_CLOSERS = {"<!--": ("-->", 2), "{/*": ("*/}", 3)}  # and how far into the opener it may begin: <!--> is a comment
 _NAME = r"[A-Za-z_$][\w$]*"
 _CLAUSE = rf"(?:type\s+)?(?:{_NAME}|(?:{_NAME}\s*,\s*)?(?:\{{[\w$\s,]*\}}|\*\s*as\s+{_NAME}))"
 _IMPORT = re.compile(
@@ -177,18 +179,17 @@ def _span_end(starts: list[int], position: int, *, length: int) -> int:
 
 
 _ADMONITION = re.compile(r"(:{3,})[ \t]*[A-Za-z][\w-]*(?![^\s\[{])")
-_FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")
-_COMMENT_ENDS = {"<!--": "-->", "{/*": "*/}"}
 
 
 def comment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """A comment that starts a line, with any blank lines in it, and whatever follows on its last line."""
     position = state.bMarks[start] + state.tShift[start]
-    opener = next((opener for opener in _COMMENT_ENDS if state.src.startswith(opener, position)), None)
+    opener = next((opener for opener in _CLOSERS if state.src.startswith(opener, position)), None)
     if opener is None or state.is_code_block(start):
         return False
     notes: Notes = state.env["notes"]
-    closed = notes.find(state.src, _COMMENT_ENDS[opener], start=position + (2 if opener == "<!--" else 3))
+    closer, overlap = _CLOSERS[opener]
+    closed = notes.find(state.src, closer, start=position + overlap)
     last = bisect_left(state.eMarks, closed)
     if closed < 0 or last >= end or _is_left_before(state, start, last=last):
         return False
@@ -276,10 +277,9 @@ def _colon_line(state: StateBlock, start: int, *, end: int, colons: str) -> tupl
         if text and state.sCount[line] < state.blkIndent:
             return line, False
         if code_fence:
-            if text.startswith(code_fence) and not text.strip(code_fence[0]):
-                code_fence = ""
-        elif opened := _FENCE.match(text):
-            code_fence = opened[1] or opened[2]
+            code_fence = "" if closes_fence(text, code_fence) else code_fence
+        elif code_fence := opening_fence(text):
+            continue
         elif text.startswith(colons):
             if not text.strip(":"):
                 return line, True

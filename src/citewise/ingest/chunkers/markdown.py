@@ -60,7 +60,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class _Unit:
+class _SizedBlock:
     """A block that stays in one piece, and its size. `continues`: it goes on where the unit before ended."""
 
     block: Block
@@ -71,7 +71,7 @@ class _Unit:
     def is_heading(self) -> bool:
         return self.block.kind is BlockKind.HEADING
 
-    def glue_to(self, following: "_Unit") -> str:
+    def glue_to(self, following: "_SizedBlock") -> str:
         """The white space that stood between this unit and the next."""
         here, there = self.block.location, following.block.location
         if not isinstance(here, Lines):
@@ -81,7 +81,7 @@ class _Unit:
         return "\n" if there.first <= here.last + 1 and not self.is_heading else "\n\n"
 
 
-_Units = tuple[_Unit, ...]
+_Blocks = tuple[_SizedBlock, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,38 +111,40 @@ class HeadingChunker:
                 ordinals[section.anchor] += 1
         return tuple(pieces)
 
-    def _packed(self, section: Section, tokens: dict[str, int]) -> Iterator[_Units]:
+    def _packed(self, section: Section, tokens: dict[str, int]) -> Iterator[_Blocks]:
         sizes = self.sizes.within(
             self.window_tokens,
             prefix_tokens=tokens[_prefix(section)],
             section_tokens=sum(tokens[block.text] for block in section.blocks),
         )
         units = [
-            part for block in section.blocks for part in self._parts(_Unit(block, tokens[block.text]), sizes.ceiling)
+            part
+            for block in section.blocks
+            for part in self._parts(_SizedBlock(block, tokens[block.text]), sizes.ceiling)
         ]
-        before: _Units = ()
+        before: _Blocks = ()
         for group in _groups(_with_headings(units), sizes):
             yield (*self._overlap(before, min(sizes.overlap, sizes.ceiling - _total(group))), *group)
             before = group
 
-    def _parts(self, unit: _Unit, ceiling: int) -> Iterator[_Unit]:
+    def _parts(self, unit: _SizedBlock, ceiling: int) -> Iterator[_SizedBlock]:
         """The unit itself if it fits or may not be cut; else its children, else its sentences."""
         if unit.tokens <= ceiling or unit.block.kind in _WHOLE or unit.is_heading:
             yield unit
         elif unit.block.children:
             counts = self.counter.counts([child.text for child in unit.block.children])
             for child, tokens in zip(unit.block.children, counts, strict=True):
-                yield from self._parts(_Unit(child, tokens), ceiling)
+                yield from self._parts(_SizedBlock(child, tokens), ceiling)
         else:
             yield from self._sentence_runs(unit.block, ceiling // 2)
 
-    def _sentence_runs(self, block: Block, max_tokens: int) -> Iterator[_Unit]:
+    def _sentence_runs(self, block: Block, max_tokens: int) -> Iterator[_SizedBlock]:
         """Runs of whole sentences of at most so many tokens; a single sentence may be longer."""
         sentences = list(_sentences(block))
         counts = self.counter.counts([sentence.text for sentence in sentences])
-        run: _Unit | None = None
+        run: _SizedBlock | None = None
         for sentence, tokens in zip(sentences, counts, strict=True):
-            unit = _Unit(sentence, tokens, continues=sentence is not sentences[0])
+            unit = _SizedBlock(sentence, tokens, continues=sentence is not sentences[0])
             if run is None:
                 run = unit
             elif run.tokens + tokens <= max_tokens:
@@ -155,7 +157,7 @@ class HeadingChunker:
         if run is not None:
             yield run
 
-    def _overlap(self, units: _Units, max_tokens: int) -> _Units:
+    def _overlap(self, units: _Blocks, max_tokens: int) -> _Blocks:
         """The last words of a piece, for its neighbor to begin with; what may not be cut is not cut for it."""
         if not units or max_tokens <= 0:
             return ()
@@ -167,7 +169,7 @@ class HeadingChunker:
             block = block.children[-1]
         return () if block.kind in _WHOLE else self._tail(block, max_tokens)
 
-    def _tail(self, block: Block, max_tokens: int) -> _Units:
+    def _tail(self, block: Block, max_tokens: int) -> _Blocks:
         words = list(re.finditer(r"\S+", block.text))[-max_tokens:]
         counts = self.counter.counts([word.group() for word in words])
         first, total = len(words), 0
@@ -181,7 +183,7 @@ class HeadingChunker:
         if sentence and (len(block.text) - sentence.end()) * 2 >= len(block.text) - start:
             start = sentence.end()  # begin with a whole sentence if at least half of the words remain
         tail = _part(block, start, len(block.text))
-        return (_Unit(tail, self.counter.counts([tail.text])[0]),)
+        return (_SizedBlock(tail, self.counter.counts([tail.text])[0]),)
 
 
 def sections_of(blocks: Iterable[Block], *, title: str | None) -> Iterator[Section]:
@@ -239,10 +241,10 @@ def _part(block: Block, start: int, end: int) -> Block:
     return Block(block.kind, block.text[start:end], location)
 
 
-def _with_headings(units: Sequence[_Unit]) -> list[_Units]:
+def _with_headings(units: Sequence[_SizedBlock]) -> list[_Blocks]:
     """Headings travel with the unit behind them: a heading alone says nothing."""
-    clusters: list[_Units] = []
-    headings: _Units = ()
+    clusters: list[_Blocks] = []
+    headings: _Blocks = ()
     for unit in units:
         if unit.is_heading:
             headings = (*headings, unit)
@@ -252,9 +254,9 @@ def _with_headings(units: Sequence[_Unit]) -> list[_Units]:
     return [*clusters, headings] if headings else clusters
 
 
-def _groups(clusters: Sequence[_Units], sizes: ChunkSizes) -> list[_Units]:
+def _groups(clusters: Sequence[_Blocks], sizes: ChunkSizes) -> list[_Blocks]:
     """Fill groups up to the target; pass it, but not the ceiling, rather than leave one under the floor."""
-    groups: list[_Units] = []
+    groups: list[_Blocks] = []
     room = sizes.ceiling - sizes.overlap if len(clusters) > 1 else sizes.ceiling
     for cluster in clusters:
         filled = _total(groups[-1]) if groups else 0
@@ -268,11 +270,11 @@ def _groups(clusters: Sequence[_Units], sizes: ChunkSizes) -> list[_Units]:
     return groups
 
 
-def _total(units: Iterable[_Unit]) -> int:
+def _total(units: Iterable[_SizedBlock]) -> int:
     return sum(unit.tokens for unit in units)
 
 
-def _piece(section: Section, units: _Units, ordinal: int) -> Piece:
+def _piece(section: Section, units: _Blocks, ordinal: int) -> Piece:
     text, spans = units[0].block.text, list(_spans(units[0].block, 0))
     for before, unit in pairwise(units):
         text += before.glue_to(unit)
@@ -314,7 +316,7 @@ def _spans(block: Block, start: int, *, kind: BlockKind = BlockKind.PARAGRAPH, d
         kind = BlockKind.PARAGRAPH if kind is BlockKind.ITEM else kind  # only what stands behind the marker is the item
 
 
-def _character(units: _Units) -> tuple[str | None, str | None]:
+def _character(units: _Blocks) -> tuple[str | None, str | None]:
     """What most of the piece is made of, and the language of its largest code block."""
     total = _total(units)
     for kind in (BlockKind.CODE, BlockKind.TABLE):
