@@ -1,6 +1,5 @@
-"""Questions with what is expected of them. Reading them from files is done elsewhere; everything here is a value."""
+"""Questions with their expected answers, and places in documents. Reading them from files is in sets.py."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -24,39 +23,62 @@ class Unit(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Gold:
-    """A place that answers. The narrowest thing said of it counts: a chunk, lines, a section, else the document."""
+class Place:
+    """Where something was found or expected."""
 
     document: str  # its path in the library
-    grade: int = 1  # higher is better; the highest of a case is a full answer
+    section: str = ""
+    first_line: int | None = None
+    last_line: int | None = None
+    chunk: str | None = None
+    grade: int = 0  # of what was found: 0 if it answers nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """A place that answers a question. The narrowest part given counts: chunk, lines, section, else the document."""
+
+    document: str  # its path in the library
+    grade: int = 1  # higher is better; the highest grade of a case is a full answer
     section: str | None = None
     first_line: int | None = None
     last_line: int | None = None
     chunk: ChunkId | None = None
 
+    def matches(self, place: Place) -> bool:
+        if self.chunk is not None:
+            return place.chunk == self.chunk
+        if place.document != self.document:
+            return False
+        if self.first_line is None or self.last_line is None:
+            return self.section is None or place.section == self.section
+        if place.first_line is None or place.last_line is None:
+            return False
+        return place.first_line <= self.last_line and place.last_line >= self.first_line
+
+    def as_place(self) -> Place:
+        return Place(self.document, self.section or "", self.first_line, self.last_line, self.chunk, self.grade)
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One question and what is expected."""
+    """One question and what is expected of it."""
 
     id: str
     question: str
     kind: Kind
     gold: tuple[Gold, ...] = ()
-    group: str = ""  # the author's own label (paraphrase, table, …): results are also shown for each
-    answer: str | None = None  # as the author would have it; shown beside what was found
+    group: str = ""  # the author's own label; results are also shown for each group
+    answer: str | None = None  # as the author would answer; shown beside the answer given
     selection: Selection | None = None
-    is_answerable: bool = True  # of a selection: whether it holds the answer
-    leak_marker: str | None = None  # of a selection: words that only the rest of the library has
+    is_answerable: bool = True  # whether the selection answers the question
+    leak_marker: str | None = None  # a phrase of the library that is not in the selection
 
 
 @dataclass(frozen=True, slots=True)
 class CaseSet:
-    """The cases of one run."""
+    """The cases of one evaluation."""
 
     name: str
     unit: Unit
     cases: tuple[Case, ...]
-
-    def of(self, kind: Kind) -> Sequence[Case]:
-        return [case for case in self.cases if case.kind is kind]

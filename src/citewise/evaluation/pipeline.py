@@ -1,229 +1,363 @@
-"""Cases -> a run. Read this file to know what is asked, how often, and what is timed.
+"""Evaluate a library with a judged set. Read this file to know what is asked, how often, and what is timed.
 
-    deep searches (what the rankings are worth) -> ordinary searches (how long they take)
-    -> answers (was it right to give them, are their citations true), from the library and from selections
+    ingest the set's own corpus, if it has one -> check that the expected places exist
+    -> deep searches (metrics of the rankings) -> ordinary searches (their time)
+    -> answers (whether they were right to give, whether their citations are true), from the library and from selections
 
-Deep and ordinary searches are two rounds over all questions, with a question of nobody's between them: by then all
-is warm, and no question follows itself, so that none is quick for having just been embedded.
+Deep and ordinary searches are two rounds over all questions, with another question between them: by then everything is
+warm, and no question follows itself, so that none is fast because its embedding is cached.
+
+Everything is an iterator of events, the last of which has the result.
 """
 
+import json
+import logging
 import math
+import subprocess
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
 from typing import TypeVar
 
-from citewise.evaluation.answered import citation_measures, decision_measures, is_true, leaks
-from citewise.evaluation.cases import Case, CaseSet, Gold, Kind, Unit
-from citewise.evaluation.matching import documents_of, grade_of
-from citewise.evaluation.ranked import ranking_measures
-from citewise.evaluation.runs import Outcome, Place, Run
-from citewise.evaluation.summary import by_group, means, medians
+import citewise
+from citewise.api import Library, LibraryView
+from citewise.errors import BadRequest
+from citewise.evaluation.answers import citation_measures, decision_measures, is_true, leaks
+from citewise.evaluation.beir import ingest_corpus
+from citewise.evaluation.cases import Case, CaseSet, Gold, Kind, Place, Unit
+from citewise.evaluation.compare import Ablation, differences
+from citewise.evaluation.metrics import documents_of, grade_of, ranking_measures
+from citewise.evaluation.runs import Outcome, Run, counted, group_means, means, medians
+from citewise.evaluation.sets import JudgedSet, judged_set, missing_gold, mounted
 from citewise.insights import percentiles
-from citewise.model.access import OWNER, Scope
-from citewise.model.answer import Answer, Citation
-from citewise.model.filters import Where
-from citewise.model.ids import document_id
-from citewise.model.query import ANSWER_TOP_K, MAX_TOP_K, SEARCH_TOP_K, Query, Selection
-from citewise.model.ranking import Passage, SearchResult
-from citewise.ports.catalog import Catalog
+from citewise.model.access import OWNER, Principal, Scope
+from citewise.model.answer import Answer
+from citewise.model.query import MAX_TOP_K
+from citewise.model.ranking import ARMS, SearchResult
+from citewise.model.report import IngestEvent
+from citewise.settings import Settings
+
+_log = logging.getLogger(__name__)
 
 DEPTH = 100  # items of a ranking that are judged: what recall@100 needs
-# Chunks that a deep search asks for. Folded into documents, 300 are mostly more than DEPTH; where they are fewer, it
-# is made again for as many more as are missing, and MARGIN times that. Asking for the most at once costs six times as
-# much time as for 300, since every pair of hits is looked at for near-duplicates.
+# Chunks that a deep search asks for. Folded into documents, 300 are mostly more than DEPTH; where they are fewer, the
+# search is repeated for as many more as are missing, times MARGIN. Asking for the maximum at once takes six times as
+# long as for 300, since every pair of hits is compared for near-duplicates.
 DEEP_TOP_K = 300
 MARGIN = 1.3
 SHOWN = 10  # places that an outcome keeps
 WARM_UP = "What is this about?"
+MAX_PROBLEMS = 10  # missing places that are named
+EVERYTHING = "everything"
+ABLATED_METRICS = ("ndcg@10", "recall@5", "recall@100", "mrr@10")  # by which the rows of an ablation are compared
+NEEDED = frozenset({"arms", "fuse", "hydrate", "cut", "total"})  # timings of what a search cannot do without
+OPTIONAL = frozenset({"late", "rerank"})  # stages that are only there if a model is
+GIT_SECONDS = 5.0
 
+OpenLibrary = Callable[[Settings], Library]
 In = TypeVar("In")
-Out = TypeVar("Out")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """How far a run has come."""
+    """How far a task is."""
 
-    doing: str
+    task: str
     done: int
     total: int
 
 
 @dataclass(frozen=True, slots=True)
-class Answerers:
-    """Who answers: from the library, and from a selection alone."""
+class Evaluated:
+    """The last event of an evaluation."""
 
-    ask: Callable[[Query], Answer]
-    ask_selected: Callable[[Query, Selection], Answer]
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """Where and when questions are asked, and what is kept with the run so that it can be made again."""
-
-    scope: Scope = field(default_factory=Scope)
-    asked_at: float = 0.0  # seconds since 1970
-    settings: Mapping[str, object] = field(default_factory=dict)
-    commit: str | None = None
+    run: Run
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluate:
-    """Asks every question of a set and says what came of it."""
+class Ablated:
+    """The last event of an ablation."""
 
-    search: Callable[[Query], SearchResult]
-    catalog: Catalog  # against which citations are checked
-    answerers: Answerers | None = None  # None: searches alone
+    rows: tuple[Ablation, ...]
 
-    def __call__(self, cases: CaseSet, terms: Terms, *, on_step: Callable[[Step], None] = lambda step: None) -> Run:
-        asking = _Asking(self, cases, terms, on_step)
-        outcomes = asking.searched()
-        if self.answerers is not None:
-            outcomes = asking.answered(outcomes, self.answerers)
+
+EvalEvent = IngestEvent | Step | Evaluated | Ablated
+Events = Generator[EvalEvent, None, T]  # returns T to who delegates to it
+
+
+def evaluate(
+    settings: Settings,
+    judged: Path | CaseSet,
+    *,
+    scope: Scope | None = None,
+    principal: Principal = OWNER,
+    answers: bool = True,
+    open_library: OpenLibrary = lambda settings: Library(settings=settings),
+) -> Iterator[EvalEvent]:
+    """Evaluate a set, given or at a path, as this principal."""
+    asked = Request(judged, scope or Scope(), principal)
+    with open_library(_for_measuring(settings)) as library:
+        cases = yield from ready(library, settings, asked)
+        run = yield from _Evaluation(library, settings, cases, asked).run(answers=answers)
+    yield Evaluated(run)
+
+
+def ablate(
+    settings: Settings,
+    judged: Path | CaseSet,
+    *,
+    scope: Scope | None = None,
+    principal: Principal = OWNER,
+    open_library: OpenLibrary = lambda settings: Library(settings=settings),
+) -> Iterator[EvalEvent]:
+    """Evaluate the whole search, then without each of its parts, each compared with the first. Nothing is answered."""
+    asked = Request(judged, scope or Scope(), principal)
+    with open_library(_for_measuring(settings)) as library:
+        cases = yield from ready(library, settings, asked)
+        cases = replace(cases, cases=tuple(case for case in cases.cases if case.kind is Kind.ANSWERABLE))
+        if not cases.cases:
+            raise BadRequest(f"{cases.name} has no question that the library answers: nothing to rank")
+        whole = _Evaluation(library, settings, cases, asked, EVERYTHING)
+        rows = [Ablation(EVERYTHING, (yield from whole.run(answers=False)), ())]
+    for name, variant in _variants(settings, whole.parts()):
+        with open_library(_for_measuring(variant)) as library:
+            run = yield from _Evaluation(library, variant, cases, asked, name).run(answers=False)
+        rows.append(Ablation(name, run, differences(rows[0].run, run, ABLATED_METRICS)))
+    yield Ablated(tuple(rows))
+
+
+def finished(events: Iterator[EvalEvent]) -> Run:
+    """The run of an evaluation, without its progress."""
+    return next(event.run for event in events if isinstance(event, Evaluated))
+
+
+def _for_measuring(settings: Settings) -> Settings:
+    """Without the cache, since searches are measured; without the log, since an evaluation is not use."""
+    cache, log = replace(settings.query_cache, megabytes=0), replace(settings.query_log, retention_days=0)
+    return replace(settings, query_cache=cache, query_log=log)
+
+
+def _variants(settings: Settings, parts: Sequence[str]) -> Iterator[tuple[str, Settings]]:
+    search = settings.search
+    for name in parts:
+        yield f"without {name}", replace(settings, search=replace(search, without=(name,)))
+    if search.fusion != "rrf":
+        yield "fused by rrf", replace(settings, search=replace(search, fusion="rrf", weights={}))
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is evaluated, and as whom."""
+
+    judged: Path | CaseSet
+    scope: Scope
+    principal: Principal = OWNER
+
+
+def ready(library: Library, settings: Settings, asked: Request) -> Events[CaseSet]:
+    """Ingest the set's own corpus, if it has one, and check that the expected places exist."""
+    judged = judged_set(asked.judged) if isinstance(asked.judged, Path) else JudgedSet(asked.judged)
+    cases = judged.cases
+    if judged.corpus is not None:
+        cases = mounted(cases, (yield from ingest_corpus(library, settings, judged.corpus, asked.scope)))
+    owner = library.as_owner(asked.scope)
+    if not owner.documents(limit=1):
+        raise BadRequest(f"the library at {settings.library} has nothing in {asked.scope}: ingest the documents first")
+    _check_gold(cases, library.as_principal(asked.principal, asked.scope), owner, has_corpus=judged.corpus is not None)
+    return cases
+
+
+def _check_gold(cases: CaseSet, view: LibraryView, owner: LibraryView, *, has_corpus: bool) -> None:
+    """BadRequest names what is expected and does not exist.
+
+    Two cases are only warned of: documents missing from a set's own corpus, since public sets judge documents that they
+    do not contain, and places hidden from this principal, who is right not to find them.
+    """
+    paths, page = set[str](), view.documents(limit=1_000)
+    while page:
+        paths |= {document.path for document in page}
+        page = view.documents(after=page[-1].path, limit=1_000)
+    missing = missing_gold(cases.cases, paths, lru_cache(maxsize=None)(view.chunks))
+    visible = [each for each in missing if each.gold.document in paths or owner.document(each.gold.document) is None]
+    if hidden := len(missing) - len(visible):
+        what = counted(hidden, "expected place is", "expected places are")
+        _log.warning("%s hidden from this principal, and will not be found", what)
+    if visible and has_corpus:
+        ids = {each.gold.document for each in visible}
+        what = counted(len(ids), "judged document is", "judged documents are")
+        _log.warning("%s not in the corpus, such as %r", what, visible[0].gold.document)
+    elif visible:
+        more = f"\n  and {len(visible) - MAX_PROBLEMS} more" if len(visible) > MAX_PROBLEMS else ""
+        listed = "".join(f"\n  {each}" for each in visible[:MAX_PROBLEMS])
+        raise BadRequest(f"{cases.name} expects what the library does not have:{listed}{more}")
+
+
+class _Evaluation:
+    """Asks the questions of a set and measures what comes back."""
+
+    def __init__(
+        self, library: Library, settings: Settings, cases: CaseSet, asked: Request, name: str | None = None
+    ) -> None:
+        self._library = library
+        self._view = library.as_principal(asked.principal, asked.scope)
+        self._owner = library.as_owner(asked.scope)
+        self._settings = settings
+        self._cases = cases
+        self._task = "" if name is None else f"{name}: "
+        self._timings: list[Mapping[str, float]] = []  # of each ordinary search, by stage
+        self._scored: set[str] = set()  # stages that gave a score to anything
+
+    def run(self, *, answers: bool) -> Events[Run]:
+        outcomes = yield from self._each("judging", self._cases.cases, self._judged)
+        self._view.search(WARM_UP)
+        outcomes = yield from self._each("timing", outcomes, self._timed)
+        generator = None
+        if answers:
+            given = yield from self._each("answering", self._cases.cases, self._answered)
+            generator = given[0][0].generator
+            outcomes = [
+                self._with_answer(outcome, case, *answer)
+                for outcome, case, answer in zip(outcomes, self._cases.cases, given, strict=True)
+            ]
         return Run(
-            set=cases.name,
-            unit=cases.unit,
+            set=self._cases.name,
+            unit=self._cases.unit,
             outcomes=tuple(outcomes),
             metrics=means(outcomes),
-            groups=by_group(outcomes),
-            latency_ms=percentiles([one.latency_ms for one in outcomes if one.kind is not Kind.SELECTED]),
-            stages_ms=medians(asking.timings),
-            settings=terms.settings,
-            commit=terms.commit,
+            groups=group_means(outcomes),
+            latency_ms=percentiles([each.latency_ms for each in outcomes if each.kind is not Kind.SELECTED]),
+            stages_ms=medians(self._timings),
+            settings=self._settings_used(generator),
+            commit=commit(),
         )
 
+    def parts(self) -> list[str]:
+        """The rankings and stages that can be left out; an optional stage that scored nothing was not there."""
+        stages = (name for name in dict.fromkeys(name for timing in self._timings for name in timing))
+        optional = OPTIONAL.difference(self._scored)
+        return [*ARMS, *(name for name in stages if name not in NEEDED.union(ARMS, optional))]
 
-class _Asking:
-    """One run of the flow."""
-
-    def __init__(self, flow: Evaluate, cases: CaseSet, terms: Terms, on_step: Callable[[Step], None]) -> None:
-        self._flow = flow
-        self._unit = cases.unit
-        self._cases = {case.id: case for case in cases.cases}
-        self._terms = terms
-        self._on_step = on_step
-        self.timings: list[Mapping[str, float]] = []  # of each ordinary search, by stage
-
-    def searched(self) -> list[Outcome]:
-        """What the search found for each case, and how long an ordinary one takes."""
-        begun = self._each("judging", list(self._cases.values()), self._judged)
-        self._flow.search(Query(WARM_UP, WARM_UP, self._terms.asked_at, OWNER, self._terms.scope))
-        return self._each("timing", begun, self._timed)
-
-    def answered(self, outcomes: Sequence[Outcome], answerers: Answerers) -> list[Outcome]:
-        """The same with what was answered."""
-        answers = self._each("answering", outcomes, lambda one: self._answer(self._cases[one.id], answerers))
-        truth = self._truth([citation for answer, _ in answers for citation in answer.citations])
-        return [
-            _with_answer(outcome, self._cases[outcome.id], answer, took_ms, truth)
-            for outcome, (answer, took_ms) in zip(outcomes, answers, strict=True)
-        ]
-
-    def _each(self, doing: str, items: Sequence[In], work: Callable[[In], Out]) -> list[Out]:
-        made = []
+    def _each(self, task: str, items: Sequence[In], work: Callable[[In], T]) -> Events[list[T]]:
+        results = []
         for done, item in enumerate(items):
-            self._on_step(Step(doing, done, len(items)))
-            made.append(work(item))
-        self._on_step(Step(doing, len(items), len(items)))
-        return made
+            yield Step(f"{self._task}{task}", done, len(items))
+            results.append(work(item))
+        yield Step(f"{self._task}{task}", len(items), len(items))
+        return results
 
     def _judged(self, case: Case) -> Outcome:
         outcome = Outcome(
-            case.id, case.question, case.kind, case.group, expected=tuple(_expected(one) for one in case.gold)
+            *(case.id, case.question, case.kind, case.group),
+            expected=tuple(gold.as_place() for gold in case.gold),
+            expected_answer=case.answer,
         )
         if case.kind is not Kind.ANSWERABLE:
             return outcome
-        places = self._deep(case)
-        return replace(
-            outcome, measures=ranking_measures(case, self._unit, places), found=self._shown(places, case.gold)
-        )
+        places = self._deep(case.question)
+        measures = ranking_measures(case.gold, self._cases.unit, places)
+        return replace(outcome, measures=measures, found=self._shown(places, case.gold))
 
-    def _deep(self, case: Case) -> tuple[Place, ...]:
+    def _deep(self, question: str) -> tuple[Place, ...]:
         """Enough hits for DEPTH items."""
-        if self._unit is Unit.PASSAGE:
-            return self._places(case, DEPTH)
+        if self._cases.unit is Unit.PASSAGE:
+            return _places(self._view.search(question, top_k=DEPTH))
         top_k = DEEP_TOP_K
-        places = self._places(case, top_k)
+        places = _places(self._view.search(question, top_k=top_k))
         while len(places) == top_k < MAX_TOP_K and (found := len(documents_of(places))) < DEPTH:
             top_k = min(MAX_TOP_K, math.ceil(MARGIN * top_k * DEPTH / found))
-            places = self._places(case, top_k)
+            places = _places(self._view.search(question, top_k=top_k))
         return places
 
     def _timed(self, outcome: Outcome) -> Outcome:
         if outcome.kind is Kind.SELECTED:
             return outcome
-        case = self._cases[outcome.id]
-        query = self._query(case, SEARCH_TOP_K)
         started = time.perf_counter()
-        result = self._flow.search(query)
+        result = self._view.search(outcome.question)
         took_ms = 1000 * (time.perf_counter() - started)
-        self.timings.append(result.timings_ms)
-        found = outcome.found or self._shown([_place(one.passage) for one in result.findings], case.gold)
+        self._timings.append(result.timings_ms)
+        self._scored.update(name for finding in result.findings for name in finding.candidate.scores)
+        found = outcome.found or self._shown(_places(result), ())
         return replace(outcome, latency_ms=took_ms, found=found)
 
-    def _answer(self, case: Case, answerers: Answerers) -> tuple[Answer, float]:
-        query = self._query(case, ANSWER_TOP_K)
+    def _answered(self, case: Case) -> tuple[Answer, float]:
         started = time.perf_counter()
-        answer = answerers.ask(query) if case.selection is None else answerers.ask_selected(query, case.selection)
+        answer = self._view.ask(case.question, selection=case.selection)
         return answer, 1000 * (time.perf_counter() - started)
 
-    def _truth(self, citations: Collection[Citation]) -> Mapping[Citation, bool]:
-        """Each citation, looked up in the catalog: not in the answer, which would believe itself."""
-        paths = {one.document for one in citations if one.document is not None}
-        catalog, scope = self._flow.catalog, self._terms.scope
-        where = Where(scope, None)
-        read = {path: catalog.document(where, document_id(scope, path)) for path in paths}
-        texts = {path: document.text for path, document in read.items() if document is not None}
-        chunks = {
-            path: frozenset(str(chunk.id) for chunk in catalog.chunks(where, document_id(scope, path)))
-            for path in texts
-        }
-        return {
-            one: is_true(one, texts.get(one.document or ""), chunks.get(one.document or "", frozenset()))
-            for one in citations
-        }
+    def _with_answer(self, outcome: Outcome, case: Case, answer: Answer, took_ms: float) -> Outcome:
+        is_refused = not answer.sufficient_context
+        measures = {**outcome.measures, **decision_measures(case, is_refused=is_refused)}
+        if case.kind is Kind.SELECTED:
+            measures["selected_leaks"] = float(leaks(case, answer))
+            outcome = replace(outcome, latency_ms=took_ms)
+        else:
+            are_true = [is_true(each, *self._stored(each.document or "")) for each in answer.citations]
+            measures |= citation_measures(case, answer.citations, are_true)
+        return replace(outcome, measures=measures, answer=answer.text, is_refused=is_refused)
 
-    def _places(self, case: Case, top_k: int) -> tuple[Place, ...]:
-        return tuple(_place(one.passage) for one in self._flow.search(self._query(case, top_k)).findings)
+    def _stored(self, path: str) -> tuple[str | None, frozenset[str]]:
+        """Text and chunk ids of a document, read from the catalog and not from the answer that cites it."""
+        document = self._owner.document(path)
+        if document is None:
+            return None, frozenset()
+        return document.text, frozenset(str(chunk.id) for chunk in self._owner.chunks(path))
 
     def _shown(self, places: Sequence[Place], gold: Sequence[Gold]) -> tuple[Place, ...]:
-        items = documents_of(places) if self._unit is Unit.DOCUMENT else places
-        return tuple(replace(one, grade=grade_of(one, gold)) for one in items[:SHOWN])
+        items = documents_of(places) if self._cases.unit is Unit.DOCUMENT else places
+        return tuple(replace(place, grade=grade_of(place, gold)) for place in items[:SHOWN])
 
-    def _query(self, case: Case, top_k: int) -> Query:
-        return Query(
-            case.question,
-            request_id=case.id,
-            asked_at=self._terms.asked_at,
-            principal=OWNER,
-            scope=self._terms.scope,
-            top_k=top_k,
-        )
-
-
-def _place(passage: Passage) -> Place:
-    first, last = passage.location.first, passage.location.last
-    return Place(passage.document, passage.section, first, last, chunk=str(passage.chunk_id))
-
-
-def _expected(gold: Gold) -> Place:
-    return Place(gold.document, gold.section or "", gold.first_line, gold.last_line, gold.chunk, gold.grade)
+    def _settings_used(self, generator: str | None) -> Mapping[str, object]:
+        """Models, who asked if not the owner, and every setting that is not the default."""
+        settings, principal = self._settings, self._view.principal
+        defaults = dict(_flat(Settings()))
+        chosen = {name: value for name, value in _flat(settings) if value != defaults.get(name)}
+        return {
+            "citewise": version("citewise"),
+            "embedding": self._library.status().embedding_model,
+            "fusion": settings.search.fusion,
+            "reranker": settings.rerank.model or settings.rerank.path or settings.rerank.provider,
+            "generator": generator,
+            **({} if principal.owns_library else {"user": principal.user, "groups": sorted(principal.groups)}),
+            **chosen,
+        }
 
 
-def _with_answer(
-    outcome: Outcome, case: Case, answer: Answer, took_ms: float, truth: Mapping[Citation, bool]
-) -> Outcome:
-    is_refused = not answer.sufficient_context
-    measures = {**outcome.measures, **decision_measures(case, is_refused=is_refused)}
-    if case.kind is Kind.SELECTED:
-        measures["selected_leaks"] = float(leaks(case, answer))
-    else:
-        measures |= citation_measures(case, answer.citations, [truth[one] for one in answer.citations])
-    return replace(
-        outcome,
-        measures=measures,
-        latency_ms=took_ms if case.kind is Kind.SELECTED else outcome.latency_ms,
-        answer=answer.text,
-        is_refused=is_refused,
+def _places(result: SearchResult) -> tuple[Place, ...]:
+    passages = (finding.passage for finding in result.findings)
+    return tuple(
+        Place(each.document, each.section, each.first_line, each.last_line, str(each.chunk_id)) for each in passages
     )
+
+
+def _flat(value: object, prefix: str = "") -> Iterator[tuple[str, object]]:
+    """Settings by their dotted names, as JSON values; folders are left out, since they change no result."""
+    assert is_dataclass(value)
+    for each in fields(value):
+        inner = getattr(value, each.name)
+        if is_dataclass(inner):
+            yield from _flat(inner, f"{prefix}{each.name}.")
+        elif prefix or each.name not in ("library", "cache"):
+            plain = json.loads(json.dumps(inner, default=_plain))
+            # A password may be in front of the host.
+            yield f"{prefix}{each.name}", plain.rpartition("@")[2] if each.name == "base_url" else plain
+
+
+def _plain(value: object) -> object:
+    return dict(value) if isinstance(value, Mapping) else str(value)
+
+
+def commit() -> str | None:
+    """The commit that citewise runs from, with "-dirty" if its code was changed; None outside a checkout."""
+    root = Path(citewise.__file__).resolve().parents[2]
+    if not (root / ".git").exists() or not (root / "src" / "citewise").is_dir():
+        return None
+    words = ("git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=GIT_SECONDS, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()

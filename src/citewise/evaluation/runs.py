@@ -1,53 +1,50 @@
-"""What one evaluation gave, question by question. A run is written as JSON, compared with another, and drawn."""
+"""The results of one evaluation, question by question, and their means."""
 
-from collections.abc import Mapping
+import math
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from citewise.evaluation.cases import Kind, Unit
+from citewise.evaluation.answers import ANSWER_METRICS
+from citewise.evaluation.cases import Kind, Place, Unit
+from citewise.evaluation.metrics import RANKING_METRICS
 
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where something was found or expected."""
-
-    document: str
-    section: str = ""
-    first_line: int | None = None
-    last_line: int | None = None
-    chunk: str | None = None
-    grade: int = 0  # of what was found: 0 if it answers nothing
+METRICS = (*RANKING_METRICS, *ANSWER_METRICS)  # every one that a run can have
+SUMS = ("selected_leaks",)  # counted, not averaged; lower is better
+DECISIONS = ("refusal_accuracy", "citation_accuracy", "selected_accuracy")  # that are right or wrong
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One question: what was expected, what came, and what that is worth."""
+    """One question: what was expected, what was found, and the metrics of that."""
 
     id: str
     question: str
     kind: Kind
     group: str = ""
-    measures: Mapping[str, float] = field(default_factory=dict)  # by metric name; a metric that says nothing is absent
+    measures: Mapping[str, float] = field(default_factory=dict)  # by metric; one that does not apply is absent
     latency_ms: float = 0.0  # of the search, or of the answer where nothing is searched
     expected: tuple[Place, ...] = ()
     found: tuple[Place, ...] = ()  # the first ten
     answer: str | None = None
     is_refused: bool | None = None  # None: no answer was asked for
-    expected_answer: str | None = None  # the answer as the author of the question would have it
+    expected_answer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One set against one library with one choice of settings."""
+    """One set evaluated on one library with one choice of settings."""
 
     set: str
     unit: Unit
     outcomes: tuple[Outcome, ...]
-    metrics: Mapping[str, float]  # the mean of each measure over the questions that have it
+    metrics: Mapping[str, float]  # the mean of each metric over the questions that have it
     groups: Mapping[str, Mapping[str, float]]  # the same for each group
     latency_ms: Mapping[str, float]  # p50, p95, p99 of the searches
-    stages_ms: Mapping[str, float]  # p50 of each stage
-    settings: Mapping[str, object]  # what differs from the defaults, and what the defaults are called
-    commit: str | None  # of citewise itself, where it runs from a checkout
+    stages_ms: Mapping[str, float]  # median of each stage
+    settings: Mapping[str, object]  # models, and every setting that is not the default
+    commit: str | None  # of citewise, where it runs from a checkout
 
     @property
     def queries(self) -> int:
@@ -55,28 +52,84 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """One metric in two runs over the questions that both have."""
+class Threshold:
+    """The minimum of a metric; the maximum of one that is better when lower."""
 
     metric: str
-    before: float
-    after: float
-    questions: int
-    better: int  # questions for which `after` is higher
-    worse: int
-    low: float  # 95 % interval of the mean difference, by bootstrap
-    high: float
-    p_value: float  # two-sided, by a paired randomization test
+    value: float
 
-    @property
-    def change(self) -> float:
-        return self.after - self.before
+    def problem(self, run: Run) -> str | None:
+        """How the run misses the threshold; None if it does not."""
+        found = run.metrics.get(self.metric)
+        if found is None:
+            return f"{self.metric} was not measured: no question of the set has it"
+        if self.metric in SUMS:
+            return f"{self.metric} is {found:g}, above {self.value:g}" if found > self.value else None
+        hint = " (it is a share: never above 1)" if self.value > 1 else ""
+        # Runs are written with six decimals: a threshold copied from one is reached by it.
+        return f"{self.metric} is {found:.4f}, under {self.value:g}{hint}" if round(found, 6) < self.value else None
 
 
-@dataclass(frozen=True, slots=True)
-class Ablation:
-    """One row of the ablation table: a run without one stage."""
+def counted(number: int, word: str, plural: str | None = None) -> str:
+    """`1 question`, `2 questions`."""
+    return f"{number:,} {word if number == 1 else plural or f'{word}s'}"
 
-    name: str  # "everything", "without dense", …
-    run: Run
-    differences: tuple[Difference, ...]  # against everything; empty for that row itself
+
+def means(outcomes: Iterable[Outcome]) -> dict[str, float]:
+    """Each metric over the questions that have it."""
+    values: dict[str, list[float]] = {}
+    for outcome in outcomes:
+        for name, value in outcome.measures.items():
+            values.setdefault(name, []).append(value)
+    return {name: math.fsum(found) if name in SUMS else statistics.fmean(found) for name, found in values.items()}
+
+
+def measured(outcomes: Iterable[Outcome]) -> dict[str, int]:
+    """How many questions have each metric."""
+    return dict(Counter(name for outcome in outcomes for name in outcome.measures))
+
+
+def group_means(outcomes: Sequence[Outcome]) -> dict[str, Mapping[str, float]]:
+    """The means of each named group, in order of appearance."""
+    names = dict.fromkeys(outcome.group for outcome in outcomes if outcome.group)
+    return {name: means(outcome for outcome in outcomes if outcome.group == name) for name in names}
+
+
+def medians(timings: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The median of each stage over the searches that ran it."""
+    names = dict.fromkeys(name for timing in timings for name in timing)
+    return {name: statistics.median(timing[name] for timing in timings if name in timing) for name in names}
+
+
+def worst_measure(outcome: Outcome) -> tuple[str | None, float | None]:
+    """The metric that a question is worst at, and its value in 0..1, where 1 is perfect."""
+    values = {
+        name: 1 - min(outcome.measures[name], 1.0) if name in SUMS else outcome.measures[name]
+        for name in ("ndcg@10", *DECISIONS, *SUMS)
+        if name in outcome.measures
+    }
+    worst = min(values, key=lambda name: values[name], default=None)
+    return worst, None if worst is None else values[worst]
+
+
+def worst_first(outcomes: Iterable[Outcome]) -> list[Outcome]:
+    """The worst questions first: not found, wrongly answered or refused, falsely cited; unmeasured ones last."""
+
+    def order(outcome: Outcome) -> tuple[float, float]:
+        value = worst_measure(outcome)[1]
+        return (2.0 if value is None else value), outcome.measures.get("ndcg@10", 1.0)
+
+    return sorted(outcomes, key=order)
+
+
+def problems_of(outcome: Outcome) -> list[str]:
+    """What was wrong about an answer, in words."""
+    measures = outcome.measures
+    problems = []
+    if measures.get("refusal_accuracy") == 0.0 or measures.get("selected_accuracy") == 0.0:
+        problems.append("refused, and should have been answered" if outcome.is_refused else "answered without grounds")
+    if (true := measures.get("citation_accuracy", 1.0)) < 1.0:
+        problems.append(f"only {true:.0%} of its citations are true" if true else "no citation that is true")
+    if measures.get("selected_leaks"):
+        problems.append("shows what is not in the selection")
+    return problems
