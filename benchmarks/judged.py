@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from citewise import Library, Settings
+from citewise import Library, Scope, Settings
 from citewise.evaluation import metrics
 from citewise.evaluation.beir import path_of
 from citewise.evaluation.cases import Kind
-from citewise.evaluation.evaluating import ready
-from citewise.evaluation.judged_sets import judged_set
+from citewise.evaluation.pipeline import Request, ready
+from citewise.evaluation.sets import judged_set
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 KEPT = Path(__file__).parents[1] / ".bench"  # libraries made once; embedding the sets takes minutes
@@ -53,8 +53,10 @@ def library_at(name: str, *, kept: Path = KEPT, data: Path = DATA) -> Path:
         with Library(folder) as library:
             library.ingest(data / name / "website" / "docs")
     else:
-        with ready(Settings(library=folder), judged_at(name, data)):
-            pass  # being ready means that its corpus is in there
+        settings = Settings(library=folder)
+        with Library(settings=settings) as library:
+            for _ in ready(library, settings, Request(judged_at(name, data), Scope())):
+                pass  # ingests the corpus
     return folder
 
 
@@ -65,7 +67,7 @@ def library_of(name: str, *, kept: Path = KEPT, data: Path = DATA) -> Library:
 
 def beir(folder: Path) -> Judged:
     """The questions of a BEIR folder that have an answer there."""
-    cases = judged_set(folder).cases.of(Kind.ANSWERABLE)
+    cases = [case for case in judged_set(folder).cases.cases if case.kind is Kind.ANSWERABLE]
     ids = {path_of(id_): id_ for id_ in _ids(folder / "corpus.jsonl")}
     return Judged(
         {case.id: case.question for case in cases},

@@ -12,9 +12,9 @@ from benchmarks.judged import DATA, KEPT, beir, library_of
 from benchmarks.lab_choice import Parts
 from benchmarks.lab_pools import Place, Pool, pool_of
 from citewise import Library
-from citewise.evaluation import matching
 from citewise.evaluation.cases import Gold, Unit
-from citewise.evaluation.runs import Place as FoundPlace
+from citewise.evaluation.cases import Place as FoundPlace
+from citewise.evaluation.metrics import grade_of
 from citewise.model.access import Scope
 from citewise.model.chunk import Hit, Piece, TermField, Vector, searchable_text
 from citewise.model.filters import Where
@@ -189,7 +189,7 @@ def pools_of(
     def place(id_: ChunkId, case: Case) -> Place:
         held = corpus[id_]
         here = FoundPlace(held.path, held.piece.section, held.piece.location.first, held.piece.location.last, id_)
-        grade = matching.grade_of(here, case.gold.get(held.path, ()))
+        grade = grade_of(here, case.gold.get(held.path, ()))
         return Place(numbers[held.path], grade, held.piece.tokens)
 
     made: dict[str, list[Pool]] = {stratum: [] for stratum in parts_of([name])[name]}

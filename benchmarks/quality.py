@@ -15,7 +15,7 @@ from benchmarks.judged import DATA, KEPT, SETS, TEXTBOOK, is_there, judged_at, l
 from benchmarks.printing import say
 from benchmarks.results import RESULTS, Table, results_now, write_results
 from citewise.evaluation.compare import differences
-from citewise.evaluation.evaluating import evaluate
+from citewise.evaluation.pipeline import evaluate, finished
 from citewise.evaluation.runs import Run
 from citewise.model.ranking import ARMS
 from citewise.settings import SearchSettings, Settings
@@ -80,7 +80,7 @@ def measure(names: Sequence[str], *, data: Path = DATA, kept: Path = KEPT, resul
         library = library_at(name, kept=kept, data=data)
         for kind, search in KINDS.items():
             settings = Settings(library=library, search=search)
-            runs[kind][name] = evaluate(settings, judged, answers=kind == DEFAULT)
+            runs[kind][name] = finished(evaluate(settings, judged, answers=kind == DEFAULT))
             print(f"{name:12} {kind:24}", *_worths(runs[kind][name]).items(), flush=True)
     tables = (by_set(runs), all_metrics(runs[DEFAULT]))
     made = results_now("quality", tables=tables, title=TITLE, command="make bench-quality")

@@ -29,15 +29,19 @@ if TYPE_CHECKING:
     from citewise.model.answer import Role as Role
     from citewise.model.answer import Sources as Sources
     from citewise.model.answer import Token as Token
+    from citewise.model.chunk import Chunk as Chunk
+    from citewise.model.document import Document as Document
     from citewise.model.query import Selection as Selection
     from citewise.model.ranking import SearchResult as SearchResult
     from citewise.model.report import Check as Check
     from citewise.model.report import Compaction as Compaction
     from citewise.model.report import Embedded as Embedded
     from citewise.model.report import FileDone as FileDone
+    from citewise.model.report import IngestDone as IngestDone
     from citewise.model.report import IngestReport as IngestReport
     from citewise.model.report import Status as Status
     from citewise.model.report import Walked as Walked
+    from citewise.ports.catalog import DocumentSummary as DocumentSummary
     from citewise.ports.indexes import TextIndex as TextIndex
     from citewise.ports.indexes import VectorIndex as VectorIndex
     from citewise.ports.models import Embedder as Embedder
@@ -61,9 +65,12 @@ _MODULES = {
     "citewise.insights": ("Overview", "SeenRow"),
     "citewise.model.access": ("Principal", "Scope"),
     "citewise.model.answer": ("Answer", "Cited", "Done", "Failed", "Message", "Role", "Sources", "Token"),
+    "citewise.model.chunk": ("Chunk",),
+    "citewise.model.document": ("Document",),
     "citewise.model.query": ("Selection",),
     "citewise.model.ranking": ("SearchResult",),
-    "citewise.model.report": ("Check", "Compaction", "Embedded", "FileDone", "IngestReport", "Status", "Walked"),
+    "citewise.model.report": ("Check", "Compaction", "Embedded", "FileDone", "IngestDone", "IngestReport", "Status", "Walked"),
+    "citewise.ports.catalog": ("DocumentSummary",),
     "citewise.ports.indexes": ("TextIndex", "VectorIndex"),
     "citewise.ports.models": ("Embedder", "Generator", "Reranker", "TokenCounter", "WordEmbedder"),
     "citewise.settings": ("Settings",),

@@ -7,6 +7,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -17,6 +18,7 @@ from citewise.errors import BadRequest
 from citewise.model.access import OWNER, Principal, Scope, checked_principal, checked_scope
 from citewise.model.answer import Answer, AnswerEvents, Message, Role, final_answer
 from citewise.model.filters import Filters, Where, conditions_of
+from citewise.model.ids import document_id
 from citewise.model.logged import checked_log_limit
 from citewise.model.paging import PAGE_LIMIT, PageRequest
 from citewise.model.query import ANSWER_TOP_K, SEARCH_TOP_K, Query, Selection
@@ -28,6 +30,9 @@ from citewise.settings import Settings
 if TYPE_CHECKING:
     from citewise.answer.compress import Compress
     from citewise.insights import Overview, SeenRow
+    from citewise.model.chunk import Chunk
+    from citewise.model.document import Document
+    from citewise.ports.catalog import Catalog, DocumentSummary
     from citewise.ports.indexes import TextIndex, VectorIndex
     from citewise.wiring.embedding import Embedding
     from citewise.wiring.serving import OpenService
@@ -105,6 +110,21 @@ class LibraryView:
         if selection is not None:
             return self._library._ask_selected(selection, query, messages)
         return self._library._opened().ask(query, messages)
+
+    def documents(self, *, after: str = "", limit: int = 100) -> "tuple[DocumentSummary, ...]":
+        """List documents by path, a page at a time: pass the last path as `after` to get the next page."""
+        with self._library._catalog() as catalog:
+            return catalog.documents(Where(self.scope, self.principal.readers), after=after, limit=limit)
+
+    def document(self, path: str) -> "Document | None":
+        """The document at a path, with its text; None if there is none, or not for this principal."""
+        with self._library._catalog() as catalog:
+            return catalog.document(Where(self.scope, self.principal.readers), document_id(self.scope, path))
+
+    def chunks(self, path: str) -> "tuple[Chunk, ...]":
+        """The chunks of the document at a path, in order; empty if there is none, or not for this principal."""
+        with self._library._catalog() as catalog:
+            return catalog.chunks(Where(self.scope, self.principal.readers), document_id(self.scope, path))
 
     def log(self, *, since: float = 0.0, limit: int = 20) -> "tuple[SeenRow, ...]":
         """List what was asked, newest first: the owner sees every question of the scope, others see their own.
@@ -205,7 +225,7 @@ class Library:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            if name in {"search", "ask", "stream", "log", "stats", "topics"}:
+            if name in {"search", "ask", "stream", "documents", "document", "chunks", "log", "stats", "topics"}:
                 raise AttributeError(
                     f"say who asks: library.as_owner().{name}(…), or library.as_principal(principal).{name}(…)"
                 )
@@ -298,6 +318,13 @@ class Library:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @contextmanager
+    def _catalog(self) -> "Iterator[Catalog]":
+        from citewise.wiring.full import opened_for_reading
+
+        with opened_for_reading(self._settings, self._embedding()) as library:
+            yield library.catalog
 
     def _flush_log(self) -> None:
         """Questions that this process answered are part of the log."""

@@ -93,6 +93,7 @@ class SearchSettings:
     half_life_days: float = 90.0  # of conversations: age at which freshness is halved
     freshness_weight: float = 0.1  # 0 ignores age; 1 ranks by age alone
     boosts: tuple[BoostRule, ...] = DEFAULT_BOOSTS  # words of the question -> factor for corpus types
+    without: tuple[str, ...] = ()  # rankings and stages to leave out, to measure what they add
 
     def __post_init__(self) -> None:
         if self.fusion not in ("nearness", "minmax", "rrf"):
@@ -105,6 +106,8 @@ class SearchSettings:
             raise Misconfigured("setting search.late is a weight in 0..10; 0 switches it off")
         if self.half_life_days <= 0 or not 0 <= self.freshness_weight <= 1:
             raise Misconfigured("settings search: half_life_days is above 0, freshness_weight in 0..1")
+        if unknown := set(self.without).difference(ARMS, ("features", "late", "rerank", "freshness", "boost", "dedup")):
+            raise Misconfigured(f"setting search.without names no ranking and no stage: {', '.join(sorted(unknown))}")
         if any(rule.factor <= 0 for rule in self.boosts):
             raise Misconfigured("settings search.boosts: every factor is above 0")
         if not all(keyword.strip() for rule in self.boosts for keyword in rule.keywords or ("",)):

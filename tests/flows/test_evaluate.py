@@ -9,16 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from citewise import Library
 from citewise.errors import BadData, BadRequest
 from citewise.evaluation.cases import Kind
-from citewise.evaluation.evaluating import EVERYTHING, Listeners, Parts, ablate, evaluate
-from citewise.evaluation.pipeline import Step
+from citewise.evaluation.compare import Ablation
+from citewise.evaluation.pipeline import EVERYTHING, Ablated, OpenLibrary, Step, ablate, evaluate, finished
 from citewise.evaluation.runs import Run
 from citewise.ingest.targets import IngestOptions
-from citewise.model.access import Principal, Scope
+from citewise.model.access import OWNER, Principal, Scope
 from citewise.settings import SearchSettings
-from citewise.wiring.embedding import Embedding
-from tests.fakes.counters import WordCounter
 from tests.flows.harness import Shelf
 from tests.judged import WORDS_ALONE, answerable, beir_folder, pages, write_questions
 
@@ -41,12 +40,32 @@ def book(shelf: Shelf) -> Shelf:
     return shelf
 
 
-def parts(shelf: Shelf) -> Parts:
-    return Parts(embedding=Embedding(shelf.embedder, WordCounter()))
+def opening(shelf: Shelf) -> OpenLibrary:
+    """Libraries with the shelf's own embedder."""
+    parts = shelf.embedding
+    return lambda settings: Library(
+        settings=settings, embedder=parts.embedder, token_counter=parts.counter, word_embedder=parts.words
+    )
 
 
-def evaluated(shelf: Shelf, judged: Path, *, answers: bool = False) -> Run:
-    return evaluate(shelf.settings, judged, answers=answers, parts=parts(shelf))
+def evaluated(
+    shelf: Shelf,
+    judged: Path,
+    *,
+    answers: bool = False,
+    scope: Scope | None = None,
+    principal: Principal = OWNER,
+) -> Run:
+    events = evaluate(
+        shelf.settings, judged, scope=scope, principal=principal, answers=answers, open_library=opening(shelf)
+    )
+    return finished(events)
+
+
+def ablated(shelf: Shelf, judged: Path, *, principal: Principal = OWNER) -> tuple[Ablation, ...]:
+    *_, last = ablate(shelf.settings, judged, principal=principal, open_library=opening(shelf))
+    assert isinstance(last, Ablated)
+    return last.rows
 
 
 def by_id(run: Run) -> dict[str, Mapping[str, float]]:
@@ -211,7 +230,7 @@ def test_documents_that_stand_in_a_folder_of_the_sets_name_are_left_alone(shelf:
 def test_a_corpus_without_documents_is_bad_data(shelf: Shelf, tmp_path: Path, content: str, why: str) -> None:
     judged = beir_folder(tmp_path / "tiny")
     (judged / "corpus.jsonl").write_text(content)
-    with pytest.raises(BadData, match=rf"corpus\.jsonl holds no document{why}: each line must be a JSON object"):
+    with pytest.raises(BadData, match=rf"corpus\.jsonl has no document{why}: each line must be a JSON object"):
         evaluated(shelf, judged)
     assert not shelf.settings.library.exists()
 
@@ -265,7 +284,7 @@ def test_a_judged_set_without_a_corpus_names_documents_of_the_library(book: Shel
 def test_a_library_without_documents_cannot_be_asked(book: Shelf, tmp_path: Path) -> None:
     file = write_questions(tmp_path / "three.json", answerable())
     with pytest.raises(BadRequest, match="ingest the documents first"):
-        evaluate(book.settings, file, scope=Scope("other"), parts=parts(book))
+        evaluated(book, file, scope=Scope("other"))
 
 
 def test_every_kind_of_case_is_asked_in_one_run(book: Shelf, tmp_path: Path) -> None:
@@ -309,9 +328,9 @@ def test_questions_are_asked_in_the_name_of_whoever_is_named(
 ) -> None:
     file = write_questions(tmp_path / "three.json", answerable())
     with caplog.at_level(logging.WARNING):
-        run = evaluate(guarded.settings, file, principal=Principal(user, frozenset({"ops"})), parts=parts(guarded))
+        run = evaluated(guarded, file, answers=True, principal=Principal(user, frozenset({"ops"})))
     assert by_id(run)["k"]["recall@5"] == found
-    assert ("1 expected place is hidden from whoever asks, and will not be found" in caplog.text) is (user == "bob")
+    assert ("1 expected place is hidden from this principal, and will not be found" in caplog.text) is (user == "bob")
     assert (run.settings["user"], run.settings["groups"]) == (user, ["ops"])
     shown = {place.document for one in run.outcomes for place in one.found}
     assert ("kelp.md" in shown) is (user == "ann")
@@ -323,24 +342,24 @@ def test_what_is_hidden_is_no_nearest_match(guarded: Shelf, tmp_path: Path) -> N
     wrong = [{"id": "no", "question": "kelp", "relevant": [{"doc": "kalp.md"}]}]
     file = write_questions(tmp_path / "bad.json", wrong)
     with pytest.raises(BadRequest) as caught:
-        evaluate(guarded.settings, file, principal=Principal("bob"), parts=parts(guarded))
+        evaluated(guarded, file, principal=Principal("bob"))
     assert "there is no document kalp.md; nearest: " in str(caught.value)
     assert "kelp.md" not in str(caught.value)
 
 
-def test_steps_are_told_as_they_are_taken(book: Shelf, tmp_path: Path) -> None:
-    steps: list[Step] = []
+def test_progress_is_an_event_for_each_question(book: Shelf, tmp_path: Path) -> None:
     file = write_questions(tmp_path / "three.json", answerable())
-    evaluate(book.settings, file, answers=False, parts=parts(book), listeners=Listeners(on_step=steps.append))
-    assert [(one.doing, one.done) for one in steps] == [
-        (doing, done) for doing in ("judging", "timing") for done in range(4)
+    events = evaluate(book.settings, file, answers=False, open_library=opening(book))
+    steps = [event for event in events if isinstance(event, Step)]
+    assert [(step.task, step.done) for step in steps] == [
+        (task, done) for task in ("judging", "timing") for done in range(4)
     ]
 
 
 def test_an_ablation_leaves_out_one_part_at_a_time(book: Shelf, tmp_path: Path) -> None:
     file = write_questions(tmp_path / "three.json", answerable())
     book.with_settings(search=SearchSettings())
-    rows = ablate(book.settings, file, parts=parts(book))
+    rows = ablated(book, file)
     names = [row.name for row in rows]
     assert names[:4] == [EVERYTHING, "without dense", "without words", "without code"]
     assert "without dedup" in names
@@ -352,13 +371,13 @@ def test_an_ablation_leaves_out_one_part_at_a_time(book: Shelf, tmp_path: Path) 
 
 def test_an_arm_that_is_left_out_finds_nothing(book: Shelf, tmp_path: Path) -> None:
     file = write_questions(tmp_path / "three.json", answerable())
-    rows = {row.name: row.run for row in ablate(book.settings, file, parts=parts(book))}
+    rows = {row.name: row.run for row in ablated(book, file)}
     assert "words" not in rows["without words"].stages_ms
     assert "dense" not in rows["without dense"].stages_ms
     assert len(rows[EVERYTHING].outcomes[1].found) == 9  # every passage is somewhere near by meaning
     assert len(rows["without dense"].outcomes[1].found) == 2  # only two say anchor
     assert rows["without dense"].metrics["recall@1"] == rows[EVERYTHING].metrics["recall@1"]
-    assert rows["without words"].settings["without"] == ["words"]
+    assert rows["without words"].settings["search.without"] == ["words"]
     assert "fused by rrf" not in rows  # which everything is already
 
 
@@ -368,25 +387,28 @@ def test_an_ablation_is_asked_in_the_name_of_whoever_is_named(
 ) -> None:
     file = write_questions(tmp_path / "three.json", answerable())
     with caplog.at_level(logging.WARNING):
-        rows = ablate(guarded.settings, file, principal=Principal(user, frozenset({"ops"})), parts=parts(guarded))
+        rows = ablated(guarded, file, principal=Principal(user, frozenset({"ops"})))
     assert {by_id(row.run)["k"]["recall@5"] for row in rows} == {found}
     shown = {place.document for row in rows for one in row.run.outcomes for place in one.found}
     assert ("kelp.md" in shown) is (user == "ann")
     assert all((row.run.settings["user"], row.run.settings["groups"]) == (user, ["ops"]) for row in rows)
-    assert ("1 expected place is hidden from whoever asks" in caplog.text) is (user == "bob")
+    assert ("1 expected place is hidden from this principal" in caplog.text) is (user == "bob")
 
 
-def test_word_by_word_is_a_part_where_words_have_vectors(book: Shelf, tmp_path: Path) -> None:
-    book.keeps_words = True
-    file = write_questions(tmp_path / "three.json", answerable())
-    rows = ablate(book.settings, file, parts=Parts(embedding=book.embedding))
+def test_late_interaction_is_a_part_where_words_have_vectors(shelf: Shelf, tmp_path: Path) -> None:
+    shelf.keeps_words = True
+    for path, text in pages().items():
+        shelf.write(path, text)
+    shelf.ingest()
+    far = {"id": "far", "question": "unlike everything", "relevant": [{"doc": "kelp.md"}]}
+    rows = ablated(shelf, write_questions(tmp_path / "far.json", [far]))
     assert "without late" in [row.name for row in rows]
 
 
 def test_nothing_can_be_ablated_without_answerable_questions(book: Shelf, tmp_path: Path) -> None:
     file = write_questions(tmp_path / "u.json", [{"id": "u", "question": "sourdough", "kind": "off-topic"}])
     with pytest.raises(BadRequest, match="nothing to rank"):
-        ablate(book.settings, file, parts=parts(book))
+        ablated(book, file)
 
 
 def test_a_run_keeps_the_settings_that_are_not_as_they_come(book: Shelf, tmp_path: Path) -> None:

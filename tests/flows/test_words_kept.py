@@ -236,7 +236,8 @@ def test_a_library_that_wants_no_words_says_nothing_of_them(plain: Shelf) -> Non
 def test_without_the_stage_the_order_is_the_one_before_it(wordy: Shelf) -> None:
     with wordy.opened() as library, ThreadPoolExecutor(1) as threads:
         query = Query(FAR_OFF, "r-1", 1.7e9, OWNER)
-        without = search_of(library, reranker=None, threads=threads, without=frozenset({"late"}))(query)
+        left_out = replace(library, settings=replace(wordy.settings, search=SearchSettings(without=("late",))))
+        without = search_of(left_out, reranker=None, threads=threads)(query)
         off = replace(library, settings=replace(wordy.settings, search=SearchSettings(late=0.0)))
         switched_off = search_of(off, reranker=None, threads=threads)(query)
         whole = search_of(library, reranker=None, threads=threads)(query)

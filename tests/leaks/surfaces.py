@@ -33,6 +33,8 @@ _TOTAL = re.compile(r'of (\d+) candidates|"total_candidates": (\d+)')
 
 EXEMPT: Mapping[str, str] = {
     "Library.ingest": "for the operator: it writes, and reports on the files that it was given",
+    "Library.ingest_events": "as ingest",
+    "Library.watch": "as ingest",
     "Library.status": "for the operator: counts of the whole library",
     "Library.doctor": "for the operator: the state of files and models",
     "Library.reindex": "for the operator: it rebuilds, and returns a number of chunks",
@@ -193,6 +195,15 @@ def _unfiltered(request: Request) -> QueryOptions:
     return options
 
 
+def _documents(library: Library, request: Request) -> Output:
+    """Every document that the reader may see, and one that may be anybody's, with its chunks."""
+    view, path = view_of(library, request), request.selected_from
+    listed = view.documents(limit=500)
+    read = [view.document(path) for path in (*(document.path for document in listed[:2]), path)]
+    known = [document for document in read if document is not None]
+    return Output(f"{listed!r}\n{known!r}\n{view.chunks(path)!r}")
+
+
 def _log(library: Library, request: Request) -> Output:
     return Output(repr(view_of(library, request).log(limit=100)))
 
@@ -302,6 +313,9 @@ SURFACES: tuple[Surface, ...] = (
     _python("Library.search", "LibraryView.search", _search),
     _python("Library.search, asked again", "LibraryView.search", _search_again),
     _python("Library.search, page by page", "LibraryView.search", _search_pages),
+    _python("Library.documents", "LibraryView.documents", _documents),
+    _python("Library.document", "LibraryView.document", _documents),
+    _python("Library.chunks", "LibraryView.chunks", _documents),
     _python("Library.log", "LibraryView.log", _log),
     _python("Library.stats", "LibraryView.stats", _stats),
     _python("Library.topics", "LibraryView.topics", _topics),

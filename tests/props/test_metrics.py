@@ -8,10 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ir_measures import RR, P, R, Success, nDCG
 
-from citewise.evaluation.cases import Case, Gold, Kind, Unit
-from citewise.evaluation.metrics import ndcg, precision, recall, reciprocal_rank, success
-from citewise.evaluation.ranked import ranking_measures
-from citewise.evaluation.runs import Place
+from citewise.evaluation.cases import Gold, Place, Unit
+from citewise.evaluation.metrics import ndcg, precision, ranking_measures, recall, reciprocal_rank, success
 
 DOCUMENTS = [f"d{at}" for at in range(14)]
 DEPTHS = (1, 3, 5, 10, 100)
@@ -56,8 +54,8 @@ def test_every_metric_is_what_trec_eval_says(name: str, judged: dict[str, int], 
 @given(judged=st.dictionaries(st.sampled_from(DOCUMENTS), st.integers(1, 4), min_size=1), ranked=rankings)
 def test_the_measures_of_a_judged_question_are_what_trec_eval_says(judged: dict[str, int], ranked: list[str]) -> None:
     """Through the whole of it, with every document found in two passages: the better one counts."""
-    case = Case("q", "?", Kind.ANSWERABLE, gold=tuple(Gold(document, grade) for document, grade in judged.items()))
-    found = ranking_measures(case, Unit.DOCUMENT, [Place(document) for document in (*ranked, *ranked)])
+    gold = tuple(Gold(document, grade) for document, grade in judged.items())
+    found = ranking_measures(gold, Unit.DOCUMENT, [Place(document) for document in (*ranked, *ranked)])
     for metric, measure in {
         "ndcg@10": nDCG @ 10,
         "ndcg@5": nDCG @ 5,

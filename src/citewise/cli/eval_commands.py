@@ -1,4 +1,4 @@
-"""`citewise eval` and its subcommands: names and flags. The work is imported when one runs, so that help is quick."""
+"""`citewise eval` and its subcommands: names and flags. The work is imported when it runs, so that help is fast."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,7 +24,7 @@ SET_HELP = (
 
 
 class Unnamed(typer.Context):
-    """The context of a command whose name nobody types, and nobody is shown."""
+    """The context of a command that is run without its name."""
 
     @property
     def command_path(self) -> str:
@@ -32,7 +32,7 @@ class Unnamed(typer.Context):
 
 
 class SetCommand(TyperCommand):
-    """What `eval SET` runs."""
+    """The command that `eval SET` runs."""
 
     context_class = Unnamed
 
@@ -65,13 +65,13 @@ evaluation = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Measure a library with questions whose answers are known: ranking, citations, refusals, speed.\n\n"
-    "The corpus of a BEIR folder is ingested first, if it is not there yet. A set that is named like a command is "
+    "The corpus of a BEIR folder is ingested first, if it is not there yet. A set with the name of a command is "
     "written ./compare.",
 )
 
 SetArgument = Annotated[str, typer.Argument(metavar="SET", help=SET_HELP)]
 ReportOption = Annotated[
-    Path | None, typer.Option("--report", metavar="FILE.html", help="Write a page with plots, in one file.")
+    Path | None, typer.Option("--report", metavar="FILE.html", help="Write an HTML report, in one file.")
 ]
 
 
@@ -85,7 +85,7 @@ def run(
     group: GroupOption = None,
     report: ReportOption = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="RUN.json", help="Keep the run, for `eval compare`.")
+        Path | None, typer.Option("--out", metavar="RUN.json", help="Write the run to a file, for `eval compare`.")
     ] = None,
     fail_under: Annotated[
         list[str] | None,
@@ -96,26 +96,17 @@ def run(
         ),
     ] = None,
     no_answers: Annotated[bool, typer.Option("--no-answers", help="Search only; ask for no answers.")] = False,
-    worst: Annotated[int, typer.Option("--worst", metavar="N", min=0, help="Show the N poorest questions.")] = 10,
+    worst: Annotated[int, typer.Option("--worst", metavar="N", min=0, help="Show the N worst questions.")] = 10,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask every question of a set and say what came of it."""
+    """Ask every question of a set and measure the results."""
     from citewise.cli.eval import EvalOptions, run_eval
-    from citewise.cli.options import named_path, principal_of
-    from citewise.model.access import Scope
+    from citewise.cli.options import caller_of, named_path
 
-    options = EvalOptions(
-        Scope(tenant, project),
-        answers=not no_answers,
-        worst=worst,
-        report=report,
-        out=out,
-        fail_under=tuple(fail_under or ()),
-        as_json=as_json,
-        principal=principal_of(user, group or ()),
-    )
-    raise typer.Exit(run_eval(settings_of(library, config), named_path(judged), options))
+    caller = caller_of(tenant, project, user, group)
+    options = EvalOptions(not no_answers, worst, report, out, tuple(fail_under or ()), as_json)
+    raise typer.Exit(run_eval(settings_of(library, config), named_path(judged), caller, options))
 
 
 @evaluation.command()
@@ -128,8 +119,8 @@ def compare(
     report: ReportOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what changed between two runs, and whether chance alone would do as much."""
-    from citewise.cli.eval_compare import run_compare
+    """Compare two runs, with a significance test."""
+    from citewise.cli.eval import run_compare
 
     raise typer.Exit(run_compare(before, after, worst=worst, report=report, as_json=as_json))
 
@@ -146,10 +137,9 @@ def ablate(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Leave out each part of the search in turn and say what it is worth."""
-    from citewise.cli.eval_ablate import AblateOptions, run_ablate
-    from citewise.cli.options import named_path, principal_of
-    from citewise.model.access import Scope
+    """Measure what each part of the search is worth by leaving it out."""
+    from citewise.cli.eval import run_ablate
+    from citewise.cli.options import caller_of, named_path
 
-    options = AblateOptions(Scope(tenant, project), report, principal_of(user, group or ()), as_json)
-    raise typer.Exit(run_ablate(settings_of(library, config), named_path(judged), options))
+    caller, settings = caller_of(tenant, project, user, group), settings_of(library, config)
+    raise typer.Exit(run_ablate(settings, named_path(judged), caller, report=report, as_json=as_json))

@@ -11,11 +11,10 @@ from datetime import UTC, datetime
 from pathlib import PurePath
 
 from citewise.cli.html import ABSENT, MINUS, figure, milliseconds, render
-from citewise.evaluation.cases import Kind, Unit
-from citewise.evaluation.compare import SIGNIFICANT, primary_metric, verdict
-from citewise.evaluation.matching import rank_of
-from citewise.evaluation.runs import Ablation, Difference, Outcome, Place, Run
-from citewise.evaluation.summary import SUMS, by_worth, counted, shortcomings, worst_measure
+from citewise.evaluation.cases import Kind, Place, Unit
+from citewise.evaluation.compare import SIGNIFICANT, Ablation, Difference, primary_metric
+from citewise.evaluation.metrics import rank_of
+from citewise.evaluation.runs import SUMS, Outcome, Run, counted, problems_of, worst_first, worst_measure
 
 MAX_LISTED = 500  # questions with details: a phone cannot open a page with many more
 OPENED = 10  # poor questions whose details are open from the start
@@ -52,12 +51,17 @@ def report_html(
     command: str | None = None,
 ) -> str:
     """The whole page; date and command are those of this process unless they are given."""
-    ordered = by_worth(run.outcomes)
+    ordered = worst_first(run.outcomes)
     entries = [_entry(outcome, number) for number, outcome in enumerate(ordered[:MAX_LISTED])]
     primary = primary_metric(run)
     return render(
         "eval.html",
-        {"metric": _metric, "signed": _signed, "probability": _probability, "verdict": lambda one: verdict(one).value},
+        {
+            "metric": _metric,
+            "signed": _signed,
+            "probability": _probability,
+            "verdict": lambda difference: difference.verdict.value,
+        },
         title=f"Evaluation: {run.set}",
         run=run,
         facts=_facts(run, made_at or datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
@@ -159,7 +163,7 @@ def _entry(outcome: Outcome, number: int) -> _Entry:
         is_open=is_poor and number < OPENED,
         full_grade=full,
         remark=" · ".join(filter(None, remarks)),
-        problems="; ".join(shortcomings(outcome)),
+        problems="; ".join(problems_of(outcome)),
         expected=[(place, rank_of(place, outcome.found)) for place in outcome.expected],
         expectation=_expectation(outcome),
         facts=" · ".join(filter(None, (outcome.id, measures, milliseconds(outcome.latency_ms)))),

@@ -6,11 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from citewise.api import Library
-from citewise.cli.eval_files import refuse_unwritable, write_file
 from citewise.cli.insights_json import overview_json, row_json
 from citewise.cli.insights_tables import show_overview, show_rows
 from citewise.cli.options import Caller
-from citewise.cli.output import print_json
+from citewise.cli.output import print_json, refuse_unwritable, write_file
 from citewise.errors import BadRequest
 from citewise.settings import Settings
 from citewise.wiring.insights import log_file

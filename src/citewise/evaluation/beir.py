@@ -1,139 +1,244 @@
-"""A judged set's corpus.jsonl as a source: each row is a Markdown document, as a writer would have made it."""
+"""A BEIR corpus in a library: each row of corpus.jsonl is a Markdown document, ingested once below the set's name."""
 
 import ast
 import json
+import logging
+import os
 import re
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO
-from urllib.parse import quote
+from typing import Annotated, BinaryIO
+from urllib.parse import quote, unquote_to_bytes
 
-from citewise.adapters.folder.source import plain_reason
-from citewise.errors import BadData, Unavailable
-from citewise.model.document import Item, Skipped
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from citewise.api import Library
+from citewise.errors import BadData, BadRequest, Unavailable
+from citewise.evaluation.json_files import validated
+from citewise.evaluation.runs import counted
+from citewise.ingest.pipeline import Ingest
+from citewise.ingest.prepare import IngestRequest
+from citewise.model.access import Scope
+from citewise.model.document import Item, Skipped, SourceRef
+from citewise.model.report import IngestDone, IngestEvent
+from citewise.settings import Settings
+from citewise.wiring.full import OpenLibrary, opened_for_reading, opened_for_writing
+
+_log = logging.getLogger(__name__)
+
+CORPUS = "corpus"  # the kind of a source whose documents are the rows of a corpus
 SUFFIX = ".md"
 MAX_ROW_BYTES = 10_000_000  # of one document; a longer line is skipped
-
-MAX_PARSED = 100_000  # characters that are parsed to see whether they are a program; more would take seconds
+MAX_PARSED = 100_000  # characters that are parsed to see whether they are Python; more would take seconds
 
 _TICKS = re.compile(r"`+")
 
 
+class BeirRow(BaseModel):
+    """A line of corpus.jsonl or queries.jsonl."""
+
+    model_config = ConfigDict(strict=True)
+
+    id: Annotated[
+        str,
+        Field(alias="_id", min_length=1),
+        BeforeValidator(lambda value: str(value) if type(value) is int else value),
+    ]
+    text: str
+    title: str | None = None
+
+    @classmethod
+    def read(cls, line: bytes) -> "BeirRow":
+        """BadData says what is wrong; half a character of a pair becomes a question mark."""
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise BadData("not a line of JSON") from error
+        if isinstance(row, dict):
+            row = {key: _valid(value) if isinstance(value, str) else value for key, value in row.items()}
+        try:
+            return validated(cls, row, where="")
+        except BadRequest as error:
+            raise BadData(str(error).removeprefix(": ")) from error
+
+
+def _valid(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
+
+
 def path_of(id_: str) -> str:
-    """Where the document with this id stands: safe whatever it is made of, and another for each id."""
-    return quote(id_, safe="", errors="surrogatepass") + SUFFIX
+    """The path of the document with this id: valid for any id, and different for each."""
+    return quote(id_, safe="") + SUFFIX
 
 
 def page(title: str, text: str) -> str:
-    """A document as a Markdown file: its title as the heading, code as a block of code."""
+    """A document as a Markdown file: its title as the heading, Python as a code block."""
     body = _fenced(text) if _is_python(text) else text
     line = " ".join(title.split())
     return f"# {line}\n\n{body}\n" if line else f"{body}\n"
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    offset: int
-    length: int
-
-
 class BeirSource:
-    """The rows of one file, in its order. Where each begins is remembered, not what it says."""
+    """The rows of corpus.jsonl, in its order. Only their offsets are kept in memory."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._rows: dict[str, _Row] = {}  # by path, once walked
+        self._rows: dict[str, tuple[int, int]] = {}  # offset and length, by path
 
     def items(self) -> Iterator[Item | Skipped]:
         self._rows.clear()
         try:
             with self._file.open("rb") as opened:
-                for number, (row, line) in enumerate(_lines(opened), start=1):
+                for number, (offset, length, line) in enumerate(_lines(opened), start=1):
                     if line.strip():
-                        yield self._entry(number, line, row)
+                        yield self._item(number, line, offset, length)
         except OSError as error:
-            raise Unavailable(f"cannot read {self._file}: {plain_reason(error)}") from error
+            raise Unavailable(f"cannot read {self._file}: {str(error.strerror).lower()}") from error
 
     def read(self, item: Item) -> bytes:
-        row = self._rows[item.path]
+        offset, length = self._rows[item.path]
         try:
             with self._file.open("rb") as opened:
-                opened.seek(row.offset)
-                line = opened.read(row.length)
+                opened.seek(offset)
+                line = opened.read(length)
         except OSError as error:
-            raise BadData(plain_reason(error)) from error
-        id_, title, text = _fields(line)
-        if path_of(id_) != item.path:
-            raise BadData("the file has changed since it was looked at: try again")
-        return page(title, text).encode("utf-8", "replace")
+            raise BadData(str(error.strerror).lower()) from error
+        row = BeirRow.read(line)
+        if path_of(row.id) != item.path:
+            raise BadData("the file has changed while it was read: try again")
+        return page(row.title or "", row.text).encode("utf-8", "replace")
 
-    def _entry(self, number: int, line: bytes, row: _Row) -> Item | Skipped:
+    def _item(self, number: int, line: bytes, offset: int, length: int) -> Item | Skipped:
         place = f"{self._file.name}:{number}"
-        if row.length > MAX_ROW_BYTES:
+        if length > MAX_ROW_BYTES:
             return Skipped(place, f"longer than {MAX_ROW_BYTES:,} bytes")
         try:
-            id_, _, _ = _fields(line)
+            id_ = BeirRow.read(line).id
         except BadData as error:
             return Skipped(place, str(error))
         path = path_of(id_)
         if path in self._rows:
             return Skipped(place, f"its _id {id_!r} occurred before")
-        self._rows[path] = row
-        return Item(path, row.length, "text/markdown")
+        self._rows[path] = (offset, length)
+        return Item(path, length, "text/markdown")
 
 
-def _lines(opened: BinaryIO) -> Iterator[tuple[_Row, bytes]]:
-    """Each line with its place; of one that is too long only the beginning is held."""
+def _lines(opened: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
+    """Offset, length and content of each line; of one that is too long, only the beginning."""
     offset = 0
     while line := opened.readline(MAX_ROW_BYTES + 1):
         end = line
         length = len(line)
         while not end.endswith(b"\n") and (end := opened.readline(MAX_ROW_BYTES)):
             length += len(end)
-        yield _Row(offset, length), line
+        yield offset, length, line
         offset += length
 
 
-def _fields(line: bytes) -> tuple[str, str, str]:
-    """Id, title and text of a row; BadData says what is wrong with it."""
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise BadData("not a line of JSON") from error
-    if not isinstance(row, dict):
-        raise BadData("not a JSON object")
-    id_, title, text = row.get("_id"), row.get("title") or "", row.get("text")
-    if isinstance(id_, int) and not isinstance(id_, bool):
-        id_ = str(id_)
-    if not isinstance(id_, str) or not id_:
-        raise BadData("has no _id that is text")
-    if not isinstance(title, str) or not isinstance(text, str):
-        raise BadData("has no text, or a title that is none")
-    return id_, title, text
-
-
 def _fenced(code: str) -> str:
-    """A block of code whose fence is longer than any that the code itself holds."""
+    """A code block with a fence that is longer than any in the code."""
     fence = "`" * max(3, 1 + max((len(run) for run in _TICKS.findall(code)), default=0))
     return f"{fence}python\n{code}\n{fence}"
 
 
 def _is_python(text: str) -> bool:
+    starts_like_python = text.lstrip().startswith(("def ", "class ", "async def ", "@"))
     if "def " not in text and "class " not in text:
         return False
     if len(text) > MAX_PARSED:
-        return _begins_like_python(text)
+        return starts_like_python
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what Python thinks of somebody's code is not this reader's business
+            warnings.simplefilter("ignore")  # about somebody else's code
             ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return _begins_like_python(text)
+        return starts_like_python
     return True
 
 
-def _begins_like_python(text: str) -> bool:
-    return text.lstrip().startswith(("def ", "class ", "async def ", "@"))
+def ingest_corpus(
+    library: Library, settings: Settings, corpus: Path, scope: Scope
+) -> Generator[IngestEvent, None, str]:
+    """Bring the library up to date with a corpus; returns what the paths of its documents start with.
+
+    The library is opened for writing only if something has changed: a library that may only be read can be measured.
+    """
+    source = BeirSource(corpus)
+    items = _checked_items(source, corpus)
+    embedding = library._embedding()
+    if settings.library.exists():
+        with opened_for_reading(settings, embedding) as opened:
+            for mount in _candidates(opened, corpus, scope):
+                if Ingest(opened.prepare, opened.writer).is_current(
+                    source, _request(opened, corpus, scope, mount), items
+                ):
+                    return mount
+    with opened_for_writing(settings, embedding) as opened:
+        mount = _free_mount(opened, corpus, scope)
+        opened.catalog.register(scope, SourceRef(mount, _root(opened, corpus), kind=CORPUS))
+        for event in Ingest(opened.prepare, opened.writer)(source, _request(opened, corpus, scope, mount)):
+            yield event
+            if isinstance(event, IngestDone):
+                opened.catalog.record_ingest(event.report.summary(datetime.now(UTC).isoformat(timespec="seconds")))
+                for what, entries in (("left out", event.report.skipped), ("failed", event.report.failed)):
+                    for first in entries[:1]:
+                        rows = counted(len(entries), "row")
+                        _log.warning("%s: %s %s, such as %s: %s", corpus, rows, what, first.path, first.reason)
+    return mount
+
+
+def _checked_items(source: BeirSource, corpus: Path) -> Sequence[Item]:
+    entries = tuple(source.items())
+    items = [entry for entry in entries if isinstance(entry, Item)]
+    if not items:
+        first = next((f" ({entry.path}: {entry.reason})" for entry in entries if isinstance(entry, Skipped)), "")
+        raise BadData(
+            f"{corpus} has no document{first}: each line must be a JSON object with _id, title and text. "
+            "If judgments name documents of the library by their paths, remove the file"
+        )
+    return items
+
+
+def _request(opened: OpenLibrary, corpus: Path, scope: Scope, mount: str) -> IngestRequest:
+    return IngestRequest(scope, opened.policy(SourceRef(mount, str(corpus))))
+
+
+def _candidates(opened: OpenLibrary, corpus: Path, scope: Scope) -> list[str]:
+    """Mounts that may have the corpus: its own, else those of sets with its name, since folders are copied."""
+    corpora, others = _mounts(opened, scope)
+    own = [mount for mount, root in corpora.items() if root == _root(opened, corpus)]
+    names = sorted(_names(corpus, len(corpora) + len(others) + 1))
+    stored = [mount for mount in names if opened.catalog.paths(scope, mount=mount)]
+    return [mount for mount in own or stored if mount not in others]
+
+
+def _free_mount(opened: OpenLibrary, corpus: Path, scope: Scope) -> str:
+    """The name of the set, unless a source of the owner or another set has it."""
+    corpora, taken = _mounts(opened, scope)
+    root = _root(opened, corpus)
+    taken |= {path.split("/")[0] for path in opened.catalog.paths(scope, mount="")}
+    own = [mount for mount, known in corpora.items() if known == root and mount not in taken]
+    home = opened.folder.root.resolve()
+    for mount, known in corpora.items():
+        if known != root and (home / os.fsdecode(unquote_to_bytes(known))).is_file():
+            taken.add(mount)
+    return next(mount for mount in (*own, *_names(corpus, len(taken) + 1)) if mount not in taken)
+
+
+def _mounts(opened: OpenLibrary, scope: Scope) -> tuple[dict[str, str], set[str]]:
+    """The roots of corpora by mount, and the mounts of all other sources."""
+    sources = opened.catalog.sources(scope)
+    corpora = {source.mount: source.root for source in sources if source.kind == CORPUS}
+    return corpora, {source.mount for source in sources if source.kind != CORPUS}
+
+
+def _names(corpus: Path, count: int) -> list[str]:
+    name = quote(corpus.resolve().parent.name, safe="") or "corpus"
+    return [name, *(f"{name}-{number}" for number in range(2, count + 1))]
+
+
+def _root(opened: OpenLibrary, corpus: Path) -> str:
+    """Relative to the library, so that both can be moved together; quoted, since a name may be any bytes."""
+    return quote(os.fsencode(os.path.relpath(corpus.resolve(), opened.folder.root.resolve())))

@@ -50,7 +50,50 @@ class Difference:
         return self.after - self.before
 
     @property
-    def primary_metric(run: Run) -> str | None:
+    def verdict(self) -> Verdict:
+        if not self.better and not self.worse:
+            return Verdict.SAME
+        if self.p_value >= SIGNIFICANT:
+            return Verdict.UNCLEAR
+        return Verdict.BETTER if (self.change > 0) is not (self.metric in SUMS) else Verdict.WORSE
+
+
+@dataclass(frozen=True, slots=True)
+class Ablation:
+    """One row of the ablation table: a run without one part of the search."""
+
+    name: str  # "everything", "without dense", …
+    run: Run
+    differences: tuple[Difference, ...]  # from everything; empty for that row itself
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedQuestion:
+    """One question in both runs."""
+
+    before: Outcome
+    after: Outcome
+    change: float
+
+
+def changed_settings(before: Run, after: Run) -> Mapping[str, tuple[object, object]]:
+    """The settings that differ, with both values; None where a run does not name one, because it is the default."""
+    names = dict.fromkeys((*before.settings, *after.settings))
+    pairs = {name: (before.settings.get(name), after.settings.get(name)) for name in names}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def differences(before: Run, after: Run, metrics: Iterable[str] | None = None) -> tuple[Difference, ...]:
+    """Each metric over the questions that have it in both runs."""
+    pairs = _paired(before, after)
+    values = {
+        name: [(a.measures[name], b.measures[name]) for a, b in pairs if name in a.measures and name in b.measures]
+        for name in (before.metrics if metrics is None else metrics)
+    }
+    return tuple(_difference(name, paired) for name, paired in values.items() if paired)
+
+
+def primary_metric(run: Run) -> str | None:
     """The metric by which questions are ordered."""
     return next((name for name in PRIMARY if name in run.metrics), None)
 

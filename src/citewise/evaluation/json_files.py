@@ -33,5 +33,6 @@ def validated(model: type[Model], value: object, *, where: str) -> Model:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
-        reason = str(first["msg"]).removeprefix("Value error, ")
+        is_object = first["type"] in ("model_type", "dict_type")
+        reason = "must be a JSON object" if is_object else str(first["msg"]).removeprefix("Value error, ")
         raise BadRequest(f"{where}: {place.removeprefix('.')}: {reason}" if place else f"{where}: {reason}") from error

@@ -36,7 +36,7 @@ from citewise.insights import percentiles
 from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.answer import Answer
 from citewise.model.query import MAX_TOP_K
-from citewise.model.ranking import ARMS, SearchResult
+from citewise.model.ranking import ARMS, Passage, SearchResult
 from citewise.model.report import IngestEvent
 from citewise.settings import Settings
 
@@ -53,7 +53,7 @@ WARM_UP = "What is this about?"
 MAX_PROBLEMS = 10  # missing places that are named
 EVERYTHING = "everything"
 ABLATED_METRICS = ("ndcg@10", "recall@5", "recall@100", "mrr@10")  # by which the rows of an ablation are compared
-NEEDED = frozenset({"arms", "fuse", "hydrate", "cut", "total"})  # timings of what a search cannot do without
+NEEDED = frozenset({"arms", "embed", "fuse", "hydrate", "cut", "total"})  # timings of what a search cannot do without
 OPTIONAL = frozenset({"late", "rerank"})  # stages that are only there if a model is
 GIT_SECONDS = 5.0
 
@@ -218,7 +218,8 @@ class _Evaluation:
         generator = None
         if answers:
             given = yield from self._each("answering", self._cases.cases, self._answered)
-            generator = given[0][0].generator
+            names = (answer.generator for answer, _ in given)  # a refusal has none
+            generator = next((name for name in names if name != "none"), self._settings.answer.generator)
             outcomes = [
                 self._with_answer(outcome, case, *answer)
                 for outcome, case, answer in zip(outcomes, self._cases.cases, given, strict=True)
@@ -327,10 +328,11 @@ class _Evaluation:
 
 
 def _places(result: SearchResult) -> tuple[Place, ...]:
-    passages = (finding.passage for finding in result.findings)
-    return tuple(
-        Place(each.document, each.section, each.first_line, each.last_line, str(each.chunk_id)) for each in passages
-    )
+    def place(passage: Passage) -> Place:
+        first, last = passage.lines or (None, None)
+        return Place(passage.document, passage.section, first, last, str(passage.chunk_id))
+
+    return tuple(place(finding.passage) for finding in result.findings)
 
 
 def _flat(value: object, prefix: str = "") -> Iterator[tuple[str, object]]:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from citewise.errors import BadData, BadRequest
-from citewise.evaluation.beir import path_of
+from citewise.evaluation.beir import BeirRow, path_of
 from citewise.evaluation.cases import Case, CaseSet, Gold, Kind, Unit
 from citewise.evaluation.json_files import read_json, validated
 from citewise.evaluation.runs import counted
@@ -177,8 +177,8 @@ def _unknown_fields(row: BaseModel, where: str) -> list[str]:
 
 def _case(row: _QuestionRow, where: str) -> Case:
     """What an entry contains decides what it tests."""
-    for gold in row.relevant or ():
-        first, last = gold.line_start, gold.line_end
+    for place in row.relevant or ():
+        first, last = place.line_start, place.line_end
         if (first is None) != (last is None) or (first is not None and last is not None and last < first):
             raise BadRequest(f"{where}, relevant: line_start and line_end come together, in this order")
     if row.selected_text is not None and row.relevant is not None:
@@ -211,17 +211,6 @@ def _from_question_files(path: Path, files: Sequence[Path]) -> CaseSet:
 
 
 # BEIR folders
-
-
-class _QueryRow(BaseModel):
-    """A line of queries.jsonl."""
-
-    model_config = ConfigDict(strict=True)
-
-    id: Annotated[
-        str, Field(alias="_id"), BeforeValidator(lambda value: str(value) if type(value) is int else value)
-    ]
-    text: str
 
 
 def _from_beir(folder: Path, *, has_corpus: bool) -> CaseSet:
@@ -296,9 +285,9 @@ def _questions(file: Path) -> Iterator[tuple[str, str]]:
     lines: dict[str, int] = {}  # by id
     for number, line in _lines(file):
         try:
-            row = _QueryRow.model_validate_json(line)
-        except ValidationError as error:
-            raise BadRequest(f'{file}, line {number}: must be an object with the texts "_id" and "text"') from error
+            row = BeirRow.read(line.encode())
+        except BadData as error:
+            raise BadRequest(f"{file}, line {number}: {error}") from error
         if lines.setdefault(row.id, number) != number:
             raise BadData(f"{file}, line {number}: the question {row.id!r} is already on line {lines[row.id]}")
         text = askable(row.text)
@@ -386,7 +375,7 @@ def nearest(name: str, known: Sequence[str]) -> str | None:
 def _missing_in_document(case: str, gold: Gold, chunks: Sequence[Chunk]) -> Iterator[MissingGold]:
     ids = [str(chunk.id) for chunk in chunks]
     sections = list(dict.fromkeys(chunk.piece.section for chunk in chunks))
-    last = max((chunk.piece.last_line for chunk in chunks), default=0)
+    last = max((chunk.piece.location.last for chunk in chunks), default=0)
     if gold.chunk is not None and gold.chunk not in ids:
         yield MissingGold(case, gold, f"{gold.document} has no chunk {gold.chunk}", gold.chunk, ids)
     elif gold.section is not None and gold.section not in sections:
@@ -394,7 +383,8 @@ def _missing_in_document(case: str, gold: Gold, chunks: Sequence[Chunk]) -> Iter
     elif gold.first_line is not None and gold.first_line > last:
         yield MissingGold(case, gold, f"{gold.document} has no line {gold.first_line}: its last one is {last}")
     elif gold.first_line is not None and not any(
-        chunk.piece.first_line <= (gold.last_line or 0) and chunk.piece.last_line >= gold.first_line for chunk in chunks
+        place.first <= (gold.last_line or 0) and place.last >= gold.first_line
+        for place in (chunk.piece.location for chunk in chunks)
     ):
         yield MissingGold(case, gold, f"no passage of {gold.document} has lines {gold.first_line} to {gold.last_line}")
 

@@ -17,11 +17,10 @@ from citewise.text.urls import Addresses
 from citewise.wiring.full import OpenLibrary
 
 
-def search_of(
-    library: OpenLibrary, *, reranker: Reranker | None, threads: Executor, without: frozenset[str] = frozenset()
-) -> Search:
-    """The search that the library's settings describe; without the arms and stages of these names, to measure them."""
+def search_of(library: OpenLibrary, *, reranker: Reranker | None, threads: Executor) -> Search:
+    """The search that the library's settings describe."""
     settings = library.settings
+    without = frozenset(settings.search.without)
     refine: tuple[Stage, ...] = (
         Features(settings.search.features),
         Late(library.embedding.words, library.catalog, settings.search.late),

@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from citewise.cli.eval_files import files_of, refuse_unwritable
+from citewise.cli.eval import files_of
+from citewise.cli.output import refuse_unwritable
 from citewise.errors import BadRequest
 from citewise.evaluation.cases import Kind, Unit
 from citewise.evaluation.compare import common_questions
-from citewise.evaluation.question_files import read_question_file
 from citewise.evaluation.runs import Outcome, Run
+from citewise.evaluation.sets import read_question_file
 
 
 def test_an_output_that_is_also_read_is_refused(tmp_path: Path) -> None:
@@ -37,7 +38,7 @@ def test_a_run_is_no_question_file(tmp_path: Path) -> None:
 def test_an_answerable_entry_without_a_place_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "questions.json"
     file.write_text('[{"id": "a", "question": "Why?", "kind": "answerable"}]')
-    with pytest.raises(BadRequest, match="no relevant place"):
+    with pytest.raises(BadRequest, match="neither relevant nor selected_text"):
         read_question_file(file)
 
 

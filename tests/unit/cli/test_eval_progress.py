@@ -1,26 +1,29 @@
-"""How far an evaluation is: a bar on a terminal, one at a time, and nothing elsewhere."""
+"""Progress of an evaluation: a bar on a terminal, and nothing elsewhere."""
+
+from collections.abc import Iterator
 
 import pytest
 
-from citewise.cli.eval_progress import shown_steps
-from citewise.evaluation.evaluating import Listeners
-from citewise.evaluation.pipeline import Step
+from citewise.cli.eval import watched
+from citewise.evaluation.pipeline import EvalEvent, Evaluated, Step
 from citewise.model.report import FileDone, FileOutcome, Walked
+from tests.unit.evaluation.runs import a_run
+
+RUN = a_run(1)
 
 
-def told(listeners: Listeners) -> None:
-    listeners.on_event(Walked(1, 4000))
-    listeners.on_event(FileDone("a.md", FileOutcome.INGESTED, 4000, 2))
-    listeners.on_part("without dense")
-    listeners.on_step(Step("judging", 0, 7))
-    listeners.on_step(Step("judging", 7, 7))
+def events() -> Iterator[EvalEvent]:
+    yield Walked(1, 4000)
+    yield FileDone("a.md", FileOutcome.INGESTED, 4000, 2)
+    yield Step("without dense: judging", 0, 7)
+    yield Step("without dense: judging", 7, 7)
+    yield Evaluated(RUN)
 
 
 def test_a_terminal_shows_each_step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")  # as if there were one
     monkeypatch.setenv("TERM", "xterm")
-    with shown_steps(bar=True) as listeners:
-        told(listeners)
+    assert watched(events(), bar=True) == Evaluated(RUN)
     shown = capsys.readouterr()
     assert "without dense: judging" in shown.err
     assert "7/7" in shown.err
@@ -28,7 +31,6 @@ def test_a_terminal_shows_each_step(monkeypatch: pytest.MonkeyPatch, capsys: pyt
 
 
 @pytest.mark.parametrize("bar", [True, False])
-def test_nothing_is_shown_where_nobody_watches(bar: bool, capsys: pytest.CaptureFixture[str]) -> None:
-    with shown_steps(bar=bar) as listeners:
-        told(listeners)
+def test_nothing_is_shown_where_there_is_no_terminal(bar: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    watched(events(), bar=bar)
     assert capsys.readouterr() == ("", "")

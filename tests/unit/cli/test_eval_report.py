@@ -11,9 +11,9 @@ import pytest
 
 from citewise.cli.eval_report import MAX_LISTED, OPENED, report_html
 from citewise.cli.html import ABSENT, MINUS
-from citewise.evaluation.cases import Kind
+from citewise.evaluation.cases import Kind, Place
 from citewise.evaluation.compare import differences
-from citewise.evaluation.runs import Outcome, Place, Run
+from citewise.evaluation.runs import Outcome, Run
 from tests.unit.evaluation.runs import a_run, an_outcome, run_of, some_ablations
 
 VOID = {"meta", "input", "wbr"}

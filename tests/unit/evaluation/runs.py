@@ -4,10 +4,9 @@ import random
 from collections.abc import Mapping
 from dataclasses import replace
 
-from citewise.evaluation.cases import Kind, Unit
-from citewise.evaluation.compare import differences
-from citewise.evaluation.runs import Ablation, Outcome, Place, Run
-from citewise.evaluation.summary import by_group, means
+from citewise.evaluation.cases import Kind, Place, Unit
+from citewise.evaluation.compare import Ablation, differences
+from citewise.evaluation.runs import Outcome, Run, group_means, means
 from citewise.insights import percentiles
 
 GROUPS = ("plain", "paraphrase", "table", "procedure")
@@ -80,7 +79,7 @@ def run_of(*outcomes: Outcome, settings: Mapping[str, object] | None = None) -> 
         unit=Unit.PASSAGE,
         outcomes=outcomes,
         metrics=means(outcomes),
-        groups=by_group(outcomes),
+        groups=group_means(outcomes),
         latency_ms=percentiles(searched),
         stages_ms=STAGES,
         settings={"fusion": {"kind": "convex", "weights": [0.6, 0.3, 0.1]}, "top_k": 10}

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from citewise.evaluation.answered import (
+from citewise.evaluation.answers import (
     ANSWER_METRICS,
     citation_measures,
     decision_measures,

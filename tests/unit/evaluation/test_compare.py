@@ -9,24 +9,23 @@ import pytest
 from citewise.evaluation.cases import Kind, Unit
 from citewise.evaluation.compare import (
     EXACT_QUESTIONS,
-    OtherSetting,
+    Difference,
     Verdict,
     bootstrap_interval,
     changed_most,
+    changed_settings,
     common_questions,
     differences,
-    lonely_metrics,
-    other_settings,
     primary_metric,
     randomization_p,
-    verdict,
 )
-from citewise.evaluation.runs import Difference, Outcome, Run
-from citewise.evaluation.summary import means
+from citewise.evaluation.runs import Outcome, Run, means
 
 
 def a_run(values: Mapping[str, float], metric: str = "ndcg@10") -> Run:
-    outcomes = tuple(Outcome(id_, f"{id_}?", Kind.ANSWERABLE, measures={metric: one}) for id_, one in values.items())
+    outcomes = tuple(
+        Outcome(id_, f"{id_}?", Kind.ANSWERABLE, measures={metric: value}) for id_, value in values.items()
+    )
     return Run("set", Unit.DOCUMENT, outcomes, means(outcomes), {}, {}, {}, {}, None)
 
 
@@ -88,22 +87,15 @@ def test_a_metric_that_one_run_lacks_is_not_compared() -> None:
     assert differences(a_run({"a": 1.0}), a_run({"a": 1.0}), ["recall@5"]) == ()
 
 
-def test_a_metric_that_only_one_run_has_is_named() -> None:
-    before, after = a_run({"a": 1.0}), a_run({"a": 1.0}, metric="recall@5")
-    assert lonely_metrics(before, after) == ("ndcg@10",)
-    assert lonely_metrics(after, before) == ("recall@5",)
-    assert lonely_metrics(before, before) == ()
-
-
 def test_settings_that_differ_are_named_with_both_values() -> None:
     before = replace(a_run({"a": 1.0}), settings={"fusion": "rrf", "embedding": "m", "rerank.depth": 50})
     after = replace(a_run({"a": 1.0}), settings={"fusion": "nearness", "embedding": "m", "search.boosts": []})
-    assert other_settings(before, after) == (
-        OtherSetting("fusion", "rrf", "nearness"),
-        OtherSetting("rerank.depth", 50, None),
-        OtherSetting("search.boosts", None, []),
-    )
-    assert other_settings(before, before) == ()
+    assert changed_settings(before, after) == {
+        "fusion": ("rrf", "nearness"),
+        "rerank.depth": (50, None),
+        "search.boosts": (None, []),
+    }
+    assert changed_settings(before, before) == {}
 
 
 def test_questions_that_changed_come_in_the_order_of_their_change() -> None:
@@ -129,7 +121,7 @@ def a_difference(metric: str, change: float, p: float, *, moved: Sequence[int] =
     ],
 )
 def test_a_verdict_says_what_the_numbers_allow(difference: Difference, expected: Verdict) -> None:
-    assert verdict(difference) is expected
+    assert difference.verdict is expected
 
 
 def test_questions_are_ordered_by_the_first_metric_there_is() -> None:

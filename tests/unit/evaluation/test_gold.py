@@ -1,7 +1,7 @@
 """What is expected and not there, and what was probably meant."""
 
 from citewise.evaluation.cases import Case, Gold, Kind
-from citewise.evaluation.gold import MAX_COMPARED, nearest, problems
+from citewise.evaluation.sets import MAX_COMPARED, missing_gold, nearest
 from citewise.model.chunk import Chunk
 from tests.builders import a_write
 
@@ -14,7 +14,10 @@ def chunks(path: str) -> tuple[Chunk, ...]:
 
 
 def found(*gold: Gold) -> list[str]:
-    return [str(one) for one in problems([Case("q", "?", Kind.ANSWERABLE, gold=gold)], {"a.md", "b/deep.md"}, chunks)]
+    return [
+        str(missing)
+        for missing in missing_gold([Case("q", "?", Kind.ANSWERABLE, gold=gold)], {"a.md", "b/deep.md"}, chunks)
+    ]
 
 
 def test_what_is_there_is_not_missing() -> None:

@@ -11,7 +11,7 @@ import pytest
 from citewise.errors import BadData, BadRequest
 from citewise.evaluation.beir import path_of
 from citewise.evaluation.cases import Gold, Kind, Unit
-from citewise.evaluation.judged_sets import askable, judged_set, mounted
+from citewise.evaluation.sets import askable, judged_set, mounted
 from tests.judged import answerable, beir_folder, write_questions
 
 
@@ -29,7 +29,7 @@ def test_questions_that_no_page_answers_come_along(tmp_path: Path) -> None:
     folder = beir_folder(tmp_path / "tiny")
     (folder / "queries.no_page.jsonl").write_text('{"_id": "n", "text": "sourdough"}\n{"_id": "empty", "text": ""}\n')
     cases = judged_set(folder).cases
-    assert [case.id for case in cases.of(Kind.UNANSWERABLE)] == ["n"]
+    assert [case.id for case in cases.cases if case.kind is Kind.UNANSWERABLE] == ["n"]
 
 
 def test_a_file_and_a_folder_of_question_files_are_judged_by_passage(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_the_only_judgments_there_are_will_do(tmp_path: Path) -> None:
     (folder / "qrels" / "test.tsv").rename(folder / "qrels" / "dev.tsv")
     assert len(judged_set(folder).cases.cases) == 3
     (folder / "qrels" / "train.tsv").write_text("q1\td1\t1\n")
-    with pytest.raises(BadRequest, match=r"holds dev\.tsv, train\.tsv and no test\.tsv"):
+    with pytest.raises(BadRequest, match=r"has dev\.tsv, train\.tsv and no test\.tsv"):
         judged_set(folder)
 
 
@@ -76,7 +76,7 @@ def test_a_question_is_asked_as_far_as_it_can_be(tmp_path: Path, caplog: pytest.
     with caplog.at_level(logging.WARNING):
         (case,) = judged_set(folder).cases.cases
     assert case.question == "a b"
-    assert "1 question is cut to 2,000 characters, or freed of control characters, such as 'q1'" in caplog.text
+    assert "1 question is cut to 2,000 characters, or stripped of control characters, such as 'q1'" in caplog.text
     assert "1 question without text is left out, such as 'q2'" in caplog.text
 
 
@@ -84,13 +84,13 @@ def test_a_question_is_asked_as_far_as_it_can_be(tmp_path: Path, caplog: pytest.
     ("name", "content", "message"),
     [
         ("queries.jsonl", "{", r"queries\.jsonl, line 1: not a line of JSON"),
-        ("queries.jsonl", '["q"]', "must be an object with the texts"),
-        ("queries.jsonl", '{"_id": "q1"}', "must be an object with the texts"),
+        ("queries.jsonl", '["q"]', "must be a JSON object"),
+        ("queries.jsonl", '{"_id": "q1"}', "text: Field required"),
         ("qrels/test.tsv", "q1 d1 1", "line 1: must be question, document and grade"),
         ("qrels/test.tsv", "q1\td1\tgood", "line 1: must be question, document and grade"),
-        ("qrels/test.tsv", "q1\td1\t0.5", r"the grade is '0\.5' and must be a whole number"),
-        ("qrels/test.tsv", "q8\td1\t1", "holds no question"),
-        ("queries.jsonl", '{"_id": "q1", "text": "x' + "x" * 1_000_000 + '"}', "line 1: too long"),
+        ("qrels/test.tsv", "q1\td1\t0.5", r"the grade is a whole number"),
+        ("qrels/test.tsv", "q8\td1\t1", "has no questions"),
+        ("queries.jsonl", '{"_id": "q1", "text": "x' + "x" * 1_000_000 + '"}', "line 1: the line is too long"),
     ],
 )
 def test_what_is_wrong_in_a_beir_folder_is_named(tmp_path: Path, name: str, content: str, message: str) -> None:
@@ -106,16 +106,16 @@ def test_what_is_wrong_in_a_beir_folder_is_named(tmp_path: Path, name: str, cont
         (
             "queries.jsonl",
             '{"_id": "q1", "text": "x"}\n\n{"_id": 1, "text": "y"}\n{"_id": "q1", "text": "z"}\n',
-            r"queries\.jsonl, line 4: the question 'q1' stands on line 1 already",
+            r"queries\.jsonl, line 4: the question 'q1' is already on line 1",
         ),
         (
             "qrels/test.tsv",
             "query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td1\t0\n",
-            r"test\.tsv, line 3: document 'd1' has grade 0 for question 'q1', and had 1 on a line above",
+            r"test\.tsv, line 3: document 'd1' has grade 0 for question 'q1', and 1 on a line above",
         ),
-        ("qrels/test.tsv", "query-id\tcorpus-id\tscore\n", r"test\.tsv holds no judgment: write a line for each"),
-        ("qrels/test.tsv", "", r"test\.tsv holds no judgment: write a line for each"),
-        ("qrels/test.tsv", "q1\td1\t0\n", r"test\.tsv holds no grade above 0"),
+        ("qrels/test.tsv", "query-id\tcorpus-id\tscore\n", r"test\.tsv has no judgments: write one per line"),
+        ("qrels/test.tsv", "", r"test\.tsv has no judgments: write one per line"),
+        ("qrels/test.tsv", "q1\td1\t0\n", r"test\.tsv has no grade above 0"),
     ],
 )
 def test_what_contradicts_itself_or_says_nothing_is_bad_data(
@@ -169,7 +169,7 @@ def test_text_that_is_none_is_named(tmp_path: Path) -> None:
 def test_what_is_no_set_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadRequest, match="there is no judged set at"):
         judged_set(tmp_path / "nothing")
-    with pytest.raises(BadRequest, match="is no judged set: it holds neither"):
+    with pytest.raises(BadRequest, match="is not a judged set: it has neither"):
         judged_set(tmp_path)
     (tmp_path / "queries.jsonl").write_text('{"_id": "q1", "text": "x"}\n')
     with pytest.raises(BadRequest, match=r"qrels/test\.tsv is missing"):

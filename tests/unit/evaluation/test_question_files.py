@@ -9,7 +9,7 @@ import pytest
 
 from citewise.errors import BadRequest
 from citewise.evaluation.cases import Case, Gold, Kind
-from citewise.evaluation.question_files import read_question_file
+from citewise.evaluation.sets import read_question_file
 from citewise.model.query import Selection
 from tests.builders import an_id
 
@@ -71,25 +71,28 @@ def test_a_selection_brings_its_text_along(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ({**ASKED, "relevent": []}, ", entry q1: relevent is not known; did you mean relevant?"),
-        ({"id": "q1", "question": "?a"}, ", entry q1: relevant is missing: say where the answer stands"),
-        ({**ASKED, "relevant": []}, ", entry q1: relevant must be a list of at least one place"),
-        ({**ASKED, "relevant": ["a.md"]}, ", entry q1: relevant[1] must be a JSON object, not text"),
-        ({**ASKED, "relevant": [{}]}, ", entry q1, relevant[1]: doc is missing"),
-        ({**ASKED, "relevant": [{**GOLD, "grade": "2"}]}, ", entry q1, relevant[1]: grade must be a whole number"),
-        ({**ASKED, "relevant": [{**GOLD, "grade": 0}]}, ", entry q1, relevant[1]: grade must be a whole number"),
-        ({**ASKED, "relevant": [{**GOLD, "line_end": None}]}, ", entry q1, relevant[1]: line_start, line_end come"),
-        ({**ASKED, "relevant": [{**GOLD, "line_end": 2}]}, ", entry q1, relevant[1]: line_start, line_end come"),
-        ({**ASKED, "relevant": [{**GOLD, "sektion": "x"}]}, ", entry q1, relevant[1]: sektion is not known; did you"),
-        ({**ASKED, "question": 7}, ", entry q1: question must be text, not a number"),
+        ({**ASKED, "relevent": []}, ", entry q1: relevent is unknown; did you mean relevant?"),
+        ({"id": "q1", "question": "?a"}, ", entry q1: relevant is missing: name the places that answer"),
+        ({**ASKED, "relevant": []}, ", entry q1: relevant: List should have at least 1 item"),
+        ({**ASKED, "relevant": ["a.md"]}, ", entry q1: relevant[0]: must be a JSON object"),
+        ({**ASKED, "relevant": [{}]}, ", entry q1: relevant[0].doc: Field required"),
+        (
+            {**ASKED, "relevant": [{**GOLD, "grade": "2"}]},
+            ", entry q1: relevant[0].grade: Input should be a valid integer",
+        ),
+        ({**ASKED, "relevant": [{**GOLD, "grade": 0}]}, ", entry q1: relevant[0].grade: Input should be greater than"),
+        ({**ASKED, "relevant": [{**GOLD, "line_end": None}]}, ", entry q1, relevant: line_start and line_end come"),
+        ({**ASKED, "relevant": [{**GOLD, "line_end": 2}]}, ", entry q1, relevant: line_start and line_end come"),
+        ({**ASKED, "relevant": [{**GOLD, "sektion": "x"}]}, ", entry q1, relevant: sektion is unknown; did you"),
+        ({**ASKED, "question": 7}, ", entry q1: question: Input should be a valid string"),
         ({**ASKED, "question": "x" * 2001}, ", entry q1: question: the question has 2,001 characters"),
         ({**ASKED, "question": "a\x07b"}, ", entry q1: question: the question holds the control character U+0007"),
-        ({**ASKED, "id": ""}, ", entry 1: id must be text, not an empty one"),
-        ({**ASKED, "type": ["a"]}, ", entry q1: type must be text, not a list"),
-        ({**ASKED, **SELECTED, "id": "x"}, ", entry x: relevant does not go with selected_text"),
-        ({**SELECTED, "answerable": "no"}, ", entry s1: answerable must be true or false, not text"),
+        ({**ASKED, "id": ""}, ", entry 1: id: must not be empty"),
+        ({**ASKED, "type": ["a"]}, ", entry q1: type: Input should be a valid string"),
+        ({**ASKED, **SELECTED, "id": "x"}, ", entry x: relevant and selected_text exclude each other"),
+        ({**SELECTED, "answerable": "no"}, ", entry s1: answerable: Input should be a valid boolean"),
         ({**SELECTED, "selected_text": "\u200b"}, ", entry s1: selected_text: the selection is empty"),
-        (["q"], ", entry 1: must be a JSON object, not a list"),
+        (["q"], ", entry 1: must be a JSON object"),
     ],
 )
 def test_what_breaks_the_format_is_named(tmp_path: Path, entry: object, message: str) -> None:
@@ -102,8 +105,8 @@ def test_what_breaks_the_format_is_named(tmp_path: Path, entry: object, message:
         ("{", " is not valid JSON"),
         ("[" * 100_000, " is not valid JSON"),
         ("\xff", " is not valid JSON"),
-        ({"cases": []}, " is no question file"),
-        ("7", " is no question file"),
+        ({"cases": []}, " is not a question file"),
+        ("7", " is not a question file"),
     ],
 )
 def test_what_is_no_question_file_is_refused(tmp_path: Path, tree: object, message: str) -> None:
@@ -117,13 +120,13 @@ def test_a_field_that_resembles_none_is_passed_over_with_a_word(
         entries = [{**ASKED, "id": f"q{at}", "reviewer": "ann"} for at in range(3)]
         assert len(read(tmp_path, [*entries, {**ASKED, "relevant": [{**GOLD, "url": "x"}]}])) == 4
     assert [record.getMessage().partition(": ")[2] for record in caplog.records] == [
-        "the field 'reviewer' is not known and not looked at (3 times)",
-        "the field 'url' is not known and not looked at (1 time)",
+        "the field 'reviewer' is unknown and not used (3 times)",
+        "the field 'url' is unknown and not used (1 time)",
     ]
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("citewise.evaluation.question_files.MAX_BYTES", 10)
+    monkeypatch.setattr("citewise.evaluation.sets.MAX_BYTES", 10)
     assert "larger than 10 bytes" in message_of(tmp_path, [ASKED])
 
 

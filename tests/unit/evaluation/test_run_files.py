@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from citewise.errors import BadData, BadRequest
-from citewise.evaluation.cases import Kind, Unit
+from citewise.evaluation.cases import Kind, Place, Unit
 from citewise.evaluation.run_files import METRICS, PERCENTILES, read_run, run_json
-from citewise.evaluation.runs import Outcome, Place, Run
+from citewise.evaluation.runs import Outcome, Run
 
 RUN = Run(
     set="tiny",
@@ -82,26 +82,26 @@ def broken(*path: str | int, value: object) -> dict[str, Any]:
     [
         ("{", "is not valid JSON"),
         ("[" * 100_000, "is not valid JSON"),
-        ("[]", "is no run: a run is what `citewise eval SET --out RUN.json` writes"),
+        ("[]", "is not a run: a run is what `citewise eval SET --out RUN.json` writes"),
         ("<html>", "a run is what `citewise eval SET --out RUN.json` writes"),
-        ({"set": "x"}, "is no run: a run is what"),
-        ([{"id": "a", "question": "Why?"}], "is no run: it holds questions that are yet to be asked; a run is"),
-        ({"questions": [{"question": "Why?"}]}, "is no run: it holds questions that are yet to be asked; a run is"),
-        ({"set": "x", "ablations": []}, "is no run: it holds ablations, which"),
-        ({"set": "x", "metrics": {}, "questions": []}, "has no unit: it was not written by `citewise eval`"),
-        (broken("metrics", value=[]), "metrics must be an object"),
-        (broken("metrics", "ndcg@10", value="high"), "must be a number"),
-        (broken("metrics", "ndcg@10", value=True), "must be a number"),
-        (broken("metrics", "ndcg@10", value=math.nan), "must be a number up to 1e"),
-        (broken("metrics", "ndcg@10", value=10**400), "must be a number up to 1e"),
-        (broken("metrics", "ndcg@10", value=5e307), "must be a number up to 1e"),
-        (broken("unit", value="word"), "unit is 'word', which is not known"),
-        (broken("questions", value={}), "questions must be a list"),
-        (broken("questions", 0, value=3), "questions[0] must be an object"),
-        (broken("questions", 0, "kind", value="other"), "questions[0]: kind is 'other', which is not known"),
-        (broken("questions", 0, "id", value=None), "questions[0]: id must be text"),
-        (broken("questions", 0, "refused", value="no"), "questions[0]: refused must be true or false"),
-        (broken("questions", 0, "expected", 0, "lines", value=[1]), "lines must be a first and a last line"),
+        ({"set": "x"}, "is not a run: a run is what"),
+        ([{"id": "a", "question": "Why?"}], "is not a run: it is a question file; a run is"),
+        ({"questions": [{"question": "Why?"}]}, "is not a run: it is a question file; a run is"),
+        ({"set": "x", "ablations": []}, "is not a run: it has ablations, which"),
+        ({"set": "x", "metrics": {}, "questions": []}, "unit: Field required"),
+        (broken("metrics", value=[]), "metrics: must be a JSON object"),
+        (broken("metrics", "ndcg@10", value="high"), "metrics.ndcg@10: Input should be a valid number"),
+        (broken("metrics", "ndcg@10", value=True), "metrics.ndcg@10: Input should be a valid number"),
+        (broken("metrics", "ndcg@10", value=math.nan), "metrics.ndcg@10: Input should be a finite number"),
+        (broken("metrics", "ndcg@10", value=10**400), "metrics.ndcg@10: Input should be"),
+        (broken("metrics", "ndcg@10", value=5e307), "metrics.ndcg@10: Input should be less than or equal to 1"),
+        (broken("unit", value="word"), "unit: Input should be 'document' or 'passage'"),
+        (broken("questions", value={}), "questions: Input should be a valid list"),
+        (broken("questions", 0, value=3), "questions[0]: must be a JSON object"),
+        (broken("questions", 0, "kind", value="other"), "questions[0].kind: Input should be"),
+        (broken("questions", 0, "id", value=None), "questions[0].id: Input should be a valid string"),
+        (broken("questions", 0, "refused", value="no"), "questions[0].refused: Input should be a valid boolean"),
+        (broken("questions", 0, "expected", 0, "lines", value=[1]), "lines: List should have at least 2 items"),
     ],
 )
 def test_a_run_that_nobody_wrote_is_refused(tmp_path: Path, tree: object, message: str) -> None:
@@ -113,10 +113,10 @@ def test_a_run_that_nobody_wrote_is_refused(tmp_path: Path, tree: object, messag
 @pytest.mark.parametrize(
     ("tree", "message"),
     [
-        (broken("metrics", "ndcg@10", value=1.5), "metrics.ndcg@10 is 1.5, and every measure lies in 0..1"),
-        (broken("groups", "table", "ndcg@10", value=-0.5), "table.ndcg@10 is -0.5, and every measure"),
-        (broken("questions", 0, "measures", "answered", value=7), "questions[0]: measures.answered is 7, and"),
-        (broken("questions", 1, "id", value="q1"), "questions[1]: the id 'q1' occurred before"),
+        (broken("metrics", "ndcg@10", value=1.5), "metrics: ndcg@10 is 1.5, and every metric is in 0..1"),
+        (broken("groups", "table", "ndcg@10", value=-0.5), "group table: ndcg@10 is -0.5, and every metric"),
+        (broken("questions", 0, "measures", "answered", value=7), "question q1: answered is 7, and"),
+        (broken("questions", 1, "id", value="q1"), "the id 'q1' occurs twice"),
     ],
 )
 def test_numbers_that_no_run_can_give_are_bad_data(tmp_path: Path, tree: object, message: str) -> None:
@@ -131,7 +131,7 @@ def test_a_count_may_be_more_than_one(tmp_path: Path) -> None:
 
 
 def test_a_run_that_is_too_large_or_not_there_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(BadRequest, match="cannot read the run"):
+    with pytest.raises(BadRequest, match="cannot read"):
         read_run(tmp_path / "nothing.json")
     monkeypatch.setattr("citewise.evaluation.run_files.MAX_BYTES", 10)
     with pytest.raises(BadRequest, match="larger than 10 bytes"):

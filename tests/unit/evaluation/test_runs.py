@@ -1,11 +1,21 @@
-"""Outcomes -> one run, and what it must reach."""
+"""Outcomes -> one run, and its thresholds."""
 
 import pytest
 
 from citewise.evaluation.cases import Kind, Unit
-from citewise.evaluation.runs import Outcome, Run
-from citewise.evaluation.summary import by_group, counted, means, measured, medians, poorest, shortcomings
-from citewise.evaluation.thresholds import Threshold, shortfalls
+from citewise.evaluation.runs import (
+    Outcome,
+    Run,
+    Threshold,
+    counted,
+    group_means,
+    means,
+    measured,
+    medians,
+    problems_of,
+    worst_first,
+    worst_measure,
+)
 from citewise.insights import percentiles
 
 LEAKY = "shows what is not in the selection"
@@ -41,7 +51,7 @@ def test_leaks_are_counted_and_not_averaged() -> None:
 
 def test_groups_are_those_with_a_name() -> None:
     outcomes = [an_outcome("a", group="table", answered=1.0), an_outcome("b", answered=0.0)]
-    assert by_group(outcomes) == {"table": {"answered": 1.0}}
+    assert group_means(outcomes) == {"table": {"answered": 1.0}}
 
 
 def test_percentiles_lie_between_neighbors() -> None:
@@ -62,17 +72,18 @@ def test_the_poorest_are_those_that_went_wrong_most() -> None:
         an_outcome("lost", ndcg_at_10=0.0, refusal_accuracy=0.0),
         an_outcome("leak", selected_leaks=1.0, selected_accuracy=1.0),
     ]
-    assert [one.id for one in poorest(outcomes, 9)] == ["lost", "refused", "leak", "half"]
-    assert [one.id for one in poorest(outcomes, 1)] == ["lost"]
+    assert [each.id for each in worst_first(outcomes)][:4] == ["lost", "refused", "leak", "half"]
+    assert worst_measure(outcomes[-1]) == ("selected_leaks", 0.0)
+    assert worst_measure(Outcome("none", "?", Kind.SELECTED)) == (None, None)
 
 
 def test_a_run_must_reach_every_threshold() -> None:
     outcomes = (an_outcome("a", ndcg_at_10=0.6, selected_leaks=1.0),)
     run = Run("set", Unit.DOCUMENT, outcomes, means(outcomes), {}, {}, {}, {}, None)
-    assert shortfalls(run, [Threshold("ndcg@10", 0.6), Threshold("selected_leaks", 1)]) == []
-    assert shortfalls(
-        run, [Threshold("ndcg@10", 0.61), Threshold("recall@5", 0.1), Threshold("selected_leaks", 0)]
-    ) == [
+    assert Threshold("ndcg@10", 0.6).problem(run) is None
+    assert Threshold("selected_leaks", 1).problem(run) is None
+    missed = [Threshold("ndcg@10", 0.61), Threshold("recall@5", 0.1), Threshold("selected_leaks", 0)]
+    assert [threshold.problem(run) for threshold in missed] == [
         "ndcg@10 is 0.6000, under 0.61",
         "recall@5 was not measured: no question of the set has it",
         "selected_leaks is 1, above 0",
@@ -82,7 +93,7 @@ def test_a_run_must_reach_every_threshold() -> None:
 def test_a_threshold_meant_in_percent_is_told_of() -> None:
     outcomes = (an_outcome("a", ndcg_at_10=0.6),)
     run = Run("set", Unit.DOCUMENT, outcomes, means(outcomes), {}, {}, {}, {}, None)
-    assert shortfalls(run, [Threshold("ndcg@10", 90)]) == ["ndcg@10 is 0.6000, under 90 (it is a share: never above 1)"]
+    assert Threshold("ndcg@10", 90).problem(run) == "ndcg@10 is 0.6000, under 90 (it is a share: never above 1)"
 
 
 @pytest.mark.parametrize(
@@ -99,4 +110,4 @@ def test_what_was_wrong_about_an_answer_is_said(
     measures: dict[str, float], is_refused: bool | None, wrong: list[str]
 ) -> None:
     outcome = Outcome("a", "Why?", Kind.SELECTED, measures=measures, is_refused=is_refused)
-    assert shortcomings(outcome) == wrong
+    assert problems_of(outcome) == wrong

@@ -4,10 +4,15 @@ import math
 
 import pytest
 
-from citewise.evaluation.cases import Case, Gold, Kind, Unit
-from citewise.evaluation.matching import documents_of, folded, full_answers, grade_of, matches, rank_of
-from citewise.evaluation.ranked import RANKING_METRICS, ranking_measures
-from citewise.evaluation.runs import Place
+from citewise.evaluation.cases import Gold, Place, Unit
+from citewise.evaluation.metrics import (
+    RANKING_METRICS,
+    documents_of,
+    folded,
+    grade_of,
+    rank_of,
+    ranking_measures,
+)
 from tests.builders import an_id
 
 HERE = Place("a.md", "Tides", 10, 20, an_id("here"))
@@ -29,18 +34,18 @@ HERE = Place("a.md", "Tides", 10, 20, an_id("here"))
     ],
 )
 def test_a_hit_is_where_the_gold_says(gold: Gold, is_met: bool) -> None:
-    assert matches(HERE, gold) is is_met
+    assert gold.matches(HERE) is is_met
 
 
 def test_the_narrowest_thing_that_is_said_counts() -> None:
     """The textbook has sections of the same name in one file: lines tell them apart, a chunk beats both."""
-    assert not matches(HERE, Gold("a.md", section="Tides", first_line=30, last_line=40))
-    assert matches(HERE, Gold("a.md", section="Winds", first_line=15, last_line=15))
-    assert matches(HERE, Gold("a.md", section="Winds", first_line=30, last_line=40, chunk=an_id("here")))
+    assert not Gold("a.md", section="Tides", first_line=30, last_line=40).matches(HERE)
+    assert Gold("a.md", section="Winds", first_line=15, last_line=15).matches(HERE)
+    assert Gold("a.md", section="Winds", first_line=30, last_line=40, chunk=an_id("here")).matches(HERE)
 
 
 def test_a_place_without_lines_overlaps_none() -> None:
-    assert not matches(Place("a.md"), Gold("a.md", first_line=1, last_line=9))
+    assert not Gold("a.md", first_line=1, last_line=9).matches(Place("a.md"))
 
 
 def test_a_document_counts_at_its_best_passage() -> None:
@@ -69,20 +74,14 @@ def test_each_gold_place_counts_once() -> None:
     assert folded(places, gold) == (2, 1, 0, 1)
 
 
-def test_the_highest_grade_is_a_full_answer() -> None:
-    gold = (Gold("a.md", 2), Gold("b.md", 1), Gold("c.md", 2))
-    assert full_answers(gold) == (gold[0], gold[2])
-    assert full_answers(()) == ()
-
-
 def test_the_worked_example_of_the_documentation() -> None:
     """docs/evaluation.md goes through the same question: two places answer, of grades 2 and 1.
 
     Hits: nothing, the grade-1 place, the grade-2 place, the grade-2 place again, nothing. Folded: 0 1 2 0.
     """
-    case = Case("q", "?", Kind.ANSWERABLE, gold=(gold_lines(10, 20, 2), gold_lines(40, 50, 1)))
+    gold = (gold_lines(10, 20, 2), gold_lines(40, 50, 1))
     places = [lines(1, 5), lines(42, 44), lines(8, 12), lines(13, 20), lines(60, 70)]
-    found = ranking_measures(case, Unit.PASSAGE, places)
+    found = ranking_measures(gold, Unit.PASSAGE, places)
     gain = 1 / math.log2(3) + 2 / math.log2(4)  # 0.631 + 1 = 1.631
     best = 2 + 1 / math.log2(3)  # 2.631
     assert found["ndcg@10"] == pytest.approx(gain / best)  # 0.620
@@ -95,20 +94,17 @@ def test_the_worked_example_of_the_documentation() -> None:
 
 
 def test_a_search_that_finds_nothing_is_worth_nothing() -> None:
-    case = Case("q", "?", Kind.ANSWERABLE, gold=(Gold("a.md"),))
     for unit in Unit:
-        assert set(ranking_measures(case, unit, []).values()) == {0.0}
+        assert set(ranking_measures((Gold("a.md"),), unit, []).values()) == {0.0}
 
 
 def test_a_question_whose_judgments_are_all_zero_is_worth_nothing() -> None:
-    case = Case("q", "?", Kind.ANSWERABLE)
     for unit in Unit:
-        assert set(ranking_measures(case, unit, [HERE]).values()) == {0.0}
+        assert set(ranking_measures((), unit, [HERE]).values()) == {0.0}
 
 
 def test_the_list_of_metrics_is_what_rankings_have() -> None:
-    case = Case("q", "?", Kind.ANSWERABLE, gold=(Gold("a.md"),))
-    names = {name for unit in Unit for name in ranking_measures(case, unit, [HERE])}
+    names = {name for unit in Unit for name in ranking_measures((Gold("a.md"),), unit, [HERE])}
     assert names == set(RANKING_METRICS)
 
 
