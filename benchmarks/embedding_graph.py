@@ -27,7 +27,7 @@ from benchmarks.embedding.batching import CLS, SEP, Floats
 from benchmarks.embedding.reference import Reference
 from citewise.adapters.onnx import MINILM, minilm
 from citewise.adapters.onnx.embedder import OnnxEmbedder
-from citewise.adapters.onnx.runtime import onnxruntime, open_session
+from citewise.adapters.onnx.runtime import TextModel, onnxruntime, open_session
 from citewise.adapters.onnx.wordpiece import WordPieceCounter, token_ids, uncased_tokenizer
 
 Session: TypeAlias = onnxruntime.InferenceSession
@@ -150,7 +150,7 @@ def print_quality(graphs: dict[str, Path], folder: Path) -> None:
     bodies = [f"{document.get('title', '')}\n{document['text']}".strip() for document in corpus]
     gains = {}
     for name, graph in graphs.items():
-        embedder = OnnxEmbedder(session(graph), uncased_tokenizer(), model=MINILM)
+        embedder = OnnxEmbedder(TextModel(session(graph), uncased_tokenizer(), title="it"), model=MINILM)
         documents = stacked(embedder.documents(bodies))
         scores = stacked(embedder.documents([query["text"] for query in asked])) @ documents.T
         best = np.argsort(-scores, axis=1, kind="stable")[:, :10]

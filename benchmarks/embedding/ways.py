@@ -15,7 +15,7 @@ from benchmarks.embedding.batching import Batch, Floats, padded_batches
 from citewise.adapters.onnx import MINILM
 from citewise.adapters.onnx.embedder import OnnxEmbedder
 from citewise.adapters.onnx.minilm import BATCH_TOKENS
-from citewise.adapters.onnx.runtime import onnxruntime
+from citewise.adapters.onnx.runtime import TextModel, onnxruntime
 from citewise.model.chunk import Vector
 
 Session: TypeAlias = onnxruntime.InferenceSession
@@ -79,6 +79,10 @@ class Sessions:
         found: list[onnxruntime.NodeArg] = self._first.get_inputs()
         return found
 
+    def get_outputs(self) -> list[onnxruntime.NodeArg]:
+        found: list[onnxruntime.NodeArg] = self._first.get_outputs()
+        return found
+
     def run(self, names: Sequence[str] | None, feed: Mapping[str, NDArray[np.generic]]) -> list[Floats]:
         engine = self._free.get()
         try:
@@ -90,7 +94,7 @@ class Sessions:
 
 def embedded(engine: Session | Sessions, tokenizer: Tokenizer, *, batch_tokens: int = BATCH_TOKENS) -> Encode:
     """citewise's own embedder, over another session or with other batches."""
-    embedder = OnnxEmbedder(engine, tokenizer, model=MINILM, batch_tokens=batch_tokens)
+    embedder = OnnxEmbedder(TextModel(engine, tokenizer, title="it"), model=MINILM, batch_tokens=batch_tokens)
     return lambda texts: matrix(embedder.documents(texts))
 
 

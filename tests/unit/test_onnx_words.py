@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from citewise.adapters.onnx import MINILM, minilm
-from citewise.adapters.onnx.embedder import QUESTIONS, WORDED_WINDOWS, OnnxEmbedder, OnnxWords
-from citewise.adapters.onnx.runtime import onnxruntime, open_session
+from citewise.adapters.onnx.embedder import CACHED_QUESTIONS, MAX_WORD_WINDOWS, OnnxEmbedder, OnnxWords
+from citewise.adapters.onnx.runtime import TextModel, onnxruntime, open_session
 from citewise.adapters.onnx.word_vectors import UNPACKED, paired, unit
 from citewise.adapters.onnx.wordpiece import STOP_WORD, uncased_tokenizer, word_weights
 from citewise.adapters.rotation import rotated
@@ -32,7 +32,8 @@ class Counted:
 @pytest.fixture
 def counted(embedder: OnnxEmbedder) -> tuple[Counted, OnnxEmbedder, OnnxWords]:
     session, tokenizer = Counted(open_session(minilm.GRAPH)), uncased_tokenizer()
-    made = OnnxEmbedder(cast("Any", session), tokenizer, model=MINILM, batch_tokens=minilm.BATCH_TOKENS)
+    encoder = TextModel(cast("Any", session), tokenizer, title="it")
+    made = OnnxEmbedder(encoder, model=MINILM, batch_tokens=minilm.BATCH_TOKENS)
     return session, made, OnnxWords(made, word_weights(tokenizer))
 
 
@@ -52,10 +53,10 @@ def test_a_question_passes_through_the_graph_once_for_its_whole_and_its_words(
 
 def test_only_the_last_questions_are_remembered(counted: tuple[Counted, OnnxEmbedder, OnnxWords]) -> None:
     session, made, _ = counted
-    for at in range(QUESTIONS + 1):
+    for at in range(CACHED_QUESTIONS + 1):
         made.query(f"robot {at}")
     session.windows.clear()
-    made.query(f"robot {QUESTIONS}")
+    made.query(f"robot {CACHED_QUESTIONS}")
     assert session.windows == []
     made.query("robot 0")
     assert session.windows == [1]
@@ -94,10 +95,10 @@ def test_a_stretch_of_mere_punctuation_adds_nothing_to_a_text_that_has_words() -
 
 def test_of_a_very_long_text_the_words_of_the_first_windows_are_kept(embedder: OnnxEmbedder) -> None:
     words = minilm.load().words
-    text = "gauge " * (WORDED_WINDOWS + 2) * MINILM.window_tokens
+    text = "gauge " * (MAX_WORD_WINDOWS + 2) * MINILM.window_tokens
     (made,) = words.embedded([text])
     room = MINILM.window_tokens - 2
-    assert len(made.words) == WORDED_WINDOWS * room // 2 * MINILM.dimensions // 4
+    assert len(made.words) == MAX_WORD_WINDOWS * room // 2 * MINILM.dimensions // 4
     assert made.vector == embedder.documents([text])[0]
 
 

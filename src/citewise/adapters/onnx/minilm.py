@@ -6,8 +6,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from citewise.adapters.onnx import MINILM
-from citewise.adapters.onnx.embedder import OnnxEmbedder, OnnxWords
-from citewise.adapters.onnx.runtime import open_session
+from citewise.adapters.onnx.embedder import ADVICE, OnnxEmbedder, OnnxWords
+from citewise.adapters.onnx.runtime import TextModel, open_session
 from citewise.adapters.onnx.wordpiece import WordPieceCounter, uncased_tokenizer, word_weights
 from citewise.errors import Misconfigured
 
@@ -38,6 +38,6 @@ def load(graph: Path = GRAPH) -> MiniLm:
     if found != expected:
         raise Misconfigured(f"The embedding model {graph} is damaged: its sha256 is {found}, not {expected}. {repair}")
     tokenizer = uncased_tokenizer()
-    session = open_session(graph, optimize=False)
-    embedder = OnnxEmbedder(session, tokenizer, model=MINILM, batch_tokens=BATCH_TOKENS)
+    encoder = TextModel(open_session(graph, optimize=False), tokenizer, title=MINILM.name, advice=ADVICE)
+    embedder = OnnxEmbedder(encoder, model=MINILM, batch_tokens=BATCH_TOKENS)
     return MiniLm(embedder, OnnxWords(embedder, word_weights(tokenizer)), WordPieceCounter(tokenizer))

@@ -1,18 +1,28 @@
-"""An exported model on disk, opened: the technical part that every ONNX adapter shares. No text is read here."""
+"""Exported models in onnxruntime: the part that every adapter here shares."""
 
 import os
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import onnxruntime
+from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from citewise.errors import Misconfigured
 
+__all__ = ["TextModel", "available_cores", "model_files", "onnxruntime", "open_session"]
+
 onnxruntime.disable_telemetry_events()
 
-__all__ = ["onnxruntime"]
+Ids = Sequence[int]
+Array = NDArray[np.generic]
+T = TypeVar("T")
+R = TypeVar("R")
+
+INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 
 
 def available_cores() -> int:
@@ -22,70 +32,89 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
-INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
+class TextModel:
+    """A text encoder: a session that computes on the thread that calls it, its tokenizer, and a thread for each core.
+
+    `title` and `advice` are for messages: "The reranking model tiny", "Set rerank.window_tokens lower."
+    """
+
+    def __init__(
+        self, session: onnxruntime.InferenceSession, tokenizer: Tokenizer, *, title: str, advice: str = ""
+    ) -> None:
+        self.session = session
+        self.tokenizer = tokenizer
+        self.title = title
+        self._advice = advice
+        self._inputs = {item.name: np.dtype(item.type[7:-1]) for item in session.get_inputs()}  # tensor(int64)
+        names = [item.name for item in session.get_outputs()]
+        self._output = "logits" if "logits" in names else names[0]
+        self._threads = ThreadPoolExecutor(available_cores(), thread_name_prefix="citewise-model")
+
+    @classmethod
+    def from_folder(cls, folder: Path, *, purpose: str, advice: str) -> "TextModel":
+        """From model.onnx and tokenizer.json; the tokenizer neither cuts nor pads."""
+        model, file = model_files(folder, purpose=purpose)
+        try:
+            tokenizer = Tokenizer.from_file(str(file))
+        except Exception as error:  # the library raises nothing more exact
+            raise Misconfigured(f"The tokenizer {file} cannot be read: {error}. Export the model again.") from error
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        title = f"The {purpose} model {folder.resolve().name}"
+        return cls(open_session(model), tokenizer, title=title, advice=advice)
+
+    def run(self, ids: Array, types: Array | None = None) -> Array:
+        """The output for a batch of token ids, all of one length."""
+        values = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}
+        if types is None:
+            values["token_type_ids"] = np.zeros_like(ids)
+        feed = {name: np.asarray(values[name], kind) for name, kind in self._inputs.items()}
+        try:
+            output: Array = self.session.run([self._output], feed)[0]
+        except Exception as error:  # onnxruntime's own errors share no other base
+            reason = " ".join(str(error).split())[:200]
+            raise Misconfigured(f"{self.title} cannot take {ids.shape[1]} tokens: {reason}. {self._advice}") from error
+        return output
+
+    def on_cores(self, work: Callable[[T], R], items: Iterable[T]) -> list[R]:
+        return list(self._threads.map(work, items))
+
+    def special_ids(self) -> tuple[list[int], list[int]]:
+        """What the model expects before and after a text, read off a one-word example."""
+        bare, full = (self.tokenizer.encode("a", add_special_tokens=special).ids for special in (False, True))
+        before = next(at for at in range(len(full)) if full[at : at + len(bare)] == bare)
+        return full[:before], full[before + len(bare) :]
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFiles:
-    """What a model folder must hold."""
-
-    model: Path
-    tokenizer: Path
-
-
-def model_files(folder: Path, *, of: str) -> ModelFiles:
-    """The two files of a folder, the model also where the hub keeps it, in onnx/; `of` says what it is for."""
+def model_files(folder: Path, *, purpose: str) -> tuple[Path, Path]:
+    """The model and the tokenizer of a folder, the model also where the hub has it, in onnx/."""
     flat, nested = folder / "model.onnx", folder / "onnx" / "model.onnx"
-    model = nested if nested.is_file() and not flat.is_file() else flat
-    files = ModelFiles(model, folder / "tokenizer.json")
-    for file in (files.model, files.tokenizer):
+    files = (nested if nested.is_file() and not flat.is_file() else flat, folder / "tokenizer.json")
+    for file in files:
         if not file.is_file():
             raise Misconfigured(
-                f"The {of} model folder {folder} has no {file.name}; it must hold model.onnx (or onnx/model.onnx) "
-                "and tokenizer.json. Export the model to ONNX, or name the folder that holds both."
+                f"The {purpose} model folder {folder} has no {file.name}; it must have model.onnx (or onnx/model.onnx) "
+                "and tokenizer.json. Export the model to ONNX, or name the folder that has both."
             )
     return files
 
 
-def open_session(model: Path | bytes, *, optimize: bool = True) -> onnxruntime.InferenceSession:
-    """A session that computes on the thread that asks; `optimize` lets onnxruntime rewrite the graph."""
+def open_session(model: Path, *, optimize: bool = True) -> onnxruntime.InferenceSession:
+    """A session with one thread; `optimize` lets onnxruntime rewrite the graph."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 3  # errors only
     levels = onnxruntime.GraphOptimizationLevel
     options.graph_optimization_level = levels.ORT_ENABLE_ALL if optimize else levels.ORT_DISABLE_ALL
-    source, what = (model, "from memory") if isinstance(model, bytes) else (str(model), str(model))
     try:
-        session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's own errors share no other base
-        raise Misconfigured(f"onnxruntime cannot open the model {what}: {error}. Fetch the file again.") from error
-    unknown = {one.name for one in session.get_inputs()} - INPUTS
+        raise Misconfigured(f"onnxruntime cannot open the model {model}: {error}. Fetch the file again.") from error
+    unknown = {item.name for item in session.get_inputs()} - INPUTS
     if unknown:
         raise Misconfigured(
-            f"The model {what} wants inputs {sorted(unknown)}; a text encoder has only {sorted(INPUTS)}. "
+            f"The model {model} wants inputs {sorted(unknown)}; a text encoder has only {sorted(INPUTS)}. "
             "Export it with those."
         )
     return session
-
-
-def open_tokenizer(file: Path) -> Tokenizer:
-    """The tokenizer, which neither cuts nor pads: that is for the adapter to decide."""
-    try:
-        tokenizer = Tokenizer.from_file(str(file))
-    except Exception as error:  # the library raises nothing more exact
-        raise Misconfigured(f"The tokenizer {file} cannot be read: {error}. Export the model again.") from error
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer
-
-
-def input_types(session: onnxruntime.InferenceSession) -> dict[str, np.dtype[np.generic]]:
-    """The inputs that a model wants, each with the kind of number it takes."""
-    return {one.name: np.dtype(one.type[7:-1]) for one in session.get_inputs()}  # tensor(int64)
-
-
-def output_of(session: onnxruntime.InferenceSession) -> str:
-    """The name of what a classifier answers with: its logits, or its first output where none is called so."""
-    names = [one.name for one in session.get_outputs()]
-    return "logits" if "logits" in names else names[0]

@@ -14,17 +14,18 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import BertProcessing
 
 from citewise.text.analysis import STOP_WORDS
+from citewise.text.encoding import well_formed
 
 VOCABULARY = "bert-uncased-vocab.txt"
 STOP_WORD = 0.5  # what "how" and "it" say in a question; 0: nothing; 1: as much as any word
-REMEMBERED_WORDS = 200_000  # 0: every word is tokenized anew; a word takes about 120 bytes
+CACHED_WORDS = 200_000  # 0: every word is tokenized again; a word takes about 120 bytes
 
 PLAIN = re.compile(r"[\t\n\r -~]*")  # text in which BERT splits exactly where WORD does
 WORD = re.compile(r"[a-z0-9]+|[^\sa-z0-9]")
 BLANKS = re.compile(r"[\t\n\r ]+")
 
 
-@lru_cache(maxsize=1)  # making it takes longer than most of what it is used for, and nobody changes it
+@lru_cache(maxsize=1)  # it takes longer to make than most of what it is used for, and nobody changes it
 def uncased_tokenizer() -> Tokenizer:
     """The tokenizer of bert-base-uncased; names of special tokens inside a text are just text."""
     lines = files("citewise").joinpath("data", VOCABULARY).read_text("utf-8").splitlines()
@@ -37,55 +38,49 @@ def uncased_tokenizer() -> Tokenizer:
 
 
 def word_weights(tokenizer: Tokenizer) -> NDArray[np.float32]:
-    """By token, how much it says by itself: 1 a word or a part of one, less a stop word, 0 punctuation and specials."""
-    made = np.zeros(tokenizer.get_vocab_size(), np.float32)
+    """By token, how much it says by itself: 1 for a word or a part of one, less for a stop word, 0 for all others."""
+    weights = np.zeros(tokenizer.get_vocab_size(), np.float32)
     special = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}
     for token, number in tokenizer.get_vocab().items():
         if token not in special and any(letter.isalnum() for letter in token):
-            made[number] = STOP_WORD if token in STOP_WORDS else 1
-    return made
+            weights[number] = STOP_WORD if token in STOP_WORDS else 1
+    return weights
 
 
 def token_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
     """Each text's tokens, special ones left out; half a surrogate pair, which none takes, becomes "?"."""
-    whole = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
-    return [encoding.ids for encoding in tokenizer.encode_batch_fast(whole, add_special_tokens=False)]
+    batch = [well_formed(text) for text in texts]
+    return [encoding.ids for encoding in tokenizer.encode_batch_fast(batch, add_special_tokens=False)]
 
 
 class WordPieceCounter:
-    """TokenCounter for uncased WordPiece: a word is cut the same way everywhere, so it is cut only once.
+    """The port `TokenCounter` for uncased WordPiece: a word is cut the same everywhere, so it is cut only once.
 
-    On ASCII text two to three times as quick as tokenizing on two cores (benchmarks). Other text is taken by what
-    stands between blanks, since BERT never looks beyond them.
+    On ASCII text two to three times as fast as tokenizing on two cores (benchmarks). Other text is split at white
+    space, since BERT never looks beyond it.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        self._tokenizer = tokenizer
         self._pieces = _Pieces(tokenizer)
 
     def counts(self, texts: Sequence[str]) -> list[int]:
-        return [
-            sum(
-                map(
-                    self._pieces.__getitem__,
-                    WORD.findall(text.lower()) if PLAIN.fullmatch(text) else BLANKS.split(text),
-                )
-            )
-            for text in texts
-        ]
+        return [sum(map(self._pieces.__getitem__, _words(text))) for text in texts]
+
+
+def _words(text: str) -> list[str]:
+    return WORD.findall(text.lower()) if PLAIN.fullmatch(text) else BLANKS.split(text)
 
 
 class _Pieces(dict[str, int]):
-    """How many tokens a word is cut into, remembered."""
+    """How many tokens a word is cut into, cached."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         super().__init__()
         self._tokenizer = tokenizer
 
     def __missing__(self, word: str) -> int:
-        if len(self) >= REMEMBERED_WORDS:
+        if len(self) >= CACHED_WORDS:
             self.clear()
         (ids,) = token_ids(self._tokenizer, [word])
-        count = len(ids)
-        self[word] = count
-        return count
+        self[word] = len(ids)
+        return len(ids)

@@ -35,4 +35,4 @@ def test_threads_outlive_a_call() -> None:
     embedder.documents(TEXTS)
     new = set(threading.enumerate()) - before
     assert len(new) <= available_cores()  # a pool starts its threads as work comes, and never more than cores
-    assert any(thread.name.startswith("citewise-embedder") for thread in before)
+    assert any(thread.name.startswith("citewise-model") for thread in before)
