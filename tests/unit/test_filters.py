@@ -3,7 +3,9 @@
 import pytest
 
 from citewise.errors import BadRequest
-from citewise.model.filters import LABELS, AnyOf, Between, Condition, conditions_of
+from citewise.model.access import Reader
+from citewise.model.filters import LABELS, AnyOf, Between, Condition, Label, Where, conditions_of
+from tests.builders import SCOPE
 
 
 def any_of(field: str, *values: str) -> AnyOf:
@@ -118,3 +120,14 @@ def test_a_year_is_a_year_and_a_single_filter_is_one() -> None:
 def test_too_many_filters_are_refused() -> None:
     with pytest.raises(BadRequest, match="101 filters"):
         conditions_of(["tags=a"] * 101)
+
+
+def test_a_where_needs_every_condition_and_any_value() -> None:
+    where = Where(SCOPE, frozenset({Reader("public")}), (AnyOf("tags", frozenset({"a", "b"})), Between("time", 1, 2)))
+    seen = {Label("access=public"), Label("tags=b")}
+    assert where.admits(seen, {"time": 1.0})
+    assert not where.admits(seen, {"time": 3.0})
+    assert not where.admits(seen, {})
+    assert not where.admits({Label("tags=b")}, {"time": 1.0})
+    assert not where.admits({Label("access=public")}, {"time": 1.0})
+    assert Where(SCOPE, None).admits(set(), {})
