@@ -40,12 +40,8 @@ def segments(vectors: Floats, tmp_path_factory: pytest.TempPathFactory) -> Seque
     made = []
     for number, part in enumerate(np.split(vectors, [7_000, 7_001, 12_000])):
         file = folder / f"{number}.rows"
-        write_segment(
-            file,
-            Rows(
-                np.arange(len(part), dtype=np.uint64), QUANTIZER.codes([Vector(row.tobytes()) for row in part]), {}, {}
-            ),
-        )
+        codes, remainders = QUANTIZER.codes([Vector(row.tobytes()) for row in part])
+        write_segment(file, Rows(np.arange(len(part), dtype=np.uint64), codes, remainders, {}, {}))
         made.append(Segment(file))
     return made
 
@@ -64,7 +60,7 @@ def test_signs_first_finds_nearly_all_of_the_exact_best(
     whole, signs = Whole(segments, DIMENSIONS), SignsFirst(segments, DIMENSIONS)
     found = expected = 0
     for row in range(0, ROWS, 500):
-        query = QUANTIZER.query(Vector(vectors[row].tobytes()))
+        query = QUANTIZER.query(Vector(vectors[row].tobytes()))[0]
         exact = set(whole.best(query, which, min(60, which.count))[1][:60].tolist())
         found += len(exact & set(signs.best(query, which, min(60, which.count))[1][:60].tolist()))
         expected += len(exact)
@@ -72,7 +68,7 @@ def test_signs_first_finds_nearly_all_of_the_exact_best(
 
 
 def test_both_ways_give_the_same_scores_in_the_same_order(vectors: Floats, segments: Sequence[Segment]) -> None:
-    query = QUANTIZER.query(vectors[11].tobytes())
+    query = QUANTIZER.query(Vector(vectors[11].tobytes()))[0]
     which = admitted(10)
     exact_scores, exact_rows = Whole(segments, DIMENSIONS).best(query, which, 60)
     scores, rows = SignsFirst(segments, DIMENSIONS).best(query, which, 60)
@@ -86,7 +82,7 @@ def test_nothing_is_found_that_was_not_admitted(
     monkeypatch.setattr("citewise.adapters.local_index.scan.EXACT_FROM_FILES", 0)  # so that the signs decide
     scan = SignsFirst(segments, DIMENSIONS)
     for one_in in (2, 3, 300):
-        _, rows = scan.best(QUANTIZER.query(vectors[1].tobytes()), admitted(one_in), 30)
+        _, rows = scan.best(QUANTIZER.query(Vector(vectors[1].tobytes()))[0], admitted(one_in), 30)
         assert len(rows) >= 30
         assert not (rows % one_in).any()
 

@@ -95,7 +95,7 @@ class SignsFirst:
 
     def best(self, query: Floats, admitted: Admitted, wanted: int) -> Found:
         rows = self._near(query, admitted, wanted)
-        index = _bytes_index(self._dimensions, self._gathered(rows))
+        index = _bytes_index(self._dimensions, gathered(self._codes, self._starts, rows))
         scores, places = _with_ties(
             lambda limit: _searched(index, query, limit), maximum=len(rows), wanted=min(wanted, len(rows))
         )
@@ -109,12 +109,13 @@ class SignsFirst:
         _, rows = _searched(self._signs, np.packbits(query >= 0, axis=1), compared, admitted)
         return np.sort(rows)
 
-    def _gathered(self, rows: RowNumbers) -> list[Codes]:
-        ends = np.searchsorted(rows, self._starts)
-        return [
-            codes[rows[begin:end] - start]
-            for codes, start, begin, end in zip(self._codes, self._starts, ends, ends[1:], strict=False)
-        ]
+
+def gathered(parts: Sequence[Codes], starts: npt.NDArray[np.int64], rows: RowNumbers) -> list[Codes]:
+    """These rows, which are in order, of arrays that begin at these row numbers."""
+    ends = np.searchsorted(rows, starts)
+    return [
+        part[rows[begin:end] - start] for part, start, begin, end in zip(parts, starts, ends, ends[1:], strict=False)
+    ]
 
 
 def signs_of(codes: Codes) -> Bits:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from pyroaring import BitMap
 
 from citewise.adapters.local_index.generations import Generations, Manifest, write_durably
-from citewise.adapters.local_index.scan import Admitted, scan_of
+from citewise.adapters.local_index.scan import Admitted, gathered, scan_of
 from citewise.adapters.local_index.segments import (
     Keys,
     Quantizer,
@@ -32,6 +32,7 @@ from citewise.model.ids import ChunkId
 from citewise.ports.indexes import IndexBatch
 
 MAX_DELETED = 0.3  # share of deleted rows at which all segments are rewritten; 0: always, 1: never
+RESCORED = 2  # rows for each hit wanted that are compared again by more than a byte; 1: only their order changes
 MAX_MASKS = 64  # filters whose row sets are cached; people ask many questions with few filters
 
 
@@ -149,8 +150,12 @@ class VectorSet:
         wanted = min(limit, admitted.count)
         if wanted <= 0:
             return ()
-        scores, rows = self._scan.best(self._quantizer.query(vector), admitted, wanted)
-        cosines = self._quantizer.cosines(scores).tolist()
+        query, fine_query = self._quantizer.query(vector)
+        _, rows = self._scan.best(query, admitted, min(RESCORED * wanted, admitted.count))
+        rows = np.sort(rows)
+        codes = gathered([segment.codes for segment in self._segments], self._starts, rows)
+        remainders = gathered([segment.remainders for segment in self._segments], self._starts, rows)
+        cosines = self._quantizer.cosines(fine_query, np.concatenate(codes), np.concatenate(remainders))
         return tuple(best_first(hits_of(ids_of(self._keys[rows]), cosines))[:wanted])
 
     def admits(self, keys: Keys, conditions: tuple[Condition, ...]) -> npt.NDArray[np.bool_] | None:
