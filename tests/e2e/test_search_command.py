@@ -26,7 +26,7 @@ HIT = {
     *("channel", "timestamp", "text", "score", "scores", "ranks"),
 }
 SCORES = {
-    *("dense", "words", "code", "fused", "title", "proximity", "window", "features", "by_word", "late"),
+    *("dense", "words", "code", "fused", "title", "proximity", "features", "by_word", "late"),
     *("rerank", "freshness", "boost"),
 }
 ANSWER = {

@@ -1,8 +1,7 @@
-"""Shortlist -> Shortlist: as many as were asked for."""
+"""Shortlist -> Shortlist: freshness, boosts, duplicates and the cut to top_k."""
 
 import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
@@ -16,7 +15,7 @@ DAY = 86_400.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """Let recent conversations rise; everything else keeps its score."""
+    """Boost recent conversations; every other passage keeps its score."""
 
     name: ClassVar[str] = "freshness"
     half_life_days: float = 90.0
@@ -34,39 +33,33 @@ class Freshness:
             age_days = max(0.0, (query.asked_at - sent_at) / DAY)  # a time in the future counts as now
             return (1 - weight) * finding.score + weight * math.exp2(-age_days / half_life_days)
 
-        has_conversations = any(one.passage.sent_at is not None for one in found.findings)
+        has_conversations = any(finding.passage.sent_at is not None for finding in found.findings)
         return found.rescored(self.name, aged) if weight > 0 and has_conversations else found
 
 
 @dataclass(frozen=True, slots=True)
 class Boost:
-    """Multiply the scores of the corpus types that the question's words speak for."""
+    """Multiply the scores of corpus types that a rule names, if the question has one of the rule's keywords."""
 
     name: ClassVar[str] = "boost"
     rules: tuple[BoostRule, ...] = DEFAULT_BOOSTS
 
     def __call__(self, found: Shortlist) -> Shortlist:
-        spoken = tuple(rule for rule in self.rules if _speaks(rule, found.query.text))
-        if not spoken:
+        rules = [rule for rule in self.rules if _any_of(rule.keywords).search(found.query.text)]
+        if not rules:
             return found
-        boosted = [(factor_of(one, spoken) * one.score, one) for one in found.findings]
-        # In the order of the products, then cut to 1: two that reach the top of the scale keep their order.
-        boosted.sort(key=lambda pair: -pair[0])
+        boosted = [
+            (finding, math.prod(rule.factor for rule in rules if finding.passage.corpus_type in rule.corpus_types))
+            for finding in found.findings
+        ]
+        # Sorted by the products, then limited to 1: two that reach the top of the scale keep their order.
+        boosted.sort(key=lambda pair: -pair[0].score * pair[1])
         return found.with_findings(
             tuple(
-                one if math.isclose(score, one.score) else one.rescored(self.name, min(1.0, score))
-                for score, one in boosted
+                finding if factor == 1 else finding.rescored(self.name, min(1.0, finding.score * factor))
+                for finding, factor in boosted
             )
         )
-
-
-def factor_of(finding: Finding, rules: tuple[BoostRule, ...]) -> float:
-    """The product of every rule that names the finding's corpus type."""
-    return math.prod(rule.factor for rule in rules if finding.passage.corpus_type in rule.corpus_types)
-
-
-def _speaks(rule: BoostRule, question: str) -> bool:
-    return _any_of(rule.keywords).search(question) is not None
 
 
 @lru_cache(maxsize=100)  # the rules are the same for every question
@@ -77,46 +70,31 @@ def _any_of(keywords: tuple[str, ...]) -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class Deduplicate:
-    """Drop what says the same as a better finding; the order stays."""
+    """Drop passages that say the same as a better one; the order stays."""
 
     name: ClassVar[str] = "dedup"
     min_jaccard: float = 0.95  # of the token sets; 1: only equal sets; 0: everything but the first
 
     def __call__(self, found: Shortlist) -> Shortlist:
-        kept: list[tuple[ChunkId, frozenset[str]]] = []
+        different: list[tuple[ChunkId, frozenset[str]]] = []
         reasons: dict[ChunkId, str] = {}
         for finding in found.findings:
-            if len(kept) == found.query.top_k:
+            if len(different) == found.query.top_k:
                 break  # the rest is cut anyway
             tokens = frozenset(finding.passage.text.lower().split())
-            twin = self._twin(tokens, kept)
+            twin = next((id_ for id_, others in different if self._are_alike(tokens, others)), None)
             if twin is None:
-                kept.append((finding.candidate.id, tokens))
+                different.append((finding.candidate.id, tokens))
             else:
                 reasons[finding.candidate.id] = f"says the same as {twin}"
         return found.without(self.name, reasons) if reasons else found
 
-    def _twin(self, tokens: frozenset[str], kept: Sequence[tuple[ChunkId, frozenset[str]]]) -> ChunkId | None:
-        """The best finding that says the same; None if this is the first to say it."""
-        least, one = self.min_jaccard, len(tokens)
-        for id_, others in kept:
-            other = len(others)
-            # Most pairs are so different in size that they cannot share enough.
-            if least * other <= one and least * one <= other and _is_near(tokens, others, least):
-                return id_
-        return None
-
-
-def _is_near(tokens: frozenset[str], others: frozenset[str], least: float) -> bool:
-    one, other = len(tokens), len(others)
-    missing, max_missing = 0, one - least * (one + other) / (1 + least)
-    for token in tokens:  # most pairs are told apart by the first few
-        if token not in others:
-            missing += 1
-            if missing > max_missing + 1:  # one more than allowed, so that rounding decides nothing
-                return False
-    shared = one - missing
-    return shared >= least * (one + other - shared)
+    def _are_alike(self, tokens: frozenset[str], others: frozenset[str]) -> bool:
+        shortest, longest = sorted((len(tokens), len(others)))
+        if shortest < self.min_jaccard * longest:
+            return False  # most pairs differ so much in size that they cannot share enough
+        shared = len(tokens & others)
+        return shared >= self.min_jaccard * (shortest + longest - shared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,5 +105,5 @@ class Cut:
 
     def __call__(self, found: Shortlist) -> Shortlist:
         top_k = found.query.top_k
-        beyond = [one.candidate.id for one in found.findings[top_k:]]
+        beyond = [finding.candidate.id for finding in found.findings[top_k:]]
         return found.without(self.name, dict.fromkeys(beyond, f"beyond the first {top_k}")) if beyond else found

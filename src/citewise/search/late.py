@@ -1,4 +1,4 @@
-"""Shortlist -> Shortlist: where nothing is near as a whole, question and passages are compared word by word."""
+"""Shortlist -> Shortlist: compares question and passages word by word, where no passage is near as a whole."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,21 +30,21 @@ class Late:
         weight = self.weight * farness(head)
         if self.words is None or weight <= 0 or len(head) < 2:
             return found
-        stored = self.cache.word_vectors([one.passage.text_digest for one in head])
-        missing = sum(one.passage.text_digest not in stored for one in head)
+        stored = self.cache.word_vectors([finding.passage.text_digest for finding in head])
+        missing = sum(finding.passage.text_digest not in stored for finding in head)
         if missing:
             return found.with_note(
                 f"late: {missing} of {len(head)} passages have no vectors of their words; "
                 "`citewise reindex` makes them; the order before it stands"
             )
-        close = self.words.closeness(found.query.text, [stored[one.passage.text_digest] for one in head])
+        close = self.words.closeness(found.query.text, [stored[finding.passage.text_digest] for finding in head])
         total = 1 + weight
-        weighed = [
-            one.rescored(self.name, (one.score + weight * share) / total, parts={BY_WORD: by_word})
-            for one, by_word, share in zip(head, close, stretched(close), strict=True)
+        rescored = [
+            finding.rescored(self.name, (finding.score + weight * share) / total, parts={BY_WORD: by_word})
+            for finding, by_word, share in zip(head, close, stretched(close), strict=True)
         ]
-        behind = [one.rescored(self.name, one.score / total) for one in tail]
-        return found.with_findings(in_order((*weighed, *behind)))
+        rescored += [finding.rescored(self.name, finding.score / total) for finding in tail]
+        return found.with_findings(in_order(rescored))
 
 
 def by_rankings(finding: Finding) -> tuple[float, str]:
@@ -54,7 +54,7 @@ def by_rankings(finding: Finding) -> tuple[float, str]:
 
 def farness(findings: Sequence[Finding]) -> float:
     """From 0, where a passage is near, to 1, where all are far; 0 where nobody looked."""
-    nearest = max((one.candidate.scores[DENSE] for one in findings if DENSE in one.candidate.scores), default=NEAR)
+    nearest = max((each.candidate.scores[DENSE] for each in findings if DENSE in each.candidate.scores), default=NEAR)
     return min(1.0, max(0.0, (NEAR - nearest) / (NEAR - FAR)))
 
 

@@ -1,18 +1,17 @@
 """Shortlist -> Shortlist: a cross-encoder reads question and passage together."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from citewise.errors import CitewiseError, Unavailable
+from citewise.errors import Unavailable
 from citewise.model.chunk import searchable_text
-from citewise.model.ranking import Finding, Shortlist, in_order
+from citewise.model.ranking import Shortlist, in_order
 from citewise.ports.models import Reranker
 
 
 @dataclass(frozen=True, slots=True)
 class Rerank:
-    """Reorder the best few. Off, missing or failing: the fused order stands, and the result says so."""
+    """Reorder the best passages. What is not read keeps its order behind those, with lower scores."""
 
     name: ClassVar[str] = "rerank"
     reranker: Reranker | None
@@ -23,30 +22,11 @@ class Rerank:
             return found.with_note("rerank: switched off; the fused order stands")
         if self.reranker is None:
             return found.with_note("rerank: no model is configured; the fused order stands")
-        head = found.findings[: self.depth]
-        try:
-            scores = _checked(self.reranker.scores(found.query.text, [_read(one) for one in head]), len(head))
-        except CitewiseError as error:
-            return found.with_degraded(f"rerank: {error}; the fused order stands")
-        except Exception as error:  # noqa: BLE001  it may be anybody's code, and no optional part may fail a query
-            return found.with_degraded(
-                f"rerank: {self.reranker.name} broke ({type(error).__name__}); the fused order stands"
-            )
-        reranked = in_order(one.rescored(self.name, score) for one, score in zip(head, scores, strict=True))
-        return found.with_findings((*reranked, *_behind(reranked, found.findings[self.depth :])))
-
-
-def _checked(scores: Sequence[float], count: int) -> Sequence[float]:
-    if len(scores) != count or not all(0.0 <= score <= 1.0 for score in scores):
-        raise Unavailable(f"the reranker did not give {count} scores in 0..1")
-    return scores
-
-
-def _read(finding: Finding) -> str:
-    return searchable_text(finding.passage.breadcrumb, finding.passage.text)
-
-
-def _behind(reranked: tuple[Finding, ...], rest: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """What was not read keeps its order behind what was, and its score on the same side of it."""
-    lowest = min((one.score for one in reranked), default=1.0)
-    return tuple(one.with_score(one.score * lowest) for one in rest)
+        head, tail = found.findings[: self.depth], found.findings[self.depth :]
+        texts = [searchable_text(finding.passage.breadcrumb, finding.passage.text) for finding in head]
+        scores = self.reranker.scores(found.query.text, texts)
+        if len(scores) != len(head) or not all(0.0 <= score <= 1.0 for score in scores):
+            raise Unavailable(f"the reranker did not give {len(head)} scores in 0..1")
+        reranked = in_order(finding.rescored(self.name, score) for finding, score in zip(head, scores, strict=True))
+        lowest = min((finding.score for finding in reranked), default=1.0)
+        return found.with_findings((*reranked, *(finding.with_score(finding.score * lowest) for finding in tail)))

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewise.model.chunk import Places
-from citewise.model.query import FEATURE_WEIGHTS, PROXIMITY, TITLE, WINDOW
+from citewise.model.query import FEATURE_WEIGHTS, PROXIMITY, TITLE
 from citewise.model.ranking import Shortlist
-from citewise.search.features import Features, most_in_window, neighbors, proximity
+from citewise.search.features import Features, neighbors, proximity
 from citewise.text.analysis import terms
 from citewise.text.positions import term_positions
 from tests.shortlists import a_named_finding, a_query, a_shortlist
@@ -54,15 +54,15 @@ def test_words_side_by_side_count_for_more_than_the_same_words_apart() -> None:
 
 def test_the_score_is_a_mean_of_the_fused_one_and_what_was_measured() -> None:
     finding = a_named_finding("one", 0.4, text="The tide gauge.", breadcrumb=("Tide",))
-    found = weighed(a_shortlist(finding, query=a_query("tide gauge")), title=0.2, proximity=0.1, window=0.1)
-    # title 1 of 2 words, side by side, both in one window: (0.4 + 0.2 * 0.5 + 0.1 * 1 + 0.1 * 1) / 1.4
-    assert found.findings[0].score == pytest.approx(0.7 / 1.4)
+    found = weighed(a_shortlist(finding, query=a_query("tide gauge")), title=0.2, proximity=0.1)
+    # title 1 of 2 words, side by side: (0.4 + 0.2 * 0.5 + 0.1 * 1) / 1.3
+    assert found.findings[0].score == pytest.approx(0.6 / 1.3)
     assert found.findings[0].candidate.scores["features"] == found.findings[0].score
 
 
 def test_a_feature_of_weight_zero_is_not_looked_at() -> None:
     found = a_shortlist(a_named_finding("one"), query=a_query("tide gauge"))
-    assert weighed(found, title=0.0, proximity=0.0, window=0.0) == found
+    assert weighed(found, title=0.0, proximity=0.0) == found
 
 
 def test_a_question_of_stop_words_alone_changes_nothing() -> None:
@@ -89,22 +89,11 @@ def test_proximity_is_that_of_the_nearest_pair(places: Places) -> None:
     assert proximity(neighbors(["a", "b"]), places) == (1 / min(distances) if distances else 0.0)
 
 
-@given(PLACES, st.integers(1, 30))
-def test_the_best_window_holds_as_many_terms_as_any(places: Places, words: int) -> None:
-    held = [
-        {term for term, ats in places.items() if any(start <= at < start + words for at in ats)} for start in range(61)
-    ]
-    assert most_in_window(places, words) == max(map(len, held))
-
-
 @given(st.text(max_size=300), st.text(max_size=60))
 def test_scores_stay_between_0_and_1_whatever_is_written(text: str, question: str) -> None:
     query = a_query(f"tide {''.join(one for one in question if one.isprintable())}")
-    found = weighed(
-        a_shortlist(a_named_finding("one", 1.0, text=text), query=query), title=0.2, proximity=0.1, window=1.0
-    )
+    found = weighed(a_shortlist(a_named_finding("one", 1.0, text=text), query=query), title=0.2, proximity=0.1)
     assert 0.0 <= found.findings[0].score <= 1.0
-    assert 0.0 <= found.findings[0].candidate.scores.get(WINDOW, 0.0) <= 1.0
 
 
 WRITTEN = st.lists(

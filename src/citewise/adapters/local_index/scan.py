@@ -17,9 +17,9 @@ Found = tuple[Floats, RowNumbers]  # scores and rows, best first
 
 SIGNS_FROM = 150_000  # rows that are still scanned whole, in about 4 ms; 0: never exact; large: 28 ms at a million
 MIN_DIMENSIONS = 256  # fewer signs tell too little
-# Rows that are compared byte by byte for want of 60 hits. Of the 60 best by bytes among a million synthetic vectors,
-# 1,000 hold 0.85 to 1.0 and 4,000 hold 0.99 to 1.0, over all filters; of the 60 best of MiniLM's own vectors, repeated
-# with noise to a million, 4,000 hold 0.992 to 0.997 (benchmarks/recall.py).
+# Rows that are compared byte by byte for 60 hits. Of the 60 nearest of a million synthetic vectors, 4,000 find 0.997 to
+# 0.999 over all filters, 6,000 no more than 0.002 better; of MiniLM's own vectors, repeated with noise to a million,
+# 4,000 hold 0.992 to 0.997 of the 60 best by bytes (benchmarks/recall.py).
 COMPARED = 4_000
 COMPARED_A_HIT = 20  # the same for a caller who wants many more
 EXACT_FROM_FILES = 20_000  # rows a filter may admit to be compared without looking at signs: about 2 ms
