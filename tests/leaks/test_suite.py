@@ -222,5 +222,5 @@ def test_a_log_that_names_documents_to_anybody_is_noticed(monkeypatch: pytest.Mo
 
 
 def test_a_cache_that_mixes_up_readers_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("citewise.search.cached.bucket_parts", lambda query: ("anybody",))
+    monkeypatch.setattr("citewise.search.cache.key_parts", lambda query: ("anybody",))
     assert surfaces_of(report().leaks) & {"Library.search", "Library.search, asked again"}

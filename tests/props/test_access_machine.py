@@ -135,7 +135,7 @@ MUTATIONS: Mapping[str, Mapping[str, object]] = {
     "a text that stands in no document": {
         "citewise.adapters.sqlite.catalog.SqliteCatalog.passages": with_a_foreign_sentence
     },
-    "a memory for everybody": {"citewise.search.cached.bucket_parts": lambda query: (str(query.scope),)},
+    "a memory for everybody": {"citewise.search.cache.key_parts": lambda query: (str(query.scope),)},
     "a memory that never hears of changes": {
         "citewise.wiring.searching.Searching.version": lambda self, scope: "always"
     },

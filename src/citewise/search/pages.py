@@ -63,6 +63,8 @@ class PageBuilder:
             degraded=ranking.degraded,
             notes=ranking.notes,
         )
+        if query.principal.readers is not None:
+            result = _without_ranks(result)
         if page.next_place is not None:
             rest = replace(ranking.after(page.next_place), shown=frozenset(page.shown))
             result = watch.timed("save", partial(self._with_cursor, result), rest)
@@ -84,7 +86,7 @@ class PageBuilder:
         candidates = (*(finding.candidate for finding in result.findings), *found.unread)
         return SavedRanking(
             _purpose(query, request),
-            _shown_to(query, candidates)[: self.depth],
+            candidates[: self.depth],
             result.total_candidates,
             is_complete=found.is_complete or len(candidates) >= self.depth,
             known=tuple(dropped.candidate.id for dropped in result.dropped),
@@ -131,7 +133,7 @@ class PageBuilder:
             problem = f"paging: {error}; there may be more hits than these"
             return replace(ranking, degraded=(*ranking.degraded, problem))
         last = ranking.candidates[-1].score if ranking.candidates else 1.0
-        candidates = (*ranking.candidates, *_shown_to(query, scaled(others, last)))
+        candidates = (*ranking.candidates, *scaled(others, last))
         return replace(
             ranking,
             candidates=candidates[: self.depth - ranking.place],
@@ -186,8 +188,10 @@ def _purpose(query: Query, request: PageRequest) -> str:
     return digest(query.text, str(request.is_open), *key_parts(bounded))
 
 
-def _shown_to(query: Query, candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """Without their ranks, unless the owner of the library asks: a gap would tell of something hidden or deleted."""
-    if query.principal.readers is None:
-        return tuple(candidates)
-    return tuple(replace(candidate, ranks={}) for candidate in candidates)
+def _without_ranks(result: SearchResult) -> SearchResult:
+    """Ranks run on from page to page: a gap in them would tell a reader of something that is hidden or deleted."""
+    return replace(
+        result,
+        findings=tuple(replace(hit, candidate=replace(hit.candidate, ranks={})) for hit in result.findings),
+        dropped=tuple(replace(each, candidate=replace(each.candidate, ranks={})) for each in result.dropped),
+    )

@@ -13,7 +13,7 @@ import pytest
 
 from citewise.adapters.sqlite.catalog import SqliteCatalog
 from citewise.adapters.sqlite.connections import Connections
-from citewise.adapters.sqlite.passages import _READ
+from citewise.adapters.sqlite.rows import READ_PASSAGES
 from citewise.errors import Misconfigured, Unavailable
 from citewise.model.chunk import WordVectors
 from tests.builders import SCOPE, a_document, a_write, vectors_of
@@ -141,7 +141,7 @@ def test_reading_passages_is_by_id_and_does_not_grow_with_the_library(catalog: S
     put_text(catalog, "a.md", "The tide turns.")
     values = {"ids": json.dumps([]), "tenant": "acme", "project": "handbook", "sees_all": True, "readers": "[]"}
     with closing(sqlite3.connect(tmp_path / "catalog.db")) as connection:
-        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {_READ}", values)]
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {READ_PASSAGES}", values)]
     steps = [step for step in plan if "json_each" not in step and "wanted" not in step]
     assert not [step for step in steps if step.startswith("SCAN")]
     assert [step for step in steps if step.startswith("SEARCH c") and "(id=?)" in step]

@@ -8,19 +8,21 @@ from dataclasses import asdict
 from typing import Any
 
 from citewise.adapters.sqlite.connections import Connections
-from citewise.adapters.sqlite.passages import hydrated
 from citewise.adapters.sqlite.rows import (
+    READ_PASSAGES,
+    access_of,
     change_of,
     chunk_of,
     chunk_row,
     document_of,
     document_row,
+    hydrated,
     stamp_of,
     upsert,
 )
 from citewise.adapters.sqlite.schema import create_tables, has_tables
 from citewise.errors import CitewiseError, Misconfigured
-from citewise.model.access import Access, Reader, Scope
+from citewise.model.access import Scope
 from citewise.model.chunk import Change, Chunk, ChunkCounts, Vector, WordVectors
 from citewise.model.document import Document, KnownDocument, SourceRef
 from citewise.model.filters import Where
@@ -61,7 +63,10 @@ class SqliteCatalog:
 
     def passages(self, ids: Sequence[ChunkId], *, where: Where) -> Hydrated:
         with self._connections.reading("read passages") as connection:
-            return hydrated(connection, ids, {**_named(where), "ids": json.dumps(ids)})
+            cursor = connection.cursor()
+            cursor.row_factory = None  # plain tuples: names would cost more than the reading
+            rows = cursor.execute(READ_PASSAGES, {**_named(where), "ids": json.dumps(ids)}).fetchall()
+        return hydrated(rows, ids)
 
     def document(self, where: Where, id_: DocumentId) -> Document | None:
         with self._connections.reading("read a document") as connection:
@@ -83,7 +88,7 @@ class SqliteCatalog:
             return tuple(
                 DocumentSummary(
                     **{name: row[name] for name in ("id", "path", "title", "mount", "corpus_type")},
-                    access=_access(_readers(connection, row["id"])),
+                    access=access_of(_readers(connection, row["id"])),
                     chunks=row["chunks"],
                     updated_at=row["updated_at"],
                 )
@@ -184,7 +189,7 @@ class SqliteCatalog:
         document = write.document
         scope_id = _created_scope_id(connection, document.scope)
         connection.executemany(
-            *upsert("documents", [document_row(document, scope_id, now=self._now())], kept=("created_at",))
+            *upsert("documents", [document_row(document, scope_id, now=self._now())], except_for=("created_at",))
         )
         connection.execute("DELETE FROM access WHERE document_id = ?", (document.id,))
         connection.executemany(
@@ -425,7 +430,3 @@ def _named(where: Where) -> dict[str, object]:
 
 def _readers(connection: sqlite3.Connection, document: str) -> list[str]:
     return [reader for (reader,) in connection.execute("SELECT reader FROM access WHERE document_id = ?", (document,))]
-
-
-def _access(readers: Iterable[str]) -> Access:
-    return Access(frozenset(map(Reader, readers)))

@@ -5,8 +5,9 @@ import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from citewise.adapters.sqlite.connections import PrivateFile
 from citewise.errors import Unavailable
@@ -60,16 +61,18 @@ SURPLUS_A_WRITE = 10_000
 ALL = 2**62  # no row has such a number
 NONE = "[]"
 
-_COLUMNS = (
-    "at, request_id, way, asker, readers, text, latency_ms, candidates, hits, is_cache_hit, degraded, "
-    "error, quality, confidence, has_warning, sufficient_context, tokens_in, tokens_out, embedding_tokens, shown, "
-    "conversation"
+# Columns that hold the field of the same name as it is, then the others.
+_PLAIN = (
+    *("at", "request_id", "text", "latency_ms", "candidates", "hits", "error", "quality", "confidence"),
+    *("tokens_in", "tokens_out", "embedding_tokens", "conversation"),
 )
-_INSERT = f"""
-    INSERT INTO queries (tenant, project, {_COLUMNS}) VALUES (?, ?, {", ".join("?" * len(_COLUMNS.split(", ")))})
-"""
-
-Row: TypeAlias = tuple[Any, ...]  # in the order of _COLUMNS
+_OTHERS = (
+    *("tenant", "project", "way", "asker", "readers", "degraded", "shown"),
+    *("is_cache_hit", "has_warning", "sufficient_context"),
+)
+_COLUMNS = ", ".join((*_PLAIN, *_OTHERS))
+_INSERT = f"INSERT INTO queries ({_COLUMNS}) VALUES ({', '.join('?' * len((*_PLAIN, *_OTHERS)))})"
+_plain = attrgetter(*_PLAIN)
 
 
 class SqliteLog:
@@ -133,7 +136,7 @@ class SqliteLog:
         with self._file.writing("remove documents from the query log") as connection:
             rows = connection.execute("SELECT id, shown FROM queries WHERE shown <> ''")
             changed = [
-                (_stored([one for one in _shown(stored) if one.document not in gone]), id_)
+                (_stored([chunk for chunk in _shown(stored) if chunk.document not in gone]), id_)
                 for id_, stored in rows
                 if not gone.isdisjoint(_documents(stored))
             ]
@@ -184,66 +187,29 @@ def read_statement(whose: Whose) -> str:
     )
 
 
-def _values(row: Logged) -> Row:
-    """In the order of _INSERT's columns."""
-    return (
-        row.scope.tenant,
-        row.scope.project,
-        row.at,
-        row.request_id,
-        row.way.value,
-        row.asker.user,
-        row.asker.readers,
-        row.text,
-        row.latency_ms,
-        row.candidates,
-        row.hits,
-        row.is_cache_hit,
-        json.dumps(row.degraded) if row.degraded else NONE,
-        row.error,
-        row.quality,
-        row.confidence,
-        row.has_warning,
-        row.sufficient_context,
-        row.tokens_in,
-        row.tokens_out,
-        row.embedding_tokens,
-        _stored(row.shown),
-        row.conversation,
-    )
+def _values(row: Logged) -> tuple[object, ...]:
+    scope, asker, degraded = row.scope, row.asker, json.dumps(row.degraded) if row.degraded else NONE
+    others = (scope.tenant, scope.project, row.way.value, asker.user, asker.readers, degraded, _stored(row.shown))
+    return (*_plain(row), *others, row.is_cache_hit, row.has_warning, row.sufficient_context)
 
 
-def _logged(scope: Scope, row: Row) -> Logged:
-    at, request_id, way, user, readers, text, latency_ms, candidates, hits, is_cache_hit = row[:10]
-    degraded, error, quality, confidence, has_warning, sufficient = row[10:16]
-    tokens_in, tokens_out, embedding_tokens, shown, conversation = row[16:]
+def _logged(scope: Scope, row: Sequence[Any]) -> Logged:
+    _, _, way, user, readers, degraded, shown, is_cache_hit, has_warning, sufficient = row[len(_PLAIN) :]
     return Logged(
-        at=at,
-        request_id=request_id,
+        **dict(zip(_PLAIN, row, strict=False)),
         scope=scope,
         way=Way(way),
         asker=Asker(user, readers),
-        text=text,
-        latency_ms=latency_ms,
-        candidates=candidates,
-        hits=hits,
-        is_cache_hit=bool(is_cache_hit),
         degraded=tuple(json.loads(degraded)) if degraded != NONE else (),
-        error=error,
-        quality=quality,
-        confidence=confidence,
+        shown=_shown(shown),
+        is_cache_hit=bool(is_cache_hit),
         has_warning=bool(has_warning),
         sufficient_context=None if sufficient is None else bool(sufficient),
-        tokens_in=tokens_in,
-        tokens_out=tokens_out,
-        embedding_tokens=embedding_tokens,
-        shown=_shown(shown),
-        conversation=conversation,
     )
 
 
 def _stored(shown: Iterable[ShownChunk]) -> str:
-    return " ".join(f"{one.chunk}:{one.document}" for one in shown)
+    return " ".join(f"{chunk}:{document}" for chunk, document in shown)
 
 
 def _shown(stored: str) -> tuple[ShownChunk, ...]:

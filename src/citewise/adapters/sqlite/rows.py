@@ -1,10 +1,11 @@
-"""Between our values and the catalog's rows."""
+"""Between our values and the rows of the catalog."""
 
 import json
 import sqlite3
 import zlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple
+from functools import lru_cache
 from typing import Any
 
 from citewise.errors import Misconfigured
@@ -16,6 +17,7 @@ from citewise.model.document import (
     BlockSpan,
     Document,
     Heading,
+    Json,
     Lines,
     Location,
     Messages,
@@ -23,217 +25,226 @@ from citewise.model.document import (
     Stamp,
 )
 from citewise.model.filters import Label
-from citewise.model.ids import ChunkId, Digest, DocumentId
+from citewise.model.ids import ChunkId, Digest
+from citewise.model.ranking import Passage
+from citewise.ports.catalog import Hydrated
 
 Row = Mapping[str, object]
-NOTHING = "[]"
 
-
-def document_row(document: Document, scope_id: int, *, now: float) -> Row:
-    return {
-        "id": document.id,
-        "scope": scope_id,
-        "path": document.path,
-        "mount": document.mount,
-        "stamp": stamp_text(document.stamp),
-        "title": document.title,
-        "description": document.description,
-        "tags": _json(document.tags),
-        "module": document.module,
-        "chapter": document.chapter,
-        "chapter_number": document.chapter_number,
-        "chapter_title": document.chapter_title,
-        "corpus_type": document.corpus_type,
-        "content_type": document.content_type,
-        "source_uri": document.source_uri,
-        "created_at": now if document.created_at is None else document.created_at,
-        "updated_at": now,
-        "metadata": _json(document.metadata),
-        "text": document.text,
-        "blocks": zlib.compress(_json([_block_json(block) for block in document.blocks]).encode(), 1),
-        "media_type": document.media_type,
-        "is_titled": document.is_titled,
-    }
-
-
-def chunk_row(chunk: Chunk) -> Row:
-    piece = chunk.piece
-    return {
-        "id": chunk.id,
-        "document_id": chunk.document_id,
-        "position": chunk.position,
-        "anchor": piece.anchor,
-        "ordinal": piece.ordinal,
-        "section": piece.section,
-        "breadcrumb": _json(piece.breadcrumb),
-        "text": piece.text,
-        "location": _json(_location_json(piece.location)),
-        "tokens": piece.tokens,
-        "word_count": chunk.word_count,
-        "content_hash": bytes.fromhex(chunk.content_hash),
-        "kind": piece.kind,
-        "has_code": piece.has_code,
-        "has_equations": piece.has_equations,
-        "language": piece.language,
-        "content_type": chunk.content_type,
-        "blocks": _json(piece.blocks) if piece.blocks else NOTHING,
-        "labels": _json(sorted(chunk.labels)),
-        "numbers": _json(chunk.numbers),
-        "text_digest": bytes.fromhex(chunk.text_digest),
-        "fingerprint": chunk.fingerprint,
-    }
-
-
-def upsert(table: str, rows: Iterable[Row], *, kept: Collection[str] = ()) -> tuple[str, list[Row]]:
-    """The statement and its rows; an existing row keeps its values in the `kept` columns.
-
-    Names come from the functions above, never from input.
-    """
-    listed = list(rows)
-    names = list(listed[0]) if listed else []
-    columns = ", ".join(names)
-    values = ", ".join(f":{name}" for name in names)
-    changes = ", ".join(f"{name} = excluded.{name}" for name in names if name not in ("id", *kept))
-    return (
-        f"INSERT INTO {table} ({columns}) VALUES ({values}) ON CONFLICT (id) DO UPDATE SET {changes}",
-        listed,
-    )
-
-
-def document_of(row: sqlite3.Row, scope: Scope, readers: Iterable[str]) -> Document:
-    return Document(
-        id=DocumentId(row["id"]),
-        scope=scope,
-        path=row["path"],
-        mount=row["mount"],
-        title=row["title"],
-        description=row["description"],
-        tags=tuple(json.loads(row["tags"])),
-        module=row["module"],
-        chapter=row["chapter"],
-        chapter_number=row["chapter_number"],
-        chapter_title=row["chapter_title"],
-        source_uri=row["source_uri"],
-        created_at=row["created_at"],
-        corpus_type=row["corpus_type"],
-        content_type=row["content_type"],
-        metadata=json.loads(row["metadata"]),
-        access=Access(frozenset(Reader(reader) for reader in readers)),
-        stamp=stamp_of(row["stamp"]),
-        text=row["text"],
-        blocks=tuple(_block_of(block) for block in json.loads(zlib.decompress(row["blocks"]))),
-        media_type=row["media_type"],
-        is_titled=bool(row["is_titled"]),
-    )
-
-
-def chunk_of(row: sqlite3.Row, scope: Scope) -> Chunk:
-    piece = Piece(
-        anchor=row["anchor"],
-        ordinal=row["ordinal"],
-        section=row["section"],
-        breadcrumb=tuple(json.loads(row["breadcrumb"])),
-        text=row["text"],
-        location=location_of(row["location"]),
-        tokens=row["tokens"],
-        kind=row["kind"],
-        has_code=bool(row["has_code"]),
-        has_equations=bool(row["has_equations"]),
-        language=row["language"],
-        blocks=blocks_of(row["blocks"]),
-    )
-    return Chunk(
-        id=ChunkId(row["id"]),
-        document_id=DocumentId(row["document_id"]),
-        scope=scope,
-        position=row["position"],
-        piece=piece,
-        content_type=row["content_type"],
-        word_count=row["word_count"],
-        content_hash=Digest(row["content_hash"].hex()),
-        labels=_labels(row["labels"]),
-        numbers=json.loads(row["numbers"]),
-        embedded_text=searchable_text(piece.breadcrumb, piece.text),
-        text_digest=Digest(row["text_digest"].hex()),
-        fingerprint=Digest(row["fingerprint"]),
-    )
-
-
-def change_of(row: sqlite3.Row) -> Change:
-    record = None
-    if row["is_put"]:
-        if row["vector"] is None:
-            raise Misconfigured(
-                f"chunk {row['chunk_id']} has no vector of the library's model: run `citewise reindex` to embed anew"
-            )
-        record = IndexRecord(
-            text=searchable_text(tuple(json.loads(row["breadcrumb"])), row["text"]),
-            vector=Vector(row["vector"]),
-            labels=_labels(row["labels"]),
-            numbers=json.loads(row["numbers"]),
-        )
-    return Change(row["position"], ChunkId(row["chunk_id"]), record)
-
-
-def stamp_text(stamp: Stamp) -> str:
-    return f"{stamp.source} {stamp.recipe} {stamp.origin}"
-
-
-def stamp_of(stored: str) -> Stamp:
-    return Stamp(*(Digest(part) for part in stored.split(" ")))
-
-
-def blocks_of(stored: str) -> tuple[BlockSpan, ...]:
-    """The blocks of a chunk as `chunk_row` stores them."""
-    if stored == NOTHING:
-        return ()
-    return tuple([BlockSpan(_BLOCK_KINDS[kind], *rest) for kind, *rest in json.loads(stored)])
-
+# Columns that hold the field of the same name as it is.
+_OF_DOCUMENT = (
+    *("id", "path", "mount", "title", "description", "module", "chapter", "chapter_number", "chapter_title"),
+    *("corpus_type", "content_type", "source_uri", "created_at", "text", "media_type"),
+)
+_OF_CHUNK = ("id", "document_id", "position", "content_type", "word_count", "fingerprint")
+_OF_PIECE = ("anchor", "ordinal", "section", "text", "tokens", "kind", "language")
 
 _BLOCK_KINDS = {kind.value: kind for kind in BlockKind}
 _LOCATIONS: Mapping[str, type[Location]] = {"lines": Lines, "pages": Pages, "messages": Messages}
 _LOCATION_NAMES = {kind: name for name, kind in _LOCATIONS.items()}
 
 
+def upsert(table: str, rows: Iterable[Row], *, except_for: Collection[str] = ()) -> tuple[str, list[Row]]:
+    """The statement and its rows; in an existing row, the columns `except_for` keep their values.
+
+    Names come from this module, never from input.
+    """
+    listed = list(rows)
+    names = list(listed[0]) if listed else []
+    columns, values = ", ".join(names), ", ".join(f":{name}" for name in names)
+    changes = ", ".join(f"{name} = excluded.{name}" for name in names if name not in ("id", *except_for))
+    return f"INSERT INTO {table} ({columns}) VALUES ({values}) ON CONFLICT (id) DO UPDATE SET {changes}", listed
+
+
+def document_row(document: Document, scope_id: int, *, now: float) -> Row:
+    return {
+        **{name: getattr(document, name) for name in _OF_DOCUMENT},
+        "scope": scope_id,
+        "stamp": f"{document.stamp.source} {document.stamp.recipe} {document.stamp.origin}",
+        "tags": _json(document.tags),
+        "metadata": _json(document.metadata),
+        "blocks": zlib.compress(_json([_block_json(block) for block in document.blocks]).encode(), 1),
+        "is_titled": document.is_titled,
+        "created_at": now if document.created_at is None else document.created_at,
+        "updated_at": now,
+    }
+
+
+def document_of(row: sqlite3.Row, scope: Scope, readers: Iterable[str]) -> Document:
+    return Document(
+        **{name: row[name] for name in _OF_DOCUMENT},
+        scope=scope,
+        stamp=stamp_of(row["stamp"]),
+        tags=_texts(row["tags"]),
+        metadata=json.loads(row["metadata"]),
+        blocks=tuple(_block_of(block) for block in json.loads(zlib.decompress(row["blocks"]))),
+        is_titled=bool(row["is_titled"]),
+        access=access_of(readers),
+    )
+
+
+def chunk_row(chunk: Chunk) -> Row:
+    piece = chunk.piece
+    return {
+        **{name: getattr(chunk, name) for name in _OF_CHUNK},
+        **{name: getattr(piece, name) for name in _OF_PIECE},
+        "breadcrumb": _json(piece.breadcrumb),
+        "location": _json(_location_json(piece.location)),
+        "has_code": piece.has_code,
+        "has_equations": piece.has_equations,
+        "blocks": _json(piece.blocks),
+        "labels": _json(sorted(chunk.labels)),
+        "numbers": _json(chunk.numbers),
+        "text_digest": bytes.fromhex(chunk.text_digest),
+        "content_hash": bytes.fromhex(chunk.content_hash),
+    }
+
+
+def chunk_of(row: sqlite3.Row, scope: Scope) -> Chunk:
+    piece = Piece(
+        **{name: row[name] for name in _OF_PIECE},
+        breadcrumb=_texts(row["breadcrumb"]),
+        location=_location(row["location"]),
+        has_code=bool(row["has_code"]),
+        has_equations=bool(row["has_equations"]),
+        blocks=_spans(row["blocks"]),
+    )
+    return Chunk(
+        **{name: row[name] for name in _OF_CHUNK},
+        scope=scope,
+        piece=piece,
+        labels=_labels(row["labels"]),
+        numbers=json.loads(row["numbers"]),
+        embedded_text=searchable_text(piece.breadcrumb, piece.text),
+        text_digest=_digest(row["text_digest"]),
+        content_hash=_digest(row["content_hash"]),
+    )
+
+
+def change_of(row: sqlite3.Row) -> Change:
+    if not row["is_put"]:
+        return Change(row["position"], ChunkId(row["chunk_id"]), None)
+    if row["vector"] is None:
+        raise Misconfigured(
+            f"chunk {row['chunk_id']} has no vector of the library's model: run `citewise reindex` to embed it again"
+        )
+    record = IndexRecord(
+        text=searchable_text(_texts(row["breadcrumb"]), row["text"]),
+        vector=Vector(row["vector"]),
+        labels=_labels(row["labels"]),
+        numbers=json.loads(row["numbers"]),
+    )
+    return Change(row["position"], ChunkId(row["chunk_id"]), record)
+
+
+def stamp_of(stored: str) -> Stamp:
+    return Stamp(*map(Digest, stored.split(" ")))
+
+
+def access_of(readers: Iterable[str]) -> Access:
+    return Access(frozenset(map(Reader, readers)))
+
+
+def _digest(stored: bytes) -> Digest:
+    return Digest(stored.hex())
+
+
+def _labels(stored: str) -> frozenset[Label]:
+    return frozenset(map(Label, json.loads(stored)))
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
 def _location_json(location: Location) -> list[object]:
     return [_LOCATION_NAMES[type(location)], *astuple(location)]
 
 
-def location_of(stored: str) -> Location:
-    return _location(json.loads(stored))
-
-
-def _location(stored: list[Any]) -> Location:
-    name, *values = stored
+def _location(stored: str) -> Location:
+    name, *values = json.loads(stored)
     return _LOCATIONS[name](*values)
 
 
 def _block_json(block: Block) -> list[object]:
-    return [
-        block.kind,
-        block.text,
-        _location_json(block.location),
-        [_block_json(child) for child in block.children],
-        astuple(block.heading) if block.heading else None,
-        block.language,
-    ]
+    children = [_block_json(child) for child in block.children]
+    heading = astuple(block.heading) if block.heading else None
+    return [block.kind, block.text, _location_json(block.location), children, heading, block.language]
 
 
 def _block_of(stored: list[Any]) -> Block:
-    kind, text, location, children, heading, language = stored
+    kind, text, (name, *location), children, heading, language = stored
     return Block(
         kind=_BLOCK_KINDS[kind],
         text=text,
-        location=_location(location),
-        children=tuple(_block_of(child) for child in children),
+        location=_LOCATIONS[name](*location),
+        children=tuple(map(_block_of, children)),
         heading=Heading(*heading) if heading else None,
         language=language,
     )
 
 
-def _labels(stored: str) -> frozenset[Label]:
-    return frozenset(Label(item) for item in json.loads(stored))
+def _spans(stored: str) -> tuple[BlockSpan, ...]:
+    return tuple([BlockSpan(_BLOCK_KINDS[kind], *rest) for kind, *rest in json.loads(stored)])
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+# Chunks of one section and documents of one kind repeat these: reading them again would cost as much as the rest.
+@lru_cache(maxsize=10_000)
+def _texts(stored: str) -> tuple[str, ...]:
+    return tuple(json.loads(stored))
+
+
+@lru_cache(maxsize=1_000)
+def _metadata(stored: str) -> Mapping[str, Json]:
+    return dict(json.loads(stored))
+
+
+# Passages: the columns in the order of the fields of `Passage`, and how some of them are read.
+_COLUMNS = (
+    *("c.id", "c.document_id", "d.path", "d.title", "c.section", "c.breadcrumb", "c.anchor", "c.position"),
+    *("c.location", "d.corpus_type", "c.content_type", "d.module", "d.chapter", "c.text", "c.tokens"),
+    *("c.text_digest", "d.tags", "d.metadata", "c.language", "d.source_uri", "d.created_at", "d.chapter_number"),
+    *("d.chapter_title", "c.word_count", "c.content_hash", "c.has_code", "c.has_equations", "c.blocks"),
+)
+_READ_BY: Mapping[str, Callable[[Any], object]] = {
+    "c.breadcrumb": _texts,
+    "c.location": _location,
+    "c.text_digest": _digest,
+    "d.tags": _texts,
+    "d.metadata": _metadata,
+    "c.content_hash": _digest,
+    "c.has_code": bool,
+    "c.has_equations": bool,
+    "c.blocks": _spans,
+}
+_READ_AT = tuple((_COLUMNS.index(name), read) for name, read in _READ_BY.items())
+
+# CROSS JOIN is SQLite's word for "in this order": its planner would begin with every document of the scope.
+READ_PASSAGES = f"""
+    SELECT {", ".join(_COLUMNS)}
+    FROM json_each(:ids) AS wanted
+    CROSS JOIN chunks c ON c.id = wanted.value
+    CROSS JOIN documents d ON d.id = c.document_id
+    CROSS JOIN scopes s ON s.id = d.scope
+    WHERE s.tenant = :tenant AND s.project = :project AND (:sees_all OR EXISTS (
+        SELECT 1 FROM access a WHERE a.document_id = d.id AND +a.reader IN (SELECT value FROM json_each(:readers))
+    ))
+"""
+
+
+def hydrated(rows: Iterable[Sequence[Any]], ids: Sequence[ChunkId]) -> Hydrated:
+    """The passages of the rows of READ_PASSAGES, in the order of `ids`."""
+    read: dict[ChunkId, Passage] = {}
+    malformed = []
+    for row in rows:
+        try:
+            values = list(row)
+            for place, read_value in _READ_AT:
+                values[place] = read_value(values[place])
+            passage = Passage(*values)  # by place: names would cost as much as the rest
+            if not passage.text.strip() or not 1 <= passage.location.first <= passage.location.last:
+                raise ValueError("a chunk has text and a location")
+            read[passage.chunk_id] = passage
+        except (ValueError, TypeError, AttributeError, KeyError):
+            malformed.append(ChunkId(row[0]))
+    return Hydrated(tuple([read[id_] for id_ in ids if id_ in read]), tuple(malformed))
