@@ -5,7 +5,7 @@ import math
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePath
@@ -65,7 +65,7 @@ def report_html(
         title=f"Evaluation: {run.set}",
         run=run,
         facts=_facts(run, made_at or datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
-        command=_command() if command is None else command,
+        command=shlex.join([PurePath(sys.argv[0]).name, *sys.argv[1:]]) if command is None else command,
         main_metrics=[name for name in MAIN_METRICS if name in run.metrics],
         differences=compared,
         significant=SIGNIFICANT,
@@ -77,12 +77,15 @@ def report_html(
         else [],
         metric_rows=_metric_rows(run),
         refusals=list(_refusals(run)),
-        latencies=[(name, milliseconds(ms)) for name, ms in (*run.latency_ms.items(), *_stages(run))],
+        latencies=[(name, milliseconds(ms)) for name, ms in run.latency_ms.items()],
+        stages=[(name, milliseconds(ms)) for name, ms in run.stages_ms.items() if name != "total"],
         entries=entries,
         poor=sum(entry.is_poor for entry in entries),
         poor_below=POOR,
         left_out=len(ordered) - len(entries),
-        settings=list(_flat(run.settings)),
+        settings=[
+            (name, value if isinstance(value, str) else json.dumps(value)) for name, value in run.settings.items()
+        ],
     )
 
 
@@ -92,17 +95,6 @@ def _facts(run: Run, made_at: str) -> list[str]:
     judged = "documents are judged" if run.unit is Unit.DOCUMENT else "passages are judged"
     facts = [f"{counted(run.queries, 'question')}{f' ({listed})' if len(kinds) > 1 else ''}", judged, made_at]
     return [*facts, f"citewise {run.commit}"] if run.commit else facts
-
-
-def _command() -> str:
-    program, *words = sys.argv or [""]
-    return shlex.join([PurePath(program).name, *words]) if program else ""
-
-
-def _stages(run: Run) -> Iterator[tuple[str, float]]:
-    for name, ms in run.stages_ms.items():
-        if name != "total":
-            yield f"median of {name}", ms
 
 
 def _histogram(values: Sequence[float]) -> list[tuple[str, int]]:
@@ -117,16 +109,11 @@ def _metric_rows(run: Run) -> list[tuple[str, ...]]:
         return []
     sizes = Counter(outcome.group for outcome in run.outcomes)
     rows = [("questions", f"{run.queries:,}", *(f"{sizes[group]:,}" for group in run.groups))]
-    others = sorted(set(run.metrics).difference(MAIN_METRICS), key=_by_depth)
-    for name in (*(name for name in MAIN_METRICS if name in run.metrics), *others):
+    names = dict.fromkeys((*(name for name in MAIN_METRICS if name in run.metrics), *run.metrics))
+    for name in names:
         values = (run.metrics.get(name), *(group.get(name) for group in run.groups.values()))
         rows.append((name, *(_metric(value, name) for value in values)))
     return rows
-
-
-def _by_depth(metric: str) -> tuple[str, int]:
-    name, _, depth = metric.partition("@")
-    return name, int(depth) if depth.isdecimal() and len(depth) < 10 else 0
 
 
 def _refusals(run: Run) -> Iterator[tuple[str, ...]]:
@@ -138,14 +125,6 @@ def _refusals(run: Run) -> Iterator[tuple[str, ...]]:
             refused = sum(outcome.is_refused is True for outcome in asked)
             correct = f"{figure(sum(known))} of {len(known):,}" if known else ABSENT
             yield kind.value, f"{len(asked) - refused:,}", f"{refused:,}", correct
-
-
-def _flat(settings: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
-    for name, value in settings.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _entry(outcome: Outcome, number: int) -> _Entry:

@@ -2,7 +2,6 @@
 
 import codecs
 import difflib
-import heapq
 import logging
 import re
 import unicodedata
@@ -29,7 +28,6 @@ CORPUS, QUERIES, UNANSWERED = "corpus.jsonl", "queries.jsonl", "queries.no_page.
 MAX_BYTES = 50_000_000  # of a question file: some 50,000 questions
 MAX_LINE_BYTES = 1_000_000  # of a question or a judgment of a BEIR folder
 MAX_ROWS = 2_000_000
-MAX_COMPARED = 2_000  # names that are compared letter by letter; of more, those with the longest common ends
 NEAR = 0.75  # similarity from which an unknown field is a typing error; 0: every field is; 1: none is
 JUDGMENT = "question, document and grade, separated by tabs"
 
@@ -342,8 +340,8 @@ class MissingGold:
     known: Sequence[str] = ()
 
     def __str__(self) -> str:
-        near = nearest(self.name, self.known) if self.name else None
-        return f"{self.case}: {self.problem}" + (f"; nearest: {near}" if near else "")
+        near = difflib.get_close_matches(self.name, self.known, n=1, cutoff=0.3) if self.name else None
+        return f"{self.case}: {self.problem}" + (f"; nearest: {near[0]}" if near else "")
 
 
 def missing_gold(
@@ -362,16 +360,6 @@ def missing_gold(
     return missing
 
 
-def nearest(name: str, known: Sequence[str]) -> str | None:
-    """The known name that is most similar."""
-
-    def common_ends(other: str) -> int:
-        return _common_start(name, other) + _common_start(name[::-1], other[::-1])
-
-    likely = known if len(known) <= MAX_COMPARED else heapq.nlargest(MAX_COMPARED, known, key=common_ends)
-    return next(iter(difflib.get_close_matches(name, likely, n=1, cutoff=0.0)), None)
-
-
 def _missing_in_document(case: str, gold: Gold, chunks: Sequence[Chunk]) -> Iterator[MissingGold]:
     ids = [str(chunk.id) for chunk in chunks]
     sections = list(dict.fromkeys(chunk.piece.section for chunk in chunks))
@@ -387,8 +375,3 @@ def _missing_in_document(case: str, gold: Gold, chunks: Sequence[Chunk]) -> Iter
         for place in (chunk.piece.location for chunk in chunks)
     ):
         yield MissingGold(case, gold, f"no passage of {gold.document} has lines {gold.first_line} to {gold.last_line}")
-
-
-def _common_start(first: str, second: str) -> int:
-    pairs = enumerate(zip(first, second, strict=False))
-    return next((at for at, (left, right) in pairs if left != right), min(len(first), len(second)))

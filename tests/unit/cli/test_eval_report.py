@@ -288,9 +288,9 @@ def test_a_run_of_nothing_is_still_a_page() -> None:
     assert "0 questions" in shown(empty)
 
 
-def test_settings_are_listed_flat() -> None:
-    page = shown(run_of(OUTCOME, settings={"fusion": {"kind": "convex", "weights": [0.6, 0.4]}, "top_k": 10}))
-    assert "fusion.kind convex fusion.weights [0.6, 0.4] top_k 10" in page
+def test_settings_are_listed() -> None:
+    page = shown(run_of(OUTCOME, settings={"fusion": "rrf", "search.weights": {"words": 0.6}, "top_k": 10}))
+    assert 'fusion rrf search.weights {"words": 0.6} top_k 10' in page
 
 
 def test_a_long_answer_is_cut() -> None:
