@@ -22,7 +22,7 @@ def left(context: Context, fits: dict[str, float], tokens: int = 999, min_worth:
     made = Extractive(WordCounter(), min_worth).shortened(
         ASKED.text, context.sources, evidence_of(context, fits), wanted_tokens=tokens, max_tokens=tokens
     )
-    return [one.text for one in made]
+    return [source.text for source in made]
 
 
 def test_units_of_the_best_source_stay_and_of_a_poor_one_only_what_fits_the_question() -> None:
@@ -68,8 +68,8 @@ def test_the_compressed_context_has_fewer_tokens_and_its_sources_are_those_of_th
     assert made is not None
     assert (made.context.tokens, made.context.tokens_before) == (WordCounter().counts([made.context.text])[0], 37)
     assert made.context.tokens < context.tokens
-    assert [one.text for one in made.context.sources] == [one.text for one in context.sources]
-    assert [one.citation for one in made.context.sources] == [one.citation for one in context.sources]
+    assert [source.text for source in made.context.sources] == [source.text for source in context.sources]
+    assert [source.citation for source in made.context.sources] == [source.citation for source in context.sources]
     assert made.context.text.split(SEPARATOR)[1] == "[Source 2: Page 2 - Reading]\nThree is here. \u2026"
 
 
@@ -77,11 +77,11 @@ def test_evidence_is_of_what_is_still_there_and_a_source_that_does_not_fit_leave
     context = a_wide_context(("One is here. Two is here.", 0.8), ("word " * 60 + ".", 0.6), ("Three is here.", 0.4))
     made = Compress(tokens=45)(ASKED.text, context, grounds_of(evidence_of(context)), pack=PACK)
     assert made is not None
-    assert [(one.n, one.citation.n, one.citation.document) for one in made.context.sources] == [
+    assert [(source.n, source.citation.n, source.citation.document) for source in made.context.sources] == [
         (1, 1, "1.md"),
         (2, 2, "3.md"),
     ]
-    assert [(one.unit.source, one.unit.text) for one in made.grounds.evidence] == [
+    assert [(evidence.unit.source, evidence.unit.text) for evidence in made.grounds.evidence] == [
         (1, "One is here."),
         (1, "Two is here."),
         (2, "Three is here."),

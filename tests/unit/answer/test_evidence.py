@@ -23,7 +23,7 @@ VALVE = "# Valves\n\nTurn the valve left. A valve sticks when it rusts."
 def a_context(*texts: str, scores: Sequence[float] = ()) -> Context:
     passages = [a_passage(text, document=f"{at}.md", breadcrumb=()) for at, text in enumerate(texts)]
     given = scores or [1.0] * len(texts)
-    findings = [a_finding(one, score=score) for one, score in zip(passages, given, strict=True)]
+    findings = [a_finding(evidence, score=score) for evidence, score in zip(passages, given, strict=True)]
     return Pack(WordCounter(), Addresses())(findings)
 
 
@@ -36,13 +36,13 @@ def weighed(question: str, *texts: str, embedder: HashEmbedder | None = None) ->
 
 
 def best(found: Sequence[Evidence]) -> str:
-    return max(found, key=lambda one: one.score).unit.text
+    return max(found, key=lambda evidence: evidence.score).unit.text
 
 
 def test_every_unit_of_every_source_is_weighed_in_order() -> None:
     found = weighed("When is the gauge read?", GAUGE, VALVE)
-    assert [(one.unit.source, one.unit.position) for one in found] == [(1, 0), (1, 1), (2, 0), (2, 1)]
-    assert all(0 <= one.score <= 1 for one in found)
+    assert [(evidence.unit.source, evidence.unit.position) for evidence in found] == [(1, 0), (1, 1), (2, 0), (2, 1)]
+    assert all(0 <= evidence.score <= 1 for evidence in found)
 
 
 def test_the_unit_that_shares_the_question_s_words_is_best() -> None:
@@ -67,7 +67,7 @@ def test_only_the_most_promising_units_are_embedded_and_only_their_beginning() -
     long = " ".join(f"The valve has part {number}." for number in range(60))
     found = a_ground(embedder, max_embedded=5).weigh("Which valve?", a_context(long, "x" * 2000))
     assert len(embedder.embedded) == 5
-    assert sum(one.closeness is not None for one in found) == 5
+    assert sum(evidence.closeness is not None for evidence in found) == 5
     assert max(map(len, embedder.embedded)) <= MAX_CHARACTERS + len("Tides: ")
 
 
@@ -90,7 +90,7 @@ def test_without_an_embedder_words_alone_decide() -> None:
             raise Unavailable("no model")
 
     found = weighed("When is the gauge read?", GAUGE, VALVE, embedder=Silent())
-    assert {one.closeness for one in found} == {None}
+    assert {evidence.closeness for evidence in found} == {None}
     assert best(found) == "The gauge is read at noon."
 
 

@@ -45,9 +45,9 @@ def test_among_a_few_nobody_leads() -> None:
 
 
 def test_matched_grows_with_the_stems_that_the_best_source_holds() -> None:
-    one, two = found({}), found({}, at=1, text="Gulls.")
-    assert signal("matched", one, two, question="Where do gulls eat fish?") == pytest.approx(math.log(2))
-    assert signal("matched", one, two, question="Which gulls rest and eat?") == pytest.approx(math.log(3))
+    first, second = found({}), found({}, at=1, text="Gulls.")
+    assert signal("matched", first, second, question="Where do gulls eat fish?") == pytest.approx(math.log(2))
+    assert signal("matched", first, second, question="Which gulls rest and eat?") == pytest.approx(math.log(3))
     assert signal("matched", question="gulls") == 0.0
 
 
@@ -57,10 +57,10 @@ def test_a_short_question_that_a_source_holds_whole_is_no_worse_than_others() ->
 
 
 def test_agreement_is_the_share_of_chunks_high_in_both_rankings() -> None:
-    both, one = {DENSE: 1, WORDS: 5}, {DENSE: 2, WORDS: 6}
+    both, first = {DENSE: 1, WORDS: 5}, {DENSE: 2, WORDS: 6}
     others = [found({}, {DENSE: at, WORDS: 40 + at}, at=at) for at in range(3, 10)]
-    assert signal("agreement", found({}, both), found({}, one, at=1), *others) == pytest.approx(0.2)
-    assert signal("agreement", found({}, both), found({}, one, at=1)) == pytest.approx(0.5)
+    assert signal("agreement", found({}, both), found({}, first, at=1), *others) == pytest.approx(0.2)
+    assert signal("agreement", found({}, both), found({}, first, at=1)) == pytest.approx(0.5)
 
 
 def test_a_ranking_that_was_down_leaves_its_signals_open() -> None:
@@ -89,8 +89,8 @@ def test_near_agreed_and_mentioned_is_sufficient_and_far_and_unmentioned_is_not(
 
 
 def test_grounds_carry_the_evidence_of_every_unit() -> None:
-    one = found({DENSE: 0.8}, {DENSE: 1, WORDS: 1})
-    evidence = GROUND.of_search(ASKED, [one], packed(one)).evidence
+    first = found({DENSE: 0.8}, {DENSE: 1, WORDS: 1})
+    evidence = GROUND.of_search(ASKED, [first], packed(first)).evidence
     assert [item.unit.text for item in evidence] == ["The gauge is read at noon.", "Gulls rest on the pier."]
 
 

@@ -111,7 +111,7 @@ def test_a_warning_says_what_is_wrong(quality: Quality, warning: str | None) -> 
 
 def test_the_warning_comes_below_the_measured_threshold() -> None:
     qualities = [judged(confidence=at / 100) for at in range(1, 100)]
-    assert all((one.warning == DOUBTFUL) == ((one.overall or 0) < LOW) for one in qualities)
+    assert all((quality.warning == DOUBTFUL) == ((quality.overall or 0) < LOW) for quality in qualities)
 
 
 def test_silence_and_missing_markers_are_worth_nothing() -> None:
