@@ -372,7 +372,7 @@ class _Blocks:
 
     def hold(self, following: str) -> bool:
         """Whether the last character of what comes next would stand in code."""
-        return bool(self._fence) or (self._may_indent and _is_indented(self.line[:MAX_HELD] + following))
+        return bool(self._fence) or (self._may_indent and begins_indented(self.line[:MAX_HELD] + following))
 
     def begin_with_marker(self) -> bool:
         """Whether the line so far is a marker."""
@@ -391,7 +391,7 @@ class _Blocks:
 
     def _end_line(self, line: str) -> None:
         is_empty = not line.strip()
-        is_indented = self._may_indent and _is_indented(line[:MAX_HELD])
+        is_indented = self._may_indent and begins_indented(line[:MAX_HELD])
         self._fence = opening_fence(line)
         if begins_item(line):
             self._is_in_list = True
@@ -399,7 +399,3 @@ class _Blocks:
             self._is_in_list = False
         self._is_after_empty = is_empty
         self._may_indent = (is_empty or is_indented) and not self._is_in_list and not self._fence
-
-
-def _is_indented(line: str) -> bool:
-    return begins_indented(line) and not begins_item(line)

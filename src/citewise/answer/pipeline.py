@@ -42,7 +42,7 @@ from citewise.model.ids import DocumentId, digest
 from citewise.model.query import Mode, Query, Selection
 from citewise.model.ranking import Candidate, Finding, Passage, SearchResult, topic_of
 from citewise.ports.models import Generator, QualityEvaluator
-from citewise.text.html import without_html
+from citewise.text.sanitizing import without_html
 from citewise.text.units import best_paragraphs
 from citewise.text.urls import slug
 

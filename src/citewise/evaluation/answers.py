@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from citewise.evaluation.cases import Case, Kind, Place
 from citewise.evaluation.metrics import grade_of
 from citewise.model.answer import SELECTION, Answer, Citation
-from citewise.text.html import without_html
+from citewise.text.sanitizing import without_html
 
 ELLIPSIS = "\u2026"
 ANSWER_METRICS = (

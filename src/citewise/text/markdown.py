@@ -119,8 +119,8 @@ def without_quote_mark(line: str) -> str:
 
 
 def begins_indented(line: str) -> bool:
-    """Whether a line begins as indented code does."""
-    return _INDENT.match(line) is not None
+    """Whether a line, of which more may follow, is indented as code is. The item of a nested list is not code."""
+    return _INDENT.match(line) is not None and not begins_item(line)
 
 
 def is_list_item(text: str) -> bool:
@@ -250,17 +250,13 @@ def _is_delimiter(line: str) -> bool:
 
 def _indented_end(lines: Lines, at: int) -> int:
     """Past a block of indented code, which a blank line does not end."""
-    if (at and lines[at - 1].strip()) or not _is_indented(lines[at]):
+    if (at and lines[at - 1].strip()) or not (lines[at].strip() and begins_indented(lines[at])):
         return 0
     end = last = at
-    while end < len(lines) and (_is_indented(lines[end]) or not lines[end].strip()):
+    while end < len(lines) and (begins_indented(lines[end]) or not lines[end].strip()):
         last = end if lines[end].strip() else last
         end += 1
     return last + 1
-
-
-def _is_indented(line: str) -> bool:
-    return bool(line.strip()) and begins_indented(line) and not is_list_item(line)
 
 
 def _math_end(lines: Lines, at: int) -> int:

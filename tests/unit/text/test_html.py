@@ -2,7 +2,7 @@
 
 import pytest
 
-from citewise.text.html import without_html
+from citewise.text.sanitizing import without_html
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ from itertools import pairwise
 from citewise.model.chunk import NO_SECTION, Piece, searchable_text
 from citewise.model.document import Block, BlockKind, BlockSpan, Lines, Location, spanning
 from citewise.ports.models import TokenCounter
+from citewise.text.sentences import cut_points
 
-VERSION = "heading-2"  # changes when the same blocks may be cut differently
+VERSION = "heading-3"  # changes when the same blocks may be cut differently
 SPECIAL_TOKENS = 2  # what a model puts around a text
 TARGET_SHARE = 0.8  # of a lowered ceiling; 1 fills each window to the brim
 
 _WHOLE = frozenset({BlockKind.CODE, BlockKind.TABLE, BlockKind.ADMONITION, BlockKind.MATH, BlockKind.HTML})
-_SENTENCE_END = re.compile(r"(?<=[.!?\u2026\u3002\uff01\uff1f])[\"')\]*_`]*\s+(?=\S)|\n(?=\S)")
 _EQUATION = re.compile(r"(?<![\\$\w])\$(?=\S)[^$\n]*[\\^_=+*/{][^$\n]*(?<=\S)\$(?![\d$])|\$\$")
 
 
@@ -179,9 +179,9 @@ class HeadingChunker:
         if first == len(words):
             return ()
         start = words[first].start()
-        sentence = _SENTENCE_END.search(block.text, start)
-        if sentence and (len(block.text) - sentence.end()) * 2 >= len(block.text) - start:
-            start = sentence.end()  # begin with a whole sentence if at least half of the words remain
+        sentence = next((at for at in cut_points(block.text) if at > start), len(block.text))
+        if (len(block.text) - sentence) * 2 >= len(block.text) - start:
+            start = sentence  # begin with a whole sentence if at least half of the words remain
         tail = _part(block, start, len(block.text))
         return (_SizedBlock(tail, self.counter.counts([tail.text])[0]),)
 
@@ -223,13 +223,9 @@ def _prefix(section: Section) -> str:
 
 
 def _sentences(block: Block) -> Iterator[Block]:
-    start = 0
-    ends = [match.span() for match in _SENTENCE_END.finditer(block.text)] + [(len(block.text), len(block.text))]
-    for gap_start, gap_end in ends:
-        # Closing quotes and brackets belong to the sentence; only white space is the gap.
-        text = block.text[start:gap_end].rstrip() if gap_end > gap_start else block.text[start:gap_start]
+    for start, end in pairwise((0, *cut_points(block.text), len(block.text))):
+        text = block.text[start:end].rstrip() if end < len(block.text) else block.text[start:]
         yield _part(block, start, start + len(text))
-        start = gap_end
 
 
 def _part(block: Block, start: int, end: int) -> Block:
@@ -290,7 +286,7 @@ def _piece(section: Section, units: _Blocks, ordinal: int) -> Piece:
         location=spanning([unit.block.location for unit in units]),
         tokens=_total(units),
         kind=kind,
-        has_code=any(span.kind is BlockKind.CODE for span in spans) or "```" in text,
+        has_code=any(span.kind is BlockKind.CODE for span in spans),
         has_equations="$" in text and _EQUATION.search(text) is not None,
         language=language,
         blocks=tuple(spans),
