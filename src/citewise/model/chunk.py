@@ -1,4 +1,4 @@
-"""The change log: what happened to chunks, in order, as the projections hear of it."""
+"""Chunks: their pieces, vectors, terms and labels, and the log of their changes."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,8 +15,7 @@ from citewise.model.ids import ChunkId, Digest, DocumentId, chunk_id, digest, di
 
 Vector = NewType("Vector", bytes)
 
-# A text's words as vectors, two neighbors in one, in as few bits as they can be told apart by. Only the model that made
-# them can read them.
+# A text's words as vectors, two neighbors in one, in few bits. Only the model that computed them can read them.
 WordVectors = NewType("WordVectors", bytes)
 
 BYTES_PER_COMPONENT = 4
@@ -29,7 +28,7 @@ def dimensions_of(vector: Vector) -> int:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingModel:
-    """What a vector was made by: two models of equal name give equal vectors for equal texts."""
+    """A model that computes vectors: two models of equal name give equal vectors for equal texts."""
 
     name: str
     dimensions: int
@@ -38,7 +37,7 @@ class EmbeddingModel:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedText:
-    """All that one pass through a model gives: the text as a whole, and word by word."""
+    """What a pass through a model gives: the vector of the text, and those of its words."""
 
     vector: Vector
     words: WordVectors
@@ -46,7 +45,7 @@ class EmbeddedText:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingFailure:
-    """Why one text has no vector."""
+    """Why a text has no vector."""
 
     reason: str
 
@@ -60,7 +59,7 @@ class TermField(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The tokens of one text, in order, repeats kept."""
+    """The terms of a text, in order, with repetitions."""
 
     words: tuple[str, ...]
     code: tuple[str, ...]
@@ -77,7 +76,7 @@ MAX_LABEL_CHARACTERS = 200  # a longer metadata value is no filter value; it sta
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What a chunker cuts: text with its place in the document, before it has an id."""
+    """A part of a document as a chunker cuts it, before it has an id."""
 
     anchor: str  # of the section; empty before the first heading
     ordinal: int  # within the section
@@ -95,7 +94,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of a document, named, labeled and ready to be stored."""
+    """A piece with its id, labels and digests, ready to be stored."""
 
     id: ChunkId
     document_id: DocumentId
@@ -202,8 +201,8 @@ class Point:
     numbers: Mapping[str, float]
 
 
-class Hit(NamedTuple):  # nearly two hundred are made for a question: a tuple costs a quarter of a dataclass
-    """A chunk that one ranking found, with that ranking's own score."""
+class Hit(NamedTuple):  # nearly two hundred for a question: a tuple costs a quarter of a dataclass
+    """A chunk that a ranking found, with that ranking's own score."""
 
     id: ChunkId
     score: float
@@ -224,7 +223,7 @@ def best_first(hits: Iterable[Hit]) -> list[Hit]:
 
 @dataclass(frozen=True, slots=True)
 class IndexRecord:
-    """What a projection needs to know of a living chunk."""
+    """What a projection needs to know of a chunk."""
 
     text: str  # what is searched: breadcrumb and text
     vector: Vector
@@ -234,7 +233,7 @@ class IndexRecord:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One chunk was put (record) or dropped (None) at this position of the log."""
+    """A chunk was put (record) or dropped (None) at this position of the log."""
 
     position: int
     chunk_id: ChunkId
@@ -264,6 +263,6 @@ class ChunkCounts:
         )
 
 
-def cosine(one: Vector, other: Vector) -> float:
-    """Of two vectors of unit length. Some tens of them are compared: nothing that a numeric library would speed up."""
-    return math.fsum(map(mul, memoryview(one).cast("f"), memoryview(other).cast("f")))
+def cosine(left: Vector, right: Vector) -> float:
+    """The cosine of two vectors of unit length; for some tens of them a numeric library would be no faster."""
+    return math.fsum(map(mul, memoryview(left).cast("f"), memoryview(right).cast("f")))

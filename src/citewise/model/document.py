@@ -151,7 +151,7 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class KnownDocument:
-    """What a library remembers of a document: which source it is of, what it was made of, how many chunks it has."""
+    """What a catalog knows of a stored document: its source, its stamp, and how many chunks it has."""
 
     mount: str
     stamp: Stamp
@@ -234,7 +234,7 @@ class PathRule:
 
 @dataclass(frozen=True, slots=True)
 class PathFacts:
-    """What the rules made of one path."""
+    """What the rules say about a path."""
 
     module: str
     chapter: str

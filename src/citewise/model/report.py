@@ -1,4 +1,4 @@
-"""What a library was made with: it can only be read and extended by the same."""
+"""Reports: what ingestion, checks and maintenance did, and what a library was built with."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ class FileProblem:
 
 @dataclass(frozen=True, slots=True)
 class FileDone:
-    """One file is settled. When an ingested one is announced, it is safe on disk."""
+    """A file is done. An ingested file is announced when it is stored."""
 
     path: str
     outcome: FileOutcome

@@ -15,16 +15,24 @@ import yaml
 
 from citewise.model.document import Json
 
-Fields = Mapping[str, yaml.Node]
-
-MAX_NODES = 10_000  # of one front matter with its aliases written out; real ones have a few dozen
+MAX_CHARACTERS = 64 * 1024  # real front matter is under 2 KB; parsing YAML is slow and its aliases multiply
+MAX_NODES = 10_000  # with aliases written out; real front matter has a few dozen
 MAX_DEPTH = 40
-MAX_SALVAGED = 200  # top-level entries looked at one by one when the whole is malformed
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C one is an optional part of PyYAML
+MAX_SALVAGED = 200  # top-level entries read separately when the whole is malformed
+UNREADABLE_ACCESS = "(one that cannot be read)"  # Access.of rejects it, so the document stays closed
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C loader is an optional part of PyYAML
+_OPENING = re.compile(r"\ufeff?---[ \t]*\n")
+_CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
 _ENTRY = re.compile(r"^([A-Za-z_][\w-]*)[ \t]*:(?=\s|$)", re.MULTILINE)
+_FIRST_ENTRY = re.compile(r"""\s*(?:#.*\n\s*)*["']?[\w-]+["']?[ \t]*:(?:\s|$)""")
+_ACCESS_KEY = re.compile(r"""(?:^[ \t]*|[{,][ \t]*)["']?access["']?[ \t]*:""", re.MULTILINE | re.IGNORECASE)
 _LEADING_TABS = re.compile(r"^\t+", re.MULTILINE)
+_NO_TEXT = ("[", "{", "&", "*", "!", "|", ">")
 _NULL = "tag:yaml.org,2002:null"
 _TEXT = "tag:yaml.org,2002:str"
+
+_Fields = Mapping[str, yaml.Node]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,138 +63,7 @@ class FrontMatter:
         return {**self.other, **{name: value for name, value in named.items() if value is not None}}
 
 
-class Unreadable(Exception):
-    """This is not YAML, or more of it than anyone writes by hand."""
-
-
-def top_level(text: str, warnings: list[str]) -> Fields | None:
-    """The entries of a mapping, saving what can be saved of a malformed one; None: it is no mapping."""
-    try:
-        return _fields(_root(text), warnings)
-    except Unreadable as error:
-        warnings.append(f"front matter is not valid YAML: {error}")
-    try:
-        return _fields(_root(_LEADING_TABS.sub(lambda tabs: "  " * len(tabs[0]), text)), warnings)
-    except Unreadable:
-        return _salvaged(text, warnings) or None
-
-
-def raw_text(node: yaml.Node | None) -> str | None:
-    """A scalar as it was typed; None for null, blank or anything that is not a scalar."""
-    if not isinstance(node, yaml.ScalarNode) or node.tag == _NULL:
-        return None
-    return str(node.value).strip() or None
-
-
-def _root(text: str) -> yaml.Node | None:
-    try:
-        _check_size(text)
-        loader = _LOADER(text)
-        try:
-            return loader.get_single_node()
-        finally:
-            loader.dispose()
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        reason = getattr(error, "problem", None) or type(error).__name__
-        raise Unreadable(str(reason)) from error
-
-
-def _check_size(text: str) -> None:
-    """Refuse before composing: nodes are composed by recursion, in C without a net."""
-    depth = 0
-    for count, event in enumerate(yaml.parse(text, Loader=_LOADER)):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > MAX_DEPTH or count > 2 * MAX_NODES:
-            raise Unreadable("it is nested too deeply or too long")
-
-
-def _fields(root: yaml.Node | None, warnings: list[str]) -> Fields | None:
-    if root is None:
-        return {}
-    if not isinstance(root, yaml.MappingNode):
-        return None
-    fields: dict[str, yaml.Node] = {}
-    unfolding = Unfolding()
-    for key, value in root.value:
-        _add(fields, unfolding.key(key), value=value, warnings=warnings)
-    return fields
-
-
-def _add(fields: dict[str, yaml.Node], key: str, *, value: yaml.Node, warnings: list[str]) -> None:
-    if key in fields:
-        warnings.append(f"front matter has the key {key[:80]!r} twice; the last one counts")
-        if key.lower() == "access":  # a guess between two rules might open what was meant to be closed
-            value = yaml.ScalarNode(_TEXT, "(given twice)")
-    fields[key] = value
-
-
-_NO_TEXT = ("[", "{", "&", "*", "!", "|", ">")
-
-
-def _salvaged(text: str, warnings: list[str]) -> Fields:
-    fields: dict[str, yaml.Node] = {}
-    for entry in _entries(text):
-        try:
-            for key, value in (_fields(_root(entry), warnings) or {}).items():
-                _add(fields, key, value=value, warnings=warnings)
-        except Unreadable:
-            key, _, rest = entry.partition(":")
-            if rest.lstrip().startswith(_NO_TEXT) and key.strip().lower() != "access":
-                continue  # a list or mapping that never ends is no text; the rule about readers must not vanish so
-            bare = yaml.ScalarNode(_TEXT, rest.strip().strip("\"'"))
-            _add(fields, key.strip(), value=bare, warnings=warnings)
-    return fields
-
-
-def _entries(text: str) -> list[str]:
-    """Each top-level `key: ...` with the lines that belong to it."""
-    starts = [match.start() for match in _ENTRY.finditer(text)][:MAX_SALVAGED]
-    return [text[start:end] for start, end in pairwise([*starts, len(text)])]
-
-
-class Unfolding:
-    """Turns nodes into what JSON would hold, counting: a few aliases can stand for billions of nodes."""
-
-    def __init__(self) -> None:
-        self._left = MAX_NODES
-        self._constructor = yaml.constructor.SafeConstructor()
-
-    def value(self, node: yaml.Node, depth: int = 0) -> Json:
-        """The value, or Unreadable when the count runs out."""
-        self._left -= 1
-        if self._left < 0 or depth > MAX_DEPTH:
-            raise Unreadable("its aliases unfold into too much")
-        if isinstance(node, yaml.MappingNode):
-            return {self.key(key): self.value(value, depth + 1) for key, value in node.value}
-        if isinstance(node, yaml.SequenceNode):
-            return [self.value(item, depth + 1) for item in node.value]
-        return self._scalar(node)
-
-    def key(self, node: yaml.Node) -> str:
-        return str(node.value) if isinstance(node, yaml.ScalarNode) else str(self.value(node))
-
-    def _scalar(self, node: yaml.Node) -> Json:
-        """A number, truth value, null or text; dates and everything with a tag of its own as text."""
-        try:
-            value = self._constructor.construct_object(node)
-        except (yaml.YAMLError, ValueError, OverflowError):
-            return str(node.value)
-        if isinstance(value, date):  # a datetime is one too
-            return value.isoformat()
-        if isinstance(value, float) and not math.isfinite(value):
-            return str(node.value)
-        if isinstance(value, int) and abs(value) >= 2**63:  # nothing that stores or prints it need take more
-            return str(node.value)
-        return value if isinstance(value, str | int | float | None) else str(node.value)
-
-
-MAX_CHARACTERS = 64 * 1024  # real front matter is under 2 KB; parsing YAML is slow and its aliases multiply
-UNREADABLE_ACCESS = "(one that cannot be read)"  # Access.of rejects it, so the document stays closed
-_OPENING = re.compile(r"\ufeff?---[ \t]*\n")
-_CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
-_ACCESS_KEY = re.compile(r"""(?:^[ \t]*|[{,][ \t]*)["']?access["']?[ \t]*:""", re.MULTILINE | re.IGNORECASE)
-_FIRST_ENTRY = re.compile(r"""\s*(?:#.*\n\s*)*["']?[\w-]+["']?[ \t]*:(?:\s|$)""")
-_KNOWN = frozenset(each.name for each in fields_of(FrontMatter)) - {"access", "other"}
+_NAMED = frozenset(each.name for each in fields_of(FrontMatter)) - {"access", "other"}
 
 
 def split_front_matter(text: str) -> tuple[FrontMatter, int, tuple[str, ...]]:
@@ -203,35 +80,138 @@ def split_front_matter(text: str) -> tuple[FrontMatter, int, tuple[str, ...]]:
         return _closed_if_ruled(head), 1, ("front matter is never closed; read as text",)
     inside = text[opening.end() : closing.start()]
     body_line = text.count("\n", 0, closing.start()) + 2
-    return _understood(inside, body_line)
-
-
-def _understood(inside: str, body_line: int) -> tuple[FrontMatter, int, tuple[str, ...]]:
     if len(inside) > MAX_CHARACTERS:
-        return _refused(inside, body_line)
+        is_metadata = _FIRST_ENTRY.match(inside) is not None
+        what = "its metadata is dropped" if is_metadata else "read as text"
+        warning = f"front matter is over {MAX_CHARACTERS // 1024} KB; {what}"
+        return _closed_if_ruled(inside), body_line if is_metadata else 1, (warning,)
     warnings: list[str] = []
-    fields = top_level(inside, warnings)
+    fields = _top_level(inside, warnings)
     if fields is None:  # more likely two rules with prose between them than metadata
         return _closed_if_ruled(inside), 1, (*warnings, "front matter is not a mapping; read as text")
     front = _front_matter(fields, warnings)
-    if warnings and not front.access:  # malformed, and the part that was not saved may have held the rule
+    if warnings and not front.access:  # malformed: the rule may have been in the part that is lost
         front = replace(front, access=_closed_if_ruled(inside).access)
     return front, body_line, tuple(warnings)
-
-
-def _refused(inside: str, body_line: int) -> tuple[FrontMatter, int, tuple[str, ...]]:
-    is_metadata = _FIRST_ENTRY.match(inside) is not None
-    what = "its metadata is dropped" if is_metadata else "read as text"
-    warning = f"front matter is over {MAX_CHARACTERS // 1024} KB; {what}"
-    return _closed_if_ruled(inside), body_line if is_metadata else 1, (warning,)
 
 
 def _closed_if_ruled(unread: str) -> FrontMatter:
     return FrontMatter(access=(UNREADABLE_ACCESS,) if _ACCESS_KEY.search(unread) else ())
 
 
-def _front_matter(fields: Fields, warnings: list[str]) -> FrontMatter:
-    values = _bounded_values(fields, warnings)
+class _Unreadable(Exception):
+    """This is not YAML, or more of it than a person writes."""
+
+
+def _top_level(text: str, warnings: list[str]) -> _Fields | None:
+    """The entries of a mapping, as many as possible of a malformed one; None if it is no mapping."""
+    try:
+        return _fields(text, warnings)
+    except _Unreadable as error:
+        warnings.append(f"front matter is not valid YAML: {error}")
+    try:
+        return _fields(_LEADING_TABS.sub(lambda tabs: "  " * len(tabs[0]), text), warnings)
+    except _Unreadable:
+        return _salvaged(text, warnings) or None
+
+
+def _fields(text: str, warnings: list[str]) -> _Fields | None:
+    root = _root(text)
+    if root is None:
+        return {}
+    if not isinstance(root, yaml.MappingNode):
+        return None
+    fields: dict[str, yaml.Node] = {}
+    values = _Values()
+    for key, value in root.value:
+        _add(fields, values.key(key), value=value, warnings=warnings)
+    return fields
+
+
+def _root(text: str) -> yaml.Node | None:
+    try:
+        depth = 0  # checked before composing: nodes are composed by recursion, in C without a limit
+        for count, event in enumerate(yaml.parse(text, Loader=_LOADER)):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > MAX_DEPTH or count > 2 * MAX_NODES:
+                raise _Unreadable("it is nested too deeply or too long")
+        loader = _LOADER(text)
+        try:
+            return loader.get_single_node()
+        finally:
+            loader.dispose()
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise _Unreadable(str(getattr(error, "problem", None) or type(error).__name__)) from error
+
+
+def _add(fields: dict[str, yaml.Node], key: str, *, value: yaml.Node, warnings: list[str]) -> None:
+    if key in fields:
+        warnings.append(f"front matter has the key {key[:80]!r} twice; the last one counts")
+        if key.lower() == "access":  # a guess between two rules might open what was meant to be closed
+            value = yaml.ScalarNode(_TEXT, "(given twice)")
+    fields[key] = value
+
+
+def _salvaged(text: str, warnings: list[str]) -> _Fields:
+    """Each top-level `key: ...`, read with the lines that belong to it."""
+    starts = [match.start() for match in _ENTRY.finditer(text)][:MAX_SALVAGED]
+    fields: dict[str, yaml.Node] = {}
+    for start, end in pairwise([*starts, len(text)]):
+        entry = text[start:end]
+        try:
+            for key, value in (_fields(entry, warnings) or {}).items():
+                _add(fields, key, value=value, warnings=warnings)
+        except _Unreadable:
+            key, _, rest = entry.partition(":")
+            if rest.lstrip().startswith(_NO_TEXT) and key.strip().lower() != "access":
+                continue  # a list or mapping that never ends is no text; an access rule must not vanish this way
+            bare = yaml.ScalarNode(_TEXT, rest.strip().strip("\"'"))
+            _add(fields, key.strip(), value=bare, warnings=warnings)
+    return fields
+
+
+class _Values:
+    """Turns nodes into JSON values, counting: a few aliases can stand for billions of nodes."""
+
+    def __init__(self) -> None:
+        self._left = MAX_NODES
+        self._constructor = yaml.constructor.SafeConstructor()
+
+    def value(self, node: yaml.Node, depth: int = 0) -> Json:
+        """The value. Raises _Unreadable when the count runs out."""
+        self._left -= 1
+        if self._left < 0 or depth > MAX_DEPTH:
+            raise _Unreadable("its aliases unfold into too much")
+        if isinstance(node, yaml.MappingNode):
+            return {self.key(key): self.value(value, depth + 1) for key, value in node.value}
+        if isinstance(node, yaml.SequenceNode):
+            return [self.value(item, depth + 1) for item in node.value]
+        return self._scalar(node)
+
+    def key(self, node: yaml.Node) -> str:
+        return str(node.value) if isinstance(node, yaml.ScalarNode) else str(self.value(node))
+
+    def _scalar(self, node: yaml.Node) -> Json:
+        """A number, truth value, null or text; dates and everything with a tag of its own as text."""
+        try:
+            value = self._constructor.construct_object(node)
+        except (yaml.YAMLError, ValueError, OverflowError):
+            return str(node.value)
+        if isinstance(value, date):  # or a datetime
+            return value.isoformat()
+        is_too_large = isinstance(value, int) and abs(value) >= 2**63  # more than a database stores
+        if is_too_large or (isinstance(value, float) and not math.isfinite(value)):
+            return str(node.value)
+        return value if isinstance(value, str | int | float | None) else str(node.value)
+
+
+def _front_matter(fields: _Fields, warnings: list[str]) -> FrontMatter:
+    converter, values = _Values(), dict[str, Json]()
+    for key in sorted(fields, key=lambda key: key not in _NAMED and key.lower() != "access"):  # first to be counted
+        try:
+            values[key] = converter.value(fields[key])
+        except _Unreadable as error:
+            warnings.append(f"front matter key {key[:80]!r} is dropped: {error}")
     nodes = {key: fields[key] for key in values}
     front = FrontMatter(
         title=_line(nodes.get("title")),
@@ -240,29 +220,17 @@ def _front_matter(fields: Fields, warnings: list[str]) -> FrontMatter:
         id=_line(nodes.get("id")),
         sidebar_label=_line(nodes.get("sidebar_label")),
         sidebar_position=_number(_line(nodes.get("sidebar_position"))),
-        tags=_tags(nodes.get("tags")),
-        learning_objectives=_objectives(nodes.get("learning_objectives")),
+        tags=tuple(_texts(nodes.get("tags"), separator=",")),
+        learning_objectives=tuple(_texts(nodes.get("learning_objectives"), separator="\n", marks=" \t-*")),
         access=_access(fields, nodes),
     )
     return replace(front, other=_others(values, front, warnings=warnings))
 
 
-def _bounded_values(fields: Fields, warnings: list[str]) -> dict[str, Json]:
-    """Every value as JSON, without those too big to unfold; the fields we know come first at the budget."""
-    unfolding = Unfolding()
-    values: dict[str, Json] = {}
-    for key in sorted(fields, key=lambda key: key not in _KNOWN and key.lower() != "access"):
-        try:
-            values[key] = unfolding.value(fields[key])
-        except Unreadable as error:
-            warnings.append(f"front matter key {key[:80]!r} is dropped: {error}")
-    return values
-
-
 def _others(values: Mapping[str, Json], front: FrontMatter, *, warnings: list[str]) -> dict[str, Json]:
     """What has no field of its own, or did not fit into it."""
     others = {key: value for key, value in values.items() if key.lower() != "access"}
-    for key in sorted(_KNOWN & others.keys()):
+    for key in sorted(_NAMED & others.keys()):
         if others[key] in (None, "", []) or getattr(front, key) not in (None, ()):
             del others[key]
         else:
@@ -270,8 +238,15 @@ def _others(values: Mapping[str, Json], front: FrontMatter, *, warnings: list[st
     return others
 
 
+def _typed(node: yaml.Node | None) -> str | None:
+    """A scalar as it was typed; None for null, blank or anything that is not a scalar."""
+    if not isinstance(node, yaml.ScalarNode) or node.tag == _NULL:
+        return None
+    return str(node.value).strip() or None
+
+
 def _line(node: yaml.Node | None) -> str | None:
-    text = raw_text(node)
+    text = _typed(node)
     return None if text is None else " ".join(text.split())
 
 
@@ -283,20 +258,11 @@ def _number(text: str | None) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _tags(node: yaml.Node | None) -> tuple[str, ...]:
+def _texts(node: yaml.Node | None, *, separator: str, marks: str | None = None) -> Iterator[str]:
+    """The texts of a list, or of a scalar that is written as one."""
     if isinstance(node, yaml.ScalarNode):
-        return tuple(tag.strip() for tag in (raw_text(node) or "").split(",") if tag.strip())
-    return tuple(_labels(node))
-
-
-def _objectives(node: yaml.Node | None) -> tuple[str, ...]:
-    if isinstance(node, yaml.ScalarNode):
-        lines = (line.strip(" \t-*") for line in (raw_text(node) or "").split("\n"))
-        return tuple(line for line in lines if line)
-    return tuple(_labels(node))
-
-
-def _labels(node: yaml.Node | None) -> Iterator[str]:
+        yield from filter(None, (part.strip(marks) for part in (_typed(node) or "").split(separator)))
+        return
     for item in node.value if isinstance(node, yaml.SequenceNode) else ():
         label = _pair_label(item) if isinstance(item, yaml.MappingNode) else _line(item)
         if label:
@@ -309,7 +275,7 @@ def _pair_label(node: yaml.MappingNode) -> str:
     return pairs.get("label") or ", ".join(f"{key}: {value}" for key, value in pairs.items())
 
 
-def _access(fields: Fields, bounded: Fields) -> tuple[str, ...]:
+def _access(fields: _Fields, bounded: _Fields) -> tuple[str, ...]:
     """The rules as Access.of reads them; whatever is not understood stays as a rule that it rejects."""
     given = [key for key in fields if key.lower() == "access"]
     if not given:
@@ -321,12 +287,12 @@ def _access(fields: Fields, bounded: Fields) -> tuple[str, ...]:
 def _rules(node: yaml.Node) -> Iterator[str]:
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
-            yield from _named_rules(raw_text(key) or UNREADABLE_ACCESS, value)
+            yield from _named_rules(_typed(key) or UNREADABLE_ACCESS, value)
     elif isinstance(node, yaml.SequenceNode):
         for item in node.value:
             yield from _rules(item)
     else:
-        yield raw_text(node) or UNREADABLE_ACCESS
+        yield _typed(node) or UNREADABLE_ACCESS
 
 
 def _named_rules(name: str, node: yaml.Node) -> Iterator[str]:
@@ -337,4 +303,4 @@ def _named_rules(name: str, node: yaml.Node) -> Iterator[str]:
         return
     kind = {"owners": "owner", "groups": "group"}.get(name, name)
     for item in node.value if isinstance(node, yaml.SequenceNode) else (node,):
-        yield f"{kind}:{raw_text(item) or ''}"
+        yield f"{kind}:{_typed(item) or ''}"

@@ -1,4 +1,4 @@
-"""Markdown and MDX as Docusaurus reads them, made into blocks with their source lines."""
+"""Markdown and MDX as Docusaurus reads them -> blocks with their lines."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,11 +27,11 @@ _EXPLICIT_ID = re.compile(r"\{(?:#(?P<classic>(?:(?!\{#|\}).)+)|/\*[ \t]*#(?P<md
 _CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 _NEEDS_PARSING = re.compile(r"[\\`*_~\[\]<&]")
 _DEFINITION = re.compile(r"^ {0,3}\[([^\[\]\n]{1,999})\]:[ \t]*\S", re.MULTILINE)
-MAX_TITLE = 2_000  # characters; a longer heading is an accident, and inline parsing is not linear
+_MAX_TITLE = 2_000  # characters; a longer heading is an accident, and inline parsing is not linear
 
 
-class HeadingReader:
-    """Reads the headings of one document."""
+class _HeadingReader:
+    """Reads the headings of a document."""
 
     def __init__(self, inline: MarkdownIt, body: str) -> None:
         self._inline = inline
@@ -48,7 +48,7 @@ class HeadingReader:
         return " ".join(title.split()), (found["classic"] or found["mdx"]) if found else None
 
     def _plain(self, content: str) -> str:
-        if len(content) > MAX_TITLE or not _NEEDS_PARSING.search(content):
+        if len(content) > _MAX_TITLE or not _NEEDS_PARSING.search(content):
             return content
         if not _NEEDS_PARSING.search(_CODE.sub("", content)):  # the usual case: nothing but code spans
             return _CODE.sub(r"\1", content)
@@ -99,7 +99,7 @@ _COMMENTED = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.HTML, 
 
 
 class MarkdownParser:
-    """Parses one Markdown or MDX file after another; keeps nothing between them."""
+    """Parses Markdown and MDX files; keeps nothing between them."""
 
     version = "markdown-1"
 
@@ -119,7 +119,7 @@ class MarkdownParser:
         body = text if body_line == 1 else "\n".join(lines)
         notes = Notes()
         roots = _tree(block_tokens(self._blocks, body, notes=notes))
-        page = _Body(lines, body_line, headings=HeadingReader(self._inline, body), notes=notes)
+        page = _Body(lines, body_line, headings=_HeadingReader(self._inline, body), notes=notes)
         page.drop_imports(roots)
         if may_hold_comment(body):
             page.drop_comments(roots)
@@ -171,9 +171,9 @@ def _tree(tokens: Sequence[Token]) -> list[_Node]:
 
 
 class _Body:
-    """The lines of one body on their way to blocks. Dropped lines become empty, so that numbers stay true."""
+    """The lines of a body and its blocks. Dropped lines become empty, so that line numbers stay right."""
 
-    def __init__(self, lines: list[str], first_line: int, *, headings: HeadingReader, notes: Notes) -> None:
+    def __init__(self, lines: list[str], first_line: int, *, headings: _HeadingReader, notes: Notes) -> None:
         self._lines = lines
         self._first_line = first_line
         self._headings = headings
@@ -208,7 +208,7 @@ class _Body:
         kept, unclosed = without_comments(text)
         if unclosed is not None:
             line = first + text.count("\n", 0, unclosed)
-            self._notes.warnings[line] = "a comment is never closed; kept as text"
+            self._notes.warnings[line] = "a comment is never closed; read as text"
         if kept != text:
             for line, left in enumerate(kept.split("\n"), first):
                 if left != self._lines[line]:

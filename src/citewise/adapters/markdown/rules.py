@@ -22,7 +22,7 @@ from markdown_it.token import Token
 
 from citewise.text.markdown import closes_fence, opening_fence
 
-MAX_LEVEL = 40  # levels of nesting (a list takes two); what lies deeper is read as plain paragraphs
+_MAX_LEVEL = 40  # levels of nesting (a list takes two); what lies deeper is read as plain paragraphs
 
 
 @dataclass(slots=True)
@@ -30,12 +30,12 @@ class Notes:
     """What the rules learn while they read one document."""
 
     warnings: dict[int, str] = field(default_factory=dict)  # by line, counted from 0
-    hopeless: dict[tuple[str, int, int], tuple[int, int]] = field(default_factory=dict)
+    failed: dict[tuple[str, int, int], tuple[int, int]] = field(default_factory=dict)
     found: dict[str, tuple[int, int]] = field(default_factory=dict)
 
-    def is_hopeless(self, key: tuple[str, int, int], line: int) -> bool:
+    def has_failed(self, key: tuple[str, int, int], line: int) -> bool:
         """Whether a search from `line` is part of one that failed; else repeats would cost squared time."""
-        first, last = self.hopeless.get(key, (1, 0))
+        first, last = self.failed.get(key, (1, 0))
         return first <= line <= last
 
     def find(self, source: str, closer: str, *, start: int) -> int:
@@ -90,14 +90,14 @@ class State(StateBlock):
         return mark
 
     def getLines(self, begin: int, end: int, indent: int, keepLastLF: bool) -> str:
-        return ""  # content would be copied line by line, for nobody
+        return ""  # the content of blocks is never read
 
 
-def line_text(state: StateBlock, line: int) -> str:
+def _line_text(state: StateBlock, line: int) -> str:
     return state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
 
 
-def push_block(state: StateBlock, kind: str, *, start: int, end: int) -> None:
+def _push_block(state: StateBlock, kind: str, *, start: int, end: int) -> None:
     state.push(kind, "", 0).map = [start, end]
     state.line = end
 
@@ -118,7 +118,7 @@ def may_hold_comment(text: str) -> bool:
 
 
 def without_comments(text: str) -> tuple[str, int | None]:
-    """The text with each comment replaced by its line breaks, and where one opens that is never closed.
+    """The text with each comment replaced by its line breaks, and where a comment opens that is never closed.
 
     Code spans and escaped characters are not looked into.
     """
@@ -150,19 +150,19 @@ def imports_end(text: str) -> int:
 def _comments(text: str) -> Iterator[tuple[int, int]]:
     """Start and end of each comment, in order; an end of -1: never closed."""
     closing_runs = _runs_by_length(text)
-    hopeless: set[str] = set()
+    unclosed: set[str] = set()
     position = 0
     while mark := _MARK.search(text, position):
         opener, position = mark[0], mark.end()
         if opener[0] == "`":
             position = _span_end(closing_runs[len(opener)], position, length=len(opener))
-        elif opener in _CLOSERS and opener not in hopeless:
+        elif opener in _CLOSERS and opener not in unclosed:
             closer, overlap = _CLOSERS[opener]
             closed = text.find(closer, mark.start() + overlap)
             position = closed + len(closer) if closed >= 0 else position
             yield mark.start(), position if closed >= 0 else -1
             if closed < 0:
-                hopeless.add(opener)
+                unclosed.add(opener)
 
 
 def _runs_by_length(text: str) -> defaultdict[int, list[int]]:
@@ -181,7 +181,7 @@ def _span_end(starts: list[int], position: int, *, length: int) -> int:
 _ADMONITION = re.compile(r"(:{3,})[ \t]*[A-Za-z][\w-]*(?![^\s\[{])")
 
 
-def comment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+def _comment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """A comment that starts a line, with any blank lines in it, and whatever follows on its last line."""
     position = state.bMarks[start] + state.tShift[start]
     opener = next((opener for opener in _CLOSERS if state.src.startswith(opener, position)), None)
@@ -194,7 +194,7 @@ def comment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if closed < 0 or last >= end or _is_left_before(state, start, last=last):
         return False
     if not silent:
-        push_block(state, "comment", start=start, end=last + 1)
+        _push_block(state, "comment", start=start, end=last + 1)
     return True
 
 
@@ -202,17 +202,17 @@ def _is_left_before(state: StateBlock, start: int, *, last: int) -> bool:
     """Whether the list item around ends between the two lines."""
     notes: Notes = state.env["notes"]
     key = ("comment", state.blkIndent, last)
-    if notes.is_hopeless(key, start):
+    if notes.has_failed(key, start):
         return True
     for line in range(start + 1, last + 1):
         if state.sCount[line] < state.blkIndent and not state.isEmpty(line):
-            notes.hopeless[key] = (start, line - 1)
+            notes.failed[key] = (start, line - 1)
             return True
     return False
 
 
-def math(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    opening = line_text(state, start).rstrip()
+def _math(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    opening = _line_text(state, start).rstrip()
     if not opening.startswith("$$") or state.is_code_block(start):
         return False
     inside = opening[2:]
@@ -221,31 +221,31 @@ def math(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     else:
         last = _math_end(state, start, end=end, is_bare=not inside)
     if last is not None and not silent:
-        push_block(state, "math", start=start, end=last + 1)
+        _push_block(state, "math", start=start, end=last + 1)
     return last is not None
 
 
 def _math_end(state: StateBlock, start: int, *, end: int, is_bare: bool) -> int | None:
     notes: Notes = state.env["notes"]
     key = ("$$" if is_bare else "$", state.blkIndent, end)
-    if notes.is_hopeless(key, start):
+    if notes.has_failed(key, start):
         return None
     line = start
     for line in range(start + 1, end):
-        text = line_text(state, line).rstrip()
+        text = _line_text(state, line).rstrip()
         if text.endswith("$$"):
             return line
         # A shell variable may start a line with dollars too, so only a bare $$ reaches over blank lines.
         if (not text and not is_bare) or (text and state.sCount[line] < state.blkIndent):
             break
-    notes.hopeless[key] = (start, line)
+    notes.failed[key] = (start, line)
     if is_bare:
         notes.warnings[start] = "a math block is never closed; read as text"
     return None
 
 
-def admonition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    opening = _ADMONITION.match(line_text(state, start))
+def _admonition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    opening = _ADMONITION.match(_line_text(state, start))
     if opening is None or state.is_code_block(start):
         return False
     last = _admonition_end(state, start, end=end, colons=opening[1])
@@ -260,11 +260,11 @@ def _admonition_end(state: StateBlock, start: int, *, end: int, colons: str) -> 
     """The line that closes it. Another opening that its own close would need comes first: never closed."""
     notes: Notes = state.env["notes"]
     key = (colons, state.blkIndent, end)
-    if not notes.is_hopeless(key, start):
+    if not notes.has_failed(key, start):
         stop, closes = _colon_line(state, start, end=end, colons=colons)
         if closes:
             return stop
-        notes.hopeless[key] = (start, stop - 1)
+        notes.failed[key] = (start, stop - 1)
     notes.warnings[start] = "an admonition is never closed; read as text"
     return None
 
@@ -273,7 +273,7 @@ def _colon_line(state: StateBlock, start: int, *, end: int, colons: str) -> tupl
     """Where the search for a close ends, and whether with one."""
     code_fence = ""
     for line in range(start + 1, end):
-        text = line_text(state, line).rstrip()
+        text = _line_text(state, line).rstrip()
         if text and state.sCount[line] < state.blkIndent:
             return line, False
         if code_fence:
@@ -291,7 +291,7 @@ def _colon_line(state: StateBlock, start: int, *, end: int, colons: str) -> tupl
 def _push_admonition(state: StateBlock, start: int, *, last: int) -> None:
     """Its inside is read too: comments in it are dropped, and its headings take anchors."""
     state.push("admonition_open", "", 1).map = [start, last + 1]
-    if state.level < MAX_LEVEL and last > start + 1:
+    if state.level < _MAX_LEVEL and last > start + 1:
         outer = (state.parentType, state.lineMax)
         state.parentType, state.lineMax = "admonition", last
         state.md.block.tokenize(state, start + 1, last)
@@ -300,26 +300,26 @@ def _push_admonition(state: StateBlock, start: int, *, last: int) -> None:
     state.line = last + 1
 
 
-Rule: TypeAlias = Callable[[StateBlock, int, int, bool], bool]
+_Rule: TypeAlias = Callable[[StateBlock, int, int, bool], bool]
 
 _DELIMITER_ROW = frozenset("|-:")  # how the second line of a table may start
 
 
 def block_tokens(parser: MarkdownIt, source: str, *, notes: Notes) -> list[Token]:
-    """The block tokens of a text whose lines end in a plain line feed."""
+    """The block tokens of a text with plain line feeds."""
     state = State(source, parser, notes=notes)
     try:
         parser.block.tokenize(state, 0, state.lineMax)
     except (IndexError, RuntimeError) as error:  # what markdown-it 4 is known to raise on some broken input
-        notes.warnings[0] = f"blocks could not be told apart ({type(error).__name__}); read as paragraphs"
+        notes.warnings[0] = f"blocks could not be parsed ({type(error).__name__}); read as paragraphs"
         return []
     return state.tokens
 
 
 def block_parser() -> MarkdownIt:
     """A markdown-it that knows these rules and no others."""
-    parser = MarkdownIt("commonmark", {"maxNesting": 10 * MAX_LEVEL})
-    ruler: Ruler[Rule] = Ruler()
+    parser = MarkdownIt("commonmark", {"maxNesting": 10 * _MAX_LEVEL})
+    ruler: Ruler[_Rule] = Ruler()
     ruler.push("any", _any_block, {"alt": []})
     # Never reached as a rule of its own, but its name tells the state that indented lines are code.
     ruler.push("code", standard.code, {"alt": []})
@@ -340,7 +340,7 @@ def _any_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     return _paragraph(state, start, end=end)
 
 
-def _interruption(rules: Mapping[str, Sequence[Rule]]) -> Rule:
+def _interruption(rules: Mapping[str, Sequence[_Rule]]) -> _Rule:
     def interrupts(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         position = state.bMarks[start] + state.tShift[start]
         mark = state.src[position : position + 1]
@@ -363,7 +363,7 @@ def _paragraph(state: StateBlock, start: int, *, end: int) -> bool:
     if level:
         _push_setext(state, start, underline=line, level=level)
     else:
-        push_block(state, "paragraph", start=start, end=line)
+        _push_block(state, "paragraph", start=start, end=line)
     return True
 
 
@@ -371,7 +371,7 @@ def _setext_level(state: StateBlock, line: int) -> int:
     mark = state.src[state.bMarks[line] + state.tShift[line]]
     if mark not in "-=" or state.sCount[line] < state.blkIndent:
         return 0
-    underline = line_text(state, line).rstrip(" \t")
+    underline = _line_text(state, line).rstrip(" \t")
     return 0 if underline.strip(mark) else 1 if mark == "=" else 2
 
 
@@ -388,7 +388,7 @@ def _push_setext(state: StateBlock, start: int, *, underline: int, level: int) -
     token = state.push("heading_open", f"h{level}", 1)
     token.map = [start, underline + 1]
     inline = state.push("inline", "", 0)
-    inline.content = "\n".join(line_text(state, line).strip() for line in range(start, underline))
+    inline.content = "\n".join(_line_text(state, line).strip() for line in range(start, underline))
     state.push("heading_close", f"h{level}", -1)
     state.line = underline + 1
 
@@ -412,40 +412,40 @@ def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         or _interrupts_quote(state, line, end, True)
     ):
         line += 1
-    push_block(state, "table", start=start, end=line)
+    _push_block(state, "table", start=start, end=line)
     return True
 
 
-def _shallow(rule: Rule) -> Rule:
-    """The rule, but refusing to open yet another level once there are MAX_LEVEL."""
+def _shallow(rule: _Rule) -> _Rule:
+    """The rule, but refusing to open yet another level once there are _MAX_LEVEL."""
 
     def guarded(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-        return (silent or state.level < MAX_LEVEL) and rule(state, start, end, silent)
+        return (silent or state.level < _MAX_LEVEL) and rule(state, start, end, silent)
 
     return guarded
 
 
 def _html(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     # An unclosed comment would swallow the rest of the file; comment() has already taken the closed ones.
-    return not line_text(state, start).startswith("<!--") and standard.html_block(state, start, end, silent)
+    return not _line_text(state, start).startswith("<!--") and standard.html_block(state, start, end, silent)
 
 
 _list = _shallow(standard.list_block)
 _quote = _shallow(standard.blockquote)
 # Which rules a line's first character calls for, in the order in which CommonMark lets them win.
-_FIRST: dict[str, tuple[Rule, ...]] = {
+_FIRST: dict[str, tuple[_Rule, ...]] = {
     **dict.fromkeys("0123456789+", (_list,)),
     **dict.fromkeys("*-", (standard.hr, _list)),
     **dict.fromkeys("`~", (standard.fence,)),
     "_": (standard.hr,),
     ">": (_quote,),
-    "<": (comment, _html),
-    "{": (comment,),
+    "<": (_comment, _html),
+    "{": (_comment,),
     "#": (standard.heading,),
-    ":": (admonition,),
-    "$": (math,),
+    ":": (_admonition,),
+    "$": (_math,),
 }
-_INTERRUPTIONS: dict[str, dict[str, tuple[Rule, ...]]] = {
+_INTERRUPTIONS: dict[str, dict[str, tuple[_Rule, ...]]] = {
     "paragraph": _FIRST,
     "blockquote": _FIRST,
     "list": {mark: rules for mark, rules in _FIRST.items() if mark in "`~>:$"} | dict.fromkeys("*-_", (standard.hr,)),

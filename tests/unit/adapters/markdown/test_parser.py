@@ -104,8 +104,8 @@ def test_the_children_of_an_admonition_stand_between_its_first_and_last_line() -
             "line 4: a code fence is never closed; the rest is code",
         ),
         ("> ~~~\n> b\n\nc", "line 1: a code fence is never closed; the rest is code"),
-        ("a\n<!-- b\n\n# c", "line 2: a comment is never closed; kept as text"),
-        ("a\nb {/* c\n\n# d */}", "line 2: a comment is never closed; kept as text"),
+        ("a\n<!-- b\n\n# c", "line 2: a comment is never closed; read as text"),
+        ("a\nb {/* c\n\n# d */}", "line 2: a comment is never closed; read as text"),
         ("$$\na\n\n# b", "line 1: a math block is never closed; read as text"),
     ],
 )
@@ -283,4 +283,4 @@ def test_a_fault_in_the_block_rules_costs_the_structure_but_no_word() -> None:
     parser._blocks.block.ruler.at("any", lambda *_: False)
     found = parser.parse_text("# a\n\nb\n")
     assert [block.text for block in found.blocks] == ["# a", "b"]
-    assert found.warnings == ("line 1: blocks could not be told apart (RuntimeError); read as paragraphs",)
+    assert found.warnings == ("line 1: blocks could not be parsed (RuntimeError); read as paragraphs",)
