@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
+from citewise.adapters.http import Remote
 from citewise.adapters.openai.generator import RETRY, OpenAIGenerator
 from citewise.errors import Misconfigured, Unavailable
 from tests.fakes.chat_server import (
@@ -54,7 +55,7 @@ def make(server: ChatServer, waits: Waits) -> Iterator[Make]:
 
         def made(**options: Any) -> OpenAIGenerator:
             retry = replace(RETRY, sleep=waits.append, jitter=options.pop("jitter", lambda: 1.0))
-            return OpenAIGenerator(client, model="tiny", max_tokens=100, retry=retry, **options)
+            return OpenAIGenerator(Remote(client, "answer", "tiny", retry=retry), max_tokens=100, **options)
 
         yield made
 
@@ -212,7 +213,8 @@ def test_a_server_that_is_not_there_is_unavailable(waits: Waits) -> None:
     with running_chat_server() as server:
         url = server.url
     with httpx.Client(base_url=url, trust_env=False) as client:
-        generator = OpenAIGenerator(client, model="tiny", max_tokens=9, retry=replace(RETRY, sleep=waits.append))
+        remote = Remote(client, "answer", "tiny", retry=replace(RETRY, sleep=waits.append))
+        generator = OpenAIGenerator(remote, max_tokens=9)
         with pytest.raises(Unavailable, match=r"cannot be reached \(ConnectError\); check answer.base_url, tries: 3"):
             answer(generator)
 
@@ -304,14 +306,14 @@ def test_a_web_page_is_a_wrong_address(make: Make, server: ChatServer) -> None:
 
 def test_a_key_that_no_header_can_hold_is_a_wrong_setting(server: ChatServer) -> None:
     with httpx.Client(base_url=server.url, headers={"Authorization": "Bearer a\nb"}, trust_env=False) as client:
-        generator = OpenAIGenerator(client, model="tiny", max_tokens=9)
+        generator = OpenAIGenerator(Remote(client, "answer", "tiny"), max_tokens=9)
         with pytest.raises(Misconfigured, match=r"cannot be called: .* the API key"):
             answer(generator)
 
 
 def test_an_address_that_is_none_is_a_wrong_setting() -> None:
     with httpx.Client(base_url="not-a-url", trust_env=False) as client:
-        generator = OpenAIGenerator(client, model="tiny", max_tokens=9)
+        generator = OpenAIGenerator(Remote(client, "answer", "tiny"), max_tokens=9)
         with pytest.raises(Misconfigured, match=r"cannot be called: check answer\.base_url"):
             answer(generator)
 

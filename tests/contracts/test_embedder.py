@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from citewise.adapters.http import Remote
 from citewise.adapters.memory.embeddings import RememberingEmbedder
 from citewise.adapters.openai.embedder import OpenAIEmbedder
 from citewise.model.chunk import EmbeddingFailure, EmbeddingModel, Vector, dimensions_of
@@ -32,7 +33,7 @@ def embedder(request: pytest.FixtureRequest) -> Iterator[Embedder]:
     else:
         with running_server() as server, httpx.Client(base_url=server.url, trust_env=False) as client:
             model = EmbeddingModel("tiny", DIMENSIONS, 256)
-            yield OpenAIEmbedder(client, model=model, remote_name="tiny", max_input_chars=768)
+            yield OpenAIEmbedder(Remote(client, "embedding", "tiny"), model, max_input_chars=768)
 
 
 def made(outcome: Vector | EmbeddingFailure) -> Vector:

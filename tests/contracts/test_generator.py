@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, contextmanager
 import httpx
 import pytest
 
-from citewise.adapters.http import Retry
+from citewise.adapters.http import Remote, Retry
 from citewise.adapters.openai.generator import OpenAIGenerator
 from citewise.errors import Cancelled, CitewiseError, Misconfigured, Unavailable
 from citewise.model.cancellation import Cancellation
@@ -25,7 +25,7 @@ PIECES = ("The gauge is read", " at noon [1].", " Nobody reads it at night [1]."
 def openai(reply: Reply) -> Iterator[OpenAIGenerator]:
     with running_chat_server() as server, httpx.Client(base_url=server.url, timeout=2.0, trust_env=False) as client:
         server.rule = reply
-        yield OpenAIGenerator(client, model="tiny", max_tokens=100, retry=Retry(sleep=lambda _: None))
+        yield OpenAIGenerator(Remote(client, "answer", "tiny", retry=Retry(sleep=lambda _: None)), max_tokens=100)
 
 
 @contextmanager

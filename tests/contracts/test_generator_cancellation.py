@@ -9,6 +9,7 @@ from threading import Event
 import httpx
 import pytest
 
+from citewise.adapters.http import Remote
 from citewise.adapters.openai.generator import OpenAIGenerator
 from citewise.errors import Cancelled
 from citewise.model.cancellation import Cancellation
@@ -56,7 +57,7 @@ def test_a_waiting_read_is_ended_by_another_thread(kind: str) -> None:
         SERVERS[kind]() as (url, wait_for_request),
         httpx.Client(base_url=url, timeout=None, trust_env=False) as client,
     ):
-        generator = OpenAIGenerator(client, model="tiny", max_tokens=100)
+        generator = OpenAIGenerator(Remote(client, "answer", "tiny"), max_tokens=100)
         reading = pool.submit(lambda: list(generator.stream(a_prompt(), cancellation)))
         wait_for_request()
         cancellation.cancel()
@@ -81,7 +82,7 @@ def test_a_wait_before_the_next_try_is_ended_by_another_thread() -> None:
     with ThreadPoolExecutor(1) as pool, running_chat_server() as server:
         server.rule = refusing(503, retry_after="19")
         with httpx.Client(base_url=server.url, timeout=None, trust_env=False) as client:
-            generator = OpenAIGenerator(client, model="tiny", max_tokens=100)
+            generator = OpenAIGenerator(Remote(client, "answer", "tiny"), max_tokens=100)
             reading = pool.submit(lambda: list(generator.stream(a_prompt(), cancellation)))
             assert cancellation.waiting.wait(LIMIT_SECONDS)
             cancellation.cancel()

@@ -9,6 +9,7 @@ from dataclasses import replace
 import httpx
 import pytest
 
+from citewise.adapters.http import Remote
 from citewise.adapters.openai.reranker import RETRY, HttpReranker, RerankStyle
 from citewise.errors import CitewiseError, Misconfigured, Unavailable
 from tests.fakes.rerank_server import (
@@ -47,7 +48,7 @@ def reranker(server: RerankServer, style: RerankStyle) -> Iterator[HttpReranker]
     headers = {"Authorization": f"Bearer {KEY}"}
     base_url = server.base_url(style)
     with httpx.Client(base_url=base_url, headers=headers, trust_env=False) as client:
-        yield HttpReranker(client, model="remote", style=style)
+        yield HttpReranker(Remote(client, "rerank", "remote", retry=RETRY), style)
 
 
 def failure(reranker: HttpReranker, texts: list[str] = TEXTS) -> CitewiseError:
@@ -100,7 +101,9 @@ def test_logits_go_through_a_sigmoid_where_the_settings_say_so(server: RerankSer
         asked, [{"index": at, "score": logit, "relevance_score": logit} for at, logit in enumerate(logits)]
     )
     with httpx.Client(base_url=server.base_url(style), trust_env=False) as client:
-        scores = HttpReranker(client, model="remote", style=style, are_logits=True).scores("tide", TEXTS)
+        scores = HttpReranker(Remote(client, "rerank", "remote", retry=RETRY), style, are_logits=True).scores(
+            "tide", TEXTS
+        )
     assert scores == pytest.approx([1 / (1 + math.exp(-0.5)), 1 / (1 + math.exp(3.0)), 1.0])
 
 
@@ -173,7 +176,7 @@ def test_a_slow_server_is_left_behind(server: RerankServer, slow: Reply, timeout
     server.rule = lambda _: slow
     with httpx.Client(base_url=server.base_url(RerankStyle.TEI), timeout=timeout, trust_env=False) as client:
         started = time.monotonic()
-        error = failure(HttpReranker(client, model="", style=RerankStyle.TEI, deadline_seconds=0.5))
+        error = failure(HttpReranker(Remote(client, "rerank", "", retry=RETRY), RerankStyle.TEI, deadline_seconds=0.5))
     assert isinstance(error, Unavailable)
     assert "in time" in str(error)
     assert time.monotonic() - started < HANG_SECONDS / 2
@@ -210,14 +213,14 @@ def test_nothing_is_tried_again_when_the_time_is_up(server: RerankServer) -> Non
     server.rule = lambda _: Reply(503)
     with httpx.Client(base_url=server.base_url(RerankStyle.TEI), trust_env=False) as client:
         retry = replace(RETRY, first_wait_seconds=1e9, max_wait_seconds=1e9, jitter=lambda: 1.0)
-        failure(HttpReranker(client, model="", style=RerankStyle.TEI, retry=retry))
+        failure(HttpReranker(Remote(client, "rerank", "", retry=retry), RerankStyle.TEI))
     assert len(server.asked) == 1
 
 
 def test_the_deadline_covers_all_requests_of_a_call(server: RerankServer) -> None:
     server.script = [lambda asked: with_rows(asked, rows_for(asked)), Reply(hangs=True)]
     with httpx.Client(base_url=server.base_url(RerankStyle.TEI), timeout=30, trust_env=False) as client:
-        reranker = HttpReranker(client, model="", style=RerankStyle.TEI, deadline_seconds=1.0)
+        reranker = HttpReranker(Remote(client, "rerank", "", retry=RETRY), RerankStyle.TEI, deadline_seconds=1.0)
         started = time.monotonic()
         assert "in time" in str(failure(reranker, ["a"] * 40))
     assert time.monotonic() - started < HANG_SECONDS / 2
@@ -228,7 +231,7 @@ def test_a_server_that_is_not_there_is_unavailable() -> None:
     with running_rerank_server() as gone:
         base_url = gone.base_url(RerankStyle.COHERE)
     with httpx.Client(base_url=base_url, trust_env=False) as client:
-        error = failure(HttpReranker(client, model="m", style=RerankStyle.COHERE))
+        error = failure(HttpReranker(Remote(client, "rerank", "m", retry=RETRY), RerankStyle.COHERE))
     assert isinstance(error, Unavailable)
     assert "ConnectError" in str(error)
 
@@ -236,7 +239,7 @@ def test_a_server_that_is_not_there_is_unavailable() -> None:
 def test_a_key_that_no_header_can_hold_stays_untold(server: RerankServer) -> None:
     headers = {"Authorization": f"Bearer {KEY}\n"}
     with httpx.Client(base_url=server.base_url(RerankStyle.JINA), headers=headers, trust_env=False) as client:
-        error = failure(HttpReranker(client, model="m", style=RerankStyle.JINA))
+        error = failure(HttpReranker(Remote(client, "rerank", "m", retry=RETRY), RerankStyle.JINA))
     assert isinstance(error, Misconfigured)
     assert error.__cause__ is None
 
@@ -244,11 +247,13 @@ def test_a_key_that_no_header_can_hold_stays_untold(server: RerankServer) -> Non
 @pytest.mark.parametrize("base_url", ["", "localhost:1", "ftp://127.0.0.1"])
 def test_an_address_that_is_none_is_for_the_operator(base_url: str) -> None:
     with httpx.Client(base_url=base_url, trust_env=False) as client:
-        assert isinstance(failure(HttpReranker(client, model="m", style=RerankStyle.JINA)), Misconfigured)
+        assert isinstance(
+            failure(HttpReranker(Remote(client, "rerank", "m", retry=RETRY), RerankStyle.JINA)), Misconfigured
+        )
 
 
 def test_a_path_that_the_server_does_not_know_is_for_the_operator(server: RerankServer) -> None:
     with httpx.Client(base_url=server.base_url(RerankStyle.TEI) + "/v9", trust_env=False) as client:
-        error = failure(HttpReranker(client, model="m", style=RerankStyle.COHERE))
+        error = failure(HttpReranker(Remote(client, "rerank", "m", retry=RETRY), RerankStyle.COHERE))
     assert isinstance(error, Misconfigured)
     assert "rerank.base_url" in str(error)

@@ -5,6 +5,7 @@ import logging
 import math
 import struct
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -15,6 +16,7 @@ import httpx
 import pytest
 
 from citewise.adapters.breaker import Breaker
+from citewise.adapters.http import Remote
 from citewise.adapters.openai.embedder import RETRY, OpenAIEmbedder
 from citewise.errors import Misconfigured, Unavailable
 from citewise.model.chunk import EmbeddingFailure, EmbeddingModel, Vector
@@ -57,8 +59,8 @@ def make(server: EmbeddingServer, waits: Waits) -> Iterator[Make]:
             model = EmbeddingModel("test", DIMENSIONS, 8191)
             tries, jitter = options.pop("tries", 3), options.pop("jitter", lambda: 1.0)
             retry = replace(RETRY, tries=tries, sleep=waits.append, jitter=jitter)
-            given = {"remote_name": "remote", "concurrency": 1, **options}
-            return OpenAIEmbedder(client, model=model, retry=retry, **given)
+            remote = Remote(client, "embedding", "remote", retry=retry, breaker=options.pop("breaker", None))
+            return OpenAIEmbedder(remote, model, threads=ThreadPoolExecutor(options.pop("concurrency", 1)), **options)
 
         yield made
 
@@ -203,7 +205,9 @@ def test_a_server_that_is_not_there_is_a_reason(waits: Waits) -> None:
         url = server.url
     with httpx.Client(base_url=url, trust_env=False) as client:
         model = EmbeddingModel("test", DIMENSIONS, 8191)
-        embedder = OpenAIEmbedder(client, model=model, remote_name="remote", retry=replace(RETRY, sleep=waits.append))
+        embedder = OpenAIEmbedder(
+            Remote(client, "embedding", "remote", retry=replace(RETRY, sleep=waits.append)), model
+        )
         assert "cannot be reached (ConnectError)" in reason_of(embedder.documents(["a"])[0])
 
 
@@ -410,11 +414,11 @@ def test_a_key_that_no_header_can_hold_is_a_wrong_setting(server: EmbeddingServe
     with httpx.Client(base_url=server.url, headers={"Authorization": "Bearer a\nb"}, trust_env=False) as client:
         model = EmbeddingModel("test", DIMENSIONS, 8191)
         with pytest.raises(Misconfigured, match="check embedding"):
-            OpenAIEmbedder(client, model=model, remote_name="remote").documents(["a"])
+            OpenAIEmbedder(Remote(client, "embedding", "remote"), model).documents(["a"])
 
 
 def test_an_address_that_is_none_is_a_wrong_setting() -> None:
     with httpx.Client(base_url="not-a-url", trust_env=False) as client:
         model = EmbeddingModel("test", DIMENSIONS, 8191)
         with pytest.raises(Misconfigured, match=r"embedding\.base_url"):
-            OpenAIEmbedder(client, model=model, remote_name="remote").documents(["a"])
+            OpenAIEmbedder(Remote(client, "embedding", "remote"), model).documents(["a"])

@@ -7,9 +7,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from citewise.adapters.http import Remote
 from citewise.adapters.lazy import Lazy, lazily
 from citewise.adapters.onnx.reranker import from_folder
-from citewise.adapters.openai.reranker import HttpReranker, RerankStyle
+from citewise.adapters.openai.reranker import RETRY, HttpReranker, RerankStyle
 from citewise.ports.models import Reranker
 from tests.fakes.rerank_server import running_rerank_server
 from tests.fakes.tiny_cross_encoder import write_tiny_cross_encoder
@@ -30,7 +31,7 @@ def http_reranker(style: RerankStyle) -> Iterator[Reranker]:
         running_rerank_server() as server,
         httpx.Client(base_url=server.base_url(style), trust_env=False) as client,
     ):
-        yield HttpReranker(client, model="tiny", style=style)
+        yield HttpReranker(Remote(client, "rerank", "tiny", retry=RETRY), style)
 
 
 @pytest.fixture(scope="module")

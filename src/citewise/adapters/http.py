@@ -25,6 +25,11 @@ T = TypeVar("T")
 
 _RETRIED = frozenset({408, 409, 425, 429})  # and every 5xx
 _REFUSED = frozenset({400, 413, 422})
+_NAMES = {
+    "embedding": "the embedding server",
+    "rerank": "the rerank server",
+    "answer": "the language model's server",
+}
 _MAX_ERROR_BYTES = 65_536  # of the body of an error; what comes behind them is not read
 _CODE = re.compile(r"[a-z][a-z_]{2,60}")
 _SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
@@ -88,33 +93,27 @@ class Retry:
         raise AssertionError("there is at least one try")
 
 
+@dataclass(frozen=True, slots=True)
 class Remote:
     """The server of a model: every request to it goes through here."""
 
-    def __init__(
-        self,
-        client: httpx.Client,  # brings the address, the key and the time-outs
-        *,
-        name: str,  # in messages: "the embedding server"
-        section: str,  # of the settings, for advice in messages
-        model: str,
-        key_variable: str,  # the environment variable that has the key; empty: unknown
-        retry: Retry,
-        breaker: Breaker | None = None,
-    ) -> None:
-        self._client = client
-        self._name = name
-        self._section = section
-        self._model = model
-        self._key = f"the API key in {key_variable or f'the variable that {section}.api_key_variable names'}"
-        self._retry = retry
-        self._breaker = breaker
+    client: httpx.Client  # brings the address, the key and the time-outs
+    section: str  # of the settings: embedding, rerank or answer; messages name it
+    model: str
+    key_variable: str = ""  # the environment variable that has the key, for messages
+    retry: Retry = Retry()
+    breaker: Breaker | None = None
+
+    @property
+    def name(self) -> str:
+        """The server, in messages."""
+        return _NAMES[self.section]
 
     def post(self, path: str, payload: object, *, max_bytes: int, ends_at: float) -> bytes:
         """The body of a successful answer; `ends_at` (time.monotonic) is the limit for all tries together."""
 
         def attempt() -> bytes:
-            with self._errors(), self._client.stream("POST", path, **_json_request(payload)) as response:
+            with self._errors(), self.client.stream("POST", path, **_json_request(payload)) as response:
                 self._check(response, response.iter_bytes())
                 return self.bounded(response.iter_bytes(), max_bytes)
 
@@ -123,9 +122,9 @@ class Remote:
             try:
                 return within(ends_at - time.monotonic(), attempt)
             except TimeoutError as error:
-                raise NoAnswer(f"{self._name} did not answer in time") from error
+                raise NoAnswer(f"{self.name} did not answer in time") from error
 
-        return self._guarded(lambda: self._retry(in_time, ends_at=ends_at, sleep=time.sleep))
+        return self._guarded(lambda: self.retry(in_time, ends_at=ends_at, sleep=time.sleep))
 
     def begun(self, begin: Callable[[], T], *, ends_at: float, cancellation: Cancellation) -> T:
         """What `begin` makes of a stream, tried again until it has the first of it; then errors are final."""
@@ -134,7 +133,7 @@ class Remote:
             cancellation.raise_if_cancelled()
             return begin()
 
-        return self._retry(attempt, ends_at=ends_at, sleep=cancellation.wait)
+        return self.retry(attempt, ends_at=ends_at, sleep=cancellation.wait)
 
     @contextmanager
     def stream(
@@ -151,7 +150,7 @@ class Remote:
             with (
                 self._errors(),
                 cancellation.on_cancel(connection.shut),
-                self._client.stream("POST", path, **request, extensions={"trace": connection.trace}) as response,
+                self.client.stream("POST", path, **request, extensions={"trace": connection.trace}) as response,
             ):
                 chunks = self._in_time(response.iter_bytes(), ends_at)
                 self._check(response, chunks)
@@ -164,28 +163,28 @@ class Remote:
         for chunk in chunks:
             body += chunk
             if len(body) > max_bytes:
-                raise Unavailable(f"{self._name} answered with more than {max_bytes:,} bytes")
+                raise Unavailable(f"{self.name} answered with more than {max_bytes:,} bytes")
         return bytes(body)
 
     def _in_time(self, chunks: Iterable[bytes], ends_at: float) -> Iterator[bytes]:
         for chunk in chunks:
             if time.monotonic() > ends_at:
-                raise Unavailable(f"{self._name} did not finish its answer in time: ask for less, or again later")
+                raise Unavailable(f"{self.name} did not finish its answer in time: ask for less, or again later")
             yield chunk
 
     def _guarded(self, call: Callable[[], T]) -> T:
-        if self._breaker is None:
+        if self.breaker is None:
             return call()
-        self._breaker.admit()
+        self.breaker.admit()
         try:
             answer = call()
         except CitewiseError as error:
             if isinstance(error, Unavailable) and not isinstance(error, Refused):
-                self._breaker.record_failure(str(error))
+                self.breaker.record_failure(str(error))
             else:  # it answers
-                self._breaker.record_success()
+                self.breaker.record_success()
             raise
-        self._breaker.record_success()
+        self.breaker.record_success()
         return answer
 
     def _check(self, response: httpx.Response, chunks: Iterable[bytes]) -> None:
@@ -198,14 +197,15 @@ class Remote:
             if len(body) > _MAX_ERROR_BYTES:
                 break
         status, url = response.status_code, response.request.url
-        said = f"{self._name} answered {status}{error_code(body)}"
+        said = f"{self.name} answered {status}{error_code(body)}"
         if status in _RETRIED or status >= 500:
             raise NoAnswer(said, _retry_after(response.headers.get("Retry-After")))
         if status in _REFUSED:
             raise Refused(said, body)
         if status in (401, 403):
-            raise Misconfigured(f"{said}: check {self._key}")
-        settings = f"{self._section}.base_url and {self._section}.model ({self._model})"
+            variable = self.key_variable or f"the variable that {self.section}.api_key_variable names"
+            raise Misconfigured(f"{said}: check the API key in {variable}")
+        settings = f"{self.section}.base_url and {self.section}.model ({self.model})"
         raise Misconfigured(f"{said} at {url.host}{url.path}: check {settings}")
 
     @contextmanager
@@ -214,18 +214,18 @@ class Remote:
         try:
             yield
         except httpx.TimeoutException as error:
-            raise NoAnswer(f"{self._name} did not answer in time") from error
+            raise NoAnswer(f"{self.name} did not answer in time") from error
         except (httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.InvalidURL):
             # Without its cause, which repeats a key that no header can hold.
-            setting = f"{self._section}.base_url"
-            raise Misconfigured(f"{self._name} cannot be called: check {setting} and the API key") from None
+            setting = f"{self.section}.base_url"
+            raise Misconfigured(f"{self.name} cannot be called: check {setting} and the API key") from None
         except httpx.TransportError as error:
-            host = self._client.base_url.netloc.decode("ascii").rpartition("@")[2]
+            host = self.client.base_url.netloc.decode("ascii").rpartition("@")[2]
             raise NoAnswer(
-                f"{self._name} at {host} cannot be reached ({type(error).__name__}); check {self._section}.base_url"
+                f"{self.name} at {host} cannot be reached ({type(error).__name__}); check {self.section}.base_url"
             ) from error
         except httpx.RequestError as error:
-            raise Unavailable(f"{self._name} sent a broken answer ({type(error).__name__})") from error
+            raise Unavailable(f"{self.name} sent a broken answer ({type(error).__name__})") from error
 
 
 def error_in(body: bytes) -> dict[str, object]:

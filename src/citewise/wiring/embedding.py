@@ -86,21 +86,16 @@ def _openai(settings: Settings) -> Embedding:
     model = EmbeddingModel(f"{chosen.model}{prefixes}", chosen.dimensions, chosen.window_tokens or 8191)
 
     def load() -> Embedder:
-        from citewise.adapters.breaker import Breaker
-        from citewise.adapters.http import open_client
-        from citewise.adapters.openai.embedder import OpenAIEmbedder
+        from citewise.adapters.openai.embedder import RETRY, OpenAIEmbedder
+        from citewise.wiring.remote import remote_of
 
-        guard = settings.guard
         return OpenAIEmbedder(
-            open_client("embedding", chosen.base_url, chosen.api_key_variable, chosen.timeout_seconds),
+            remote_of(settings, "embedding", RETRY),
             model=model,
-            remote_name=chosen.model,
             batch_size=chosen.batch_size,
             query_prefix=chosen.query_prefix,
             document_prefix=chosen.document_prefix,
             max_input_chars=model.window_tokens * CHARS_PER_TOKEN,
-            key_variable=chosen.api_key_variable,
-            breaker=Breaker("the embedding server", max_failures=guard.failures, pause_seconds=guard.pause_seconds),
         )
 
     # WordPiece cuts English a little finer than the large vocabularies of remote models: a safe side to err on.

@@ -12,14 +12,9 @@ def generator_of(settings: Settings) -> Generator:
         from citewise.answer.extractive import ExtractiveGenerator
 
         return ExtractiveGenerator()
-    from citewise.adapters.http import open_client
-    from citewise.adapters.openai.generator import OpenAIGenerator
+    from citewise.adapters.openai.generator import RETRY, OpenAIGenerator
+    from citewise.wiring.remote import remote_of
 
     if not chosen.model:
         raise Misconfigured("answer.generator is openai: set answer.model to the model's name there")
-    return OpenAIGenerator(
-        open_client("answer", chosen.base_url, chosen.api_key_variable, chosen.timeout_seconds),
-        model=chosen.model,
-        max_tokens=chosen.max_tokens,
-        key_variable=chosen.api_key_variable,
-    )
+    return OpenAIGenerator(remote_of(settings, "answer", RETRY), max_tokens=chosen.max_tokens)

@@ -37,19 +37,15 @@ def _onnx(settings: Settings) -> Reranker:
 
 
 def _http(settings: Settings) -> Reranker:
-    from citewise.adapters.breaker import Breaker
-    from citewise.adapters.http import open_client
-    from citewise.adapters.openai.reranker import HttpReranker, RerankStyle
+    from citewise.adapters.openai.reranker import RETRY, HttpReranker, RerankStyle
+    from citewise.wiring.remote import remote_of
 
-    chosen, guard = settings.rerank, settings.guard
+    chosen = settings.rerank
     if not chosen.base_url:
         raise Misconfigured("rerank.provider is http: set rerank.base_url to what stands in front of /rerank")
     return HttpReranker(
-        open_client("rerank", chosen.base_url, chosen.api_key_variable, chosen.timeout_seconds),
-        model=chosen.model,
+        remote_of(settings, "rerank", RETRY),
         style=RerankStyle(chosen.style),
         are_logits=chosen.scores == "logits",
         deadline_seconds=chosen.timeout_seconds,
-        key_variable=chosen.api_key_variable,
-        breaker=Breaker("the rerank server", max_failures=guard.failures, pause_seconds=guard.pause_seconds),
     )

@@ -4,13 +4,12 @@ import itertools
 import json
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass, field
 
-import httpx
 import numpy as np
 import numpy.typing as npt
 
-from citewise.adapters.breaker import Breaker
 from citewise.adapters.http import Refused, Remote, Retry, error_in
 from citewise.errors import Misconfigured, Unavailable
 from citewise.model.chunk import EmbeddingFailure, EmbeddingModel, Vector
@@ -28,64 +27,37 @@ _MAX_MESSAGE_CHARS = 200
 _ECHO_CHARS = 20  # a message that repeats so many characters of a text is not shown
 
 
+@dataclass(frozen=True, slots=True)
 class OpenAIEmbedder:
-    """Embeds through a server; the client brings its address, its credentials and its time-outs.
+    """The port `Embedder` over a server.
 
     Texts longer than `max_input_chars` are cut at white space and their vectors pooled by length, so that every part
     of a text counts.
     """
 
-    def __init__(
-        self,
-        client: httpx.Client,
-        *,
-        model: EmbeddingModel,
-        remote_name: str,
-        batch_size: int = 100,
-        concurrency: int = 2,
-        query_prefix: str = "",
-        document_prefix: str = "",
-        max_input_chars: int | None = None,
-        key_variable: str = "",
-        retry: Retry = RETRY,
-        breaker: Breaker | None = None,
-    ) -> None:
-        self._remote = Remote(
-            client,
-            name="the embedding server",
-            section="embedding",
-            model=remote_name,
-            key_variable=key_variable,
-            retry=retry,
-            breaker=breaker,
-        )
-        self._model = model
-        self._remote_name = remote_name
-        self._batch_size = batch_size
-        self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="citewise-embedder")
-        self._query_prefix = query_prefix
-        self._document_prefix = document_prefix
-        self._max_input_chars = max_input_chars
-
-    @property
-    def model(self) -> EmbeddingModel:
-        return self._model
+    remote: Remote
+    model: EmbeddingModel
+    batch_size: int = 100
+    query_prefix: str = ""
+    document_prefix: str = ""
+    max_input_chars: int | None = None
+    threads: Executor = field(default_factory=lambda: ThreadPoolExecutor(2, thread_name_prefix="citewise-embedder"))
 
     def documents(self, texts: Sequence[str]) -> tuple[Vector | EmbeddingFailure, ...]:
-        return self._embedded(texts, self._document_prefix)
+        return self._embedded(texts, self.document_prefix)
 
     def query(self, text: str) -> Vector:
-        (outcome,) = self._embedded((text,), self._query_prefix)
+        (outcome,) = self._embedded((text,), self.query_prefix)
         if isinstance(outcome, EmbeddingFailure):
             raise Unavailable(f"the question could not be embedded: {outcome.reason}")
         return outcome
 
     def _embedded(self, texts: Sequence[str], prefix: str) -> tuple[Vector | EmbeddingFailure, ...]:
-        room = None if self._max_input_chars is None else max(1, self._max_input_chars - len(prefix))
+        room = None if self.max_input_chars is None else max(1, self.max_input_chars - len(prefix))
         windows = [tuple(_windows(text, room)) for text in texts]
         pieces = [prefix + window for parts in windows for window in parts]
-        batches = [pieces[at : at + self._batch_size] for at in range(0, len(pieces), self._batch_size)]
-        run = self._threads.map if len(batches) > 1 else map  # a question does not wait behind an ingestion
+        batches = [pieces[at : at + self.batch_size] for at in range(0, len(pieces), self.batch_size)]
+        run = self.threads.map if len(batches) > 1 else map  # a question does not wait behind an ingestion
         outcomes = iter([outcome for batch in run(self._batch, batches) for outcome in batch])
         return tuple(_pooled(parts, tuple(itertools.islice(outcomes, len(parts)))) for parts in windows)
 
@@ -95,7 +67,7 @@ class OpenAIEmbedder:
         if len(refused) == len(texts) >= _TELLING_BATCH:
             raise Misconfigured(
                 f"the embedding server refuses every text ({refused[0]}): check "
-                f"embedding.model ({self._remote_name}) and embedding.base_url"
+                f"embedding.model ({self.remote.model}) and embedding.base_url"
             )
         return outcomes
 
@@ -113,10 +85,10 @@ class OpenAIEmbedder:
 
     def _vectors(self, texts: Sequence[str]) -> list[Floats | EmbeddingFailure]:
         """The outcome for each text, in the order of the texts."""
-        dimensions = self._model.dimensions
-        body = self._remote.post(
+        dimensions = self.model.dimensions
+        body = self.remote.post(
             "embeddings",
-            {"model": self._remote_name, "input": list(texts)},
+            {"model": self.remote.model, "input": list(texts)},
             max_bytes=_BYTES_AROUND + len(texts) * (dimensions * _BYTES_PER_COMPONENT + 256),
             ends_at=time.monotonic() + _DEADLINE_SECONDS,
         )

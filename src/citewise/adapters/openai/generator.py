@@ -30,38 +30,27 @@ _BYTES_AROUND = 65_536
 
 
 class OpenAIGenerator:
-    """Streams answers; the client brings its address, its credentials and its time-outs.
+    """Streams answers; the remote brings its address, its retries and its breaker.
 
     A request is tried again until the first piece has come; from then on a failure is the answer's.
     """
 
     def __init__(
         self,
-        client: httpx.Client,
+        remote: Remote,
         *,
-        model: str,
         max_tokens: int,
         temperature: float = 0.0,
         deadline_seconds: float = _DEADLINE_SECONDS,
-        key_variable: str = "",
-        retry: Retry = RETRY,
     ) -> None:
-        self._remote = Remote(
-            client,
-            name="the language model's server",
-            section="answer",
-            model=model,
-            key_variable=key_variable,
-            retry=retry,
-        )
-        self._model = model
+        self._remote = remote
         self._fields: Fields = {"max_tokens": max_tokens, "temperature": temperature}
         self._max_chars = max_tokens * _CHARS_PER_TOKEN
         self._deadline_seconds = deadline_seconds
 
     @property
     def name(self) -> str:
-        return self._model
+        return self._remote.model
 
     def stream(self, prompt: Prompt, cancellation: Cancellation | None = None) -> Generator[str, None, None]:
         cancellation = cancellation or Cancellation()
@@ -89,7 +78,7 @@ class OpenAIGenerator:
         self, messages: tuple[Message, ...], fields: Fields, ends_at: float, cancellation: Cancellation
     ) -> Generator[str, None, None]:
         turns = [{"role": message.role.value, "content": message.content} for message in messages]
-        payload = {"model": self._model, "messages": turns, "stream": True, **fields}
+        payload = {"model": self._remote.model, "messages": turns, "stream": True, **fields}
         asking = self._remote.stream("chat/completions", payload, ends_at=ends_at, cancellation=cancellation)
         try:
             with asking as (response, chunks):

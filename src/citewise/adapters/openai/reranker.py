@@ -3,12 +3,10 @@
 import json
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from math import exp, isfinite
 
-import httpx
-
-from citewise.adapters.breaker import Breaker
 from citewise.adapters.http import Remote, Retry
 from citewise.errors import Unavailable
 from citewise.text.encoding import well_formed
@@ -29,48 +27,25 @@ _BYTES_AROUND = 65_536  # of an answer, beside its rows
 _BYTES_A_ROW = 512
 
 
+@dataclass(frozen=True, slots=True)
 class HttpReranker:
-    """Reranks through a server; the client brings its address, its key and its time-outs.
+    """The port `Reranker` over a server. One deadline covers a call with all its requests."""
 
-    One deadline covers a call with all its requests.
-    """
-
-    def __init__(
-        self,
-        client: httpx.Client,
-        *,
-        model: str,
-        style: RerankStyle,
-        are_logits: bool = False,
-        deadline_seconds: float = 5.0,
-        key_variable: str = "",
-        retry: Retry = RETRY,
-        breaker: Breaker | None = None,
-    ) -> None:
-        self._remote = Remote(
-            client,
-            name="the rerank server",
-            section="rerank",
-            model=model,
-            key_variable=key_variable,
-            retry=retry,
-            breaker=breaker,
-        )
-        self._model = model
-        self._style = style
-        self._are_logits = are_logits
-        self._deadline_seconds = deadline_seconds
+    remote: Remote
+    style: RerankStyle
+    are_logits: bool = False
+    deadline_seconds: float = 5.0
 
     @property
     def name(self) -> str:
-        return self._model or self._style.value
+        return self.remote.model or self.style.value
 
     def scores(self, question: str, texts: Sequence[str]) -> tuple[float, ...]:
-        ends_at = time.monotonic() + self._deadline_seconds
-        size = _BATCH[self._style]
+        ends_at = time.monotonic() + self.deadline_seconds
+        size = _BATCH[self.style]
         batches = [texts[at : at + size] for at in range(0, len(texts), size)]
         numbers = [number for batch in batches for number in self._numbers(question, batch, ends_at)]
-        if self._are_logits:
+        if self.are_logits:
             return tuple(1 / (1 + exp(-max(-700.0, min(700.0, logit)))) for logit in numbers)
         # Whether they are logits is a setting, not guessed: a guess would depend on a pair's neighbors.
         if not all(0.0 <= number <= 1.0 for number in numbers):
@@ -82,19 +57,19 @@ class HttpReranker:
     def _numbers(self, question: str, texts: Sequence[str], ends_at: float) -> list[float]:
         """The number for each text, in the order of the texts."""
         asked, documents = well_formed(question), list(map(well_formed, texts))
-        if self._style is RerankStyle.TEI:
+        if self.style is RerankStyle.TEI:
             payload: dict[str, object] = {"query": asked, "texts": documents, "raw_scores": False, "truncate": True}
         else:
-            payload = {"model": self._model, "query": asked, "documents": documents, "top_n": len(documents)}
-        if self._style is RerankStyle.JINA:
+            payload = {"model": self.remote.model, "query": asked, "documents": documents, "top_n": len(documents)}
+        if self.style is RerankStyle.JINA:
             payload["return_documents"] = False
         # A server may send the texts back, asked or not; a character takes up to twelve bytes of JSON.
         sent = 12 * (len(asked) + sum(map(len, documents)))
         limit = _BYTES_AROUND + len(texts) * _BYTES_A_ROW + 2 * sent
-        rows = self._rows(self._remote.post("rerank", payload, max_bytes=limit, ends_at=ends_at))
+        rows = self._rows(self.remote.post("rerank", payload, max_bytes=limit, ends_at=ends_at))
         if len(rows) != len(texts):
             raise Unavailable(f"the rerank server returned {len(rows)} scores for {len(texts)} passages")
-        score = "score" if self._style is RerankStyle.TEI else "relevance_score"
+        score = "score" if self.style is RerankStyle.TEI else "relevance_score"
         by_index = {row["index"]: _number(row.get(score)) for row in rows if type(row.get("index")) is int}
         if by_index.keys() != set(range(len(texts))):
             raise Unavailable("the rerank server numbers its scores in a way that makes no sense")
@@ -105,10 +80,10 @@ class HttpReranker:
             answer: object = json.loads(body)
         except (ValueError, RecursionError) as error:
             raise Unavailable("the rerank server's answer is not JSON: check rerank.base_url") from error
-        if self._style is not RerankStyle.TEI:
+        if self.style is not RerankStyle.TEI:
             answer = answer.get("results") if isinstance(answer, dict) else None
         if not isinstance(answer, list) or not all(isinstance(row, dict) for row in answer):
-            raise Unavailable(f"the rerank server's answer is none of {self._style}'s: check rerank.style")
+            raise Unavailable(f"the rerank server's answer is none of {self.style}'s: check rerank.style")
         return answer
 
 
