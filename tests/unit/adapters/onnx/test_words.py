@@ -11,7 +11,7 @@ from citewise.adapters.onnx.runtime import TextModel, onnxruntime, open_session
 from citewise.adapters.onnx.word_vectors import UNPACKED, paired, unit
 from citewise.adapters.onnx.wordpiece import STOP_WORD, uncased_tokenizer, word_weights
 from citewise.adapters.rotation import rotated
-from tests.unit.test_onnx_embedder import MIXED
+from tests.unit.adapters.onnx.test_embedder import MIXED
 
 
 class Counted:
