@@ -17,11 +17,12 @@ import numpy as np
 
 from benchmarks.judged import KEPT
 from benchmarks.synthetic import GROUP, Ready, synthetic_embedding, write_of
+from citewise.library import OpenLibrary
 from citewise.model.access import Access, Principal, Scope
 from citewise.model.chunk import chunks_of
 from citewise.ports.catalog import DocumentWrite
 from citewise.settings import Settings
-from citewise.wiring.full import OpenLibrary, opened_for_writing
+from citewise.wiring import stored_library
 
 CHUNKS = 100_000
 RULES_A_DOCUMENT = 10
@@ -57,7 +58,7 @@ def access_folder(*, kept: Path = KEPT) -> Path:
     if not done.exists():
         shutil.rmtree(folder, ignore_errors=True)  # left by a run that was stopped
         started = time.perf_counter()
-        with opened_for_writing(Settings(library=folder), synthetic_embedding(CHUNKS)) as library:
+        with stored_library(Settings(library=folder), synthetic_embedding(CHUNKS)).writing() as library:
             _fill(library)
         done.write_text(json.dumps({"seconds": time.perf_counter() - started}))
     return folder

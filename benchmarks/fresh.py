@@ -43,7 +43,7 @@ def _opened(chunks: int) -> Opened:
     from benchmarks.synthetic import SHARES, questions, reader, synthetic_embedding
     from benchmarks.timing import FORGETFUL
     from citewise import Library
-    from citewise.wiring import serving  # noqa: F401  (what a program imports before it opens anything)
+    from citewise import library as _  # noqa: F401  (what a program imports before it opens anything)
 
     asked = questions(2 + len(SHARES))
     embedding = synthetic_embedding(chunks)

@@ -19,9 +19,7 @@ from citewise.model.query import ANSWER_TOP_K, Query
 from citewise.model.ranking import Finding
 from citewise.settings import Settings
 from citewise.text.urls import Addresses
-from citewise.wiring.embedding import embedding_of
-from citewise.wiring.full import opened_for_reading
-from citewise.wiring.search import search_of
+from citewise.wiring import embedding_of, search_of, stored_library
 
 ROOT = Path(__file__).parents[1]
 HANDBOOK = ROOT / "src" / "citewise" / "data" / "handbook"
@@ -68,7 +66,7 @@ def asked(library: str, questions: Questions) -> list[Asked]:
     """Each question, asked of a library."""
     with (
         ThreadPoolExecutor(2) as threads,
-        opened_for_reading(Settings(library=_library(library)), EMBEDDING) as opened,
+        stored_library(Settings(library=_library(library)), EMBEDDING).reading() as opened,
     ):
         search = search_of(opened, reranker=None, threads=threads)
         pack = Pack(EMBEDDING.counter, Addresses())
@@ -129,7 +127,7 @@ def selection_rows(name: str) -> Rows:
     """As if the answering section had been selected, and as if one of its two nearest neighbors had been."""
     questions = questions_of(name)
     sides: tuple[list[Signals], list[Signals]] = [], []
-    with opened_for_reading(Settings(library=_library(name)), EMBEDDING) as opened:
+    with stored_library(Settings(library=_library(name)), EMBEDDING).reading() as opened:
         for id_, gold in gold_of(name).items():
             path = next(path for path in opened.catalog.paths(Scope()) if path.endswith(gold.places[0][0]))
             chunks = [chunk.piece for chunk in chunks_at(opened.catalog, Scope(), path)]

@@ -22,12 +22,12 @@ from citewise.adapters.markdown.parser import MarkdownParser
 from citewise.ingest.chunkers.markdown import HeadingChunker
 from citewise.ingest.prepare import own_title
 from citewise.ingest.targets import IngestOptions
+from citewise.library import OpenLibrary
 from citewise.model.access import Scope
 from citewise.model.filters import Where
 from citewise.model.report import IngestDone
 from citewise.settings import Settings
-from citewise.wiring.embedding import embedding_of
-from citewise.wiring.full import OpenLibrary, opened_for_writing
+from citewise.wiring import embedding_of, stored_library
 
 COMMAND = str(Path(sys.executable).with_name("citewise"))
 OPEN = """
@@ -37,14 +37,14 @@ from citewise.model.access import Scope
 from citewise.model.filters import Where
 from citewise.model.report import IngestDone
 from citewise.settings import Settings
-from citewise.wiring.full import opened_for_reading
+from citewise.wiring import stored_library
 from benchmarks.synthetic import query_vector
 from benchmarks.catalogs import all_chunks
 def resident_mb():  # ru_maxrss would count what the parent held when it forked
     return int(re.search(r"VmRSS:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) / 1000
 before = resident_mb()
 started = time.perf_counter()
-with opened_for_reading(Settings(library=Path(sys.argv[1]))) as library:
+with stored_library(Settings(library=Path(sys.argv[1]))).reading() as library:
     hits = library.vectors.search(query_vector(384, seed=3), where=Where(Scope(), None), limit=60)
     seconds = time.perf_counter() - started
     assert len(hits) == 60
@@ -93,7 +93,7 @@ def bench_textbook(data: Path) -> None:
         settings = Settings(library=Path(home) / "library")
         embedding = embedding_of(settings)
         embedding.embedder.query("warm up")
-        with opened_for_writing(settings, embedding) as library:
+        with stored_library(settings, embedding).writing() as library:
             *_, last = library.ingest({docs: None}, IngestOptions())
             assert isinstance(last, IngestDone)
             report = last.report
@@ -132,7 +132,7 @@ def bench_synthetic(chunks: int) -> None:
     """Many chunks with ready vectors: writing, projecting, opening, memory."""
     with tempfile.TemporaryDirectory() as home:
         settings = Settings(library=Path(home) / "library")
-        with opened_for_writing(settings) as library:
+        with stored_library(settings).writing() as library:
             made = writes(chunks, library.embedding.embedder.model.dimensions)
             stored = projected = 0.0
             while group := list(islice(made, 200)):

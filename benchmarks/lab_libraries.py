@@ -14,11 +14,10 @@ from citewise.errors import Misconfigured, Unavailable
 from citewise.model.access import Scope
 from citewise.model.chunk import EmbeddingFailure, EmbeddingModel, Point, Vector
 from citewise.ports.indexes import IndexBatch
-from citewise.ports.models import Embedder
+from citewise.ports.models import Embedder, Embedding
 from citewise.settings import ChunkSettings, Settings
 from citewise.text.analysis import terms
-from citewise.wiring.embedding import Embedding
-from citewise.wiring.full import opened_for_reading, reembed
+from citewise.wiring import stored_library
 
 WIDE = 100_000  # tokens: a window that no chunk fills
 
@@ -52,9 +51,9 @@ def asked_in_chunks(name: str, sizes: ChunkSettings, embedding: Embedding, *, ke
         with set_library(name, embedding, kept=kept):  # made if it is not there
             _copy(kept / name / "library", folder)
     if not _is_ready(settings, widened):
-        for _ in reembed(settings, widened):
+        for _ in stored_library(settings, widened).reembed():
             pass
-    with opened_for_reading(settings, widened) as library:
+    with stored_library(settings, widened).reading() as library:
         return asked_of(name, library, cases_of(name), widened)
 
 
@@ -68,7 +67,7 @@ def _copy(source: Path, folder: Path) -> None:
 
 def _is_ready(settings: Settings, embedding: Embedding) -> bool:
     try:
-        with opened_for_reading(settings, embedding):
+        with stored_library(settings, embedding).reading():
             return True
     except Misconfigured:  # a copy that has not been cut anew, or not to its end
         return False

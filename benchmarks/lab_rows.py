@@ -27,10 +27,10 @@ from benchmarks.lab_terms import TermRules, VariantAnalyzer, word_index
 from benchmarks.results import Cell
 from citewise.model.chunk import TermField
 from citewise.model.ranking import CODE, DENSE, WORDS
+from citewise.ports.models import Embedding
 from citewise.search.fuse import BY_NEARNESS, HALVES, HEAD, RANK_CONSTANT
 from citewise.search.rankings import MIN_HITS
 from citewise.settings import ChunkSettings
-from citewise.wiring.embedding import Embedding
 
 DEFAULT = (BY_NEARNESS[DENSE], BY_NEARNESS[WORDS], BY_NEARNESS[CODE])
 NEARNESS = by_nearness(DEFAULT)

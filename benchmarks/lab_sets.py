@@ -15,16 +15,17 @@ from citewise import Library
 from citewise.evaluation.cases import Gold, Unit
 from citewise.evaluation.cases import Place as FoundPlace
 from citewise.evaluation.metrics import grade_of
+from citewise.library import OpenLibrary
 from citewise.model.access import Scope
 from citewise.model.chunk import Hit, Piece, TermField, Vector, searchable_text
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId
 from citewise.model.ranking import CODE, DENSE, WORDS
 from citewise.ports.indexes import TextIndex, VectorIndex
+from citewise.ports.models import Embedding
 from citewise.settings import Settings
 from citewise.text import analysis
-from citewise.wiring.embedding import Embedding
-from citewise.wiring.full import OpenLibrary, opened_for_reading
+from citewise.wiring import stored_library
 
 TEXTBOOK = "textbook"
 BEIR = ("scifact", "api_docs", "cranfield", "cosqa_dev", "runbooks")
@@ -140,7 +141,7 @@ def set_library(name: str, embedding: Embedding, *, kept: Path = KEPT) -> Iterat
     folder = kept / name / "library"
     if not folder.exists():
         make_library(name, kept)
-    with opened_for_reading(Settings(library=folder), embedding) as opened:
+    with stored_library(Settings(library=folder), embedding).reading() as opened:
         yield opened
 
 

@@ -33,10 +33,10 @@ from citewise.model.ids import ChunkId
 from citewise.model.query import Query
 from citewise.model.ranking import CODE, DENSE, WORDS, Shortlist
 from citewise.ports.catalog import EmbeddingCache
+from citewise.ports.models import Embedding
 from citewise.search.late import Late, by_rankings
 from citewise.settings import Settings
-from citewise.wiring.embedding import Embedding, embedding_of
-from citewise.wiring.search import search_of
+from citewise.wiring import embedding_of, search_of
 
 ONE_THREAD = "OPENBLAS_NUM_THREADS"
 

@@ -16,8 +16,7 @@ from citewise.model.query import ANSWER_TOP_K, Mode, Query
 from citewise.search.pipeline import Search
 from citewise.settings import Settings
 from citewise.text.urls import Addresses
-from citewise.wiring.full import opened_for_reading
-from citewise.wiring.search import search_of
+from citewise.wiring import search_of, stored_library
 
 ANSWERED, UNANSWERED, WITHHELD = "answered", "not answered", "withheld"
 PACK = Pack(EMBEDDING.counter, Addresses())
@@ -53,7 +52,7 @@ def rows_of(name: str) -> list[Row]:
     gold, documents = right_of(name)
     with (
         ThreadPoolExecutor(2) as threads,
-        opened_for_reading(Settings(library=KEPT / name / "library"), EMBEDDING) as opened,
+        stored_library(Settings(library=KEPT / name / "library"), EMBEDDING).reading() as opened,
     ):
         search = search_of(opened, reranker=None, threads=threads)
         paths = frozenset(opened.catalog.paths(Scope()))

@@ -22,7 +22,7 @@ from benchmarks.synthetic import (
 from citewise.model.access import Scope
 from citewise.model.filters import Where
 from citewise.settings import Settings
-from citewise.wiring.full import opened_for_reading
+from citewise.wiring import stored_library
 
 WANTED = 60
 BLOCK = 500  # documents looked at together
@@ -37,7 +37,7 @@ def recalls(folder: Path, chunks: int, questions: Sequence[str]) -> Mapping[str,
     asked = np.stack([np.frombuffer(vector, dtype="<f4") for vector in vectors])
     exact = _exact(chunks, asked)
     found = {}
-    with opened_for_reading(Settings(library=folder), embedding) as library:
+    with stored_library(Settings(library=folder), embedding).reading() as library:
         for share, best in exact.items():
             where = Where(Scope(), reader(share).readers)
             hits = [library.vectors.search(vector, where=where, limit=WANTED) for vector in vectors]

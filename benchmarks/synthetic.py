@@ -22,14 +22,15 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.judged import KEPT
+from citewise.library import OpenLibrary
 from citewise.model.access import Access, Principal, Scope
 from citewise.model.chunk import EmbeddingFailure, EmbeddingModel, Piece, Vector, chunks_of
 from citewise.model.document import Document, Lines, Stamp
 from citewise.model.ids import ChunkId, Digest, chunk_id, digest, document_id
 from citewise.ports.catalog import DocumentWrite
+from citewise.ports.models import Embedding
 from citewise.settings import Settings
-from citewise.wiring.embedding import Embedding
-from citewise.wiring.full import OpenLibrary, opened_for_writing, opened_unchecked
+from citewise.wiring import stored_library
 
 LARGEST_DOCUMENT = 20  # chunks
 MIN_DOCUMENTS = 1000  # so that a thousandth of them is a whole number
@@ -162,10 +163,10 @@ def library_folder(chunks: int, *, kept: Path = KEPT) -> Path:
     done = folder / "made.json"
     if not done.exists():
         shutil.rmtree(folder, ignore_errors=True)  # left by a run that was stopped
-        with opened_for_writing(Settings(library=folder), synthetic_embedding(chunks)) as library:
+        with stored_library(Settings(library=folder), synthetic_embedding(chunks)).writing() as library:
             seconds = _filled(library, chunks)
         done.write_text(json.dumps(seconds))
-    with opened_unchecked(Settings(library=folder)) as library:
+    with stored_library(Settings(library=folder)).inspecting() as library:
         # No chunker has cut any of it, so a newer one is no reason to refuse it, or to make it anew for minutes.
         facts = library.catalog.facts()
         assert facts is not None

@@ -19,7 +19,7 @@ OURSELVES = Contender(
     "citewise",
     "citewise",
     "citewise",
-    "from citewise import Library; import citewise.wiring.serving, citewise.adapters.onnx.minilm",
+    "from citewise import Library; import citewise.library, citewise.adapters.onnx.minilm",
     "Library with its defaults; tenants are groups of one scope; ingestion reads, parses and cuts the files, which the "
     "others get ready-made; its install holds the embedding model and a runtime, of the others only txtai's has one",
 )

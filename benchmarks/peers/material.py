@@ -19,12 +19,13 @@ from benchmarks.judged import DATA, TEXTBOOK, beir, library_at
 from benchmarks.peers.files import TENANTS, Chunk, Corpus, Question, write_corpus
 from citewise import Library, Settings
 from citewise.errors import BadData, Misconfigured
+from citewise.library import OpenLibrary
 from citewise.model.access import Scope
 from citewise.model.chunk import Vector
 from citewise.model.document import Document
 from citewise.model.ids import digest
-from citewise.wiring.embedding import Embedding, embedding_of
-from citewise.wiring.full import OpenLibrary, opened_for_reading
+from citewise.ports.models import Embedding
+from citewise.wiring import embedding_of, stored_library
 
 JUDGED = ("api_docs", "scifact")
 BEIR = (*JUDGED, "cosqa_dev")
@@ -80,7 +81,7 @@ def refuse_missing(data: Path) -> None:
 
 def pages_of(name: str) -> list[Page]:
     """The documents of a set with their chunks, out of its library."""
-    with opened_for_reading(Settings(library=library_at(name))) as opened:
+    with stored_library(Settings(library=library_at(name))).reading() as opened:
         return [page_in(opened, name, document) for document in all_documents(opened.catalog, Scope())]
 
 
@@ -155,7 +156,7 @@ def recut(page: Page, embedding: Embedding) -> Page:
             word_embedder=embedding.words,
         ) as library:
             library.ingest(Path(home) / "pages")
-        with opened_for_reading(settings, embedding) as opened:
+        with stored_library(settings, embedding).reading() as opened:
             [document] = all_documents(opened.catalog, Scope())
             return page_in(opened, page.set, document)
 

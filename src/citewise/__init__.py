@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from citewise.api import QueryOptions as QueryOptions
     from citewise.errors import BadData as BadData
     from citewise.errors import BadRequest as BadRequest
+    from citewise.errors import Cancelled as Cancelled
     from citewise.errors import CitewiseError as CitewiseError
     from citewise.errors import Locked as Locked
     from citewise.errors import Misconfigured as Misconfigured
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from citewise.model.answer import Role as Role
     from citewise.model.answer import Sources as Sources
     from citewise.model.answer import Token as Token
+    from citewise.model.cancellation import Cancellation as Cancellation
     from citewise.model.chunk import Chunk as Chunk
     from citewise.model.document import Document as Document
     from citewise.model.query import Selection as Selection
@@ -39,16 +41,22 @@ if TYPE_CHECKING:
     from citewise.model.report import FileDone as FileDone
     from citewise.model.report import IngestDone as IngestDone
     from citewise.model.report import IngestReport as IngestReport
+    from citewise.model.report import Reindexed as Reindexed
     from citewise.model.report import Status as Status
     from citewise.model.report import Walked as Walked
+    from citewise.ports.catalog import Catalog as Catalog
     from citewise.ports.catalog import DocumentSummary as DocumentSummary
     from citewise.ports.indexes import TextIndex as TextIndex
     from citewise.ports.indexes import VectorIndex as VectorIndex
+    from citewise.ports.models import Compressor as Compressor
     from citewise.ports.models import Embedder as Embedder
     from citewise.ports.models import Generator as Generator
+    from citewise.ports.models import QualityEvaluator as QualityEvaluator
     from citewise.ports.models import Reranker as Reranker
     from citewise.ports.models import TokenCounter as TokenCounter
     from citewise.ports.models import WordEmbedder as WordEmbedder
+    from citewise.ports.stores import QueryCache as QueryCache
+    from citewise.ports.stores import QueryLog as QueryLog
     from citewise.settings import Settings as Settings
 
 _MODULES = {
@@ -56,6 +64,7 @@ _MODULES = {
     "citewise.errors": (
         "BadData",
         "BadRequest",
+        "Cancelled",
         "CitewiseError",
         "Locked",
         "Misconfigured",
@@ -65,6 +74,7 @@ _MODULES = {
     "citewise.insights": ("Overview", "SeenRow"),
     "citewise.model.access": ("Principal", "Scope"),
     "citewise.model.answer": ("Answer", "Cited", "Done", "Failed", "Message", "Role", "Sources", "Token"),
+    "citewise.model.cancellation": ("Cancellation",),
     "citewise.model.chunk": ("Chunk",),
     "citewise.model.document": ("Document",),
     "citewise.model.query": ("Selection",),
@@ -76,12 +86,22 @@ _MODULES = {
         "FileDone",
         "IngestDone",
         "IngestReport",
+        "Reindexed",
         "Status",
         "Walked",
     ),
-    "citewise.ports.catalog": ("DocumentSummary",),
+    "citewise.ports.catalog": ("Catalog", "DocumentSummary"),
     "citewise.ports.indexes": ("TextIndex", "VectorIndex"),
-    "citewise.ports.models": ("Embedder", "Generator", "Reranker", "TokenCounter", "WordEmbedder"),
+    "citewise.ports.models": (
+        "Compressor",
+        "Embedder",
+        "Generator",
+        "QualityEvaluator",
+        "Reranker",
+        "TokenCounter",
+        "WordEmbedder",
+    ),
+    "citewise.ports.stores": ("QueryCache", "QueryLog"),
     "citewise.settings": ("Settings",),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}

@@ -6,6 +6,7 @@ The parts of a library are imported where they are used: a question about select
 import threading
 import time
 import uuid
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,25 +18,38 @@ from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 from citewise.errors import BadRequest
 from citewise.model.access import OWNER, Principal, Scope, checked_principal, checked_scope
 from citewise.model.answer import Answer, AnswerEvents, Message, Role, final_answer
+from citewise.model.cancellation import Cancellation
 from citewise.model.filters import Filters, Where, conditions_of
 from citewise.model.ids import document_id
 from citewise.model.logged import checked_log_limit
 from citewise.model.paging import PAGE_LIMIT, PageRequest
 from citewise.model.query import ANSWER_TOP_K, SEARCH_TOP_K, Query, Selection
 from citewise.model.ranking import SearchResult
-from citewise.model.report import Check, Compaction, IngestDone, IngestEvent, IngestReport, Status
-from citewise.ports.models import Embedder, Generator, Reranker, TokenCounter, WordEmbedder
+from citewise.model.report import Check, Compaction, IngestDone, IngestEvent, IngestReport, Reindexed, Status
+from citewise.ports.models import (
+    Compressor,
+    Embedder,
+    Embedding,
+    Generator,
+    QualityEvaluator,
+    Reranker,
+    TokenCounter,
+    WordEmbedder,
+)
 from citewise.settings import Settings
+from citewise.wiring import Parts, answer_pipeline, compress_of, embedding_of, generator_of
 
 if TYPE_CHECKING:
-    from citewise.answer.compress import Compress
-    from citewise.insights import Overview, SeenRow
+    from citewise.answer.pipeline import AnswerPipeline
+    from citewise.insights import Overview, Popular, ReadLog, SeenRow
+    from citewise.library import StoredLibrary
     from citewise.model.chunk import Chunk
     from citewise.model.document import Document
     from citewise.ports.catalog import Catalog, DocumentSummary
     from citewise.ports.indexes import TextIndex, VectorIndex
-    from citewise.wiring.embedding import Embedding
-    from citewise.wiring.serving import OpenService
+    from citewise.ports.stores import QueryCache, QueryLog
+    from citewise.service import Service
+    from citewise.wiring import Serving
 
 
 class QueryOptions(TypedDict, total=False):
@@ -73,9 +87,9 @@ class LibraryView:
         """
         query = self._query(question, SEARCH_TOP_K, options)
         if limit is None and cursor is None:
-            return self._library._opened().search(query)
+            return self._library._service().search(query)
         size = PAGE_LIMIT if limit is None else limit
-        return self._library._opened().search(query, PageRequest(size, cursor, is_open="top_k" not in options))
+        return self._library._service().search(query, PageRequest(size, cursor, is_open="top_k" not in options))
 
     def ask(
         self,
@@ -99,31 +113,33 @@ class LibraryView:
         *,
         selection: str | Selection | None = None,
         history: Sequence[Message | Mapping[str, str]] = (),
+        cancellation: Cancellation | None = None,
         **options: Unpack[QueryOptions],
     ) -> AnswerEvents:
         """Answer a question as events: Sources, Token, Cited once for each source that is used, last Done or Failed.
 
-        What goes wrong before the first event is raised.
+        An error before the first event is raised. `cancellation.cancel()` from another thread ends the answer.
         """
         query = self._query(question, ANSWER_TOP_K, options)
         messages = [_message(message) for message in history]
-        if selection is not None:
-            return self._library._ask_selected(selection, query, messages)
-        return self._library._opened().ask(query, messages)
+        if selection is None:
+            return self._library._service().ask(query, messages, cancellation)
+        selected = selection if isinstance(selection, Selection) else Selection(selection)
+        return self._library._pipeline().ask_selected(query, selected, history=messages, cancellation=cancellation)
 
     def documents(self, *, after: str = "", limit: int = 100) -> "tuple[DocumentSummary, ...]":
         """List documents by path, a page at a time: pass the last path as `after` to get the next page."""
-        with self._library._catalog() as catalog:
+        with self._library._stored().catalog() as catalog:
             return catalog.documents(Where(self.scope, self.principal.readers), after=after, limit=limit)
 
     def document(self, path: str) -> "Document | None":
         """The document at a path, with its text; None if there is none, or not for this principal."""
-        with self._library._catalog() as catalog:
+        with self._library._stored().catalog() as catalog:
             return catalog.document(Where(self.scope, self.principal.readers), document_id(self.scope, path))
 
     def chunks(self, path: str) -> "tuple[Chunk, ...]":
         """The chunks of the document at a path, in order; empty if there is none, or not for this principal."""
-        with self._library._catalog() as catalog:
+        with self._library._stored().catalog() as catalog:
             return catalog.chunks(Where(self.scope, self.principal.readers), document_id(self.scope, path))
 
     def log(self, *, since: float = 0.0, limit: int = 20) -> "tuple[SeenRow, ...]":
@@ -131,28 +147,19 @@ class LibraryView:
 
         `since` is in seconds since 1970.
         """
-        from citewise.wiring.insights import opened_log
-
         checked_log_limit(limit)
-        self._library._flush_log()
-        with opened_log(self._library._settings) as (log, _):
+        with self._library._opened_log() as (log, _):
             return log.rows(self.scope, self.principal, since=since, limit=limit)
 
     def stats(self, *, since: float = 0.0) -> "Overview":
         """Summarize the log: volume, latency, cache hits, questions without a good answer, documents shown most."""
-        from citewise.wiring.insights import opened_log
-
-        self._library._flush_log()
-        with opened_log(self._library._settings) as (log, _):
+        with self._library._opened_log() as (log, _):
             return log.overview(self.scope, self.principal, since=since, until=time.time())
 
     def topics(self, *, limit: int = 10) -> tuple[str, ...]:
         """List the topics that are asked about most, among those that the principal may read."""
-        from citewise.wiring.insights import opened_log
-
         checked_log_limit(limit)
-        self._library._flush_log()
-        with opened_log(self._library._settings) as (_, popular):
+        with self._library._opened_log() as (_, popular):
             return popular.topics(Where(self.scope, self.principal.readers), limit)
 
     def _query(self, question: str, top_k: int, options: QueryOptions) -> Query:
@@ -196,23 +203,39 @@ class Library:
         word_embedder: WordEmbedder | None = None,
         reranker: Reranker | None = None,
         generator: Generator | None = None,
+        compressor: Compressor | None = None,
+        quality_evaluator: QualityEvaluator | None = None,
         vector_index: "VectorIndex | None" = None,
         text_index: "TextIndex | None" = None,
+        catalog: "Catalog | None" = None,
+        cache: "QueryCache | None" = None,
+        query_log: "QueryLog | None" = None,
     ) -> None:
         """Name a folder, which need not exist yet; without one, the settings name it (.citewise by default).
 
-        Every other argument replaces a part that the settings would choose.
+        Every other argument replaces a part that the settings would choose; it stays yours to close.
         """
         chosen = settings or Settings()
         self._settings = chosen if folder is None else replace(chosen, library=Path(folder))
-        self._embedder, self._counter, self._words = embedder, token_counter, word_embedder
-        self._made_embedding: Embedding | None = None
-        self._reranker = reranker
-        self._given_indexes = (vector_index, text_index)
+        self._parts = Parts(
+            embedder=embedder,
+            token_counter=token_counter,
+            word_embedder=word_embedder,
+            reranker=reranker,
+            generator=generator,
+            compressor=compressor,
+            quality_evaluator=quality_evaluator,
+            vector_index=vector_index,
+            text_index=text_index,
+            catalog=catalog,
+            cache=cache,
+            query_log=query_log,
+        )
         self._generator = generator
-        self._compress: Compress | None = None
-        self._service: OpenService | None = None
-        self._lock = threading.Lock()
+        self._made_embedding: Embedding | None = None
+        self._made_pipeline: AnswerPipeline | None = None
+        self._serving: Serving | None = None
+        self._lock = threading.RLock()
 
     def as_owner(self, scope: Scope | None = None) -> LibraryView:
         """The library as its owner sees it: every document of a scope (default/default if none is named)."""
@@ -257,11 +280,10 @@ class Library:
         A file is announced when it is stored. The library is locked for other writers until the last event.
         """
         from citewise.ingest.targets import IngestOptions, existing
-        from citewise.wiring.full import GivenIndexes, ingest_events
 
         options = IngestOptions(Scope() if scope is None else checked_scope(scope), tuple(access), corpus_type, name)
         targets = dict.fromkeys(existing(Path(path)) for path in paths)
-        return ingest_events(self._settings, self._embedding(), targets, options, GivenIndexes(*self._given_indexes))
+        return self._stored().ingest(targets, options)
 
     def watch(
         self,
@@ -272,44 +294,47 @@ class Library:
     ) -> Iterator[IngestEvent]:
         """Ingest changed files as they change, until interrupted. The paths must have been ingested before."""
         from citewise.ingest.targets import IngestOptions, existing
-        from citewise.wiring.full import GivenIndexes, watch_events
 
         options = IngestOptions(Scope() if scope is None else checked_scope(scope), (), corpus_type, name)
-        targets = [existing(Path(path)) for path in paths]
-        return watch_events(self._settings, self._embedding(), targets, options, GivenIndexes(*self._given_indexes))
+        return self._stored().watch([existing(Path(path)) for path in paths], options)
 
     def status(self) -> Status:
         """Report what the library holds."""
-        from citewise.wiring.care import status
+        from citewise.maintenance import status
 
-        return status(self._settings)
+        return status(self._stored())
 
     def doctor(self) -> tuple[Check, ...]:
         """Check everything that a library needs; a failed check has a remedy."""
-        from citewise.wiring.care import doctor
+        from citewise.maintenance import doctor
+        from citewise.wiring import upkeep_of
 
-        return doctor(self._settings)
+        return doctor(self._stored(), upkeep_of(self._settings, self._parts))
 
-    def reindex(self) -> int:
-        """Rebuild the index, and the vectors where the settings name another model; returns the number of chunks."""
-        from citewise.wiring.care import reindex
+    def reindex(self) -> Reindexed:
+        """Rebuild the indexes; re-embed where the settings name another model or other chunk sizes."""
+        return deque(self.reindex_events(), maxlen=1).pop()
 
-        made = reindex(self._settings, on_progress=lambda done: None, embedding=self._embedding())
-        return made if isinstance(made, int) else made.chunks.total
+    def reindex_events(self) -> Iterator[Reindexed]:
+        """Reindex, and give a running total; the last one says what was done."""
+        from citewise.maintenance import reindex
+
+        return reindex(self._stored())
 
     def compact(self) -> Compaction:
         """Reclaim space and erase deleted content from disk."""
-        from citewise.wiring.care import compact
+        from citewise.maintenance import compact
+        from citewise.wiring import upkeep_of
 
         self._flush_log()  # a row that is written afterward would name what it showed, deleted or not
-        return compact(self._settings, on_progress=lambda done: None, embedding=self._embedding())
+        return compact(self._stored(), upkeep_of(self._settings, self._parts))
 
     def close(self) -> None:
         """Close files and threads; the next question opens the library again."""
         with self._lock:
-            service, self._service = self._service, None
-        if service is not None:
-            service.close()
+            serving, self._serving = self._serving, None
+        if serving is not None:
+            serving.close()
 
     def __enter__(self) -> Self:
         return self
@@ -319,74 +344,61 @@ class Library:
     ) -> None:
         self.close()
 
-    @contextmanager
-    def _catalog(self) -> "Iterator[Catalog]":
-        from citewise.wiring.full import opened_for_reading
+    def _service(self) -> "Service":
+        """What serves searches and answers, with the library open."""
+        if (opened := self._serving) is not None:
+            return opened.service
+        embedding = self._embedding()
+        threading.Thread(target=embedding.warm, name="citewise-warm").start()  # while the store is imported
+        from citewise.wiring import serving
 
-        with opened_for_reading(self._settings, self._embedding()) as library:
-            yield library.catalog
+        with self._lock:
+            if self._serving is None:
+                self._serving = serving(self._settings, embedding, self._writer, self._parts)
+            return self._serving.service
+
+    def _stored(self) -> "StoredLibrary":
+        from citewise.wiring import stored_library
+
+        return stored_library(self._settings, self._embedding(), self._parts)
 
     def _flush_log(self) -> None:
         """Questions that this process answered are part of the log."""
-        service = self._service
-        if service is not None:
-            service.flush_log()
+        if (opened := self._serving) is not None:
+            opened.service.flush_log()
 
-    def _opened(self) -> "OpenService":
-        if (opened := self._service) is not None:
-            return opened
-        embedding = self._embedding()
-        threading.Thread(target=embedding.warm, name="citewise-warm").start()  # while the store is imported
-        from citewise.wiring.full import GivenIndexes
-        from citewise.wiring.serving import OpenService
+    @contextmanager
+    def _opened_log(self) -> "Iterator[tuple[ReadLog, Popular]]":
+        """The log beside the catalog that names what it shows; no model is loaded and nothing is healed."""
+        from citewise.insights import Popular, ReadLog
+        from citewise.wiring import log_store_of
 
+        self._flush_log()
+        store = log_store_of(self._settings)
+        with self._stored().catalog() as catalog:
+            yield ReadLog(store, catalog), Popular(store, catalog)
+
+    def _pipeline(self) -> "AnswerPipeline":
+        """Answers from selected text. Nothing below this line may import a store."""
+        embedding, generator = self._embedding(), self._writer()
         with self._lock:
-            if self._service is None:
-                self._service = OpenService(
-                    self._settings, embedding, self._writer, self._reranker, GivenIndexes(*self._given_indexes)
-                )
-            return self._service
-
-    def _ask_selected(self, selection: str | Selection, query: Query, history: Sequence[Message]) -> AnswerEvents:
-        """Nothing below this line may import a store."""
-        from citewise.wiring.selected import answer_pipeline
-
-        selected = selection if isinstance(selection, Selection) else Selection(selection)
-        pipeline = answer_pipeline(self._settings, self._embedding(), self._writer(), self._shortener())
-        return pipeline.ask_selected(query, selected, history=history)
+            if self._made_pipeline is None:  # kept: a compressor may hold a model
+                compress = compress_of(self._settings, embedding.counter, self._parts.compressor)
+                evaluator = self._parts.quality_evaluator
+                self._made_pipeline = answer_pipeline(self._settings, embedding, generator, compress, evaluator)
+            return self._made_pipeline
 
     def _writer(self) -> Generator:
         """The generator, made for the first answer and kept: it may hold a connection."""
-        from citewise.wiring.generating import generator_of
-
         with self._lock:
             if self._generator is None:
                 self._generator = generator_of(self._settings)
             return self._generator
 
-    def _shortener(self) -> "Compress":
-        """Compression of selected text, made once: it may hold a model."""
-        from citewise.wiring.compressing import compress_of
-
-        counter = self._embedding().counter
+    def _embedding(self) -> Embedding:
         with self._lock:
-            if self._compress is None:
-                self._compress = compress_of(self._settings, counter)
-            return self._compress
-
-    def _embedding(self) -> "Embedding":
-        from citewise.wiring.embedding import Embedding, embedding_of
-
-        with self._lock:
-            if self._made_embedding is None and self._embedder is not None and self._counter is not None:
-                self._made_embedding = Embedding(self._embedder, self._counter, words=self._words)
-            elif self._made_embedding is None:
-                chosen = embedding_of(self._settings)
-                if self._embedder is not None:
-                    chosen = Embedding(self._embedder, chosen.counter, words=self._words)
-                self._made_embedding = replace(
-                    chosen, counter=self._counter or chosen.counter, words=self._words or chosen.words
-                )
+            if self._made_embedding is None:
+                self._made_embedding = embedding_of(self._settings, self._parts)
             return self._made_embedding
 
 

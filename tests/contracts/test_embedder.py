@@ -13,7 +13,7 @@ from citewise.adapters.openai.embedder import OpenAIEmbedder
 from citewise.model.chunk import EmbeddingFailure, EmbeddingModel, Vector, dimensions_of
 from citewise.ports.models import Embedder, TokenCounter
 from citewise.settings import Settings
-from citewise.wiring.embedding import embedding_of
+from citewise.wiring import embedding_of
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.fakes.embedding_server import DIMENSIONS, running_server
 

@@ -30,7 +30,7 @@ def test_ingest_status_doctor_and_reindex(docs: Path, tmp_path: Path) -> None:
     assert library.ingest(docs).unchanged == 3
     assert library.status().chunks == 6
     assert all(check.is_ok for check in library.doctor())
-    assert library.reindex() == 6
+    assert library.reindex().chunks == 6
 
 
 def test_mistakes_are_errors_a_program_can_tell_apart(docs: Path, tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ from citewise.model.access import Scope
 from citewise.model.chunk import TermField, Vector
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId
+from citewise.ports.models import Embedding
 from citewise.settings import Settings
-from citewise.wiring.embedding import Embedding, embedding_of
-from citewise.wiring.full import opened_for_reading
+from citewise.wiring import embedding_of, stored_library
 from tests.catalogs import all_documents, chunks_at
 from tests.e2e.cli import COMMAND, json_of
 
@@ -52,7 +52,7 @@ def killed_run(home: Path, after_seconds: float) -> tuple[set[str], bool]:
 
 def contents(library: Path, embedding: Embedding) -> dict[str, list[tuple[ChunkId, str, Vector]]]:
     """Every document's chunks with their vectors; the index must answer, and hold exactly these chunks."""
-    with opened_for_reading(Settings(library=library), embedding) as opened:
+    with stored_library(Settings(library=library), embedding).reading() as opened:
         catalog = opened.catalog
         found = {}
         for document in all_documents(catalog, Scope()):

@@ -14,11 +14,12 @@ import pytest
 
 from citewise import Library
 from citewise.ingest.targets import IngestOptions
+from citewise.library import OpenLibrary
 from citewise.model.access import Scope
 from citewise.model.ranking import SearchResult
+from citewise.ports.models import Embedding
 from citewise.settings import QueryCacheSettings, Settings
-from citewise.wiring.embedding import Embedding
-from citewise.wiring.full import OpenLibrary, opened_for_reading, opened_for_writing
+from citewise.wiring import stored_library
 from tests.catalogs import chunks_at
 from tests.e2e.cli import error_of, json_of
 from tests.fakes.counters import HashEmbedder, WordCounter
@@ -50,7 +51,7 @@ def write_pages(docs: Path, draw: random.Random, edition: int) -> None:
 
 
 def ingest_pages(home: Path) -> None:
-    with opened_for_writing(settings_of(home), embedding()) as library:
+    with stored_library(settings_of(home), embedding()).writing() as library:
         list(library.ingest({home / "docs": None}, IngestOptions()))
 
 
@@ -114,7 +115,7 @@ def test_while_another_process_writes_every_walk_shows_all_that_stayed_and_nothi
     settings = replace(settings_of(tmp_path), query_cache=QueryCacheSettings(megabytes=megabytes))
     moved = walks = 0
     with (
-        opened_for_reading(settings, embedding()) as opened,
+        stored_library(settings, embedding()).reading() as opened,
         Library(settings=settings, embedder=HashEmbedder(), token_counter=WordCounter()) as library,
         writing(tmp_path) as rounds,
     ):

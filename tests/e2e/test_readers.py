@@ -16,8 +16,7 @@ from citewise.model.access import Scope
 from citewise.model.chunk import TermField
 from citewise.model.filters import AnyOf, Where
 from citewise.settings import Settings
-from citewise.wiring.embedding import embedding_of
-from citewise.wiring.full import opened_for_reading
+from citewise.wiring import embedding_of, stored_library
 from tests.builders import DIMENSIONS, SCOPE, a_point, a_vector
 from tests.e2e.cli import COMMAND, json_of
 from tests.indexes import Indexes
@@ -41,7 +40,7 @@ def test_a_reader_sees_an_ingestion_of_another_process_grow(tmp_path: Path) -> N
     writer = subprocess.Popen(
         [COMMAND, "ingest", "docs"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
-    with opened_for_reading(settings, embedding) as library:
+    with stored_library(settings, embedding).reading() as library:
         while writer.poll() is None:
             by_words = library.texts.search(["harbor"], field=TermField.WORDS, where=EVERYTHING, limit=5000)
             by_meaning = library.vectors.search(query, where=EVERYTHING, limit=5000)

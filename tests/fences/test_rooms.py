@@ -44,8 +44,8 @@ def test_the_embedder_is_not_loaded_to_find_that_nothing_changed(tmp_path: Path)
     statement = (
         "from pathlib import Path\n"
         "from citewise.settings import Settings\n"
-        "from citewise.wiring.full import opened_for_writing\n"
-        f"with opened_for_writing(Settings(library=Path({str(tmp_path / 'library')!r}))): pass"
+        "from citewise.wiring import stored_library\n"
+        f"with stored_library(Settings(library=Path({str(tmp_path / 'library')!r}))).writing(): pass"
     )
     assert "onnxruntime" not in modules_after(statement)
 

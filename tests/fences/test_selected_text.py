@@ -23,9 +23,10 @@ STORES = (
     "citewise.ports.catalog",
     "citewise.ports.indexes",
     "citewise.search",
-    "citewise.wiring.serving",
-    "citewise.wiring.full",
-    "citewise.wiring.reading",
+    "citewise.library",
+    "citewise.maintenance",
+    "citewise.paging",
+    "citewise.service",
     "faiss",
     "pyroaring",
     "sqlite3",
@@ -69,7 +70,7 @@ def test_a_fresh_process_answers_without_loading_any_store(statement: str, tmp_p
 
 
 def test_the_fence_would_see_a_store(tmp_path: Path) -> None:
-    assert "sqlite3" in modules_after("import citewise.wiring.serving", tmp_path)
+    assert "sqlite3" in modules_after("from citewise import Library; Library('x').doctor()", tmp_path)
 
 
 @pytest.fixture

@@ -8,18 +8,17 @@ from pathlib import Path
 from typing import Any, Self
 
 from citewise.ingest.targets import IngestOptions
+from citewise.library import OpenLibrary
 from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.chunk import TermField
 from citewise.model.filters import Where
 from citewise.model.query import Query
 from citewise.model.ranking import SearchResult
 from citewise.model.report import IngestDone, IngestEvent, IngestReport
-from citewise.ports.models import Reranker
+from citewise.ports.models import Embedding, Reranker
 from citewise.settings import ChunkSettings, Settings
 from citewise.text.analysis import terms
-from citewise.wiring.embedding import Embedding
-from citewise.wiring.full import OpenLibrary, opened_for_writing
-from citewise.wiring.search import search_of
+from citewise.wiring import search_of, stored_library
 from tests.catalogs import all_documents, chunks_at
 from tests.fakes.counters import HashEmbedder, HashWords, WordCounter
 
@@ -75,7 +74,7 @@ class Shelf:
 
     @contextmanager
     def opened(self) -> Iterator[OpenLibrary]:
-        with opened_for_writing(self.settings, self.embedding) as library:
+        with stored_library(self.settings, self.embedding).writing() as library:
             yield library
 
     def found(self, word: str, *, principal: Principal = OWNER, scope: Scope | None = None) -> set[str]:

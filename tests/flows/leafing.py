@@ -9,14 +9,14 @@ from typing import Any
 
 from citewise.adapters.memory.rankings import MemoryRankings
 from citewise.ingest.targets import IngestOptions
+from citewise.library import OpenLibrary
 from citewise.model.access import OWNER
 from citewise.model.paging import PageRequest
 from citewise.model.query import Query
 from citewise.model.ranking import SearchResult
 from citewise.ports.models import Reranker
 from citewise.search.pages import PageBuilder
-from citewise.wiring.full import OpenLibrary
-from citewise.wiring.search import search_of
+from citewise.wiring import search_of
 from tests.flows.harness import Shelf
 
 MAX_PAGES = 500  # a walk that has no end is an error, not a wait

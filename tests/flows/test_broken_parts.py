@@ -22,7 +22,7 @@ from citewise.search.features import Features
 from citewise.search.late import Late
 from citewise.search.pipeline import Stage
 from citewise.search.rerank import Rerank
-from citewise.wiring.insights import log_store_of
+from citewise.wiring import log_store_of
 from tests import catalogs
 from tests.fakes.counters import HashEmbedder, HashWords, WordCounter
 from tests.fakes.scripted_generator import ScriptedGenerator

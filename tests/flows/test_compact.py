@@ -10,7 +10,8 @@ from pathlib import Path, PosixPath
 import pytest
 import tantivy
 
-from citewise.adapters.folder.storage import LibraryFolder
+from citewise import maintenance
+from citewise.adapters.folder.storage import _bytes_of
 from citewise.adapters.memory.query_log import LINGER_SECONDS, QueuedLog
 from citewise.api import Library
 from citewise.errors import BadRequest
@@ -19,12 +20,11 @@ from citewise.model.chunk import TermField, Vector, WordVectors
 from citewise.model.ids import ChunkId, Digest
 from citewise.settings import QueryLogSettings
 from citewise.text.analysis import terms
-from citewise.wiring import insights
-from citewise.wiring.care import _size, compact, reindex
-from citewise.wiring.paging import PAGES_FILE
+from citewise.wiring import PAGES_FILE
 from tests.catalogs import chunks_at
 from tests.fakes.counters import WordCounter
 from tests.flows.harness import Shelf
+from tests.opening import compact, generation_folder, log_file, reindex
 
 SECRET = "zanzibarium"  # in no other document
 
@@ -82,7 +82,7 @@ def library_of(shelf: Shelf) -> Library:
 
 
 def compacted(shelf: Shelf) -> bool:
-    return compact(shelf.settings, on_progress=lambda done: None, embedding=shelf.embedding).is_complete
+    return compact(shelf.settings, embedding=shelf.embedding).is_complete
 
 
 def test_where_there_is_no_library_none_is_made(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_vectors_of_words_that_are_no_longer_wanted_give_their_room_back_and_can
     assert holding(shelf.settings.library, kept[:64]) == []
     assert shelf.found("harbor")
     shelf.keeps_words = True
-    reindex(shelf.settings, on_progress=lambda done: None, embedding=shelf.embedding)
+    reindex(shelf.settings, embedding=shelf.embedding)
     assert list(word_vectors_of(shelf, "kept.md").values()) == [kept]
 
 
@@ -153,13 +153,15 @@ def test_what_another_library_has_yet_to_log_names_nothing_that_was_deleted(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # As far apart as they are, but longer: on a busy machine all this can take half a second by itself.
-    monkeypatch.setattr(insights, "QueuedLog", partial(QueuedLog, linger_seconds=LINGER_SECONDS + 1))
-    monkeypatch.setattr(insights, "SETTLE_SECONDS", insights.SETTLE_SECONDS + 1)
+    monkeypatch.setattr(
+        "citewise.adapters.memory.query_log.QueuedLog", partial(QueuedLog, linger_seconds=LINGER_SECONDS + 1)
+    )
+    monkeypatch.setattr(maintenance, "LOG_SETTLE_SECONDS", maintenance.LOG_SETTLE_SECONDS + 1)
     (id_,) = ids_of(shelf, "secret.md")
     with library_of(shelf) as one, library_of(shelf) as other:
         other.as_owner().search("harbor", limit=1)
         other.as_owner().log(limit=1)  # written by now
-        assert insights.log_file(shelf.settings).is_file()
+        assert log_file(shelf.settings).is_file()
         assert id_ in {found.passage.chunk_id for found in other.as_owner().search(SECRET).findings}
         (shelf.docs / "secret.md").unlink()
         one.ingest(shelf.docs)
@@ -171,7 +173,7 @@ def test_what_another_library_has_yet_to_log_names_nothing_that_was_deleted(
 
 
 def test_where_nothing_is_logged_nothing_is_waited_for(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("citewise.wiring.insights.time.sleep", lambda seconds: pytest.fail("it waits"))
+    monkeypatch.setattr("citewise.maintenance.time.sleep", lambda seconds: pytest.fail("it waits"))
     shelf.settings = replace(shelf.settings, query_log=QueryLogSettings(retention_days=0))
     assert compacted(shelf)
 
@@ -185,7 +187,7 @@ def test_what_was_kept_is_still_found_after_compaction(shelf: Shelf) -> None:
 
 
 def test_a_reader_at_work_makes_compaction_say_that_it_is_not_whole(shelf: Shelf) -> None:
-    file = LibraryFolder(shelf.settings.library).current() / "catalog.db"
+    file = generation_folder(shelf.settings) / "catalog.db"
     with shelf.opened() as library, closing(sqlite3.connect(file, isolation_level=None)) as connection:
         connection.execute("BEGIN")
         connection.execute("SELECT count(*) FROM chunks").fetchone()
@@ -219,4 +221,4 @@ class Fleeting(PosixPath):
 def test_a_file_that_vanishes_while_sizes_are_added_up_ends_nothing(tmp_path: Path) -> None:
     file = Fleeting(tmp_path / "pages.db-wal")
     file.write_bytes(b"12345")
-    assert (_size(file), _size(file)) == (5, 0)
+    assert (_bytes_of(file), _bytes_of(file)) == (5, 0)

@@ -17,7 +17,7 @@ from citewise.model.answer import Answer, Context, ContextSource, Evidence, Shor
 from citewise.model.query import Query, Selection
 from citewise.ports.models import Generator
 from citewise.text.urls import Addresses
-from citewise.wiring.search import search_of
+from citewise.wiring import search_of
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.fakes.scripted_generator import ScriptedGenerator
 from tests.flows.harness import Shelf

@@ -13,22 +13,19 @@ from typing import Any
 
 import pytest
 
-from citewise.adapters.folder.storage import LibraryFolder
 from citewise.errors import Misconfigured, Unavailable
 from citewise.ingest.targets import IngestOptions
+from citewise.library import OpenLibrary
 from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.filters import Where
 from citewise.model.query import Query
 from citewise.model.ranking import Passage, SearchResult
 from citewise.ports.catalog import PassageReader
-from citewise.ports.models import Reranker
+from citewise.ports.models import Embedding, Reranker
 from citewise.service import Service
 from citewise.settings import EmbeddingSettings, GuardSettings, RerankSettings
 from citewise.text.urls import Addresses
-from citewise.wiring.embedding import Embedding, embedding_of
-from citewise.wiring.full import OpenLibrary, opened_for_reading, opened_for_writing
-from citewise.wiring.reranking import reranker_of
-from citewise.wiring.search import search_of
+from citewise.wiring import embedding_of, library_folder, reranker_of, search_of, stored_library
 from tests.catalogs import chunks_at
 from tests.fakes.clock import Clock
 from tests.fakes.counters import WordCounter
@@ -36,6 +33,7 @@ from tests.fakes.embedding_server import DIMENSIONS, rows_for
 from tests.fakes.returning_server import ReturningServer, returning_server
 from tests.fakes.searchable import ListLog, SearchOnly, no_answers
 from tests.flows.harness import Shelf, ingested
+from tests.opening import generation_folder
 
 PAGES = {
     "tides.md": "# Tides\n\nThe tide gauge is read at noon and at midnight.\n",
@@ -70,7 +68,7 @@ def shelf(tmp_path: Path) -> Shelf:
 @contextmanager
 def desk_of(shelf: Shelf, *, reranker: Reranker | None = None, embedding: Embedding | None = None) -> Iterator[Desk]:
     chosen = embedding or Embedding(shelf.embedder, WordCounter())
-    with opened_for_reading(shelf.settings, chosen) as library, ThreadPoolExecutor(1) as threads:
+    with stored_library(shelf.settings, chosen).reading() as library, ThreadPoolExecutor(1) as threads:
         yield Desk(library, threads, reranker)
 
 
@@ -85,7 +83,7 @@ def documents(result: SearchResult) -> list[str]:
 
 
 def generation(shelf: Shelf) -> Path:
-    return LibraryFolder(shelf.settings.library).current()
+    return generation_folder(shelf.settings)
 
 
 def vectors_of(shelf: Shelf) -> Path:
@@ -181,7 +179,7 @@ def test_an_index_that_is_lost_is_not_mistaken_for_one_that_finds_nothing(shelf:
 
 def test_a_lost_index_that_another_process_keeps_from_being_healed_is_named_too(shelf: Shelf) -> None:
     shutil.rmtree(generation(shelf) / "index")
-    with LibraryFolder(shelf.settings.library).writing(), desk_of(shelf) as desk, pytest.raises(Unavailable):
+    with library_folder(shelf.settings.library).writing(), desk_of(shelf) as desk, pytest.raises(Unavailable):
         desk.search()
     with desk_of(shelf) as desk:
         assert desk.search().degraded == ()  # and is healed once nobody does
@@ -325,7 +323,7 @@ def remote(tmp_path: Path) -> Iterator[tuple[ReturningServer, Shelf]]:
         shelf.with_settings(embedding=chosen)
         for path, text in PAGES.items():
             shelf.write(path, text)
-        with opened_for_writing(shelf.settings) as library:
+        with stored_library(shelf.settings).writing() as library:
             ingested(library, shelf.docs, seen=shelf.events)
         yield server, shelf
 

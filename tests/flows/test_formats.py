@@ -11,12 +11,12 @@ from citewise.ingest.pipeline import Ingest
 from citewise.ingest.policy import AccessPolicy
 from citewise.ingest.prepare import Format, IngestRequest, Prepare
 from citewise.ingest.reembed import Reembed
+from citewise.library import OpenLibrary
 from citewise.model.access import Scope
 from citewise.model.document import Item, ParsedDocument, SourceRef
 from citewise.model.ranking import Passage
 from citewise.model.report import IngestDone, IngestReport
 from citewise.text.urls import Addresses
-from citewise.wiring.full import OpenLibrary
 from tests.fakes.counters import HashEmbedder
 from tests.fakes.formats import BOOKS, THREAD, BookParser, MemorySource, ThreadChunker, ThreadParser, books, thread
 from tests.flows.harness import Shelf

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from citewise import BadRequest, Library, Message, Role
-from citewise.wiring.embedding import Embedding
+from citewise.ports.models import Embedding
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.fakes.scripted_generator import ScriptedGenerator
 

@@ -13,6 +13,7 @@ from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.ranking import Candidate, SearchResult
 from tests.flows.harness import ingested
 from tests.flows.leafing import Leafing, documents, ids, leafing, shelf_of, text_of
+from tests.opening import generation_folder
 
 PAGES = 60  # of which the first page reads forty: what is behind them, only later ones meet
 ANN = Principal("ann", frozenset({"ops"}))
@@ -51,7 +52,7 @@ def candidates(*pages: SearchResult) -> list[Candidate]:
 
 
 def changed_by_hand(book: Leafing, statement: str, *values: str) -> None:
-    with closing(sqlite3.connect(book.library.folder.current() / "catalog.db")) as connection, connection:
+    with closing(sqlite3.connect(generation_folder(book.library.settings) / "catalog.db")) as connection, connection:
         connection.execute(statement, values)
 
 

@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 
+from citewise.adapters.memory.rankings import MemoryRankings
 from citewise.errors import BadRequest
 from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.filters import AnyOf
 from citewise.model.paging import NOT_SHARED, PageRequest
 from citewise.model.query import Query
+from citewise.ports.models import Embedding
 from citewise.search.pages import PageBuilder
 from citewise.settings import PagingSettings, Settings
-from citewise.wiring.embedding import Embedding
-from citewise.wiring.full import opened_for_reading
-from citewise.wiring.paging import Paging, pages_check, sweep_pages
-from citewise.wiring.search import search_of
+from citewise.wiring import pages_of, search_of, stored_library, upkeep_of
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.flows.harness import Shelf
 from tests.flows.leafing import Leafing, ids, leafing, shelf_of
+from tests.opening import doctor
 
 ANN = Principal("ann", frozenset({"ops"}))
 ASKED = "tide word"
@@ -141,9 +141,9 @@ def own(tmp_path: Path) -> Settings:
 def process(settings: Settings) -> Iterator[PageBuilder]:
     """What one process has of the library."""
     with ExitStack() as stack:
-        library = stack.enter_context(opened_for_reading(settings, Embedding(HashEmbedder(), WordCounter())))
+        library = stack.enter_context(stored_library(settings, Embedding(HashEmbedder(), WordCounter())).reading())
         threads = stack.enter_context(ThreadPoolExecutor(1))
-        yield Paging(settings).pages(search_of(library, reranker=None, threads=threads))
+        yield pages_of(settings, search_of(library, reranker=None, threads=threads), MemoryRankings())
 
 
 def walked(pages: Callable[[], PageBuilder]) -> tuple[list[str], tuple[str, ...]]:
@@ -179,14 +179,15 @@ def test_where_the_folder_cannot_be_written_to_rankings_are_saved_in_memory_and_
     assert len(set(found)) == len(found) == 12
     assert NOT_SHARED in notes
     assert not (own.library / "pages.db").exists()
-    assert "end with the process" in pages_check(own).detail
+    (pages,) = [check for check in doctor(own) if check.name == "pages"]
+    assert "end with the process" in pages.detail
 
 
 def test_compaction_ends_the_cursors_of_a_process_that_goes_on(own: Settings) -> None:
     query = Query(ASKED, request_id="r-1", asked_at=1.7e9, principal=OWNER)
     with process(own) as pages:
         cursor = pages(query, PageRequest()).next_cursor
-        assert sweep_pages(own)
+        assert upkeep_of(own).clear_pages()
         with pytest.raises(BadRequest, match="has expired"):
             pages(query, PageRequest(cursor=cursor))
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from citewise.library import OpenLibrary
 from citewise.model.access import Scope
 from citewise.ports.catalog import ProjectionState
 from citewise.ports.indexes import KeepsPosition
-from citewise.wiring.full import OpenLibrary
 from tests.flows.harness import Shelf
 
 

@@ -24,18 +24,11 @@ from citewise.model.query import Query
 from citewise.model.ranking import SearchResult
 from citewise.service import Service
 from citewise.settings import QueryLogSettings
-from citewise.wiring.insights import (
-    log_check,
-    log_file,
-    log_store_of,
-    opened_log,
-    query_log_of,
-    sweep_log,
-)
-from citewise.wiring.search import search_of
+from citewise.wiring import log_store_of, query_log_of, search_of
 from tests.fakes.searchable import SearchOnly, no_answers
 from tests.flows.harness import Shelf
 from tests.logs import DAY, a_row
+from tests.opening import log_check, log_file, opened_log, sweep_log
 from tests.privileges import without_privileges
 
 ANN = Principal("ann")
@@ -271,7 +264,7 @@ def test_a_library_that_may_only_be_read_is_read_without_a_word(shelf: Shelf) ->
         "from dataclasses import replace\n"
         "from pathlib import Path\n"
         "from citewise.settings import Settings\n"
-        "from citewise.wiring.insights import query_log_of\n"
+        "from citewise.wiring import query_log_of\n"
         "logging.basicConfig(level=logging.WARNING)\n"
         f"print(type(query_log_of(Settings(library=Path({str(shelf.settings.library)!r})))).__name__)\n"
     )

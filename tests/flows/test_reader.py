@@ -14,17 +14,19 @@ import pytest
 from citewise import Library
 from citewise.adapters.folder.storage import LibraryFolder
 from citewise.errors import BadRequest
+from citewise.library import LibraryReader as Reader
+from citewise.library import OpenLibrary, StoredLibrary
 from citewise.model.access import OWNER
 from citewise.model.answer import Cited, Done, Sources, Token
 from citewise.model.query import Query
 from citewise.model.ranking import SearchResult
-from citewise.wiring.embedding import Embedding
-from citewise.wiring.full import OpenLibrary, opened_for_reading, reembed
-from citewise.wiring.reading import Reader
-from citewise.wiring.search import search_of
+from citewise.ports.models import Embedding
+from citewise.ports.storage import Generation
+from citewise.wiring import search_of, stored_library
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.fakes.scripted_generator import ScriptedGenerator
 from tests.flows.harness import Shelf
+from tests.opening import reader_of
 
 PAGES = {f"page-{at}.md": f"# Page {at}\n\nBoat number{at} sails at {at} o'clock.\n" for at in range(8)}
 
@@ -50,7 +52,7 @@ def first(result: SearchResult) -> str:
 
 def make_anew(shelf: Shelf) -> None:
     """Another generation takes the current one's place, whose files are removed."""
-    list(reembed(shelf.settings, embedding()))
+    list(stored_library(shelf.settings, embedding()).reembed())
 
 
 def found_in(library: OpenLibrary, reader: Reader, question: str) -> str:
@@ -62,14 +64,16 @@ def closed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The generations that the reader has closed, in order. To open one is to collect garbage."""
     names: list[str] = []
 
-    @contextmanager
-    def watched(settings: Any, embedding: Any, generation: Path) -> Iterator[OpenLibrary]:
-        gc.collect()
-        with opened_for_reading(settings, embedding, generation) as library:
-            yield library
-        names.append(generation.name)
+    reading = StoredLibrary.reading
 
-    monkeypatch.setattr("citewise.wiring.reading.opened_for_reading", watched)
+    @contextmanager
+    def watched(stored: StoredLibrary, generation: Generation) -> Iterator[OpenLibrary]:
+        gc.collect()
+        with reading(stored, generation) as library:
+            yield library
+        names.append(generation)
+
+    monkeypatch.setattr(StoredLibrary, "reading", watched)
     return names
 
 
@@ -141,7 +145,7 @@ def test_what_stands_in_a_new_generation_alone_is_found_and_what_is_gone_from_it
 
 
 def test_a_library_that_is_in_use_stays_open_while_another_takes_its_place(shelf: Shelf, closed: list[str]) -> None:
-    reader = Reader(shelf.settings, embedding())
+    reader = reader_of(shelf.settings, embedding())
     with reader.library() as old:
         assert found_in(old, reader, "boat number3") == "page-3.md"
         make_anew(shelf)
@@ -157,7 +161,7 @@ def test_a_library_that_is_in_use_stays_open_while_another_takes_its_place(shelf
 def test_a_library_that_is_closed_while_it_is_in_use_is_closed_by_its_last_user(
     shelf: Shelf, closed: list[str]
 ) -> None:
-    reader = Reader(shelf.settings, embedding())
+    reader = reader_of(shelf.settings, embedding())
     with reader.library() as one, reader.library() as same:
         reader.close()
         assert (one is same, closed) == (True, [])
@@ -215,7 +219,7 @@ def test_an_abandoned_answer_may_be_collected_while_a_library_is_opened(shelf: S
 
 @pytest.mark.usefixtures("kept_garbage")
 def test_an_abandoned_loan_may_be_collected_while_a_library_is_opened(shelf: Shelf, closed: list[str]) -> None:
-    reader = Reader(shelf.settings, embedding())
+    reader = reader_of(shelf.settings, embedding())
     abandon_loan(reader)
     make_anew(shelf)
     assert ends(lambda: lend(reader))
@@ -227,14 +231,14 @@ def test_an_abandoned_loan_may_be_collected_while_a_library_is_opened(shelf: She
 def test_an_abandoned_loan_may_be_collected_while_the_reader_counts(
     shelf: Shelf, closed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Collecting(type(shelf.docs)):  # type: ignore[misc]
-        """A generation's folder: to compare it is to collect garbage, so it happens wherever the reader counts."""
+    class Collecting(str):
+        """A generation's name: to compare it is to collect garbage, so it happens wherever the reader counts."""
 
         def __ne__(self, other: object) -> bool:
             gc.collect()
             return bool(super().__ne__(other))
 
-    reader = Reader(shelf.settings, embedding())
+    reader = reader_of(shelf.settings, embedding())
     abandon_loan(reader)
     make_anew(shelf)
     current = LibraryFolder.current

@@ -8,9 +8,9 @@ from citewise.errors import Misconfigured, Unavailable
 from citewise.ingest.targets import IngestOptions
 from citewise.model.access import Scope
 from citewise.model.filters import Where
+from citewise.ports.models import Embedding
 from citewise.settings import ChunkSettings
-from citewise.wiring.embedding import Embedding
-from citewise.wiring.full import opened_for_reading, reembed
+from citewise.wiring import stored_library
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.flows.harness import Shelf
 
@@ -28,7 +28,7 @@ def shelf(tmp_path: Path) -> Shelf:
 
 def made_anew(shelf: Shelf, embedder: HashEmbedder) -> list[str]:
     shelf.embedder = embedder
-    return [done.path for done in reembed(shelf.settings, Embedding(embedder, WordCounter()))]
+    return [done.path for done in stored_library(shelf.settings, Embedding(embedder, WordCounter())).reembed()]
 
 
 def generations(shelf: Shelf) -> list[str]:
@@ -59,14 +59,14 @@ def test_the_old_library_answers_until_the_new_one_is_whole(shelf: Shelf) -> Non
     new = Embedding(HashEmbedder(name="hash-2"), WordCounter())
 
     def look() -> None:
-        with opened_for_reading(shelf.settings, old) as library:
+        with stored_library(shelf.settings, old).reading() as library:
             assert len(library.vectors.search(old.embedder.query("harbor"), where=EVERYTHING, limit=9)) == 6
 
-    with opened_for_reading(shelf.settings, old) as open_before:
-        for _ in reembed(shelf.settings, new):
+    with stored_library(shelf.settings, old).reading() as open_before:
+        for _ in stored_library(shelf.settings, new).reembed():
             look()
         assert len(open_before.vectors.search(old.embedder.query("harbor"), where=EVERYTHING, limit=9)) == 6
-    with pytest.raises(Misconfigured), opened_for_reading(shelf.settings, old):
+    with pytest.raises(Misconfigured), stored_library(shelf.settings, old).reading():
         pass
 
 

@@ -16,8 +16,8 @@ from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.filters import AnyOf
 from citewise.model.query import Query
 from citewise.model.ranking import SearchResult
-from citewise.wiring.embedding import Embedding
-from citewise.wiring.search import search_of
+from citewise.ports.models import Embedding
+from citewise.wiring import search_of
 from tests.fakes.counters import WordCounter
 from tests.flows.harness import Shelf
 

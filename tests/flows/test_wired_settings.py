@@ -22,7 +22,7 @@ from citewise.settings import (
     SearchSettings,
     Settings,
 )
-from citewise.wiring.search import search_of
+from citewise.wiring import search_of
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.fakes.scripted_generator import ScriptedGenerator
 from tests.flows.harness import Shelf

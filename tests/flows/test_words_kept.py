@@ -9,21 +9,20 @@ from pathlib import Path
 import pytest
 
 from citewise import Library
-from citewise.adapters.folder.storage import LibraryFolder
 from citewise.errors import Unavailable
-from citewise.ingest.reembed import Reembedded
+from citewise.library import OpenLibrary
 from citewise.model.access import OWNER, Scope
 from citewise.model.chunk import WordVectors
 from citewise.model.query import BY_WORD, Query
 from citewise.model.ranking import DENSE, Finding, SearchResult
+from citewise.model.report import Reindexed
 from citewise.search.late import NEAR
 from citewise.settings import ChunkSettings, EmbeddingSettings, SearchSettings, Settings
-from citewise.wiring.care import compact, reindex
-from citewise.wiring.full import OpenLibrary, opened_for_reading
-from citewise.wiring.search import search_of
+from citewise.wiring import search_of, stored_library
 from tests.catalogs import all_chunks, chunks_at
 from tests.fakes.counters import HashEmbedder
 from tests.flows.harness import Shelf
+from tests.opening import compact, generation_folder, reindex
 
 PAGES = {f"p{n}.md": f"# Page {n}\n\nharbor words number{n}\n" for n in range(6)}
 FAR_OFF = "zebra quartz xylophone"  # in no page, and near none as the hash embedder sees it
@@ -64,9 +63,9 @@ def lacks_words(shelf: Shelf) -> bool:
         return library.lacks_words()
 
 
-def rebuilt(shelf: Shelf) -> Reembedded | int:
+def rebuilt(shelf: Shelf) -> Reindexed:
     shelf.embedder.embedded.clear()
-    return reindex(shelf.settings, on_progress=lambda done: None, embedding=shelf.embedding)
+    return reindex(shelf.settings, embedding=shelf.embedding)
 
 
 def nearest(found: SearchResult) -> float:
@@ -127,7 +126,7 @@ def test_a_text_that_cannot_be_embedded_leaves_neither_vector_nor_words(tmp_path
 def test_where_words_are_not_wanted_none_are_kept_or_missed(plain: Shelf) -> None:
     assert set(words_of(plain).values()) == {None}
     assert not lacks_words(plain)
-    assert rebuilt(plain) == 6  # the index alone
+    assert rebuilt(plain) == Reindexed(6)  # the index alone
     assert plain.embedder.embedded == []
 
 
@@ -138,7 +137,7 @@ def test_the_built_in_model_keeps_none_where_the_settings_say_so(tmp_path: Path)
         settings = Settings(library=tmp_path / str(wanted), embedding=EmbeddingSettings(word_vectors=wanted))
         with Library(settings=settings) as library:
             library.ingest(tmp_path / "page.md")
-        with opened_for_reading(settings) as opened:
+        with stored_library(settings).reading() as opened:
             kept[wanted] = all(words_in(opened).values())
     assert kept == {True: True, False: False}
 
@@ -150,12 +149,12 @@ def test_reindex_fills_in_the_words_of_a_library_that_has_none(plain: Shelf) -> 
     before = plain.snapshot()
     plain.keeps_words = True
     report = rebuilt(plain)
-    assert isinstance(report, Reembedded)
-    assert (report.documents, report.embedded) == (6, 6)
+    assert report.is_reembedded
+    assert (report.chunks, report.embedded) == (6, 6)
     assert all(words_of(plain).values())
     assert plain.snapshot() == before
     assert len(plain.found("harbor")) == 6
-    assert rebuilt(plain) == 6  # nothing is missing now
+    assert rebuilt(plain) == Reindexed(6)  # nothing is missing now
     assert plain.embedder.embedded == []
     assert plain.ingest().unchanged == 6
 
@@ -166,7 +165,7 @@ def test_reindex_embeds_only_what_lacks_its_words(plain: Shelf) -> None:
     plain.ingest()
     kept = words_of(plain)
     report = rebuilt(plain)
-    assert isinstance(report, Reembedded)
+    assert report.is_reembedded
     assert report.embedded == 5
     assert sorted(plain.embedder.embedded) == sorted(text for text, words in kept.items() if not words)
     assert all(words_of(plain).values())
@@ -196,14 +195,14 @@ def test_filling_in_that_was_interrupted_goes_on_from_what_it_has(plain: Shelf) 
 def test_other_sizes_reuse_the_words_of_texts_that_stay_the_same(wordy: Shelf) -> None:
     before = words_of(wordy)
     wordy.with_settings(chunks=ChunkSettings(70, 20, 90, 10))
-    assert isinstance(rebuilt(wordy), Reembedded)
+    assert rebuilt(wordy).is_reembedded
     assert wordy.embedder.embedded == []
     assert words_of(wordy) == before
 
 
 def test_words_of_another_model_are_made_anew(wordy: Shelf) -> None:
     wordy.embedder = HashEmbedder(name="hash-2")
-    assert isinstance(rebuilt(wordy), Reembedded)
+    assert rebuilt(wordy).is_reembedded
     assert len(wordy.embedder.embedded) == 6
     assert not lacks_words(wordy)
 
@@ -262,7 +261,7 @@ def searched(shelf: Shelf, *, late: float) -> tuple[Finding, ...]:
 def test_a_text_that_was_damaged_on_disk_degrades_the_stage_alone_until_it_is_made_anew(wordy: Shelf) -> None:
     with wordy.opened() as library:
         (chunk,) = chunks_at(library.catalog, Scope(), "p0.md")
-        file = LibraryFolder(wordy.settings.library).current() / "catalog.db"
+        file = generation_folder(wordy.settings) / "catalog.db"
         with closing(sqlite3.connect(file, isolation_level=None)) as connection:
             number = bytes.fromhex(chunk.text_digest)
             connection.execute("UPDATE word_vectors SET vectors = x'00' WHERE text_digest = ?", (number,))
@@ -271,9 +270,9 @@ def test_a_text_that_was_damaged_on_disk_degrades_the_stage_alone_until_it_is_ma
     (degraded,) = found.degraded
     assert degraded.startswith("late: ")
     wordy.keeps_words = False
-    compact(wordy.settings, on_progress=lambda done: None, embedding=wordy.embedding)
+    compact(wordy.settings, embedding=wordy.embedding)
     wordy.keeps_words = True
-    reindex(wordy.settings, on_progress=lambda done: None, embedding=wordy.embedding)
+    reindex(wordy.settings, embedding=wordy.embedding)
     assert wordy.search(FAR_OFF).degraded == ()
 
 

@@ -20,9 +20,9 @@ import pytest
 from citewise.api import Library
 from citewise.ingest.project import Project
 from citewise.model.access import Scope
+from citewise.ports.models import Embedding
 from citewise.settings import IngestSettings, QueryLogSettings, Settings
-from citewise.wiring.embedding import Embedding, embedding_of
-from citewise.wiring.full import opened_for_reading
+from citewise.wiring import embedding_of, stored_library
 from tests.catalogs import all_documents, chunks_at
 from tests.leaks.judge import (
     Leak,
@@ -111,7 +111,7 @@ class _StoredWorld:
 
     def _read_ids(self) -> None:
         documents, chunks = {}, {}
-        with opened_for_reading(self.settings, self._embedding) as library:
+        with stored_library(self.settings, self._embedding).reading() as library:
             for scope in self._world.scopes:
                 for document in all_documents(library.catalog, scope):
                     key = (scope, document.path)

@@ -19,8 +19,9 @@ from citewise.model.filters import Condition, Where
 from citewise.model.ids import ChunkId
 from citewise.model.query import Query
 from citewise.ports.catalog import Hydrated
+from citewise.ports.models import Embedding
 from citewise.settings import Settings
-from citewise.wiring.embedding import Embedding, embedding_of
+from citewise.wiring import embedding_of
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.leaks.judge import Leak, LeakReport, Output, Request
 from tests.leaks.suite import LAGGING, leak_report
@@ -129,7 +130,7 @@ def test_a_marker_split_between_two_tokens_is_noticed(monkeypatch: pytest.Monkey
 @pytest.fixture
 def _large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Search a few dozen chunks as a million are searched."""
-    monkeypatch.setattr("citewise.wiring.search.LARGE_INDEX_BYTES", 0)
+    monkeypatch.setattr("citewise.search.rankings.LARGE_INDEX_BYTES", 0)
     monkeypatch.setattr("citewise.adapters.local_index.texts.LARGE", 0)
     monkeypatch.setattr("citewise.adapters.local_index.texts.MIN_SHARE", 0.01)
     monkeypatch.setattr("citewise.adapters.local_index.scan.SIGNS_FROM", 0)
@@ -205,7 +206,7 @@ def test_surfaces_that_only_show_errors_are_noticed(monkeypatch: pytest.MonkeyPa
     def down(*_: object, **__: object) -> None:
         raise Unavailable("the store is away")
 
-    monkeypatch.setattr("citewise.wiring.searching.Searching.__call__", down)
+    monkeypatch.setattr("citewise.library.LibraryReader.search", down)
     found = report()
     assert surfaces_of(found.missing) >= OF_QUESTIONS
 

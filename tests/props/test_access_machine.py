@@ -18,6 +18,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from citewise.adapters.sqlite.catalog import SqliteCatalog
 from citewise.api import Library
 from citewise.insights import Overview, ReadLog
+from citewise.library import LibraryReader
 from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId
@@ -27,7 +28,6 @@ from citewise.model.report import IngestReport
 from citewise.ports.catalog import Hydrated
 from citewise.search.pages import _Page
 from citewise.search.pipeline import Search
-from citewise.wiring.searching import Searching
 from tests.props.access_library import make_template
 from tests.props.access_machine import Readers, taken
 
@@ -41,7 +41,7 @@ MEMORY = Path("/dev/shm")  # where there is none, a disk takes twice as long ove
 def _home() -> Iterator[None]:
     fast = MEMORY if os.access(MEMORY, os.W_OK) else None
     with TemporaryDirectory(prefix="citewise-machine-", dir=fast) as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("citewise.wiring.insights.SETTLE_SECONDS", 0.0)  # the machine flushes every log by itself
+        patch.setattr("citewise.maintenance.LOG_SETTLE_SECONDS", 0.0)  # the machine flushes every log by itself
         Readers.home, Readers.template = Path(folder, "now"), Path(folder, "template")
         make_template(Readers.home, Readers.template)
         yield
@@ -119,8 +119,8 @@ def ingest_and_count(self: Library, *paths: Any, **named: Any) -> IngestReport:
     return ingested(self, *paths, **named)
 
 
-def own_version(self: Searching, scope: Scope) -> str:
-    return str(own_changes[id(self._settings)])
+def own_version(self: LibraryReader, scope: Scope) -> str:
+    return str(own_changes[id(self._stored.settings)])
 
 
 def nothing(*args: object, **named: object) -> bool:
@@ -136,12 +136,10 @@ MUTATIONS: Mapping[str, Mapping[str, object]] = {
         "citewise.adapters.sqlite.catalog.SqliteCatalog.passages": with_a_foreign_sentence
     },
     "a memory for everybody": {"citewise.search.cache.key_parts": lambda query: (str(query.scope),)},
-    "a memory that never hears of changes": {
-        "citewise.wiring.searching.Searching.version": lambda self, scope: "always"
-    },
+    "a memory that never hears of changes": {"citewise.library.LibraryReader.version": lambda self, scope: "always"},
     "a memory that hears of no changes but its own": {
         "citewise.api.Library.ingest": ingest_and_count,
-        "citewise.wiring.searching.Searching.version": own_version,
+        "citewise.library.LibraryReader.version": own_version,
     },
     "pages for everybody": {"citewise.search.pipeline.Search.passages": for_the_owner},
     "pages that name what is gone": {"citewise.search.pages._Page.take": naming_what_is_gone},
@@ -151,8 +149,8 @@ MUTATIONS: Mapping[str, Mapping[str, object]] = {
     "figures of everybody's questions": {"citewise.insights.ReadLog.overview": with_everybodys_figures},
     "topics for everybody": {"citewise.api.Where": seeing_all},
     "a compaction that keeps the texts": {"citewise.adapters.sqlite.catalog.SqliteCatalog.compact": nothing},
-    "a compaction that keeps what was shown": {"citewise.wiring.care.sweep_log": nothing},
-    "a compaction that keeps the pages": {"citewise.wiring.care.sweep_pages": nothing},
+    "a compaction that keeps what was shown": {"citewise.maintenance.sweep_log": nothing},
+    "a compaction that keeps the pages": {"citewise.adapters.sqlite.rankings.SqliteRankings.clear": nothing},
 }
 
 

@@ -19,16 +19,16 @@ from citewise.model.ids import digest
 from citewise.model.paging import PageRequest
 from citewise.model.query import Query
 from citewise.model.ranking import Passage, SearchResult
+from citewise.ports.models import Embedding
 from citewise.search import cache as result_cache
 from citewise.search.cache import ResultCache
 from citewise.service import Service
-from citewise.wiring.embedding import Embedding
-from citewise.wiring.reading import Reader
-from citewise.wiring.search import search_of
+from citewise.wiring import search_of
 from tests.builders import a_write, vectors_of
 from tests.fakes.counters import WordCounter
 from tests.fakes.searchable import no_answers
 from tests.flows.harness import Shelf
+from tests.opening import reader_of
 
 WORDS = ("tide", "ferry", "gauge", "nets")
 RULES = ("public", "project", "owner:ann", "group:ops")
@@ -112,7 +112,7 @@ class Desk:
     def __init__(self, shelf: Shelf) -> None:
         self.shelf = shelf
         embedding = Embedding(shelf.embedder, WordCounter())
-        self.reader = Reader(shelf.settings, embedding)
+        self.reader = reader_of(shelf.settings, embedding)
         self.cached = ResultCache(
             MemoryCache(max_bytes=1_000_000, ttl_seconds=600),
             self.version,

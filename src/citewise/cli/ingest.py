@@ -1,6 +1,5 @@
 """`citewise ingest`: shows progress, prints the report, and watches if asked to."""
 
-import gc
 import json
 import sys
 from collections.abc import Iterable
@@ -27,7 +26,6 @@ def run_ingest(
     as_json: bool = False,
 ) -> int:
     """Ingest; returns 1 if any file failed. With --watch this goes on until it is interrupted."""
-    gc.enable()  # this may run for days
     library = Library(settings=settings)
     events = library.ingest_events(*paths, scope=scope, access=access, name=name, corpus_type=corpus_type)
     has_failed = False

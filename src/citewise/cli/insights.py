@@ -12,7 +12,7 @@ from citewise.cli.options import Caller
 from citewise.cli.output import print_json, refuse_unwritable, write_file
 from citewise.errors import BadRequest
 from citewise.settings import Settings
-from citewise.wiring.insights import log_file
+from citewise.wiring import LOG_FILE
 
 LOG_LIMIT = 20
 MAX_TOPICS = 10
@@ -36,7 +36,7 @@ def run_stats(
     settings: Settings, caller: Caller, *, since: float = 0.0, plot: Path | None = None, as_json: bool = False
 ) -> int:
     """Print a summary of the log, and draw it if a file is named."""
-    refuse_unwritable(plot, read=(log_file(settings),))
+    refuse_unwritable(plot, read=(settings.library / LOG_FILE,))
     view = caller.view(Library(settings=settings))
     overview, topics = view.stats(since=since), view.topics(limit=MAX_TOPICS)
     if plot is not None:

@@ -1,7 +1,6 @@
 """The command line: names, flags, exit codes. Each command's work is imported when it runs, so that help is quick."""
 
 import errno
-import gc
 import io
 import logging
 import os
@@ -229,7 +228,7 @@ app.add_typer(evaluation, name="eval")
 @app.command()
 def status(library: LibraryOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """What a library holds and whether all is well with it."""
-    from citewise.cli.care import run_status
+    from citewise.cli.maintenance import run_status
 
     raise typer.Exit(run_status(settings_of(library, config), as_json=as_json))
 
@@ -237,7 +236,7 @@ def status(library: LibraryOption = None, config: ConfigOption = None, as_json: 
 @app.command()
 def doctor(library: LibraryOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Check model, catalog, index and disk; say what to do about problems."""
-    from citewise.cli.care import run_doctor
+    from citewise.cli.maintenance import run_doctor
 
     raise typer.Exit(run_doctor(settings_of(library, config), as_json=as_json))
 
@@ -245,7 +244,7 @@ def doctor(library: LibraryOption = None, config: ConfigOption = None, as_json: 
 @app.command()
 def reindex(library: LibraryOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Rebuild the index from the catalog; re-embed where the settings ask for other vectors."""
-    from citewise.cli.care import run_reindex
+    from citewise.cli.maintenance import run_reindex
 
     raise typer.Exit(run_reindex(settings_of(library, config), as_json=as_json))
 
@@ -253,7 +252,7 @@ def reindex(library: LibraryOption = None, config: ConfigOption = None, as_json:
 @app.command()
 def compact(library: LibraryOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Give back the room of what was deleted or is no longer wanted: afterward no file of the library holds it."""
-    from citewise.cli.care import run_compact
+    from citewise.cli.maintenance import run_compact
 
     raise typer.Exit(run_compact(settings_of(library, config), as_json=as_json))
 
@@ -283,11 +282,11 @@ def main() -> None:
 
     logging.basicConfig(level=logging.WARNING, format="citewise: %(message)s", stream=sys.stderr)
     _make_writable()
-    gc.disable()  # most commands are over before there is anything to collect; `ingest` turns it on
     try:
-        app()
-    except SystemExit as end:
-        _leave(end.code)
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except CitewiseError as error:
         _stop(f"citewise: {error}", error.exit_code)
     except KeyboardInterrupt:
@@ -319,16 +318,6 @@ def _make_writable() -> None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  for as long as the process lives
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
-
-
-def _leave(code: str | int | None) -> None:
-    """End at once: everything is written and closed by now, and taking the interpreter apart would cost 0.1 s."""
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except OSError:  # whoever read our output has gone, or there is no room for it
-        os._exit(1)
-    os._exit(code if isinstance(code, int) else 0 if code is None else 1)
 
 
 def _stop(message: str, code: int) -> None:

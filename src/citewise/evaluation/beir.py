@@ -20,11 +20,12 @@ from citewise.evaluation.json_files import validated
 from citewise.evaluation.runs import counted
 from citewise.ingest.pipeline import Ingest
 from citewise.ingest.prepare import IngestRequest
+from citewise.library import OpenLibrary
 from citewise.model.access import Scope
 from citewise.model.document import Item, Skipped, SourceRef
 from citewise.model.report import IngestDone, IngestEvent
 from citewise.settings import Settings
-from citewise.wiring.full import OpenLibrary, opened_for_reading, opened_for_writing
+from citewise.wiring import stored_library
 
 _log = logging.getLogger(__name__)
 
@@ -169,13 +170,13 @@ def ingest_corpus(
     items = _checked_items(source, corpus)
     embedding = library._embedding()
     if settings.library.exists():
-        with opened_for_reading(settings, embedding) as opened:
+        with stored_library(settings, embedding).reading() as opened:
             for mount in _candidates(opened, corpus, scope):
                 if Ingest(opened.prepare, opened.writer).is_current(
                     source, _request(opened, corpus, scope, mount), items
                 ):
                     return mount
-    with opened_for_writing(settings, embedding) as opened:
+    with stored_library(settings, embedding).writing() as opened:
         mount = _free_mount(opened, corpus, scope)
         opened.catalog.register(scope, SourceRef(mount, _root(opened, corpus), kind=CORPUS))
         for event in Ingest(opened.prepare, opened.writer)(source, _request(opened, corpus, scope, mount)):
@@ -220,7 +221,7 @@ def _free_mount(opened: OpenLibrary, corpus: Path, scope: Scope) -> str:
     root = _root(opened, corpus)
     taken |= {path.split("/")[0] for path in opened.catalog.paths(scope, mount="")}
     own = [mount for mount, known in corpora.items() if known == root and mount not in taken]
-    home = opened.folder.root.resolve()
+    home = opened.storage.root.resolve()
     for mount, known in corpora.items():
         if known != root and (home / os.fsdecode(unquote_to_bytes(known))).is_file():
             taken.add(mount)
@@ -241,4 +242,4 @@ def _names(corpus: Path, count: int) -> list[str]:
 
 def _root(opened: OpenLibrary, corpus: Path) -> str:
     """Relative to the library, so that both can be moved together; quoted, since a name may be any bytes."""
-    return quote(os.fsencode(os.path.relpath(corpus.resolve(), opened.folder.root.resolve())))
+    return quote(os.fsencode(os.path.relpath(corpus.resolve(), opened.storage.root.resolve())))

@@ -147,6 +147,15 @@ class Compaction:
 
 
 @dataclass(frozen=True, slots=True)
+class Reindexed:
+    """How far a reindexing is, and what it did when it is done."""
+
+    chunks: int = 0
+    embedded: int = 0  # texts that were embedded anew
+    is_reembedded: bool = False  # the whole library was built again, not the indexes alone
+
+
+@dataclass(frozen=True, slots=True)
 class ScopeStatus:
     """How much one scope holds, and how far its index has followed the log."""
 

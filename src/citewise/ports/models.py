@@ -1,6 +1,7 @@
 """What is needed of models: vectors, token counts, scores, answers, shorter sources."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from citewise.model.answer import Citation, ContextSource, Evidence, Prompt, Quality, Shortened
@@ -43,6 +44,16 @@ class TokenCounter(Protocol):
     """
 
     def counts(self, texts: Sequence[str]) -> list[int]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """A model's embedder, the counter of its tokens, and the vectors of words where they are wanted."""
+
+    embedder: Embedder
+    counter: TokenCounter
+    warm: Callable[[], None] = lambda: None  # loads a local model before it is needed
+    words: WordEmbedder | None = None
 
 
 class Reranker(Protocol):

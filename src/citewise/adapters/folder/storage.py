@@ -9,22 +9,36 @@ import fcntl
 import os
 import re
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from citewise.errors import BadRequest, Locked, Misconfigured, PathNotFound, Unavailable
+from citewise.model.chunk import EmbeddingModel
+from citewise.ports.catalog import Catalog
+from citewise.ports.storage import Generation, Stores
 
 TRIES = 3  # at reading CURRENT while a generation takes another's place
 _GENERATION = re.compile(r"gen-(\d+)")
 
 
 class LibraryFolder:
-    """One folder that holds everything."""
+    """The port `Storage` over a folder that holds everything. What opens the stores in a generation is handed in."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        open_stores: Callable[[Path, EmbeddingModel, bool], Stores],
+        open_catalog: Callable[[Path], AbstractContextManager[Catalog]],
+        index_names: tuple[str, ...] = ("vectors", "texts"),
+    ) -> None:
         self.root = root
+        self.index_names = index_names
         self._current_file = root / "CURRENT"
+        self._open_stores = open_stores
+        self._open_catalog = open_catalog
 
     @property
     def exists(self) -> bool:
@@ -38,8 +52,22 @@ class LibraryFolder:
             return None
         return state.st_mtime_ns, state.st_ino
 
-    def current(self) -> Path:
-        """The folder of the generation that serves."""
+    def folder_of(self, generation: Generation) -> Path:
+        return self.root / generation
+
+    def open(self, generation: Generation, model: EmbeddingModel, *, may_create: bool = False) -> Stores:
+        return self._open_stores(self.folder_of(generation), model, may_create)
+
+    def catalog(self, generation: Generation) -> AbstractContextManager[Catalog]:
+        return self._open_catalog(self.folder_of(generation))
+
+    def size_bytes(self, part: str = "") -> int:
+        """Bytes of all files, or of those in this part of the current generation."""
+        folder = self.folder_of(self.current()) / part if part else self.root
+        return sum(map(_bytes_of, folder.rglob("*")))
+
+    def current(self) -> Generation:
+        """The generation that serves."""
         if not self.exists:
             self._refuse_lost()
             raise PathNotFound(
@@ -51,31 +79,32 @@ class LibraryFolder:
                 name = self._current_file.read_text().strip()
             if left and not (self.root / name).is_dir():
                 continue  # it may have been replaced since: read again
-            return self._generation(name)
+            return self._checked(name)
         raise AssertionError("the last try returns or raises")
 
-    def first(self) -> Path:
-        """The folder for a new library's generation; the library is there once `swap_to` has named it."""
+    def create(self) -> Generation:
+        """The first generation; the library exists once `swap_to` has named it."""
         self._refuse_lost()
-        with self._our_errors():
-            folder = self.root / "gen-1"
-            folder.mkdir(exist_ok=True)
-        return folder
+        return self._made("gen-1")
 
-    def next(self) -> Path:
-        """The folder for the generation after the current one; what an interrupted run left there stays."""
-        number = int(_number(self.current().name)) + 1
-        folder = self.root / f"gen-{number}"
-        with self._our_errors():
-            folder.mkdir(exist_ok=True)
-        return folder
+    def next(self, *, is_empty: bool = False) -> Generation:
+        """The generation after the current one; what an interrupted run left of it stays, unless it is to be empty."""
+        name = f"gen-{int(_number(self.current())) + 1}"
+        if is_empty:
+            shutil.rmtree(self.root / name, ignore_errors=True)
+        return self._made(name)
 
-    def swap_to(self, generation: Path) -> None:
+    def _made(self, name: str) -> Generation:
+        with self._our_errors():
+            (self.root / name).mkdir(exist_ok=True)
+        return Generation(name)
+
+    def swap_to(self, generation: Generation) -> None:
         """Make a generation the current one: readers that open from now on see it, whole."""
         beside = self.root / "CURRENT.new"
         with self._our_errors():
             with beside.open("w") as opened:
-                opened.write(f"{generation.name}\n")
+                opened.write(f"{generation}\n")
                 opened.flush()
                 os.fsync(opened.fileno())
             beside.replace(self._current_file)
@@ -86,13 +115,14 @@ class LibraryFolder:
         """Remove generations that no longer serve; what a reader has open and mapped stays readable to it."""
         current = self.current()
         for folder in self.root.glob("gen-*"):
-            if folder != current and _GENERATION.fullmatch(folder.name):
+            if folder.name != current and _GENERATION.fullmatch(folder.name):
                 shutil.rmtree(folder, ignore_errors=True)
 
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Hold the write lock; the system lets go of it if the process dies, however it dies."""
         with self._our_errors():
+            self._refuse_foreign()
             self.root.mkdir(parents=True, exist_ok=True)
             lock = (self.root / "write.lock").open("a+")
         with lock as opened:
@@ -109,14 +139,14 @@ class LibraryFolder:
             opened.flush()
             yield
 
-    def _generation(self, name: str) -> Path:
+    def _checked(self, name: str) -> Generation:
         folder = self.root / name
         if not _GENERATION.fullmatch(name) or not folder.is_dir():
             raise Misconfigured(
                 f"{self.root / 'CURRENT'} names {name!r}, which is not there: restore the library from a backup, "
                 "or move the folder away and ingest again"
             )
-        return folder
+        return Generation(name)
 
     def _refuse_lost(self) -> None:
         """A later generation without CURRENT is a library that lost its head, not a place for a new one."""
@@ -127,12 +157,8 @@ class LibraryFolder:
                 f"({', '.join(found)}) into CURRENT, or restore it from a backup"
             )
 
-    def refuse_foreign(self) -> None:
-        """A folder full of other things is a slip of the fingers, not a place for a library."""
-        with self._our_errors():
-            self._refuse_foreign()
-
     def _refuse_foreign(self) -> None:
+        """A folder full of other files was named by mistake: it is not a place for a library."""
         if self.root.resolve() == Path.cwd():
             raise BadRequest("the library cannot be the current folder itself; name one in it with --library")
         if self.root.is_dir():
@@ -148,6 +174,15 @@ class LibraryFolder:
             yield
         except OSError as error:
             raise Unavailable(f"cannot use the library folder {self.root}: {error.strerror}") from error
+
+
+def _bytes_of(file: Path) -> int:
+    """0 for a folder, and for what has gone: the files beside a database come and go while others use it."""
+    try:
+        found = file.stat()
+    except FileNotFoundError:
+        return 0
+    return found.st_size if stat.S_ISREG(found.st_mode) else 0
 
 
 def _number(name: str) -> str:

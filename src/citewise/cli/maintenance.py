@@ -1,32 +1,29 @@
-"""`citewise status`, `doctor` and `reindex`: call, then show."""
+"""`citewise status`, `doctor`, `reindex` and `compact`: call, then show."""
 
-import gc
-import json
 import sys
-from collections.abc import Callable
 from dataclasses import asdict
 
 from rich.console import Console
 from rich.table import Table
 
-from citewise.ingest.reembed import Reembedded
-from citewise.model.report import Check, Status
+from citewise.api import Library
+from citewise.cli.output import print_json
+from citewise.model.report import Check, Reindexed, Status
 from citewise.settings import Settings
-from citewise.wiring.care import compact, doctor, reindex, status
 
 
 def run_status(settings: Settings, *, as_json: bool) -> int:
-    """Tell how things stand; `doctor` is the one that fails on problems."""
-    found = status(settings)
+    """Print what a library holds; problems do not fail the command, `doctor` does that."""
+    found = Library(settings=settings).status()
     if as_json:
-        _print_json(status_json(found))
+        print_json(status_json(found))
     else:
         _show_status(found)
     return 0
 
 
 def status_json(found: Status) -> dict[str, object]:
-    """The shape that programs rely on (SPEC J)."""
+    """The keys that programs rely on: some may be added, none renamed."""
     return {
         "library": found.library,
         "documents": found.documents,
@@ -70,10 +67,10 @@ def _show_status(found: Status) -> None:
 
 
 def run_doctor(settings: Settings, *, as_json: bool) -> int:
-    """0 if every check is fine, 1 otherwise."""
-    checks = doctor(settings)
+    """Return 0 if every check passes, else 1."""
+    checks = Library(settings=settings).doctor()
     if as_json:
-        _print_json({"checks": [_check_json(check) for check in checks], "ok": all(check.is_ok for check in checks)})
+        print_json({"checks": [_check_json(check) for check in checks], "ok": all(check.is_ok for check in checks)})
     else:
         _show_checks(checks)
     return 0 if all(check.is_ok for check in checks) else 1
@@ -100,47 +97,28 @@ def _show_checks(checks: tuple[Check, ...]) -> None:
 
 
 def run_reindex(settings: Settings, *, as_json: bool) -> int:
-    """Rebuild, or re-embed where the settings ask for it."""
-    gc.enable()  # a large library takes a while
-    made = reindex(settings, on_progress=_counted("chunks or documents"))
-    if sys.stderr.isatty():
-        sys.stderr.write("\n")
-    embedded = made.embedded if isinstance(made, Reembedded) else 0
-    chunks = made.chunks.total if isinstance(made, Reembedded) else made
+    """Rebuild the indexes, or re-embed where the settings ask for it."""
+    done, is_shown = Reindexed(), sys.stderr.isatty()
+    for done in Library(settings=settings).reindex_events():
+        if is_shown:
+            sys.stderr.write(f"\r{done.chunks} chunks ")
+    sys.stderr.write("\n" * is_shown)
     if as_json:
-        _print_json({"reembedded": isinstance(made, Reembedded), "chunks": chunks, "embedded": embedded})
+        print_json({"reembedded": done.is_reembedded, "chunks": done.chunks, "embedded": done.embedded})
     else:
-        how = "library made anew" if isinstance(made, Reembedded) else "index rebuilt from the catalog"
-        Console().print(f"{how}: {chunks} chunks, {embedded} texts embedded", highlight=False)
+        what = "library rebuilt" if done.is_reembedded else "index rebuilt from the catalog"
+        Console().print(f"{what}: {done.chunks} chunks, {done.embedded} texts embedded", highlight=False)
     return 0
 
 
 def run_compact(settings: Settings, *, as_json: bool) -> int:
-    """Give room back; 1 if another process kept it from being done whole."""
-    gc.enable()  # a large library takes a while
-    made = compact(settings, on_progress=_counted("chunks"))
+    """Reclaim space; returns 1 if another process kept it from finishing."""
+    done = Library(settings=settings).compact()
     if as_json:
-        _print_json(asdict(made))
+        print_json(asdict(done))
     else:
         console = Console(highlight=False)
-        console.print(f"{made.bytes_before / 1e6:.1f} MB before, {made.bytes_after / 1e6:.1f} MB now")
-        if not made.is_complete:
-            console.print("another process was reading: what was deleted may still lie in the library; run it again")
-    return 0 if made.is_complete else 1
-
-
-def _counted(what: str) -> Callable[[int], None]:
-    """Says on a terminal how much is done."""
-    done = 0
-
-    def on_progress(more: int) -> None:
-        nonlocal done
-        done += more
-        if sys.stderr.isatty():
-            sys.stderr.write(f"\r{done} {what} done ")
-
-    return on_progress
-
-
-def _print_json(value: object) -> None:
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+        console.print(f"{done.bytes_before / 1e6:.1f} MB before, {done.bytes_after / 1e6:.1f} MB now")
+        if not done.is_complete:
+            console.print("another process was reading, so deleted content may still be on disk; run it again")
+    return 0 if done.is_complete else 1

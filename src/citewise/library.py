@@ -1,0 +1,423 @@
+"""A library in its storage: open it for writing, reading or inspection, heal its indexes, lease it to threads, and swap
+a rebuilt generation in."""
+
+import gc
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from citewise.errors import CitewiseError, Locked, Misconfigured, Unavailable
+from citewise.ingest.chunkers.markdown import HeadingChunker
+from citewise.ingest.project import Project
+from citewise.insights import Popular
+from citewise.model.access import Scope
+from citewise.model.document import SourceRef
+from citewise.model.filters import Where
+from citewise.model.paging import PageRequest
+from citewise.model.query import Query
+from citewise.model.ranking import Passage, SearchResult
+from citewise.model.report import IngestDone, IngestEvent, IngestReport, LibraryFacts
+from citewise.ports.catalog import Catalog
+from citewise.ports.indexes import TextIndex, VectorIndex
+from citewise.ports.models import Embedding
+from citewise.ports.sources import Source
+from citewise.ports.storage import Generation, Storage
+from citewise.ports.stores import LogStore
+from citewise.settings import Settings
+from citewise.text.analysis import ANALYZER_VERSION
+
+if TYPE_CHECKING:  # what only writing needs is imported by those who write: a search starts sooner
+    from citewise.ingest.policy import AccessPolicy
+    from citewise.ingest.prepare import Prepare
+    from citewise.ingest.reembed import Reembedded
+    from citewise.ingest.targets import IngestOptions, Target
+    from citewise.ingest.write import DocumentWriter
+    from citewise.search.pages import PageBuilder
+    from citewise.search.pipeline import Search
+
+_log = logging.getLogger(__name__)
+
+MAX_THREADS = 32  # that run rankings side by side; a question holds one for milliseconds
+MAX_TRIES = 5  # to open a generation that is replaced meanwhile
+
+
+class IngestParts(Protocol):
+    """The parts of an ingestion that name adapters; `wiring` makes them."""
+
+    def prepare(self, chunker: HeadingChunker) -> "Prepare": ...
+    def policy(self, source: SourceRef) -> "AccessPolicy": ...
+    def source(self, target: "Target", prepare: "Prepare") -> Source: ...
+    def changes(self, paths: Sequence[Path]) -> Iterator[dict[Path, list[Path]]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLibrary:
+    """An open library: its stores, and what writes to them."""
+
+    settings: Settings
+    storage: Storage
+    embedding: Embedding
+    catalog: Catalog
+    vectors: VectorIndex
+    texts: TextIndex
+    chunker: HeadingChunker
+    parts: IngestParts
+    facts: LibraryFacts  # what a library is built with under these settings
+
+    @property
+    def project(self) -> Project:
+        return Project(self.catalog, self.catalog, (self.vectors, self.texts))
+
+    @property
+    def prepare(self) -> "Prepare":
+        return self.parts.prepare(self.chunker)
+
+    @property
+    def writer(self) -> "DocumentWriter":
+        from citewise.ingest.write import DocumentWriter
+
+        embedding = self.embedding
+        return DocumentWriter(embedding.embedder, self.catalog, (self.catalog,), self.project, embedding.words)
+
+    def policy(self, source: SourceRef) -> "AccessPolicy":
+        """Who may read the documents of a source."""
+        return self.parts.policy(source)
+
+    def ingest(self, paths: Mapping[Path, Collection[Path] | None], options: "IngestOptions") -> Iterator[IngestEvent]:
+        """Ingest paths one after the other (of each only the changed files that are named, if any are); the last event
+        has the report of all, which is recorded."""
+        report = IngestReport()
+        for path, changed in paths.items():
+            for event in self._ingest_path(path, changed, options):
+                if isinstance(event, IngestDone):
+                    report += event.report
+                else:
+                    yield event
+        self.catalog.record_ingest(report.summary(datetime.now(UTC).isoformat(timespec="seconds")))
+        yield IngestDone(report)
+
+    def _ingest_path(
+        self, path: Path, changed: Collection[Path] | None, options: "IngestOptions"
+    ) -> Iterator[IngestEvent]:
+        from citewise.ingest.pipeline import Ingest
+        from citewise.ingest.prepare import IngestRequest
+        from citewise.ingest.targets import target_of, warn_if_emptied
+
+        target = target_of(path, options, self.catalog, base=self.storage.root.resolve())
+        target = target.with_rule(options.access) if changed is None else target.narrowed(changed)
+        warn_if_emptied(target, options.scope, self.catalog)
+        prepare = self.prepare
+        source = self.parts.source(target, prepare)
+        self.catalog.register(options.scope, target.source)
+        request = IngestRequest(options.scope, self.policy(target.source), options.corpus_type, target.only)
+        return Ingest(prepare, self.writer)(source, request)
+
+    def lacks_words(self) -> bool:
+        """Whether vectors of words are wanted, and some chunk has none."""
+        return self.embedding.words is not None and self.catalog.lacks_word_vectors()
+
+    def needs_healing(self) -> bool:
+        """Whether an index is not what the catalog and the analyzer would make of it."""
+        return self._has_other_terms() or any(map(self.project.is_behind, self.catalog.scopes()))
+
+    def heal(self) -> None:
+        """Bring the indexes of every scope to where the catalog is: after a crash, a deletion or a new analyzer."""
+        has_other_terms = self._has_other_terms()
+        for scope in self.catalog.scopes():
+            if has_other_terms:
+                deque(self.project.rebuild(scope), maxlen=0)
+            else:
+                self.project(scope)
+        if has_other_terms:
+            self.catalog.record_facts(self.facts)
+
+    def mismatch(self) -> str | None:
+        """Why the library cannot be used with these settings; None if it can."""
+        stored, root = self.catalog.facts(), self.storage.root
+        if stored is None:  # a new library gets its facts before it exists
+            return emptied_message(root) if self.storage.exists else None
+        differences = stored.differences(self.facts)
+        if not differences:
+            return None
+        return (
+            f"the library at {root} does not fit these settings: {'; '.join(differences)}. Use the settings it was "
+            f"built with, or rebuild it from its stored texts with `citewise reindex --library {root}`"
+        )
+
+    def _has_other_terms(self) -> bool:
+        facts = self.catalog.facts()
+        return facts is not None and facts.analyzer != ANALYZER_VERSION
+
+
+def emptied_message(root: Path) -> str:
+    return (
+        f"the catalog of {root} has been emptied: restore the library from a backup, "
+        "or move the folder away and ingest again"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLibrary:
+    """A library in its storage. Nothing is open until it is asked for."""
+
+    settings: Settings
+    storage: Storage
+    embedding: Embedding
+    chunker: HeadingChunker
+    parts: IngestParts
+
+    @property
+    def facts(self) -> LibraryFacts:
+        """What a library is built with under these settings."""
+        model = self.embedding.embedder.model
+        return LibraryFacts(model.name, model.dimensions, model.window_tokens, self.chunker.version, ANALYZER_VERSION)
+
+    @contextmanager
+    def writing(self) -> Iterator[OpenLibrary]:
+        """Open it with its write lock held: created if it is new, and healed before anything is added."""
+        with self.storage.writing():
+            is_new = not self.storage.exists
+            generation = self.storage.create() if is_new else self.storage.current()
+            with self._opened(generation, may_create=is_new) as library:
+                if is_new:
+                    library.catalog.record_facts(library.facts)
+                _refuse_mismatch(library)
+                library.heal()
+                if is_new:  # only now is there something that a reader could open
+                    self.storage.swap_to(generation)
+                yield library
+
+    @contextmanager
+    def reading(self, generation: Generation | None = None) -> Iterator[OpenLibrary]:
+        """Open it as it is; what a crash left undone is done first, unless another process is writing."""
+        with self._opened(generation or self.storage.current()) as library:
+            _refuse_mismatch(library)
+            if library.needs_healing():
+                try:
+                    with self.storage.writing():
+                        library.heal()
+                except Locked:
+                    _log.info("another process is writing; it brings the index up to date itself")
+                except Unavailable as error:
+                    _log.warning("the index is not up to date and cannot be updated now: %s", error)
+            yield library
+
+    @contextmanager
+    def inspecting(self) -> Iterator[OpenLibrary]:
+        """Open it whatever it was built with."""
+        with self._opened(self.storage.current()) as library:
+            yield library
+
+    @contextmanager
+    def catalog(self) -> Iterator[Catalog]:
+        """Open its catalog alone: no model and no index is needed."""
+        with self.storage.catalog(self.storage.current()) as catalog:
+            yield catalog
+
+    def ingest(self, paths: Mapping[Path, Collection[Path] | None], options: "IngestOptions") -> Iterator[IngestEvent]:
+        """Open the library and ingest. The write lock is held until the last event."""
+        with self.writing() as library:
+            yield from library.ingest(paths, options)
+
+    def watch(self, paths: Sequence[Path], options: "IngestOptions") -> Iterator[IngestEvent]:
+        """Ingest changes as they come; while another process is writing, they are tried again."""
+        pending: dict[Path, set[Path]] = {}
+        for changed in self.parts.changes(paths):
+            for path, files in changed.items():
+                pending.setdefault(path, set()).update(files)
+            due = {path: files for path, files in pending.items() if path.exists()}
+            if due:
+                try:
+                    yield from self.ingest(due, options)
+                except Unavailable as error:
+                    _log.warning("%s; trying again", error)
+                    continue
+            pending.clear()
+
+    def reembed(self) -> "Iterator[Reembedded]":
+        """Build the library again beside the old one, with the settings' model and chunk sizes, then swap."""
+        from citewise.ingest.reembed import Reembed
+        from citewise.ingest.write import DocumentWriter
+
+        with self.storage.writing():
+            following = self.storage.next()
+            with self._opened(following, may_create=True) as begun:  # what an interrupted run left
+                is_same = begun.catalog.facts() in (None, begun.facts)
+            if not is_same:
+                following = self.storage.next(is_empty=True)
+            with self.inspecting() as old, self._opened(following, may_create=True) as new:
+                new.catalog.record_facts(new.facts)
+                if summary := old.catalog.last_ingest():
+                    new.catalog.record_ingest(summary)
+                chosen, caches = self.embedding, (new.catalog, old.catalog)
+                writer = DocumentWriter(chosen.embedder, new.catalog, caches, new.project, chosen.words)
+                yield from Reembed(old.catalog, new.prepare, writer)()
+            self.storage.swap_to(following)
+            self.storage.remove_others()
+
+    @contextmanager
+    def _opened(self, generation: Generation, *, may_create: bool = False) -> Iterator[OpenLibrary]:
+        stores = self.storage.open(generation, self.embedding.embedder.model, may_create=may_create)
+        try:
+            yield OpenLibrary(
+                self.settings,
+                self.storage,
+                self.embedding,
+                stores.catalog,
+                stores.vectors,
+                stores.texts,
+                self.chunker,
+                self.parts,
+                self.facts,
+            )
+        finally:
+            stores.close()
+
+
+def _refuse_mismatch(library: OpenLibrary) -> None:
+    problem = library.mismatch()
+    if problem:
+        raise Misconfigured(problem)
+
+
+@dataclass(slots=True)
+class _Lease:
+    """One generation, open, and how many searches are using it."""
+
+    library: OpenLibrary
+    generation: Generation
+    mark: tuple[int, int] | None  # of the storage, before its current generation was looked up
+    closing: ExitStack
+    users: int = 0
+
+
+class LibraryReader:
+    """Keeps a library open for searches and lends it to any number of threads: `service.SearchableLibrary`.
+
+    It is opened by the first search, and again when another generation took its place.
+    """
+
+    def __init__(
+        self,
+        library: StoredLibrary,
+        *,
+        make_search: "Callable[[OpenLibrary, Executor], Search]",
+        make_pages: "Callable[[Search], PageBuilder]",
+        log_store: LogStore,
+    ) -> None:
+        self._stored = library
+        self._make_search = make_search
+        self._make_pages = make_pages
+        self._log_store = log_store
+        self._opening = threading.RLock()  # one thread opens, the others wait for it
+        # Never held for long. Reentrant, since an abandoned answer is closed by the garbage collector, anywhere.
+        self._counting = threading.RLock()
+        self._lease: _Lease | None = None
+        self._searches: tuple[OpenLibrary, Search] | None = None
+        self.threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="citewise-ranking")
+
+    def search(self, query: Query, page: PageRequest | None = None) -> SearchResult:
+        """Search, or fetch a page of a search; once more if the library was replaced meanwhile."""
+        with self.library() as library:
+            try:
+                search = self._search(library)
+                return search(query) if page is None else self._make_pages(search)(query, page)
+            except Unavailable:
+                if self.is_current(library):
+                    raise
+        return self.search(query, page)
+
+    def popular(self, where: Where, limit: int) -> tuple[Passage, ...]:
+        """Popular passages that a reader may see."""
+        with self.library() as library:
+            return Popular(self._log_store, library.catalog).passages(where, limit)
+
+    def version(self, scope: Scope) -> str:
+        """Changes with everything that a search in this scope could see."""
+        with self.library() as library:
+            return str(library.catalog.version(scope))
+
+    def renewed(self, cursor: str) -> str | None:
+        """A cursor that lasts as long as a new one; None if the pages behind it are gone."""
+        with self.library() as library:
+            return self._make_pages(self._search(library)).renewed(cursor)
+
+    @contextmanager
+    def library(self) -> Iterator[OpenLibrary]:
+        """The library as it is now; it stays open at least until the block ends."""
+        lease = self._taken()
+        try:
+            yield lease.library
+        finally:
+            with self._counting:
+                lease.users -= 1
+            self._close_unused(lease)
+
+    def is_current(self, library: OpenLibrary) -> bool:
+        """Whether nothing has taken its place since it was lent."""
+        lease = self._lease
+        return lease is not None and lease.library is library and self._stored.storage.current() == lease.generation
+
+    def close(self) -> None:
+        """Close it once the last search in it has ended; a later one opens it again."""
+        with self._counting:
+            lease, self._lease = self._lease, None
+        if lease is not None:
+            self._close_unused(lease)
+
+    def _search(self, library: OpenLibrary) -> "Search":
+        """The same for as long as the library is: to build one takes a hundredth of a search."""
+        built = self._searches
+        if built is None or built[0] is not library:
+            built = self._searches = (library, self._make_search(library, self.threads))
+        return built[1]
+
+    def _taken(self) -> _Lease:
+        storage = self._stored.storage
+        for left in reversed(range(MAX_TRIES)):
+            mark = storage.mark()
+            lease = self._shared(mark)
+            if lease is not None:
+                return lease
+            generation = storage.current()
+            try:
+                return self._opened(generation, mark)
+            except CitewiseError:
+                if not left or storage.current() == generation:
+                    raise  # nobody replaced it: it really cannot be opened
+        raise AssertionError("the last try returns or raises")
+
+    def _shared(self, mark: tuple[int, int] | None) -> _Lease | None:
+        with self._counting:
+            if self._lease is None or mark is None or self._lease.mark != mark:
+                return None
+            self._lease.users += 1
+            return self._lease
+
+    def _opened(self, generation: Generation, mark: tuple[int, int] | None) -> _Lease:
+        with self._opening:
+            lease = self._shared(mark)  # opened by whoever was here first
+            if lease is not None:
+                return lease
+            with ExitStack() as stack:
+                library = stack.enter_context(self._stored.reading(generation))
+                opened = _Lease(library, generation, mark, stack.pop_all(), users=1)
+            gc.freeze()  # what is loaded by now stays: the collector need not look at it, for 50 ms, ever again
+            with self._counting:
+                old, self._lease = self._lease, opened
+        if old is not None:
+            self._close_unused(old)
+        return opened
+
+    def _close_unused(self, lease: _Lease) -> None:
+        with self._counting:
+            is_unused = lease is not self._lease and lease.users == 0
+        if is_unused:
+            lease.closing.close()  # a second time does nothing

@@ -1,0 +1,274 @@
+"""Looking after a library: status, doctor, reindex and compact."""
+
+import importlib.metadata
+import os
+import shutil
+import struct
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from citewise.errors import CitewiseError, Locked, Misconfigured
+from citewise.library import StoredLibrary, emptied_message
+from citewise.model.access import Scope
+from citewise.model.chunk import TermField, Vector
+from citewise.model.filters import Where
+from citewise.model.ids import document_id
+from citewise.model.report import Check, Compaction, Reindexed, ScopeStatus, Status
+from citewise.ports.catalog import Catalog
+from citewise.ports.models import Generator, Reranker
+from citewise.ports.stores import LogStore
+from citewise.settings import Settings
+from citewise.text import analysis
+
+MIN_FREE_BYTES = 500_000_000  # under this an ingestion may not finish
+# How long a row may wait in a process before it is written, and some more. Less: a row that is written just then comes
+# behind the sweep of a compaction; more: every compaction of a small library takes that long.
+LOG_SETTLE_SECONDS = 0.75
+DROPPED_SECONDS = 7 * 86_400.0  # rows that were dropped earlier are no longer worth a warning
+
+
+@dataclass(frozen=True, slots=True)
+class Upkeep:
+    """What maintenance needs besides the library itself; `wiring` makes it."""
+
+    log: LogStore
+    log_file: Path
+    pages_file: Path
+    make_reranker: Callable[[], Reranker | None]
+    make_generator: Callable[[], Generator]
+    clear_pages: Callable[[], bool]  # False if another process kept it from finishing
+    now: Callable[[], float] = time.time
+
+
+def status(library: StoredLibrary) -> Status:
+    """What the library says about itself. No model and no index is loaded, and nothing is healed."""
+    storage = library.storage
+    with library.catalog() as catalog:
+        facts = catalog.facts()
+        if facts is None:
+            raise Misconfigured(emptied_message(storage.root))
+        scopes = tuple(_scope_status(catalog, scope, storage.index_names) for scope in catalog.scopes())
+        differences = facts.differences(library.facts)
+        misfit = (f"the library does not fit these settings: {'; '.join(differences)}",) if differences else ()
+        return Status(
+            library=str(storage.root),
+            embedding_model=facts.model,
+            dimensions=facts.dimensions,
+            chunker=facts.chunker,
+            engines={"catalog": catalog.engine, "words": "tantivy", "vectors": "faiss"},
+            scopes=scopes,
+            catalog_bytes=catalog.size_bytes(),
+            index_bytes=storage.size_bytes("index"),
+            last_ingest=catalog.last_ingest(),
+            problems=(*_behind(scopes), *misfit),
+        )
+
+
+def _scope_status(catalog: Catalog, scope: Scope, index_names: tuple[str, ...]) -> ScopeStatus:
+    count, states = catalog.count(scope), [catalog.projection(name, scope) for name in index_names]
+    reached = min(state.position if state else 0 for state in states)
+    last = catalog.last_position(scope)
+    return ScopeStatus(scope.tenant, scope.project, count.documents, count.chunks, last, reached)
+
+
+def _behind(scopes: tuple[ScopeStatus, ...]) -> Iterator[str]:
+    for scope in scopes:
+        if scope.index_position != scope.log_position:
+            yield (
+                f"the index of {scope.tenant}/{scope.project} is at position {scope.index_position} of "
+                f"{scope.log_position}: the next ingest or `citewise reindex` brings it up to date"
+            )
+
+
+def doctor(library: StoredLibrary, upkeep: Upkeep) -> tuple[Check, ...]:
+    """Check everything that a library needs, and say what to do about each problem."""
+    return tuple(_checks(library, upkeep))
+
+
+def _checks(library: StoredLibrary, upkeep: Upkeep) -> Iterator[Check]:
+    settings, storage = library.settings, library.storage
+    yield Check("python", sys.version.split()[0])
+    yield Check("citewise", importlib.metadata.version("citewise"))
+    yield _tried("embedding model", lambda: _embedding_detail(library), "follow the message, then try again")
+    if settings.rerank.provider != "none":
+        remedy = "follow the message; until then, searches work without it"
+        yield _tried("reranker", lambda: _reranker_detail(upkeep), remedy)
+    if settings.answer.generator != "extractive":
+        yield _tried("generator", lambda: _generator_detail(settings, upkeep), "set what is missing, then try again")
+    yield _disk(storage.root)
+    if not storage.exists:
+        yield Check("library", f"none at {storage.root}", "make one with `citewise ingest PATH`")
+        return
+    yield _tried("write lock", lambda: _lock_detail(library), "check who may write to the library's folder")
+    catalog = _tried("catalog", lambda: _catalog_detail(library), "restore the library from a backup, or ingest again")
+    yield catalog
+    if not catalog.is_ok:
+        return  # everything else would fail for the same reason
+    fit = _tried("settings", lambda: _settings_detail(library), "use other settings, or run `citewise reindex`")
+    yield fit
+    yield _tried("index", lambda: _index_detail(library, is_searched=fit.is_ok), "run `citewise reindex`")
+    yield log_check(library, upkeep)
+    is_shared = can_write(upkeep.pages_file)
+    read_only = "the library's folder cannot be written to: cursors end with the process that gave them"
+    yield Check("pages", "cursors work in every process" if is_shared else read_only)
+
+
+def _tried(name: str, look: Callable[[], str], remedy: str) -> Check:
+    try:
+        return Check(name, look())
+    except CitewiseError as error:
+        return Check(name, str(error), remedy)
+
+
+def _embedding_detail(library: StoredLibrary) -> str:
+    embedder = library.embedding.embedder
+    embedder.query("Is anybody there?")
+    return f"{embedder.model.name}, {embedder.model.dimensions} dimensions, window {embedder.model.window_tokens}"
+
+
+def _reranker_detail(upkeep: Upkeep) -> str:
+    reranker = upkeep.make_reranker()
+    if reranker is None:
+        return "none"
+    reranker.scores("Is anybody there?", ["Yes."])
+    return reranker.name
+
+
+def _generator_detail(settings: Settings, upkeep: Upkeep) -> str:
+    """Its settings alone: a question would cost money."""
+    return f"{upkeep.make_generator().name} at {urlsplit(settings.answer.base_url).hostname}; not asked"
+
+
+def _disk(root: Path) -> Check:
+    near = next(folder for folder in (root.resolve(), *root.resolve().parents) if folder.exists())
+    free = shutil.disk_usage(near).free
+    return Check("disk", f"{free / 1e9:.1f} GB free", "free some space before ingesting" * (free < MIN_FREE_BYTES))
+
+
+def _lock_detail(library: StoredLibrary) -> str:
+    try:
+        with library.storage.writing():
+            return "free"
+    except Locked as error:
+        return str(error)
+
+
+def _catalog_detail(library: StoredLibrary) -> str:
+    with library.catalog() as catalog:
+        catalog.check()
+        if catalog.facts() is None:
+            raise Misconfigured(emptied_message(library.storage.root))
+        counts = [catalog.count(scope) for scope in catalog.scopes()]
+    documents, chunks = sum(count.documents for count in counts), sum(count.chunks for count in counts)
+    return f"intact; {documents} documents, {chunks} chunks"
+
+
+def _settings_detail(library: StoredLibrary) -> str:
+    with library.inspecting() as opened:
+        problem = opened.mismatch()
+        if problem:
+            raise Misconfigured(problem)
+        if opened.lacks_words():
+            return "fit the library; some chunks have no word vectors yet: `citewise reindex` makes them"
+        return "fit the library"
+
+
+def _index_detail(library: StoredLibrary, *, is_searched: bool) -> str:
+    with library.inspecting() as opened:
+        behind = [str(scope) for scope in opened.catalog.scopes() if opened.project.is_behind(scope)]
+        if behind and _lock_detail(library) != "free":
+            return "behind the catalog; the process that is writing brings it up to date"
+        if behind:
+            raise Misconfigured(f"the index of {', '.join(behind)} is missing, damaged or behind the catalog")
+        if is_searched:
+            _search_index(opened.catalog, opened.vectors.search, opened.texts.search, library)
+    return f"intact; {library.storage.size_bytes('index') / 1e6:.1f} MB, up to date with the catalog"
+
+
+def _search_index(
+    catalog: Catalog, search_vectors: Callable[..., object], search_texts: Callable[..., object], library: StoredLibrary
+) -> None:
+    """Search by meaning, by words and by code for a chunk of the largest scope, so that every kind of file is read."""
+    where = Where(max(catalog.scopes(), key=lambda scope: catalog.count(scope).chunks, default=Scope()), None)
+    documents = catalog.documents(where, limit=10)
+    chunk = next((chunk for document in documents for chunk in catalog.chunks(where, document.id)), None)
+    if chunk is None:
+        return
+    terms, dimensions = analysis.terms(chunk.piece.text), library.embedding.embedder.model.dimensions
+    search_vectors(Vector(struct.pack(f"<{dimensions}f", 1.0, *[0.0] * (dimensions - 1))), where=where, limit=1)
+    search_texts(terms.words, field=TermField.WORDS, where=where, limit=1)
+    search_texts(terms.code, field=TermField.CODE, where=where, limit=1)
+    catalog.passages([chunk.id], where=where)
+
+
+def log_check(library: StoredLibrary, upkeep: Upkeep) -> Check:
+    """What the doctor says about the query log."""
+    name, chosen, file = "query log", library.settings.query_log, upkeep.log_file
+    if not chosen.retention_days:
+        return Check(name, "off: query_log.retention_days is 0")
+    if not can_write(file):
+        return Check(name, f"{file} cannot be written to: questions are not logged", "change its permissions")
+    try:
+        with library.catalog() as catalog:
+            since = upkeep.now() - DROPPED_SECONDS
+            dropped = sum(upkeep.log.lost(scope, since=since) for scope in catalog.scopes())
+    except CitewiseError as error:
+        return Check(name, str(error), "move the file away; the next question starts a new log")
+    size = file.stat().st_size / 1e6 if file.is_file() else 0.0
+    detail = f"{size:.1f} MB, {chosen.retention_days:g} days, text {chosen.text}; {dropped:,} dropped in a week"
+    remedy = "raise query_log.queue, or check the disk: questions came faster than they could be written"
+    return Check(name, detail, remedy if dropped else "")
+
+
+def can_write(path: Path) -> bool:
+    """Whether a file or folder can be written or created; not so in somebody else's library."""
+    return os.access(path.parent, os.W_OK) and (os.access(path, os.W_OK) or not path.exists())
+
+
+def reindex(library: StoredLibrary) -> Iterator[Reindexed]:
+    """Rebuild the indexes from the catalog; re-embed where the settings name another model or other chunk sizes.
+
+    Yields a running total.
+    """
+    with library.inspecting() as opened:
+        is_current = opened.mismatch() is None and not opened.lacks_words()
+    if not is_current:
+        for step in library.reembed():
+            yield Reindexed(step.chunks.total, step.embedded, is_reembedded=True)
+        return
+    with library.writing() as opened:
+        done = Reindexed()
+        yield done
+        for scope in opened.catalog.scopes():
+            for changes in opened.project.rebuild(scope):
+                done = Reindexed(done.chunks + changes)
+                yield done
+
+
+def compact(library: StoredLibrary, upkeep: Upkeep) -> Compaction:
+    """Reclaim space and erase deleted content from every file of the library."""
+    storage = library.storage
+    storage.current()  # refuses a folder without a library: writing would create one there
+    with library.writing() as opened:
+        began_at = time.monotonic()  # nothing is deleted from now on, so nothing deleted can be shown any more
+        before = storage.size_bytes()
+        for scope in opened.catalog.scopes():
+            for _ in opened.project.rebuild(scope):
+                pass
+        is_catalog_done = opened.catalog.compact(keep_word_vectors=library.embedding.words is not None)
+        if library.settings.query_log.retention_days:  # wait until every process has written its rows
+            time.sleep(max(0.0, began_at + LOG_SETTLE_SECONDS - time.monotonic()))
+        are_pages_done = upkeep.clear_pages()
+        sweep_log(opened.catalog, upkeep.log)
+        return Compaction(before, storage.size_bytes(), is_catalog_done and are_pages_done)
+
+
+def sweep_log(catalog: Catalog, log: LogStore) -> None:
+    """Erase rows that are too old, and the names of documents that are gone."""
+    present = {document_id(scope, path) for scope in catalog.scopes() for path in catalog.paths(scope)}
+    log.forget(log.shown() - present)
+    log.sweep()

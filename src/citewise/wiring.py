@@ -1,0 +1,548 @@
+"""Settings -> objects. Constructors only; an adapter is imported inside the branch that picks it.
+
+Selected text is answered with `embedding_of`, `generator_of`, `compress_of` and `answer_pipeline` alone, so nothing of
+a store may be imported at the top of this file.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from citewise.adapters.lazy import Lazy, lazily
+from citewise.answer.compress import Compress
+from citewise.errors import CitewiseError, Misconfigured
+from citewise.model.access import Access, Scope
+from citewise.model.chunk import EmbeddingModel
+from citewise.model.document import SourceRef
+from citewise.ports.models import (
+    Compressor,
+    Embedder,
+    Embedding,
+    Generator,
+    QualityEvaluator,
+    Reranker,
+    TokenCounter,
+    WordEmbedder,
+)
+from citewise.settings import Settings
+from citewise.text.urls import Addresses
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from citewise.adapters.folder.storage import LibraryFolder
+    from citewise.adapters.onnx.minilm import MiniLm
+    from citewise.adapters.sqlite.query_log import SqliteLog
+    from citewise.answer.pipeline import AnswerPipeline
+    from citewise.ingest.chunkers.markdown import HeadingChunker
+    from citewise.ingest.policy import AccessPolicy
+    from citewise.ingest.prepare import Prepare
+    from citewise.ingest.targets import Target
+    from citewise.library import LibraryReader, OpenLibrary, StoredLibrary
+    from citewise.maintenance import Upkeep
+    from citewise.ports.catalog import Catalog
+    from citewise.ports.indexes import TextIndex, VectorIndex
+    from citewise.ports.sources import Source
+    from citewise.ports.storage import Stores
+    from citewise.ports.stores import QueryCache, QueryLog, RankingStore
+    from citewise.search.cache import ResultCache
+    from citewise.search.pages import PageBuilder
+    from citewise.search.pipeline import Search
+    from citewise.service import Service
+
+_log = logging.getLogger(__name__)
+
+CHARS_PER_TOKEN = 3  # of a remote model, whose tokenizer is not here: a careful guess, so that no text is cut off
+DOWNLOAD_SECONDS = 120.0  # for a model by its hub name; the question that fetches it waits, others do without
+RETRY_SECONDS = 60.0  # after which a model that could not be loaded is tried again
+LOG_FILE = "queries.db"
+PAGES_FILE = "pages.db"  # beside the generations: a ranking outlives the one it was made in
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Parts that a caller handed in; None: the settings choose. What is handed in is its owner's to close."""
+
+    embedder: Embedder | None = None
+    token_counter: TokenCounter | None = None
+    word_embedder: WordEmbedder | None = None
+    reranker: Reranker | None = None
+    generator: Generator | None = None
+    compressor: Compressor | None = None
+    quality_evaluator: QualityEvaluator | None = None
+    vector_index: "VectorIndex | None" = None
+    text_index: "TextIndex | None" = None
+    catalog: "Catalog | None" = None
+    cache: "QueryCache | None" = None
+    query_log: "QueryLog | None" = None
+
+
+NO_PARTS = Parts()
+
+
+# Models
+
+
+def embedding_of(settings: Settings, parts: Parts = NO_PARTS) -> Embedding:
+    """The embedding that the settings name, with what was handed in."""
+    if parts.embedder is not None and parts.token_counter is not None:
+        return Embedding(parts.embedder, parts.token_counter, words=parts.word_embedder)
+    make = {"minilm": _minilm, "onnx": _onnx_embedding, "openai": _openai_embedding}[settings.embedding.provider]
+    made = make(settings)
+    counter = parts.token_counter or made.counter
+    if parts.embedder is not None:
+        return Embedding(parts.embedder, counter, words=parts.word_embedder)
+    return Embedding(made.embedder, counter, made.warm, parts.word_embedder or made.words)
+
+
+def _minilm(settings: Settings) -> Embedding:
+    from citewise.adapters.onnx import MINILM
+
+    def load() -> "MiniLm":
+        from citewise.adapters.onnx.minilm import load
+
+        return load()
+
+    loaded = Lazy(MINILM.name, load)
+
+    def warm() -> None:
+        with suppress(CitewiseError):  # whoever needs it is told
+            loaded()
+
+    words = lazily(lambda: loaded().words) if settings.embedding.word_vectors else None
+    return Embedding(lazily(lambda: loaded().embedder, model=MINILM), _wordpiece_counter(), warm, words)
+
+
+def _wordpiece_counter() -> TokenCounter:
+    def load() -> TokenCounter:
+        from citewise.adapters.onnx.wordpiece import WordPieceCounter, uncased_tokenizer
+
+        return WordPieceCounter(uncased_tokenizer())
+
+    return lazily(Lazy("the token counter", load))
+
+
+def _onnx_embedding(settings: Settings) -> Embedding:
+    from citewise.adapters.onnx.embedder import Prefixes, from_folder
+
+    chosen = settings.embedding
+    if not chosen.path:
+        raise Misconfigured("embedding.provider is onnx: set embedding.path to the model's folder")
+    prefixes = Prefixes(chosen.query_prefix, chosen.document_prefix)
+    folder, window_tokens = Path(chosen.path).expanduser(), chosen.window_tokens or 512
+    return Embedding(*from_folder(folder, window_tokens=window_tokens, prefixes=prefixes))
+
+
+def _openai_embedding(settings: Settings) -> Embedding:
+    chosen = settings.embedding
+    if not chosen.model or chosen.dimensions <= 0:
+        raise Misconfigured(
+            "embedding.provider is openai: set embedding.model and embedding.dimensions, "
+            "for example text-embedding-3-small and 1536"
+        )
+    prefixes = "".join(f"|{prefix}" for prefix in (chosen.query_prefix, chosen.document_prefix) if prefix)
+    model = EmbeddingModel(f"{chosen.model}{prefixes}", chosen.dimensions, chosen.window_tokens or 8191)
+
+    def load() -> Embedder:
+        from citewise.adapters.breaker import Breaker
+        from citewise.adapters.http import open_client
+        from citewise.adapters.openai.embedder import OpenAIEmbedder
+
+        guard = settings.guard
+        return OpenAIEmbedder(
+            open_client("embedding", chosen.base_url, chosen.api_key_variable, chosen.timeout_seconds),
+            model=model,
+            remote_name=chosen.model,
+            batch_size=chosen.batch_size,
+            query_prefix=chosen.query_prefix,
+            document_prefix=chosen.document_prefix,
+            max_input_chars=model.window_tokens * CHARS_PER_TOKEN,
+            key_variable=chosen.api_key_variable,
+            breaker=Breaker("the embedding server", max_failures=guard.failures, pause_seconds=guard.pause_seconds),
+        )
+
+    # WordPiece cuts English a little finer than the large vocabularies of remote models: a safe side to err on.
+    return Embedding(lazily(Lazy(model.name, load), model=model), _wordpiece_counter())
+
+
+def reranker_of(settings: Settings) -> Reranker | None:
+    """The reranker that the settings name, loaded when it is first asked; None if they name none."""
+    chosen = settings.rerank
+    if chosen.provider == "none":
+        return None
+    load, name = (_http_reranker, chosen.style) if chosen.provider == "http" else (_onnx_reranker, chosen.path)
+    name = chosen.model or name
+    return lazily(Lazy(name, lambda: load(settings), retry_seconds=RETRY_SECONDS), name=name)
+
+
+def _onnx_reranker(settings: Settings) -> Reranker:
+    from citewise.adapters.onnx.hub import downloaded
+    from citewise.adapters.onnx.reranker import from_folder
+
+    chosen = settings.rerank
+    if not chosen.path and not chosen.model:
+        raise Misconfigured("rerank.provider is onnx: set rerank.path to the model's folder, or rerank.model")
+    folder = (
+        Path(chosen.path).expanduser()
+        if chosen.path
+        else downloaded(chosen.model, settings.cache, deadline_seconds=DOWNLOAD_SECONDS)
+    )
+    return from_folder(folder, window_tokens=chosen.window_tokens)
+
+
+def _http_reranker(settings: Settings) -> Reranker:
+    from citewise.adapters.breaker import Breaker
+    from citewise.adapters.http import open_client
+    from citewise.adapters.openai.reranker import HttpReranker, RerankStyle
+
+    chosen, guard = settings.rerank, settings.guard
+    if not chosen.base_url:
+        raise Misconfigured("rerank.provider is http: set rerank.base_url to what stands in front of /rerank")
+    return HttpReranker(
+        open_client("rerank", chosen.base_url, chosen.api_key_variable, chosen.timeout_seconds),
+        model=chosen.model,
+        style=RerankStyle(chosen.style),
+        are_logits=chosen.scores == "logits",
+        deadline_seconds=chosen.timeout_seconds,
+        key_variable=chosen.api_key_variable,
+        breaker=Breaker("the rerank server", max_failures=guard.failures, pause_seconds=guard.pause_seconds),
+    )
+
+
+def generator_of(settings: Settings) -> Generator:
+    """The generator that the settings name."""
+    chosen = settings.answer
+    if chosen.generator == "extractive":
+        from citewise.answer.extractive import ExtractiveGenerator
+
+        return ExtractiveGenerator()
+    from citewise.adapters.http import open_client
+    from citewise.adapters.openai.generator import OpenAIGenerator
+
+    if not chosen.model:
+        raise Misconfigured("answer.generator is openai: set answer.model to the model's name there")
+    return OpenAIGenerator(
+        open_client("answer", chosen.base_url, chosen.api_key_variable, chosen.timeout_seconds),
+        model=chosen.model,
+        max_tokens=chosen.max_tokens,
+        key_variable=chosen.api_key_variable,
+    )
+
+
+def compress_of(settings: Settings, counter: TokenCounter, compressor: Compressor | None = None) -> Compress:
+    """Compression of sources. Its model is loaded when first asked: a failure to load it fails no question."""
+    chosen = settings.answer
+    if compressor is None and chosen.compression == "llmlingua":
+        folder = Path(chosen.compression_path).expanduser()
+
+        def load() -> Compressor:
+            from citewise.adapters.onnx.llmlingua import from_folder
+
+            return from_folder(folder, counter)
+
+        compressor = lazily(Lazy(folder.name, load, retry_seconds=RETRY_SECONDS), name=folder.name)
+    return Compress(compressor, is_on=chosen.compression != "none", tokens=chosen.compressed_tokens)
+
+
+def answer_pipeline(
+    settings: Settings,
+    embedding: Embedding,
+    generator: Generator,
+    compress: Compress | None = None,
+    evaluator: QualityEvaluator | None = None,
+) -> "AnswerPipeline":
+    """The pipeline for the library and for selected text. A compressor may hold a model: hand it in to keep it."""
+    from citewise.answer.ground import Ground
+    from citewise.answer.pack import Pack
+    from citewise.answer.pipeline import AnswerPipeline
+    from citewise.answer.quality import CalibratedQuality
+
+    chosen = settings.answer
+    return AnswerPipeline(
+        Pack(embedding.counter, addresses_of(settings), chosen.budget_tokens),
+        Ground(embedding.embedder, embedding.counter),
+        generator,
+        compress or compress_of(settings, embedding.counter),
+        evaluator or CalibratedQuality(),
+        min_confidence=chosen.min_confidence or None,
+    )
+
+
+def addresses_of(settings: Settings) -> Addresses:
+    """Where cited documents can be read."""
+    return Addresses(settings.citations.sites, settings.citations.repositories)
+
+
+# Libraries
+
+
+def stored_library(settings: Settings, embedding: Embedding | None = None, parts: Parts = NO_PARTS) -> "StoredLibrary":
+    """The library in the settings' folder; nothing is opened yet."""
+    from citewise.ingest.chunkers.markdown import ChunkSizes, HeadingChunker
+    from citewise.library import StoredLibrary
+
+    chosen, sizes = embedding or embedding_of(settings, parts), settings.chunks
+    window_tokens = chosen.embedder.model.window_tokens
+    chunk_sizes = ChunkSizes(sizes.target_tokens, sizes.floor_tokens, sizes.ceiling_tokens, sizes.overlap_tokens)
+    chunker = HeadingChunker(chosen.counter, window_tokens, chunk_sizes)
+    return StoredLibrary(settings, library_folder(settings.library, parts), chosen, chunker, _FolderParts(settings))
+
+
+def library_folder(root: Path, parts: Parts = NO_PARTS) -> "LibraryFolder":
+    """The storage of a library in a folder: SQLite and the embedded indexes, unless others were handed in."""
+    from citewise.adapters.folder.storage import LibraryFolder
+    from citewise.adapters.sqlite.catalog import SqliteCatalog
+    from citewise.adapters.sqlite.connections import Connections
+
+    def open_catalog(folder: Path) -> AbstractContextManager["Catalog"]:
+        if parts.catalog is not None:
+            return nullcontext(parts.catalog)
+        return closing(SqliteCatalog(Connections(folder / "catalog.db"), model_name=""))
+
+    def open_stores(folder: Path, model: EmbeddingModel, may_create: bool) -> "Stores":
+        from citewise.adapters.local_index.texts import LocalTextIndex
+        from citewise.adapters.local_index.vectors import LocalVectorIndex
+        from citewise.ports.storage import Stores
+
+        file = folder / "catalog.db"
+        catalog = parts.catalog or SqliteCatalog(Connections(file, may_create=may_create), model_name=model.name)
+
+        def is_expected(scope: Scope) -> bool:
+            return catalog.last_position(scope) > 0
+
+        root = folder / "index"
+        vectors = LocalVectorIndex(root / "vectors", dimensions=model.dimensions, is_expected=is_expected)
+        texts = LocalTextIndex(root / "texts", vectors=vectors, is_expected=is_expected)
+
+        def close() -> None:
+            vectors.close()
+            texts.close()
+            if parts.catalog is None:
+                catalog.close()
+
+        return Stores(catalog, parts.vector_index or vectors, parts.text_index or texts, close)
+
+    indexes = (parts.vector_index, parts.text_index)
+    names = tuple(index.name if index else own for index, own in zip(indexes, ("vectors", "texts"), strict=True))
+    return LibraryFolder(root, open_stores=open_stores, open_catalog=open_catalog, index_names=names)
+
+
+@dataclass(frozen=True, slots=True)
+class _FolderParts:
+    """`library.IngestParts` for files in folders."""
+
+    settings: Settings
+
+    def prepare(self, chunker: "HeadingChunker") -> "Prepare":
+        """The table of formats: which kind of item is read by which parser and cut by which chunker."""
+        from citewise.adapters.markdown.parser import MarkdownParser
+        from citewise.ingest.prepare import Format, Prepare
+
+        formats = (Format("text/markdown", (".md", ".mdx"), MarkdownParser(), chunker),)
+        return Prepare(formats, self.settings.ingest.path_rules)
+
+    def policy(self, source: SourceRef) -> "AccessPolicy":
+        from citewise.adapters.folder.source import Rules
+        from citewise.ingest.policy import AccessPolicy
+
+        by_path = []
+        for pattern, names in self.settings.ingest.access_by_path.items():
+            rules = Rules.of([pattern]).rules
+            if not rules:
+                raise Misconfigured(f"ingest.access_by_path: {pattern!r} is not a pattern that could match a path")
+            by_path.append((rules[0], Access.of(names)))
+        return AccessPolicy(source, self.settings.ingest.access, tuple(by_path))
+
+    def source(self, target: "Target", prepare: "Prepare") -> "Source":
+        from citewise.adapters.folder.source import FolderSource
+
+        rules = self.settings.ingest
+        return FolderSource(
+            target.root,
+            media_types={suffix: each.media_type for each in prepare.formats for suffix in each.suffixes},
+            include=rules.include,
+            exclude=rules.exclude,
+            max_file_bytes=round(rules.max_file_mb * 1_000_000),
+            own_folders=(self.settings.library.resolve(),),
+            only=target.only,
+        )
+
+    def changes(self, paths: Sequence[Path]) -> Iterator[dict[Path, list[Path]]]:
+        from citewise.adapters.folder.watch import changes_below
+
+        return changes_below(paths, own=self.settings.library)
+
+
+def search_of(
+    library: "OpenLibrary",
+    *,
+    reranker: Reranker | None,
+    threads: "Executor",
+    turns: AbstractContextManager[object] | None = None,
+) -> "Search":
+    """The search that the library's settings describe."""
+    from citewise.search.adjust import Boost, Cut, Deduplicate, Freshness
+    from citewise.search.features import Features
+    from citewise.search.fuse import Fusion, MinMax, Nearness, ReciprocalRanks
+    from citewise.search.hydrate import MIN_CANDIDATES, Hydrate
+    from citewise.search.late import Late
+    from citewise.search.pipeline import Search, Stage
+    from citewise.search.rankings import LARGE_INDEX_BYTES, Retrieve
+    from citewise.search.rerank import Rerank
+
+    settings, chosen = library.settings, library.settings.search
+    without = frozenset(chosen.without)
+    refine: tuple[Stage, ...] = (
+        Features(chosen.features),
+        Late(library.embedding.words, library.catalog, chosen.late),
+        Rerank(reranker, settings.rerank.depth),
+        Freshness(chosen.half_life_days, chosen.freshness_weight),
+        Boost(chosen.boosts),
+        Deduplicate(),
+        Cut(),
+    )
+    fusions: dict[str, Callable[..., Fusion]] = {"nearness": Nearness, "minmax": MinMax, "rrf": ReciprocalRanks}
+    fusion, min_candidates = fusions[chosen.fusion], MIN_CANDIDATES if reranker is None else settings.rerank.depth
+    is_large = library.vectors.size_bytes() >= LARGE_INDEX_BYTES
+    return Search(
+        Retrieve(library.embedding.embedder, library.vectors, library.texts, threads if is_large else None, without),
+        Hydrate(library.catalog, min_candidates, library.catalog.request_reingest),
+        tuple(stage for stage in refine if stage.name not in without),
+        addresses_of(settings),
+        fusion(chosen.weights) if chosen.weights else fusion(),
+        turns or nullcontext(),
+    )
+
+
+# Requests
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """A service, and the library that it holds open."""
+
+    service: "Service"
+    reader: "LibraryReader"
+
+    def close(self) -> None:
+        self.service.close()
+        self.reader.close()
+
+
+def serving(settings: Settings, embedding: Embedding, generator: Callable[[], Generator], parts: Parts) -> Serving:
+    """Searches and answers over a library that is held open, logged and cached."""
+    from dataclasses import replace
+
+    from citewise.adapters.memory.embeddings import RememberingEmbedder
+    from citewise.adapters.memory.rankings import MemoryRankings
+    from citewise.library import LibraryReader
+    from citewise.search.pipeline import Turns
+    from citewise.service import Answers, Service
+
+    remembering = replace(embedding, embedder=RememberingEmbedder(embedding.embedder))
+    reranker, turns, memory = parts.reranker or reranker_of(settings), Turns(), MemoryRankings()
+    compress = compress_of(settings, embedding.counter, parts.compressor)
+
+    def make_search(library: "OpenLibrary", threads: "Executor") -> "Search":
+        return search_of(library, reranker=reranker, threads=threads, turns=turns)
+
+    def make_pages(search: "Search") -> "PageBuilder":
+        return pages_of(settings, search, memory)
+
+    def make_answers() -> Answers:
+        return answer_pipeline(settings, remembering, generator(), compress, parts.quality_evaluator)
+
+    stored, log_store = stored_library(settings, remembering, parts), log_store_of(settings)
+    reader = LibraryReader(stored, make_search=make_search, make_pages=make_pages, log_store=log_store)
+    service = Service(
+        reader,
+        make_answers,
+        log=parts.query_log or query_log_of(settings),
+        cache=cache_of(settings, reader, remembering.embedder, reranker, parts.cache),
+        addresses=addresses_of(settings),
+        count_tokens=lambda text: embedding.counter.counts([text])[0],
+    )
+    return Serving(service, reader)
+
+
+def pages_of(settings: Settings, search: "Search", memory: "RankingStore") -> "PageBuilder":
+    """Pages whose rankings are saved in the library's folder, for every process; in memory if it is read-only."""
+    from citewise.adapters.sqlite.rankings import SqliteRankings
+    from citewise.maintenance import can_write
+    from citewise.model.paging import NOT_SHARED
+    from citewise.search.pages import PageBuilder
+
+    file, chosen = settings.library / PAGES_FILE, settings.paging
+    is_shared = can_write(file)
+    rankings, notes = (SqliteRankings(file), ()) if is_shared else (memory, (NOT_SHARED,))
+    return PageBuilder(search, rankings, chosen.depth, chosen.ttl_seconds, notes)
+
+
+def cache_of(
+    settings: Settings,
+    reader: "LibraryReader",
+    embedder: Embedder,
+    reranker: Reranker | None = None,
+    store: "QueryCache | None" = None,
+) -> "ResultCache | None":
+    """The cache of a library's results in this process; None if the settings want none."""
+    from citewise.model.ids import digest
+    from citewise.search.adjust import Freshness
+    from citewise.search.cache import ResultCache
+
+    chosen = settings.query_cache
+    if store is None and not chosen.megabytes:
+        return None
+    if store is None:
+        from citewise.adapters.memory.cache import MemoryCache
+
+        store = MemoryCache(max_bytes=int(chosen.megabytes * 1_000_000), ttl_seconds=chosen.ttl_seconds)
+    return ResultCache(
+        store,
+        version=reader.version,
+        renewed=reader.renewed,
+        settings=digest(repr(settings), reranker.name if reranker else ""),
+        ttl_seconds=chosen.ttl_seconds,
+        freshness=Freshness(settings.search.half_life_days, settings.search.freshness_weight),
+        embed=embedder.query,
+        min_cosine=chosen.min_cosine,
+    )
+
+
+def query_log_of(settings: Settings) -> "QueryLog":
+    """The query log; one that keeps nothing if the settings want none, or if the folder can only be read."""
+    from citewise.adapters.memory.query_log import NoLog, QueuedLog
+    from citewise.maintenance import can_write
+    from citewise.text.secrets import Redaction
+
+    chosen = settings.query_log
+    if not chosen.retention_days:
+        return NoLog()
+    if settings.library.is_dir() and not can_write(settings.library / LOG_FILE):
+        _log.info("questions are not logged: %s cannot be written to", settings.library)
+        return NoLog()
+    return QueuedLog(log_store_of(settings), redact=Redaction(chosen.text), most=chosen.queue)
+
+
+def log_store_of(settings: Settings) -> "SqliteLog":
+    from citewise.adapters.sqlite.query_log import SqliteLog
+
+    chosen = settings.query_log
+    return SqliteLog(settings.library / LOG_FILE, retention_days=chosen.retention_days, max_rows=chosen.rows)
+
+
+def upkeep_of(settings: Settings, parts: Parts = NO_PARTS) -> "Upkeep":
+    from citewise.adapters.sqlite.rankings import SqliteRankings
+    from citewise.maintenance import Upkeep
+
+    return Upkeep(
+        log_store_of(settings),
+        settings.library / LOG_FILE,
+        settings.library / PAGES_FILE,
+        make_reranker=lambda: parts.reranker or reranker_of(settings),
+        make_generator=lambda: parts.generator or generator_of(settings),
+        clear_pages=lambda: SqliteRankings(settings.library / PAGES_FILE).clear(),
+    )

@@ -1,0 +1,72 @@
+"""A library's maintenance and its log, by settings and the embedding of a test."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from citewise import maintenance
+from citewise.insights import Popular, ReadLog
+from citewise.library import LibraryReader
+from citewise.model.report import Check, Compaction, Reindexed, Status
+from citewise.ports.models import Embedding
+from citewise.settings import Settings
+from citewise.wiring import (
+    LOG_FILE,
+    NO_PARTS,
+    generator_of,
+    library_folder,
+    log_store_of,
+    serving,
+    stored_library,
+    upkeep_of,
+)
+
+
+def status(settings: Settings) -> Status:
+    return maintenance.status(stored_library(settings))
+
+
+def doctor(settings: Settings, embedding: Embedding | None = None) -> tuple[Check, ...]:
+    return maintenance.doctor(stored_library(settings, embedding), upkeep_of(settings))
+
+
+def reindex(settings: Settings, embedding: Embedding | None = None) -> Reindexed:
+    *_, last = maintenance.reindex(stored_library(settings, embedding))
+    return last
+
+
+def compact(settings: Settings, embedding: Embedding | None = None) -> Compaction:
+    return maintenance.compact(stored_library(settings, embedding), upkeep_of(settings))
+
+
+def generation_folder(settings: Settings) -> Path:
+    """The folder of the generation that serves."""
+    folder = library_folder(settings.library)
+    return folder.folder_of(folder.current())
+
+
+def reader_of(settings: Settings, embedding: Embedding) -> LibraryReader:
+    """A reader as `wiring.serving` makes it."""
+    return serving(settings, embedding, lambda: generator_of(settings), NO_PARTS).reader
+
+
+def log_file(settings: Settings) -> Path:
+    return settings.library / LOG_FILE
+
+
+@contextmanager
+def opened_log(settings: Settings) -> Iterator[tuple[ReadLog, Popular]]:
+    store = log_store_of(settings)
+    with stored_library(settings).catalog() as catalog:
+        yield ReadLog(store, catalog), Popular(store, catalog)
+
+
+def sweep_log(settings: Settings) -> None:
+    with stored_library(settings).catalog() as catalog:
+        maintenance.sweep_log(catalog, log_store_of(settings))
+
+
+def log_check(settings: Settings, *, now: Callable[[], float] = time.time) -> Check:
+    return maintenance.log_check(stored_library(settings), replace(upkeep_of(settings), now=now))
