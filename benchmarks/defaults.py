@@ -27,8 +27,8 @@ from benchmarks.lab_rows import (
 from benchmarks.lab_sets import SETS, TEXTBOOK
 from benchmarks.printing import printed, say
 from benchmarks.results import RESULTS, Results, Table, results_now, write_results
+from citewise.models import embedding_of
 from citewise.settings import Settings
-from citewise.wiring import embedding_of
 
 HEADED = ("api_docs", "runbooks", TEXTBOOK)  # sets whose documents have sections
 REACHED = (

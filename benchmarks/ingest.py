@@ -26,8 +26,9 @@ from citewise.library import OpenLibrary
 from citewise.model.access import Scope
 from citewise.model.filters import Where
 from citewise.model.report import IngestDone
+from citewise.models import embedding_of
 from citewise.settings import Settings
-from citewise.wiring import embedding_of, stored_library
+from citewise.wiring import stored_library
 
 COMMAND = str(Path(sys.executable).with_name("citewise"))
 OPEN = """

@@ -32,11 +32,12 @@ from citewise.model.chunk import Hit, WordVectors
 from citewise.model.ids import ChunkId
 from citewise.model.query import Query
 from citewise.model.ranking import CODE, DENSE, WORDS, Shortlist
+from citewise.models import embedding_of
 from citewise.ports.catalog import EmbeddingCache
 from citewise.ports.models import Embedding
 from citewise.search.late import Late, by_rankings
 from citewise.settings import Settings
-from citewise.wiring import embedding_of, search_of
+from citewise.wiring import search_of
 
 ONE_THREAD = "OPENBLAS_NUM_THREADS"
 

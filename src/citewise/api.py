@@ -26,6 +26,7 @@ from citewise.model.paging import PAGE_LIMIT, PageRequest
 from citewise.model.query import ANSWER_TOP_K, SEARCH_TOP_K, Query, Selection
 from citewise.model.ranking import SearchResult
 from citewise.model.report import Check, Compaction, IngestDone, IngestEvent, IngestReport, Reindexed, Status
+from citewise.models import Parts, compress_of, embedding_of, generator_of
 from citewise.ports.models import (
     Compressor,
     Embedder,
@@ -37,7 +38,7 @@ from citewise.ports.models import (
     WordEmbedder,
 )
 from citewise.settings import Settings
-from citewise.wiring import Parts, answer_pipeline, compress_of, embedding_of, generator_of
+from citewise.wiring import answer_pipeline
 
 if TYPE_CHECKING:
     from citewise.answer.pipeline import AnswerPipeline

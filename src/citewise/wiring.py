@@ -1,250 +1,40 @@
-"""Settings -> objects. Constructors only; an adapter is imported inside the branch that picks it.
-
-Selected text is answered with `embedding_of`, `generator_of`, `compress_of` and `answer_pipeline` alone, so nothing of
-a store may be imported at the top of this file.
-"""
+"""Settings -> libraries, searches and services. Constructors only; an adapter is imported inside the function that uses
+it, since selected text is answered with `answer_pipeline` and without any store."""
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from citewise.adapters.lazy import Lazy, lazily
 from citewise.answer.compress import Compress
-from citewise.errors import CitewiseError, Misconfigured
+from citewise.errors import Misconfigured
 from citewise.model.access import Access, Scope
 from citewise.model.chunk import EmbeddingModel
 from citewise.model.document import SourceRef
-from citewise.ports.models import (
-    Compressor,
-    Embedder,
-    Embedding,
-    Generator,
-    QualityEvaluator,
-    Reranker,
-    TokenCounter,
-    WordEmbedder,
-)
+from citewise.models import NO_PARTS, Parts, compress_of, embedding_of, generator_of, reranker_of
+from citewise.ports.models import Embedder, Embedding, Generator, QualityEvaluator, Reranker
 from citewise.settings import Settings
 from citewise.text.urls import Addresses
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from citewise import library, maintenance, service
     from citewise.adapters.folder.storage import LibraryFolder
-    from citewise.adapters.onnx.minilm import MiniLm
     from citewise.adapters.sqlite.query_log import SqliteLog
     from citewise.answer.pipeline import AnswerPipeline
+    from citewise.ingest import policy, targets
     from citewise.ingest.chunkers.markdown import HeadingChunker
-    from citewise.ingest.policy import AccessPolicy
     from citewise.ingest.prepare import Prepare
-    from citewise.ingest.targets import Target
-    from citewise.library import LibraryReader, OpenLibrary, StoredLibrary
-    from citewise.maintenance import Upkeep
-    from citewise.ports.catalog import Catalog
-    from citewise.ports.indexes import TextIndex, VectorIndex
-    from citewise.ports.sources import Source
-    from citewise.ports.storage import Stores
-    from citewise.ports.stores import QueryCache, QueryLog, RankingStore
-    from citewise.search.cache import ResultCache
-    from citewise.search.pages import PageBuilder
-    from citewise.search.pipeline import Search
-    from citewise.service import Service
+    from citewise.ports import catalog, sources, storage, stores
+    from citewise.search import cache, pages, pipeline
 
 _log = logging.getLogger(__name__)
 
-CHARS_PER_TOKEN = 3  # of a remote model, whose tokenizer is not here: a careful guess, so that no text is cut off
-DOWNLOAD_SECONDS = 120.0  # for a model by its hub name; the question that fetches it waits, others do without
-RETRY_SECONDS = 60.0  # after which a model that could not be loaded is tried again
 LOG_FILE = "queries.db"
 PAGES_FILE = "pages.db"  # beside the generations: a ranking outlives the one it was made in
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """Parts that a caller handed in; None: the settings choose. What is handed in is its owner's to close."""
-
-    embedder: Embedder | None = None
-    token_counter: TokenCounter | None = None
-    word_embedder: WordEmbedder | None = None
-    reranker: Reranker | None = None
-    generator: Generator | None = None
-    compressor: Compressor | None = None
-    quality_evaluator: QualityEvaluator | None = None
-    vector_index: "VectorIndex | None" = None
-    text_index: "TextIndex | None" = None
-    catalog: "Catalog | None" = None
-    cache: "QueryCache | None" = None
-    query_log: "QueryLog | None" = None
-
-
-NO_PARTS = Parts()
-
-
-# Models
-
-
-def embedding_of(settings: Settings, parts: Parts = NO_PARTS) -> Embedding:
-    """The embedding that the settings name, with what was handed in."""
-    if parts.embedder is not None and parts.token_counter is not None:
-        return Embedding(parts.embedder, parts.token_counter, words=parts.word_embedder)
-    make = {"minilm": _minilm, "onnx": _onnx_embedding, "openai": _openai_embedding}[settings.embedding.provider]
-    made = make(settings)
-    counter = parts.token_counter or made.counter
-    if parts.embedder is not None:
-        return Embedding(parts.embedder, counter, words=parts.word_embedder)
-    return Embedding(made.embedder, counter, made.warm, parts.word_embedder or made.words)
-
-
-def _minilm(settings: Settings) -> Embedding:
-    from citewise.adapters.onnx import MINILM
-
-    def load() -> "MiniLm":
-        from citewise.adapters.onnx.minilm import load
-
-        return load()
-
-    loaded = Lazy(MINILM.name, load)
-
-    def warm() -> None:
-        with suppress(CitewiseError):  # whoever needs it is told
-            loaded()
-
-    words = lazily(lambda: loaded().words) if settings.embedding.word_vectors else None
-    return Embedding(lazily(lambda: loaded().embedder, model=MINILM), _wordpiece_counter(), warm, words)
-
-
-def _wordpiece_counter() -> TokenCounter:
-    def load() -> TokenCounter:
-        from citewise.adapters.onnx.wordpiece import WordPieceCounter, uncased_tokenizer
-
-        return WordPieceCounter(uncased_tokenizer())
-
-    return lazily(Lazy("the token counter", load))
-
-
-def _onnx_embedding(settings: Settings) -> Embedding:
-    from citewise.adapters.onnx.embedder import Prefixes, from_folder
-
-    chosen = settings.embedding
-    if not chosen.path:
-        raise Misconfigured("embedding.provider is onnx: set embedding.path to the model's folder")
-    prefixes = Prefixes(chosen.query_prefix, chosen.document_prefix)
-    folder, window_tokens = Path(chosen.path).expanduser(), chosen.window_tokens or 512
-    return Embedding(*from_folder(folder, window_tokens=window_tokens, prefixes=prefixes))
-
-
-def _openai_embedding(settings: Settings) -> Embedding:
-    chosen = settings.embedding
-    if not chosen.model or chosen.dimensions <= 0:
-        raise Misconfigured(
-            "embedding.provider is openai: set embedding.model and embedding.dimensions, "
-            "for example text-embedding-3-small and 1536"
-        )
-    prefixes = "".join(f"|{prefix}" for prefix in (chosen.query_prefix, chosen.document_prefix) if prefix)
-    model = EmbeddingModel(f"{chosen.model}{prefixes}", chosen.dimensions, chosen.window_tokens or 8191)
-
-    def load() -> Embedder:
-        from citewise.adapters.breaker import Breaker
-        from citewise.adapters.http import open_client
-        from citewise.adapters.openai.embedder import OpenAIEmbedder
-
-        guard = settings.guard
-        return OpenAIEmbedder(
-            open_client("embedding", chosen.base_url, chosen.api_key_variable, chosen.timeout_seconds),
-            model=model,
-            remote_name=chosen.model,
-            batch_size=chosen.batch_size,
-            query_prefix=chosen.query_prefix,
-            document_prefix=chosen.document_prefix,
-            max_input_chars=model.window_tokens * CHARS_PER_TOKEN,
-            key_variable=chosen.api_key_variable,
-            breaker=Breaker("the embedding server", max_failures=guard.failures, pause_seconds=guard.pause_seconds),
-        )
-
-    # WordPiece cuts English a little finer than the large vocabularies of remote models: a safe side to err on.
-    return Embedding(lazily(Lazy(model.name, load), model=model), _wordpiece_counter())
-
-
-def reranker_of(settings: Settings) -> Reranker | None:
-    """The reranker that the settings name, loaded when it is first asked; None if they name none."""
-    chosen = settings.rerank
-    if chosen.provider == "none":
-        return None
-    load, name = (_http_reranker, chosen.style) if chosen.provider == "http" else (_onnx_reranker, chosen.path)
-    name = chosen.model or name
-    return lazily(Lazy(name, lambda: load(settings), retry_seconds=RETRY_SECONDS), name=name)
-
-
-def _onnx_reranker(settings: Settings) -> Reranker:
-    from citewise.adapters.onnx.hub import downloaded
-    from citewise.adapters.onnx.reranker import from_folder
-
-    chosen = settings.rerank
-    if not chosen.path and not chosen.model:
-        raise Misconfigured("rerank.provider is onnx: set rerank.path to the model's folder, or rerank.model")
-    folder = (
-        Path(chosen.path).expanduser()
-        if chosen.path
-        else downloaded(chosen.model, settings.cache, deadline_seconds=DOWNLOAD_SECONDS)
-    )
-    return from_folder(folder, window_tokens=chosen.window_tokens)
-
-
-def _http_reranker(settings: Settings) -> Reranker:
-    from citewise.adapters.breaker import Breaker
-    from citewise.adapters.http import open_client
-    from citewise.adapters.openai.reranker import HttpReranker, RerankStyle
-
-    chosen, guard = settings.rerank, settings.guard
-    if not chosen.base_url:
-        raise Misconfigured("rerank.provider is http: set rerank.base_url to what stands in front of /rerank")
-    return HttpReranker(
-        open_client("rerank", chosen.base_url, chosen.api_key_variable, chosen.timeout_seconds),
-        model=chosen.model,
-        style=RerankStyle(chosen.style),
-        are_logits=chosen.scores == "logits",
-        deadline_seconds=chosen.timeout_seconds,
-        key_variable=chosen.api_key_variable,
-        breaker=Breaker("the rerank server", max_failures=guard.failures, pause_seconds=guard.pause_seconds),
-    )
-
-
-def generator_of(settings: Settings) -> Generator:
-    """The generator that the settings name."""
-    chosen = settings.answer
-    if chosen.generator == "extractive":
-        from citewise.answer.extractive import ExtractiveGenerator
-
-        return ExtractiveGenerator()
-    from citewise.adapters.http import open_client
-    from citewise.adapters.openai.generator import OpenAIGenerator
-
-    if not chosen.model:
-        raise Misconfigured("answer.generator is openai: set answer.model to the model's name there")
-    return OpenAIGenerator(
-        open_client("answer", chosen.base_url, chosen.api_key_variable, chosen.timeout_seconds),
-        model=chosen.model,
-        max_tokens=chosen.max_tokens,
-        key_variable=chosen.api_key_variable,
-    )
-
-
-def compress_of(settings: Settings, counter: TokenCounter, compressor: Compressor | None = None) -> Compress:
-    """Compression of sources. Its model is loaded when first asked: a failure to load it fails no question."""
-    chosen = settings.answer
-    if compressor is None and chosen.compression == "llmlingua":
-        folder = Path(chosen.compression_path).expanduser()
-
-        def load() -> Compressor:
-            from citewise.adapters.onnx.llmlingua import from_folder
-
-            return from_folder(folder, counter)
-
-        compressor = lazily(Lazy(folder.name, load, retry_seconds=RETRY_SECONDS), name=folder.name)
-    return Compress(compressor, is_on=chosen.compression != "none", tokens=chosen.compressed_tokens)
 
 
 def answer_pipeline(
@@ -279,7 +69,9 @@ def addresses_of(settings: Settings) -> Addresses:
 # Libraries
 
 
-def stored_library(settings: Settings, embedding: Embedding | None = None, parts: Parts = NO_PARTS) -> "StoredLibrary":
+def stored_library(
+    settings: Settings, embedding: Embedding | None = None, parts: Parts = NO_PARTS
+) -> "library.StoredLibrary":
     """The library in the settings' folder; nothing is opened yet."""
     from citewise.ingest.chunkers.markdown import ChunkSizes, HeadingChunker
     from citewise.library import StoredLibrary
@@ -297,12 +89,12 @@ def library_folder(root: Path, parts: Parts = NO_PARTS) -> "LibraryFolder":
     from citewise.adapters.sqlite.catalog import SqliteCatalog
     from citewise.adapters.sqlite.connections import Connections
 
-    def open_catalog(folder: Path) -> AbstractContextManager["Catalog"]:
+    def open_catalog(folder: Path) -> AbstractContextManager["catalog.Catalog"]:
         if parts.catalog is not None:
             return nullcontext(parts.catalog)
         return closing(SqliteCatalog(Connections(folder / "catalog.db"), model_name=""))
 
-    def open_stores(folder: Path, model: EmbeddingModel, may_create: bool) -> "Stores":
+    def open_stores(folder: Path, model: EmbeddingModel, may_create: bool) -> "storage.Stores":
         from citewise.adapters.local_index.texts import LocalTextIndex
         from citewise.adapters.local_index.vectors import LocalVectorIndex
         from citewise.ports.storage import Stores
@@ -344,7 +136,7 @@ class _FolderParts:
         formats = (Format("text/markdown", (".md", ".mdx"), MarkdownParser(), chunker),)
         return Prepare(formats, self.settings.ingest.path_rules)
 
-    def policy(self, source: SourceRef) -> "AccessPolicy":
+    def policy(self, source: SourceRef) -> "policy.AccessPolicy":
         from citewise.adapters.folder.source import Rules
         from citewise.ingest.policy import AccessPolicy
 
@@ -356,7 +148,7 @@ class _FolderParts:
             by_path.append((rules[0], Access.of(names)))
         return AccessPolicy(source, self.settings.ingest.access, tuple(by_path))
 
-    def source(self, target: "Target", prepare: "Prepare") -> "Source":
+    def source(self, target: "targets.Target", prepare: "Prepare") -> "sources.Source":
         from citewise.adapters.folder.source import FolderSource
 
         rules = self.settings.ingest
@@ -377,12 +169,12 @@ class _FolderParts:
 
 
 def search_of(
-    library: "OpenLibrary",
+    library: "library.OpenLibrary",
     *,
     reranker: Reranker | None,
     threads: "Executor",
     turns: AbstractContextManager[object] | None = None,
-) -> "Search":
+) -> "pipeline.Search":
     """The search that the library's settings describe."""
     from citewise.search.adjust import Boost, Cut, Deduplicate, Freshness
     from citewise.search.features import Features
@@ -424,8 +216,8 @@ def search_of(
 class Serving:
     """A service, and the library that it holds open."""
 
-    service: "Service"
-    reader: "LibraryReader"
+    service: "service.Service"
+    reader: "library.LibraryReader"
 
     def close(self) -> None:
         self.service.close()
@@ -446,10 +238,10 @@ def serving(settings: Settings, embedding: Embedding, generator: Callable[[], Ge
     reranker, turns, memory = parts.reranker or reranker_of(settings), Turns(), MemoryRankings()
     compress = compress_of(settings, embedding.counter, parts.compressor)
 
-    def make_search(library: "OpenLibrary", threads: "Executor") -> "Search":
+    def make_search(library: "library.OpenLibrary", threads: "Executor") -> "pipeline.Search":
         return search_of(library, reranker=reranker, threads=threads, turns=turns)
 
-    def make_pages(search: "Search") -> "PageBuilder":
+    def make_pages(search: "pipeline.Search") -> "pages.PageBuilder":
         return pages_of(settings, search, memory)
 
     def make_answers() -> Answers:
@@ -468,7 +260,7 @@ def serving(settings: Settings, embedding: Embedding, generator: Callable[[], Ge
     return Serving(service, reader)
 
 
-def pages_of(settings: Settings, search: "Search", memory: "RankingStore") -> "PageBuilder":
+def pages_of(settings: Settings, search: "pipeline.Search", memory: "stores.RankingStore") -> "pages.PageBuilder":
     """Pages whose rankings are saved in the library's folder, for every process; in memory if it is read-only."""
     from citewise.adapters.sqlite.rankings import SqliteRankings
     from citewise.maintenance import can_write
@@ -483,11 +275,11 @@ def pages_of(settings: Settings, search: "Search", memory: "RankingStore") -> "P
 
 def cache_of(
     settings: Settings,
-    reader: "LibraryReader",
+    reader: "library.LibraryReader",
     embedder: Embedder,
-    reranker: Reranker | None = None,
-    store: "QueryCache | None" = None,
-) -> "ResultCache | None":
+    reranker: Reranker | None,
+    store: "stores.QueryCache | None",
+) -> "cache.ResultCache | None":
     """The cache of a library's results in this process; None if the settings want none."""
     from citewise.model.ids import digest
     from citewise.search.adjust import Freshness
@@ -512,7 +304,7 @@ def cache_of(
     )
 
 
-def query_log_of(settings: Settings) -> "QueryLog":
+def query_log_of(settings: Settings) -> "stores.QueryLog":
     """The query log; one that keeps nothing if the settings want none, or if the folder can only be read."""
     from citewise.adapters.memory.query_log import NoLog, QueuedLog
     from citewise.maintenance import can_write
@@ -534,7 +326,7 @@ def log_store_of(settings: Settings) -> "SqliteLog":
     return SqliteLog(settings.library / LOG_FILE, retention_days=chosen.retention_days, max_rows=chosen.rows)
 
 
-def upkeep_of(settings: Settings, parts: Parts = NO_PARTS) -> "Upkeep":
+def upkeep_of(settings: Settings, parts: Parts = NO_PARTS) -> "maintenance.Upkeep":
     from citewise.adapters.sqlite.rankings import SqliteRankings
     from citewise.maintenance import Upkeep
 

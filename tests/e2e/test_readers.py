@@ -15,8 +15,9 @@ from citewise.adapters.local_index.vectors import MAX_MASKS, VectorSet
 from citewise.model.access import Scope
 from citewise.model.chunk import TermField
 from citewise.model.filters import AnyOf, Where
+from citewise.models import embedding_of
 from citewise.settings import Settings
-from citewise.wiring import embedding_of, stored_library
+from citewise.wiring import stored_library
 from tests.builders import DIMENSIONS, SCOPE, a_point, a_vector
 from tests.e2e.cli import COMMAND, json_of
 from tests.indexes import Indexes

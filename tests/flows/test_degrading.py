@@ -20,12 +20,13 @@ from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.filters import Where
 from citewise.model.query import Query
 from citewise.model.ranking import Passage, SearchResult
+from citewise.models import embedding_of, reranker_of
 from citewise.ports.catalog import PassageReader
 from citewise.ports.models import Embedding, Reranker
 from citewise.service import Service
 from citewise.settings import EmbeddingSettings, GuardSettings, RerankSettings
 from citewise.text.urls import Addresses
-from citewise.wiring import embedding_of, library_folder, reranker_of, search_of, stored_library
+from citewise.wiring import library_folder, search_of, stored_library
 from tests.catalogs import chunks_at
 from tests.fakes.clock import Clock
 from tests.fakes.counters import WordCounter

@@ -173,14 +173,14 @@ def test_the_file_of_saved_rankings_is_created_when_it_is_needed_for_its_owner_a
 def test_where_the_folder_cannot_be_written_to_rankings_are_saved_in_memory_and_the_result_says_so(
     own: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("citewise.wiring.paging._is_writable", lambda settings: False)
+    monkeypatch.setattr("citewise.maintenance.can_write", lambda path: False)
     with process(own) as pages:
         found, notes = walked(lambda: pages)
     assert len(set(found)) == len(found) == 12
     assert NOT_SHARED in notes
     assert not (own.library / "pages.db").exists()
-    (pages,) = [check for check in doctor(own) if check.name == "pages"]
-    assert "end with the process" in pages.detail
+    (shared,) = [check for check in doctor(own) if check.name == "pages"]
+    assert "end with the process" in shared.detail
 
 
 def test_compaction_ends_the_cursors_of_a_process_that_goes_on(own: Settings) -> None:

@@ -18,10 +18,10 @@ from citewise.model.answer import AnswerEvent, Token
 from citewise.model.filters import Condition, Where
 from citewise.model.ids import ChunkId
 from citewise.model.query import Query
+from citewise.models import embedding_of
 from citewise.ports.catalog import Hydrated
 from citewise.ports.models import Embedding
 from citewise.settings import Settings
-from citewise.wiring import embedding_of
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.leaks.judge import Leak, LeakReport, Output, Request
 from tests.leaks.suite import LAGGING, leak_report

@@ -7,8 +7,8 @@ import pytest
 
 from citewise.answer.compress import Compressed
 from citewise.errors import Misconfigured
+from citewise.models import compress_of
 from citewise.settings import AnswerSettings, Settings
-from citewise.wiring import compress_of
 from tests.compressing import PACK, a_wide_context, evidence_of, grounds_of
 from tests.fakes.counters import WordCounter
 from tests.fakes.tiny_token_classifier import write_tiny_token_classifier

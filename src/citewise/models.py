@@ -1,0 +1,216 @@
+"""Settings -> models: embedding, reranker, generator and compressor, or those that a caller handed in.
+
+An adapter is imported inside the branch that picks it, and a model is loaded when it is first used. Selected text is
+answered with these alone, so nothing of a store may be imported here.
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from citewise.adapters.lazy import Lazy, lazily
+from citewise.answer.compress import Compress
+from citewise.errors import CitewiseError, Misconfigured
+from citewise.model.chunk import EmbeddingModel
+from citewise.ports.models import (
+    Compressor,
+    Embedder,
+    Embedding,
+    Generator,
+    QualityEvaluator,
+    Reranker,
+    TokenCounter,
+    WordEmbedder,
+)
+from citewise.settings import Settings
+
+if TYPE_CHECKING:
+    from citewise.adapters.onnx.minilm import MiniLm
+    from citewise.ports import catalog, indexes, stores
+
+CHARS_PER_TOKEN = 3  # of a remote model, whose tokenizer is not here: a careful guess, so that no text is cut off
+DOWNLOAD_SECONDS = 120.0  # for a model by its hub name; the question that fetches it waits, others do without
+RETRY_SECONDS = 60.0  # after which a model that could not be loaded is tried again
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Parts that a caller handed in; None: the settings choose. What is handed in is its owner's to close."""
+
+    embedder: Embedder | None = None
+    token_counter: TokenCounter | None = None
+    word_embedder: WordEmbedder | None = None
+    reranker: Reranker | None = None
+    generator: Generator | None = None
+    compressor: Compressor | None = None
+    quality_evaluator: QualityEvaluator | None = None
+    vector_index: "indexes.VectorIndex | None" = None
+    text_index: "indexes.TextIndex | None" = None
+    catalog: "catalog.Catalog | None" = None
+    cache: "stores.QueryCache | None" = None
+    query_log: "stores.QueryLog | None" = None
+
+
+NO_PARTS = Parts()
+
+
+def embedding_of(settings: Settings, parts: Parts = NO_PARTS) -> Embedding:
+    """The embedding that the settings name, with what was handed in."""
+    if parts.embedder is not None and parts.token_counter is not None:
+        return Embedding(parts.embedder, parts.token_counter, words=parts.word_embedder)
+    make = {"minilm": _minilm, "onnx": _onnx_embedding, "openai": _openai_embedding}[settings.embedding.provider]
+    made = make(settings)
+    counter = parts.token_counter or made.counter
+    if parts.embedder is not None:
+        return Embedding(parts.embedder, counter, words=parts.word_embedder)
+    return Embedding(made.embedder, counter, made.warm, parts.word_embedder or made.words)
+
+
+def _minilm(settings: Settings) -> Embedding:
+    from citewise.adapters.onnx import MINILM
+
+    def load() -> "MiniLm":
+        from citewise.adapters.onnx.minilm import load
+
+        return load()
+
+    loaded = Lazy(MINILM.name, load)
+
+    def warm() -> None:
+        with suppress(CitewiseError):  # whoever needs it is told
+            loaded()
+
+    words = lazily(lambda: loaded().words) if settings.embedding.word_vectors else None
+    return Embedding(lazily(lambda: loaded().embedder, model=MINILM), _wordpiece_counter(), warm, words)
+
+
+def _wordpiece_counter() -> TokenCounter:
+    def load() -> TokenCounter:
+        from citewise.adapters.onnx.wordpiece import WordPieceCounter, uncased_tokenizer
+
+        return WordPieceCounter(uncased_tokenizer())
+
+    return lazily(Lazy("the token counter", load))
+
+
+def _onnx_embedding(settings: Settings) -> Embedding:
+    from citewise.adapters.onnx.embedder import Prefixes, from_folder
+
+    chosen = settings.embedding
+    if not chosen.path:
+        raise Misconfigured("embedding.provider is onnx: set embedding.path to the model's folder")
+    prefixes = Prefixes(chosen.query_prefix, chosen.document_prefix)
+    folder, window_tokens = Path(chosen.path).expanduser(), chosen.window_tokens or 512
+    return Embedding(*from_folder(folder, window_tokens=window_tokens, prefixes=prefixes))
+
+
+def _openai_embedding(settings: Settings) -> Embedding:
+    chosen = settings.embedding
+    if not chosen.model or chosen.dimensions <= 0:
+        raise Misconfigured(
+            "embedding.provider is openai: set embedding.model and embedding.dimensions, "
+            "for example text-embedding-3-small and 1536"
+        )
+    prefixes = "".join(f"|{prefix}" for prefix in (chosen.query_prefix, chosen.document_prefix) if prefix)
+    model = EmbeddingModel(f"{chosen.model}{prefixes}", chosen.dimensions, chosen.window_tokens or 8191)
+
+    def load() -> Embedder:
+        from citewise.adapters.breaker import Breaker
+        from citewise.adapters.http import open_client
+        from citewise.adapters.openai.embedder import OpenAIEmbedder
+
+        guard = settings.guard
+        return OpenAIEmbedder(
+            open_client("embedding", chosen.base_url, chosen.api_key_variable, chosen.timeout_seconds),
+            model=model,
+            remote_name=chosen.model,
+            batch_size=chosen.batch_size,
+            query_prefix=chosen.query_prefix,
+            document_prefix=chosen.document_prefix,
+            max_input_chars=model.window_tokens * CHARS_PER_TOKEN,
+            key_variable=chosen.api_key_variable,
+            breaker=Breaker("the embedding server", max_failures=guard.failures, pause_seconds=guard.pause_seconds),
+        )
+
+    # WordPiece cuts English a little finer than the large vocabularies of remote models: a safe side to err on.
+    return Embedding(lazily(Lazy(model.name, load), model=model), _wordpiece_counter())
+
+
+def reranker_of(settings: Settings) -> Reranker | None:
+    """The reranker that the settings name, loaded when it is first asked; None if they name none."""
+    chosen = settings.rerank
+    if chosen.provider == "none":
+        return None
+    load, name = (_http_reranker, chosen.style) if chosen.provider == "http" else (_onnx_reranker, chosen.path)
+    name = chosen.model or name
+    return lazily(Lazy(name, lambda: load(settings), retry_seconds=RETRY_SECONDS), name=name)
+
+
+def _onnx_reranker(settings: Settings) -> Reranker:
+    from citewise.adapters.onnx.hub import downloaded
+    from citewise.adapters.onnx.reranker import from_folder
+
+    chosen = settings.rerank
+    if not chosen.path and not chosen.model:
+        raise Misconfigured("rerank.provider is onnx: set rerank.path to the model's folder, or rerank.model")
+    folder = (
+        Path(chosen.path).expanduser()
+        if chosen.path
+        else downloaded(chosen.model, settings.cache, deadline_seconds=DOWNLOAD_SECONDS)
+    )
+    return from_folder(folder, window_tokens=chosen.window_tokens)
+
+
+def _http_reranker(settings: Settings) -> Reranker:
+    from citewise.adapters.breaker import Breaker
+    from citewise.adapters.http import open_client
+    from citewise.adapters.openai.reranker import HttpReranker, RerankStyle
+
+    chosen, guard = settings.rerank, settings.guard
+    if not chosen.base_url:
+        raise Misconfigured("rerank.provider is http: set rerank.base_url to what stands in front of /rerank")
+    return HttpReranker(
+        open_client("rerank", chosen.base_url, chosen.api_key_variable, chosen.timeout_seconds),
+        model=chosen.model,
+        style=RerankStyle(chosen.style),
+        are_logits=chosen.scores == "logits",
+        deadline_seconds=chosen.timeout_seconds,
+        key_variable=chosen.api_key_variable,
+        breaker=Breaker("the rerank server", max_failures=guard.failures, pause_seconds=guard.pause_seconds),
+    )
+
+
+def generator_of(settings: Settings) -> Generator:
+    """The generator that the settings name."""
+    chosen = settings.answer
+    if chosen.generator == "extractive":
+        from citewise.answer.extractive import ExtractiveGenerator
+
+        return ExtractiveGenerator()
+    from citewise.adapters.http import open_client
+    from citewise.adapters.openai.generator import OpenAIGenerator
+
+    if not chosen.model:
+        raise Misconfigured("answer.generator is openai: set answer.model to the model's name there")
+    return OpenAIGenerator(
+        open_client("answer", chosen.base_url, chosen.api_key_variable, chosen.timeout_seconds),
+        model=chosen.model,
+        max_tokens=chosen.max_tokens,
+        key_variable=chosen.api_key_variable,
+    )
+
+
+def compress_of(settings: Settings, counter: TokenCounter, compressor: Compressor | None = None) -> Compress:
+    """Compression of sources. Its model is loaded when first asked: a failure to load it fails no question."""
+    chosen = settings.answer
+    if compressor is None and chosen.compression == "llmlingua":
+        folder = Path(chosen.compression_path).expanduser()
+
+        def load() -> Compressor:
+            from citewise.adapters.onnx.llmlingua import from_folder
+
+            return from_folder(folder, counter)
+
+        compressor = lazily(Lazy(folder.name, load, retry_seconds=RETRY_SECONDS), name=folder.name)
+    return Compress(compressor, is_on=chosen.compression != "none", tokens=chosen.compressed_tokens)
