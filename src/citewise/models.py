@@ -23,9 +23,10 @@ from citewise.ports.models import (
     TokenCounter,
     WordEmbedder,
 )
-from citewise.settings import Settings
+from citewise.settings import AnswerSettings, EmbeddingSettings, RerankSettings, Settings
 
 if TYPE_CHECKING:
+    from citewise.adapters.http import Remote, Retry
     from citewise.adapters.onnx.minilm import MiniLm
     from citewise.ports import catalog, indexes, stores
 
@@ -116,21 +117,15 @@ def _openai_embedding(settings: Settings) -> Embedding:
     model = EmbeddingModel(f"{chosen.model}{prefixes}", chosen.dimensions, chosen.window_tokens or 8191)
 
     def load() -> Embedder:
-        from citewise.adapters.breaker import Breaker
-        from citewise.adapters.http import open_client
-        from citewise.adapters.openai.embedder import OpenAIEmbedder
+        from citewise.adapters.openai.embedder import RETRY, OpenAIEmbedder
 
-        guard = settings.guard
         return OpenAIEmbedder(
-            open_client("embedding", chosen.base_url, chosen.api_key_variable, chosen.timeout_seconds),
+            _remote(settings, "embedding", RETRY),
             model=model,
-            remote_name=chosen.model,
             batch_size=chosen.batch_size,
             query_prefix=chosen.query_prefix,
             document_prefix=chosen.document_prefix,
             max_input_chars=model.window_tokens * CHARS_PER_TOKEN,
-            key_variable=chosen.api_key_variable,
-            breaker=Breaker("the embedding server", max_failures=guard.failures, pause_seconds=guard.pause_seconds),
         )
 
     # WordPiece cuts English a little finer than the large vocabularies of remote models: a safe side to err on.
@@ -163,21 +158,33 @@ def _onnx_reranker(settings: Settings) -> Reranker:
 
 
 def _http_reranker(settings: Settings) -> Reranker:
-    from citewise.adapters.breaker import Breaker
-    from citewise.adapters.http import open_client
-    from citewise.adapters.openai.reranker import HttpReranker, RerankStyle
+    from citewise.adapters.openai.reranker import RETRY, HttpReranker, RerankStyle
 
-    chosen, guard = settings.rerank, settings.guard
+    chosen = settings.rerank
     if not chosen.base_url:
         raise Misconfigured("rerank.provider is http: set rerank.base_url to what stands in front of /rerank")
     return HttpReranker(
-        open_client("rerank", chosen.base_url, chosen.api_key_variable, chosen.timeout_seconds),
-        model=chosen.model,
+        _remote(settings, "rerank", RETRY),
         style=RerankStyle(chosen.style),
         are_logits=chosen.scores == "logits",
         deadline_seconds=chosen.timeout_seconds,
-        key_variable=chosen.api_key_variable,
-        breaker=Breaker("the rerank server", max_failures=guard.failures, pause_seconds=guard.pause_seconds),
+    )
+
+
+def _remote(settings: Settings, section: str, retry: "Retry") -> "Remote":
+    """The server that a section of the settings names, with a circuit breaker of its own."""
+    from citewise.adapters.breaker import Breaker
+    from citewise.adapters.http import Remote, open_client
+
+    chosen: EmbeddingSettings | RerankSettings | AnswerSettings = getattr(settings, section)
+    guard = settings.guard
+    return Remote(
+        open_client(section, chosen.base_url, chosen.api_key_variable, chosen.timeout_seconds),
+        section,
+        chosen.model,
+        chosen.api_key_variable,
+        retry,
+        Breaker(f"the {section} server", max_failures=guard.failures, pause_seconds=guard.pause_seconds),
     )
 
 
@@ -188,17 +195,11 @@ def generator_of(settings: Settings) -> Generator:
         from citewise.answer.extractive import ExtractiveGenerator
 
         return ExtractiveGenerator()
-    from citewise.adapters.http import open_client
-    from citewise.adapters.openai.generator import OpenAIGenerator
+    from citewise.adapters.openai.generator import RETRY, OpenAIGenerator
 
     if not chosen.model:
         raise Misconfigured("answer.generator is openai: set answer.model to the model's name there")
-    return OpenAIGenerator(
-        open_client("answer", chosen.base_url, chosen.api_key_variable, chosen.timeout_seconds),
-        model=chosen.model,
-        max_tokens=chosen.max_tokens,
-        key_variable=chosen.api_key_variable,
-    )
+    return OpenAIGenerator(_remote(settings, "answer", RETRY), max_tokens=chosen.max_tokens)
 
 
 def compress_of(settings: Settings, counter: TokenCounter, compressor: Compressor | None = None) -> Compress:
