@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewise.answer.markers import MAX_CODE, MAX_HELD, MAX_LABEL, MarkerFilter
+from citewise.answer.markers import MAX_BUFFERED, MAX_CODE, MAX_LABEL, MarkerFilter
 
 SOURCES = (1, 2, 3, 12)
 BITS = st.sampled_from(
@@ -90,7 +90,7 @@ def test_no_marker_that_has_passed_is_a_link(text: str) -> None:
 def test_little_is_held_back(text: str) -> None:
     markers = MarkerFilter(SOURCES)
     markers.feed(text)
-    assert len(markers.finish()[0]) <= MAX_CODE + MAX_LABEL + MAX_HELD
+    assert len(markers.finish()[0]) <= MAX_CODE + MAX_LABEL + MAX_BUFFERED
 
 
 @given(st.text())

@@ -70,11 +70,11 @@ class Compress:
         if not shorter.sources or shorter.tokens > budget:
             return None
         numbers = {n: at for at, n in enumerate(sorted(source.n for source in shortened), start=1)}
-        kept = {(source.n, position) for source in shortened for position in source.kept}
+        chosen = {(source.n, position) for source in shortened for position in source.kept}
         evidence = [
             replace(evidence, unit=replace(evidence.unit, source=numbers[evidence.unit.source]))
             for evidence in grounds.evidence
-            if (evidence.unit.source, evidence.unit.position) in kept
+            if (evidence.unit.source, evidence.unit.position) in chosen
         ]
         return Compressed(shorter, replace(grounds, evidence=tuple(evidence)))
 
@@ -106,34 +106,37 @@ class Extractive:
         standings = standings_of(sources)
         worths = ((each, standings.get(each.unit.source, 0.0) + each.fit) for each in evidence)
         layouts = layouts_of(sources, worths, self.counter.counts)
-        musts = essentials(layouts, wanted_tokens=wanted_tokens, max_tokens=max_tokens)
-        shown = {layout.source.n: layout for layout in layouts if layout.source.n in musts}
-        kept = self._filled(shown, musts, wanted_tokens)
+        essential = essentials(layouts, wanted_tokens=wanted_tokens, max_tokens=max_tokens)
+        shown = {layout.source.n: layout for layout in layouts if layout.source.n in essential}
+        chosen = self._filled(shown, essential, wanted_tokens)
         return tuple(
-            layout.put_together({part.unit.position: layout.text_of(part) for part in layout.parts if part in kept})
+            layout.put_together({part.unit.position: layout.text_of(part) for part in layout.parts if part in chosen})
             for layout in shown.values()
         )
 
     def _filled(
-        self, layouts: Mapping[int, Layout], musts: Mapping[int, frozenset[int]], wanted_tokens: int
+        self, layouts: Mapping[int, Layout], essential: Mapping[int, frozenset[int]], wanted_tokens: int
     ) -> set[Part]:
         """What fits, best first, and was not said yet; a heading has said its words."""
         parts = best_parts(part for layout in layouts.values() for part in layout.parts)
-        positions, kept = dict(musts), {part for part in parts if part.unit.position in musts[part.unit.source]}
-        said = [_words(part.unit.text) for part in kept]
+        positions, chosen = (
+            dict(essential),
+            {part for part in parts if part.unit.position in essential[part.unit.source]},
+        )
+        said = [_words(part.unit.text) for part in chosen]
         said += [_words(heading) for layout in layouts.values() for heading in layout.source.citation.breadcrumb]
-        left = wanted_tokens - tokens_of(layouts.values(), musts)
+        left = wanted_tokens - tokens_of(layouts.values(), essential)
         for part in parts:
             if part.worth < self.min_worth:
                 break
             n, words = part.unit.source, _words(part.unit.text)
             wider = positions[n] | {part.unit.position}
             cost = layouts[n].tokens(wider) - layouts[n].tokens(positions[n])
-            if part not in kept and cost <= left and not _is_said(words, said):
-                kept.add(part)
+            if part not in chosen and cost <= left and not _is_said(words, said):
+                chosen.add(part)
                 said.append(words)
                 positions[n], left = wider, left - cost
-        return kept
+        return chosen
 
 
 def _words(text: str) -> str:

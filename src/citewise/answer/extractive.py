@@ -70,22 +70,22 @@ class ExtractiveGenerator:
         for weighed in ranked:
             if picked and (left == 0 or weighed.score < self.relative_floor * ranked[0].score):
                 break
-            company = [unit for unit in _company(weighed.unit, units) if not _is_repeated(unit, picked)]
-            if weighed.unit in company and self._fits(company, picked):
-                picked += company
+            group = [unit for unit in _with_context(weighed.unit, units) if not _is_repeated(unit, picked)]
+            if weighed.unit in group and self._fits(group, picked):
+                picked += group
                 left -= 1
         places = {source: at for at, source in enumerate(dict.fromkeys(weighed.unit.source for weighed in ranked))}
         return tuple(sorted(picked, key=lambda unit: (places[unit.source], unit.position)))
 
-    def _fits(self, company: Sequence[Unit], picked: Sequence[Unit]) -> bool:
+    def _fits(self, group: Sequence[Unit], picked: Sequence[Unit]) -> bool:
         """The best always does: without it there is no answer."""
         if not picked:
             return True
-        is_procedure = sum(item_number(unit.text) is not None for unit in company) > 1
+        is_procedure = sum(item_number(unit.text) is not None for unit in group) > 1
         if is_procedure:
-            return _prose_words(company) <= MAX_LIST_WORDS
-        is_brief = all(unit.text.count("\n") < MAX_CODE_LINES for unit in company if unit.kind is UnitKind.CODE)
-        return is_brief and _prose_words([*picked, *company]) <= self.max_words
+            return _prose_words(group) <= MAX_LIST_WORDS
+        is_brief = all(unit.text.count("\n") < MAX_CODE_LINES for unit in group if unit.kind is UnitKind.CODE)
+        return is_brief and _prose_words([*picked, *group]) <= self.max_words
 
 
 def _ranked(evidence: Sequence[Evidence], units: Units) -> list[Evidence]:
@@ -98,31 +98,31 @@ def _may_answer(unit: Unit, units: Units) -> bool:
     """Whether the unit says something: a title does not, nor a question, a signpost, or what leads in nothing."""
     if unit.kind is not UnitKind.SENTENCE:
         return True
-    if _leads_in(unit, units):
-        return bool(_led_in(unit, units))
+    if _introduces(unit, units):
+        return bool(_introduced(unit, units))
     is_question = unit.text.rstrip(_CLOSERS).endswith("?")
     return not (is_question or _is_title(unit) or _SIGNPOST.search(unit.text))
 
 
-def _company(unit: Unit, units: Units) -> list[Unit]:
+def _with_context(unit: Unit, units: Units) -> list[Unit]:
     """The unit with those it cannot be understood without: what it points back at, or what it leads in."""
     before = units.get((unit.source, unit.position - 1))
     after = units.get((unit.source, unit.position + 1))
-    if _leads_in(unit, units):
-        return [unit, *_led_in(unit, units)]
+    if _introduces(unit, units):
+        return [unit, *_introduced(unit, units)]
     if is_item(unit) or unit.kind is not UnitKind.SENTENCE:
-        lead = _lead_of(unit, units)
-        return [*([lead] if lead else []), *_steps_around(unit, units)]
-    company = [unit]
+        lead = _introduction_of(unit, units)
+        return [*([lead] if lead else []), *_whole_list(unit, units)]
+    group = [unit]
     if before and _is_short(before) and before.kind is UnitKind.SENTENCE:
         needs_before = _LABEL.fullmatch(before.text) or _POINTS_BACK.match(unit.text)
-        company = [before, unit] if needs_before else company
+        group = [before, unit] if needs_before else group
     if after and after.kind is UnitKind.CODE and after.text.count("\n") <= MAX_FOLLOWING_LINES:
-        company.append(after)
-    return company
+        group.append(after)
+    return group
 
 
-def _leads_in(unit: Unit, units: Units) -> bool:
+def _introduces(unit: Unit, units: Units) -> bool:
     """Whether it says nothing without what follows: a colon, a term in bold, or a line that just breaks off."""
     if unit.kind is not UnitKind.SENTENCE:
         return False
@@ -133,7 +133,7 @@ def _leads_in(unit: Unit, units: Units) -> bool:
     return breaks_off and not is_item(unit) and after is not None
 
 
-def _steps_around(item: Unit, units: Units) -> list[Unit]:
+def _whole_list(item: Unit, units: Units) -> list[Unit]:
     """The whole of a numbered list with what stands between its steps, if it is not too long; else the item alone."""
     numbers = {
         at: number
@@ -152,7 +152,7 @@ def _steps_around(item: Unit, units: Units) -> list[Unit]:
     return whole if _prose_words(whole) <= MAX_LIST_WORDS else [item]
 
 
-def _led_in(lead: Unit, units: Units) -> list[Unit]:
+def _introduced(lead: Unit, units: Units) -> list[Unit]:
     """What follows a colon: a list as far as it can be quoted, or else one block or sentence."""
     following: list[Unit] = []
     while unit := units.get((lead.source, lead.position + len(following) + 1)):
@@ -164,7 +164,7 @@ def _led_in(lead: Unit, units: Units) -> list[Unit]:
     return following
 
 
-def _lead_of(item: Unit, units: Units) -> Unit | None:
+def _introduction_of(item: Unit, units: Units) -> Unit | None:
     """The line above a list, a block of code or a table, if it leads in: it ends in a colon or is a title."""
     at = item.position - 1
     while is_item(item) and (unit := units.get((item.source, at))) and is_item(unit):

@@ -154,7 +154,7 @@ class Ground:
         ]
         words = [stems(_headed(unit, " > ".join(_headings(source)))) for unit, source in units]
         weights = telling(stems(question), words)
-        coverages = [covered(weights, held) for held in words]
+        coverages = [covered(weights, present) for present in words]
         closenesses = self._closenesses(
             question, [_headed(unit, _headings(source)[-1]) for unit, source in units], coverages
         )
@@ -195,14 +195,14 @@ def standings_of(sources: Sequence[ContextSource]) -> Mapping[int, float]:
 
 def telling(asked: Set[str], texts: Sequence[Set[str]]) -> Mapping[str, float]:
     """How much each stem tells: the fewer texts hold it, the more."""
-    held = Counter(stem for text in texts for stem in text if stem in asked)
-    return {stem: math.log(1 + len(texts) / (held[stem] + 0.5)) for stem in sorted(asked)}
+    present = Counter(stem for text in texts for stem in text if stem in asked)
+    return {stem: math.log(1 + len(texts) / (present[stem] + 0.5)) for stem in sorted(asked)}
 
 
-def covered(weights: Mapping[str, float], held: Set[str]) -> float:
+def covered(weights: Mapping[str, float], present: Set[str]) -> float:
     """The share of the weights whose stems a text holds; 0 for a question without any."""
     total = math.fsum(weights.values())
-    return math.fsum(weight for stem, weight in weights.items() if stem in held) / total if total else 0.0
+    return math.fsum(weight for stem, weight in weights.items() if stem in present) / total if total else 0.0
 
 
 def missing(question: str, texts: Sequence[str], counter: TokenCounter) -> float:
@@ -210,8 +210,8 @@ def missing(question: str, texts: Sequence[str], counter: TokenCounter) -> float
 
     Common words do not count: a good answer need not repeat the question.
     """
-    held = frozenset(term for terms in map(analysis.terms, texts) for term in (*terms.words, *terms.code))
-    absent = {word: is_name for word, is_name in _words(question) if not _is_held(word, held)}
+    present = frozenset(term for terms in map(analysis.terms, texts) for term in (*terms.words, *terms.code))
+    absent = {word: is_name for word, is_name in _words(question) if not _is_mentioned(word, present)}
     names = sum(absent.values())
     rare = sum(_is_rare(word, counter) for word, is_name in absent.items() if not is_name)
     return min(MAX_MISSING, MISSING_NAME * names + MISSING_RARE_WORD * rare)
@@ -228,13 +228,13 @@ def _words(question: str) -> Iterator[tuple[str, bool]]:
         yield word, any(map(str.isdigit, word)) or (is_capital and not is_shouted)
 
 
-def _is_held(word: str, held: Set[str]) -> bool:
+def _is_mentioned(word: str, present: Set[str]) -> bool:
     """Whether the texts have the word in some form; an identifier (`UR5`) only as a whole."""
     whole = word.lower()
-    if whole in held or whole.replace("-", "") in held:
+    if whole in present or whole.replace("-", "") in present:
         return True
     is_identifier = word[0].isalpha() and any(map(str.isdigit, word))
-    return not is_identifier and held >= stems(word)
+    return not is_identifier and present >= stems(word)
 
 
 def _is_rare(word: str, counter: TokenCounter) -> bool:
@@ -275,9 +275,9 @@ def _lead(cosines: Sequence[float]) -> float | None:
     return cosines[-1] - math.fsum(lower) / len(lower)
 
 
-def _matched(asked: Set[str], held: Sequence[Set[str]]) -> float:
+def _matched(asked: Set[str], present: Sequence[Set[str]]) -> float:
     """How many of the question's stems the best source holds, the first ones counting most."""
-    best = max((len(asked & words) for words in held), default=0)
+    best = max((len(asked & words) for words in present), default=0)
     return math.log1p(max(best, ALL_WORDS) if best and best == len(asked) else best)
 
 

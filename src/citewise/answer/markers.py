@@ -13,7 +13,7 @@ from functools import partial
 from citewise.text.markdown import begins_indented, begins_item, closes_fence, opening_fence
 
 OPENERS = "[\uff3b\u3010\\"  # a backslash too: `\[1\]` reads as `[1]` once it is rendered
-MAX_HELD = 40  # characters of a marker; what is longer is a list of numbers, not a citation
+MAX_BUFFERED = 40  # characters of a marker; what is longer is a list of numbers, not a citation
 MAX_LABEL = 200  # characters behind `[Source 2:`, of an address too; titles are long
 MAX_CODE = 1000  # characters from a backtick to the one that closes it; a paragraph with a stray one waits for so many
 
@@ -60,14 +60,14 @@ def _items(text: str) -> list[Item]:
     return [(min(pair), max(pair)) for pair in pairs]
 
 
-def _may_become_marker(held: str) -> bool:
+def _may_become_marker(buffered: str) -> bool:
     """Whether some continuation would make this a marker."""
-    return len(held) < MAX_HELD and _BEGUN.fullmatch(held) is not None
+    return len(buffered) < MAX_BUFFERED and _BEGUN.fullmatch(buffered) is not None
 
 
-def _is_code(held: str) -> bool:
+def _is_code(buffered: str) -> bool:
     """Whether this is code from its first backtick to its last."""
-    return held.endswith("`") and _SPAN.fullmatch(held) is not None
+    return buffered.endswith("`") and _SPAN.fullmatch(buffered) is not None
 
 
 class _LinkDefinitionFilter:
@@ -75,17 +75,17 @@ class _LinkDefinitionFilter:
 
     def __init__(self) -> None:
         self._parts: list[str] = []
-        self._held: list[tuple[str, bool]] = []
+        self._buffer: list[tuple[str, bool]] = []
 
     def put(self, character: str, *, may_define: bool) -> None:
         """One more character; whether it stands behind a marker that begins a line."""
-        if not self._held and not (may_define and character == ":"):
+        if not self._buffer and not (may_define and character == ":"):
             self._parts.append(character)
             return
-        self._held.append((character, may_define))
-        held = self._held_text()
-        if len(held) == MAX_LABEL or not _BEGUN_DEFINITION.fullmatch(held):
-            self._release(_undefined(held))
+        self._buffer.append((character, may_define))
+        buffered = self._buffered_text()
+        if len(buffered) == MAX_LABEL or not _BEGUN_DEFINITION.fullmatch(buffered):
+            self._release(_without_definition(buffered))
 
     def drained(self) -> str:
         """What is certain by now."""
@@ -95,30 +95,30 @@ class _LinkDefinitionFilter:
 
     def finished(self) -> str:
         """What is left when no more comes."""
-        while self._held:
-            self._release(_undefined(f"{self._held_text()}\n").removesuffix("\n"))
+        while self._buffer:
+            self._release(_without_definition(f"{self._buffered_text()}\n").removesuffix("\n"))
         return self.drained()
 
-    def _held_text(self) -> str:
-        return "".join(character for character, _ in self._held)
+    def _buffered_text(self) -> str:
+        return "".join(character for character, _ in self._buffer)
 
     def _release(self, text: str) -> None:
         """Lets the first character of what is left through; in the rest another line may begin with a marker."""
-        held, self._held = self._held, []
+        buffered, self._buffer = self._buffer, []
         self._parts.append(text[:1])
-        for character, may_define in held[len(held) - len(text) + 1 :]:
+        for character, may_define in buffered[len(buffered) - len(text) + 1 :]:
             self.put(character, may_define=may_define)
 
 
-def _undefined(held: str) -> str:
+def _without_definition(buffered: str) -> str:
     """A colon and what follows: without the colon if it defines something, and without an address behind it."""
-    match = _DEFINITION.fullmatch(held)
+    match = _DEFINITION.fullmatch(buffered)
     runs_on = match is not None and match["after"] == "[" and not match["gap"]
     if match and _ADDRESS.fullmatch(match["word"]) and not runs_on:
         return match["gap"] + match["after"]
-    if not _defines(match, runs_on=runs_on) and len(held) < MAX_LABEL:
-        return held
-    return held[1:] if held[1].isspace() else f" {held[1:]}"
+    if not _defines(match, runs_on=runs_on) and len(buffered) < MAX_LABEL:
+        return buffered
+    return buffered[1:] if buffered[1].isspace() else f" {buffered[1:]}"
 
 
 def _defines(match: re.Match[str] | None, *, runs_on: bool) -> bool:
@@ -131,7 +131,7 @@ def _defines(match: re.Match[str] | None, *, runs_on: bool) -> bool:
 _PLAIN_BLANKS = " \t"
 _CLOSING_MARKS = ".,;:!?)]}\u2026\u3002\uff0c\n\r"  # no blank stands before these
 _OPENING_BRACKETS = "[\uff3b\u3010"
-_PLUG = "?"  # in place of the 8 in `[9[8]9]`: what stands around a removed marker must not close up to another
+_FILLER = "?"  # in place of the 8 in `[9[8]9]`: what stands around a removed marker must not close up to another
 _JOINABLE = ("`", "\\")
 _DOUBLE = re.compile(r"\[\[\d{1,9}\]\Z")
 _ENDS_OF_LABEL = "]\uff3d\u3011"
@@ -153,10 +153,10 @@ class MarkerFilter:
         self._used: dict[int, int] = {}  # source -> the number that the text shows
         self._new: list[int] = []
         self._ahead: deque[str] = deque()  # characters that are still to be read
-        self._held = ""  # may become a marker, the address behind one, or code
+        self._buffer = ""  # may become a marker, the address behind one, or code
         self._label: str | None = None  # of a marker that has passed, not closed yet
         self._blanks = ""  # and commas between markers: one that is removed takes along what stands before it
-        self._has_hole = False  # a marker has just been removed behind these blanks
+        self._is_behind_removed = False  # a marker has just been removed behind these blanks
         self._is_behind_marker = False
         self._is_in_target = False
         self._tail = ""  # of what has passed
@@ -182,10 +182,10 @@ class MarkerFilter:
 
     def finish(self) -> tuple[str, tuple[int, ...]]:
         """What was held back; the answer is over."""
-        while self._held or self._label is not None:
-            self._give_up() if self._held else self._give_up_label()
+        while self._buffer or self._label is not None:
+            self._release_buffer() if self._buffer else self._release_label()
             self._read_ahead()
-        if not self._has_hole:
+        if not self._is_behind_removed:
             self._put(self._blanks)
         self._blanks = ""
         return self._drained(self._out.finished())
@@ -209,11 +209,11 @@ class MarkerFilter:
                 self._pass(character)
         elif self._label is not None:
             self._read_label(character)
-        elif self._held:
-            self._held += character
-            self._read_held()
-        elif self._may_open(character) and not self._blocks.hold(self._blanks + character):
-            self._held = character
+        elif self._buffer:
+            self._buffer += character
+            self._read_buffer()
+        elif self._may_open(character) and not self._blocks.is_code_at_end_of(self._blanks + character):
+            self._buffer = character
         else:
             self._pass(character)
 
@@ -226,52 +226,52 @@ class MarkerFilter:
 
     def _is_escaped(self) -> bool:
         backslashes = len(self._tail) - len(self._tail.rstrip("\\"))
-        return backslashes % 2 == 1 and not self._blanks and not self._has_hole
+        return backslashes % 2 == 1 and not self._blanks and not self._is_behind_removed
 
-    def _read_held(self) -> None:
-        if self._held[0] == "`":
+    def _read_buffer(self) -> None:
+        if self._buffer[0] == "`":
             self._read_code()
-        elif self._held[-1] == "\n" and opening_fence(self._blocks.line):
-            self._give_up()  # code begins with the next line
-        elif self._held[0] == "(":
+        elif self._buffer[-1] == "\n" and opening_fence(self._blocks.line):
+            self._release_buffer()  # code begins with the next line
+        elif self._buffer[0] == "(":
             self._read_target()
-        elif whole := _WHOLE.fullmatch(self._held):
-            self._end_held()
+        elif whole := _WHOLE.fullmatch(self._buffer):
+            self._drop_buffer()
             self._mark(_items(whole["twice"] or whole["once"]))
-        elif not _may_become_marker(self._held):
-            self._end_marker(_LABELED.match(self._held))
+        elif not _may_become_marker(self._buffer):
+            self._end_marker(_LABELED.match(self._buffer))
 
-    def _end_held(self) -> None:
+    def _drop_buffer(self) -> None:
         """Drops what is held; its end of line stays if a backtick before it would else reach into the next line."""
-        if "\n" in self._held and "`" in self._blocks.line:
+        if "\n" in self._buffer and "`" in self._blocks.line:
             self._pass("\n")
-        self._held = ""
+        self._buffer = ""
 
     def _end_marker(self, labeled: re.Match[str] | None) -> None:
         """What is held is a marker whose numbers a title follows, or none."""
         if labeled is None:
-            self._give_up()
+            self._release_buffer()
             return
-        self._end_held()
+        self._drop_buffer()
         self._mark(_items(labeled["items"]))
         self._label = ""  # from here on, characters are read as part of it
         self._read_again(labeled.string[labeled.end() :])
 
     def _read_code(self) -> None:
-        behind = self._held[-1]
-        if behind != "`" and _is_code(self._held[:-1]):
-            self._held = self._held[:-1]
-            self._give_up()
+        behind = self._buffer[-1]
+        if behind != "`" and _is_code(self._buffer[:-1]):
+            self._buffer = self._buffer[:-1]
+            self._release_buffer()
             self._read_again(behind)
-        elif behind == "\n" or len(self._held) == MAX_CODE:
-            self._give_up()
+        elif behind == "\n" or len(self._buffer) == MAX_CODE:
+            self._release_buffer()
 
     def _read_target(self) -> None:
         """`[1](https://…)`: an address that a model made up must not pass for a source's."""
-        if self._held.endswith(")") and self._held.count("(") == self._held.count(")"):
-            self._end_held()
-        elif len(self._held) >= MAX_LABEL or _EMPTY_LINE.search(self._held):
-            self._give_up()
+        if self._buffer.endswith(")") and self._buffer.count("(") == self._buffer.count(")"):
+            self._drop_buffer()
+        elif len(self._buffer) >= MAX_LABEL or _EMPTY_LINE.search(self._buffer):
+            self._release_buffer()
 
     def _read_label(self, character: str) -> None:
         label = self._label or ""
@@ -280,18 +280,18 @@ class MarkerFilter:
             self._mark([item for match in _MORE.finditer(label) for item in _items(match["items"])])
         elif character in _BREAKS_OF_LABEL or len(label) == MAX_LABEL:
             self._read_again(character)
-            self._give_up_label()
+            self._release_label()
         else:
             self._label = label + character
 
-    def _give_up_label(self) -> None:
+    def _release_label(self) -> None:
         """A label that never ends is text after all."""
         label, self._label = self._label or "", None
         self._read_again(label)
 
-    def _give_up(self) -> None:
+    def _release_buffer(self) -> None:
         """What was held is text after all; only its beginning is certain, the rest may hold a marker."""
-        text, self._held = self._held, ""
+        text, self._buffer = self._buffer, ""
         if text[0] == "(":  # without it, what follows is no link
             self._is_in_target = _ADDRESS.match(text, 1) is not None
             self._read_again(text[1:])
@@ -314,50 +314,50 @@ class MarkerFilter:
                 self._new.append(number)
             self._write(f"[{self._used[number]}]")
         if items and not known:
-            self._leave_hole()
+            self._note_removal()
 
-    def _leave_hole(self) -> None:
+    def _note_removal(self) -> None:
         bracket = max(map(self._tail.rfind, _OPENING_BRACKETS))
         if bracket >= 0 and _may_become_marker(self._tail[bracket:] + self._blanks):
-            self._write(_PLUG)
-        self._has_hole = True
+            self._write(_FILLER)
+        self._is_behind_removed = True
 
     def _pass(self, text: str) -> None:
-        if text == ":" and self._has_hole and _START.fullmatch(self._blocks.line):
+        if text == ":" and self._is_behind_removed and _START.fullmatch(self._blocks.line):
             return  # the marker that it explained is gone
-        joins_markers = text in ",;" and self._is_behind_marker and not self._has_hole
+        joins_markers = text in ",;" and self._is_behind_marker and not self._is_behind_removed
         self._is_behind_marker = False
-        if (text in _PLAIN_BLANKS or joins_markers) and not self._blocks.hold(self._blanks + text):
-            self._hold_blank(text)
+        if (text in _PLAIN_BLANKS or joins_markers) and not self._blocks.is_code_at_end_of(self._blanks + text):
+            self._buffer_blank(text)
         else:
             self._write(text)
 
-    def _hold_blank(self, blank: str) -> None:
-        if self._has_hole and (self._blanks.endswith((" ", "\t")) or not self._blocks.line):
+    def _buffer_blank(self, blank: str) -> None:
+        if self._is_behind_removed and (self._blanks.endswith((" ", "\t")) or not self._blocks.line):
             return
         self._blanks += blank
-        if len(self._blanks) > MAX_HELD:
+        if len(self._blanks) > MAX_BUFFERED:
             self._put(self._blanks[0])
             self._blanks = self._blanks[1:]
 
     def _write(self, text: str) -> None:
-        blanks = "" if self._has_hole and text in _CLOSING_MARKS else self._blanks
+        blanks = "" if self._is_behind_removed and text in _CLOSING_MARKS else self._blanks
         self._put(blanks or (" " if self._closes_up(text) else ""))
         self._put(text)
         self._blanks = ""
-        self._has_hole = False
+        self._is_behind_removed = False
 
     def _closes_up(self, text: str) -> bool:
         """Whether what was apart would become one: two runs of backticks, or `[[1]]` from three brackets a side."""
         if text == "]":
-            return _DOUBLE.search(self._tail) is not None and not self._blocks.hold(text)
-        return self._has_hole and text.startswith(_JOINABLE) and self._tail.endswith(_JOINABLE)
+            return _DOUBLE.search(self._tail) is not None and not self._blocks.is_code_at_end_of(text)
+        return self._is_behind_removed and text.startswith(_JOINABLE) and self._tail.endswith(_JOINABLE)
 
     def _put(self, text: str) -> None:
         self._tail = (self._tail + text)[-MAX_LABEL:]
         for character in text:
             self._out.put(character, may_define=self._blocks.begin_with_marker())
-            self._blocks.see(character)
+            self._blocks.add(character)
 
 
 class _Blocks:
@@ -370,15 +370,15 @@ class _Blocks:
         self._is_after_empty = True
         self._is_in_list = False  # where an indented line is an item's next paragraph
 
-    def hold(self, following: str) -> bool:
+    def is_code_at_end_of(self, following: str) -> bool:
         """Whether the last character of what comes next would stand in code."""
-        return bool(self._fence) or (self._may_indent and begins_indented(self.line[:MAX_HELD] + following))
+        return bool(self._fence) or (self._may_indent and begins_indented(self.line[:MAX_BUFFERED] + following))
 
     def begin_with_marker(self) -> bool:
         """Whether the line so far is a marker."""
-        return self.line.endswith("]") and _DEFINED.fullmatch(self.line) is not None and not self.hold("")
+        return self.line.endswith("]") and _DEFINED.fullmatch(self.line) is not None and not self.is_code_at_end_of("")
 
-    def see(self, character: str) -> None:
+    def add(self, character: str) -> None:
         """One more character has passed."""
         if character != "\n":
             self.line += character
@@ -391,7 +391,7 @@ class _Blocks:
 
     def _end_line(self, line: str) -> None:
         is_empty = not line.strip()
-        is_indented = self._may_indent and begins_indented(line[:MAX_HELD])
+        is_indented = self._may_indent and begins_indented(line[:MAX_BUFFERED])
         self._fence = opening_fence(line)
         if begins_item(line):
             self._is_in_list = True

@@ -60,17 +60,17 @@ class Pack:
 
     def shortened(self, context: Context, texts: Mapping[int, str]) -> Context:
         """The context with other texts, by number, for its sources; one without is left out, the others move up."""
-        kept = [source for source in context.sources if source.n in texts]
+        remaining = [source for source in context.sources if source.n in texts]
         blocks = [
             _block(
                 n, next(part for part in source.passages if part.chunk_id == source.citation.chunk_id), texts[source.n]
             )
-            for n, source in enumerate(kept, start=1)
+            for n, source in enumerate(remaining, start=1)
         ]
         tokens = self.counter.counts(blocks)
         sources = [
             replace(source, n=n, tokens=spent, citation=replace(source.citation, n=n))
-            for n, (source, spent) in enumerate(zip(kept, tokens, strict=True), start=1)
+            for n, (source, spent) in enumerate(zip(remaining, tokens, strict=True), start=1)
         ]
         return Context(SEPARATOR.join(blocks), tuple(sources), self._total(tokens), context.tokens_before)
 

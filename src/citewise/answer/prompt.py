@@ -70,13 +70,13 @@ def fitting_history(
     """The latest turns that fit the budget; the oldest go first, and none is kept behind one that was dropped."""
     turns = _latest_turns(history)
     left = budget_tokens
-    kept = len(turns)
+    first_kept = len(turns)
     for tokens in reversed(counter.counts([turn.content for turn in turns])):
         left -= tokens
         if left < 0:
             break
-        kept -= 1
-    return _from_a_question(turns[kept:])
+        first_kept -= 1
+    return _from_a_question(turns[first_kept:])
 
 
 def _instruction(mode: Mode) -> str:

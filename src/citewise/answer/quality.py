@@ -62,11 +62,11 @@ class CalibratedQuality:
 
 def _diversity(grounds: Grounds) -> float:
     """One minus what two sources have in common on average, of the smaller one's stems; 0 for a single voice."""
-    said: defaultdict[int, set[str]] = defaultdict(set)
+    words_by_source: defaultdict[int, set[str]] = defaultdict(set)
     for evidence in grounds.evidence:
-        said[evidence.unit.source] |= stems(evidence.unit.text)
-    pairs = list(combinations([held for held in said.values() if held], 2))
-    shared = (len(held & other) / min(len(held), len(other)) for held, other in pairs)
+        words_by_source[evidence.unit.source] |= stems(evidence.unit.text)
+    pairs = list(combinations([words for words in words_by_source.values() if words], 2))
+    shared = (len(words & other) / min(len(words), len(other)) for words, other in pairs)
     return 1 - math.fsum(shared) / len(pairs) if pairs else 0.0
 
 

@@ -82,7 +82,7 @@ class Support:
 
 
 @dataclass(frozen=True, slots=True)
-class _Witness:
+class _AnalyzedSource:
     """A source, read once for all sentences."""
 
     n: int
@@ -93,7 +93,7 @@ class _Witness:
 
 def support_of(text: str, sources: Sequence[ContextSource]) -> Support:
     """How far an answer rests on its sources."""
-    witnesses = [_witness(source) for source in sources]
+    analyzed_sources = [_analyzed(source) for source in sources]
     checked, unsupported = 0, list[str]()
     for sentence in _sentences(text):
         claims = _claims_in(_prose(sentence))
@@ -102,9 +102,9 @@ def support_of(text: str, sources: Sequence[ContextSource]) -> Support:
         if not _numbers(claims) and (len(stems) < MIN_STEMS or is_lead_in):
             continue
         cited = frozenset(map(int, _MARKER.findall(sentence)))
-        heard = [witness for witness in witnesses if witness.n in cited] or witnesses
+        relevant = [analyzed for analyzed in analyzed_sources if analyzed.n in cited] or analyzed_sources
         checked += 1
-        if not _is_supported(claims, stems, heard):
+        if not _is_supported(claims, stems, relevant):
             unsupported.append(sentence)
     return Support(tuple(unsupported), 1 - len(unsupported) / checked if checked else 1.0)
 
@@ -136,24 +136,24 @@ def _sentences(text: str) -> list[str]:
     return sentences
 
 
-def _is_supported(claims: str, stems: frozenset[str], witnesses: Sequence[_Witness]) -> bool:
+def _is_supported(claims: str, stems: frozenset[str], analyzed_sources: Sequence[_AnalyzedSource]) -> bool:
     # Of sentences with another number put in, 9 % (handbook) and 13 % are missed: it stood elsewhere in their section.
-    known = frozenset().union(*(witness.numbers for witness in witnesses))
-    if not _numbers(claims) <= known or _contradicts(claims, stems, witnesses):
+    known = frozenset().union(*(analyzed.numbers for analyzed in analyzed_sources))
+    if not _numbers(claims) <= known or _contradicts(claims, stems, analyzed_sources):
         return False
-    return len(stems) < MIN_STEMS or any(_share(stems, witness) >= SUPPORTED_SHARE for witness in witnesses)
+    return len(stems) < MIN_STEMS or any(_share(stems, analyzed) >= SUPPORTED_SHARE for analyzed in analyzed_sources)
 
 
-def _share(stems: frozenset[str], witness: _Witness) -> float:
+def _share(stems: frozenset[str], analyzed: _AnalyzedSource) -> float:
     """The largest share of the stems that neighboring units hold together."""
-    held = [unit for unit, _ in witness.units]
-    windows = (held[at : at + NEIGHBORS] for at in range(max(1, len(held) - NEIGHBORS + 1)))
-    return max(len(stems & witness.headings.union(*window)) / len(stems) for window in windows)
+    unit_stems = [unit for unit, _ in analyzed.units]
+    windows = (unit_stems[at : at + NEIGHBORS] for at in range(max(1, len(unit_stems) - NEIGHBORS + 1)))
+    return max(len(stems & analyzed.headings.union(*window)) / len(stems) for window in windows)
 
 
-def _contradicts(claims: str, stems: frozenset[str], witnesses: Sequence[_Witness]) -> bool:
+def _contradicts(claims: str, stems: frozenset[str], analyzed_sources: Sequence[_AnalyzedSource]) -> bool:
     """Whether the source's sentence that is most alike says the same with the negation the other way around."""
-    alike = [unit for witness in witnesses for unit in witness.units if unit[0] & stems]
+    alike = [unit for analyzed in analyzed_sources for unit in analyzed.units if unit[0] & stems]
     if not alike:
         return False
     closest, is_negative = max(alike, key=lambda unit: len(unit[0] & stems) / len(unit[0] | stems))
@@ -161,11 +161,11 @@ def _contradicts(claims: str, stems: frozenset[str], witnesses: Sequence[_Witnes
     return is_same and is_negative != _is_negative(claims)
 
 
-def _witness(source: ContextSource) -> _Witness:
+def _analyzed(source: ContextSource) -> _AnalyzedSource:
     place, units = source.citation, units_of(source.n, source.text, source.blocks)
     headings = "\n".join((place.title, place.section, *place.breadcrumb, *headings_of(source.text)))
     spelled = (_SPELLED_NUMBERS[word.lower()] for word in _SPELLED_NUMBER.findall(source.text))
-    return _Witness(
+    return _AnalyzedSource(
         n=source.n,
         units=tuple((analysis.stems(unit.text), _is_negative(unit.text)) for unit in units),
         headings=analysis.stems(headings),

@@ -153,18 +153,18 @@ def best_paragraphs(text: str, question: str, *, counts: Counts, budget_tokens: 
         return text
     whole = paragraphs(text)
     shared = [stems(question) & stems(paragraph) for paragraph in whole]
-    spread = Counter(stem for held in shared for stem in held)
-    worth = [sum(1 / spread[stem] for stem in held) for held in shared]
+    spread = Counter(stem for present in shared for stem in present)
+    worth = [sum(1 / spread[stem] for stem in present) for present in shared]
     ranked = sorted(range(len(whole)), key=worth.__getitem__, reverse=True)
     tokens, mark_tokens = counts(whole), counts([LEFT_OUT])[0]
-    room, kept = budget_tokens - mark_tokens, set[int]()
+    room, chosen = budget_tokens - mark_tokens, set[int]()
     for at in ranked:
         if tokens[at] + mark_tokens <= room:
-            kept.add(at)
+            chosen.add(at)
             room -= tokens[at] + mark_tokens
     parts: list[str] = []
     for at, paragraph in enumerate(whole):
-        if at in kept or (not kept and at == ranked[0]):
+        if at in chosen or (not chosen and at == ranked[0]):
             parts.append(paragraph)
         elif not parts or parts[-1] != LEFT_OUT:
             parts.append(LEFT_OUT)
@@ -201,22 +201,22 @@ class Layout:
                 pieces += (self.source.text[done : part.span[0]], text or MARK)
             done, is_marked = part.span[1], not text
         pieces.append(self.source.text[done:])
-        kept = tuple(part.unit.position for part in self.parts if shown.get(part.unit.position))
-        return Shortened(self.source.n, "".join(pieces).strip("\n"), kept)
+        chosen = tuple(part.unit.position for part in self.parts if shown.get(part.unit.position))
+        return Shortened(self.source.n, "".join(pieces).strip("\n"), chosen)
 
-    def tokens(self, kept: Collection[int]) -> int:
+    def tokens(self, chosen: Collection[int]) -> int:
         """What the source takes with these units alone, by position: frame, units and marks."""
-        units = sum(part.tokens for part in self.parts if part.unit.position in kept)
-        return self.frame_tokens + units + self._marks(kept)
+        units = sum(part.tokens for part in self.parts if part.unit.position in chosen)
+        return self.frame_tokens + units + self._marks(chosen)
 
-    def marks_added(self, kept: Collection[int], position: int) -> int:
+    def marks_added(self, chosen: Collection[int], position: int) -> int:
         """Tokens of marks, more or fewer, that one more unit makes."""
-        return self._marks({*kept, position}) - self._marks(kept)
+        return self._marks({*chosen, position}) - self._marks(chosen)
 
-    def _marks(self, kept: Collection[int]) -> int:
+    def _marks(self, chosen: Collection[int]) -> int:
         marks, is_marked = 0, False
         for part in self.parts:
-            is_kept = part.unit.position in kept
+            is_kept = part.unit.position in chosen
             marks += not is_kept and (not is_marked or part.stands_apart)
             is_marked = not is_kept
         return MARK_TOKENS * marks
@@ -277,9 +277,9 @@ def essentials(layouts: Sequence[Layout], *, wanted_tokens: int, max_tokens: int
     return chosen
 
 
-def tokens_of(layouts: Iterable[Layout], kept: Mapping[int, Collection[int]]) -> int:
+def tokens_of(layouts: Iterable[Layout], chosen: Mapping[int, Collection[int]]) -> int:
     """What the sources take together with these units, by number and position."""
-    return sum(layout.tokens(kept[layout.source.n]) for layout in layouts) - RULE_TOKENS
+    return sum(layout.tokens(chosen[layout.source.n]) for layout in layouts) - RULE_TOKENS
 
 
 def best_parts(parts: Iterable[Part]) -> list[Part]:

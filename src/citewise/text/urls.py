@@ -137,14 +137,14 @@ def _is_top_of_page(passage: Passage) -> bool:
 
 def _address(path: str) -> str:
     """A path with its dots resolved as in a browser, but never above its beginning, and encoded."""
-    kept: list[str] = []
+    remaining: list[str] = []
     parts = path.split("/")
     for part in parts:
         if part == "..":
-            del kept[-1:]
+            del remaining[-1:]
         elif part != ".":
-            kept.append(part)
-    steps = [_encoded(part) for part in kept if part]
+            remaining.append(part)
+    steps = [_encoded(part) for part in remaining if part]
     is_folder = parts[-1] in ("", ".", "..")
     return "/".join(steps) + ("/" if steps and is_folder else "")
 
@@ -168,10 +168,10 @@ def slug(title: str) -> str:
     """The anchor of a title that nothing else on the page shares."""
     lowered = title.strip().lower()
     if lowered.isascii():
-        kept = _DROPPED_FROM_ASCII.sub("", lowered)
+        remaining = _DROPPED_FROM_ASCII.sub("", lowered)
     else:
-        kept = "".join(character for character in lowered if _is_kept(character))
-    return kept.replace(" ", "-")
+        remaining = "".join(character for character in lowered if _is_anchor_character(character))
+    return remaining.replace(" ", "-")
 
 
 class Slugger:
@@ -192,7 +192,7 @@ class Slugger:
         return candidate
 
 
-def _is_kept(character: str) -> bool:
+def _is_anchor_character(character: str) -> bool:
     if character in " -":
         return True
     category = unicodedata.category(character)
