@@ -5,8 +5,6 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from typing import Any
 
 import httpx
@@ -146,37 +144,6 @@ def test_a_server_that_does_not_stream_is_understood(make: Make, server: ChatSer
     assert answer(make()) == text
 
 
-@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
-def test_a_busy_server_is_asked_again_after_growing_waits(
-    make: Make, server: ChatServer, waits: Waits, status: int
-) -> None:
-    server.script = [refusing(status), refusing(status)]
-    assert answer(make()) == "Hello."
-    assert waits == [0.5, 1.0]
-
-
-def test_waits_are_drawn_between_nothing_and_their_bound(make: Make, server: ChatServer, waits: Waits) -> None:
-    server.script = [refusing(500), refusing(500)]
-    answer(make(jitter=lambda: 0.5))
-    assert waits == [0.25, 0.5]
-
-
-@pytest.mark.parametrize(("said", "waited"), [("7", 7.0), ("0", 0.0), ("1.5", 1.5), ("soon", 0.5)])
-def test_a_server_that_says_when_is_taken_at_its_word(
-    make: Make, server: ChatServer, waits: Waits, said: str, waited: float
-) -> None:
-    server.script = [refusing(429, retry_after=said)]
-    assert answer(make()) == "Hello."
-    assert waits == [waited]
-
-
-def test_a_server_may_say_when_by_date(make: Make, server: ChatServer, waits: Waits) -> None:
-    date = format_datetime(datetime.now(UTC) + timedelta(seconds=15), usegmt=True)
-    server.script = [refusing(503, retry_after=date)]
-    answer(make())
-    assert 5.0 < waits[0] <= 15.0
-
-
 @pytest.mark.parametrize(("said", "options"), [("3600", {}), ("7", {"deadline_seconds": 5.0})])
 def test_a_reader_is_told_how_long_to_wait_when_it_is_too_long(
     make: Make, server: ChatServer, waits: Waits, said: str, options: dict[str, float]
@@ -185,38 +152,6 @@ def test_a_reader_is_told_how_long_to_wait_when_it_is_too_long(
     with pytest.raises(Unavailable, match=f"answered 429: ask again in {said} seconds"):
         answer(make(**options))
     assert waits == []
-
-
-UNREACHED = r"cannot be reached \(RemoteProtocolError\); check answer.base_url, tries: 3"
-
-
-@pytest.mark.parametrize(
-    ("reply", "reason"),
-    [
-        (refusing(503), "answered 503, tries: 3"),
-        (refusing(429, {"code": "insufficient_quota"}), r"answered 429 \(insufficient_quota\), tries: 3"),
-        (Reply(closes=True), UNREACHED),
-        (Reply(hangs=True), "did not answer in time, tries: 3"),
-        (Reply([b": still here\n\n"], breaks=True), UNREACHED),
-    ],
-)
-def test_a_server_that_gives_no_piece_is_given_up_after_three_tries(
-    make: Make, server: ChatServer, waits: Waits, reply: Reply, reason: str
-) -> None:
-    server.rule = reply
-    with pytest.raises(Unavailable, match=reason):
-        answer(make())
-    assert (len(server.asked), len(waits)) == (3, 2)
-
-
-def test_a_server_that_is_not_there_is_unavailable(waits: Waits) -> None:
-    with running_chat_server() as server:
-        url = server.url
-    with httpx.Client(base_url=url, trust_env=False) as client:
-        remote = Remote(client, "answer", "tiny", retry=replace(RETRY, sleep=waits.append))
-        generator = OpenAIGenerator(remote, max_tokens=9)
-        with pytest.raises(Unavailable, match=r"cannot be reached \(ConnectError\); check answer.base_url, tries: 3"):
-            answer(generator)
 
 
 BROKEN: list[tuple[Reply, str]] = [
@@ -280,42 +215,10 @@ def test_closing_the_answer_hangs_up(make: Make, server: ChatServer) -> None:
     assert server.hung_up.wait(5)
 
 
-@pytest.mark.parametrize(
-    ("status", "advice"),
-    [
-        (401, r"check the API key in the variable that answer\.api_key_variable names"),
-        (403, r"check the API key in the variable that answer\.api_key_variable names"),
-        (404, r"answer\.base_url and answer\.model \(tiny\)"),
-        (405, r"answer\.base_url"),
-        (301, r"answer\.base_url"),
-    ],
-)
-def test_wrong_settings_say_which_and_never_the_key(make: Make, server: ChatServer, status: int, advice: str) -> None:
-    server.rule = refusing(status, {"message": f"bad key {KEY}", "code": KEY})
-    with pytest.raises(Misconfigured, match=f"answered {status}.*{advice}") as raised:
-        answer(make())
-    assert KEY not in str(raised.value)
-    assert len(server.asked) == 1
-
-
 def test_a_web_page_is_a_wrong_address(make: Make, server: ChatServer) -> None:
     server.rule = Reply([b"<html>sign in</html>"], headers={"Content-Type": "text/html"})
     with pytest.raises(Misconfigured, match=r"a web page: check answer\.base_url"):
         answer(make())
-
-
-def test_a_key_that_no_header_can_hold_is_a_wrong_setting(server: ChatServer) -> None:
-    with httpx.Client(base_url=server.url, headers={"Authorization": "Bearer a\nb"}, trust_env=False) as client:
-        generator = OpenAIGenerator(Remote(client, "answer", "tiny"), max_tokens=9)
-        with pytest.raises(Misconfigured, match=r"cannot be called: .* the API key"):
-            answer(generator)
-
-
-def test_an_address_that_is_none_is_a_wrong_setting() -> None:
-    with httpx.Client(base_url="not-a-url", trust_env=False) as client:
-        generator = OpenAIGenerator(Remote(client, "answer", "tiny"), max_tokens=9)
-        with pytest.raises(Misconfigured, match=r"cannot be called: check answer\.base_url"):
-            answer(generator)
 
 
 NEW_NAME = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."

@@ -4,7 +4,6 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import httpx
 import pytest
@@ -209,14 +208,6 @@ def test_lasting_trouble_is_tried_no_more_than_twice(reranker: HttpReranker, ser
     assert len(server.asked) == 2
 
 
-def test_nothing_is_tried_again_when_the_time_is_up(server: RerankServer) -> None:
-    server.rule = lambda _: Reply(503)
-    with httpx.Client(base_url=server.base_url(RerankStyle.TEI), trust_env=False) as client:
-        retry = replace(RETRY, first_wait_seconds=1e9, max_wait_seconds=1e9, jitter=lambda: 1.0)
-        failure(HttpReranker(Remote(client, "rerank", "", retry=retry), RerankStyle.TEI))
-    assert len(server.asked) == 1
-
-
 def test_the_deadline_covers_all_requests_of_a_call(server: RerankServer) -> None:
     server.script = [lambda asked: with_rows(asked, rows_for(asked)), Reply(hangs=True)]
     with httpx.Client(base_url=server.base_url(RerankStyle.TEI), timeout=30, trust_env=False) as client:
@@ -225,31 +216,6 @@ def test_the_deadline_covers_all_requests_of_a_call(server: RerankServer) -> Non
         assert "in time" in str(failure(reranker, ["a"] * 40))
     assert time.monotonic() - started < HANG_SECONDS / 2
     assert [len(asked.texts) for asked in server.asked] == [32, 8]
-
-
-def test_a_server_that_is_not_there_is_unavailable() -> None:
-    with running_rerank_server() as gone:
-        base_url = gone.base_url(RerankStyle.COHERE)
-    with httpx.Client(base_url=base_url, trust_env=False) as client:
-        error = failure(HttpReranker(Remote(client, "rerank", "m", retry=RETRY), RerankStyle.COHERE))
-    assert isinstance(error, Unavailable)
-    assert "ConnectError" in str(error)
-
-
-def test_a_key_that_no_header_can_hold_stays_untold(server: RerankServer) -> None:
-    headers = {"Authorization": f"Bearer {KEY}\n"}
-    with httpx.Client(base_url=server.base_url(RerankStyle.JINA), headers=headers, trust_env=False) as client:
-        error = failure(HttpReranker(Remote(client, "rerank", "m", retry=RETRY), RerankStyle.JINA))
-    assert isinstance(error, Misconfigured)
-    assert error.__cause__ is None
-
-
-@pytest.mark.parametrize("base_url", ["", "localhost:1", "ftp://127.0.0.1"])
-def test_an_address_that_is_none_is_for_the_operator(base_url: str) -> None:
-    with httpx.Client(base_url=base_url, trust_env=False) as client:
-        assert isinstance(
-            failure(HttpReranker(Remote(client, "rerank", "m", retry=RETRY), RerankStyle.JINA)), Misconfigured
-        )
 
 
 def test_a_path_that_the_server_does_not_know_is_for_the_operator(server: RerankServer) -> None:

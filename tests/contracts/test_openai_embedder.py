@@ -7,8 +7,6 @@ import struct
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from threading import Barrier
 from typing import Any
 
@@ -138,37 +136,6 @@ def test_a_stray_surrogate_reaches_the_server(make: Make, server: EmbeddingServe
     assert numbers_in(make().documents(["a \ud800 b"])[0]) == right("a \ud800 b")
 
 
-@pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
-def test_a_busy_server_is_asked_again_after_growing_waits(
-    make: Make, server: EmbeddingServer, waits: Waits, status: int
-) -> None:
-    server.script = [Reply(status), Reply(status)]
-    assert numbers_in(make().documents(["a"])[0]) == right("a")
-    assert waits == [1.0, 2.0]
-
-
-def test_waits_are_drawn_between_nothing_and_their_bound(make: Make, server: EmbeddingServer, waits: Waits) -> None:
-    server.script = [Reply(500), Reply(500)]
-    make(jitter=lambda: 0.25).documents(["a"])
-    assert waits == [0.25, 0.5]
-
-
-@pytest.mark.parametrize(("asked_for", "waited"), [("7", 7.0), ("0", 0.0), ("soon", 1.0)])
-def test_a_server_that_says_when_is_taken_at_its_word(
-    make: Make, server: EmbeddingServer, waits: Waits, asked_for: str, waited: float
-) -> None:
-    server.script = [Reply(429, headers={"Retry-After": asked_for})]
-    make().documents(["a"])
-    assert waits == [waited]
-
-
-def test_a_server_may_say_when_by_date(make: Make, server: EmbeddingServer, waits: Waits) -> None:
-    date = format_datetime(datetime.now(UTC) + timedelta(seconds=20), usegmt=True)
-    server.script = [Reply(503, headers={"Retry-After": date})]
-    make().documents(["a"])
-    assert 10.0 < waits[0] <= 20.0
-
-
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
@@ -187,52 +154,12 @@ def test_a_batch_that_fails_three_times_fails_alone(
     assert len(server.asked) == 2 + 3
 
 
-def test_a_server_that_does_not_answer_in_time_is_asked_again(
-    make: Make, server: EmbeddingServer, waits: Waits
-) -> None:
-    server.script = [Reply(hangs=True)]
-    assert numbers_in(make().documents(["a"])[0]) == right("a")
-    assert waits == [1.0]
-
-
-def test_a_server_that_never_answers_is_a_reason(make: Make, server: EmbeddingServer) -> None:
-    server.rule = lambda asked: Reply(hangs=True)
-    assert reason_of(make(tries=2).documents(["a"])[0]) == "the embedding server did not answer in time, tries: 2"
-
-
-def test_a_server_that_is_not_there_is_a_reason(waits: Waits) -> None:
-    with running_server() as server:
-        url = server.url
-    with httpx.Client(base_url=url, trust_env=False) as client:
-        model = EmbeddingModel("test", DIMENSIONS, 8191)
-        embedder = OpenAIEmbedder(
-            Remote(client, "embedding", "remote", retry=replace(RETRY, sleep=waits.append)), model
-        )
-        assert "cannot be reached (ConnectError)" in reason_of(embedder.documents(["a"])[0])
-
-
-def test_a_server_that_asks_for_too_long_a_wait_is_given_up_at_once(
-    make: Make, server: EmbeddingServer, waits: Waits
-) -> None:
-    server.rule = lambda asked: Reply(429, headers={"Retry-After": "86400"})
-    assert reason_of(make().documents(["a"])[0]) == "the embedding server answered 429: ask again in 86400 seconds"
-    assert (len(server.asked), waits) == (1, [])
-
-
 def test_a_dead_server_does_not_cost_every_batch_its_tries(make: Make, server: EmbeddingServer) -> None:
     server.rule = lambda asked: Reply(500)
     breaker = Breaker("the embedding server", max_failures=2)
     outcomes = make(batch_size=1, breaker=breaker).documents(texts_of(5))
     assert len(server.asked) == 3 + 3
     assert "failed 2 times in a row and is not asked" in reason_of(outcomes[4])
-
-
-def test_a_refused_text_does_not_open_the_breaker(make: Make, server: EmbeddingServer) -> None:
-    breaker = Breaker("the embedding server", max_failures=1)
-    embedder = make(breaker=breaker)
-    server.script = [Reply(400)]
-    assert "answered 400" in reason_of(embedder.documents(["a"])[0])
-    assert numbers_in(embedder.documents(["a"])[0]) == right("a")
 
 
 @pytest.mark.parametrize("status", [400, 413, 422])
@@ -408,17 +335,3 @@ def test_neither_key_nor_text_is_logged(make: Make, server: EmbeddingServer, cap
     make().documents(["a private sentence"])
     assert KEY not in caplog.text
     assert "a private sentence" not in caplog.text
-
-
-def test_a_key_that_no_header_can_hold_is_a_wrong_setting(server: EmbeddingServer) -> None:
-    with httpx.Client(base_url=server.url, headers={"Authorization": "Bearer a\nb"}, trust_env=False) as client:
-        model = EmbeddingModel("test", DIMENSIONS, 8191)
-        with pytest.raises(Misconfigured, match="check embedding"):
-            OpenAIEmbedder(Remote(client, "embedding", "remote"), model).documents(["a"])
-
-
-def test_an_address_that_is_none_is_a_wrong_setting() -> None:
-    with httpx.Client(base_url="not-a-url", trust_env=False) as client:
-        model = EmbeddingModel("test", DIMENSIONS, 8191)
-        with pytest.raises(Misconfigured, match=r"embedding\.base_url"):
-            OpenAIEmbedder(Remote(client, "embedding", "remote"), model).documents(["a"])
