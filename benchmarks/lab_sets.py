@@ -189,7 +189,7 @@ def pools_of(
 
     def place(id_: ChunkId, case: Case) -> Place:
         held = corpus[id_]
-        here = FoundPlace(held.path, held.piece.section, (held.piece.location.first, held.piece.location.last), id_)
+        here = FoundPlace(held.path, held.piece.section, held.piece.location.first, held.piece.location.last, id_)
         grade = grade_of(here, case.gold.get(held.path, ()))
         return Place(numbers[held.path], grade, held.piece.tokens)
 

@@ -126,3 +126,18 @@ def test_make_words_in_the_documents_exist() -> None:
     for page in PAGES:
         for word in re.findall(r"`make ([a-z-]+)", page.read_text()):
             assert word in targets, (page.name, word)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_code_that_the_documents_name_exists(page: Path) -> None:
+    """Such as `search/pipeline.py`, or `search/pipeline.py:Search` for what that file defines."""
+    for name, symbol in re.findall(r"`([\w/]+\.py)(?::(\w+))?`", page.read_text()):
+        found = [path for path in code_files(name) if path.is_file()]
+        assert found, name
+        defined = rf"^ *(?:def|class) {symbol}\b|^{symbol}\b.* = "
+        assert not symbol or re.search(defined, found[0].read_text(), re.MULTILINE), f"{name}:{symbol}"
+
+
+def code_files(name: str) -> list[Path]:
+    """A file named from the root or from the package; a test by its name alone."""
+    return [ROOT / name, ROOT / "src" / "citewise" / name, *(ROOT / "tests").rglob(name)]

@@ -64,9 +64,9 @@ evaluation = typer.Typer(
     cls=SetOrCommand,
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Measure a library with questions whose answers are known: ranking, citations, refusals, speed.\n\n"
-    "The corpus of a BEIR folder is ingested first, if it is not there yet. A set with the name of a command is "
-    "written ./compare.",
+    help="Evaluate the library on judged questions.\n\n"
+    "Measures ranking, citations, refusals and latency. The corpus of a BEIR folder is ingested first if needed. "
+    "A set with the name of a command is written ./compare.",
 )
 
 SetArgument = Annotated[str, typer.Argument(metavar="SET", help=SET_HELP)]
@@ -95,7 +95,7 @@ def run(
             help="Exit with 1 if METRIC is lower, such as ndcg@10=0.7. Repeatable.",
         ),
     ] = None,
-    no_answers: Annotated[bool, typer.Option("--no-answers", help="Search only; ask for no answers.")] = False,
+    no_answers: Annotated[bool, typer.Option("--no-answers", help="Search only; skip answers.")] = False,
     worst: Annotated[int, typer.Option("--worst", metavar="N", min=0, help="Show the N worst questions.")] = 10,
     config: ConfigOption = None,
     as_json: JsonOption = False,

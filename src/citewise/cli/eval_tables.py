@@ -161,7 +161,7 @@ def _question_lines(outcome: Outcome) -> Iterator[Text]:
 
 
 def _place_line(title: str, place: Place) -> Text:
-    lines = "" if place.lines is None else f":{place.lines[0]}-{place.lines[1]}"
+    lines = "" if place.first_line is None else f":{place.first_line}-{place.last_line}"
     text = f"      {title:9} {place.grade or '-'}  {_middle(unquote(place.document))}{lines}"
     section = f"  {_short(place.section, 60)}" if place.section else ""
     return Text(printable(f"{text}{section}"), style="green" if place.grade else "dim")

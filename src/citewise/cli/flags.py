@@ -19,8 +19,10 @@ ConfigOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON to standard output.")]
 TenantOption = Annotated[str, typer.Option("--tenant", metavar="T", help="Tenant.")]
-UserOption = Annotated[str | None, typer.Option("--user", metavar="U", help="Who you are.")]
-GroupOption = Annotated[list[str] | None, typer.Option("--group", metavar="G", help="A group you are in. Repeatable.")]
+UserOption = Annotated[
+    str | None, typer.Option("--user", metavar="U", help="User to run as (default: the owner of the library).")
+]
+GroupOption = Annotated[list[str] | None, typer.Option("--group", metavar="G", help="Group of the user. Repeatable.")]
 ProjectOption = Annotated[str, typer.Option("--project", metavar="P", help="Project of the tenant.")]
 TopKOption = Annotated[int | None, typer.Option("--top-k", metavar="N", help="How many passages (1 to 1000).")]
 FilterOption = Annotated[
@@ -32,13 +34,13 @@ FilterOption = Annotated[
         "alternatives, different fields must all hold.",
     ),
 ]
-CursorOption = Annotated[str | None, typer.Option("--cursor", metavar="C", help="Where the page before ended.")]
+CursorOption = Annotated[str | None, typer.Option("--cursor", metavar="C", help="Cursor of the previous page.")]
 SinceOption = Annotated[
     str, typer.Option("--since", metavar="WHEN", help="30m, 24h, 7d or 4w ago, or a date such as 2026-01-31 (UTC).")
 ]
-ExplainOption = Annotated[bool, typer.Option("--explain", help="Show every ranking's and stage's score.")]
+ExplainOption = Annotated[bool, typer.Option("--explain", help="Show the score of each ranking and stage.")]
 NoRerankOption = Annotated[bool, typer.Option("--no-rerank", help="Keep the fused order.")]
-GraphOption = Annotated[bool, typer.Option("--expand-graph", help="Add the neighbors of the services found.")]
+GraphOption = Annotated[bool, typer.Option("--expand-graph", help="Add neighboring services of the service graph.")]
 
 
 def settings_of(library: Path | None, config: Path | None) -> "Settings":

@@ -32,7 +32,7 @@ from citewise.cli.flags import (
 
 app = typer.Typer(
     name="citewise",
-    help="Ask your own documents and get answers that point at their sources.",
+    help="Ask your own documents and get answers that cite their sources.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -58,34 +58,41 @@ def ingest(
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option("--name", help="Name of the source; its documents' paths start with it ('.': the first)."),
+        typer.Option(
+            "--name", help="Name of the source; the paths of its documents start with it ('.': the first source)."
+        ),
     ] = None,
     include: Annotated[
         list[str] | None,
         typer.Option(
             "--include",
             metavar="GLOB",
-            help="Ingest only files that match; name a hidden or vendored folder to have it. Repeatable.",
+            help="Ingest only files that match; needed for hidden and vendored folders. Repeatable.",
         ),
     ] = None,
     exclude: Annotated[
         list[str] | None,
-        typer.Option("--exclude", metavar="GLOB", help="Leave out, and remove, what matches. Repeatable."),
+        typer.Option(
+            "--exclude", metavar="GLOB", help="Skip files that match, and remove them from the library. Repeatable."
+        ),
     ] = None,
     max_file_mb: Annotated[
         float | None, typer.Option("--max-file-mb", min=0.001, help="Skip larger files (default 10).")
     ] = None,
     corpus_type: Annotated[
-        str | None, typer.Option("--corpus-type", help="Such as DOC_TEXTBOOK; the path decides otherwise.")
+        str | None, typer.Option("--corpus-type", help="Such as DOC_TEXTBOOK; by default decided by the path.")
     ] = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Go on, and ingest what changes.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Keep running and ingest files that change.")] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="A line for each file, once it is safe on disk.")
+        bool, typer.Option("--verbose", "-v", help="Print a line for each file once it is stored.")
     ] = False,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring a library up to date with folders or files; the library is made if there is none."""
+    """Ingest folders or files.
+
+    Creates the library if it does not exist. Only new and changed documents are embedded; deleted ones are removed.
+    """
     from citewise.cli.ingest import run_ingest
     from citewise.cli.options import named_path, spelled_out, with_ingest_flags
     from citewise.model.access import Scope
@@ -115,7 +122,7 @@ def search(
     group: GroupOption = None,
     top_k: TopKOption = None,
     filters: FilterOption = None,
-    limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="N hits a page, at most 20.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="Hits per page, at most 20.")] = None,
     cursor: CursorOption = None,
     explain: ExplainOption = False,
     no_rerank: NoRerankOption = False,
@@ -123,7 +130,10 @@ def search(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Find passages: three rankings, fused, each hit with its place and scores."""
+    """Find passages.
+
+    Each hit has its path, lines, URL and score; --explain shows every ranking and stage.
+    """
     from citewise.cli.options import caller_of, query_options
     from citewise.cli.search import PageFlags, run_search
 
@@ -148,17 +158,15 @@ def ask(
         typer.Option("--selection-file", metavar="F", help="Answer from this text alone; - is standard input."),
     ] = None,
     source_document: Annotated[
-        str | None, typer.Option("--source-document", metavar="D", help="Where the selection stands.")
+        str | None, typer.Option("--source-document", metavar="D", help="Document the selection comes from.")
     ] = None,
     source_section: Annotated[
-        str | None, typer.Option("--source-section", metavar="S", help="And under which heading.")
+        str | None, typer.Option("--source-section", metavar="S", help="Section heading it appears under.")
     ] = None,
     limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="At most N sources.")] = None,
-    budget: Annotated[
-        int | None, typer.Option("--budget", metavar="N", help="Tokens that the sources may take together.")
-    ] = None,
+    budget: Annotated[int | None, typer.Option("--budget", metavar="N", help="Token budget for all sources.")] = None,
     compress: Annotated[
-        bool | None, typer.Option("--compress/--no-compress", help="Shorten sources to what speaks of the question.")
+        bool | None, typer.Option("--compress/--no-compress", help="Keep only the sentences relevant to the question.")
     ] = None,
     explain: ExplainOption = False,
     no_rerank: NoRerankOption = False,
@@ -166,7 +174,10 @@ def ask(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Answer a question from the library, every statement with its source; or from a selection alone."""
+    """Answer a question, with citations.
+
+    The answer comes from the library, or with --selection-file from that text alone.
+    """
     from citewise.cli.ask import run_ask, selection_of
     from citewise.cli.options import caller_of, checked_limit, fewest, query_options
 
@@ -192,7 +203,10 @@ def log(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """What was asked, newest first: your own questions; for the library's owner, all of a project's."""
+    """List past questions, newest first.
+
+    With --user or --group, the questions of that principal; without, all questions of the project.
+    """
     from citewise.cli.insights import run_log, since_of
     from citewise.cli.options import caller_of
 
@@ -209,12 +223,15 @@ def stats(
     group: GroupOption = None,
     since: SinceOption = "30d",
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE.html", help="Draw it, as one page that needs no network.")
+        Path | None, typer.Option("--plot", metavar="FILE.html", help="Write an HTML page with plots.")
     ] = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """What the log tells: volume, latency, cache hits, questions without a good answer, documents most shown."""
+    """Summarize the query log.
+
+    Shows volume, latency, cache hits, questions without a good answer, and the documents shown most.
+    """
     from citewise.cli.insights import run_stats, since_of
     from citewise.cli.options import caller_of
 
@@ -227,7 +244,7 @@ app.add_typer(evaluation, name="eval")
 
 @app.command()
 def status(library: LibraryOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
-    """What a library holds and whether all is well with it."""
+    """Show what the library contains."""
     from citewise.cli.maintenance import run_status
 
     raise typer.Exit(run_status(settings_of(library, config), as_json=as_json))
@@ -235,7 +252,7 @@ def status(library: LibraryOption = None, config: ConfigOption = None, as_json: 
 
 @app.command()
 def doctor(library: LibraryOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
-    """Check model, catalog, index and disk; say what to do about problems."""
+    """Check the installation and suggest fixes."""
     from citewise.cli.maintenance import run_doctor
 
     raise typer.Exit(run_doctor(settings_of(library, config), as_json=as_json))
@@ -243,7 +260,10 @@ def doctor(library: LibraryOption = None, config: ConfigOption = None, as_json: 
 
 @app.command()
 def reindex(library: LibraryOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
-    """Rebuild the index from the catalog; re-embed where the settings ask for other vectors."""
+    """Rebuild the index.
+
+    Embeds the stored text again if the settings name another model or other chunk sizes.
+    """
     from citewise.cli.maintenance import run_reindex
 
     raise typer.Exit(run_reindex(settings_of(library, config), as_json=as_json))
@@ -251,7 +271,7 @@ def reindex(library: LibraryOption = None, config: ConfigOption = None, as_json:
 
 @app.command()
 def compact(library: LibraryOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
-    """Give back the room of what was deleted or is no longer wanted: afterward no file of the library holds it."""
+    """Reclaim space and erase deleted content from disk."""
     from citewise.cli.maintenance import run_compact
 
     raise typer.Exit(run_compact(settings_of(library, config), as_json=as_json))
@@ -259,7 +279,7 @@ def compact(library: LibraryOption = None, config: ConfigOption = None, as_json:
 
 @app.command()
 def demo(library: DemoLibraryOption = Path(".demo"), config: ConfigOption = None, as_json: JsonOption = False) -> None:
-    """Ingest the sample handbook that ships with citewise, and say what to try next."""
+    """Ingest the sample handbook."""
     from citewise.cli.demo import run_demo
 
     raise typer.Exit(run_demo(settings_of(library, config), as_json=as_json))
@@ -267,7 +287,7 @@ def demo(library: DemoLibraryOption = Path(".demo"), config: ConfigOption = None
 
 @app.callback(invoke_without_command=True)
 def _top(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     if version:
         from importlib.metadata import version as installed

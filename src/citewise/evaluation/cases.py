@@ -28,7 +28,8 @@ class Place:
 
     document: str  # its path in the library
     section: str = ""
-    lines: tuple[int, int] | None = None  # first and last
+    first_line: int | None = None
+    last_line: int | None = None
     chunk: str | None = None
     grade: int = 0  # of what was found: 0 if it answers nothing
 
@@ -51,14 +52,12 @@ class Gold:
             return False
         if self.first_line is None or self.last_line is None:
             return self.section is None or place.section == self.section
-        if place.lines is None:
+        if place.first_line is None or place.last_line is None:
             return False
-        return place.lines[0] <= self.last_line and place.lines[1] >= self.first_line
+        return place.first_line <= self.last_line and place.last_line >= self.first_line
 
     def as_place(self) -> Place:
-        has_lines = self.first_line is not None and self.last_line is not None
-        lines = (self.first_line or 0, self.last_line or 0) if has_lines else None
-        return Place(self.document, self.section or "", lines, self.chunk, self.grade)
+        return Place(self.document, self.section or "", self.first_line, self.last_line, self.chunk, self.grade)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from citewise.evaluation.cases import Gold, Place, Unit
-from citewise.model.ids import ChunkId
 
 NDCG_DEPTHS = (5, 10)
 RECALL_DEPTHS = (1, 5, 10, 20, 100)
@@ -67,9 +66,14 @@ def grade_of(place: Place, gold: Iterable[Gold]) -> int:
 
 def rank_of(expected: Place, found: Iterable[Place]) -> int | None:
     """The rank at which an expected place was found first, from 1; None if it was not found."""
-    first, last = expected.lines or (None, None)
-    chunk = None if expected.chunk is None else ChunkId(expected.chunk)
-    gold = Gold(expected.document, expected.grade, expected.section or None, first, last, chunk)
+    gold = Gold(
+        expected.document,
+        expected.grade,
+        expected.section or None,
+        expected.first_line,
+        expected.last_line,
+        expected.chunk,  # type: ignore[arg-type]  # compared as text
+    )
     return next((rank for rank, place in enumerate(found, 1) if gold.matches(place)), None)
 
 

@@ -36,7 +36,7 @@ from citewise.insights import percentiles
 from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.answer import Answer
 from citewise.model.query import MAX_TOP_K
-from citewise.model.ranking import ARMS, SearchResult
+from citewise.model.ranking import ARMS, Passage, SearchResult
 from citewise.model.report import IngestEvent
 from citewise.settings import Settings
 
@@ -328,8 +328,11 @@ class _Evaluation:
 
 
 def _places(result: SearchResult) -> tuple[Place, ...]:
-    passages = (finding.passage for finding in result.findings)
-    return tuple(Place(each.document, each.section, each.lines, str(each.chunk_id)) for each in passages)
+    def place(passage: Passage) -> Place:
+        first, last = passage.lines or (None, None)
+        return Place(passage.document, passage.section, first, last, str(passage.chunk_id))
+
+    return tuple(place(finding.passage) for finding in result.findings)
 
 
 def _flat(value: object, prefix: str = "") -> Iterator[tuple[str, object]]:

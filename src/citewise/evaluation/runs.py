@@ -5,9 +5,6 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
-
-from pydantic import BeforeValidator, Field
 
 from citewise.evaluation.answers import ANSWER_METRICS
 from citewise.evaluation.cases import Kind, Place, Unit
@@ -18,27 +15,20 @@ SUMS = ("selected_leaks",)  # counted, not averaged; lower is better
 DECISIONS = ("refusal_accuracy", "citation_accuracy", "selected_accuracy")  # that are right or wrong
 
 
-Number = Annotated[float, Field(ge=-1e12, le=1e12, allow_inf_nan=False)]  # no metric and no time comes near
-Numbers = Annotated[
-    Mapping[str, Number],
-    BeforeValidator(lambda row: {k: v for k, v in row.items() if v is not None} if isinstance(row, dict) else row),
-]
-
-
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One question: what was expected, what was found, and the metrics of that. Aliases are the names in JSON."""
+    """One question: what was expected, what was found, and the metrics of that."""
 
     id: str
     question: str
     kind: Kind
     group: str = ""
-    measures: Numbers = field(default_factory=dict)  # by metric; one that does not apply is absent
-    latency_ms: Number = 0.0  # of the search, or of the answer where nothing is searched
+    measures: Mapping[str, float] = field(default_factory=dict)  # by metric; one that does not apply is absent
+    latency_ms: float = 0.0  # of the search, or of the answer where nothing is searched
     expected: tuple[Place, ...] = ()
     found: tuple[Place, ...] = ()  # the first ten
     answer: str | None = None
-    is_refused: Annotated[bool | None, Field(alias="refused")] = None  # None: no answer was asked for
+    is_refused: bool | None = None  # None: no answer was asked for
     expected_answer: str | None = None
 
 
@@ -48,11 +38,11 @@ class Run:
 
     set: str
     unit: Unit
-    outcomes: Annotated[tuple[Outcome, ...], Field(alias="questions")]
-    metrics: Numbers  # the mean of each metric over the questions that have it
-    groups: Mapping[str, Numbers]  # the same for each group
-    latency_ms: Numbers  # p50, p95, p99 of the searches
-    stages_ms: Numbers  # median of each stage
+    outcomes: tuple[Outcome, ...]
+    metrics: Mapping[str, float]  # the mean of each metric over the questions that have it
+    groups: Mapping[str, Mapping[str, float]]  # the same for each group
+    latency_ms: Mapping[str, float]  # p50, p95, p99 of the searches
+    stages_ms: Mapping[str, float]  # median of each stage
     settings: Mapping[str, object]  # models, and every setting that is not the default
     commit: str | None  # of citewise, where it runs from a checkout
 

@@ -143,7 +143,7 @@ class _QuestionRow(BaseModel):
 
 def read_question_file(file: Path) -> tuple[Case, ...]:
     """The cases of a file: a list of entries, or an object with a list "questions"."""
-    tree = read_json(file, max_bytes=MAX_BYTES)
+    tree = read_json(file, max_bytes=MAX_BYTES, advice=": split it into several files in one folder")
     entries = tree.get("questions") if isinstance(tree, dict) else tree
     if not isinstance(entries, list):
         raise BadRequest(

@@ -25,8 +25,8 @@ OUTCOME = Outcome(
     group="plain",
     measures={"ndcg@10": 0.63, "recall@5": 1.0},
     latency_ms=12.0,
-    expected=(Place("tides.md", "Readings", (5, 9), None, 2),),
-    found=(Place("boats.md", "Engines", (1, 4)), Place("tides.md", "Readings", (5, 9), None, 2)),
+    expected=(Place("tides.md", "Readings", 5, 9, None, 2),),
+    found=(Place("boats.md", "Engines", 1, 4), Place("tides.md", "Readings", 5, 9, None, 2)),
 )
 
 
@@ -98,7 +98,7 @@ def test_ids_are_unique_and_every_link_leads_to_one() -> None:
 
 
 def test_hostile_words_stay_words_wherever_they_come_from() -> None:
-    place = Place(EVIL, EVIL, (1, 2), EVIL, 1)
+    place = Place(EVIL, EVIL, 1, 2, EVIL, 1)
     outcome = Outcome(
         EVIL, EVIL, Kind.ANSWERABLE, EVIL, {"ndcg@10": 0.0, EVIL: 0.5}, 3.0, (place,), (place,), EVIL, False, EVIL
     )

@@ -125,4 +125,4 @@ def _other(kind: Kind, number: int, draw: random.Random) -> Outcome:
 
 def _place(draw: random.Random, *, grade: int) -> Place:
     first = draw.randint(1, 300)
-    return Place(draw.choice(DOCUMENTS), draw.choice(SECTIONS), (first, first + draw.randint(2, 30)), None, grade)
+    return Place(draw.choice(DOCUMENTS), draw.choice(SECTIONS), first, first + draw.randint(2, 30), None, grade)
