@@ -4,6 +4,7 @@ import math
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import ClassVar
 
 from citewise.model.ids import ChunkId
@@ -11,6 +12,7 @@ from citewise.model.query import DEFAULT_BOOSTS, BoostRule
 from citewise.model.ranking import CUT, Finding, Shortlist
 
 DAY = 86_400.0  # seconds
+FEW = 16  # tokens of a passage that tell most pairs apart; 0: all of every pair are compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,19 +84,21 @@ class Deduplicate:
             if len(different) == found.query.top_k:
                 break  # the rest is cut anyway
             tokens = frozenset(finding.passage.text.lower().split())
-            twin = next((id_ for id_, others in different if self._are_alike(tokens, others)), None)
+            few = frozenset(islice(tokens, FEW))
+            twin = next((id_ for id_, others in different if self._are_alike(tokens, others, few)), None)
             if twin is None:
                 different.append((finding.candidate.id, tokens))
             else:
                 reasons[finding.candidate.id] = f"says the same as {twin}"
         return found.without(self.name, reasons) if reasons else found
 
-    def _are_alike(self, tokens: frozenset[str], others: frozenset[str]) -> bool:
-        shortest, longest = sorted((len(tokens), len(others)))
-        if shortest < self.min_jaccard * longest:
-            return False  # most pairs differ so much in size that they cannot share enough
+    def _are_alike(self, tokens: frozenset[str], others: frozenset[str], few: frozenset[str]) -> bool:
+        both = len(tokens) + len(others)
+        min_shared = self.min_jaccard * both / (1 + self.min_jaccard)
+        if len(few - others) > len(tokens) - min_shared + 1:  # one more than allowed, so that rounding decides nothing
+            return False
         shared = len(tokens & others)
-        return shared >= self.min_jaccard * (shortest + longest - shared)
+        return shared >= self.min_jaccard * (both - shared)
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,16 +56,22 @@ class Quantizer:
             steps = np.pad(steps, ((0, 0), (0, 1)))
         return (rounded + MIDDLE).astype(np.uint8), steps[:, ::2] << 4 | steps[:, 1::2]
 
-    def query(self, vector: Vector) -> tuple[Floats, npt.NDArray[np.int64]]:
+    def query(self, vector: Vector) -> tuple[Floats, npt.NDArray[np.float64]]:
         """A query in the units of the codes, since FAISS multiplies bytes with bytes; and in those of `cosines`."""
         scaled = self._scaled([vector])
-        return _rounded(scaled), np.rint(scaled[0] * 2 * STEPS).astype(np.int64)
+        return _rounded(scaled), np.rint(scaled[0] * 2 * STEPS).astype(np.float64)
 
-    def cosines(self, query: npt.NDArray[np.int64], codes: Codes, remainders: Codes) -> list[float]:
-        """The cosine of each row. In whole numbers: equal rows have equal cosines, wherever they stand."""
-        steps = np.empty((len(codes), 2 * remainders.shape[1]), dtype=np.int64)
-        steps[:, ::2], steps[:, 1::2] = remainders >> 4, remainders & 15
-        rows = (codes.astype(np.int64) - MIDDLE) * 2 * STEPS + 2 * steps[:, : self.dimensions] + 1 - STEPS
+    def cosines(self, query: npt.NDArray[np.float64], codes: Codes, remainders: Codes) -> list[float]:
+        """The cosine of each row.
+
+        Of whole numbers whose sums a float64 holds exactly: equal rows have equal cosines, in whatever order a
+        processor adds them up.
+        """
+        rows = codes.astype(np.float64)
+        rows *= 2 * STEPS
+        rows[:, ::2] += (remainders >> 4) * 2
+        rows[:, 1::2] += (remainders[:, : self.dimensions // 2] & 15) * 2
+        rows += 1 - STEPS - 2 * STEPS * MIDDLE
         cosines: list[float] = ((rows @ query) / float(2 * STEPS * self._scale) ** 2).tolist()
         return cosines
 

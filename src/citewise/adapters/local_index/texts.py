@@ -172,8 +172,9 @@ class _TextFolder:
             return ()
         narrowing = filter_of(conditions)
         counts = Counter(terms)
-        found = _best(searcher, field, _without_common(searcher, field, counts), narrowing, admits, wanted)
-        if len(found) < wanted:
+        chosen = _without_common(searcher, field, counts)
+        found = _best(searcher, field, chosen, narrowing, admits, wanted)
+        if len(found) < wanted and len(chosen) < len(counts):
             found = _best(searcher, field, counts, narrowing, admits, wanted)
         return tuple(best_first(hits_of(ids_of(_keys(searcher, found)), [score for score, _ in found]))[:wanted])
 
