@@ -199,13 +199,16 @@ def search_of(
     fusions: dict[str, Callable[..., Fusion]] = {"nearness": Nearness, "minmax": MinMax, "rrf": ReciprocalRanks}
     fusion, min_candidates = fusions[chosen.fusion], MIN_CANDIDATES if reranker is None else settings.rerank.depth
     is_large = library.vectors.size_bytes() >= LARGE_INDEX_BYTES
+    turn = turns or nullcontext()
+    is_remote = reranker is not None and settings.rerank.provider != "onnx"  # it may wait for a server: not in a turn
+    embedder, side_by_side = library.embedding.embedder, threads if is_large else None
     return Search(
-        Retrieve(library.embedding.embedder, library.vectors, library.texts, threads if is_large else None, without),
+        Retrieve(embedder, library.vectors, library.texts, side_by_side, without, turn),
         Hydrate(library.catalog, min_candidates, library.catalog.request_reingest),
         tuple(stage for stage in refine if stage.name not in without),
         addresses_of(settings),
         fusion(chosen.weights) if chosen.weights else fusion(),
-        turns or nullcontext(),
+        nullcontext() if is_remote else turn,
     )
 
 

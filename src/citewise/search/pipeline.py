@@ -56,19 +56,21 @@ class Search:
     refine: tuple[Stage, ...]  # in this order
     addresses: Addresses = field(default_factory=Addresses)
     fuse: Fusion = field(default_factory=Nearness)
-    turns: AbstractContextManager[object] = field(default_factory=nullcontext)  # how many search at the same time
+    turns: AbstractContextManager[object] = field(default_factory=nullcontext)  # held from the rankings on
 
     def __call__(self, query: Query) -> SearchResult:
+        stopwatch = Stopwatch()
+        rankings = stopwatch.timed("arms", self.retrieve, query)
         with self.turns:
-            stopwatch = Stopwatch()
-            rankings, ranking, read = self._read(query, stopwatch)
+            ranking, read = self._read(rankings, stopwatch)
             return self._refined(rankings, ranking, read, stopwatch)
 
     def continued(self, query: Query) -> Continued:
         """The same search with everything that it read, not only top_k, and what its rankings found behind it."""
+        stopwatch = Stopwatch()
+        rankings = stopwatch.timed("arms", self.retrieve, query)
         with self.turns:
-            stopwatch = Stopwatch()
-            rankings, ranking, read = self._read(query, stopwatch)
+            ranking, read = self._read(rankings, stopwatch)
             uncut = replace(read, query=replace(query, top_k=max(1, len(read.findings))))
             result = self._refined(rankings, ranking, uncut, stopwatch)
         behind = ranking.candidates[len(read.findings) + len(read.dropped) :]
@@ -77,19 +79,17 @@ class Search:
 
     def deeper(self, query: Query, depth: int, *, known: Set[ChunkId]) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
         """What rankings of `depth` hits find besides what is known, and what degraded them."""
-        with self.turns:
-            rankings = self.retrieve(query, depth=depth)
-            found = self.fuse(rankings).candidates
+        rankings = self.retrieve(query, depth=depth)
+        found = self.fuse(rankings).candidates
         return tuple(candidate for candidate in found if candidate.id not in known), rankings.degraded
 
     def passages(self, query: Query, candidates: Sequence[Candidate]) -> Shortlist:
         """These candidates as findings; what the catalog does not give is dropped."""
         return self._with_urls(self.hydrate.all_of(query, candidates))
 
-    def _read(self, query: Query, stopwatch: "Stopwatch") -> tuple[Rankings, Ranking, Shortlist]:
-        rankings = stopwatch.timed("arms", self.retrieve, query)
+    def _read(self, rankings: Rankings, stopwatch: "Stopwatch") -> tuple[Ranking, Shortlist]:
         ranking = stopwatch.timed("fuse", self.fuse, rankings)
-        return rankings, ranking, stopwatch.timed("hydrate", self.hydrate, ranking)
+        return ranking, stopwatch.timed("hydrate", self.hydrate, ranking)
 
     def _refined(self, rankings: Rankings, ranking: Ranking, read: Shortlist, stopwatch: "Stopwatch") -> SearchResult:
         shortlist = without_gone(read)

@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -47,6 +48,9 @@ class Retrieve:
     texts: TextIndex
     threads: Executor | None = None  # None: one ranking after the other
     without: frozenset[str] = frozenset()  # rankings that are left out, to measure what they are worth
+    # Held by each ranking of a small index while it searches, but not while a model embeds or is waited for. Rankings
+    # of a large one spend their time outside of Python and hold none.
+    turns: AbstractContextManager[object] = field(default_factory=nullcontext)
 
     def __call__(self, query: Query, *, depth: int = 0) -> Rankings:
         """What each ranking finds for the query's top_k, and behind it more, up to `depth` hits."""
@@ -57,7 +61,10 @@ class Retrieve:
             WORDS: partial(self._by_terms, query.text, TermField.WORDS, where, limit),
         }
         chosen = {name: search for name, search in searches.items() if name not in self.without}
-        outcomes = self._side_by_side(chosen) if self.threads else {name: _tried(chosen[name]) for name in chosen}
+        if self.threads is not None and chosen:
+            outcomes = _side_by_side(chosen, self.threads)
+        else:
+            outcomes = {name: _tried(search) for name, search in chosen.items()}
         if all(outcome.error is not None for outcome in outcomes.values()):
             error = next((outcome.error for outcome in outcomes.values()), "every ranking is left out")
             raise Unavailable(f"no ranking could answer: {error}")
@@ -69,19 +76,12 @@ class Retrieve:
             degraded=tuple(f"{name}: {found.error}" for name, found in in_order.items() if found.error is not None),
         )
 
-    def _side_by_side(self, searches: Mapping[str, Callable[[], _Outcome]]) -> dict[str, _Outcome]:
-        """In threads, the last one in this thread: most of their time is spent outside of Python."""
-        assert self.threads is not None
-        *others, last = searches
-        waiting = {name: self.threads.submit(_tried, searches[name]) for name in others}
-        here = _tried(searches[last])
-        return {**{name: future.result() for name, future in waiting.items()}, last: here}
-
     def _dense(self, text: str, where: Where, limit: int) -> _Outcome:
         started = time.perf_counter()
         vector = self.embedder.query(text)
         embedded = time.perf_counter()
-        hits = retried(lambda: self.vectors.search(vector, where=where, limit=limit))
+        with self._turn():
+            hits = retried(lambda: self.vectors.search(vector, where=where, limit=limit))
         return _Outcome(hits, {"embed": 1000 * (embedded - started), DENSE: _ms_since(embedded)})
 
     def _by_terms(self, text: str, field: TermField, where: Where, limit: int) -> _Outcome:
@@ -90,8 +90,20 @@ class Retrieve:
         # A word counts as often as the question has it. An identifier gives several tokens, so repeated tokens are no
         # sign of what matters: counted, they cost 0.013 nDCG@10 of runbooks and 0.004 of api_docs.
         terms = both.words if field is TermField.WORDS else tuple(dict.fromkeys(both.code))
-        hits = retried(lambda: self.texts.search(terms, field=field, where=where, limit=limit))
+        with self._turn():
+            hits = retried(lambda: self.texts.search(terms, field=field, where=where, limit=limit))
         return _Outcome(hits, {field.value: _ms_since(started)})
+
+    def _turn(self) -> AbstractContextManager[object]:
+        return self.turns if self.threads is None else nullcontext()
+
+
+def _side_by_side(searches: Mapping[str, Callable[[], _Outcome]], threads: Executor) -> dict[str, _Outcome]:
+    """In threads, the last one in this thread."""
+    *others, last = searches
+    waiting = {name: threads.submit(_tried, searches[name]) for name in others}
+    here = _tried(searches[last])
+    return {**{name: future.result() for name, future in waiting.items()}, last: here}
 
 
 def retried(call: Callable[[], T]) -> T:
