@@ -1,4 +1,4 @@
-"""What is kept beside the catalog: the query log and the cache."""
+"""What is stored beside the catalog: the query log, cached results and the rankings behind cursors."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,11 +13,11 @@ from citewise.model.ranking import Candidate, SearchResult
 
 
 class QueryLog(Protocol):
-    """Takes one row for each question.
+    """Takes a row for each question.
 
-    Promises: `add` never waits for a disk and never raises; what cannot be kept is dropped and counted. After `flush`,
+    Promises: `add` never waits for a disk and never raises; what cannot be stored is dropped and counted. After `flush`,
     what was added before is written, or counted as lost; it waits for a bounded time. `close` flushes and lets go of
-    everything; a later `add` begins anew.
+    everything; a later `add` starts again.
     """
 
     def add(self, row: Logged) -> None: ...

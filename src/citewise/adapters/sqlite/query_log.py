@@ -19,29 +19,13 @@ from citewise.model.logged import Asker, Logged, ShownChunk, Way, Whose
 TABLES = """
     CREATE TABLE queries (
         id INTEGER PRIMARY KEY,
-        at REAL NOT NULL,
-        request_id TEXT NOT NULL,
-        tenant TEXT NOT NULL,
-        project TEXT NOT NULL,
-        way TEXT NOT NULL,
-        asker TEXT,
-        readers TEXT NOT NULL,
-        text TEXT,
-        latency_ms REAL NOT NULL,
-        candidates INTEGER NOT NULL,
-        hits INTEGER NOT NULL,
-        is_cache_hit INTEGER NOT NULL,
-        degraded TEXT NOT NULL,
-        error TEXT,
-        quality REAL,
-        confidence REAL,
-        has_warning INTEGER NOT NULL,
-        sufficient_context INTEGER,
-        tokens_in INTEGER,
-        tokens_out INTEGER,
-        embedding_tokens INTEGER NOT NULL,
-        shown TEXT NOT NULL,
-        conversation TEXT
+        at REAL NOT NULL, request_id TEXT NOT NULL, tenant TEXT NOT NULL, project TEXT NOT NULL,
+        way TEXT NOT NULL, asker TEXT, readers TEXT NOT NULL, text TEXT, conversation TEXT,
+        latency_ms REAL NOT NULL, candidates INTEGER NOT NULL, hits INTEGER NOT NULL, is_cache_hit INTEGER NOT NULL,
+        degraded TEXT NOT NULL, error TEXT,
+        quality REAL, confidence REAL, has_warning INTEGER NOT NULL, sufficient_context INTEGER,
+        tokens_in INTEGER, tokens_out INTEGER, embedding_tokens INTEGER NOT NULL,
+        shown TEXT NOT NULL
     );
     CREATE INDEX queries_by_scope ON queries (tenant, project, at);
     CREATE INDEX queries_by_age ON queries (at);
