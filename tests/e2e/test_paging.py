@@ -1,4 +1,4 @@
-"""Two processes, one that ingests, edits and deletes, and one that leafs: nothing twice, nothing missing (Q14)."""
+"""Two processes, one that ingests, edits and deletes, and one that reads page by page: nothing twice, nothing missing."""
 
 import multiprocessing
 import random

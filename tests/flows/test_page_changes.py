@@ -1,4 +1,4 @@
-"""Leafing while the library changes: the catalog decides at each page what is there for its reader (Q3, Q14)."""
+"""PagedSearch while the library changes: the catalog decides at each page what is there for its reader."""
 
 import logging
 import sqlite3
@@ -12,7 +12,7 @@ from citewise.ingest.targets import IngestOptions
 from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.ranking import Candidate, SearchResult
 from tests.flows.harness import ingested
-from tests.flows.leafing import Leafing, documents, ids, leafing, shelf_of, text_of
+from tests.flows.paged import PagedSearch, documents, ids, paged, shelf_of, text_of
 from tests.opening import generation_folder
 
 PAGES = 60  # of which the first page reads forty: what is behind them, only later ones meet
@@ -22,8 +22,8 @@ ASKED = "tide word"
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> Iterator[Leafing]:
-    with leafing(shelf_of(tmp_path, PAGES)) as opened:
+def book(tmp_path: Path) -> Iterator[PagedSearch]:
+    with paged(shelf_of(tmp_path, PAGES)) as opened:
         yield opened.asking(principal=ANN)
 
 
@@ -32,14 +32,14 @@ def docs(tmp_path: Path) -> Path:
     return tmp_path / "docs"
 
 
-def remove(book: Leafing, *paths: str, is_heard_of: bool = True) -> None:
+def remove(book: PagedSearch, *paths: str, is_heard_of: bool = True) -> None:
     """From the catalog; the index hears of it at once, or not yet."""
     book.library.catalog.remove(Scope(), paths)
     if is_heard_of:
         book.library.project(Scope())
 
 
-def rest_of(book: Leafing, first: SearchResult) -> list[SearchResult]:
+def rest_of(book: PagedSearch, first: SearchResult) -> list[SearchResult]:
     return list(book.walk(ASKED, cursor=first.next_cursor))
 
 
@@ -51,12 +51,12 @@ def candidates(*pages: SearchResult) -> list[Candidate]:
     return [finding.candidate for page in pages for finding in page.findings]
 
 
-def changed_by_hand(book: Leafing, statement: str, *values: str) -> None:
+def changed_by_hand(book: PagedSearch, statement: str, *values: str) -> None:
     with closing(sqlite3.connect(generation_folder(book.library.settings) / "catalog.db")) as connection, connection:
         connection.execute(statement, values)
 
 
-def test_what_is_deleted_is_gone_from_the_next_page_and_others_take_its_place(book: Leafing) -> None:
+def test_what_is_deleted_is_gone_from_the_next_page_and_others_take_its_place(book: PagedSearch) -> None:
     whole = documents(*book.walk(ASKED))
     first = book.page(ASKED)
     gone = (whole[2], whole[6], whole[11], whole[50])
@@ -66,14 +66,14 @@ def test_what_is_deleted_is_gone_from_the_next_page_and_others_take_its_place(bo
     assert [len(page.findings) for page in rest] == [5] * 10 + [2]
 
 
-def test_what_becomes_another_readers_is_gone_from_the_next_page(book: Leafing, docs: Path) -> None:
+def test_what_becomes_another_readers_is_gone_from_the_next_page(book: PagedSearch, docs: Path) -> None:
     whole = documents(*book.walk(ASKED))
     first = book.page(ASKED)
     ingested(book.library, docs / whole[7], IngestOptions(access=("owner:bob",)))
     assert documents(*rest_of(book, first)) == without(whole[5:], whole[7])
 
 
-def test_each_reader_leafs_through_what_is_theirs(book: Leafing, docs: Path) -> None:
+def test_each_reader_pages_through_what_is_theirs(book: PagedSearch, docs: Path) -> None:
     whole = documents(*book.walk(ASKED))
     hidden = whole[3::12]
     for path in hidden:
@@ -83,7 +83,7 @@ def test_each_reader_leafs_through_what_is_theirs(book: Leafing, docs: Path) -> 
     assert sorted(documents(*bob.walk(ASKED))) == sorted(whole)
 
 
-def test_only_the_owner_sees_ranks_on_pages(book: Leafing) -> None:
+def test_only_the_owner_sees_ranks_on_pages(book: PagedSearch) -> None:
     """A gap in them would tell other readers of something that was hidden or deleted."""
     pages = list(book.walk(ASKED))
     assert not any(candidate.ranks for candidate in candidates(*pages))
@@ -91,7 +91,7 @@ def test_only_the_owner_sees_ranks_on_pages(book: Leafing) -> None:
     assert all(candidate.ranks for candidate in candidates(*owner.walk(ASKED)))
 
 
-def test_what_an_index_still_believes_in_leaves_no_trace(book: Leafing) -> None:
+def test_what_an_index_still_believes_in_leaves_no_trace(book: PagedSearch) -> None:
     whole = documents(*book.walk(ASKED))
     gone = (whole[1], whole[28], whole[59])
     remove(book, *gone, is_heard_of=False)
@@ -101,20 +101,20 @@ def test_what_an_index_still_believes_in_leaves_no_trace(book: Leafing) -> None:
     assert pages[-1].next_cursor is None
 
 
-def test_there_is_no_next_page_for_what_its_reader_may_not_see(book: Leafing) -> None:
+def test_there_is_no_next_page_for_what_its_reader_may_not_see(book: PagedSearch) -> None:
     whole = documents(*book.walk(ASKED))
     remove(book, *whole[10:], is_heard_of=False)
     assert [len(page.findings) for page in book.walk(ASKED)] == [5, 5]
 
 
-def test_a_first_page_is_filled_from_behind_the_head(book: Leafing) -> None:
+def test_a_first_page_is_filled_from_behind_the_head(book: PagedSearch) -> None:
     whole = documents(*book.walk(ASKED))
     remove(book, *whole[:40], is_heard_of=False)
     assert [len(page.findings) for page in book.walk(ASKED, limit=12)] == [12, 8]
     assert documents(*book.walk(ASKED, limit=12)) == whole[40:]
 
 
-def test_an_edited_passage_is_shown_as_it_is_now(book: Leafing, docs: Path) -> None:
+def test_an_edited_passage_is_shown_as_it_is_now(book: PagedSearch, docs: Path) -> None:
     pages = list(book.walk(ASKED))
     path = documents(*pages)[6]
     first = book.page(ASKED)
@@ -126,20 +126,20 @@ def test_an_edited_passage_is_shown_as_it_is_now(book: Leafing, docs: Path) -> N
     assert "It was rewritten meanwhile." in second.findings[1].passage.text
 
 
-def test_new_documents_move_no_page_and_come_at_the_end_if_at_all(book: Leafing, docs: Path) -> None:
+def test_new_documents_move_no_page_and_come_at_the_end_if_at_all(book: PagedSearch, docs: Path) -> None:
     whole = documents(*book.walk(ASKED))
     first = book.page(ASKED)
     for number in range(100, 120):
         (docs / f"page-{number}.md").write_text(text_of(number, tides=9))
     ingested(book.library, docs, MEMBERS)
-    leafed = documents(first, *rest_of(book, first))
-    assert leafed[:PAGES] == whole
-    assert sorted(leafed[PAGES:]) == [f"page-{number}.md" for number in range(100, 120)]
+    paged = documents(first, *rest_of(book, first))
+    assert paged[:PAGES] == whole
+    assert sorted(paged[PAGES:]) == [f"page-{number}.md" for number in range(100, 120)]
     assert documents(book.page(ASKED))[0] not in whole
 
 
 @pytest.mark.parametrize("shown_at", [2, 6])
-def test_a_text_that_was_shown_is_not_shown_again_under_another_name(book: Leafing, shown_at: int) -> None:
+def test_a_text_that_was_shown_is_not_shown_again_under_another_name(book: PagedSearch, shown_at: int) -> None:
     pages = list(book.walk(ASKED))
     whole = ids(*pages)
     second = book.page(ASKED, cursor=book.page(ASKED).next_cursor)
@@ -151,7 +151,7 @@ def test_a_text_that_was_shown_is_not_shown_again_under_another_name(book: Leafi
     assert (dropped.candidate.id, dropped.stage) == (whole[17], "dedup")
 
 
-def test_when_everything_is_gone_the_next_page_is_the_last_and_empty(book: Leafing) -> None:
+def test_when_everything_is_gone_the_next_page_is_the_last_and_empty(book: PagedSearch) -> None:
     first = book.page(ASKED)
     remove(book, *documents(*book.walk(ASKED)))
     second = book.page(ASKED, cursor=first.next_cursor)
@@ -159,7 +159,7 @@ def test_when_everything_is_gone_the_next_page_is_the_last_and_empty(book: Leafi
 
 
 def test_a_record_that_cannot_be_read_is_named_and_spoils_no_page(
-    book: Leafing, caplog: pytest.LogCaptureFixture
+    book: PagedSearch, caplog: pytest.LogCaptureFixture
 ) -> None:
     whole = ids(*book.walk(ASKED))
     changed_by_hand(book, "UPDATE chunks SET breadcrumb = '[' WHERE id = ?", whole[52])
@@ -170,13 +170,13 @@ def test_a_record_that_cannot_be_read_is_named_and_spoils_no_page(
     assert whole[52] in caplog.text
 
 
-def test_a_cursor_goes_on_after_the_index_was_made_anew(book: Leafing) -> None:
+def test_a_cursor_goes_on_after_the_index_was_made_anew(book: PagedSearch) -> None:
     pages = list(book.walk(ASKED))
     book.library.project.rebuild(Scope())
     assert ids(*rest_of(book, pages[0])) == ids(*pages[1:])
 
 
-def test_what_comes_meanwhile_takes_no_place_from_what_was_there(book: Leafing, docs: Path) -> None:
+def test_what_comes_meanwhile_takes_no_place_from_what_was_there(book: PagedSearch, docs: Path) -> None:
     """Even where not all of it can be paged through: what is new stands last, and says so."""
     small = book.over(depth=PAGES + 10)
     whole = documents(*small.walk(ASKED))

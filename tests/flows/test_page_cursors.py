@@ -1,4 +1,4 @@
-"""Cursors that do not fit are refused in words; where they are kept, and who can use them (Q14)."""
+"""Cursors that do not fit are refused in words; where they are kept, and who can use them."""
 
 import stat
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ from citewise.settings import PagingSettings, Settings
 from citewise.wiring import pages_of, search_of, stored_library, upkeep_of
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.flows.harness import Shelf
-from tests.flows.leafing import Leafing, ids, leafing, shelf_of
+from tests.flows.paged import PagedSearch, ids, paged, shelf_of
 from tests.opening import doctor
 
 ANN = Principal("ann", frozenset({"ops"}))
@@ -34,18 +34,18 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
 
 
 @pytest.fixture
-def book(shelf: Shelf) -> Iterator[Leafing]:
-    with leafing(shelf) as opened:
+def book(shelf: Shelf) -> Iterator[PagedSearch]:
+    with paged(shelf) as opened:
         yield opened.asking(principal=ANN)
 
 
-def refused(book: Leafing, cursor: str | None, question: str = ASKED) -> str:
+def refused(book: PagedSearch, cursor: str | None, question: str = ASKED) -> str:
     with pytest.raises(BadRequest) as raised:
         book.page(question, cursor=cursor)
     return str(raised.value)
 
 
-def cursor_of(book: Leafing) -> str:
+def cursor_of(book: PagedSearch) -> str:
     cursor = book.page(ASKED).next_cursor
     assert cursor is not None
     return cursor
@@ -64,12 +64,12 @@ def cursor_of(book: Leafing) -> str:
         {"text": "tide words"},
     ],
 )
-def test_a_cursor_belongs_to_its_search_and_its_reader(book: Leafing, changes: dict[str, object]) -> None:
+def test_a_cursor_belongs_to_its_search_and_its_reader(book: PagedSearch, changes: dict[str, object]) -> None:
     assert "belongs to another search" in refused(book.asking(**changes), cursor_of(book))
 
 
 @pytest.mark.parametrize("field", [item.name for item in fields(Query)])
-def test_every_field_of_a_query_that_decides_is_part_of_the_purpose(book: Leafing, field: str) -> None:
+def test_every_field_of_a_query_that_decides_is_part_of_the_purpose(book: PagedSearch, field: str) -> None:
     """A field that is added to Query counts unless it is named here."""
     others: dict[str, object] = {"half_life_days": 7.0, "freshness_weight": 0.5, "budget_tokens": 500, "compress": True}
     others |= {"expand_graph": True, "rerank": False, "top_k": 9, "scope": Scope("acme"), "text": "gauge"}
@@ -82,13 +82,13 @@ def test_every_field_of_a_query_that_decides_is_part_of_the_purpose(book: Leafin
 
 
 @pytest.mark.parametrize("cursor", ["", "c", "c0123456789", "\0", "x" * 100_000, "c' OR 1=1 --"])
-def test_a_cursor_that_is_broken_or_foreign_is_refused(book: Leafing, cursor: str) -> None:
+def test_a_cursor_that_is_broken_or_foreign_is_refused(book: PagedSearch, cursor: str) -> None:
     whole = cursor_of(book)
     for broken in (cursor, whole[:-1], whole + "A", whole[:-1] + ("A" if whole[-1] != "A" else "B")):
         assert "is not one of this library's, or has expired: search again without a cursor" in refused(book, broken)
 
 
-def test_a_cursor_expires_and_every_page_gives_a_fresh_one(book: Leafing) -> None:
+def test_a_cursor_expires_and_every_page_gives_a_fresh_one(book: PagedSearch) -> None:
     first = book.page(ASKED)
     book.now[0] += 899.0
     second = book.page(ASKED, cursor=first.next_cursor)
@@ -98,7 +98,7 @@ def test_a_cursor_expires_and_every_page_gives_a_fresh_one(book: Leafing) -> Non
     assert book.page(ASKED, cursor=second.next_cursor).findings
 
 
-def test_a_cursor_whose_order_is_no_longer_held_has_expired(book: Leafing) -> None:
+def test_a_cursor_whose_order_is_no_longer_held_has_expired(book: PagedSearch) -> None:
     cursor = cursor_of(book)
     book.now[0] += 900.0
     book.page("tide")
@@ -106,7 +106,7 @@ def test_a_cursor_whose_order_is_no_longer_held_has_expired(book: Leafing) -> No
     assert "has expired" in refused(book, cursor)
 
 
-def test_a_cursor_that_is_given_again_lives_as_long_as_a_new_one(book: Leafing) -> None:
+def test_a_cursor_that_is_given_again_lives_as_long_as_a_new_one(book: PagedSearch) -> None:
     cursor, whole = cursor_of(book), ids(*book.walk(ASKED))
     book.now[0] += 899.0
     assert book.pages.renewed(cursor) == cursor
@@ -115,14 +115,14 @@ def test_a_cursor_that_is_given_again_lives_as_long_as_a_new_one(book: Leafing) 
     assert ids(*book.walk(ASKED, cursor=cursor)) == whole[5:]
 
 
-def test_a_cursor_whose_order_is_gone_cannot_be_renewed(book: Leafing) -> None:
+def test_a_cursor_whose_order_is_gone_cannot_be_renewed(book: PagedSearch) -> None:
     cursor = cursor_of(book)
     book.now[0] += 900.0
     book.page("tide")
     assert book.pages.renewed(cursor) is None
 
 
-def test_a_cursor_tells_nothing(book: Leafing) -> None:
+def test_a_cursor_tells_nothing(book: PagedSearch) -> None:
     """Cursors have one length and are random, wherever they lead; the same page gives another one each time."""
     cursors = [page.next_cursor for page in (*book.walk(ASKED), *book.walk(ASKED)) if page.next_cursor]
     assert {len(cursor) for cursor in cursors} == {33}

@@ -1,4 +1,4 @@
-"""Pages against a plain list: for any library, page sizes and changes, each hit once and none left out (Q14)."""
+"""Pages against a plain list: for any library, page sizes and changes, each hit once and none left out."""
 
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from citewise.model.ids import digest
 from citewise.model.ranking import SearchResult
 from tests.catalogs import all_documents, chunks_at
 from tests.flows.harness import Shelf
-from tests.flows.leafing import Leafing, documents, ids, leafing
+from tests.flows.paged import PagedSearch, documents, ids, paged
 
 WORDS = ("tide", "ferry", "gauge", "nets", "quay")
 RULES = ("public", "owner:ann", "group:ops")
@@ -30,7 +30,7 @@ limits = st.lists(st.integers(1, 20), min_size=1, max_size=5)
 
 
 @contextmanager
-def written(library: Sequence[tuple[list[str], str, int]]) -> Iterator[Leafing]:
+def written(library: Sequence[tuple[list[str], str, int]]) -> Iterator[PagedSearch]:
     """A document for each; those with a 0 say nothing of their own, so that some texts are equal."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:  # tantivy may be tidying up still
         shelf = Shelf(Path(home))
@@ -41,11 +41,11 @@ def written(library: Sequence[tuple[list[str], str, int]]) -> Iterator[Leafing]:
             folder = shelf.docs / rule.replace(":", "-")
             folder.mkdir(exist_ok=True)
             shelf.ingest(folder, IngestOptions(access=(rule,), name=folder.name))
-        with leafing(shelf) as book:
+        with paged(shelf) as book:
             yield book
 
 
-def walked(book: Leafing, sizes: Sequence[int], first: SearchResult | None = None) -> list[SearchResult]:
+def walked(book: PagedSearch, sizes: Sequence[int], first: SearchResult | None = None) -> list[SearchResult]:
     """All pages, their sizes taken in turn."""
     pages = [first or book.page(ASKED, limit=sizes[0])]
     while pages[-1].next_cursor:

@@ -15,9 +15,9 @@ from citewise.model.ranking import Candidate, SearchResult
 class QueryLog(Protocol):
     """Takes a row for each question.
 
-    Promises: `add` never waits for a disk and never raises; what cannot be stored is dropped and counted. After `flush`,
-    what was added before is written, or counted as lost; it waits for a bounded time. `close` flushes and lets go of
-    everything; a later `add` starts again.
+    Promises: `add` never waits for a disk and never raises; what cannot be stored is dropped and counted. After
+    `flush`, what was added before is written, or counted as lost; it waits for a bounded time. `close` flushes and
+    lets go of everything; a later `add` starts again.
     """
 
     def add(self, row: Logged) -> None: ...

@@ -1,4 +1,4 @@
-"""Leafing through a shelf's library, page by page, with a clock that stands still until it is told to move."""
+"""PagedSearch through a shelf's library, page by page, with a clock that stands still until it is told to move."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +22,7 @@ from tests.flows.harness import Shelf
 MAX_PAGES = 500  # a walk that has no end is an error, not a wait
 
 
-class Leafing:
+class PagedSearch:
     """One reader of an open library. What a query has besides its words is the same for all its pages."""
 
     def __init__(self, library: OpenLibrary, pages: PageBuilder, now: list[float], **changes: Any) -> None:
@@ -31,13 +31,13 @@ class Leafing:
         self.now = now
         self._changes = changes
 
-    def over(self, **changes: Any) -> "Leafing":
-        """The same library, leafed through in another way."""
-        return Leafing(self.library, replace(self.pages, **changes), self.now, **self._changes)
+    def over(self, **changes: Any) -> "PagedSearch":
+        """The same library, paged through in another way."""
+        return PagedSearch(self.library, replace(self.pages, **changes), self.now, **self._changes)
 
-    def asking(self, **changes: Any) -> "Leafing":
+    def asking(self, **changes: Any) -> "PagedSearch":
         """The same library for somebody who asks in another way."""
-        return Leafing(self.library, self.pages, self.now, **{**self._changes, **changes})
+        return PagedSearch(self.library, self.pages, self.now, **{**self._changes, **changes})
 
     def query(self, question: str) -> Query:
         return Query(**{"text": question, "request_id": "r-1", "asked_at": 1.7e9, "principal": OWNER, **self._changes})
@@ -61,7 +61,7 @@ class Leafing:
 
 
 @contextmanager
-def leafing(shelf: Shelf, *, reranker: Reranker | None = None, **changes: Any) -> Iterator[Leafing]:
+def paged(shelf: Shelf, *, reranker: Reranker | None = None, **changes: Any) -> Iterator[PagedSearch]:
     """The shelf's library, open; changes are those of the pages."""
     now = [1_000.0]
     with shelf.opened() as library, ThreadPoolExecutor(1) as threads:
@@ -72,7 +72,7 @@ def leafing(shelf: Shelf, *, reranker: Reranker | None = None, **changes: Any) -
             ttl_seconds=900.0,
             clock=lambda: now[0],
         )
-        yield Leafing(library, replace(pages, **changes), now)
+        yield PagedSearch(library, replace(pages, **changes), now)
 
 
 def text_of(number: int, *, tides: int | None = None) -> str:
