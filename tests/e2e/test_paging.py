@@ -1,4 +1,4 @@
-"""Two processes, one that ingests, edits and deletes, and one that reads page by page: nothing twice, nothing missing."""
+"""One process ingests, edits and deletes, another reads page by page: nothing comes twice, nothing is missing."""
 
 import multiprocessing
 import random

@@ -1,4 +1,4 @@
-"""PagedSearch through a shelf's library, page by page, with a clock that stands still until it is told to move."""
+"""A library that is searched page by page, with a clock that stands still until it is told to move."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
