@@ -11,6 +11,7 @@ from typing import cast
 
 import pytest
 
+from citewise.adapters.sqlite import connections
 from citewise.adapters.sqlite.catalog import SqliteCatalog
 from citewise.adapters.sqlite.connections import Connections
 from citewise.adapters.sqlite.rows import READ_PASSAGES
@@ -145,3 +146,31 @@ def test_reading_passages_is_by_id_and_does_not_grow_with_the_library(catalog: S
     steps = [step for step in plan if "json_each" not in step and "wanted" not in step]
     assert not [step for step in steps if step.startswith("SCAN")]
     assert [step for step in steps if step.startswith("SEARCH c") and "(id=?)" in step]
+
+
+class ReadOnly:
+    """A connection to a file in a folder that may not be written to."""
+
+    def execute(self, statement: str) -> None:
+        error = sqlite3.OperationalError("attempt to write a readonly database")
+        error.sqlite_errorname = "SQLITE_READONLY"
+        raise error
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_catalog_that_is_read_without_locks_is_seen_as_it_is_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite itself would not notice that somebody else has changed the file."""
+    file, connect = tmp_path / "catalog.db", connections._sqlite
+    with closing(opened(file)) as writer:
+        put_text(writer, "a.md", "The tide turns.")
+    monkeypatch.setattr(connections, "_sqlite", lambda *given: ReadOnly() if given[1] == "mode=rw" else connect(*given))
+    with closing(SqliteCatalog(Connections(file), model_name="m")) as reader:
+        before = reader.version(SCOPE)
+        with closing(opened(file)) as writer:
+            put_text(writer, "b.md", "Nets dry.")
+        assert reader.version(SCOPE) != before
+        assert reader.paths(SCOPE) == ("a.md", "b.md")

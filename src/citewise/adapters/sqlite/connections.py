@@ -44,7 +44,7 @@ class Connections:
         self._may_create = may_create
         self._idle: list[sqlite3.Connection] = []
         self._all: list[sqlite3.Connection] = []
-        self._snapshot: int | None = None  # time of the last change, of a file that is read without locks
+        self._unlocked: dict[sqlite3.Connection, int] = {}  # that read without locks, and when the file changed last
         self._lock = threading.Lock()
 
     def size_bytes(self) -> int:
@@ -58,6 +58,7 @@ class Connections:
                 connection.close()
             self._all.clear()
             self._idle.clear()
+            self._unlocked.clear()
 
     @contextmanager
     def reading(self, action: str) -> Iterator[sqlite3.Connection]:
@@ -83,9 +84,7 @@ class Connections:
 
         Idle connections wait like readers, so that lending one to a search costs no statement.
         """
-        self._refresh_snapshot()
-        with self._lock:
-            connection = self._idle.pop() if self._idle else None
+        connection = self._taken()
         if connection is None:
             connection = self._connected(WRITER_BUSY_SECONDS if is_patient else BUSY_SECONDS)
             with self._lock:
@@ -101,6 +100,19 @@ class Connections:
                         _set_timeout(connection, BUSY_SECONDS)
                     self._idle.append(connection)
 
+    def _taken(self) -> sqlite3.Connection | None:
+        """An idle connection. Without locks SQLite does not look for changes: such a one is closed when there are."""
+        with self._lock:
+            while self._idle:
+                connection = self._idle.pop()
+                changed_at = self._unlocked.get(connection)
+                if changed_at is None or changed_at == self.file.stat().st_mtime_ns:
+                    return connection
+                self._all.remove(connection)
+                del self._unlocked[connection]
+                connection.close()
+        return None
+
     def _connected(self, busy_seconds: float) -> sqlite3.Connection:
         # A reader must not create an empty catalog where a generation is just being removed.
         connection = _sqlite(self.file, f"mode={'rwc' if self._may_create else 'rw'}", busy_seconds)
@@ -111,20 +123,13 @@ class Connections:
             if self._may_create or not _is(error, "SQLITE_READONLY", "SQLITE_CANTOPEN"):
                 raise
             # Somebody else's library, or one on a read-only disk: it is read without locks, as it is now.
-            self._snapshot = self.file.stat().st_mtime_ns
-            return _sqlite(self.file, "mode=ro&immutable=1", busy_seconds)
+            changed_at = self.file.stat().st_mtime_ns
+            connection = _sqlite(self.file, "mode=ro&immutable=1", busy_seconds)
+            self._unlocked[connection] = changed_at
+            return connection
         connection.execute("PRAGMA synchronous = FULL")  # what was acknowledged survives a power cut
         connection.execute("PRAGMA foreign_keys = ON")
         return connection
-
-    def _refresh_snapshot(self) -> None:
-        """Open a file that is read without locks again if it has changed: SQLite does not look for changes there."""
-        if self._snapshot is not None and self.file.stat().st_mtime_ns != self._snapshot:
-            with self._lock:
-                for connection in self._idle:
-                    self._all.remove(connection)
-                    connection.close()
-                self._idle.clear()
 
 
 class PrivateFile:
