@@ -1,0 +1,135 @@
+"""What every storage of a library promises."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from citewise.errors import CitewiseError, Locked, PathNotFound
+from citewise.model.chunk import EmbeddingModel
+from citewise.ports.storage import Generation, Storage
+from citewise.wiring import library_folder
+from tests.builders import DIMENSIONS, SCOPE, a_write
+from tests.contracts.test_catalog import put
+from tests.fakes.memory_storage import MemoryStorage
+
+MODEL = EmbeddingModel("m", DIMENSIONS, 256)
+
+
+@pytest.fixture(params=["folder", "memory"])
+def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
+    return MemoryStorage() if request.param == "memory" else library_folder(tmp_path / "library")
+
+
+def build(storage: Storage, generation: Generation, *paths: str) -> None:
+    """Fill a generation and make it the one that serves."""
+    stores = storage.open(generation, MODEL, may_create=True)
+    for path in paths:
+        put(stores.catalog, a_write(path, [f"Of {path}."]))
+    stores.close()
+    storage.swap_to(generation)
+
+
+def paths(storage: Storage, generation: Generation | None = None) -> tuple[str, ...]:
+    with storage.catalog(generation or storage.current()) as catalog:
+        return catalog.paths(SCOPE)
+
+
+@pytest.fixture
+def library(storage: Storage) -> Storage:
+    """One that serves its first generation."""
+    with storage.writing():
+        build(storage, storage.create(), "a.md")
+    return storage
+
+
+def test_there_is_no_library_until_a_generation_is_swapped_to(storage: Storage) -> None:
+    with storage.writing():
+        generation = storage.create()
+        storage.open(generation, MODEL, may_create=True).close()
+        assert not storage.exists
+        assert storage.mark() is None
+        with pytest.raises(PathNotFound):
+            storage.current()
+        storage.swap_to(generation)
+    assert storage.exists
+    assert storage.current() == generation
+
+
+def test_what_was_written_is_there_when_it_is_opened_again(library: Storage) -> None:
+    assert paths(library) == ("a.md",)
+    stores = library.open(library.current(), MODEL)
+    assert stores.catalog.paths(SCOPE) == ("a.md",)
+    assert (stores.vectors.name, stores.texts.name) == library.index_names
+    stores.close()
+    assert library.size_bytes() > 0
+
+
+def test_a_generation_that_is_not_there_is_not_created_by_a_reader(library: Storage) -> None:
+    with library.writing():
+        following = library.next()
+    with pytest.raises(CitewiseError):
+        library.open(following, MODEL)
+
+
+def test_the_next_generation_is_built_beside_the_one_that_serves(library: Storage) -> None:
+    mark = library.mark()
+    with library.writing():
+        following = library.next()
+        stores = library.open(following, MODEL, may_create=True)
+        put(stores.catalog, a_write("b.md", ["new"]))
+        stores.close()
+        assert (library.mark(), paths(library)) == (mark, ("a.md",))
+        library.swap_to(following)
+    assert library.mark() != mark
+    assert paths(library) == ("b.md",)
+
+
+def test_what_an_interrupted_build_left_stays_unless_it_must_be_empty(library: Storage) -> None:
+    with library.writing():
+        stores = library.open(library.next(), MODEL, may_create=True)
+        put(stores.catalog, a_write("half.md", ["half"]))
+        stores.close()
+        again = library.open(library.next(), MODEL, may_create=True)
+        assert again.catalog.paths(SCOPE) == ("half.md",)
+        again.close()
+        empty = library.open(library.next(is_empty=True), MODEL, may_create=True)
+        assert empty.catalog.paths(SCOPE) == ()
+        empty.close()
+
+
+def test_a_reader_goes_on_in_a_generation_that_was_replaced(library: Storage) -> None:
+    old = library.open(library.current(), MODEL)
+    with library.writing():
+        build(library, library.next(), "b.md")
+        library.remove_others()
+    assert old.catalog.paths(SCOPE) == ("a.md",)
+    old.close()
+    assert paths(library) == ("b.md",)
+
+
+def test_only_one_may_write(library: Storage) -> None:
+    def is_locked() -> bool:
+        try:
+            with library.writing():
+                return False
+        except Locked:
+            return True
+
+    with ThreadPoolExecutor(1) as other:
+        with library.writing():
+            assert other.submit(is_locked).result()
+        assert not other.submit(is_locked).result()
+
+
+def test_the_lock_ends_with_an_error(library: Storage) -> None:
+    with pytest.raises(ZeroDivisionError), library.writing():
+        _ = 1 // 0
+    with library.writing():
+        pass
+
+
+def test_a_catalog_is_opened_without_a_model(library: Storage) -> None:
+    with library.catalog(library.current()) as catalog:
+        catalog.check()
+        assert catalog.count(SCOPE).documents == 1

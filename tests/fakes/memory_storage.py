@@ -1,0 +1,79 @@
+"""A library's storage in memory that keeps the promises of the port."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from citewise.errors import Locked, PathNotFound
+from citewise.model.chunk import EmbeddingModel
+from citewise.ports.catalog import Catalog
+from citewise.ports.storage import Generation, Stores
+from tests.fakes.memory_catalog import MemoryCatalog
+from tests.fakes.plain_index import PlainTextIndex, PlainVectorIndex
+
+
+class MemoryStorage:
+    """The port `Storage`: what was opened once is opened again with what it holds."""
+
+    index_names = ("plain vectors", "plain texts")
+
+    def __init__(self) -> None:
+        self.root = Path("memory")
+        self._stores: dict[Generation, Stores] = {}
+        self._current: Generation | None = None
+        self._swaps = 0
+        self._lock = threading.Lock()
+
+    @property
+    def exists(self) -> bool:
+        return self._current is not None
+
+    def mark(self) -> tuple[int, int] | None:
+        return (self._swaps, 0) if self.exists else None
+
+    def current(self) -> Generation:
+        if self._current is None:
+            raise PathNotFound("there is no library in memory")
+        return self._current
+
+    def create(self) -> Generation:
+        return Generation("1")
+
+    def next(self, *, is_empty: bool = False) -> Generation:
+        generation = Generation(str(int(self.current()) + 1))
+        if is_empty:
+            self._stores.pop(generation, None)
+        return generation
+
+    def swap_to(self, generation: Generation) -> None:
+        self._current = generation
+        self._swaps += 1
+
+    def remove_others(self) -> None:
+        current = self.current()
+        self._stores = {name: stores for name, stores in self._stores.items() if name == current}
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        if not self._lock.acquire(blocking=False):
+            raise Locked("somebody else is writing")
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def open(self, generation: Generation, model: EmbeddingModel, *, may_create: bool = False) -> Stores:
+        if generation not in self._stores and not may_create:
+            raise PathNotFound(f"there is no generation {generation}")
+        made = Stores(MemoryCatalog(), PlainVectorIndex(), PlainTextIndex(), lambda: None)
+        return self._stores.setdefault(generation, made)
+
+    @contextmanager
+    def catalog(self, generation: Generation) -> Iterator[Catalog]:
+        yield self._stores[generation].catalog
+
+    def size_bytes(self, part: str = "") -> int:
+        parts = [(stores.vectors, stores.texts) for stores in self._stores.values()]
+        catalogs = () if part else tuple(stores.catalog for stores in self._stores.values())
+        return sum(each.size_bytes() for each in (*(index for pair in parts for index in pair), *catalogs))

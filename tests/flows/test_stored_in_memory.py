@@ -1,0 +1,37 @@
+"""A library whose storage is not a folder: built, searched and rebuilt through the port alone."""
+
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+from citewise.ingest.targets import IngestOptions
+from citewise.library import StoredLibrary
+from citewise.model.access import OWNER, Scope
+from citewise.model.query import Query
+from citewise.wiring import search_of, stored_library
+from tests.fakes.memory_storage import MemoryStorage
+from tests.flows.harness import Shelf
+
+QUERY = Query("When is the gauge read?", request_id="r-1", asked_at=1.7e9, principal=OWNER)
+
+
+def found(library: StoredLibrary) -> list[str]:
+    with library.reading() as opened, ThreadPoolExecutor(1) as threads:
+        search = search_of(opened, reranker=None, threads=threads)
+        return [finding.passage.document for finding in search(QUERY).findings]
+
+
+def test_a_library_lives_in_any_storage_that_keeps_the_promises(tmp_path: Path) -> None:
+    shelf, storage = Shelf(tmp_path), MemoryStorage()
+    library = replace(stored_library(shelf.settings, shelf.embedding), storage=storage)
+    shelf.write("tides.md", "# Tides\n\nThe tide gauge is read at noon.\n")
+    deque(library.ingest({shelf.docs: None}, IngestOptions()), maxlen=0)
+    assert found(library) == ["tides.md"]
+    first = storage.current()
+    deque(library.reembed(), maxlen=0)
+    assert storage.current() != first
+    assert found(library) == ["tides.md"]
+    with library.catalog() as catalog:
+        assert catalog.count(Scope()).documents == 1
+    assert not shelf.settings.library.exists()
