@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from citewise.errors import BadRequest, Misconfigured
+from citewise.errors import BadRequest, Misconfigured, PathNotFound
 from citewise.ingest.targets import IngestOptions
 from citewise.model.access import Principal, Scope
 from citewise.model.chunk import ChunkCounts
@@ -345,6 +345,7 @@ def test_a_library_of_another_model_is_refused_with_the_command_that_re_embeds(s
         shelf.ingest()
 
 
-def test_a_missing_folder_is_a_bad_request(shelf: Shelf) -> None:
-    with pytest.raises(BadRequest, match="no folder or file"):
+@pytest.mark.parametrize("error", [PathNotFound, BadRequest, FileNotFoundError])
+def test_a_missing_folder_is_a_bad_request_and_a_file_not_found(shelf: Shelf, error: type[Exception]) -> None:
+    with pytest.raises(error, match="no folder or file"):
         shelf.ingest(shelf.docs / "nowhere")

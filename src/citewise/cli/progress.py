@@ -1,4 +1,4 @@
-"""Progress on standard error: a bar with the time left on a terminal, a line a file with --verbose."""
+"""Progress on standard error: a bar with the time left on a terminal, a line for each file with --verbose."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -19,10 +19,10 @@ from citewise.model.report import Embedded, FileDone, FileOutcome, IngestEvent, 
 
 @contextmanager
 def shown_progress(*, verbose: bool, bar: bool) -> Iterator[Callable[[IngestEvent], None]]:
-    """A listener for the flow's events."""
+    """A function that shows each event of an ingestion."""
     console = Console(stderr=True)
     if verbose or not bar or not console.is_terminal:
-        yield _lines if verbose else _silence
+        yield _print_line if verbose else lambda event: None
         return
     columns = (
         TextColumn("[bold]{task.description}"),
@@ -40,7 +40,7 @@ def shown_progress(*, verbose: bool, bar: bool) -> Iterator[Callable[[IngestEven
 
 
 class _Bar:
-    """Counts kilobytes settled: files differ in size, and time goes with size."""
+    """Counts kilobytes: files differ in size, and time goes with size."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -57,12 +57,8 @@ class _Bar:
             self._progress.advance(self._task, event.size // 1000 + 1)
 
 
-def _lines(event: IngestEvent) -> None:
+def _print_line(event: IngestEvent) -> None:
     if isinstance(event, FileDone):
         chunks = f" ({event.chunks} chunks)" if event.outcome is FileOutcome.INGESTED else ""
         sys.stderr.write(f"{event.outcome.value} {event.path}{chunks}\n")
         sys.stderr.flush()
-
-
-def _silence(event: IngestEvent) -> None:
-    """Nobody is watching."""
