@@ -12,7 +12,7 @@ from benchmarks.judged import DATA, KEPT, beir, library_of
 from benchmarks.lab_choice import Parts
 from benchmarks.lab_pools import Place, Pool, pool_of
 from citewise import Library
-from citewise.evaluation.cases import Gold, Unit
+from citewise.evaluation.cases import Gold, JudgedUnit
 from citewise.evaluation.cases import Place as FoundPlace
 from citewise.evaluation.metrics import grade_of
 from citewise.library import OpenLibrary
@@ -185,11 +185,11 @@ def pools_of(
 ) -> dict[str, list[Pool]]:
     """What the arms found for each case, by stratum."""
     numbers = {path: at for at, path in enumerate(dict.fromkeys(held.path for held in corpus.values()))}
-    unit = Unit.PASSAGE if name == TEXTBOOK else Unit.DOCUMENT
+    unit = JudgedUnit.PASSAGE if name == TEXTBOOK else JudgedUnit.DOCUMENT
 
     def place(id_: ChunkId, case: Case) -> Place:
         held = corpus[id_]
-        here = FoundPlace(held.path, held.piece.section, held.piece.location.first, held.piece.location.last, id_)
+        here = FoundPlace(held.path, held.piece.section, (held.piece.location.first, held.piece.location.last), id_)
         grade = grade_of(here, case.gold.get(held.path, ()))
         return Place(numbers[held.path], grade, held.piece.tokens)
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ir_measures import RR, P, R, Success, nDCG
 
-from citewise.evaluation.cases import Gold, Place, Unit
+from citewise.evaluation.cases import Gold, JudgedUnit, Place
 from citewise.evaluation.metrics import ndcg, precision, ranking_measures, recall, reciprocal_rank, success
 
 DOCUMENTS = [f"d{at}" for at in range(14)]
@@ -55,7 +55,7 @@ def test_every_metric_is_what_trec_eval_says(name: str, judged: dict[str, int], 
 def test_the_measures_of_a_judged_question_are_what_trec_eval_says(judged: dict[str, int], ranked: list[str]) -> None:
     """Through the whole of it, with every document found in two passages: the better one counts."""
     gold = tuple(Gold(document, grade) for document, grade in judged.items())
-    found = ranking_measures(gold, Unit.DOCUMENT, [Place(document) for document in (*ranked, *ranked)])
+    found = ranking_measures(gold, JudgedUnit.DOCUMENT, [Place(document) for document in (*ranked, *ranked)])
     for metric, measure in {
         "ndcg@10": nDCG @ 10,
         "ndcg@5": nDCG @ 5,

@@ -190,13 +190,7 @@ def _comparison_json(before: Run, after: Run, compared: tuple[Difference, ...], 
         "only_after": [name for name in after.metrics if name not in before.metrics],
         "differences": [difference_json(difference) for difference in compared],
         "changed_most": [
-            {
-                "id": question.before.id,
-                "question": question.before.question,
-                "metric": metric,
-                "before": question.before.measures[metric or ""],
-                "after": question.after.measures[metric or ""],
-            }
-            for question in changed
+            {"id": question.id, "question": question.question, "metric": metric, "before": first, "after": second}
+            for question, first, second in changed
         ],
     }

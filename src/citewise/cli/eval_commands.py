@@ -18,9 +18,7 @@ from citewise.cli.flags import (
 )
 
 DEFAULT = "run"
-SET_HELP = (
-    "A BEIR folder (corpus.jsonl, queries.jsonl, qrels/test.tsv), a question file, or a folder of question files."
-)
+SET_HELP = "A BEIR folder (corpus.jsonl, queries.jsonl, qrels/test.tsv), a question file, or a folder of them."
 
 
 class Unnamed(typer.Context):

@@ -6,40 +6,28 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePath
 
 from citewise.cli.html import ABSENT, MINUS, figure, milliseconds, render
-from citewise.evaluation.cases import Kind, Place, Unit
+from citewise.evaluation.cases import JudgedUnit, Kind
 from citewise.evaluation.compare import SIGNIFICANT, Ablation, Difference, primary_metric
 from citewise.evaluation.metrics import rank_of
-from citewise.evaluation.runs import SUMS, Outcome, Run, counted, problems_of, worst_first, worst_measure
+from citewise.evaluation.runs import (
+    MAIN_METRICS,
+    SUMS,
+    QuestionResult,
+    Run,
+    counted,
+    problems_of,
+    worst_first,
+    worst_measure,
+)
 
 MAX_LISTED = 500  # questions with details: a phone cannot open a page with many more
 OPENED = 10  # poor questions whose details are open from the start
 POOR = 0.5  # a question below is poor. 0: only complete failures are; 1: everything that is not perfect is
 BINS = 10  # of the histogram
-MAIN_METRICS = (
-    *("ndcg@10", "recall@5", "recall@100", "precision@5", "mrr@10"),
-    *("citation_accuracy", "refusal_accuracy", "selected_accuracy", "selected_leaks"),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """One question of the list."""
-
-    outcome: Outcome
-    metric: str | None  # the worst; None if nothing was measured
-    is_poor: bool
-    is_open: bool
-    full_grade: int
-    remark: str
-    problems: str
-    expected: Sequence[tuple[Place, int | None]]  # each with its rank among what was found
-    expectation: str  # in words, where no place is expected
-    facts: str
 
 
 def report_html(
@@ -80,7 +68,7 @@ def report_html(
         latencies=[(name, milliseconds(ms)) for name, ms in run.latency_ms.items()],
         stages=[(name, milliseconds(ms)) for name, ms in run.stages_ms.items() if name != "total"],
         entries=entries,
-        poor=sum(entry.is_poor for entry in entries),
+        poor=sum(entry["is_poor"] is True for entry in entries),
         poor_below=POOR,
         left_out=len(ordered) - len(entries),
         settings=[
@@ -92,7 +80,7 @@ def report_html(
 def _facts(run: Run, made_at: str) -> list[str]:
     kinds = Counter(outcome.kind.value for outcome in run.outcomes)
     listed = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items())
-    judged = "documents are judged" if run.unit is Unit.DOCUMENT else "passages are judged"
+    judged = "documents are judged" if run.unit is JudgedUnit.DOCUMENT else "passages are judged"
     facts = [f"{counted(run.queries, 'question')}{f' ({listed})' if len(kinds) > 1 else ''}", judged, made_at]
     return [*facts, f"citewise {run.commit}"] if run.commit else facts
 
@@ -127,7 +115,8 @@ def _refusals(run: Run) -> Iterator[tuple[str, ...]]:
             yield kind.value, f"{len(asked) - refused:,}", f"{refused:,}", correct
 
 
-def _entry(outcome: Outcome, number: int) -> _Entry:
+def _entry(outcome: QuestionResult, number: int) -> dict[str, object]:
+    """One question of the list."""
     metric, worth = worst_measure(outcome)
     is_poor = worth is not None and worth < POOR
     full = max((1, *(place.grade for place in outcome.expected)))
@@ -135,21 +124,21 @@ def _entry(outcome: Outcome, number: int) -> _Entry:
     kind = "" if outcome.kind is Kind.ANSWERABLE else outcome.kind.value
     decision = {None: "", True: "refused", False: "answered"}[outcome.is_refused]
     remarks = dict.fromkeys((outcome.group, kind, _first_answers(outcome, full), decision))
-    return _Entry(
-        outcome,
-        metric,
-        is_poor=is_poor,
-        is_open=is_poor and number < OPENED,
-        full_grade=full,
-        remark=" · ".join(filter(None, remarks)),
-        problems="; ".join(problems_of(outcome)),
-        expected=[(place, rank_of(place, outcome.found)) for place in outcome.expected],
-        expectation=_expectation(outcome),
-        facts=" · ".join(filter(None, (outcome.id, measures, milliseconds(outcome.latency_ms)))),
-    )
+    return {
+        "outcome": outcome,
+        "metric": metric,  # the worst; None if nothing was measured
+        "is_poor": is_poor,
+        "is_open": is_poor and number < OPENED,
+        "full_grade": full,
+        "remark": " · ".join(filter(None, remarks)),
+        "problems": "; ".join(problems_of(outcome)),
+        "expected": [(place, rank_of(place, outcome.found)) for place in outcome.expected],
+        "expectation": _expectation(outcome),
+        "facts": " · ".join(filter(None, (outcome.id, measures, milliseconds(outcome.latency_ms)))),
+    }
 
 
-def _first_answers(outcome: Outcome, full: int) -> str:
+def _first_answers(outcome: QuestionResult, full: int) -> str:
     """The rank of the first full answer, and of a part of one if that comes before it."""
     if not outcome.expected:
         return ""
@@ -163,7 +152,7 @@ def _first_answers(outcome: Outcome, full: int) -> str:
     return f"full answer at {ranks[0]}" + ("" if ranks[0] == ranks[1] else f", part of one at {ranks[1]}")
 
 
-def _expectation(outcome: Outcome) -> str:
+def _expectation(outcome: QuestionResult) -> str:
     """What is expected instead of a place; for a selection, the verdict on the decision tells."""
     if outcome.kind is Kind.UNANSWERABLE:
         return "a refusal: nothing in the library answers this"

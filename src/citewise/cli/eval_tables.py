@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from citewise.cli.output import printable
-from citewise.evaluation.cases import Kind, Place, Unit
+from citewise.evaluation.cases import JudgedUnit, Kind, Place
 from citewise.evaluation.compare import (
     Ablation,
     Difference,
@@ -19,10 +19,18 @@ from citewise.evaluation.compare import (
     changed_settings,
     primary_metric,
 )
-from citewise.evaluation.runs import SUMS, Outcome, Run, counted, measured, problems_of, worst_first, worst_measure
+from citewise.evaluation.runs import (
+    MAIN_METRICS,
+    SUMS,
+    QuestionResult,
+    Run,
+    counted,
+    measured,
+    problems_of,
+    worst_first,
+    worst_measure,
+)
 
-HEADLINES = ("ndcg@10", "recall@5", "recall@100", "precision@5", "mrr@10")
-ANSWERS = ("citation_accuracy", "refusal_accuracy", "selected_accuracy", "selected_leaks")
 ABLATED = ("ndcg@10", "recall@5", "recall@100")
 MIN_WIDTH = 160  # characters: a table that is cut off says nothing; a narrower terminal wraps the lines
 MAX_PLACES = 3  # shown of each question
@@ -38,7 +46,7 @@ COLORS = {Verdict.BETTER: "green", Verdict.WORSE: "red", Verdict.UNCLEAR: "yello
 def show_run(run: Run, *, worst: int) -> None:
     """The metrics by group, the latency, and the worst questions."""
     console = _wide_console()
-    judged = "documents" if run.unit is Unit.DOCUMENT else "passages"
+    judged = "documents" if run.unit is JudgedUnit.DOCUMENT else "passages"
     console.print(Text.assemble((printable(run.set), "bold"), f"  {counted(run.queries, 'question')}, {judged} judged"))
     console.print()
     console.print(_metrics_table(run))
@@ -117,7 +125,7 @@ def _table(columns: Sequence[str], *, left: set[int]) -> Table:
 
 
 def _metrics_table(run: Run) -> Table:
-    names = [name for name in (*HEADLINES, *ANSWERS) if name in run.metrics]
+    names = [name for name in MAIN_METRICS if name in run.metrics]
     columns = [name.replace("_", "_\n") for name in ("", "questions", *names)]  # long names on two lines
     table = _table(columns, left={0})
     table.add_row("all", str(run.queries), *_cells(run.metrics, names), style="bold")
@@ -134,7 +142,7 @@ def _cells(metrics: Mapping[str, float], names: Iterable[str]) -> list[str]:
 
 
 def _other_numbers(run: Run) -> Iterator[str]:
-    if others := [name for name in run.metrics if name not in (*HEADLINES, *ANSWERS)]:
+    if others := [name for name in run.metrics if name not in MAIN_METRICS]:
         yield "  ".join(f"{name} {run.metrics[name]:.3f}" for name in others)
     if run.latency_ms:
         whole = "  ".join(f"{name} {ms:.1f}" for name, ms in run.latency_ms.items())
@@ -144,7 +152,7 @@ def _other_numbers(run: Run) -> Iterator[str]:
         yield f"citation_accuracy is over {counted(answers, 'answer')}; a refusal needs no citation"
 
 
-def _question_lines(outcome: Outcome) -> Iterator[Text]:
+def _question_lines(outcome: QuestionResult) -> Iterator[Text]:
     ranking = outcome.measures.get("ndcg@10")
     problems = [*([] if ranking is None else [f"ndcg@10 {ranking:.3f}"]), *problems_of(outcome)]
     if problems:
@@ -161,7 +169,7 @@ def _question_lines(outcome: Outcome) -> Iterator[Text]:
 
 
 def _place_line(title: str, place: Place) -> Text:
-    lines = "" if place.first_line is None else f":{place.first_line}-{place.last_line}"
+    lines = "" if place.lines is None else f":{place.lines[0]}-{place.lines[1]}"
     text = f"      {title:9} {place.grade or '-'}  {_middle(unquote(place.document))}{lines}"
     section = f"  {_short(place.section, 60)}" if place.section else ""
     return Text(printable(f"{text}{section}"), style="green" if place.grade else "dim")
@@ -189,10 +197,9 @@ def _show_changed(console: Console, runs: tuple[Run, Run], count: int) -> None:
     if not metric or not changed or not count:
         return
     console.print(Text(f"\nchanged most ({metric})", style="bold"))
-    for each in changed[:count]:
-        values = f"  {each.before.measures[metric]:.3f} → {each.after.measures[metric]:.3f}  "
-        line = Text(values, style="green" if each.change > 0 else "red")
-        line.append(_short(f"{each.before.id}  {each.before.question}", MAX_QUESTION), style="default")
+    for question, before, after in changed[:count]:
+        line = Text(f"  {before:.3f} → {after:.3f}  ", style="green" if after > before else "red")
+        line.append(_short(f"{question.id}  {question.question}", MAX_QUESTION), style="default")
         console.print(line, soft_wrap=True)
     if len(changed) > count:
         console.print(Text(f"  {len(changed) - count} more changed; --worst {len(changed)} shows each", style="dim"))

@@ -38,14 +38,10 @@ def citation_measures(case: Case, citations: Sequence[Citation], are_true: Seque
         return {}
     measures = {"citation_accuracy": sum(are_true) / len(citations)}
     if case.gold:
-        relevant = sum(grade_of(_place(citation), case.gold) > 0 for citation in citations)
+        places = (Place(each.document or "", each.section, each.lines, each.chunk_id) for each in citations)
+        relevant = sum(grade_of(place, case.gold) > 0 for place in places)
         measures["citation_relevance"] = relevant / len(citations)
     return measures
-
-
-def _place(citation: Citation) -> Place:
-    first, last = citation.lines or (None, None)
-    return Place(citation.document or "", citation.section, first, last, citation.chunk_id)
 
 
 def is_true(citation: Citation, text: str | None, chunks: frozenset[str]) -> bool:

@@ -58,15 +58,12 @@ class BeirRow(BaseModel):
         except (ValueError, RecursionError) as error:
             raise BadData("not a line of JSON") from error
         if isinstance(row, dict):
-            row = {key: _valid(value) if isinstance(value, str) else value for key, value in row.items()}
+            texts = {key: value.encode("utf-8", "replace").decode() for key, value in row.items() if type(value) is str}
+            row = {**row, **texts}
         try:
             return validated(cls, row, where="")
         except BadRequest as error:
             raise BadData(str(error).removeprefix(": ")) from error
-
-
-def _valid(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
 
 
 def path_of(id_: str) -> str:

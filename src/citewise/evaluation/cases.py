@@ -15,7 +15,7 @@ class Kind(StrEnum):
     SELECTED = "selected"
 
 
-class Unit(StrEnum):
+class JudgedUnit(StrEnum):
     """What is judged: whole documents (BEIR), or places in them (question files)."""
 
     DOCUMENT = "document"
@@ -28,8 +28,7 @@ class Place:
 
     document: str  # its path in the library
     section: str = ""
-    first_line: int | None = None
-    last_line: int | None = None
+    lines: tuple[int, int] | None = None  # first and last
     chunk: str | None = None
     grade: int = 0  # of what was found: 0 if it answers nothing
 
@@ -52,12 +51,14 @@ class Gold:
             return False
         if self.first_line is None or self.last_line is None:
             return self.section is None or place.section == self.section
-        if place.first_line is None or place.last_line is None:
+        if place.lines is None:
             return False
-        return place.first_line <= self.last_line and place.last_line >= self.first_line
+        return place.lines[0] <= self.last_line and place.lines[1] >= self.first_line
 
     def as_place(self) -> Place:
-        return Place(self.document, self.section or "", self.first_line, self.last_line, self.chunk, self.grade)
+        has_lines = self.first_line is not None and self.last_line is not None
+        lines = (self.first_line or 0, self.last_line or 0) if has_lines else None
+        return Place(self.document, self.section or "", lines, self.chunk, self.grade)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,5 +81,5 @@ class CaseSet:
     """The cases of one evaluation."""
 
     name: str
-    unit: Unit
+    unit: JudgedUnit
     cases: tuple[Case, ...]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from citewise.evaluation.runs import SUMS, Outcome, Run
+from citewise.evaluation.runs import SUMS, QuestionResult, Run
 
 SEED = 20_240_229
 TRIALS = 10_000  # of the randomization test, where there are too many swaps to try all; p is then exact to about 0.004
@@ -67,15 +67,6 @@ class Ablation:
     differences: tuple[Difference, ...]  # from everything; empty for that row itself
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedQuestion:
-    """One question in both runs."""
-
-    before: Outcome
-    after: Outcome
-    change: float
-
-
 def changed_settings(before: Run, after: Run) -> Mapping[str, tuple[object, object]]:
     """The settings that differ, with both values; None where a run does not name one, because it is the default."""
     names = dict.fromkeys((*before.settings, *after.settings))
@@ -98,21 +89,21 @@ def primary_metric(run: Run) -> str | None:
     return next((name for name in PRIMARY if name in run.metrics), None)
 
 
-def changed_most(before: Run, after: Run, metric: str) -> tuple[ChangedQuestion, ...]:
-    """The questions whose measure changed, those that changed most first."""
-    pairs = [
-        ChangedQuestion(first, second, second.measures[metric] - first.measures[metric])
+def changed_most(before: Run, after: Run, metric: str) -> tuple[tuple[QuestionResult, float, float], ...]:
+    """The questions with another value of a metric, with both values, those that changed most first."""
+    changed = [
+        (first, first.measures[metric], second.measures[metric])
         for first, second in _paired(before, after)
-        if metric in first.measures and metric in second.measures
+        if metric in first.measures and first.measures[metric] != second.measures.get(metric, first.measures[metric])
     ]
-    return tuple(sorted((pair for pair in pairs if pair.change), key=lambda pair: (-abs(pair.change), pair.before.id)))
+    return tuple(sorted(changed, key=lambda each: (-abs(each[2] - each[1]), each[0].id)))
 
 
 def common_questions(before: Run, after: Run) -> int:
     return len(_paired(before, after))
 
 
-def _paired(before: Run, after: Run) -> list[tuple[Outcome, Outcome]]:
+def _paired(before: Run, after: Run) -> list[tuple[QuestionResult, QuestionResult]]:
     """The questions of both runs. The same question has the same id and text: ids alone are often just numbers."""
     later = {(outcome.id, outcome.question): outcome for outcome in after.outcomes}
     pairs = ((outcome, later.get((outcome.id, outcome.question))) for outcome in before.outcomes)

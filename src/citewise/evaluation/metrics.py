@@ -6,7 +6,8 @@ A ranking is given as the grades of its items, best first: 0 for what is irrelev
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from citewise.evaluation.cases import Gold, Place, Unit
+from citewise.evaluation.cases import Gold, JudgedUnit, Place
+from citewise.model.ids import ChunkId
 
 NDCG_DEPTHS = (5, 10)
 RECALL_DEPTHS = (1, 5, 10, 20, 100)
@@ -54,9 +55,9 @@ def _relevant(grades: Iterable[int]) -> int:
     return sum(grade > 0 for grade in grades)
 
 
-def ranking_measures(gold: Sequence[Gold], unit: Unit, places: Sequence[Place]) -> Mapping[str, float]:
+def ranking_measures(gold: Sequence[Gold], unit: JudgedUnit, places: Sequence[Place]) -> Mapping[str, float]:
     """Every metric of the places that a search found, in its order."""
-    return _document_measures(gold, places) if unit is Unit.DOCUMENT else _passage_measures(gold, places)
+    return _document_measures(gold, places) if unit is JudgedUnit.DOCUMENT else _passage_measures(gold, places)
 
 
 def grade_of(place: Place, gold: Iterable[Gold]) -> int:
@@ -66,14 +67,9 @@ def grade_of(place: Place, gold: Iterable[Gold]) -> int:
 
 def rank_of(expected: Place, found: Iterable[Place]) -> int | None:
     """The rank at which an expected place was found first, from 1; None if it was not found."""
-    gold = Gold(
-        expected.document,
-        expected.grade,
-        expected.section or None,
-        expected.first_line,
-        expected.last_line,
-        expected.chunk,  # type: ignore[arg-type]  # compared as text
-    )
+    first, last = expected.lines or (None, None)
+    chunk = None if expected.chunk is None else ChunkId(expected.chunk)
+    gold = Gold(expected.document, expected.grade, expected.section or None, first, last, chunk)
     return next((rank for rank, place in enumerate(found, 1) if gold.matches(place)), None)
 
 

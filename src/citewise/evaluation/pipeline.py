@@ -27,16 +27,16 @@ from citewise.api import Library, LibraryView
 from citewise.errors import BadRequest
 from citewise.evaluation.answers import citation_measures, decision_measures, is_true, leaks
 from citewise.evaluation.beir import ingest_corpus
-from citewise.evaluation.cases import Case, CaseSet, Gold, Kind, Place, Unit
+from citewise.evaluation.cases import Case, CaseSet, Gold, JudgedUnit, Kind, Place
 from citewise.evaluation.compare import Ablation, differences
 from citewise.evaluation.metrics import documents_of, grade_of, ranking_measures
-from citewise.evaluation.runs import Outcome, Run, counted, group_means, means, medians
+from citewise.evaluation.runs import QuestionResult, Run, counted, group_means, means, medians
 from citewise.evaluation.sets import JudgedSet, judged_set, missing_gold, mounted
 from citewise.insights import percentiles
 from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.answer import Answer
 from citewise.model.query import MAX_TOP_K
-from citewise.model.ranking import ARMS, Passage, SearchResult
+from citewise.model.ranking import ARMS, SearchResult
 from citewise.model.report import IngestEvent
 from citewise.settings import Settings
 
@@ -233,7 +233,7 @@ class _Evaluation:
             latency_ms=percentiles([each.latency_ms for each in outcomes if each.kind is not Kind.SELECTED]),
             stages_ms=medians(self._timings),
             settings=self._settings_used(generator),
-            commit=commit(),
+            commit=_commit(),
         )
 
     def parts(self) -> list[str]:
@@ -250,8 +250,8 @@ class _Evaluation:
         yield Step(f"{self._task}{task}", len(items), len(items))
         return results
 
-    def _judged(self, case: Case) -> Outcome:
-        outcome = Outcome(
+    def _judged(self, case: Case) -> QuestionResult:
+        outcome = QuestionResult(
             *(case.id, case.question, case.kind, case.group),
             expected=tuple(gold.as_place() for gold in case.gold),
             expected_answer=case.answer,
@@ -264,7 +264,7 @@ class _Evaluation:
 
     def _deep(self, question: str) -> tuple[Place, ...]:
         """Enough hits for DEPTH items."""
-        if self._cases.unit is Unit.PASSAGE:
+        if self._cases.unit is JudgedUnit.PASSAGE:
             return _places(self._view.search(question, top_k=DEPTH))
         top_k = DEEP_TOP_K
         places = _places(self._view.search(question, top_k=top_k))
@@ -273,7 +273,7 @@ class _Evaluation:
             places = _places(self._view.search(question, top_k=top_k))
         return places
 
-    def _timed(self, outcome: Outcome) -> Outcome:
+    def _timed(self, outcome: QuestionResult) -> QuestionResult:
         if outcome.kind is Kind.SELECTED:
             return outcome
         started = time.perf_counter()
@@ -289,7 +289,7 @@ class _Evaluation:
         answer = self._view.ask(case.question, selection=case.selection)
         return answer, 1000 * (time.perf_counter() - started)
 
-    def _with_answer(self, outcome: Outcome, case: Case, answer: Answer, took_ms: float) -> Outcome:
+    def _with_answer(self, outcome: QuestionResult, case: Case, answer: Answer, took_ms: float) -> QuestionResult:
         is_refused = not answer.sufficient_context
         measures = {**outcome.measures, **decision_measures(case, is_refused=is_refused)}
         if case.kind is Kind.SELECTED:
@@ -308,7 +308,7 @@ class _Evaluation:
         return document.text, frozenset(str(chunk.id) for chunk in self._owner.chunks(path))
 
     def _shown(self, places: Sequence[Place], gold: Sequence[Gold]) -> tuple[Place, ...]:
-        items = documents_of(places) if self._cases.unit is Unit.DOCUMENT else places
+        items = documents_of(places) if self._cases.unit is JudgedUnit.DOCUMENT else places
         return tuple(replace(place, grade=grade_of(place, gold)) for place in items[:SHOWN])
 
     def _settings_used(self, generator: str | None) -> Mapping[str, object]:
@@ -328,11 +328,8 @@ class _Evaluation:
 
 
 def _places(result: SearchResult) -> tuple[Place, ...]:
-    def place(passage: Passage) -> Place:
-        first, last = passage.lines or (None, None)
-        return Place(passage.document, passage.section, first, last, str(passage.chunk_id))
-
-    return tuple(place(finding.passage) for finding in result.findings)
+    passages = (finding.passage for finding in result.findings)
+    return tuple(Place(each.document, each.section, each.lines, str(each.chunk_id)) for each in passages)
 
 
 def _flat(value: object, prefix: str = "") -> Iterator[tuple[str, object]]:
@@ -352,7 +349,7 @@ def _plain(value: object) -> object:
     return dict(value) if isinstance(value, Mapping) else str(value)
 
 
-def commit() -> str | None:
+def _commit() -> str | None:
     """The commit that citewise runs from, with "-dirty" if its code was changed; None outside a checkout."""
     root = Path(citewise.__file__).resolve().parents[2]
     if not (root / ".git").exists() or not (root / "src" / "citewise").is_dir():

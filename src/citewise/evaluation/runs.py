@@ -5,30 +5,44 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
 
 from citewise.evaluation.answers import ANSWER_METRICS
-from citewise.evaluation.cases import Kind, Place, Unit
+from citewise.evaluation.cases import JudgedUnit, Kind, Place
 from citewise.evaluation.metrics import RANKING_METRICS
 
 METRICS = (*RANKING_METRICS, *ANSWER_METRICS)  # every one that a run can have
 SUMS = ("selected_leaks",)  # counted, not averaged; lower is better
+MAIN_METRICS = (
+    *("ndcg@10", "recall@5", "recall@100", "precision@5", "mrr@10"),
+    *("citation_accuracy", "refusal_accuracy", "selected_accuracy", "selected_leaks"),
+)
 DECISIONS = ("refusal_accuracy", "citation_accuracy", "selected_accuracy")  # that are right or wrong
 
 
+Number = Annotated[float, Field(ge=-1e12, le=1e12, allow_inf_nan=False)]  # no metric and no time comes near
+Numbers = Annotated[
+    Mapping[str, Number],
+    BeforeValidator(lambda row: {k: v for k, v in row.items() if v is not None} if isinstance(row, dict) else row),
+]
+
+
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """One question: what was expected, what was found, and the metrics of that."""
+class QuestionResult:
+    """One question: what was expected, what was found, and the metrics of that. Aliases are the names in JSON."""
 
     id: str
     question: str
     kind: Kind
     group: str = ""
-    measures: Mapping[str, float] = field(default_factory=dict)  # by metric; one that does not apply is absent
-    latency_ms: float = 0.0  # of the search, or of the answer where nothing is searched
+    measures: Numbers = field(default_factory=dict)  # by metric; one that does not apply is absent
+    latency_ms: Number = 0.0  # of the search, or of the answer where nothing is searched
     expected: tuple[Place, ...] = ()
     found: tuple[Place, ...] = ()  # the first ten
     answer: str | None = None
-    is_refused: bool | None = None  # None: no answer was asked for
+    is_refused: Annotated[bool | None, Field(alias="refused")] = None  # None: no answer was asked for
     expected_answer: str | None = None
 
 
@@ -37,12 +51,12 @@ class Run:
     """One set evaluated on one library with one choice of settings."""
 
     set: str
-    unit: Unit
-    outcomes: tuple[Outcome, ...]
-    metrics: Mapping[str, float]  # the mean of each metric over the questions that have it
-    groups: Mapping[str, Mapping[str, float]]  # the same for each group
-    latency_ms: Mapping[str, float]  # p50, p95, p99 of the searches
-    stages_ms: Mapping[str, float]  # median of each stage
+    unit: JudgedUnit
+    outcomes: Annotated[tuple[QuestionResult, ...], Field(alias="questions")]
+    metrics: Numbers  # the mean of each metric over the questions that have it
+    groups: Mapping[str, Numbers]  # the same for each group
+    latency_ms: Numbers  # p50, p95, p99 of the searches
+    stages_ms: Numbers  # median of each stage
     settings: Mapping[str, object]  # models, and every setting that is not the default
     commit: str | None  # of citewise, where it runs from a checkout
 
@@ -75,7 +89,7 @@ def counted(number: int, word: str, plural: str | None = None) -> str:
     return f"{number:,} {word if number == 1 else plural or f'{word}s'}"
 
 
-def means(outcomes: Iterable[Outcome]) -> dict[str, float]:
+def means(outcomes: Iterable[QuestionResult]) -> dict[str, float]:
     """Each metric over the questions that have it."""
     values: dict[str, list[float]] = {}
     for outcome in outcomes:
@@ -84,12 +98,12 @@ def means(outcomes: Iterable[Outcome]) -> dict[str, float]:
     return {name: math.fsum(found) if name in SUMS else statistics.fmean(found) for name, found in values.items()}
 
 
-def measured(outcomes: Iterable[Outcome]) -> dict[str, int]:
+def measured(outcomes: Iterable[QuestionResult]) -> dict[str, int]:
     """How many questions have each metric."""
     return dict(Counter(name for outcome in outcomes for name in outcome.measures))
 
 
-def group_means(outcomes: Sequence[Outcome]) -> dict[str, Mapping[str, float]]:
+def group_means(outcomes: Sequence[QuestionResult]) -> dict[str, Mapping[str, float]]:
     """The means of each named group, in order of appearance."""
     names = dict.fromkeys(outcome.group for outcome in outcomes if outcome.group)
     return {name: means(outcome for outcome in outcomes if outcome.group == name) for name in names}
@@ -101,7 +115,7 @@ def medians(timings: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {name: statistics.median(timing[name] for timing in timings if name in timing) for name in names}
 
 
-def worst_measure(outcome: Outcome) -> tuple[str | None, float | None]:
+def worst_measure(outcome: QuestionResult) -> tuple[str | None, float | None]:
     """The metric that a question is worst at, and its value in 0..1, where 1 is perfect."""
     values = {
         name: 1 - min(outcome.measures[name], 1.0) if name in SUMS else outcome.measures[name]
@@ -112,17 +126,17 @@ def worst_measure(outcome: Outcome) -> tuple[str | None, float | None]:
     return worst, None if worst is None else values[worst]
 
 
-def worst_first(outcomes: Iterable[Outcome]) -> list[Outcome]:
+def worst_first(outcomes: Iterable[QuestionResult]) -> list[QuestionResult]:
     """The worst questions first: not found, wrongly answered or refused, falsely cited; unmeasured ones last."""
 
-    def order(outcome: Outcome) -> tuple[float, float]:
+    def order(outcome: QuestionResult) -> tuple[float, float]:
         value = worst_measure(outcome)[1]
         return (2.0 if value is None else value), outcome.measures.get("ndcg@10", 1.0)
 
     return sorted(outcomes, key=order)
 
 
-def problems_of(outcome: Outcome) -> list[str]:
+def problems_of(outcome: QuestionResult) -> list[str]:
     """What was wrong about an answer, in words."""
     measures = outcome.measures
     problems = []

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from citewise.errors import BadData, BadRequest
 from citewise.evaluation.beir import BeirRow, path_of
-from citewise.evaluation.cases import Case, CaseSet, Gold, Kind, Unit
+from citewise.evaluation.cases import Case, CaseSet, Gold, JudgedUnit, Kind
 from citewise.evaluation.json_files import read_json, validated
 from citewise.evaluation.runs import counted
 from citewise.model.chunk import Chunk
@@ -54,7 +54,7 @@ def judged_set(path: Path) -> JudgedSet:
 
 def _judged_set(path: Path) -> JudgedSet:
     if path.is_file():
-        return JudgedSet(_from_question_files(path, [path]))
+        return JudgedSet(_case_set(path, JudgedUnit.PASSAGE, read_question_file(path)))
     if not path.is_dir():
         raise BadRequest(f"there is no judged set at {path}: name a BEIR folder, a question file or a folder of them")
     if (path / QUERIES).is_file():
@@ -66,7 +66,8 @@ def _judged_set(path: Path) -> JudgedSet:
             f"{path} is not a judged set: it has neither {QUERIES} (with {CORPUS} and qrels/test.tsv) "
             "nor question files (*.json)"
         )
-    return JudgedSet(_from_question_files(path, files))
+    cases = [case for file in files for case in read_question_file(file)]
+    return JudgedSet(_case_set(path, JudgedUnit.PASSAGE, cases))
 
 
 def mounted(cases: CaseSet, mount: str) -> CaseSet:
@@ -78,7 +79,7 @@ def mounted(cases: CaseSet, mount: str) -> CaseSet:
     return replace(cases, cases=tuple(map(moved, cases.cases)))
 
 
-def _case_set(path: Path, unit: Unit, cases: Sequence[Case]) -> CaseSet:
+def _case_set(path: Path, unit: JudgedUnit, cases: Sequence[Case]) -> CaseSet:
     if not cases:
         raise BadRequest(f"{path} has no questions")
     repeated = [id_ for id_, count in Counter(case.id for case in cases).items() if count > 1]
@@ -143,7 +144,7 @@ class _QuestionRow(BaseModel):
 
 def read_question_file(file: Path) -> tuple[Case, ...]:
     """The cases of a file: a list of entries, or an object with a list "questions"."""
-    tree = read_json(file, max_bytes=MAX_BYTES, advice=": split it into several files in one folder")
+    tree = read_json(file, max_bytes=MAX_BYTES)
     entries = tree.get("questions") if isinstance(tree, dict) else tree
     if not isinstance(entries, list):
         raise BadRequest(
@@ -159,7 +160,10 @@ def read_question_file(file: Path) -> tuple[Case, ...]:
         row = validated(_QuestionRow, entry, where=where)
         for part, place in ((row, where), *((gold, f"{where}, relevant") for gold in row.relevant or ())):
             unknown.update(_unknown_fields(part, place))
-        cases.append(_case(row, where))
+        try:
+            cases.append(_case(row))
+        except BadRequest as error:
+            raise BadRequest(f"{where}: {error}") from error
     for name, times in unknown.items():
         _log.warning("%s: the field %r is unknown and not used (%s)", file, name, counted(times, "time"))
     return tuple(cases)
@@ -173,16 +177,16 @@ def _unknown_fields(row: BaseModel, where: str) -> list[str]:
     return list(row.model_extra or ())
 
 
-def _case(row: _QuestionRow, where: str) -> Case:
+def _case(row: _QuestionRow) -> Case:
     """What an entry contains decides what it tests."""
     for place in row.relevant or ():
         first, last = place.line_start, place.line_end
         if (first is None) != (last is None) or (first is not None and last is not None and last < first):
-            raise BadRequest(f"{where}, relevant: line_start and line_end come together, in this order")
+            raise BadRequest("relevant: line_start and line_end come together, in this order")
     if row.selected_text is not None and row.relevant is not None:
-        raise BadRequest(f"{where}: relevant and selected_text exclude each other")
+        raise BadRequest("relevant and selected_text exclude each other")
     if row.selected_text is not None:
-        selection = _selection(row, where)
+        selection = Selection(row.selected_text, row.source_doc, row.source_section)
         group = row.kind or row.type or "selected"
         return Case(
             *(row.id, row.question, Kind.SELECTED, (), group, row.answer, selection, row.answerable, row.leak_marker)
@@ -191,21 +195,10 @@ def _case(row: _QuestionRow, where: str) -> Case:
         gold = tuple(each.gold() for each in row.relevant)
         return Case(row.id, row.question, Kind.ANSWERABLE, gold, row.type or "", row.answer)
     if row.kind in (Kind.ANSWERABLE, Kind.SELECTED):
-        raise BadRequest(f"{where}: kind is {row.kind!r}, but there is neither relevant nor selected_text")
+        raise BadRequest(f"kind is {row.kind!r}, but there is neither relevant nor selected_text")
     if row.absent_regex is None and row.kind is None and row.answerable:
-        raise BadRequest(f"{where}: relevant is missing: name the places that answer, or give a kind if nothing does")
+        raise BadRequest("relevant is missing: name the places that answer, or give a kind if nothing does")
     return Case(row.id, row.question, Kind.UNANSWERABLE, (), row.kind or row.type or "", row.answer)
-
-
-def _selection(row: _QuestionRow, where: str) -> Selection:
-    try:
-        return Selection(row.selected_text or "", row.source_doc, row.source_section)
-    except BadRequest as error:
-        raise BadRequest(f"{where}: selected_text: {error}") from error
-
-
-def _from_question_files(path: Path, files: Sequence[Path]) -> CaseSet:
-    return _case_set(path, Unit.PASSAGE, [case for file in files for case in read_question_file(file)])
 
 
 # BEIR folders
@@ -226,7 +219,7 @@ def _from_beir(folder: Path, *, has_corpus: bool) -> CaseSet:
     ]
     if (folder / UNANSWERED).is_file():
         cases += [Case(id_, text, Kind.UNANSWERABLE) for id_, text in _questions(folder / UNANSWERED)]
-    return _case_set(folder, Unit.DOCUMENT, cases)
+    return _case_set(folder, JudgedUnit.DOCUMENT, cases)
 
 
 def _qrels(folder: Path) -> Path:
@@ -330,7 +323,7 @@ def _lines(file: Path) -> Iterator[tuple[int, str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class MissingGold:
+class _MissingGold:
     """An expected place that does not exist, with the names that do."""
 
     case: str
@@ -346,7 +339,7 @@ class MissingGold:
 
 def missing_gold(
     cases: Iterable[Case], paths: Collection[str], chunks: Callable[[str], Sequence[Chunk]]
-) -> list[MissingGold]:
+) -> list[_MissingGold]:
     """Every expected place that does not exist among these documents."""
     listed = sorted(paths)
     missing = []
@@ -354,24 +347,24 @@ def missing_gold(
         for gold in case.gold:
             if gold.document not in paths:
                 problem = f"there is no document {gold.document}"
-                missing.append(MissingGold(case.id, gold, problem, gold.document, listed))
+                missing.append(_MissingGold(case.id, gold, problem, gold.document, listed))
             elif gold.chunk or gold.section or gold.first_line:
                 missing += _missing_in_document(case.id, gold, chunks(gold.document))
     return missing
 
 
-def _missing_in_document(case: str, gold: Gold, chunks: Sequence[Chunk]) -> Iterator[MissingGold]:
+def _missing_in_document(case: str, gold: Gold, chunks: Sequence[Chunk]) -> Iterator[_MissingGold]:
     ids = [str(chunk.id) for chunk in chunks]
     sections = list(dict.fromkeys(chunk.piece.section for chunk in chunks))
     last = max((chunk.piece.location.last for chunk in chunks), default=0)
     if gold.chunk is not None and gold.chunk not in ids:
-        yield MissingGold(case, gold, f"{gold.document} has no chunk {gold.chunk}", gold.chunk, ids)
+        yield _MissingGold(case, gold, f"{gold.document} has no chunk {gold.chunk}", gold.chunk, ids)
     elif gold.section is not None and gold.section not in sections:
-        yield MissingGold(case, gold, f"{gold.document} has no section {gold.section!r}", gold.section, sections)
+        yield _MissingGold(case, gold, f"{gold.document} has no section {gold.section!r}", gold.section, sections)
     elif gold.first_line is not None and gold.first_line > last:
-        yield MissingGold(case, gold, f"{gold.document} has no line {gold.first_line}: its last one is {last}")
+        yield _MissingGold(case, gold, f"{gold.document} has no line {gold.first_line}: its last one is {last}")
     elif gold.first_line is not None and not any(
         place.first <= (gold.last_line or 0) and place.last >= gold.first_line
         for place in (chunk.piece.location for chunk in chunks)
     ):
-        yield MissingGold(case, gold, f"no passage of {gold.document} has lines {gold.first_line} to {gold.last_line}")
+        yield _MissingGold(case, gold, f"no passage of {gold.document} has lines {gold.first_line} to {gold.last_line}")

@@ -48,7 +48,7 @@ from benchmarks.late_interaction import check_fit, set_names, stored_words, with
 from citewise.adapters.onnx import minilm
 from citewise.adapters.onnx.word_vectors import BY_CHANCE
 from citewise.errors import BadData
-from citewise.evaluation.cases import Gold, Unit
+from citewise.evaluation.cases import Gold, JudgedUnit
 from citewise.model.chunk import Hit, Piece, Vector, WordVectors
 from citewise.model.document import Lines
 from citewise.model.ids import ChunkId, Digest, digest
@@ -117,7 +117,7 @@ def a_question(
     findings: Sequence[Finding],
     by_word: Mapping[Form, Sequence[float]],
     *,
-    unit: Unit = Unit.DOCUMENT,
+    unit: JudgedUnit = JudgedUnit.DOCUMENT,
     later: tuple[Stage, ...] = (),
     top_k: int = 20,
     rows: Sequence[int] = (),
@@ -132,7 +132,7 @@ def a_question(
     return Question(pool, found, later, late, dict.fromkeys(late, 2.0), lengths)
 
 
-def a_pair(*by_word: float, cosine: float = 0.3, unit: Unit = Unit.DOCUMENT) -> Question:
+def a_pair(*by_word: float, cosine: float = 0.3, unit: JudgedUnit = JudgedUnit.DOCUMENT) -> Question:
     """Two candidates; the search puts the wrong one first by 0.4."""
     findings = (found_at("wrong", 0.8, cosine), found_at("right", 0.4, cosine / 2))
     return a_question(findings, dict.fromkeys(FORMS, by_word), unit=unit)
@@ -310,7 +310,7 @@ def test_far_questions_count_the_same_whatever_set_they_are_of() -> None:
 
 
 def test_far_passages_are_valued_by_place() -> None:
-    lab = a_lab(book=[a_pair(0, 1, unit=Unit.PASSAGE)], other=[a_pair(1, 0)])
+    lab = a_lab(book=[a_pair(0, 1, unit=JudgedUnit.PASSAGE)], other=[a_pair(1, 0)])
     assert far_table(lab, form_rows(lab, Gate())).rows[1][-2:] == (round(1 - 1 / np.log2(3), 4), 0.0)
 
 

@@ -7,9 +7,9 @@ import pytest
 from citewise.cli.eval import files_of
 from citewise.cli.output import refuse_unwritable
 from citewise.errors import BadRequest
-from citewise.evaluation.cases import Kind, Unit
+from citewise.evaluation.cases import JudgedUnit, Kind
 from citewise.evaluation.compare import common_questions
-from citewise.evaluation.runs import Outcome, Run
+from citewise.evaluation.runs import QuestionResult, Run
 from citewise.evaluation.sets import read_question_file
 
 
@@ -43,8 +43,8 @@ def test_an_answerable_entry_without_a_place_is_refused(tmp_path: Path) -> None:
 
 
 def a_run(question: str) -> Run:
-    outcome = Outcome("q1", question, Kind.ANSWERABLE)
-    return Run("set", Unit.DOCUMENT, (outcome,), {}, {}, {}, {}, {}, None)
+    outcome = QuestionResult("q1", question, Kind.ANSWERABLE)
+    return Run("set", JudgedUnit.DOCUMENT, (outcome,), {}, {}, {}, {}, {}, None)
 
 
 def test_questions_of_one_number_and_other_words_are_not_the_same() -> None:

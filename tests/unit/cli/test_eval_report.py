@@ -13,20 +13,20 @@ from citewise.cli.eval_report import MAX_LISTED, OPENED, report_html
 from citewise.cli.html import ABSENT, MINUS
 from citewise.evaluation.cases import Kind, Place
 from citewise.evaluation.compare import differences
-from citewise.evaluation.runs import Outcome, Run
+from citewise.evaluation.runs import QuestionResult, Run
 from tests.unit.evaluation.runs import a_run, an_outcome, run_of, some_ablations
 
 VOID = {"meta", "input", "wbr"}
 EVIL = "</td></details><script>alert(1)</script><img src=x onerror=alert(2)>\x1b[2J\u202e"
-OUTCOME = Outcome(
+OUTCOME = QuestionResult(
     id="q-1",
     question="When is the gauge read?",
     kind=Kind.ANSWERABLE,
     group="plain",
     measures={"ndcg@10": 0.63, "recall@5": 1.0},
     latency_ms=12.0,
-    expected=(Place("tides.md", "Readings", 5, 9, None, 2),),
-    found=(Place("boats.md", "Engines", 1, 4), Place("tides.md", "Readings", 5, 9, None, 2)),
+    expected=(Place("tides.md", "Readings", (5, 9), None, 2),),
+    found=(Place("boats.md", "Engines", (1, 4)), Place("tides.md", "Readings", (5, 9), None, 2)),
 )
 
 
@@ -98,8 +98,8 @@ def test_ids_are_unique_and_every_link_leads_to_one() -> None:
 
 
 def test_hostile_words_stay_words_wherever_they_come_from() -> None:
-    place = Place(EVIL, EVIL, 1, 2, EVIL, 1)
-    outcome = Outcome(
+    place = Place(EVIL, EVIL, (1, 2), EVIL, 1)
+    outcome = QuestionResult(
         EVIL, EVIL, Kind.ANSWERABLE, EVIL, {"ndcg@10": 0.0, EVIL: 0.5}, 3.0, (place,), (place,), EVIL, False, EVIL
     )
     run = replace(run_of(outcome, settings={EVIL: {EVIL: [EVIL]}}), set=EVIL, commit=EVIL, stages_ms={EVIL: 1.0})
@@ -168,7 +168,7 @@ def test_where_no_place_is_expected_the_page_says_what_is(
     kind: Kind, right: float | None, is_refused: bool | None, expected: str
 ) -> None:
     measures = {} if right is None else {"selected_accuracy": right}
-    page = shown(run_of(Outcome("q", "Why?", kind, measures=measures, is_refused=is_refused)))
+    page = shown(run_of(QuestionResult("q", "Why?", kind, measures=measures, is_refused=is_refused)))
     assert f"Expected {expected} Found" in page
 
 
@@ -243,9 +243,9 @@ def test_only_so_many_questions_are_listed_and_the_rest_is_counted() -> None:
 
 
 def test_refusals_are_counted_against_what_was_right() -> None:
-    def asked(number: int, kind: Kind, *, refused: bool, right: bool) -> Outcome:
+    def asked(number: int, kind: Kind, *, refused: bool, right: bool) -> QuestionResult:
         name = "selected_accuracy" if kind is Kind.SELECTED else "refusal_accuracy"
-        return Outcome(str(number), "q", kind, measures={name: float(right)}, is_refused=refused)
+        return QuestionResult(str(number), "q", kind, measures={name: float(right)}, is_refused=refused)
 
     page = shown(
         run_of(

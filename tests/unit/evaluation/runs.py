@@ -4,9 +4,9 @@ import random
 from collections.abc import Mapping
 from dataclasses import replace
 
-from citewise.evaluation.cases import Kind, Place, Unit
+from citewise.evaluation.cases import JudgedUnit, Kind, Place
 from citewise.evaluation.compare import Ablation, differences
-from citewise.evaluation.runs import Outcome, Run, group_means, means
+from citewise.evaluation.runs import QuestionResult, Run, group_means, means
 from citewise.insights import percentiles
 
 GROUPS = ("plain", "paraphrase", "table", "procedure")
@@ -34,13 +34,13 @@ STAGES = {
 }
 
 
-def an_outcome(number: int, draw: random.Random, *, quality: float = 0.75) -> Outcome:
+def an_outcome(number: int, draw: random.Random, *, quality: float = 0.75) -> QuestionResult:
     """One answerable question, found at a place that the quality makes likely to be high."""
     rank = 1 + int(draw.expovariate(quality * 1.4)) if draw.random() < quality + 0.15 else None
     found = tuple(_place(draw, grade=2 if place == rank else 0) for place in range(1, 11))
     score = 0.0 if rank is None or rank > 10 else 1 / rank
     is_refused = draw.random() < 0.06
-    return Outcome(
+    return QuestionResult(
         id=f"q-{number:03}",
         question=" ".join(draw.sample(ABOUT.split(), draw.randint(5, 18))).capitalize() + "?",
         kind=Kind.ANSWERABLE,
@@ -72,11 +72,11 @@ def a_run(questions: int = 120, *, seed: int = 1, quality: float = 0.75) -> Run:
     return run_of(*outcomes)
 
 
-def run_of(*outcomes: Outcome, settings: Mapping[str, object] | None = None) -> Run:
+def run_of(*outcomes: QuestionResult, settings: Mapping[str, object] | None = None) -> Run:
     searched = [one.latency_ms for one in outcomes if one.kind is not Kind.SELECTED]
     return Run(
         set="harbor handbook",
-        unit=Unit.PASSAGE,
+        unit=JudgedUnit.PASSAGE,
         outcomes=outcomes,
         metrics=means(outcomes),
         groups=group_means(outcomes),
@@ -108,11 +108,11 @@ def _poorer(run: Run, draw: random.Random, loss: float) -> Run:
     return run_of(*outcomes)
 
 
-def _other(kind: Kind, number: int, draw: random.Random) -> Outcome:
+def _other(kind: Kind, number: int, draw: random.Random) -> QuestionResult:
     is_right = draw.random() < 0.85
     name = "selected_accuracy" if kind is Kind.SELECTED else "refusal_accuracy"
     measures = {name: float(is_right), **({"selected_leaks": 0.0} if kind is Kind.SELECTED else {})}
-    return Outcome(
+    return QuestionResult(
         id=f"{kind.value}-{number:02}",
         question=" ".join(draw.sample(ABOUT.split(), 8)).capitalize() + "?",
         kind=kind,
@@ -125,4 +125,4 @@ def _other(kind: Kind, number: int, draw: random.Random) -> Outcome:
 
 def _place(draw: random.Random, *, grade: int) -> Place:
     first = draw.randint(1, 300)
-    return Place(draw.choice(DOCUMENTS), draw.choice(SECTIONS), first, first + draw.randint(2, 30), None, grade)
+    return Place(draw.choice(DOCUMENTS), draw.choice(SECTIONS), (first, first + draw.randint(2, 30)), None, grade)

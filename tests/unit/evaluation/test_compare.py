@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from citewise.evaluation.cases import Kind, Unit
+from citewise.evaluation.cases import JudgedUnit, Kind
 from citewise.evaluation.compare import (
     EXACT_QUESTIONS,
     Difference,
@@ -19,14 +19,14 @@ from citewise.evaluation.compare import (
     primary_metric,
     randomization_p,
 )
-from citewise.evaluation.runs import Outcome, Run, means
+from citewise.evaluation.runs import QuestionResult, Run, means
 
 
 def a_run(values: Mapping[str, float], metric: str = "ndcg@10") -> Run:
     outcomes = tuple(
-        Outcome(id_, f"{id_}?", Kind.ANSWERABLE, measures={metric: value}) for id_, value in values.items()
+        QuestionResult(id_, f"{id_}?", Kind.ANSWERABLE, measures={metric: value}) for id_, value in values.items()
     )
-    return Run("set", Unit.DOCUMENT, outcomes, means(outcomes), {}, {}, {}, {}, None)
+    return Run("set", JudgedUnit.DOCUMENT, outcomes, means(outcomes), {}, {}, {}, {}, None)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,11 @@ def test_questions_that_changed_come_in_the_order_of_their_change() -> None:
     before = a_run({"a": 0.5, "b": 0.5, "c": 0.5, "d": 0.5})
     after = a_run({"a": 0.4, "b": 0.5, "c": 1.0, "d": 0.1})
     changed = changed_most(before, after, "ndcg@10")
-    assert [(one.before.id, round(one.change, 3)) for one in changed] == [("c", 0.5), ("d", -0.4), ("a", -0.1)]
+    assert [(question.id, round(later - earlier, 3)) for question, earlier, later in changed] == [
+        ("c", 0.5),
+        ("d", -0.4),
+        ("a", -0.1),
+    ]
 
 
 def a_difference(metric: str, change: float, p: float, *, moved: Sequence[int] = (3, 1)) -> Difference:

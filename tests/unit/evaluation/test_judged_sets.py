@@ -10,7 +10,7 @@ import pytest
 
 from citewise.errors import BadData, BadRequest
 from citewise.evaluation.beir import path_of
-from citewise.evaluation.cases import Gold, Kind, Unit
+from citewise.evaluation.cases import Gold, JudgedUnit, Kind
 from citewise.evaluation.sets import askable, judged_set, mounted
 from tests.judged import answerable, beir_folder, write_questions
 
@@ -19,7 +19,7 @@ def test_a_beir_folder_is_judged_by_document(tmp_path: Path) -> None:
     found = judged_set(beir_folder(tmp_path / "tiny"))
     assert (found.cases.name, found.cases.unit, found.corpus) == (
         "tiny",
-        Unit.DOCUMENT,
+        JudgedUnit.DOCUMENT,
         tmp_path / "tiny" / "corpus.jsonl",
     )
     assert found.cases.cases[0].gold == (Gold("d2.md", 2), Gold("d3.md", 1))  # what has grade 0 is not relevant
@@ -35,7 +35,7 @@ def test_questions_that_no_page_answers_come_along(tmp_path: Path) -> None:
 def test_a_file_and_a_folder_of_question_files_are_judged_by_passage(tmp_path: Path) -> None:
     file = write_questions(tmp_path / "three.json", answerable())
     write_questions(tmp_path / "more.json", {"questions": [{"id": "u", "question": "x", "kind": "k"}], "draft": True})
-    assert judged_set(file).cases.unit is Unit.PASSAGE
+    assert judged_set(file).cases.unit is JudgedUnit.PASSAGE
     assert judged_set(file).cases.name == "three"
     both = judged_set(tmp_path).cases
     assert [case.id for case in both.cases] == ["u", "k", "a", "l"]

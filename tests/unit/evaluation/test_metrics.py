@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from citewise.evaluation.cases import Gold, Place, Unit
+from citewise.evaluation.cases import Gold, JudgedUnit, Place
 from citewise.evaluation.metrics import (
     RANKING_METRICS,
     documents_of,
@@ -15,7 +15,7 @@ from citewise.evaluation.metrics import (
 )
 from tests.builders import an_id
 
-HERE = Place("a.md", "Tides", 10, 20, an_id("here"))
+HERE = Place("a.md", "Tides", (10, 20), an_id("here"))
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,8 @@ def test_a_place_without_lines_overlaps_none() -> None:
 
 
 def test_a_document_counts_at_its_best_passage() -> None:
-    places = [Place("a.md", first_line=5), Place("b.md"), Place("a.md", first_line=1)]
-    assert documents_of(places) == (Place("a.md", first_line=5), Place("b.md"))
+    places = [Place("a.md", lines=(5, 6)), Place("b.md"), Place("a.md", lines=(1, 2))]
+    assert documents_of(places) == (Place("a.md", lines=(5, 6)), Place("b.md"))
 
 
 def test_a_hit_has_the_best_grade_of_what_it_shows() -> None:
@@ -60,7 +60,7 @@ def test_a_hit_has_the_best_grade_of_what_it_shows() -> None:
 
 
 def lines(first: int, last: int, document: str = "a.md") -> Place:
-    return Place(document, "", first, last)
+    return Place(document, "", (first, last))
 
 
 def gold_lines(first: int, last: int, grade: int) -> Gold:
@@ -81,7 +81,7 @@ def test_the_worked_example_of_the_documentation() -> None:
     """
     gold = (gold_lines(10, 20, 2), gold_lines(40, 50, 1))
     places = [lines(1, 5), lines(42, 44), lines(8, 12), lines(13, 20), lines(60, 70)]
-    found = ranking_measures(gold, Unit.PASSAGE, places)
+    found = ranking_measures(gold, JudgedUnit.PASSAGE, places)
     gain = 1 / math.log2(3) + 2 / math.log2(4)  # 0.631 + 1 = 1.631
     best = 2 + 1 / math.log2(3)  # 2.631
     assert found["ndcg@10"] == pytest.approx(gain / best)  # 0.620
@@ -94,17 +94,17 @@ def test_the_worked_example_of_the_documentation() -> None:
 
 
 def test_a_search_that_finds_nothing_is_worth_nothing() -> None:
-    for unit in Unit:
+    for unit in JudgedUnit:
         assert set(ranking_measures((Gold("a.md"),), unit, []).values()) == {0.0}
 
 
 def test_a_question_whose_judgments_are_all_zero_is_worth_nothing() -> None:
-    for unit in Unit:
+    for unit in JudgedUnit:
         assert set(ranking_measures((), unit, [HERE]).values()) == {0.0}
 
 
 def test_the_list_of_metrics_is_what_rankings_have() -> None:
-    names = {name for unit in Unit for name in ranking_measures((Gold("a.md"),), unit, [HERE])}
+    names = {name for unit in JudgedUnit for name in ranking_measures((Gold("a.md"),), unit, [HERE])}
     assert names == set(RANKING_METRICS)
 
 
@@ -113,11 +113,11 @@ def test_the_list_of_metrics_is_what_rankings_have() -> None:
     [
         (Place("a.md", grade=1), 2),
         (Place("a.md", "Tides", grade=1), 3),
-        (Place("a.md", "Tides", 1, 4, grade=1), 2),
+        (Place("a.md", "Tides", (1, 4), grade=1), 2),
         (Place("a.md", chunk=an_id("here"), grade=1), 3),
         (Place("c.md", grade=1), None),
     ],
 )
 def test_an_expected_place_stands_where_it_is_first_found(expected: Place, rank: int | None) -> None:
-    found = [Place("b.md", "Tides", 1, 4), Place("a.md", "Winds", 1, 4), HERE, HERE]
+    found = [Place("b.md", "Tides", (1, 4)), Place("a.md", "Winds", (1, 4)), HERE, HERE]
     assert rank_of(expected, found) == rank

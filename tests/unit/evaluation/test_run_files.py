@@ -9,28 +9,28 @@ from typing import Any
 import pytest
 
 from citewise.errors import BadData, BadRequest
-from citewise.evaluation.cases import Kind, Place, Unit
+from citewise.evaluation.cases import JudgedUnit, Kind, Place
 from citewise.evaluation.run_files import METRICS, PERCENTILES, read_run, run_json
-from citewise.evaluation.runs import Outcome, Run
+from citewise.evaluation.runs import QuestionResult, Run
 
 RUN = Run(
     set="tiny",
-    unit=Unit.PASSAGE,
+    unit=JudgedUnit.PASSAGE,
     outcomes=(
-        Outcome(
+        QuestionResult(
             "q1",
             "When?",
             Kind.ANSWERABLE,
             "table",
             {"ndcg@10": 0.5, "answered": 1.0},
             12.5,
-            (Place("a.md", "Tides", 1, 3, None, 2),),
-            (Place("b.md", "", None, None, "c" * 16, 0),),
+            (Place("a.md", "Tides", (1, 3), None, 2),),
+            (Place("b.md", "", None, "c" * 16, 0),),
             "At noon. [1]",
             False,
             "At twelve.",
         ),
-        Outcome("u1", "Who?", Kind.UNANSWERABLE),
+        QuestionResult("u1", "Who?", Kind.UNANSWERABLE),
     ),
     metrics={"ndcg@10": 0.5, "answered": 1.0},
     groups={"table": {"ndcg@10": 0.5}},
@@ -80,14 +80,14 @@ def broken(*path: str | int, value: object) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("tree", "message"),
     [
-        ("{", "is not valid JSON"),
-        ("[" * 100_000, "is not valid JSON"),
-        ("[]", "is not a run: a run is what `citewise eval SET --out RUN.json` writes"),
+        ("{", "is not a run: Invalid JSON"),
+        ("[" * 100_000, "is not a run: Invalid JSON"),
+        ("[]", "is not a run: must be a JSON object; a run is what `citewise eval SET --out RUN.json` writes"),
         ("<html>", "a run is what `citewise eval SET --out RUN.json` writes"),
-        ({"set": "x"}, "is not a run: a run is what"),
-        ([{"id": "a", "question": "Why?"}], "is not a run: it is a question file; a run is"),
-        ({"questions": [{"question": "Why?"}]}, "is not a run: it is a question file; a run is"),
-        ({"set": "x", "ablations": []}, "is not a run: it has ablations, which"),
+        ({"set": "x"}, "is not a run: unit: Field required; a run is what"),
+        ([{"id": "a", "question": "Why?"}], "is not a run: must be a JSON object; a run is"),
+        ({"questions": [{"question": "Why?"}]}, "is not a run: set: Field required; a run is"),
+        ({"set": "x", "ablations": []}, "is not a run: unit: Field required"),
         ({"set": "x", "metrics": {}, "questions": []}, "unit: Field required"),
         (broken("metrics", value=[]), "metrics: must be a JSON object"),
         (broken("metrics", "ndcg@10", value="high"), "metrics.ndcg@10: Input should be a valid number"),
@@ -96,12 +96,12 @@ def broken(*path: str | int, value: object) -> dict[str, Any]:
         (broken("metrics", "ndcg@10", value=10**400), "metrics.ndcg@10: Input should be"),
         (broken("metrics", "ndcg@10", value=5e307), "metrics.ndcg@10: Input should be less than or equal to 1"),
         (broken("unit", value="word"), "unit: Input should be 'document' or 'passage'"),
-        (broken("questions", value={}), "questions: Input should be a valid list"),
+        (broken("questions", value={}), "questions: Input should be a valid array"),
         (broken("questions", 0, value=3), "questions[0]: must be a JSON object"),
         (broken("questions", 0, "kind", value="other"), "questions[0].kind: Input should be"),
         (broken("questions", 0, "id", value=None), "questions[0].id: Input should be a valid string"),
         (broken("questions", 0, "refused", value="no"), "questions[0].refused: Input should be a valid boolean"),
-        (broken("questions", 0, "expected", 0, "lines", value=[1]), "lines: List should have at least 2 items"),
+        (broken("questions", 0, "expected", 0, "lines", value=[1]), "expected[0].lines[1]: Field required"),
     ],
 )
 def test_a_run_that_nobody_wrote_is_refused(tmp_path: Path, tree: object, message: str) -> None:

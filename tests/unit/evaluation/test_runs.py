@@ -2,9 +2,9 @@
 
 import pytest
 
-from citewise.evaluation.cases import Kind, Unit
+from citewise.evaluation.cases import JudgedUnit, Kind
 from citewise.evaluation.runs import (
-    Outcome,
+    QuestionResult,
     Run,
     Threshold,
     counted,
@@ -21,9 +21,9 @@ from citewise.insights import percentiles
 LEAKY = "shows what is not in the selection"
 
 
-def an_outcome(id_: str, *, group: str = "", **measures: float) -> Outcome:
+def an_outcome(id_: str, *, group: str = "", **measures: float) -> QuestionResult:
     named = {name.replace("_at_", "@"): value for name, value in measures.items()}
-    return Outcome(id_, f"{id_}?", Kind.ANSWERABLE, group, measures=named)
+    return QuestionResult(id_, f"{id_}?", Kind.ANSWERABLE, group, measures=named)
 
 
 def test_a_mean_is_over_the_questions_that_have_it() -> None:
@@ -74,12 +74,12 @@ def test_the_poorest_are_those_that_went_wrong_most() -> None:
     ]
     assert [each.id for each in worst_first(outcomes)][:4] == ["lost", "refused", "leak", "half"]
     assert worst_measure(outcomes[-1]) == ("selected_leaks", 0.0)
-    assert worst_measure(Outcome("none", "?", Kind.SELECTED)) == (None, None)
+    assert worst_measure(QuestionResult("none", "?", Kind.SELECTED)) == (None, None)
 
 
 def test_a_run_must_reach_every_threshold() -> None:
     outcomes = (an_outcome("a", ndcg_at_10=0.6, selected_leaks=1.0),)
-    run = Run("set", Unit.DOCUMENT, outcomes, means(outcomes), {}, {}, {}, {}, None)
+    run = Run("set", JudgedUnit.DOCUMENT, outcomes, means(outcomes), {}, {}, {}, {}, None)
     assert Threshold("ndcg@10", 0.6).problem(run) is None
     assert Threshold("selected_leaks", 1).problem(run) is None
     missed = [Threshold("ndcg@10", 0.61), Threshold("recall@5", 0.1), Threshold("selected_leaks", 0)]
@@ -92,7 +92,7 @@ def test_a_run_must_reach_every_threshold() -> None:
 
 def test_a_threshold_meant_in_percent_is_told_of() -> None:
     outcomes = (an_outcome("a", ndcg_at_10=0.6),)
-    run = Run("set", Unit.DOCUMENT, outcomes, means(outcomes), {}, {}, {}, {}, None)
+    run = Run("set", JudgedUnit.DOCUMENT, outcomes, means(outcomes), {}, {}, {}, {}, None)
     assert Threshold("ndcg@10", 90).problem(run) == "ndcg@10 is 0.6000, under 90 (it is a share: never above 1)"
 
 
@@ -109,5 +109,5 @@ def test_a_threshold_meant_in_percent_is_told_of() -> None:
 def test_what_was_wrong_about_an_answer_is_said(
     measures: dict[str, float], is_refused: bool | None, wrong: list[str]
 ) -> None:
-    outcome = Outcome("a", "Why?", Kind.SELECTED, measures=measures, is_refused=is_refused)
+    outcome = QuestionResult("a", "Why?", Kind.SELECTED, measures=measures, is_refused=is_refused)
     assert problems_of(outcome) == wrong
