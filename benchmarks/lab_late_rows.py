@@ -13,7 +13,7 @@ from benchmarks.lab_pools import BY_PLACE, Numbers, Worths, measured
 from benchmarks.lab_sets import SETS
 from benchmarks.printing import DECIMALS
 from benchmarks.results import Cell, Results, Table, results_now
-from citewise.adapters.onnx.word_vectors import BY_CHANCE
+from citewise.adapters.onnx.word_vectors import LENGTH_BONUS
 from citewise.model.query import LATE_WEIGHT
 from citewise.search.late import NEAR
 
@@ -23,7 +23,7 @@ GATES = (
     *(Gate(*ends) for ends in ((0.35, 0.5), (0.4, 0.5), (0.4, 0.55), (0.45, 0.55), (0.4, 0.6), (0.5, 0.6))),
     EVERYWHERE,
 )
-CHANCES = (0.0, 0.01, 0.02, BY_CHANCE, 0.04, 0.05)  # taken off each time that a text is e times as long
+CHANCES = (0.0, 0.01, 0.02, LENGTH_BONUS, 0.04, 0.05)  # taken off each time that a text is e times as long
 DEPTHS = (10, 20, 40)  # 40: all that a search reads for a caller who names no number
 POOL = "questions of all sets as one"
 WITHOUT = Blend(weight=0.0)
@@ -43,7 +43,7 @@ FAR_NOTE = (
 )
 CHANCE_NOTE = (
     "How much nearer, by the mean cosine of what each word finds, the best 20 passages of a question are for each time "
-    f"that they are e times as long; within questions, right or not. {BY_CHANCE:g} is taken off."
+    f"that they are e times as long; within questions, right or not. {LENGTH_BONUS:g} is taken off."
 )
 POOLED_NOTE = (
     "Pooled: each question counts the same, the textbook's by place; far ones have no passage with a cosine of "

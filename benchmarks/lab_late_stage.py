@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.lab_late import PRODUCT, Form
 from benchmarks.lab_pools import Numbers, Pool
-from citewise.adapters.onnx.word_vectors import BY_CHANCE
+from citewise.adapters.onnx.word_vectors import LENGTH_BONUS
 from citewise.model.query import LATE_WEIGHT
 from citewise.model.ranking import DENSE, Finding, Shortlist, in_order
 from citewise.search.late import FAR, NEAR, Late, stretched
@@ -50,7 +50,7 @@ class Blend:
     weight: float = LATE_WEIGHT  # beside the search's score, which weighs 1; 0: not asked
     gate: Gate = Gate()
     depth: int = DEPTH  # passages that are scored
-    by_chance: float = BY_CHANCE  # that a text loses each time that it is e times as long
+    by_chance: float = LENGTH_BONUS  # that a text loses each time that it is e times as long
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Question:
     def near(self, blend: Blend) -> Numbers:
         """How near its words are to each passage."""
         near = self.by_word[blend.form]
-        return near + (BY_CHANCE - blend.by_chance) * np.log(self.rows[blend.form])
+        return near + (LENGTH_BONUS - blend.by_chance) * np.log(self.rows[blend.form])
 
     def weight(self, blend: Blend) -> float:
         """That the stage has for this question."""

@@ -51,11 +51,11 @@ def make(server: ChatServer, waits: Waits) -> Iterator[Make]:
     headers = {"Authorization": f"Bearer {KEY}"}
     with httpx.Client(base_url=server.url, headers=headers, timeout=0.4, trust_env=False) as client:
 
-        def made(**options: Any) -> OpenAIGenerator:
+        def generator_with(**options: Any) -> OpenAIGenerator:
             retry = replace(RETRY, sleep=waits.append, jitter=options.pop("jitter", lambda: 1.0))
             return OpenAIGenerator(Remote(client, "answer", "tiny", retry=retry), max_tokens=100, **options)
 
-        yield made
+        yield generator_with
 
 
 def answer(generator: OpenAIGenerator) -> str:
@@ -248,6 +248,6 @@ def test_neither_key_nor_passage_is_told(make: Make, server: ChatServer, caplog:
     with pytest.raises(Unavailable) as raised:
         list(make().stream(a_prompt(question=secret)))
     assert secret in json.dumps(server.asked)
-    for told in (str(raised.value), caplog.text):
-        assert secret not in told
-        assert KEY not in told
+    for shown in (str(raised.value), caplog.text):
+        assert secret not in shown
+        assert KEY not in shown

@@ -41,10 +41,12 @@ def context() -> Context:
     return a_wide_context(*PAGES)
 
 
-def made(compressor: Compressor, context: Context, wanted: int, most: int | None = None) -> tuple[Shortened, ...]:
+def shorten(
+    compressor: Compressor, context: Context, wanted: int, max_tokens: int | None = None
+) -> tuple[Shortened, ...]:
     evidence = evidence_of(context, FITS)
     return compressor.shortened(
-        "When is the gauge read?", context.sources, evidence, wanted_tokens=wanted, max_tokens=most or wanted
+        "When is the gauge read?", context.sources, evidence, wanted_tokens=wanted, max_tokens=max_tokens or wanted
     )
 
 
@@ -54,14 +56,14 @@ def words(text: str) -> list[str]:
 
 @pytest.mark.parametrize("wanted", ROOMS)
 def test_what_is_left_is_in_order_and_nothing_is_new(compressor: Compressor, context: Context, wanted: int) -> None:
-    for one in made(compressor, context, wanted):
-        rest = iter(words(context.sources[one.n - 1].text))
-        assert all(any(word == other for other in rest) for word in words(one.text))
+    for part in shorten(compressor, context, wanted):
+        rest = iter(words(context.sources[part.n - 1].text))
+        assert all(any(word == other for other in rest) for word in words(part.text))
 
 
 @pytest.mark.parametrize("wanted", ROOMS)
 def test_the_room_is_kept(compressor: Compressor, context: Context, wanted: int) -> None:
-    shorter = PACK.shortened(context, {one.n: one.text for one in made(compressor, context, wanted)})
+    shorter = PACK.shortened(context, {part.n: part.text for part in shorten(compressor, context, wanted)})
     assert 0 < shorter.tokens <= wanted
 
 
@@ -70,76 +72,76 @@ def test_every_source_that_is_left_has_its_best_unit_untouched(
     compressor: Compressor, context: Context, wanted: int
 ) -> None:
     bests = {1: "The tide gauge is read at noon.", 2: "The ferry waits for the gauge to be read.", 3: "painted blue."}
-    found = made(compressor, context, wanted)
+    found = shorten(compressor, context, wanted)
     assert found[0].n == 1
-    assert all(bests[one.n] in one.text for one in found)
+    assert all(bests[part.n] in part.text for part in found)
 
 
 @pytest.mark.parametrize("wanted", ROOMS)
 def test_code_and_tables_are_whole_or_not_there(compressor: Compressor, context: Context, wanted: int) -> None:
-    for one in made(compressor, context, wanted):
-        source = context.sources[one.n - 1]
+    for part in shorten(compressor, context, wanted):
+        source = context.sources[part.n - 1]
         for unit in units_of(source.n, source.text):
             if unit.kind is not UnitKind.SENTENCE:
-                assert (unit.text in one.text) == (unit.position in one.kept)
-                assert unit.text in one.text or not set(words(unit.text)) - {"def", "The"} <= set(words(one.text))
+                assert (unit.text in part.text) == (unit.position in part.kept)
+                assert unit.text in part.text or not set(words(unit.text)) - {"def", "The"} <= set(words(part.text))
 
 
 @pytest.mark.parametrize("wanted", ROOMS)
 def test_headings_stay_but_for_one_that_the_label_repeats(
     compressor: Compressor, context: Context, wanted: int
 ) -> None:
-    by_number = {one.n: one.text for one in made(compressor, context, wanted)}
+    by_number = {part.n: part.text for part in shorten(compressor, context, wanted)}
     assert "### Sheds" in by_number[1]
     assert by_number[1].startswith("## Gauge")
 
 
 def test_a_heading_that_the_label_says_is_not_said_twice(compressor: Compressor) -> None:
     context = a_wide_context(("## Reading\n\nThe gauge is read at noon.", 0.5))
-    (one,) = compressor.shortened("?", context.sources, evidence_of(context), wanted_tokens=99, max_tokens=99)
-    assert one.text == "The gauge is read at noon."
+    (part,) = compressor.shortened("?", context.sources, evidence_of(context), wanted_tokens=99, max_tokens=99)
+    assert part.text == "The gauge is read at noon."
 
 
 def test_where_units_were_left_out_there_is_a_mark(compressor: Compressor, context: Context) -> None:
-    first = made(compressor, context, 120)[0]
+    first = shorten(compressor, context, 120)[0]
     assert "\u2026" in first.text
     assert "\u2026\n\n\u2026" not in first.text
 
 
 def test_with_room_for_everything_no_source_is_lost(compressor: Compressor, context: Context) -> None:
-    assert [one.n for one in made(compressor, context, 900)] == [1, 2, 3]
+    assert [part.n for part in shorten(compressor, context, 900)] == [1, 2, 3]
 
 
 def test_the_best_source_may_take_more_than_is_wanted_and_never_more_than_there_is(compressor: Compressor) -> None:
     context = a_wide_context((f"{CODE}\n\nGulls rest.", 0.9), ("Gulls fly.", 0.2))
     evidence = evidence_of(context, {"read_gauge": 0.9})
-    one, other = compressor.shortened("?", context.sources, evidence, wanted_tokens=16, max_tokens=60)
-    assert CODE in one.text
+    part, other = compressor.shortened("?", context.sources, evidence, wanted_tokens=16, max_tokens=60)
+    assert CODE in part.text
     assert other.text == "Gulls fly."  # not at its expense
-    (one,) = compressor.shortened("?", context.sources, evidence, wanted_tokens=16, max_tokens=16)
-    assert one.text == "\u2026\n\nGulls rest."
+    (part,) = compressor.shortened("?", context.sources, evidence, wanted_tokens=16, max_tokens=16)
+    assert part.text == "\u2026\n\nGulls rest."
 
 
 def test_nothing_that_fits_is_no_source_at_all(compressor: Compressor, context: Context) -> None:
-    assert made(compressor, context, 5) == ()
+    assert shorten(compressor, context, 5) == ()
     assert compressor.shortened("?", (), (), wanted_tokens=99, max_tokens=99) == ()
 
 
 def test_a_source_of_a_heading_alone_stays(compressor: Compressor) -> None:
     context = a_wide_context(("# Gauge", 0.9))
-    (one,) = compressor.shortened("?", context.sources, (), wanted_tokens=99, max_tokens=99)
-    assert one == Shortened(1, "# Gauge", ())
+    (part,) = compressor.shortened("?", context.sources, (), wanted_tokens=99, max_tokens=99)
+    assert part == Shortened(1, "# Gauge", ())
 
 
 def test_strange_text_is_compressed_too(compressor: Compressor) -> None:
     context = a_wide_context((f"Half a \ud83d pair. \u6f6e\u4f4d\u8a08\u306f. {GULLS}", 0.9), ("> a\n> b", 0.2))
     evidence = evidence_of(context, {"Half": 0.9})
-    one, *_ = compressor.shortened("?", context.sources, evidence, wanted_tokens=60, max_tokens=60)
-    assert one.text.startswith("Half a \ud83d pair.")
+    part, *_ = compressor.shortened("?", context.sources, evidence, wanted_tokens=60, max_tokens=60)
+    assert part.text.startswith("Half a \ud83d pair.")
 
 
 def test_the_same_is_left_every_time(compressor: Compressor, context: Context) -> None:
-    assert made(compressor, context, 200) == made(compressor, context, 200)
+    assert shorten(compressor, context, 200) == shorten(compressor, context, 200)
 
 
 def test_a_compressor_has_a_name(compressor: Compressor) -> None:

@@ -36,7 +36,7 @@ def embedder(request: pytest.FixtureRequest) -> Iterator[Embedder]:
             yield OpenAIEmbedder(Remote(client, "embedding", "tiny"), model, max_input_chars=768)
 
 
-def made(outcome: Vector | EmbeddingFailure) -> Vector:
+def vector_of(outcome: Vector | EmbeddingFailure) -> Vector:
     assert not isinstance(outcome, EmbeddingFailure)
     return outcome
 
@@ -47,10 +47,10 @@ def numbers(vector: Vector) -> tuple[float, ...]:
 
 def test_one_vector_a_text_in_order_at_unit_length(embedder: Embedder) -> None:
     texts = ["a tide", "a gauge", "the wind at sea"]
-    vectors = [made(outcome) for outcome in embedder.documents(texts)]
+    vectors = [vector_of(outcome) for outcome in embedder.documents(texts)]
     assert [dimensions_of(vector) for vector in vectors] == [embedder.model.dimensions] * 3
     assert all(math.hypot(*numbers(vector)) == pytest.approx(1.0, abs=1e-5) for vector in vectors)
-    assert vectors == [made(embedder.documents([text])[0]) for text in texts]
+    assert vectors == [vector_of(embedder.documents([text])[0]) for text in texts]
 
 
 def test_nothing_gives_nothing(embedder: Embedder) -> None:
@@ -64,8 +64,8 @@ def test_a_vector_does_not_depend_on_its_neighbors(embedder: Embedder) -> None:
 
 
 def test_the_last_word_of_a_long_text_counts(embedder: Embedder) -> None:
-    one, other = embedder.documents([f"{LONG} flood", f"{LONG} anchor"])
-    assert one != other
+    first, other = embedder.documents([f"{LONG} flood", f"{LONG} anchor"])
+    assert first != other
 
 
 def test_a_query_lives_in_the_same_space(embedder: Embedder) -> None:

@@ -51,8 +51,8 @@ BROKEN: dict[str, tuple[Callable[[], Answering], type[CitewiseError]]] = {
 
 @pytest.fixture(params=MAKERS)
 def generator(request: pytest.FixtureRequest) -> Iterator[Generator]:
-    with MAKERS[request.param]() as made:
-        yield made
+    with MAKERS[request.param]() as chosen:
+        yield chosen
 
 
 def test_it_has_a_name_to_show_with_its_answers(generator: Generator) -> None:

@@ -53,14 +53,14 @@ def make(server: EmbeddingServer, waits: Waits) -> Iterator[Make]:
     headers = {"Authorization": f"Bearer {KEY}"}
     with httpx.Client(base_url=server.url, headers=headers, timeout=0.5, trust_env=False) as client:
 
-        def made(**options: Any) -> OpenAIEmbedder:
+        def embedder_with(**options: Any) -> OpenAIEmbedder:
             model = EmbeddingModel("test", DIMENSIONS, 8191)
             tries, jitter = options.pop("tries", 3), options.pop("jitter", lambda: 1.0)
             retry = replace(RETRY, tries=tries, sleep=waits.append, jitter=jitter)
             remote = Remote(client, "embedding", "remote", retry=retry, breaker=options.pop("breaker", None))
             return OpenAIEmbedder(remote, model, threads=ThreadPoolExecutor(options.pop("concurrency", 1)), **options)
 
-        yield made
+        yield embedder_with
 
 
 def texts_of(count: int) -> list[str]:

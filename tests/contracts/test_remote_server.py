@@ -63,11 +63,11 @@ def make(server: ChatServer, waits: Waits) -> Iterator[Make]:
     headers = {"Authorization": f"Bearer {KEY}"}
     with httpx.Client(base_url=server.url, headers=headers, timeout=0.5, trust_env=False) as client:
 
-        def made(breaker: Breaker | None = None, **options: Any) -> Remote:
+        def remote_with(breaker: Breaker | None = None, **options: Any) -> Remote:
             retry = Retry(**{"sleep": waits.append, "jitter": lambda: 1.0, **options})
             return Remote(client, "rerank", "tiny", retry=retry, breaker=breaker)
 
-        yield made
+        yield remote_with
 
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504])

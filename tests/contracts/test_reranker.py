@@ -48,8 +48,8 @@ def reranker(request: pytest.FixtureRequest, folder: Path) -> Iterator[Reranker]
     elif request.param == "lazy onnx":
         yield lazily(Lazy("tiny", lambda: from_folder(folder)), name="tiny")
     else:
-        with http_reranker(RerankStyle(request.param)) as made:
-            yield made
+        with http_reranker(RerankStyle(request.param)) as remote:
+            yield remote
 
 
 def test_each_text_gets_a_score_from_0_to_1_in_order(reranker: Reranker) -> None:

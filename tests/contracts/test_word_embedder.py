@@ -39,9 +39,9 @@ class Model:
 
 
 def minilm() -> Model:
-    made = embedding_of(Settings())
-    assert made.words is not None
-    return Model(made.embedder, made.words)
+    vectors_of = embedding_of(Settings())
+    assert vectors_of.words is not None
+    return Model(vectors_of.embedder, vectors_of.words)
 
 
 def hashed() -> Model:
@@ -55,19 +55,19 @@ def model(request: pytest.FixtureRequest) -> Model:
     return make()
 
 
-def made(outcome: EmbeddedText | EmbeddingFailure) -> EmbeddedText:
+def vectors_of(outcome: EmbeddedText | EmbeddingFailure) -> EmbeddedText:
     assert not isinstance(outcome, EmbeddingFailure)
     return outcome
 
 
 def words_of(model: Model, *texts: str) -> list[WordVectors]:
-    return [made(outcome).words for outcome in model.words.embedded(texts)]
+    return [vectors_of(outcome).words for outcome in model.words.embedded(texts)]
 
 
 def test_the_vector_is_the_very_one_of_the_embedder(model: Model) -> None:
-    assert tuple(made(one).vector for one in model.words.embedded(TEXTS)) == model.embedder.documents(TEXTS)
+    assert tuple(vectors_of(first).vector for first in model.words.embedded(TEXTS)) == model.embedder.documents(TEXTS)
     for text in TEXTS:
-        assert made(model.words.embedded([text])[0]).vector == model.embedder.documents([text])[0]
+        assert vectors_of(model.words.embedded([text])[0]).vector == model.embedder.documents([text])[0]
 
 
 def test_each_text_gets_its_words_in_order(model: Model) -> None:
@@ -75,9 +75,9 @@ def test_each_text_gets_its_words_in_order(model: Model) -> None:
     alone = [words_of(model, text)[0] for text in TEXTS]
     assert list(map(len, together)) == list(map(len, alone))
     assert all(together)
-    for one, other in zip(together, alone, strict=True):
+    for first, other in zip(together, alone, strict=True):
         # What is stored may be rounded, and what lies on the edge then fall on either side.
-        assert sum(a != b for a, b in zip(one, other, strict=True)) <= len(one) / 500
+        assert sum(a != b for a, b in zip(first, other, strict=True)) <= len(first) / 500
     assert together[0] == together[9]  # equal texts
 
 
@@ -90,28 +90,28 @@ def test_a_longer_text_has_more_words_to_the_last(model: Model) -> None:
     short, long, longer = words_of(model, "a tide", LONG, f"{LONG} {LONG}")
     assert len(short) < len(long) < len(longer)
     assert len(longer) == pytest.approx(2 * len(long), rel=0.02)
-    one, other = words_of(model, f"{LONG} flood", f"{LONG} anchor")
-    assert one != other
+    first, other = words_of(model, f"{LONG} flood", f"{LONG} anchor")
+    assert first != other
 
 
 def test_closeness_is_one_number_a_text_in_order(model: Model) -> None:
-    kept = words_of(model, *TEXTS)
-    close = model.words.closeness(QUESTION, kept)
-    assert close == pytest.approx([model.words.closeness(QUESTION, [each])[0] for each in kept], abs=ROUNDING)
-    assert model.words.closeness(QUESTION, kept[::-1]) == pytest.approx(close[::-1], abs=ROUNDING)
+    stored = words_of(model, *TEXTS)
+    close = model.words.closeness(QUESTION, stored)
+    assert close == pytest.approx([model.words.closeness(QUESTION, [each])[0] for each in stored], abs=ROUNDING)
+    assert model.words.closeness(QUESTION, stored[::-1]) == pytest.approx(close[::-1], abs=ROUNDING)
 
 
 def test_closeness_does_not_depend_on_the_neighbors(model: Model) -> None:
-    one, *others = words_of(model, "The gauge is read at noon.", *TEXTS)
-    (alone,) = model.words.closeness(QUESTION, [one])
+    first, *others = words_of(model, "The gauge is read at noon.", *TEXTS)
+    (alone,) = model.words.closeness(QUESTION, [first])
     for at in (0, 3, len(others)):
-        close = model.words.closeness(QUESTION, [*others[:at], one, *others[at:]])
+        close = model.words.closeness(QUESTION, [*others[:at], first, *others[at:]])
         assert close[at] == pytest.approx(alone, abs=ROUNDING)
 
 
 def test_a_text_that_holds_the_questions_words_is_nearer_than_one_that_does_not(model: Model) -> None:
-    kept = words_of(model, "The gauge is read at noon.", "Bread is baked with salt.", f"{LONG} Bread is baked.")
-    near, far, within = model.words.closeness(QUESTION, kept)
+    stored = words_of(model, "The gauge is read at noon.", "Bread is baked with salt.", f"{LONG} Bread is baked.")
+    near, far, within = model.words.closeness(QUESTION, stored)
     assert near > far
     assert within > far
 
@@ -124,17 +124,17 @@ def test_a_text_that_says_everything_over_and_over_is_no_nearer_for_it(model: Mo
 
 
 def test_the_same_question_gives_the_same_closeness_whatever_was_asked_between(model: Model) -> None:
-    kept = words_of(model, *TEXTS)
-    before = model.words.closeness(QUESTION, kept)
+    stored = words_of(model, *TEXTS)
+    before = model.words.closeness(QUESTION, stored)
     for at in range(20):
-        model.words.closeness(f"{QUESTION} {at}", kept[:1])
-    assert model.words.closeness(QUESTION, kept) == before
+        model.words.closeness(f"{QUESTION} {at}", stored[:1])
+    assert model.words.closeness(QUESTION, stored) == before
 
 
 @pytest.mark.parametrize("question", ["", "?", "水位", "half a \ud83d pair", LONG])
 def test_any_question_can_be_compared(model: Model, question: str) -> None:
-    kept = words_of(model, question or "nothing", "Bread is baked with salt.")
-    same, other = model.words.closeness(question, kept)
+    stored = words_of(model, question or "nothing", "Bread is baked with salt.")
+    same, other = model.words.closeness(question, stored)
     assert same == pytest.approx(same)
     assert same >= other or not question
 

@@ -72,7 +72,7 @@ class Retry:
 
     tries: int = 3
     first_wait_seconds: float = 0.5  # bound of the first wait; 0: at once, with everybody else who was refused
-    max_wait_seconds: float = 20.0  # a server that asks for more is given up, and the caller told how long
+    max_wait_seconds: float = 20.0  # a server that asks for more is given up; the message says how long
     sleep: Callable[[float], None] | None = None
     jitter: Callable[[], float] = lambda: random.random()
 
@@ -258,7 +258,7 @@ class _Connection:
         self._is_shut = False
 
     def trace(self, event: str, info: Mapping[str, Any]) -> None:
-        """httpcore's `trace` extension: told of every step of a request, first of all that it has connected."""
+        """httpcore's `trace` extension: called at every step of a request, first when it has connected."""
         if ".connect_" in event and event.endswith(".complete"):
             connected = info["return_value"].get_extra_info("socket").dup()
             self.close()

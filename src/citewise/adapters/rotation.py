@@ -1,4 +1,4 @@
-"""One rotation for all vectors: afterwards their components are alike, so that one scale suits each of them.
+"""A rotation of all vectors, after which their components have the same distribution, so that one scale suits all.
 
 It is the same everywhere, but for last bits, and spreads each component over all: the components of any unit vector
 then look like draws from a normal distribution with variance 1/dimensions. Lengths and products stay what they were.
@@ -25,7 +25,7 @@ def rotated(vectors: Floats) -> Floats:
 
 
 def _mixed(vectors: Floats) -> Floats:
-    """The Walsh-Hadamard transform of each row, kept at its length.
+    """The Walsh-Hadamard transform of each row; its length stays.
 
     Its matrix is the Kronecker product of two small ones, so each row is laid out as a grid and its columns and rows
     are mixed. The whole matrix would be fetched from memory for every question, which takes longer than the work.

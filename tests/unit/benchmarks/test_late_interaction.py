@@ -46,7 +46,7 @@ from benchmarks.lab_sets import Case, Held
 from benchmarks.late_interaction import check_fit, set_names, stored_words, with_scores
 
 from citewise.adapters.onnx import minilm
-from citewise.adapters.onnx.word_vectors import BY_CHANCE
+from citewise.adapters.onnx.word_vectors import LENGTH_BONUS
 from citewise.errors import BadData
 from citewise.evaluation.cases import Gold, JudgedUnit
 from citewise.model.chunk import Hit, Piece, Vector, WordVectors
@@ -185,7 +185,7 @@ def test_each_token_of_the_question_counts_by_its_nearest_vector() -> None:
     chunks = [axes({0: 1}, {0: 0.6, 1: 0.8}), axes({1: 1})]
     stored = [ALL.stored([Window(chunk, kinds(*[1] * len(chunk)))]) for chunk in chunks]
     asked = AskedWords(question, np.ones(2, np.float32))
-    chance = BY_CHANCE * np.log(2)  # of two vectors; of one there is none
+    chance = LENGTH_BONUS * np.log(2)  # of two vectors; of one there is none
     assert ALL.closeness(asked, stored) == pytest.approx([(1 + 0.8) / 2 - chance, (0 + 1) / 2], abs=1e-3)
 
 
@@ -340,11 +340,11 @@ def test_all_tables_are_made_of_one_lab() -> None:
 def test_passages_that_are_nearer_for_being_longer_show_by_how_much() -> None:
     rows = [8, 16, 64]
     findings = [found_at(f"{at}", 0.9 - at / 100, 0.3) for at in range(3)]
-    by_length = [0.2 + (0.05 - BY_CHANCE) * np.log(each) for each in rows]  # as the product gives it, chance taken off
+    by_length = [0.2 + (0.05 - LENGTH_BONUS) * np.log(each) for each in rows]  # as the product gives it
     level = a_question(findings, {PRODUCT: [0.3, 0.3, 0.3]}, rows=rows)
     growing = a_question(findings, {PRODUCT: by_length}, rows=rows)
     assert growth([growing]) == pytest.approx(0.05)
-    assert growth([level, growing]) == pytest.approx((0.05 + BY_CHANCE) / 2)
+    assert growth([level, growing]) == pytest.approx((0.05 + LENGTH_BONUS) / 2)
     assert growth([]) is growth([a_question(findings, {PRODUCT: by_length}, rows=[8, 8, 8])]) is None
 
 
@@ -354,15 +354,15 @@ def test_a_set_that_says_nothing_of_length_is_not_taken_for_one_that_says_none()
         for cosine in (0.9, 0.3)
     )
     small, large, mean = chance_table(a_lab(small=[far], large=[near])).rows
-    assert (small, large) == (("small", BY_CHANCE, BY_CHANCE), ("large", BY_CHANCE, None))
-    assert mean == ("mean", BY_CHANCE, BY_CHANCE)
+    assert (small, large) == (("small", LENGTH_BONUS, LENGTH_BONUS), ("large", LENGTH_BONUS, None))
+    assert mean == ("mean", LENGTH_BONUS, LENGTH_BONUS)
 
 
 def test_what_is_taken_off_for_length_may_be_more_or_less() -> None:
     findings = (found_at("wrong", 0.5, 0.3), found_at("right", 0.4, 0.2))
     long_and_near = a_question(findings, dict.fromkeys(FORMS, (0.3, 0.301)), rows=[10, 100])
     rows = {one.name: one.worths["small"][0] for one in chance_rows(a_lab(small=[long_and_near]))}
-    assert rows["0"] == rows[f"{BY_CHANCE:g}{DEFAULT}"] == 1.0
+    assert rows["0"] == rows[f"{LENGTH_BONUS:g}{DEFAULT}"] == 1.0
     assert rows[f"{max(CHANCES):g}"] == pytest.approx(SECOND, abs=1e-4)
 
 

@@ -1,8 +1,7 @@
-"""Vectors of a text's words, packed: two neighbors in one, two bits a component.
+"""Vectors of a text's words, packed: two neighbors share a vector, with two bits per component.
 
-Measured against more and fewer of both in `benchmarks/late_interaction.py` (ADR 15): a word of its own and sixteen bits
-find nothing more that could be told from noise. The question's words are taken as they are; only what is stored is
-rounded.
+Measured against more and fewer of both in `benchmarks/late_interaction.py` (ADR 15): a vector for each word and sixteen
+bits find nothing more, beyond noise. The question's words are used as they are; only what is stored is rounded.
 """
 
 from collections.abc import Sequence
@@ -17,13 +16,13 @@ from citewise.model.chunk import WordVectors
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 
-A_BYTE = 4  # components of two bits
-COLUMNS = 32  # of a block: few enough that it has rows as well
-LONELY = 200_000  # multiplications that OpenBLAS does in the calling thread; it asks for others from 262,144 on
-# By how much a text is nearer to any question each time that it is e times as long, whatever it says: a word finds the
-# nearest of more. Measured without a look at what is right (ADR 15); 0: listings come before prose; more: behind it.
-BY_CHANCE = 0.03
-# The best four values for what is normally distributed (Lloyd and Max): between which they change, and what they are.
+COMPONENTS_PER_BYTE = 4
+BLOCK_COLUMNS = 32  # of a block of a product: few enough that it has rows as well
+MAX_PRODUCTS = 200_000  # multiplications per call: OpenBLAS uses threads of its own from 262,144 on
+# How much nearer a text is to any question if it is e times as long, whatever it says: a word has more to choose from.
+# Measured without relevance judgments (ADR 15); 0: listings come before prose; more: behind it.
+LENGTH_BONUS = 0.03
+# The best four values for a normal distribution (Lloyd and Max), and the step between them.
 STEP = 0.9816
 VALUES = np.array([-1.510, -0.4528, 0.4528, 1.510], np.float32)
 # A byte's four components, by its value.
@@ -31,7 +30,7 @@ UNPACKED: Floats = VALUES[(np.arange(256)[:, None] >> np.array([6, 4, 2, 0])) & 
 
 
 def paired(words: Floats) -> Floats:
-    """Two neighbors in one, their mean; a last one that has none stands for itself. All at unit length."""
+    """The means of neighbors, two by two; a last word without a neighbor stays. All at unit length."""
     whole = unit(words)
     sums = whole[::2].copy()
     sums[: len(whole) // 2] += whole[1::2]
@@ -39,61 +38,61 @@ def paired(words: Floats) -> Floats:
 
 
 def packed(texts: Sequence[Floats]) -> list[WordVectors]:
-    """What is stored of texts, given their pairs of words."""
+    """The bytes to store for each text, from the means of its words."""
     if not texts:
         return []
     scaled = rotated(np.concatenate(texts)) * np.float32(np.sqrt(texts[0].shape[1]))
     codes = (scaled > -STEP).astype(np.uint8) + (scaled > 0) + (scaled > STEP)
-    fours = codes.reshape(len(codes), -1, A_BYTE)
+    fours = codes.reshape(len(codes), -1, COMPONENTS_PER_BYTE)
     rows = fours[..., 0] << 6 | fours[..., 1] << 4 | fours[..., 2] << 2 | fours[..., 3]
     ends = np.cumsum([len(pairs) for pairs in texts])
     return [WordVectors(rows[end - len(pairs) : end].tobytes()) for end, pairs in zip(ends, texts, strict=True)]
 
 
 def closenesses(question: Floats, weights: Floats, texts: Sequence[WordVectors]) -> tuple[float, ...]:
-    """For each text, how near the question's words find one in it: the weighted mean of the nearest (MaxSim).
+    """For each text, the weighted mean of how near each word of the question is to the nearest in it (MaxSim).
 
-    Beyond what a text of its length has by chance, so that a long one is no nearer for being long.
+    Without what a text of its length has by chance, so that a long text is no nearer for being long.
     """
     dimensions = question.shape[1]
-    width = dimensions // A_BYTE
+    width = dimensions // COMPONENTS_PER_BYTE
     if any(not text or len(text) % width for text in texts):
         raise BadData(
             f"vectors of words that are not rows of {width} bytes are of another model, or damaged: `citewise compact` "
-            "with embedding.word_vectors off removes those of all texts, `citewise reindex` with it on makes them anew"
+            "with embedding.word_vectors off removes those of all texts, `citewise reindex` with it on makes them again"
         )
     if not texts:
         return ()
     rows = [len(text) // width for text in texts]
     starts = np.cumsum([0, *rows])[:-1]
-    # `take` is ten times as quick as an index; so is a maximum over rows against one over columns.
+    # `take` is ten times as fast as an index; a maximum over rows ten times as fast as over columns.
     stored = np.take(UNPACKED, np.frombuffer(b"".join(texts), np.uint8), axis=0).reshape(-1, dimensions)
-    products = alone(stored, rotated(unit(question)).T)
+    products = single_threaded_product(stored, rotated(unit(question)).T)
     nearest = np.maximum.reduceat(products, starts, axis=0) @ weights
-    return tuple(map(float, beyond_chance(nearest / (weights.sum() * np.sqrt(dimensions)), rows)))
+    return tuple(map(float, without_length_bonus(nearest / (weights.sum() * np.sqrt(dimensions)), rows)))
 
 
-def beyond_chance(nearness: Doubles, rows: Sequence[int]) -> Doubles:
-    """The nearness of texts of so many rows, cosines, without what their length gives them."""
-    return nearness - BY_CHANCE * np.log(rows)
+def without_length_bonus(nearness: Doubles, rows: Sequence[int]) -> Doubles:
+    """The nearness (cosines) of texts of so many rows, without what their length adds."""
+    return nearness - LENGTH_BONUS * np.log(rows)
 
 
-def alone(one: Floats, other: Floats) -> Floats:
-    """The product, block by block, so that no thread but this one works on it.
+def single_threaded_product(left: Floats, right: Floats) -> Floats:
+    """The product, block by block, in this thread alone.
 
-    BLAS would wake its own for anything larger, and on a busy machine they are waited for ten times as long as the
-    work takes.
+    For anything larger BLAS would use its own threads; on a busy machine, waiting for them takes ten times as long as
+    the work.
     """
-    columns = range(0, other.shape[1], COLUMNS)
-    return np.concatenate([_by_rows(one, other[:, at : at + COLUMNS]) for at in columns], axis=1)
+    starts = range(0, right.shape[1], BLOCK_COLUMNS)
+    return np.concatenate([_by_rows(left, right[:, at : at + BLOCK_COLUMNS]) for at in starts], axis=1)
 
 
-def _by_rows(one: Floats, few: Floats) -> Floats:
-    rows = max(1, LONELY // few.size)
-    blocks = len(one) // rows
+def _by_rows(left: Floats, columns: Floats) -> Floats:
+    rows = max(1, MAX_PRODUCTS // columns.size)
+    blocks = len(left) // rows
     whole = blocks * rows
-    products = np.matmul(one[:whole].reshape(blocks, rows, one.shape[1]), few)
-    return np.concatenate([products.reshape(whole, few.shape[1]), one[whole:] @ few])
+    products = np.matmul(left[:whole].reshape(blocks, rows, left.shape[1]), columns)
+    return np.concatenate([products.reshape(whole, columns.shape[1]), left[whole:] @ columns])
 
 
 def unit(vectors: Floats) -> Floats:

@@ -22,7 +22,7 @@ _THOUGHT, _THOUGHT_END = "<think>", "</think>"
 Fields = Mapping[str, int | float]
 
 
-RETRY = Retry(tries=3, first_wait_seconds=0.5, max_wait_seconds=20.0)  # longer, and a reader is told to come back
+RETRY = Retry(tries=3, first_wait_seconds=0.5, max_wait_seconds=20.0)  # a reader is waiting
 _DEADLINE_SECONDS = 180.0  # for a whole answer; a slow machine writes 800 tokens in half of that
 _CHARS_PER_TOKEN = 32  # at most, on average: a longer answer has ignored its token limit
 _BYTES_PER_CHAR = 6  # of JSON, at most: \u2026
@@ -154,18 +154,18 @@ def _pieces_of_stream(chunks: Iterable[bytes]) -> Iterator[str]:
 
 
 def _without_thoughts(pieces: Iterator[str]) -> Iterator[str]:
-    """What a model thinks aloud before it answers is no answer; nor is white space in front of one."""
-    held = ""
+    """The answer without what a model thinks aloud before it, and without white space in front."""
+    buffer = ""
     for piece in pieces:
-        held = (held + piece).lstrip()
-        while held.startswith(_THOUGHT) and _THOUGHT_END in held:
-            held = held.partition(_THOUGHT_END)[2].lstrip()
-        if not _THOUGHT.startswith(held[: len(_THOUGHT)]):
-            yield held
+        buffer = (buffer + piece).lstrip()
+        while buffer.startswith(_THOUGHT) and _THOUGHT_END in buffer:
+            buffer = buffer.partition(_THOUGHT_END)[2].lstrip()
+        if not _THOUGHT.startswith(buffer[: len(_THOUGHT)]):
+            yield buffer
             yield from pieces
             return
-    if not held.startswith(_THOUGHT):
-        yield held
+    if not buffer.startswith(_THOUGHT):
+        yield buffer
 
 
 def _ending(finish: str) -> Iterator[str]:

@@ -39,8 +39,8 @@ def components(vector: Vector) -> NDArray[np.float32]:
     return np.frombuffer(vector, "<f4")
 
 
-def cosine(one: Vector, other: Vector) -> float:
-    return float(components(one) @ components(other))
+def cosine(first: Vector, other: Vector) -> float:
+    return float(components(first) @ components(other))
 
 
 def test_each_text_gets_its_vector_in_order(embedder: OnnxEmbedder) -> None:
@@ -62,8 +62,8 @@ def test_neighbors_of_equal_length_change_no_bit(embedder: OnnxEmbedder) -> None
 
 def test_the_last_words_of_a_long_text_count(embedder: OnnxEmbedder) -> None:
     head = "The gripper closes slowly. " * 200
-    one, other = embedder.documents([head + "Then it dances.", head + "Then it explodes."])
-    assert one != other
+    first, other = embedder.documents([head + "Then it dances.", head + "Then it explodes."])
+    assert first != other
 
 
 def test_no_text_gives_no_vector(embedder: OnnxEmbedder) -> None:

@@ -29,8 +29,8 @@ def compressor(folder: Path) -> LlmLingua2:
 def left(compressor: LlmLingua2, text: str, tokens: int) -> str:
     context = a_wide_context((text, 0.9))
     evidence = evidence_of(context, {FIRST: 0.9})
-    (one,) = compressor.shortened("?", context.sources, evidence, wanted_tokens=tokens, max_tokens=tokens)
-    return one.text
+    (shortened,) = compressor.shortened("?", context.sources, evidence, wanted_tokens=tokens, max_tokens=tokens)
+    return shortened.text
 
 
 def test_words_go_by_what_the_model_says_and_the_best_sentence_stays(compressor: LlmLingua2) -> None:

@@ -9,7 +9,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from citewise.adapters.onnx.word_vectors import BY_CHANCE, UNPACKED, alone, closenesses, packed, paired, unit
+from citewise.adapters.onnx.word_vectors import (
+    LENGTH_BONUS,
+    UNPACKED,
+    closenesses,
+    packed,
+    paired,
+    single_threaded_product,
+    unit,
+)
 from citewise.adapters.rotation import rotated
 from citewise.errors import BadData
 from citewise.model.chunk import WordVectors
@@ -115,10 +123,10 @@ def test_no_texts_are_packed_into_nothing() -> None:
 @a_few
 @given(st.lists(texts, min_size=1, max_size=6), texts)
 def test_closeness_does_not_depend_on_the_neighbors_or_their_order(many: list[Floats], question: Floats) -> None:
-    kept = stored(*many)
-    together = close(question, kept)
-    assert together == pytest.approx([close(question, [each])[0] for each in kept], abs=ROUNDING)
-    assert close(question, kept[::-1]) == pytest.approx(together[::-1], abs=ROUNDING)
+    texts = stored(*many)
+    together = close(question, texts)
+    assert together == pytest.approx([close(question, [each])[0] for each in texts], abs=ROUNDING)
+    assert close(question, texts[::-1]) == pytest.approx(together[::-1], abs=ROUNDING)
 
 
 @a_few
@@ -128,14 +136,14 @@ def test_closeness_is_the_mean_of_what_each_word_finds_nearest(question: Floats,
     rows = UNPACKED[np.frombuffer(text, np.uint8)].reshape(-1, DIMENSIONS) / np.sqrt(DIMENSIONS)
     asked = rotated(unit(question))
     nearest = sum(max(float(row @ word) for row in rows) for word in asked) / len(asked)
-    assert close(question, [text]) == pytest.approx((nearest - BY_CHANCE * math.log(len(rows)),), abs=1e-5)
+    assert close(question, [text]) == pytest.approx((nearest - LENGTH_BONUS * math.log(len(rows)),), abs=1e-5)
 
 
 @a_few
 @given(texts, texts)
 def test_how_long_the_vectors_of_the_question_are_does_not_matter(question: Floats, words: Floats) -> None:
-    kept = stored(words)
-    assert close(7 * question, kept) == pytest.approx(close(question, kept), abs=1e-5)
+    texts = stored(words)
+    assert close(7 * question, texts) == pytest.approx(close(question, texts), abs=1e-5)
 
 
 @a_few
@@ -153,7 +161,7 @@ def test_a_text_that_only_says_more_is_no_farther_than_its_length_makes_it(seed:
     question, words = some_words(seed, 5), some_words(seed + 1, 10)
     shorter, longer = stored(words, np.concatenate([words, some_words(seed + 2, more)]))
     near, nearer = close(question, [shorter, longer])
-    length = BY_CHANCE * math.log(len(longer) / len(shorter))
+    length = LENGTH_BONUS * math.log(len(longer) / len(shorter))
     assert nearer >= near - length - 0.01  # a component on the edge of a step weighs less than this
 
 
@@ -162,24 +170,24 @@ def test_a_text_that_only_says_more_is_no_farther_than_its_length_makes_it(seed:
 def test_a_text_that_says_all_of_it_again_is_farther(seed: int, times: int) -> None:
     question, (text,) = some_words(seed, 5), stored(some_words(seed + 1, 10))
     once, again = close(question, [text, WordVectors(text * times)])
-    assert once - again == pytest.approx(BY_CHANCE * math.log(times), abs=1e-5)
+    assert once - again == pytest.approx(LENGTH_BONUS * math.log(times), abs=1e-5)
 
 
 @a_few
 @given(seeds, st.integers(2, 12))
 def test_a_word_that_weighs_nothing_might_as_well_not_be_asked(seed: int, words: int) -> None:
-    question, kept = some_words(seed, words), stored(some_words(seed + 1, 9))
+    question, texts = some_words(seed, words), stored(some_words(seed + 1, 9))
     weights = np.ones(words, np.float32)
     weights[-1] = 0
-    assert closenesses(question, weights, kept) == pytest.approx(close(question[:-1], kept), abs=ROUNDING)
-    assert closenesses(question, 3 * weights, kept) == pytest.approx(close(question[:-1], kept), abs=ROUNDING)
+    assert closenesses(question, weights, texts) == pytest.approx(close(question[:-1], texts), abs=ROUNDING)
+    assert closenesses(question, 3 * weights, texts) == pytest.approx(close(question[:-1], texts), abs=ROUNDING)
 
 
 @a_few
 @given(seeds, st.integers(0, 90), st.integers(1, 60), st.integers(1, 700))
 def test_a_product_in_small_blocks_is_the_product(seed: int, rows: int, inner: int, columns: int) -> None:
-    one, other = some_words(seed, rows, inner), some_words(seed + 1, inner, columns)
-    assert alone(one, other) == pytest.approx(one @ other, abs=1e-4)
+    first, other = some_words(seed, rows, inner), some_words(seed + 1, inner, columns)
+    assert single_threaded_product(first, other) == pytest.approx(first @ other, abs=1e-4)
 
 
 def test_no_texts_have_no_closeness() -> None:
@@ -193,13 +201,13 @@ def test_no_texts_have_no_closeness() -> None:
 )
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_what_is_not_whole_rows_of_the_model_is_bad_data_wherever_it_stands(wrong: bytes, place: int) -> None:
-    kept = stored(some_words(1, 4), some_words(2, 7))
-    kept.insert(place, WordVectors(wrong))
+    texts = stored(some_words(1, 4), some_words(2, 7))
+    texts.insert(place, WordVectors(wrong))
     with pytest.raises(BadData, match=r"rows of 96 bytes .* `citewise compact` .* `citewise reindex`"):
-        close(some_words(0, 3), kept)
+        close(some_words(0, 3), texts)
 
 
 def test_a_row_too_few_in_one_and_too_many_in_another_do_not_make_up_for_each_other() -> None:
-    one, other = WordVectors(bytes(WIDTH - 1)), WordVectors(bytes(WIDTH + 1))
+    first, other = WordVectors(bytes(WIDTH - 1)), WordVectors(bytes(WIDTH + 1))
     with pytest.raises(BadData):
-        close(some_words(0, 3), [one, other])
+        close(some_words(0, 3), [first, other])
