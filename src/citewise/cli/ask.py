@@ -1,7 +1,6 @@
 """`citewise ask`: call, stream, then show the sources. Nothing here may bring a store along (Q13)."""
 
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from citewise.cli.json_output import answer_json
 from citewise.cli.options import Caller
 from citewise.cli.output import print_json, printable, shown_warnings
 from citewise.errors import BadData, BadRequest, PathNotFound
-from citewise.model.answer import Answer, AnswerEvent, Done, Failed, Token, Usage, final_answer
+from citewise.model.answer import Answer, Done, Failed, Token, Usage, final_answer
 from citewise.model.query import MAX_SELECTED_CHARACTERS, Mode, Selection
 from citewise.settings import Settings
 from citewise.text.encoding import decoded
@@ -30,8 +29,18 @@ def run_ask(
 ) -> int:
     """Print the answer; "the sources do not suffice" is an answer, not a failure."""
     with Library(settings=settings) as library:  # shown before it closes, which waits for the log
+        has_begun = False
         with closing(caller.view(library).stream(question, selection=selection, **options)) as events:
-            answer = final_answer(events) if as_json else _streamed(events)
+            try:
+                for event in events:
+                    if isinstance(event, Token) and not as_json:
+                        has_begun = True
+                        sys.stdout.write(printable(event.text))
+                        sys.stdout.flush()
+                    elif isinstance(event, Done | Failed):
+                        answer = final_answer([event])
+            finally:
+                sys.stdout.write("\n" if has_begun else "")  # what is printed next is not part of the answer
         if as_json:
             print_json(answer_json(answer, explain=explain))
         else:
@@ -69,21 +78,6 @@ def selection_of(file: str | None, document: str | None, section: str | None) ->
         return Selection(decoded(data), document, section)
     except BadData as error:
         raise BadRequest(f"cannot read the selection {file}: {error}") from error
-
-
-def _streamed(events: Iterator[AnswerEvent]) -> Answer:
-    has_begun = False
-    try:
-        for event in events:
-            if isinstance(event, Token):
-                has_begun = True
-                sys.stdout.write(printable(event.text))
-                sys.stdout.flush()
-            elif isinstance(event, Done | Failed):
-                return final_answer([event])
-    finally:
-        sys.stdout.write("\n" if has_begun else "")  # whatever is said next does not belong to the answer
-    raise AssertionError("an answer ends with Done or Failed")
 
 
 def _show_sources(answer: Answer) -> None:

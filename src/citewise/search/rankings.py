@@ -64,7 +64,7 @@ class Retrieve:
         if self.threads is not None and chosen:
             outcomes = _side_by_side(chosen, self.threads)
         else:
-            outcomes = {name: _tried(search) for name, search in chosen.items()}
+            outcomes = dict(zip(chosen, map(_tried, chosen.values()), strict=True))
         if all(outcome.error is not None for outcome in outcomes.values()):
             error = next((outcome.error for outcome in outcomes.values()), "every ranking is left out")
             raise Unavailable(f"no ranking could answer: {error}")
@@ -81,7 +81,7 @@ class Retrieve:
         vector = self.embedder.query(text)
         embedded = time.perf_counter()
         with self._turn():
-            hits = retried(lambda: self.vectors.search(vector, where=where, limit=limit))
+            hits = retried(partial(self.vectors.search, vector, where=where, limit=limit))
         return _Outcome(hits, {"embed": 1000 * (embedded - started), DENSE: _ms_since(embedded)})
 
     def _by_terms(self, text: str, field: TermField, where: Where, limit: int) -> _Outcome:
@@ -91,7 +91,7 @@ class Retrieve:
         # sign of what matters: counted, they cost 0.013 nDCG@10 of runbooks and 0.004 of api_docs.
         terms = both.words if field is TermField.WORDS else tuple(dict.fromkeys(both.code))
         with self._turn():
-            hits = retried(lambda: self.texts.search(terms, field=field, where=where, limit=limit))
+            hits = retried(partial(self.texts.search, terms, field=field, where=where, limit=limit))
         return _Outcome(hits, {field.value: _ms_since(started)})
 
     def _turn(self) -> AbstractContextManager[object]:

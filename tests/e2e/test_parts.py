@@ -1,0 +1,95 @@
+"""Every part of a library can be handed in, and is the one that is used."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from citewise import Library, LibraryView
+from citewise.adapters.memory.cache import MemoryCache
+from citewise.errors import Unavailable
+from citewise.model.answer import Quality
+from tests.fakes.counters import HashEmbedder, HashWords, WordCounter
+from tests.fakes.memory_catalog import MemoryCatalog
+from tests.fakes.plain_index import PlainTextIndex, PlainVectorIndex
+from tests.fakes.scripted_generator import ScriptedGenerator
+from tests.fakes.searchable import ListLog
+
+QUESTION = "When is the tide gauge read?"
+PAGE = "# Gauge\n\nThe tide gauge is read at noon.\n"
+
+
+class Watched:
+    """A part that notes which of its methods are called."""
+
+    def __init__(self, part: object, **attributes: Any) -> None:
+        self.__dict__.update(attributes)
+        self.calls: set[str] = set()
+        self._part = part
+
+    def __getattr__(self, name: str) -> Any:
+        self.calls.add(name)
+        return getattr(self._part, name)
+
+
+class Reversing:
+    name = "reversing"
+
+    def scores(self, question: str, texts: list[str]) -> tuple[float, ...]:
+        return tuple(0.5 for _ in texts)
+
+
+class Shortener:
+    name = "shortener"
+
+    def shortened(self, *args: object, **named: object) -> tuple[object, ...]:
+        raise Unavailable("there is nothing to shorten")
+
+
+class Evaluator:
+    def quality(self, *args: object, **named: object) -> Quality:
+        return Quality(0.25, None, None, None, None)
+
+
+def search(view: LibraryView) -> None:
+    assert view.search(QUESTION).findings
+
+
+def ask(view: LibraryView) -> None:
+    view.ask(QUESTION, compress=True)
+
+
+MODELS: dict[str, object] = {"embedder": HashEmbedder(), "token_counter": WordCounter()}
+PARTS: dict[str, tuple[Callable[[], object], Callable[[LibraryView], None], str]] = {
+    "embedder": (HashEmbedder, search, "query"),
+    "token_counter": (WordCounter, search, "counts"),
+    "word_embedder": (lambda: HashWords(HashEmbedder()), search, "embedded"),
+    "reranker": (Reversing, search, "scores"),
+    "generator": (lambda: ScriptedGenerator(["At noon [1]."]), ask, "stream"),
+    "compressor": (Shortener, ask, "shortened"),
+    "quality_evaluator": (Evaluator, ask, "quality"),
+    "vector_index": (PlainVectorIndex, search, "search"),
+    "text_index": (PlainTextIndex, search, "search"),
+    "catalog": (MemoryCatalog, search, "passages"),
+    "cache": (lambda: MemoryCache(max_bytes=1_000_000, ttl_seconds=60), search, "put"),
+    "query_log": (ListLog, search, "add"),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_that_is_handed_in_is_used(name: str, tmp_path: Path) -> None:
+    make, use, method = PARTS[name]
+    part = Watched(make(), name=getattr(make(), "name", name)) if name.endswith("index") else Watched(make())
+    (tmp_path / "gauge.md").write_text(PAGE)
+    with Library(tmp_path / "library", **{**MODELS, name: part}) as library:  # type: ignore[arg-type]
+        library.ingest(tmp_path / "gauge.md")
+        use(library.as_owner())
+    assert method in part.calls
+
+
+def test_every_part_of_the_signature_is_handed_in_here() -> None:
+    import inspect
+
+    parameters = set(inspect.signature(Library).parameters)
+    assert parameters - {"folder", "settings"} == set(PARTS)
