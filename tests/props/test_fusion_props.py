@@ -20,9 +20,9 @@ fusions = st.sampled_from([ReciprocalRanks(), MinMax(), Nearness(), MinMax({"den
 @given(arms, fusions)
 def test_everything_found_is_fused_on_one_scale(found: dict[str, tuple[Hit, ...]], fusion: Fusion) -> None:
     fused = fusion(Rankings(a_query(), found)).candidates
-    assert {one.id for one in fused} == {hit.id for hits in found.values() for hit in hits}
-    assert all(0.0 <= one.score <= 1.0 + 1e-9 for one in fused)
-    assert list(fused) == sorted(fused, key=lambda one: (-one.score, one.id))
+    assert {each.id for each in fused} == {hit.id for hits in found.values() for hit in hits}
+    assert all(0.0 <= each.score <= 1.0 + 1e-9 for each in fused)
+    assert list(fused) == sorted(fused, key=lambda each: (-each.score, each.id))
 
 
 @given(arms, fusions, st.permutations(ARMS))

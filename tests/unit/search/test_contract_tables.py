@@ -22,7 +22,7 @@ def test_four_documents_in_two_rankings_score_as_the_table_says() -> None:
     arms = {"dense": ranked(*DENSE), "words": ranked(*SPARSE)}
     sums = reciprocal_rank_sums(arms, {"dense": 1.0, "words": 1.0}, 60)
     assert [round(sums[an_id(name)], 4) for name in "ABCD"] == [0.0323, 0.0323, 0.0315, 0.0315]
-    order = [one.id for one in ReciprocalRanks()(Rankings(a_query(), arms)).candidates]
+    order = [each.id for each in ReciprocalRanks()(Rankings(a_query(), arms)).candidates]
     assert order[:4] == [*sorted((an_id("A"), an_id("B"))), *sorted((an_id("C"), an_id("D")))]
 
 
@@ -44,5 +44,5 @@ def test_what_is_no_conversation_keeps_its_order_while_conversations_move_around
         a_named_finding("code", 0.88, corpus_type="CODE_LOGIC"),
         a_named_finding("runbook", 0.7, corpus_type="DOC_RUNBOOK"),
     )
-    order = [one.candidate.id for one in Freshness(weight=0.1)(found).findings]
+    order = [each.candidate.id for each in Freshness(weight=0.1)(found).findings]
     assert order == [an_id(name) for name in ("page", "code", "old talk", "runbook")]

@@ -27,7 +27,7 @@ def weighed(found: Shortlist, **weights: float) -> Shortlist:
 
 
 def names(found: Shortlist) -> list[str]:
-    return [one.passage.document for one in found.findings]
+    return [each.passage.document for each in found.findings]
 
 
 def test_a_passage_whose_heading_names_the_question_rises() -> None:
@@ -74,8 +74,8 @@ def test_what_stands_behind_the_depth_keeps_its_order_and_counts_as_having_nothi
     query = a_query("tide gauge")
     findings = [a_named_finding(n, 0.9 - n / 10, text="tide gauge", breadcrumb=("Tide gauge",)) for n in range(3)]
     found = Features({"title": 0.5}, depth=1)(a_shortlist(*findings, query=query))
-    assert [one.score for one in found.findings] == pytest.approx([1.4 / 1.5, 0.8 / 1.5, 0.7 / 1.5])
-    assert all(TITLE not in one.candidate.scores for one in found.findings[1:])
+    assert [each.score for each in found.findings] == pytest.approx([1.4 / 1.5, 0.8 / 1.5, 0.7 / 1.5])
+    assert all(TITLE not in each.candidate.scores for each in found.findings[1:])
 
 
 def test_one_word_has_no_neighbor_to_be_near() -> None:
@@ -85,13 +85,13 @@ def test_one_word_has_no_neighbor_to_be_near() -> None:
 
 @given(PLACES)
 def test_proximity_is_that_of_the_nearest_pair(places: Places) -> None:
-    distances = [abs(one - other) for one in places.get("a", ()) for other in places.get("b", ())]
+    distances = [abs(each - other) for each in places.get("a", ()) for other in places.get("b", ())]
     assert proximity(neighbors(["a", "b"]), places) == (1 / min(distances) if distances else 0.0)
 
 
 @given(st.text(max_size=300), st.text(max_size=60))
 def test_scores_stay_between_0_and_1_whatever_is_written(text: str, question: str) -> None:
-    query = a_query(f"tide {''.join(one for one in question if one.isprintable())}")
+    query = a_query(f"tide {''.join(each for each in question if each.isprintable())}")
     found = weighed(a_shortlist(a_named_finding("one", 1.0, text=text), query=query), title=0.2, proximity=0.1)
     assert 0.0 <= found.findings[0].score <= 1.0
 

@@ -75,7 +75,7 @@ def late(cache: Shelved | None = None, weight: float = LATE_WEIGHT) -> Late:
 
 
 def texts_of(found: Shortlist) -> list[str]:
-    return [one.passage.text for one in found.findings]
+    return [each.passage.text for each in found.findings]
 
 
 # When it speaks
@@ -98,7 +98,7 @@ def test_where_the_ranking_by_meaning_found_nothing_the_order_stands() -> None:
 def test_one_that_was_found_by_meaning_is_enough_to_speak() -> None:
     unseen = a_list(0.8, 0.7, dense=None).findings
     found = a_shortlist(*unseen, a_found("seen", 0.6, 0.2, TEXTS[2]), query=a_query(QUESTION))
-    assert all(BY_WORD in one.candidate.scores for one in late()(found).findings)
+    assert all(BY_WORD in each.candidate.scores for each in late()(found).findings)
 
 
 @pytest.mark.parametrize("found", [a_list(), a_list(0.8)], ids=["none", "one"])
@@ -144,30 +144,30 @@ def test_the_score_is_the_mean_of_the_one_before_and_the_stretched_closeness(nea
     scores, close = (0.9, 0.8, 0.4), (0.20, 0.45, 0.70)
     found = a_list(*scores, dense=nearest)
     made = Late(Saying(*close), Shelved(*TEXTS), 0.7)(found)
-    by_text = {one.passage.text: one for one in made.findings}
+    by_text = {each.passage.text: each for each in made.findings}
     for text, score, closeness, share in zip(TEXTS, scores, close, (0.0, 0.5, 1.0), strict=False):
         expected = (score + weight * share) / (1 + weight)
-        one = by_text[text]
-        assert one.score == pytest.approx(expected)
-        assert one.candidate.scores["late"] == one.score
-        assert one.candidate.scores[BY_WORD] == closeness
-    assert [one.score for one in made.findings] == sorted((one.score for one in made.findings), reverse=True)
+        each = by_text[text]
+        assert each.score == pytest.approx(expected)
+        assert each.candidate.scores["late"] == each.score
+        assert each.candidate.scores[BY_WORD] == closeness
+    assert [each.score for each in made.findings] == sorted((each.score for each in made.findings), reverse=True)
 
 
 def test_what_was_known_of_a_finding_stays() -> None:
     found = a_list(0.8, 0.7)
-    before = {one.candidate.id: one for one in found.findings}
-    for one in late()(found).findings:
-        old = before[one.candidate.id]
-        assert one.candidate.scores.items() >= old.candidate.scores.items()
-        assert (one.passage, one.url, one.candidate.ranks) == (old.passage, old.url, old.candidate.ranks)
+    before = {each.candidate.id: each for each in found.findings}
+    for each in late()(found).findings:
+        old = before[each.candidate.id]
+        assert each.candidate.scores.items() >= old.candidate.scores.items()
+        assert (each.passage, each.url, each.candidate.ranks) == (old.passage, old.url, old.candidate.ranks)
 
 
 def test_where_all_are_equally_close_the_order_stays() -> None:
     found = a_list(0.8, 0.8, 0.7)
     made = Late(Saying(0.4, 0.4, 0.4), Shelved(*TEXTS))(found)
     assert texts_of(made) == texts_of(found)
-    assert [one.score for one in made.findings] == [
+    assert [each.score for each in made.findings] == [
         pytest.approx(score / (1 + LATE_WEIGHT)) for score in (0.8, 0.8, 0.7)
     ]
 
@@ -186,7 +186,7 @@ def test_equal_texts_are_equally_close() -> None:
 def test_scores_stay_between_0_and_1(pairs: list[tuple[float, float]], weight: float, nearest: float) -> None:
     scores = sorted((score for score, _ in pairs), reverse=True)
     made = Late(Saying(*(close for _, close in pairs)), Shelved(*TEXTS), weight)(a_list(*scores, dense=nearest))
-    assert all(0.0 <= one.score <= 1.0 for one in made.findings)
+    assert all(0.0 <= each.score <= 1.0 for each in made.findings)
     assert sorted(texts_of(made)) == sorted(TEXTS[: len(pairs)])
 
 
@@ -201,8 +201,8 @@ def test_passages_behind_the_first_twenty_are_not_read_and_stay_behind_in_their_
     for new, old in zip(made.findings[20:], found.findings[20:], strict=True):
         assert new.score == new.candidate.scores["late"] == pytest.approx(old.score / (1 + LATE_WEIGHT))
         assert BY_WORD not in new.candidate.scores
-    assert {one.passage.text for one in made.findings[:20]} == {one.passage.text for one in found.findings[:20]}
-    assert [one.score for one in made.findings] == sorted((one.score for one in made.findings), reverse=True)
+    assert {each.passage.text for each in made.findings[:20]} == {each.passage.text for each in found.findings[:20]}
+    assert [each.score for each in made.findings] == sorted((each.score for each in made.findings), reverse=True)
 
 
 def test_reading_more_passages_does_not_change_the_first_twenty() -> None:
@@ -213,9 +213,9 @@ def test_reading_more_passages_does_not_change_the_first_twenty() -> None:
 
 def test_who_is_looked_at_is_chosen_as_rankings_have_them_whatever_features_said() -> None:
     found, cache = many(25)
-    moved = [one.rescored("features", 0.95) if at >= 20 else one for at, one in enumerate(found.findings)]
+    moved = [each.rescored("features", 0.95) if at >= 20 else each for at, each in enumerate(found.findings)]
     late(cache)(found.with_findings(in_order(moved)))
-    assert set(cache.asked) == {one.passage.text_digest for one in found.findings[:20]}
+    assert set(cache.asked) == {each.passage.text_digest for each in found.findings[:20]}
 
 
 def test_a_near_passage_behind_the_first_twenty_does_not_count() -> None:
@@ -281,6 +281,6 @@ def test_equal_ones_get_nothing(score: float, count: int) -> None:
 def test_farness_is_a_share_and_only_the_nearest_counts(cosines: list[float | None]) -> None:
     share = farness([a_found(at, 0.5, cosine, "x") for at, cosine in enumerate(cosines)])
     assert 0.0 <= share <= 1.0
-    nearest = max((one for one in cosines if one is not None), default=math.inf)
+    nearest = max((each for each in cosines if each is not None), default=math.inf)
     assert (share == 0.0) == (nearest >= NEAR)
     assert share == farness([a_found("alone", 0.5, nearest, "x")])

@@ -75,14 +75,14 @@ def test_only_the_best_few_are_read_and_the_rest_stays_behind_them() -> None:
     reranked = Rerank(reranker, depth=3)(a_shortlist(*findings, query=a_query("red boats")))
     assert reranker.read == 3
     assert order(reranked)[3:] == ids("n3", "n4")
-    scores = [one.score for one in reranked.findings]
+    scores = [each.score for each in reranked.findings]
     assert scores == sorted(scores, reverse=True)
 
 
 def test_what_was_not_read_keeps_its_distances_below_what_was() -> None:
     findings = [a_named_finding(f"n{at}", score) for at, score in enumerate((0.9, 0.8, 0.5, 0.1))]
     reranked = Rerank(FixedReranker([0.6, 0.4]), depth=2)(a_shortlist(*findings))
-    assert [one.score for one in reranked.findings] == pytest.approx([0.6, 0.4, 0.5 * 0.4, 0.1 * 0.4])
+    assert [each.score for each in reranked.findings] == pytest.approx([0.6, 0.4, 0.5 * 0.4, 0.1 * 0.4])
     assert "rerank" not in reranked.findings[2].candidate.scores
 
 
@@ -199,7 +199,7 @@ def test_words_of_the_question_speak_for_corpus_types(question: str, corpus_type
 def test_a_boost_never_leaves_the_scale_and_keeps_the_order_at_its_top() -> None:
     findings = [a_named_finding(name, score, corpus_type="CODE_DEPLOY") for name, score in (("a", 0.95), ("b", 0.85))]
     boosted = Boost()(a_shortlist(*findings, query=a_query("deploy it")))
-    assert [one.score for one in boosted.findings] == [1.0, 1.0]
+    assert [each.score for each in boosted.findings] == [1.0, 1.0]
     assert order(boosted) == ids("a", "b")
 
 
@@ -221,7 +221,7 @@ def test_the_same_text_twice_is_shown_once_and_the_better_one_stays() -> None:
     )
     kept = Deduplicate()(found)
     assert order(kept) == ids("a", "b")
-    assert [(one.candidate.id, one.stage, one.reason) for one in kept.dropped] == [
+    assert [(each.candidate.id, each.stage, each.reason) for each in kept.dropped] == [
         (an_id("c"), "dedup", f"says the same as {an_id('a')}")
     ]
 

@@ -60,7 +60,7 @@ class Manifest:
         return (*self.segments, *((self.deleted,) if self.deleted else ()))
 
 
-class Current(NamedTuple, Generic[Opened]):
+class _Current(NamedTuple, Generic[Opened]):
     """The manifest that searches use, and what was opened for it."""
 
     manifest: Manifest
@@ -75,7 +75,7 @@ class _Shard(Generic[Opened]):
         self.manifest_file = folder / MANIFEST
         self.lock = threading.Lock()
         self.seen: tuple[int, int] | None = None  # identifies the manifest file that was last opened
-        self.current: Current[Opened] | None = None
+        self.current: _Current[Opened] | None = None
         self.is_damaged = False
 
     def manifest_of(self, generation: int) -> Path:
@@ -161,7 +161,7 @@ class Generations(ABC, Generic[Opened]):
         with self._lock:
             self._shards.clear()
 
-    def _current(self, scope: Scope) -> Current[Opened] | None:
+    def _current(self, scope: Scope) -> _Current[Opened] | None:
         """What a search of this scope looks at; None for an unknown scope."""
         shard = self._refreshed(scope)
         if shard.is_damaged or (shard.current is None and self._is_expected(scope)):
@@ -212,7 +212,7 @@ class Generations(ABC, Generic[Opened]):
             shard.seen, shard.is_damaged, shard.current = seen, True, None
         return shard
 
-    def _open(self, shard: _Shard[Opened]) -> Current[Opened]:
+    def _open(self, shard: _Shard[Opened]) -> _Current[Opened]:
         manifest = _read_manifest(shard.manifest_file)
         if manifest is None:
             raise ValueError("the manifest cannot be read")
@@ -222,7 +222,7 @@ class Generations(ABC, Generic[Opened]):
         for mark in manifest.marks:
             if mark not in known and not _is_whole(folder, mark):
                 raise ValueError(f"{mark.name} is damaged")
-        return Current(manifest, self._open_files(folder, manifest, before.opened if before else None))
+        return _Current(manifest, self._open_files(folder, manifest, before.opened if before else None))
 
 
 def write_durably(file: Path, parts: Iterable[bytes]) -> FileMark:

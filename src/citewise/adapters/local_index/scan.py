@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import faiss
 import numpy as np
@@ -54,14 +53,8 @@ class Admitted:
         return bits.astype(bool)
 
 
-class Scan(Protocol):
-    """Promises: best first; at least `wanted` rows if as many are admitted, with what was compared of equal scores."""
-
-    def best(self, query: Floats, admitted: Admitted, wanted: int) -> Found: ...
-
-
-def scan_of(segments: Sequence[Segment], dimensions: int) -> Scan:
-    """The way to look through these rows that suits their number."""
+def scan_of(segments: Sequence[Segment], dimensions: int) -> "Whole | SignsFirst":
+    """A scan that suits the number of rows. Its `best` gives at least the wanted rows, best first, and their equals."""
     is_large = sum(segment.rows for segment in segments) > SIGNS_FROM
     return (
         SignsFirst(segments, dimensions) if is_large and dimensions >= MIN_DIMENSIONS else Whole(segments, dimensions)

@@ -1,7 +1,7 @@
 """The embedded vector index: every scope's vectors in files and in memory, filtered by bitmaps before a search looks.
 
-Up to 150,000 chunks all of them are compared, so recall is that of one byte a component (0.99); above, those that a
-first pass over signs leaves.
+Up to 150,000 chunks are all compared, by one byte a component; of more, those that a first pass over their signs
+leaves. The best are compared again by 12 bits a component: recall@60 is 0.997 or more at a million, with every filter.
 """
 
 import threading
