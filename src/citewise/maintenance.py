@@ -53,7 +53,8 @@ def status(library: StoredLibrary) -> Status:
             raise Misconfigured(emptied_message(storage.root))
         scopes = tuple(_scope_status(catalog, scope, storage.index_names) for scope in catalog.scopes())
         differences = facts.differences(library.facts)
-        misfit = (f"the library does not fit these settings: {'; '.join(differences)}",) if differences else ()
+        what = f"the library does not fit these settings: {'; '.join(differences)}. Rebuild it with `citewise reindex`"
+        misfit = (what,) if differences else ()
         return Status(
             library=str(storage.root),
             embedding_model=facts.model,

@@ -1,4 +1,4 @@
-"""Another model or another way of cutting: the library is made anew beside itself."""
+"""Another model or other chunk sizes: the library is rebuilt beside itself."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def shelf(tmp_path: Path) -> Shelf:
     return shelf
 
 
-def made_anew(shelf: Shelf, embedder: HashEmbedder) -> list[str]:
+def reembedded(shelf: Shelf, embedder: HashEmbedder) -> list[str]:
     shelf.embedder = embedder
     return [done.path for done in stored_library(shelf.settings, Embedding(embedder, WordCounter())).reembed()]
 
@@ -37,7 +37,7 @@ def generations(shelf: Shelf) -> list[str]:
 
 def test_another_model_embeds_every_text_and_the_next_ingest_finds_nothing_to_do(shelf: Shelf) -> None:
     before = shelf.snapshot()
-    assert len(made_anew(shelf, HashEmbedder(name="hash-2"))) == 6
+    assert len(reembedded(shelf, HashEmbedder(name="hash-2"))) == 6
     assert len(shelf.embedder.embedded) == 6
     assert generations(shelf) == ["gen-2"]
     assert shelf.snapshot() == before
@@ -50,7 +50,7 @@ def test_other_sizes_reuse_the_vectors_of_texts_that_stay_the_same(shelf: Shelf)
     shelf.with_settings(chunks=ChunkSettings(70, 20, 90, 10))
     with pytest.raises(Misconfigured, match="chunker"):
         shelf.ingest()
-    made_anew(shelf, HashEmbedder())
+    reembedded(shelf, HashEmbedder())
     assert shelf.embedder.embedded == []
 
 
@@ -72,13 +72,13 @@ def test_the_old_library_answers_until_the_new_one_is_whole(shelf: Shelf) -> Non
 
 def test_an_interrupted_run_leaves_the_library_as_it_was_and_is_taken_up_again(shelf: Shelf) -> None:
     with pytest.raises(Unavailable, match="run the command again"):
-        made_anew(shelf, HashEmbedder(name="hash-2", poison="number3"))
+        reembedded(shelf, HashEmbedder(name="hash-2", poison="number3"))
     assert generations(shelf) == ["gen-1", "gen-2"]
     shelf.embedder = HashEmbedder()
     assert len(shelf.found("harbor")) == 6
     (shelf.docs / "p0.md").unlink()
     shelf.ingest(options=IngestOptions(access=("group:ops",), corpus_type="DOC_RUNBOOK"))
-    made_anew(shelf, HashEmbedder(name="hash-2"))
+    reembedded(shelf, HashEmbedder(name="hash-2"))
     assert shelf.embedder.embedded == ["Page 3\n\n# Page 3\n\nharbor words number3"]
     assert sorted(shelf.snapshot()) == [f"p{n}.md" for n in range(1, 6)]
     assert len(shelf.found("harbor")) == 5
@@ -86,7 +86,7 @@ def test_an_interrupted_run_leaves_the_library_as_it_was_and_is_taken_up_again(s
 
 def test_what_was_left_by_a_run_for_another_model_is_not_taken_up(shelf: Shelf) -> None:
     with pytest.raises(Unavailable):
-        made_anew(shelf, HashEmbedder(name="hash-2", poison="number3"))
-    made_anew(shelf, HashEmbedder(name="hash-3"))
+        reembedded(shelf, HashEmbedder(name="hash-2", poison="number3"))
+    reembedded(shelf, HashEmbedder(name="hash-3"))
     assert len(shelf.embedder.embedded) == 6
     assert len(shelf.found("harbor")) == 6

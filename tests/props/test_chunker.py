@@ -27,13 +27,13 @@ def tokens(text: str) -> list[str]:
 def test_every_word_is_in_a_piece_that_covers_its_line(text: str) -> None:
     pieces = pieces_of(text)
     for number, line in enumerate(text.split("\n"), start=1):
-        held = {
+        covering = {
             token
             for piece in pieces
             if piece.location.first <= number <= piece.location.last
             for token in tokens(piece.text)
         }
-        assert set(tokens(line)) <= held
+        assert set(tokens(line)) <= covering
 
 
 @settings(max_examples=100, deadline=None)

@@ -63,13 +63,13 @@ def test_every_word_of_every_body_is_in_a_chunk_at_its_line(
 ) -> None:
     for file, _, pieces in pages:
         for number, line in body_lines(file):
-            held = {
+            covering = {
                 word
                 for piece in pieces
                 if piece.location.first <= number <= piece.location.last
                 for word in words(piece.text)
             }
-            assert set(words(line)) <= held, (file, number, line)
+            assert set(words(line)) <= covering, (file, number, line)
 
 
 def whole_blocks(blocks: tuple[Block, ...]) -> Iterator[Block]:

@@ -124,9 +124,9 @@ def test_no_word_of_a_composed_document_is_lost_and_its_lines_are_true(text: str
 @given(documents(SNIPPETS, SECRETS, glue="\n\n"))
 @settings(max_examples=200, deadline=None)
 def test_comments_vanish_and_take_no_other_word_with_them(text: str) -> None:
-    kept = "\n".join(block.text for block in PARSER.parse_text(text).blocks)
+    shown = "\n".join(block.text for block in PARSER.parse_text(text).blocks)
     words = [word for word in re.findall(r"\w+", text) if word != "secret"]
-    assert words == re.findall(r"\w+", kept)
+    assert words == re.findall(r"\w+", shown)
 
 
 def plain_outline(tokens: Sequence[Token], lines: Sequence[str]) -> list[tuple[str, int, int]]:

@@ -116,11 +116,13 @@ GITIGNORE: tuple[tuple[list[str], list[str], list[str]], ...] = (
 )
 
 
-@pytest.mark.parametrize(("lines", "files", "kept"), GITIGNORE)
-def test_gitignore_is_read_as_git_reads_it(tmp_path: Path, lines: list[str], files: list[str], kept: list[str]) -> None:
+@pytest.mark.parametrize(("lines", "files", "listed"), GITIGNORE)
+def test_gitignore_is_read_as_git_reads_it(
+    tmp_path: Path, lines: list[str], files: list[str], listed: list[str]
+) -> None:
     write(tmp_path, *files)
     (tmp_path / ".gitignore").write_text("\n".join(lines))
-    assert found(tmp_path) == kept
+    assert found(tmp_path) == listed
 
 
 def test_a_nested_gitignore_is_relative_to_its_folder_and_overrules_those_above(tmp_path: Path) -> None:

@@ -112,8 +112,8 @@ def test_the_children_of_an_admonition_stand_between_its_first_and_last_line() -
 def test_what_is_never_closed_is_warned_of_with_its_line_and_loses_no_word(text: str, warning: str) -> None:
     found = parsed(text)
     assert found.warnings == (warning,)
-    kept = " ".join(block.text for block in found.blocks)
-    assert set("abcd") & set(text.split("---\n")[-1]) <= set(kept)
+    shown = " ".join(block.text for block in found.blocks)
+    assert set("abcd") & set(text.split("---\n")[-1]) <= set(shown)
 
 
 def test_headings_after_an_unclosed_comment_or_admonition_are_still_headings() -> None:
