@@ -9,10 +9,9 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import combinations
-from typing import assert_never
 
 from citewise.answer.ground import Calibration, Weight
-from citewise.model.answer import Citation, Context, Grounds, Prompt, Quality
+from citewise.model.answer import Citation, Grounds, Prompt, Quality
 from citewise.model.query import Mode
 from citewise.text.analysis import stems
 
@@ -45,14 +44,18 @@ class CalibratedQuality:
     ) -> Quality:
         grounds, chance = prompt.grounds, chance_of(prompt.mode, prompt.grounds)
         overall = chance * (1.0 if faithfulness is None else faithfulness)
-        warning = _warning(grounds, chance, faithfulness)
-        if grounds.is_sufficient and faithfulness is None:  # asked, the generator found no answer
+        warning = DOUBTFUL if chance < LOW else None
+        if not grounds.is_sufficient:
+            warning = INSUFFICIENT
+        elif faithfulness is None:  # the generator was asked and found no answer
             overall, warning = 0.0, INSUFFICIENT
-        elif grounds.is_sufficient and not citations:
+        elif not citations:
             overall, warning = 0.0, UNCITED
+        elif faithfulness < 1.0:
+            warning = UNFAITHFUL
         return Quality(
             overall=overall,
-            retrieval_confidence=_retrieval(prompt.mode, prompt.context, grounds),
+            retrieval_confidence=_retrieval_confidence(prompt),
             sufficiency=grounds.confidence,
             diversity=_diversity(grounds),
             faithfulness=faithfulness,
@@ -60,44 +63,29 @@ class CalibratedQuality:
         )
 
 
-def _diversity(grounds: Grounds) -> float:
-    """One minus what two sources have in common on average, of the smaller one's stems; 0 for a single voice."""
-    words_by_source: defaultdict[int, set[str]] = defaultdict(set)
-    for evidence in grounds.evidence:
-        words_by_source[evidence.unit.source] |= stems(evidence.unit.text)
-    pairs = list(combinations([words for words in words_by_source.values() if words], 2))
-    shared = (len(words & other) / min(len(words), len(other)) for words, other in pairs)
-    return 1 - math.fsum(shared) / len(pairs) if pairs else 0.0
-
-
 def chance_of(mode: Mode, grounds: Grounds) -> float:
     """How likely a right passage is among the sources; of a selection, how likely it holds the answer."""
-    match mode:
-        case Mode.NORMAL:
-            return _right(grounds.confidence)
-        case Mode.SELECTED_TEXT_ONLY:
-            return grounds.confidence
-    assert_never(mode)
-
-
-def _right(confidence: float) -> float:
-    if not 0 < confidence < 1:
+    confidence = grounds.confidence
+    if mode is Mode.SELECTED_TEXT_ONLY or not 0 < confidence < 1:
         return confidence
     logits = RIGHT_SHIFT + RIGHT_SLOPE * math.log(confidence / (1 - confidence))
     return 1 / (1 + math.exp(-logits))
 
 
-def _retrieval(mode: Mode, context: Context, grounds: Grounds) -> float | None:
+def _retrieval_confidence(prompt: Prompt) -> float | None:
     """None where no ranking said anything; nothing is searched for a selection, which is the right passage or not."""
-    if mode is Mode.SELECTED_TEXT_ONLY or not context.sources:
-        return grounds.confidence
-    known = [weight.signal for weight in RETRIEVAL.weights if grounds.signals.get(weight.signal) is not None]
-    return RETRIEVAL.confidence(grounds.signals) if known else None
+    signals = prompt.grounds.signals
+    if prompt.mode is Mode.SELECTED_TEXT_ONLY or not prompt.context.sources:
+        return prompt.grounds.confidence
+    is_known = any(signals.get(weight.signal) is not None for weight in RETRIEVAL.weights)
+    return RETRIEVAL.confidence(signals) if is_known else None
 
 
-def _warning(grounds: Grounds, chance: float, faithfulness: float | None) -> str | None:
-    if not grounds.is_sufficient:
-        return INSUFFICIENT
-    if faithfulness is not None and faithfulness < 1.0:
-        return UNFAITHFUL
-    return DOUBTFUL if chance < LOW else None
+def _diversity(grounds: Grounds) -> float:
+    """One minus what two sources have in common on average, of the smaller one's stems; 0 for a single voice."""
+    by_source: defaultdict[int, set[str]] = defaultdict(set)
+    for evidence in grounds.evidence:
+        by_source[evidence.unit.source] |= stems(evidence.unit.text)
+    pairs = list(combinations([words for words in by_source.values() if words], 2))
+    shared = (len(words & other) / min(len(words), len(other)) for words, other in pairs)
+    return 1 - math.fsum(shared) / len(pairs) if pairs else 0.0
