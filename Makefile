@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+RUNS := $(VENV)/.runs
 READY := $(VENV)/.ready
 # A worker holds a model and a library or two: half a gigabyte to one, so there are never more than four.
 SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile
@@ -11,13 +12,18 @@ SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 21
 
-$(READY): pyproject.toml constraints.txt src/citewise/data/minilm.sha256
+# What running needs, and then what development needs: the tools take as much space again.
+$(RUNS): pyproject.toml constraints.txt src/citewise/data/minilm.sha256
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "citewise needs Python 3.11 or newer; try make PYTHON=python3.12 …")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+$(READY): $(RUNS)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
-demo: $(READY)  ## ingest the sample handbook into .demo and print what to try next
+demo: $(RUNS)  ## ingest the sample handbook into .demo and print what to try next
 	$(BIN)/citewise demo --library .demo
 
 test: $(READY)  ## run every test

@@ -6,7 +6,7 @@ from typing import Any
 
 from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.ids import ChunkId, DocumentId
-from citewise.model.logged import Asker, Logged, ShownChunk, Way
+from citewise.model.logged import Asker, Logged, RequestKind, ShownChunk
 from tests.builders import SCOPE, an_id
 
 NOON = 1_767_268_800.0  # 2026-01-01 12:00 UTC
@@ -19,7 +19,7 @@ def a_row(
     at: float = NOON,
     who: Principal = OWNER,
     scope: Scope = SCOPE,
-    way: Way = Way.SEARCH,
+    way: RequestKind = RequestKind.SEARCH,
     shown: Iterable[tuple[str, str]] = (),
     **changes: Any,
 ) -> Logged:

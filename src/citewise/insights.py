@@ -17,7 +17,7 @@ from citewise.errors import CitewiseError
 from citewise.model.access import Principal, Scope
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId, DocumentId
-from citewise.model.logged import Logged, Way, Whose
+from citewise.model.logged import Logged, LogScope, RequestKind
 from citewise.model.ranking import Passage, topic_of
 from citewise.ports.catalog import PassageReader
 from citewise.ports.stores import LogStore
@@ -81,7 +81,7 @@ def statistics_of(rows: Sequence[Logged], *, since: float, until: float) -> Stat
     return Statistics(
         since=since,
         until=until,
-        ways={way.value: sum(row.way is way for row in rows) for way in Way},
+        ways={way.value: sum(row.way is way for row in rows) for way in RequestKind},
         per_day=_per_day(rows),
         per_hour=_per_hour(rows),
         latency_ms=percentiles([row.latency_ms for row in served]),
@@ -207,13 +207,13 @@ class ReadLog:
 
     def rows(self, scope: Scope, principal: Principal, *, since: float, limit: int) -> tuple[SeenRow, ...]:
         """Newest first."""
-        rows = self.store.rows(Whose.of(scope, principal), since=since, limit=limit)
+        rows = self.store.rows(LogScope.of(scope, principal), since=since, limit=limit)
         ids = dict.fromkeys(one.chunk for row in rows for one in row.shown)
         seen = self._seen(ids, Where(scope, principal.readers))
         return tuple(_seen_row(row, seen) for row in rows)
 
     def overview(self, scope: Scope, principal: Principal, *, since: float, until: float) -> Overview:
-        found = self.store.rows(Whose.of(scope, principal), since=since, limit=self.max_rows + 1)
+        found = self.store.rows(LogScope.of(scope, principal), since=since, limit=self.max_rows + 1)
         rows = [row for row in found[: self.max_rows] if row.at <= until]
         documents = self._documents(rows, Where(scope, principal.readers))
         return Overview(
@@ -302,6 +302,6 @@ class Popular:
         return tuple(topics)[:limit]
 
     def _visible(self, where: Where) -> Iterator[Passage]:
-        rows = self.store.rows(Whose(where.scope, None), since=self.now() - POPULAR_SECONDS, limit=MAX_POPULAR_ROWS)
+        rows = self.store.rows(LogScope(where.scope, None), since=self.now() - POPULAR_SECONDS, limit=MAX_POPULAR_ROWS)
         for group in _groups(most_shown(rows), IDS_A_READ):
             yield from self.catalog.passages(group, where=where).passages

@@ -12,7 +12,7 @@ from citewise.model.answer import Answer, AnswerEvents, Cited, Done, Failed, Mes
 from citewise.model.cancellation import Cancellation
 from citewise.model.filters import Where
 from citewise.model.ids import DocumentId
-from citewise.model.logged import ABANDONED, MAX_SHOWN, Asker, Logged, ShownChunk, Way
+from citewise.model.logged import ABANDONED, MAX_SHOWN, Asker, Logged, RequestKind, ShownChunk
 from citewise.model.paging import PageRequest
 from citewise.model.query import Query
 from citewise.model.ranking import POPULAR, Candidate, Finding, Passage, SearchResult
@@ -99,7 +99,7 @@ class Service:
         except BadRequest:
             raise  # a request that cannot be served is not part of the log
         except CitewiseError as error:
-            self._log.add(_failed_row(query, Way.SEARCH, type(error).__name__, self._clock() - started))
+            self._log.add(_failed_row(query, RequestKind.SEARCH, type(error).__name__, self._clock() - started))
             raise
         self._log.add(self._with_tokens(_search_row(query, result, self._clock() - started)))
         return result
@@ -126,18 +126,18 @@ class Service:
                             self._cache.keep(key, event.answer)
                         self._log.add(self._with_tokens(_answer_row(query, event.answer, spent)))
                     elif isinstance(event, Failed):
-                        self._log.add(_failed_row(query, Way.ASK, type(event.error).__name__, spent))
+                        self._log.add(_failed_row(query, RequestKind.ASK, type(event.error).__name__, spent))
                     is_logged = is_logged or isinstance(event, Done | Failed)
                     yield event
                     resumed = self._clock()  # the time that a reader takes over each piece is not ours
         except BadRequest:
             raise
         except CitewiseError as error:
-            self._log.add(_failed_row(query, Way.ASK, type(error).__name__, spent + self._clock() - resumed))
+            self._log.add(_failed_row(query, RequestKind.ASK, type(error).__name__, spent + self._clock() - resumed))
             raise
         except GeneratorExit:
             if not is_logged:
-                self._log.add(_failed_row(query, Way.ASK, ABANDONED, spent))
+                self._log.add(_failed_row(query, RequestKind.ASK, ABANDONED, spent))
             raise
 
     def flush_log(self) -> None:
@@ -210,7 +210,7 @@ def _search_row(query: Query, result: SearchResult, seconds: float) -> Logged:
         query.asked_at,
         query.request_id,
         query.scope,
-        Way.SEARCH,
+        RequestKind.SEARCH,
         Asker.of(query.principal),
         query.text,
         latency_ms=1000 * seconds,
@@ -227,7 +227,7 @@ def _answer_row(query: Query, answer: Answer, seconds: float) -> Logged:
     quality, is_cached = answer.quality, answer.result.cache_hit
     return replace(
         _search_row(query, answer.result, seconds),
-        way=Way.ASK,
+        way=RequestKind.ASK,
         quality=quality.overall,
         confidence=quality.retrieval_confidence,
         has_warning=quality.warning is not None,
@@ -242,6 +242,6 @@ def _answer_row(query: Query, answer: Answer, seconds: float) -> Logged:
     )
 
 
-def _failed_row(query: Query, kind: Way, error: str, seconds: float) -> Logged:
+def _failed_row(query: Query, kind: RequestKind, error: str, seconds: float) -> Logged:
     asker = Asker.of(query.principal)
     return Logged(query.asked_at, query.request_id, query.scope, kind, asker, query.text, 1000 * seconds, error=error)

@@ -13,13 +13,13 @@ import pytest
 from citewise.adapters.sqlite.query_log import SqliteLog
 from citewise.errors import Misconfigured, Unavailable
 from citewise.model.access import OWNER, Principal, Scope
-from citewise.model.logged import Logged, Way, Whose
+from citewise.model.logged import Logged, LogScope, RequestKind
 from citewise.ports.stores import LogStore
 from tests.builders import SCOPE
 from tests.fakes.kept_log import KeptLog
 from tests.logs import DAY, NOON, a_document_id, a_row
 
-EVERYBODYS = Whose(SCOPE, None)
+EVERYBODYS = LogScope(SCOPE, None)
 ANN, BOB = Principal("ann", frozenset({"ops"})), Principal("bob", frozenset({"ops"}))
 
 
@@ -53,8 +53,8 @@ def store(make: Make, tmp_path: Path) -> LogStore:
     return make(Clock(), tmp_path, 90.0)
 
 
-def all_of(store: LogStore, whose: Whose = EVERYBODYS) -> tuple[Logged, ...]:
-    return store.rows(whose, since=0.0, limit=1000)
+def all_of(store: LogStore, log_scope: LogScope = EVERYBODYS) -> tuple[Logged, ...]:
+    return store.rows(log_scope, since=0.0, limit=1000)
 
 
 def test_a_store_that_is_not_there_yet_is_empty(store: LogStore) -> None:
@@ -69,7 +69,7 @@ def test_a_store_that_is_not_there_yet_is_empty(store: LogStore) -> None:
 def test_every_field_comes_back_as_it_was(store: LogStore) -> None:
     row = a_row(
         who=ANN,
-        way=Way.ASK,
+        way=RequestKind.ASK,
         shown=[("c1", "d1"), ("c2", "d1")],
         is_cache_hit=True,
         degraded=("dense", "rerank"),
@@ -105,7 +105,7 @@ def test_a_scope_sees_its_own_rows_alone(store: LogStore) -> None:
     other = Scope("acme", "other")
     store.write([a_row("here"), a_row("there", scope=other), a_row("elsewhere", scope=Scope("x", "handbook"))], lost={})
     assert [row.text for row in all_of(store)] == ["here"]
-    assert [row.text for row in all_of(store, Whose.of(other, OWNER))] == ["there"]
+    assert [row.text for row in all_of(store, LogScope.of(other, OWNER))] == ["there"]
 
 
 ASKERS = [
@@ -124,8 +124,8 @@ ASKERS = [
 def test_rows_are_exactly_those_that_are_admitted(store: LogStore, reader: Principal) -> None:
     rows = [a_row(str(asker), who=asker) for asker in ASKERS]
     store.write(rows, lost={})
-    whose = Whose.of(SCOPE, reader)
-    assert set(all_of(store, whose)) == {row for row in rows if whose.admits(row)}
+    log_scope = LogScope.of(SCOPE, reader)
+    assert set(all_of(store, log_scope)) == {row for row in rows if log_scope.admits(row)}
 
 
 def test_what_is_too_old_is_not_given_and_goes_with_the_next_write(make: Make, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import NoReturn
 from citewise.errors import Unavailable
 from citewise.model.access import Scope
 from citewise.model.ids import DocumentId
-from citewise.model.logged import Logged, Whose
+from citewise.model.logged import Logged, LogScope
 
 
 class KeptLog:
@@ -29,9 +29,9 @@ class KeptLog:
             self._lost += [(self.now, scope, count) for scope, count in lost.items()]
             self.sweep()
 
-    def rows(self, whose: Whose, *, since: float, limit: int) -> tuple[Logged, ...]:
+    def rows(self, log_scope: LogScope, *, since: float, limit: int) -> tuple[Logged, ...]:
         since = max(since, self._oldest())
-        found = [(row.at, at, row) for at, row in enumerate(self.written) if whose.admits(row) and row.at >= since]
+        found = [(row.at, at, row) for at, row in enumerate(self.written) if log_scope.admits(row) and row.at >= since]
         return tuple(row for _, _, row in sorted(found, key=lambda one: one[:2], reverse=True)[:limit])
 
     def lost(self, scope: Scope, *, since: float) -> int:
@@ -69,7 +69,7 @@ class BrokenLog:
         self.rows_written += rows
         self.lost_written += sum(lost.values())
 
-    def rows(self, whose: Whose, *, since: float, limit: int) -> NoReturn:
+    def rows(self, log_scope: LogScope, *, since: float, limit: int) -> NoReturn:
         raise Unavailable("the disk has gone")
 
     def lost(self, scope: Scope, *, since: float) -> NoReturn:

@@ -145,7 +145,7 @@ MUTATIONS: Mapping[str, Mapping[str, object]] = {
     "pages that name what is gone": {"citewise.search.pages._Page.take": naming_what_is_gone},
     "cursors for everybody": {"citewise.search.pages._purpose": lambda query, request: ""},
     "names in the log for everybody": {"citewise.insights.Where": seeing_all},
-    "questions and their number for everybody": {"citewise.model.logged.Whose.of": classmethod(everybodys)},
+    "questions and their number for everybody": {"citewise.model.logged.LogScope.of": classmethod(everybodys)},
     "figures of everybody's questions": {"citewise.insights.ReadLog.overview": with_everybodys_figures},
     "topics for everybody": {"citewise.api.Where": seeing_all},
     "a compaction that keeps the texts": {"citewise.adapters.sqlite.catalog.SqliteCatalog.compact": nothing},

@@ -64,18 +64,25 @@ def _show(result: SearchResult, most: int | None, *, explain: bool) -> None:
     if result.next_cursor is None:
         return
     if NOT_SHARED in result.notes:  # the cursor ends with this command
-        console.print(Text("there is more, but nothing can be kept for it; `citewise doctor` says why", style="dim"))
+        console.print(
+            Text(
+                "there are more results, but no cursor can be saved; `citewise doctor` says why",
+                style="dim",
+            )
+        )
     else:
-        console.print(Text("more: the same words with --cursor", style="dim"), Text(result.next_cursor), soft_wrap=True)
+        console.print(
+            Text("more: repeat the command with --cursor", style="dim"), Text(result.next_cursor), soft_wrap=True
+        )
 
 
 def _show_findings(console: Console, result: SearchResult, most: int | None) -> None:
     if not result.findings:
-        console.print("Nothing was found: the library, or what the filters leave of it, is empty for you.")
+        console.print("No results: nothing you can access matches these filters.")
     for place, finding in enumerate(result.findings[:most], start=1):
         _show_finding(console, place, finding)
     shown = len(result.findings[:most])
-    again = ", as found before" if result.cache_hit else ""
+    again = ", from the cache" if result.cache_hit else ""
     console.print(
         Text(
             f"{shown} of {result.total_candidates} candidates in {result.timings_ms['total']:.0f} ms{again}",

@@ -15,7 +15,7 @@ NOBODY = ""  # what no row says of its asker
 ABANDONED = "abandoned"  # instead of an error's name: whoever asked went away before the answer was there
 
 
-class Way(StrEnum):
+class RequestKind(StrEnum):
     """How it was asked."""
 
     SEARCH = "search"
@@ -55,7 +55,7 @@ class Logged:
     at: float  # seconds since 1970
     request_id: str
     scope: Scope
-    way: Way
+    way: RequestKind
     asker: Asker
     text: str | None  # None: the settings keep no words
     latency_ms: float
@@ -88,7 +88,7 @@ class Logged:
 
 
 @dataclass(frozen=True, slots=True)
-class Whose:
+class LogScope:
     """Rows of one scope: everybody's for the library's owner, otherwise those of one asker. `admits` is the meaning."""
 
     scope: Scope

@@ -13,7 +13,7 @@ import pytest
 from citewise.adapters.memory.query_log import QueuedLog
 from citewise.adapters.sqlite.query_log import SqliteLog
 from citewise.model.access import Scope
-from citewise.model.logged import Logged, Whose
+from citewise.model.logged import Logged, LogScope
 from citewise.ports.stores import LogStore
 from citewise.text.secrets import Redaction
 from tests.builders import SCOPE
@@ -246,5 +246,5 @@ def test_a_forked_child_writes_its_own_rows_and_not_its_parents_again(tmp_path: 
     child.join(LONG)
     assert child.exitcode == 0
     log.close()
-    texts = sorted(row.text or "" for row in store.rows(Whose(SCOPE, None), since=0.0, limit=10))
+    texts = sorted(row.text or "" for row in store.rows(LogScope(SCOPE, None), since=0.0, limit=10))
     assert texts == ["child", "parent"]

@@ -1,9 +1,9 @@
-"""Whose rows are whose, and what may be written down of a question."""
+"""LogScope rows are whose, and what may be written down of a question."""
 
 import pytest
 
 from citewise.model.access import OWNER, Principal
-from citewise.model.logged import Asker, Whose
+from citewise.model.logged import Asker, LogScope
 from citewise.text.secrets import Redaction
 from tests.builders import SCOPE
 from tests.growth import assert_linear
@@ -13,7 +13,7 @@ OPS = frozenset({"ops"})
 
 
 def sees(reader: Principal, asker: Principal) -> bool:
-    return Whose.of(SCOPE, reader).admits(a_row(who=asker))
+    return LogScope.of(SCOPE, reader).admits(a_row(who=asker))
 
 
 def test_the_owner_sees_everybodys_rows() -> None:

@@ -13,7 +13,7 @@ from citewise.adapters.sqlite.connections import PrivateFile
 from citewise.errors import Unavailable
 from citewise.model.access import Scope
 from citewise.model.ids import ChunkId, DocumentId
-from citewise.model.logged import Asker, Logged, ShownChunk, Way, Whose
+from citewise.model.logged import Asker, Logged, LogScope, RequestKind, ShownChunk
 
 # No semicolon but between statements. Each row is in one of the last two indexes: by name, or by groups without a name.
 TABLES = """
@@ -89,18 +89,18 @@ class SqliteLog:
             )
             self._trim(connection, max_removed=len(rows) + SURPLUS_A_WRITE)
 
-    def rows(self, whose: Whose, *, since: float, limit: int) -> tuple[Logged, ...]:
+    def rows(self, log_scope: LogScope, *, since: float, limit: int) -> tuple[Logged, ...]:
         values = {
-            "tenant": whose.scope.tenant,
-            "project": whose.scope.project,
+            "tenant": log_scope.scope.tenant,
+            "project": log_scope.scope.project,
             "since": max(since, self._oldest()),
-            "asker": whose.asker.user if whose.asker else None,
-            "readers": whose.asker.readers if whose.asker else None,
+            "asker": log_scope.asker.user if log_scope.asker else None,
+            "readers": log_scope.asker.readers if log_scope.asker else None,
             "limit": limit,
         }
         with self._file.reading("read the query log") as connection:
-            found = connection.execute(read_statement(whose), values).fetchall() if connection else ()
-            return tuple(_logged(whose.scope, row) for row in found)
+            found = connection.execute(read_statement(log_scope), values).fetchall() if connection else ()
+            return tuple(_logged(log_scope.scope, row) for row in found)
 
     def lost(self, scope: Scope, *, since: float) -> int:
         statement = "SELECT coalesce(sum(count), 0) FROM lost WHERE tenant = ? AND project = ? AND at >= ?"
@@ -157,11 +157,11 @@ class SqliteLog:
             )
 
 
-def read_statement(whose: Whose) -> str:
-    """The rows that `Whose.admits`, each kind along an index of its own: nobody's reading looks at another's rows."""
-    if whose.asker is None:
+def read_statement(log_scope: LogScope) -> str:
+    """The rows that `LogScope.admits`; each kind of reader has an index of its own."""
+    if log_scope.asker is None:
         theirs = ""
-    elif whose.asker.user is not None:
+    elif log_scope.asker.user is not None:
         theirs = "AND asker = :asker"
     else:
         theirs = "AND asker IS NULL AND readers = :readers"
@@ -182,7 +182,7 @@ def _logged(scope: Scope, row: Sequence[Any]) -> Logged:
     return Logged(
         **dict(zip(_PLAIN, row, strict=False)),
         scope=scope,
-        way=Way(way),
+        way=RequestKind(way),
         asker=Asker(user, readers),
         degraded=tuple(json.loads(degraded)) if degraded != NONE else (),
         shown=_shown(shown),

@@ -11,7 +11,7 @@ from citewise.adapters.sqlite import query_log as module
 from citewise.adapters.sqlite.query_log import VERSION, SqliteLog, read_statement
 from citewise.errors import Misconfigured
 from citewise.model.access import Principal
-from citewise.model.logged import NOBODY, Asker, Whose
+from citewise.model.logged import NOBODY, Asker, LogScope
 from citewise.ports.stores import LogStore
 from tests.builders import SCOPE
 from tests.contracts.test_log_store import ANN, EVERYBODYS, Clock, all_of, files_hold, many_rows
@@ -65,7 +65,7 @@ def test_counts_of_lost_rows_are_bounded_too(tmp_path: Path) -> None:
     assert store.lost(SCOPE, since=0.0) == 3
 
 
-# Whose eyes it is for
+# LogScope eyes it is for
 
 
 def test_a_log_is_made_for_its_owners_eyes_alone_and_stays_so(tmp_path: Path) -> None:
@@ -102,8 +102,8 @@ def test_whom_its_owner_let_read_it_may_go_on_to(tmp_path: Path) -> None:
 
 READERS = {
     "queries_by_scope": EVERYBODYS,
-    "queries_by_name": Whose.of(SCOPE, ANN),
-    "queries_by_readers": Whose.of(SCOPE, Principal(groups=frozenset({"ops"}))),
+    "queries_by_name": LogScope.of(SCOPE, ANN),
+    "queries_by_readers": LogScope.of(SCOPE, Principal(groups=frozenset({"ops"}))),
 }
 
 
@@ -121,8 +121,8 @@ def test_a_reading_goes_along_an_index_of_its_own_and_sorts_nothing(tmp_path: Pa
 
 
 def test_strangers_are_looked_up_where_they_have_no_rows() -> None:
-    assert Whose.of(SCOPE, Principal()).asker == Asker(None, NOBODY)
-    assert "readers = :readers" in read_statement(Whose.of(SCOPE, Principal()))
+    assert LogScope.of(SCOPE, Principal()).asker == Asker(None, NOBODY)
+    assert "readers = :readers" in read_statement(LogScope.of(SCOPE, Principal()))
 
 
 # Files of other versions
