@@ -108,12 +108,12 @@ def test_a_question_file_gives_the_numbers_that_paper_gives(book: Shelf, tmp_pat
 def test_what_was_found_stands_beside_what_was_expected(book: Shelf, tmp_path: Path) -> None:
     run = evaluated(book, write_questions(tmp_path / "three.json", answerable()))
     kelp = run.outcomes[0]
-    assert [(one.document, one.section, one.grade) for one in kelp.found[:3]] == [
+    assert [(each.document, each.section, each.grade) for each in kelp.found[:3]] == [
         ("kelp.md", "Much", 0),
         ("kelp.md", "Some", 2),
         ("little.md", "Bit", 1),
     ]
-    assert [(one.document, one.grade) for one in kelp.expected] == [("kelp.md", 2), ("little.md", 1)]
+    assert [(each.document, each.grade) for each in kelp.expected] == [("kelp.md", 2), ("little.md", 1)]
     assert kelp.latency_ms > 0
     assert run.latency_ms.keys() == {"p50", "p95", "p99"}
     assert {"arms", "fuse", "hydrate"} <= run.stages_ms.keys()
@@ -185,10 +185,10 @@ def test_a_document_that_leaves_the_corpus_leaves_the_library(shelf: Shelf, tmp_
 
 
 def test_another_set_of_the_same_name_gets_a_place_of_its_own(shelf: Shelf, tmp_path: Path) -> None:
-    one, other = beir_folder(tmp_path / "one" / "tiny"), beir_folder(tmp_path / "other" / "tiny")
+    each, other = beir_folder(tmp_path / "one" / "tiny"), beir_folder(tmp_path / "other" / "tiny")
     rewritten(other, without="d8")
     for _ in range(2):
-        evaluated(shelf, one)
+        evaluated(shelf, each)
         evaluated(shelf, other)
     paths = shelf.snapshot().keys()
     assert sum(path.startswith("tiny/") for path in paths) == 10
@@ -295,22 +295,22 @@ def test_every_kind_of_case_is_asked_in_one_run(book: Shelf, tmp_path: Path) -> 
     selected = {"id": "s", "question": "What is moored?", "selected_text": "The barge is moored at noon."}
     write_questions(folder / "c.json", {"questions": [selected], "draft": True})
     run = evaluated(book, folder, answers=True)
-    assert {one.id: one.kind for one in run.outcomes} == {
+    assert {each.id: each.kind for each in run.outcomes} == {
         "k": Kind.ANSWERABLE,
         "a": Kind.ANSWERABLE,
         "l": Kind.ANSWERABLE,
         "u": Kind.UNANSWERABLE,
         "s": Kind.SELECTED,
     }
-    assert all(one.answer is not None and one.is_refused is not None for one in run.outcomes)
+    assert all(each.answer is not None and each.is_refused is not None for each in run.outcomes)
     assert run.metrics["selected_leaks"] == 0.0
     assert len(by_id(run)["u"].keys() & {"refused", "refusal_accuracy"}) == 2
 
 
 def test_an_expected_answer_stands_beside_the_one_that_came(book: Shelf, tmp_path: Path) -> None:
-    asked = [{**one, "answer": f"Of {one['id']}."} if one["id"] != "a" else one for one in answerable()]
+    asked = [{**each, "answer": f"Of {each['id']}."} if each["id"] != "a" else each for each in answerable()]
     run = evaluated(book, write_questions(tmp_path / "three.json", asked))
-    assert [one.expected_answer for one in run.outcomes] == ["Of k.", None, "Of l."]
+    assert [each.expected_answer for each in run.outcomes] == ["Of k.", None, "Of l."]
 
 
 @pytest.fixture
@@ -332,9 +332,9 @@ def test_questions_are_asked_in_the_name_of_whoever_is_named(
     assert by_id(run)["k"]["recall@5"] == found
     assert ("1 expected place is hidden from this principal, and will not be found" in caplog.text) is (user == "bob")
     assert (run.settings["user"], run.settings["groups"]) == (user, ["ops"])
-    shown = {place.document for one in run.outcomes for place in one.found}
+    shown = {place.document for each in run.outcomes for place in each.found}
     assert ("kelp.md" in shown) is (user == "ann")
-    said = " ".join(one.answer or "" for one in run.outcomes)
+    said = " ".join(each.answer or "" for each in run.outcomes)
     assert ("kelp kelp" in said) is (user == "ann")
 
 
@@ -389,7 +389,7 @@ def test_an_ablation_is_asked_in_the_name_of_whoever_is_named(
     with caplog.at_level(logging.WARNING):
         rows = ablated(guarded, file, principal=Principal(user, frozenset({"ops"})))
     assert {by_id(row.run)["k"]["recall@5"] for row in rows} == {found}
-    shown = {place.document for row in rows for one in row.run.outcomes for place in one.found}
+    shown = {place.document for row in rows for each in row.run.outcomes for place in each.found}
     assert ("kelp.md" in shown) is (user == "ann")
     assert all((row.run.settings["user"], row.run.settings["groups"]) == (user, ["ops"]) for row in rows)
     assert ("1 expected place is hidden from this principal" in caplog.text) is (user == "bob")

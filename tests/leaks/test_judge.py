@@ -187,14 +187,14 @@ def test_a_world_has_what_could_be_mixed_up() -> None:
     pages = [page for world in worlds for page in world.pages]
     assert {page.rule_source for page in pages} == set(RuleSource)
     assert any(
-        one.path == other.path for world in worlds for one in world.pages for other in world.pages if one != other
+        page.path == other.path for world in worlds for page in world.pages for other in world.pages if page != other
     )
     assert any(
-        one.sections == other.sections
+        page.sections == other.sections
         for world in worlds
-        for one in world.pages
+        for page in world.pages
         for other in world.pages
-        if one != other
+        if page != other
     )
 
 

@@ -333,7 +333,8 @@ class _MissingGold:
     known: Sequence[str] = ()
 
     def __str__(self) -> str:
-        near = difflib.get_close_matches(self.name, self.known, n=1, cutoff=0.3) if self.name else None
+        cutoff = 0.0 if len(self.known) < 2_000 else 0.3  # 0 compares every name letter by letter
+        near = difflib.get_close_matches(self.name, self.known, n=1, cutoff=cutoff) if self.name else None
         return f"{self.case}: {self.problem}" + (f"; nearest: {near[0]}" if near else "")
 
 

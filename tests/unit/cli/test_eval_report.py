@@ -94,7 +94,7 @@ def test_ids_are_unique_and_every_link_leads_to_one() -> None:
     page = Page(whole_report())
     ids = [value for name, value in page.attributes if name == "id"]
     assert len(ids) == len(set(ids))
-    assert {value for name, value in page.attributes if name == "href"} <= {f"#{one}" for one in ids}
+    assert {value for name, value in page.attributes if name == "href"} <= {f"#{each}" for each in ids}
 
 
 def test_hostile_words_stay_words_wherever_they_come_from() -> None:
@@ -146,11 +146,11 @@ def test_an_expected_place_that_was_not_found_says_so() -> None:
 
 
 def test_the_wanted_answer_stands_beside_the_one_that_came() -> None:
-    one = replace(OUTCOME, expected_answer="At noon.", answer="Boats have engines. [1]", is_refused=False)
-    page = shown(run_of(one))
+    each = replace(OUTCOME, expected_answer="At noon.", answer="Boats have engines. [1]", is_refused=False)
+    page = shown(run_of(each))
     assert "Expected wanted At noon. place" in page
     assert "Found answered Boats have engines. [1] #" in page
-    assert "Found refused None. #" in shown(run_of(replace(one, answer="None.", is_refused=True)))
+    assert "Found refused None. #" in shown(run_of(replace(each, answer="None.", is_refused=True)))
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_answers_about_selections_are_not_in_the_latency_of_searches() -> None:
 
 def test_a_comparison_gives_change_interval_and_verdict() -> None:
     before = a_run(60, quality=0.3)
-    after = run_of(*(replace(one, measures={**one.measures, "mrr@10": 1.0}) for one in before.outcomes))
+    after = run_of(*(replace(each, measures={**each.measures, "mrr@10": 1.0}) for each in before.outcomes))
     page = Page(report_html(after, compared=differences(before, after, ["mrr@10", "ndcg@10"]))).text
     assert re.search(r"mrr@10 0\.\d+ 1\.000 \+0\.\d+ \+0\.\d+ to \+0\.\d+ 60 \d+ 0 < 0\.001 better", page)
     assert re.search(r"ndcg@10 (0\.\d+) \1 0\.000 0\.000 to 0\.000 60 0 0 1\.000 same", page)

@@ -18,8 +18,8 @@ def luminance(color: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def contrast(one: str, other: str) -> float:
-    low, high = sorted((luminance(one), luminance(other)))
+def contrast(first: str, other: str) -> float:
+    low, high = sorted((luminance(first), luminance(other)))
     return (high + 0.05) / (low + 0.05)
 
 

@@ -73,7 +73,7 @@ def a_run(questions: int = 120, *, seed: int = 1, quality: float = 0.75) -> Run:
 
 
 def run_of(*outcomes: QuestionResult, settings: Mapping[str, object] | None = None) -> Run:
-    searched = [one.latency_ms for one in outcomes if one.kind is not Kind.SELECTED]
+    searched = [outcome.latency_ms for outcome in outcomes if outcome.kind is not Kind.SELECTED]
     return Run(
         set="harbor handbook",
         unit=JudgedUnit.PASSAGE,
@@ -101,10 +101,10 @@ def some_ablations(run: Run) -> tuple[Ablation, ...]:
 
 def _poorer(run: Run, draw: random.Random, loss: float) -> Run:
     outcomes = []
-    for one in run.outcomes:
+    for outcome in run.outcomes:
         factor = draw.choice((0.0, 0.4, 0.63, 1.2)) if draw.random() < loss else 1.0
-        ranked = {name: min(1.0, value * factor) for name, value in one.measures.items() if "@" in name}
-        outcomes.append(replace(one, measures={**one.measures, **ranked}))
+        ranked = {name: min(1.0, value * factor) for name, value in outcome.measures.items() if "@" in name}
+        outcomes.append(replace(outcome, measures={**outcome.measures, **ranked}))
     return run_of(*outcomes)
 
 

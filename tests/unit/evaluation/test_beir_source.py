@@ -25,16 +25,16 @@ def test_each_row_is_a_page(tmp_path: Path) -> None:
         tmp_path, {"_id": "a/b", "title": "Tides  and\nwinds", "text": "Read at noon."}, b"", {"_id": 7, "text": "x"}
     )
     source = BeirSource(corpus)
-    found = [one for one in source.items() if isinstance(one, Item)]
-    assert [one.path for one in found] == ["a%2Fb.md", "7.md"]
-    assert [source.read(one) for one in found] == [b"# Tides and winds\n\nRead at noon.\n", b"x\n"]
+    found = [item for item in source.items() if isinstance(item, Item)]
+    assert [item.path for item in found] == ["a%2Fb.md", "7.md"]
+    assert [source.read(item) for item in found] == [b"# Tides and winds\n\nRead at noon.\n", b"x\n"]
 
 
 @given(st.text(min_size=1), st.text(min_size=1))
-def test_every_id_has_a_path_of_its_own_that_leads_nowhere_else(one: str, other: str) -> None:
-    assert (path_of(one) == path_of(other)) is (one == other)
-    assert not {"/", "\\", "\0", "\n"} & set(path_of(one))
-    assert path_of(one).isascii()
+def test_every_id_has_a_path_of_its_own_that_leads_nowhere_else(item: str, other: str) -> None:
+    assert (path_of(item) == path_of(other)) is (item == other)
+    assert not {"/", "\\", "\0", "\n"} & set(path_of(item))
+    assert path_of(item).isascii()
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def test_a_row_that_is_too_long_is_skipped_and_not_held(tmp_path: Path, monkeypa
 
 def test_a_byte_order_mark_is_no_part_of_the_first_row(tmp_path: Path) -> None:
     source = BeirSource(a_corpus(tmp_path, codecs.BOM_UTF8 + b'{"_id": "a", "text": "x"}', {"_id": "b", "text": "y"}))
-    found = [one for one in source.items() if isinstance(one, Item)]
-    assert [(one.path, source.read(one)) for one in found] == [("a.md", b"x\n"), ("b.md", b"y\n")]
+    found = [item for item in source.items() if isinstance(item, Item)]
+    assert [(item.path, source.read(item)) for item in found] == [("a.md", b"x\n"), ("b.md", b"y\n")]
 
 
 def test_half_a_character_becomes_a_question_mark(tmp_path: Path) -> None:

@@ -75,10 +75,10 @@ def test_the_interval_holds_the_mean_and_shrinks_with_more_questions() -> None:
 def test_only_common_questions_are_compared() -> None:
     before = a_run({"a": 0.5, "b": 0.5, "only-before": 1.0})
     after = a_run({"b": 1.0, "a": 0.25, "only-after": 1.0})
-    (one,) = differences(before, after)
-    assert (one.metric, one.questions, one.better, one.worse) == ("ndcg@10", 2, 1, 1)
-    assert (one.before, one.after) == (0.5, 0.625)
-    assert one.change == 0.125
+    (difference,) = differences(before, after)
+    assert (difference.metric, difference.questions, difference.better, difference.worse) == ("ndcg@10", 2, 1, 1)
+    assert (difference.before, difference.after) == (0.5, 0.625)
+    assert difference.change == 0.125
     assert common_questions(before, after) == 2
 
 
