@@ -162,7 +162,7 @@ def _http_reranker(settings: Settings) -> Reranker:
 
     chosen = settings.rerank
     if not chosen.base_url:
-        raise Misconfigured("rerank.provider is http: set rerank.base_url to what stands in front of /rerank")
+        raise Misconfigured("rerank.provider is http: set rerank.base_url to the URL in front of /rerank")
     return HttpReranker(
         _remote(settings, "rerank", RETRY),
         style=RerankStyle(chosen.style),

@@ -23,9 +23,9 @@ def run_demo(settings: Settings, *, as_json: bool) -> int:
 def _hints(citewise: str, library: str) -> str:
     """A command a line; what is said of some of them stands in one column."""
     explained = {
-        f"status --library {library}": "what the library holds",
-        f"doctor --library {library}": "whether all is well",
-        "ingest YOUR/DOCS": "a library of your own, in .citewise",
+        f"status --library {library}": "documents, chunks, sizes",
+        f"doctor --library {library}": "check the installation",
+        "ingest YOUR/DOCS": "your own library, in .citewise",
     }
     width = max(map(len, explained))
     return (

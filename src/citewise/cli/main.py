@@ -310,7 +310,7 @@ def main() -> None:
     except CitewiseError as error:
         _stop(f"citewise: {error}", error.exit_code)
     except KeyboardInterrupt:
-        _stop("citewise: stopped; what was ingested is safe, run the command again to go on", 130)
+        _stop("citewise: stopped; ingested documents are stored, and the same command continues", 130)
     except OSError as error:
         if error.filename is not None:  # of a file or folder that was named; what is printed goes to no name
             _stop(f"citewise: {_unusable(error)}", 4)

@@ -21,7 +21,7 @@ def downloaded(name: str, cache: Path, *, deadline_seconds: float = 900.0, max_b
     """
     if not NAME.fullmatch(name) or ".." in name:
         raise Misconfigured(
-            f"rerank.model is {name[:200]!r}, which is no name on the hub: it must read owner/name, for example "
+            f"rerank.model is {name[:200]!r}, which is not a name on the hub: write owner/name, for example "
             "cross-encoder/ms-marco-MiniLM-L-6-v2. For a model of your own set rerank.path to its folder."
         )
     folder = cache / "hub" / name
