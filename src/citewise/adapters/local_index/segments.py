@@ -61,6 +61,11 @@ class Quantizer:
         scaled = self._scaled([vector])
         return _rounded(scaled), np.rint(scaled[0] * 2 * STEPS).astype(np.float64)
 
+    def coarse_cosines(self, products: Floats) -> list[float]:
+        """Inner products of codes as cosines."""
+        cosines: list[float] = (products / (self._scale * self._scale)).tolist()
+        return cosines
+
     def cosines(self, query: npt.NDArray[np.float64], codes: Codes, remainders: Codes) -> list[float]:
         """The cosine of each row.
 
