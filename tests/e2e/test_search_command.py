@@ -203,7 +203,7 @@ def test_filters_narrow_and_whose_question_it_is_counts(home: Path, tmp_path: Pa
         (("search", "x", "--top-k", "-1"), "top_k is -1"),
         (("search", "x", "--top-k", "1000000000"), "top_k is 1000000000"),
         (("ask", "x", "--top-k", "0"), "top_k is 0"),
-        (("search", "x", "--cursor", "bm9uc2Vuc2U"), "cursor is not whole"),
+        (("search", "x", "--cursor", "bm9uc2Vuc2U"), "cursor is not one of this library"),
         (("search", "x", "--user", "../x"), "is not a usable name"),
         (("search", "x", "--tenant", "a/b"), "is not a usable name"),
         (("search", "x", "--library", "nowhere"), "there is no library at nowhere"),
@@ -227,7 +227,7 @@ def test_an_empty_library_finds_nothing_and_says_so(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     json_of("ingest", "docs", cwd=tmp_path)
     assert json_of("search", "tide", cwd=tmp_path)["hits"] == []
-    assert "Nothing was found" in citewise("search", "tide", cwd=tmp_path).stdout
+    assert "No results" in citewise("search", "tide", cwd=tmp_path).stdout
     answer = json_of("ask", "When is the tide gauge read?", cwd=tmp_path)
     assert answer["sufficient_context"] is False
 
