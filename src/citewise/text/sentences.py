@@ -46,12 +46,9 @@ def sentence_starts(text: str) -> Iterator[int]:
 
 
 def cut_points(text: str) -> Iterator[int]:
-    """Where a text may be cut: between sentences, and between the lines of one that is too long."""
-    for start, end in pairwise((0, *sentence_starts(text), len(text))):
-        if start:
-            yield start
-        if end - start > MAX_CHARACTERS:
-            yield from (match.end() for match in _LINE_END.finditer(text, start, end) if match.end() < end)
+    """Where a text may be cut: between sentences and between lines."""
+    lines = (match.end() for match in _LINE_END.finditer(text) if match.end() < len(text))
+    yield from sorted({*sentence_starts(text), *lines} - {0})
 
 
 def sentences_of(paragraph: str) -> Iterator[str]:

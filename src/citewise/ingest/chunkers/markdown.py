@@ -11,7 +11,7 @@ from citewise.model.document import Block, BlockKind, BlockSpan, Lines, Location
 from citewise.ports.models import TokenCounter
 from citewise.text.sentences import cut_points
 
-VERSION = "heading-3"  # changes when the same blocks may be cut differently
+VERSION = "heading-4"  # changes when the same blocks may be cut differently
 SPECIAL_TOKENS = 2  # what a model puts around a text
 TARGET_SHARE = 0.8  # of a lowered ceiling; 1 fills each window to the brim
 
