@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from citewise.errors import CitewiseError, Locked, Misconfigured, Unavailable
-from citewise.ingest.chunkers.markdown import HeadingChunker
 from citewise.ingest.project import Project
 from citewise.insights import Popular
 from citewise.model.access import Scope
@@ -27,7 +26,7 @@ from citewise.model.report import IngestDone, IngestEvent, IngestReport, Library
 from citewise.ports.catalog import Catalog
 from citewise.ports.indexes import TextIndex, VectorIndex
 from citewise.ports.models import Embedding
-from citewise.ports.sources import Source
+from citewise.ports.sources import Chunker, Source
 from citewise.ports.storage import Generation, Storage
 from citewise.ports.stores import LogStore
 from citewise.settings import Settings
@@ -51,7 +50,7 @@ MAX_TRIES = 5  # to open a generation that is replaced meanwhile
 class IngestParts(Protocol):
     """The parts of an ingestion that name adapters; `wiring` makes them."""
 
-    def prepare(self, chunker: HeadingChunker) -> "Prepare": ...
+    def prepare(self, chunkers: Mapping[str, Chunker]) -> "Prepare": ...
     def policy(self, source: SourceRef) -> "AccessPolicy": ...
     def source(self, target: "Target", prepare: "Prepare") -> Source: ...
     def changes(self, paths: Sequence[Path]) -> Iterator[dict[Path, list[Path]]]: ...
@@ -67,7 +66,7 @@ class OpenLibrary:
     catalog: Catalog
     vectors: VectorIndex
     texts: TextIndex
-    chunker: HeadingChunker
+    chunkers: Mapping[str, Chunker]  # by media type
     parts: IngestParts
     facts: LibraryFacts  # what a library is built with under these settings
 
@@ -77,7 +76,7 @@ class OpenLibrary:
 
     @property
     def prepare(self) -> "Prepare":
-        return self.parts.prepare(self.chunker)
+        return self.parts.prepare(self.chunkers)
 
     @property
     def writer(self) -> "DocumentWriter":
@@ -170,14 +169,15 @@ class StoredLibrary:
     settings: Settings
     storage: Storage
     embedding: Embedding
-    chunker: HeadingChunker
+    chunkers: Mapping[str, Chunker]  # by media type
     parts: IngestParts
 
     @property
     def facts(self) -> LibraryFacts:
         """What a library is built with under these settings."""
         model = self.embedding.embedder.model
-        return LibraryFacts(model.name, model.dimensions, model.window_tokens, self.chunker.version, ANALYZER_VERSION)
+        chunkers = "; ".join(dict.fromkeys(chunker.version for chunker in self.chunkers.values()))
+        return LibraryFacts(model.name, model.dimensions, model.window_tokens, chunkers, ANALYZER_VERSION)
 
     @contextmanager
     def writing(self) -> Iterator[OpenLibrary]:
@@ -273,7 +273,7 @@ class StoredLibrary:
                 stores.catalog,
                 stores.vectors,
                 stores.texts,
-                self.chunker,
+                self.chunkers,
                 self.parts,
                 self.facts,
             )

@@ -2,7 +2,7 @@
 it, since selected text is answered with `answer_pipeline` and without any store."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from citewise.adapters.sqlite.query_log import SqliteLog
     from citewise.answer.pipeline import AnswerPipeline
     from citewise.ingest import policy, targets
-    from citewise.ingest.chunkers.markdown import HeadingChunker
     from citewise.ingest.prepare import Prepare
     from citewise.ports import catalog, sources, storage, stores
     from citewise.search import cache, pages, pipeline
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 LOG_FILE = "queries.db"
+MARKDOWN = "text/markdown"
 PAGES_FILE = "pages.db"  # beside the generations: a ranking outlives the one it was made in
 
 
@@ -79,8 +79,8 @@ def stored_library(
     chosen, sizes = embedding or embedding_of(settings, parts), settings.chunks
     window_tokens = chosen.embedder.model.window_tokens
     chunk_sizes = ChunkSizes(sizes.target_tokens, sizes.floor_tokens, sizes.ceiling_tokens, sizes.overlap_tokens)
-    chunker = HeadingChunker(chosen.counter, window_tokens, chunk_sizes)
-    return StoredLibrary(settings, library_folder(settings.library, parts), chosen, chunker, _FolderParts(settings))
+    chunkers = {MARKDOWN: HeadingChunker(chosen.counter, window_tokens, chunk_sizes)}
+    return StoredLibrary(settings, library_folder(settings.library, parts), chosen, chunkers, _FolderParts(settings))
 
 
 def library_folder(root: Path, parts: Parts = NO_PARTS) -> "LibraryFolder":
@@ -128,21 +128,21 @@ class _FolderParts:
 
     settings: Settings
 
-    def prepare(self, chunker: "HeadingChunker") -> "Prepare":
+    def prepare(self, chunkers: Mapping[str, "sources.Chunker"]) -> "Prepare":
         """The table of formats: which kind of item is read by which parser and cut by which chunker."""
         from citewise.adapters.markdown.parser import MarkdownParser
         from citewise.ingest.prepare import Format, Prepare
 
-        formats = (Format("text/markdown", (".md", ".mdx"), MarkdownParser(), chunker),)
+        formats = (Format(MARKDOWN, (".md", ".mdx"), MarkdownParser(), chunkers[MARKDOWN]),)
         return Prepare(formats, self.settings.ingest.path_rules)
 
     def policy(self, source: SourceRef) -> "policy.AccessPolicy":
-        from citewise.adapters.folder.source import Rules
+        from citewise.adapters.folder.source import Patterns
         from citewise.ingest.policy import AccessPolicy
 
         by_path = []
         for pattern, names in self.settings.ingest.access_by_path.items():
-            rules = Rules.of([pattern]).rules
+            rules = Patterns.of([pattern]).rules
             if not rules:
                 raise Misconfigured(f"ingest.access_by_path: {pattern!r} is not a pattern that could match a path")
             by_path.append((rules[0], Access.of(names)))

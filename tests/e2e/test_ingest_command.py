@@ -39,6 +39,15 @@ def test_the_json_report_has_the_documented_shape(home: Path) -> None:
     assert again["chunks"] == {"created": 0, "updated": 0, "deleted": 0, "unchanged": 3}
 
 
+def test_the_report_counts_hidden_and_vendored_folders(home: Path) -> None:
+    for folder in (".github", "node_modules"):
+        (home / "docs" / folder).mkdir()
+    assert "2 left out, hidden or vendored (ingest them with --include)" in citewise("ingest", "docs", cwd=home).stdout
+    report = json_of("ingest", "docs", cwd=home)
+    assert report["folders_left_out"] == 2
+    assert {"path": "node_modules/", "reason": "vendored folder (ingest it with --include)"} in report["skipped"]
+
+
 def test_status_and_doctor_tell_about_the_library(home: Path) -> None:
     json_of("ingest", "docs", cwd=home)
     status = json_of("status", cwd=home)

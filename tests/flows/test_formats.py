@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from citewise.answer.pack import citation_of
+from citewise.errors import Misconfigured
 from citewise.ingest.pipeline import Ingest
 from citewise.ingest.policy import AccessPolicy
 from citewise.ingest.prepare import Format, IngestRequest, Prepare
@@ -17,6 +18,7 @@ from citewise.model.document import Item, ParsedDocument, SourceRef
 from citewise.model.ranking import Passage
 from citewise.model.report import IngestDone, IngestReport
 from citewise.text.urls import Addresses
+from citewise.wiring import stored_library
 from tests.fakes.counters import HashEmbedder
 from tests.fakes.formats import BOOKS, THREAD, BookParser, MemorySource, ThreadChunker, ThreadParser, books, thread
 from tests.flows.harness import Shelf
@@ -42,7 +44,7 @@ def shelf(tmp_path: Path) -> Shelf:
 def prepare_of(library: OpenLibrary) -> Prepare:
     """The library's own formats and two more: a row of the table for each."""
     more = (
-        Format(BOOKS, (".books",), BookParser(), library.chunker),
+        Format(BOOKS, (".books",), BookParser(), library.chunkers["text/markdown"]),
         Format(THREAD, (".json",), ThreadParser(), ThreadChunker()),
     )
     return replace(library.prepare, formats=(*library.prepare.formats, *more))
@@ -164,3 +166,11 @@ def test_stored_documents_are_cut_and_embedded_again_without_a_parser(shelf: She
     assert other.snapshot() == before
     assert found(other, "valve stuck oil").author == "ann"
     assert ingest(other, {**CONTENT}).unchanged == 3
+
+
+def test_a_chunker_that_another_format_has_now_is_noticed(shelf: Shelf) -> None:
+    shelf.ingest()
+    stored = stored_library(shelf.settings, shelf.embedding)
+    changed = replace(stored, chunkers={**stored.chunkers, THREAD: ThreadChunker()})
+    with pytest.raises(Misconfigured, match=r"the settings say .*; thread-1"), changed.reading():
+        pass

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from citewise.adapters.markdown.parser import MarkdownParser
 from citewise.errors import BadRequest, Misconfigured, PathNotFound
 from citewise.ingest.targets import IngestOptions
 from citewise.model.access import Principal, Scope
@@ -333,6 +334,7 @@ def test_the_report_adds_up(shelf: Shelf) -> None:
         assert report.seen == settled
         left_out = [entry.path for entry in report.skipped if "folder" in entry.reason]
         assert left_out == [".github/", "node_modules/"]
+        assert report.folders_left_out == 2
         files_done = [event for event in shelf.events if isinstance(event, FileDone)]
         assert len(files_done) == report.seen
         shelf.events.clear()
@@ -349,3 +351,12 @@ def test_a_library_of_another_model_is_refused_with_the_command_that_re_embeds(s
 def test_a_missing_folder_is_a_bad_request_and_a_file_not_found(shelf: Shelf, error: type[Exception]) -> None:
     with pytest.raises(error, match="no folder or file"):
         shelf.ingest(shelf.docs / "nowhere")
+
+
+def test_a_file_read_by_an_older_parser_is_ingested_again(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parser of 0.1 gave admonitions no children."""
+    shelf.write("a.md", "# A\n\n:::note\n\nWords.\n\n:::\n")
+    with monkeypatch.context() as older:
+        older.setattr(MarkdownParser, "version", "markdown-1")
+        shelf.ingest()
+    assert shelf.ingest().ingested == 3

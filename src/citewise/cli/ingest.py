@@ -72,6 +72,7 @@ def _report_json(report: IngestReport) -> dict[str, object]:
         "ingested": report.ingested,
         "unchanged": report.unchanged,
         "removed": report.removed,
+        "folders_left_out": report.folders_left_out,
         "skipped": [{"path": entry.path, "reason": entry.reason} for entry in report.skipped],
         "failed": [asdict(entry) for entry in report.failed],
         "warnings": [asdict(entry) for entry in report.warnings],
@@ -93,6 +94,8 @@ def _show_report(report: IngestReport) -> None:
         f"{report.seen} seen: {report.ingested} ingested, {report.unchanged} unchanged, "
         f"{len(report.skipped)} skipped, {len(report.failed)} failed; {report.removed} removed",
     )
+    if report.folders_left_out:
+        table.add_row("folders", f"{report.folders_left_out} left out, hidden or vendored (ingest them with --include)")
     table.add_row(
         "chunks",
         f"{chunks.created} created, {chunks.updated} updated, {chunks.deleted} deleted, {chunks.unchanged} unchanged",

@@ -115,12 +115,14 @@ class Item:
 class Skipped:
     """A file or folder (its path ends in a slash) that is not ingested, and why.
 
-    `is_unseen`: its content could not be read, so the library keeps what it had of it.
+    `is_unseen`: its content could not be read, so the library keeps what it had of it. `is_by_default`: a hidden or
+    vendored folder, which is only ingested if an include names it.
     """
 
     path: str
     reason: str
     is_unseen: bool = False
+    is_by_default: bool = False
 
 
 @dataclass(frozen=True, slots=True)

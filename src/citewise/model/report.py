@@ -94,6 +94,11 @@ class IngestReport:
         )
 
     @property
+    def folders_left_out(self) -> int:
+        """Hidden and vendored folders, which no include names."""
+        return sum(entry.is_by_default for entry in self.skipped)
+
+    @property
     def chunks_per_second(self) -> float:
         changed = self.chunks.created + self.chunks.updated
         return changed / self.seconds if self.seconds > 0 else 0.0

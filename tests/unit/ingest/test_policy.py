@@ -2,7 +2,7 @@
 
 import pytest
 
-from citewise.adapters.folder.source import Rules
+from citewise.adapters.folder.source import Patterns
 from citewise.errors import BadRequest
 from citewise.ingest.policy import AccessPolicy, with_rule
 from citewise.model.access import Access
@@ -31,7 +31,7 @@ def test_a_rule_replaces_the_rules_of_what_lies_below() -> None:
 
 
 def test_a_pattern_comes_before_the_rule_of_a_part_and_the_own_rule_before_both() -> None:
-    (pattern,) = Rules.of(["ops/**"]).rules
+    (pattern,) = Patterns.of(["ops/**"]).rules
     policy = AccessPolicy(with_rule(SOURCE, ("public",), ["ops"]), (), ((pattern, OPS),))
     assert policy("ops/deep/a.md") == OPS
     assert policy("a.md") == PROJECT

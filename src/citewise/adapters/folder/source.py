@@ -28,7 +28,7 @@ _OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a pip
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class _Pattern:
     """A pattern: as it was written, and what it matches."""
 
     pattern: str
@@ -52,25 +52,25 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class Patterns:
     """A list of patterns, the last first, and the folder they are relative to ("" or "docs/")."""
 
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[_Pattern, ...] = ()
     prefix: str = ""
 
     @classmethod
     def of(cls, lines: Iterable[str], *, prefix: str = "") -> Self:
         """Read patterns; comments, blank lines and what git itself cannot read match nothing."""
-        rules = [rule for rule in map(_rule, lines) if rule is not None]
+        rules = [rule for rule in map(_pattern, lines) if rule is not None]
         return cls(tuple(reversed(rules)), prefix)
 
-    def verdict(self, path: str, *, is_folder: bool) -> Rule | None:
+    def verdict(self, path: str, *, is_folder: bool) -> _Pattern | None:
         """The last rule that names this path."""
         inner = path[len(self.prefix) :]
         return next((rule for rule in self.rules if rule.matches(inner, is_folder=is_folder)), None)
 
 
-def _rule(line: str) -> Rule | None:
+def _pattern(line: str) -> _Pattern | None:
     written = line if line.endswith("\\ ") else line.rstrip(" \r")
     core = _MANY_STARS.sub("**", written.removesuffix("/"))
     try:
@@ -80,7 +80,7 @@ def _rule(line: str) -> Rule | None:
     if not compiled or compiled[0].include is None or compiled[0].regex is None:
         return None
     bare = core.removeprefix("!")
-    return Rule(
+    return _Pattern(
         pattern=written,
         regex=compiled[0].regex,
         keeps=not compiled[0].include,
@@ -95,7 +95,7 @@ class _FolderEntry:
 
     path: str
     status: os.stat_result | OSError  # of a link itself, not of its target
-    ignores: tuple[Rules, ...]
+    ignores: tuple[Patterns, ...]
 
     @property
     def name(self) -> str:
@@ -136,8 +136,8 @@ class FolderSource:
         folder, narrowed = _folder_and_only(root, only)
         self._root = os.path.realpath(folder)
         self._media_types = media_types
-        self._include = Rules.of(include)
-        self._exclude = Rules.of(exclude)
+        self._include = Patterns.of(include)
+        self._exclude = Patterns.of(exclude)
         self._max_file_bytes = max_file_bytes
         self._own = tuple(os.path.realpath(own) for own in own_folders)
         self._children = None if narrowed is None else _children(narrowed)
@@ -160,9 +160,9 @@ class FolderSource:
         # A stack instead of recursion: folders may be nested deeper than Python may call.
         while pending:
             entry = pending.pop()
-            reason = self._reason(entry)
-            if reason is not None:
-                yield Skipped(entry.shown, reason)
+            skipped = self._skipped(entry)
+            if skipped is not None:
+                yield skipped
             elif not entry.is_folder:
                 yield self._file(entry)
             else:
@@ -171,7 +171,7 @@ class FolderSource:
                 except (OSError, BadData) as error:
                     yield Skipped(entry.shown, f"folder cannot be read: {_why(error)}", is_unseen=True)
 
-    def _entries(self, prefix: str, ignores: tuple[Rules, ...]) -> list[_FolderEntry]:
+    def _entries(self, prefix: str, ignores: tuple[Patterns, ...]) -> list[_FolderEntry]:
         """What is in a folder, the last path first."""
         folder = os.path.join(self._root, prefix)
         wanted = None if self._children is None else self._children.get(prefix)
@@ -181,7 +181,7 @@ class FolderSource:
         entries = [_FolderEntry(prefix + name, status, applying) for name, status in statuses if status is not None]
         return sorted(entries, key=lambda entry: entry.shown, reverse=True)
 
-    def _ignore_file(self, prefix: str) -> tuple[Rules, ...]:
+    def _ignore_file(self, prefix: str) -> tuple[Patterns, ...]:
         path = f"{prefix}.gitignore"
         status = _status_of(os.path.join(self._root, path))
         if isinstance(status, OSError):
@@ -193,7 +193,14 @@ class FolderSource:
         except BadData as error:
             # Going on without the rules could ingest what its owner meant to leave out.
             raise BadData(f"its .gitignore {error}") from error
-        return (Rules.of(data.decode("utf-8-sig", "surrogateescape").split("\n"), prefix=prefix),)
+        return (Patterns.of(data.decode("utf-8-sig", "surrogateescape").split("\n"), prefix=prefix),)
+
+    def _skipped(self, entry: _FolderEntry) -> Skipped | None:
+        reason = self._reason(entry)
+        if reason is None and (kind := self._left_out_kind(entry)):
+            return Skipped(entry.shown, f"{kind} folder (ingest it with --include)", is_by_default=True)
+        reason = reason or self._choice_reason(entry)
+        return Skipped(entry.shown, reason) if reason else None
 
     def _reason(self, entry: _FolderEntry) -> str | None:
         """Why an entry is left out for its name or place, or None."""
@@ -206,18 +213,16 @@ class FolderSource:
             return "the library itself"
         verdicts = (ignore.verdict(entry.path, is_folder=entry.is_folder) for ignore in entry.ignores)
         nearest = next((rule for rule in verdicts if rule is not None), None)
-        if nearest is not None and not nearest.keeps:
-            return "ignored by .gitignore"
-        return self._default_reason(entry) or self._choice_reason(entry)
+        return "ignored by .gitignore" if nearest is not None and not nearest.keeps else None
 
-    def _default_reason(self, entry: _FolderEntry) -> str | None:
-        """Why a folder is left out unless an include names it."""
+    def _left_out_kind(self, entry: _FolderEntry) -> str | None:
+        """What kind of folder it is, if it is left out unless an include names it."""
         is_hidden = entry.name.startswith(".")
         if not entry.is_folder or not (is_hidden or entry.name in _VENDORED):
             return None
         if any(entry.name in rule.pattern.strip("!/").split("/") for rule in self._include.rules):
             return None
-        return f"{'hidden' if is_hidden else 'vendored'} folder (ingest it with --include)"
+        return "hidden" if is_hidden else "vendored"
 
     def _choice_reason(self, entry: _FolderEntry) -> str | None:
         rule = self._exclude.verdict(entry.path, is_folder=entry.is_folder)
