@@ -60,7 +60,7 @@ def status(library: StoredLibrary) -> Status:
             embedding_model=facts.model,
             dimensions=facts.dimensions,
             chunker=facts.chunker,
-            engines={"catalog": catalog.engine, "words": "tantivy", "vectors": "faiss"},
+            engines={"catalog": catalog.engine, **storage.engines},
             scopes=scopes,
             catalog_bytes=catalog.size_bytes(),
             index_bytes=storage.size_bytes("index"),

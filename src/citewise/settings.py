@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from citewise.errors import BadRequest, Misconfigured
 from citewise.model.access import Access
@@ -15,17 +15,33 @@ from citewise.model.document import DEFAULT_RULES, PathRule
 from citewise.model.query import DEFAULT_BOOSTS, FEATURE_WEIGHTS, FEATURES, LATE_WEIGHT, BoostRule
 from citewise.model.ranking import ARMS
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 PREFIX = "CITEWISE_"
 FILE = "citewise.toml"
 
 T = TypeVar("T")
 
 
+def _require_known_choices(table: str, section: "DataclassInstance") -> None:
+    for each in fields(section):
+        if get_origin(each.type) is Literal:
+            value, (*others, last) = getattr(section, each.name), get_args(each.type)
+            can_be = f"it can be {', '.join(others)} or {last}"
+            _require(value in (*others, last), f"setting {table}.{each.name} is {value!r}; {can_be}")
+
+
+def _require(is_fine: bool, problem: str) -> None:
+    if not is_fine:
+        raise Misconfigured(problem)
+
+
 @dataclass(frozen=True, slots=True)
 class EmbeddingSettings:
     """Which model turns text into vectors."""
 
-    provider: str = "minilm"  # minilm (built in), onnx (a folder), or openai (a compatible API)
+    provider: Literal["minilm", "onnx", "openai"] = "minilm"  # minilm (built in), onnx (a folder) or openai (an API)
     path: str = ""  # onnx: folder with model.onnx and tokenizer.json
     model: str = ""  # openai: name of the model
     base_url: str = "https://api.openai.com/v1"  # openai: URL of the API
@@ -39,10 +55,15 @@ class EmbeddingSettings:
     word_vectors: bool = True  # minilm: also store vectors of words for search.late, 48 bytes per token
 
     def __post_init__(self) -> None:
-        if self.batch_size < 1 or self.timeout_seconds <= 0:
-            raise Misconfigured("settings embedding: batch_size and timeout_seconds must be above 0")
-        if self.dimensions < 0 or self.window_tokens < 0:
-            raise Misconfigured("settings embedding: dimensions and window_tokens must not be below 0")
+        _require_known_choices("embedding", self)
+        _require(
+            self.batch_size >= 1 and self.timeout_seconds > 0,
+            "settings embedding: batch_size and timeout_seconds must be above 0",
+        )
+        _require(
+            self.dimensions >= 0 and self.window_tokens >= 0,
+            "settings embedding: dimensions and window_tokens must not be below 0",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +76,14 @@ class ChunkSettings:
     overlap_tokens: int = 50  # repeated between neighboring chunks of a section
 
     def __post_init__(self) -> None:
-        if not 0 < self.floor_tokens <= self.target_tokens <= self.ceiling_tokens:
-            raise Misconfigured("settings chunks: floor_tokens <= target_tokens <= ceiling_tokens, all above 0")
-        if not 0 <= self.overlap_tokens <= self.target_tokens // 2:
-            raise Misconfigured("settings chunks: overlap_tokens is at least 0 and at most half of target_tokens")
+        _require(
+            0 < self.floor_tokens <= self.target_tokens <= self.ceiling_tokens,
+            "settings chunks: floor_tokens <= target_tokens <= ceiling_tokens, all above 0",
+        )
+        _require(
+            0 <= self.overlap_tokens <= self.target_tokens // 2,
+            "settings chunks: overlap_tokens is at least 0 and at most half of target_tokens",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +98,7 @@ class IngestSettings:
     path_rules: tuple[PathRule, ...] = DEFAULT_RULES  # module, chapter and types from the path
 
     def __post_init__(self) -> None:
-        if not 0 < self.max_file_mb < math.inf:
-            raise Misconfigured(f"setting ingest.max_file_mb must be above 0, not {self.max_file_mb}")
+        _require(0 < self.max_file_mb < math.inf, f"setting ingest.max_file_mb must be above 0, not {self.max_file_mb}")
         try:
             for rules in (self.access, *self.access_by_path.values()):
                 Access.of(rules)
@@ -86,7 +110,7 @@ class IngestSettings:
 class SearchSettings:
     """How rankings are fused and refined."""
 
-    fusion: str = "nearness"  # nearness, minmax or rrf
+    fusion: Literal["nearness", "minmax", "rrf"] = "nearness"  # nearness, minmax or rrf
     weights: Mapping[str, float] = field(default_factory=dict)  # dense, words, code; empty: the fusion's own
     features: Mapping[str, float] = field(default_factory=lambda: FEATURE_WEIGHTS)  # title, proximity; 0: off
     late: float = LATE_WEIGHT  # weight of late interaction if no passage is close; 0 disables
@@ -96,63 +120,55 @@ class SearchSettings:
     without: tuple[str, ...] = ()  # rankings and stages to leave out, to measure what they add
 
     def __post_init__(self) -> None:
-        if self.fusion not in ("nearness", "minmax", "rrf"):
-            raise Misconfigured(f"setting search.fusion is {self.fusion!r}; it can be nearness, minmax or rrf")
-        if self.weights and not _are_weights(self.weights):
-            raise Misconfigured(f"settings search.weights: {', '.join(ARMS)}, each at least 0 and one of them above")
-        if not _are_features(self.features):
-            raise Misconfigured(f"settings search.features: {', '.join(FEATURES)}, each in 0..1")
-        if not 0 <= self.late <= 10:
-            raise Misconfigured("setting search.late is a weight in 0..10; 0 switches it off")
-        if self.half_life_days <= 0 or not 0 <= self.freshness_weight <= 1:
-            raise Misconfigured("settings search: half_life_days is above 0, freshness_weight in 0..1")
-        if unknown := set(self.without).difference(ARMS, ("features", "late", "rerank", "freshness", "boost", "dedup")):
-            raise Misconfigured(f"setting search.without names no ranking and no stage: {', '.join(sorted(unknown))}")
-        if any(rule.factor <= 0 for rule in self.boosts):
-            raise Misconfigured("settings search.boosts: every factor is above 0")
-        if not all(keyword.strip() for rule in self.boosts for keyword in rule.keywords or ("",)):
-            raise Misconfigured("settings search.boosts: every rule has keywords, and none is empty")
-
-
-def _are_features(weights: Mapping[str, float]) -> bool:
-    return weights.keys() <= set(FEATURES) and all(0 <= weight <= 1 for weight in weights.values())
-
-
-def _are_weights(weights: Mapping[str, float]) -> bool:
-    return weights.keys() <= set(ARMS) and min(weights.values()) >= 0 and sum(weights.values()) > 0
+        _require_known_choices("search", self)
+        weights, known = self.weights, f"settings search.weights: {', '.join(ARMS)}"
+        _require(weights.keys() <= set(ARMS), f"{known}, each at least 0 and one of them above")
+        is_positive = not weights or (min(weights.values()) >= 0 and sum(weights.values()) > 0)
+        _require(is_positive, f"{known}, each at least 0 and one of them above")
+        are_features = self.features.keys() <= set(FEATURES) and all(0 <= each <= 1 for each in self.features.values())
+        _require(are_features, f"settings search.features: {', '.join(FEATURES)}, each in 0..1")
+        _require(0 <= self.late <= 10, "setting search.late is a weight in 0..10; 0 switches it off")
+        _require(
+            self.half_life_days > 0 and 0 <= self.freshness_weight <= 1,
+            "settings search: half_life_days is above 0, freshness_weight in 0..1",
+        )
+        unknown = set(self.without).difference(ARMS, ("features", "late", "rerank", "freshness", "boost", "dedup"))
+        _require(not unknown, f"setting search.without names no ranking and no stage: {', '.join(sorted(unknown))}")
+        _require(all(rule.factor > 0 for rule in self.boosts), "settings search.boosts: every factor is above 0")
+        _require(
+            all(keyword.strip() for rule in self.boosts for keyword in rule.keywords or ("",)),
+            "settings search.boosts: every rule has keywords, and none is empty",
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class RerankSettings:
     """The reranker, if any."""
 
-    provider: str = "none"  # none, onnx, or http (a server with /rerank)
+    provider: Literal["none", "onnx", "http"] = "none"  # none, onnx, or http (a server with /rerank)
     path: str = ""  # onnx: folder with model.onnx and tokenizer.json
     model: str = ""  # onnx: a hub name such as cross-encoder/ms-marco-MiniLM-L-6-v2; http: name of the model
     base_url: str = ""  # http: URL in front of /rerank
-    style: str = "cohere"  # http: cohere, jina or tei
+    style: Literal["cohere", "jina", "tei"] = "cohere"  # http: cohere, jina or tei
     api_key_variable: str = "RERANK_API_KEY"  # http: environment variable with the key; the key is never stored
     depth: int = 50  # passages that are reranked
     window_tokens: int = 128  # onnx: question and passage together; time grows in proportion
-    scores: str = "probabilities"  # http: probabilities, or logits, which go through a sigmoid
+    scores: Literal["probabilities", "logits"] = "probabilities"  # http: probabilities or logits
     timeout_seconds: float = 5.0  # http: after that, the fused order is kept
 
     def __post_init__(self) -> None:
-        if self.provider not in ("none", "onnx", "http"):
-            raise Misconfigured(f"setting rerank.provider is {self.provider!r}; it can be none, onnx or http")
-        if self.style not in ("cohere", "jina", "tei"):
-            raise Misconfigured(f"setting rerank.style is {self.style!r}; it can be cohere, jina or tei")
-        if self.scores not in ("probabilities", "logits"):
-            raise Misconfigured(f"setting rerank.scores is {self.scores!r}; it can be probabilities or logits")
-        if self.depth < 1 or self.window_tokens < 16 or self.timeout_seconds <= 0:
-            raise Misconfigured("settings rerank: depth is at least 1, window_tokens 16, timeout_seconds above 0")
+        _require_known_choices("rerank", self)
+        _require(
+            self.depth >= 1 and self.window_tokens >= 16 and self.timeout_seconds > 0,
+            "settings rerank: depth is at least 1, window_tokens 16, timeout_seconds above 0",
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerSettings:
     """How answers are written."""
 
-    generator: str = "extractive"  # extractive (quotes sentences) or openai (a compatible API)
+    generator: Literal["extractive", "openai"] = "extractive"  # extractive (quotes sentences) or openai (an API)
     model: str = ""  # openai: name of the model
     base_url: str = "https://api.openai.com/v1"  # openai: URL of the API
     api_key_variable: str = "OPENAI_API_KEY"  # openai: environment variable with the key; the key is never stored
@@ -160,25 +176,25 @@ class AnswerSettings:
     max_tokens: int = 800  # openai: longest answer
     budget_tokens: int = 2000  # of the sources of an answer
     min_confidence: float = 0.0  # to answer; 0: 0.4 for extractive, 0.15 for a language model
-    compression: str = "none"  # of the sources: none, extractive or llmlingua
+    compression: Literal["none", "extractive", "llmlingua"] = "none"  # none, extractive or llmlingua
     compressed_tokens: int = 600  # of compressed sources
     compression_path: str = ""  # llmlingua: folder with model.onnx and tokenizer.json
 
     def __post_init__(self) -> None:
-        if self.compression not in ("none", "extractive", "llmlingua"):
-            raise Misconfigured(
-                f"setting answer.compression is {self.compression!r}; it can be none, extractive or llmlingua"
-            )
-        if self.compression == "llmlingua" and not self.compression_path:
-            raise Misconfigured("answer.compression is llmlingua: set answer.compression_path to the model's folder")
-        if self.compressed_tokens < 50:
-            raise Misconfigured(f"setting answer.compressed_tokens is at least 50, not {self.compressed_tokens}")
-        if self.generator not in ("extractive", "openai"):
-            raise Misconfigured(f"setting answer.generator is {self.generator!r}; it can be extractive or openai")
-        if self.timeout_seconds <= 0 or self.max_tokens < 1 or self.budget_tokens < 50:
-            raise Misconfigured("settings answer: timeout_seconds above 0, max_tokens at least 1, budget_tokens 50")
-        if not 0 <= self.min_confidence <= 1:
-            raise Misconfigured(f"setting answer.min_confidence is in 0..1, not {self.min_confidence}")
+        _require_known_choices("answer", self)
+        _require(
+            self.compression != "llmlingua" or bool(self.compression_path),
+            "answer.compression is llmlingua: set answer.compression_path to the model's folder",
+        )
+        _require(
+            self.compressed_tokens >= 50,
+            f"setting answer.compressed_tokens is at least 50, not {self.compressed_tokens}",
+        )
+        _require(
+            self.timeout_seconds > 0 and self.max_tokens >= 1 and self.budget_tokens >= 50,
+            "settings answer: timeout_seconds above 0, max_tokens at least 1, budget_tokens 50",
+        )
+        _require(0 <= self.min_confidence <= 1, f"setting answer.min_confidence is in 0..1, not {self.min_confidence}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,24 +215,27 @@ class QueryCacheSettings:
     min_cosine: float = 1.0  # between a question and a cached one; 1: equal questions only
 
     def __post_init__(self) -> None:
-        if self.megabytes < 0 or self.ttl_seconds <= 0 or not 0 < self.min_cosine <= 1:
-            raise Misconfigured("settings query_cache: megabytes at least 0, ttl_seconds above 0, min_cosine in 0..1")
+        _require(
+            self.megabytes >= 0 and self.ttl_seconds > 0 and 0 < self.min_cosine <= 1,
+            "settings query_cache: megabytes at least 0, ttl_seconds above 0, min_cosine in 0..1",
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class QueryLogSettings:
     """What the query log stores."""
 
-    text: str = "masked"  # full, masked (no secrets, addresses, long numbers) or none
+    text: Literal["full", "masked", "none"] = "masked"  # full, masked (no secrets, addresses) or none
     retention_days: float = 90.0  # 0 disables the log
     rows: int = 500_000  # limit for all tenants and projects together, about 900 bytes each
     queue: int = 1_000  # rows that may wait to be written; more are dropped and counted
 
     def __post_init__(self) -> None:
-        if self.text not in ("full", "masked", "none"):
-            raise Misconfigured(f"setting query_log.text is {self.text!r}; it can be full, masked or none")
-        if self.retention_days < 0 or self.rows < 1 or self.queue < 1:
-            raise Misconfigured("settings query_log: retention_days at least 0, rows and queue at least 1")
+        _require_known_choices("query_log", self)
+        _require(
+            self.retention_days >= 0 and self.rows >= 1 and self.queue >= 1,
+            "settings query_log: retention_days at least 0, rows and queue at least 1",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,8 +246,10 @@ class PagingSettings:
     ttl_seconds: float = 900.0  # after that, a cursor has expired
 
     def __post_init__(self) -> None:
-        if not 1 <= self.depth <= 10_000 or self.ttl_seconds <= 0:
-            raise Misconfigured("settings paging: depth in 1..10000, ttl_seconds above 0")
+        _require(
+            1 <= self.depth <= 10_000 and self.ttl_seconds > 0,
+            "settings paging: depth in 1..10000, ttl_seconds above 0",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,8 +260,9 @@ class GuardSettings:
     pause_seconds: float = 30.0  # until it is tried again
 
     def __post_init__(self) -> None:
-        if self.failures < 1 or self.pause_seconds <= 0:
-            raise Misconfigured("settings guard: failures at least 1, pause_seconds above 0")
+        _require(
+            self.failures >= 1 and self.pause_seconds > 0, "settings guard: failures at least 1, pause_seconds above 0"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,35 +357,23 @@ def _value(kind: Any, value: Any, *, where: str) -> Any:
 
 def _plain(kind: Any, value: Any, where: str) -> Any:
     """Strings come from the environment and are read as what the setting is."""
-    try:
-        if kind is Path:
-            return Path(_checked(value, str, where)).expanduser()
-        if kind is bool:
-            return _switch(value)
-        if kind in (int, float) and isinstance(value, str | int | float) and not isinstance(value, bool):
-            return _number(kind, value)
-    except (ValueError, OverflowError) as error:
-        raise Misconfigured(f"setting {where} must be {_IN_WORDS[kind]}, not {value!r}") from error
-    return _checked(value, kind, where)
-
-
-def _switch(value: object) -> bool:
-    if isinstance(value, bool):
-        return value
-    if value not in ("true", "false"):
-        raise ValueError(value)
-    return value == "true"
-
-
-def _number(kind: type[int] | type[float], value: str | int | float) -> int | float:
-    number = kind(value)
-    if not math.isfinite(number) or (isinstance(value, float) and number != value):
-        raise ValueError(value)
-    return number
+    if kind is Path:
+        return Path(_checked(value, str, where)).expanduser()
+    if kind is bool and value in ("true", "false"):
+        return value == "true"
+    if kind in (int, float) and isinstance(value, str | int | float) and not isinstance(value, bool):
+        try:
+            number = kind(value)
+        except (ValueError, OverflowError):
+            number = math.nan
+        is_number = math.isfinite(number) and (number == value or not isinstance(value, float))
+        _require(is_number, f"setting {where} must be {_IN_WORDS[kind]}, not {value!r}")
+        return number
+    return _checked(value, str if get_origin(kind) is Literal else kind, where)
 
 
 def _checked(value: Any, kind: type[T], where: str) -> T:
-    if not isinstance(value, kind) or isinstance(value, bool):
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise Misconfigured(f"setting {where} must be {_IN_WORDS[kind]}, not {value!r}")
     return value
 

@@ -117,9 +117,20 @@ def library_folder(root: Path, parts: Parts = NO_PARTS) -> "LibraryFolder":
 
         return Stores(catalog, parts.vector_index or vectors, parts.text_index or texts, close)
 
-    indexes = (parts.vector_index, parts.text_index)
-    names = tuple(index.name if index else own for index, own in zip(indexes, ("vectors", "texts"), strict=True))
-    return LibraryFolder(root, open_stores=open_stores, open_catalog=open_catalog, index_names=names)
+    given_vectors, given_texts = parts.vector_index, parts.text_index
+    return LibraryFolder(
+        root,
+        open_stores=open_stores,
+        open_catalog=open_catalog,
+        index_names=(
+            given_vectors.name if given_vectors else "vectors",
+            given_texts.name if given_texts else "texts",
+        ),
+        engines={
+            "words": given_texts.name if given_texts else "tantivy",
+            "vectors": given_vectors.name if given_vectors else "faiss",
+        },
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,3 +93,10 @@ def test_every_part_of_the_signature_is_handed_in_here() -> None:
 
     parameters = set(inspect.signature(Library).parameters)
     assert parameters - {"folder", "settings"} == set(PARTS)
+
+
+def test_status_names_the_engines_that_are_used(tmp_path: Path) -> None:
+    (tmp_path / "gauge.md").write_text(PAGE)
+    with Library(tmp_path / "library", vector_index=PlainVectorIndex(), **MODELS) as library:  # type: ignore[arg-type]
+        library.ingest(tmp_path / "gauge.md")
+        assert library.status().engines == {"catalog": "sqlite", "words": "tantivy", "vectors": "plain vectors"}

@@ -1,9 +1,10 @@
 """A library's storage in memory that keeps the promises of the port."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 from citewise.errors import Locked, PathNotFound
 from citewise.model.chunk import EmbeddingModel
@@ -17,6 +18,7 @@ class MemoryStorage:
     """The port `Storage`: what was opened once is opened again with what it holds."""
 
     index_names = ("plain vectors", "plain texts")
+    engines: Mapping[str, str] = MappingProxyType({"vectors": "plain", "words": "plain"})
 
     def __init__(self) -> None:
         self.root = Path("memory")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from citewise.errors import Misconfigured
-from citewise.settings import Settings, read_settings
+from citewise.settings import EmbeddingSettings, Settings, read_settings
 
 
 def read(tmp_path: Path, text: str, **environment: str) -> Settings:
@@ -91,6 +91,15 @@ def test_a_switch_is_true_or_false_in_a_file_and_in_the_environment(tmp_path: Pa
         ("[search]\nlate = 10.5", "search.late is a weight in 0..10"),
         ("[search]\nlate = nan", "search.late must be a number"),
         ("[search]\nlate = true", "search.late must be a number"),
+        ("[search]\nfusion = 'sum'", "setting search.fusion is 'sum'; it can be nearness, minmax or rrf"),
+        ("[rerank]\nprovider = 'x'", "rerank.provider is 'x'; it can be none, onnx or http"),
+        ("[rerank]\nstyle = 'x'", "rerank.style is 'x'; it can be cohere, jina or tei"),
+        ("[rerank]\nscores = 'x'", "rerank.scores is 'x'; it can be probabilities or logits"),
+        ("[answer]\ngenerator = 'x'", "answer.generator is 'x'; it can be extractive or openai"),
+        ("[answer]\ncompression = 'x'", "answer.compression is 'x'; it can be none, extractive or llmlingua"),
+        ("[query_log]\ntext = 'x'", "query_log.text is 'x'; it can be full, masked or none"),
+        ("[query_log]\ntext = 1", "query_log.text must be text, not 1"),
+        ("[embedding]\nprovider = 'x'", "embedding.provider is 'x'; it can be minilm, onnx or openai"),
     ],
 )
 def test_mistakes_are_named(tmp_path: Path, text: str, said: str) -> None:
@@ -111,3 +120,8 @@ def test_a_variable_below_a_plain_setting_is_no_setting(tmp_path: Path) -> None:
 def test_a_named_file_must_be_there(tmp_path: Path) -> None:
     with pytest.raises(Misconfigured, match=r"nowhere\.toml"):
         read_settings(tmp_path / "nowhere.toml", {})
+
+
+def test_an_unknown_choice_is_named_for_settings_in_code_too() -> None:
+    with pytest.raises(Misconfigured, match=r"embedding\.provider is 'cohere'; it can be minilm, onnx or openai"):
+        EmbeddingSettings(provider="cohere")  # type: ignore[arg-type]

@@ -1,6 +1,6 @@
 """Storage: where a library lives, and which of its generations serves."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +38,8 @@ class Storage(Protocol):
     def exists(self) -> bool: ...
     @property
     def index_names(self) -> tuple[str, ...]: ...  # under which the catalog records positions
+    @property
+    def engines(self) -> Mapping[str, str]: ...  # of the indexes, "vectors" and "words"
     def mark(self) -> tuple[int, int] | None: ...
     def current(self) -> Generation: ...
     def create(self) -> Generation: ...  # the first generation; the library exists once it is swapped to

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -43,7 +44,7 @@ def test_a_folder_without_a_model_degrades_a_question_and_fails_none(tmp_path: P
 
 
 @pytest.mark.parametrize("compression", ["none", "extractive"])
-def test_sentences_are_chosen_without_any_model(compression: str) -> None:
+def test_sentences_are_chosen_without_any_model(compression: Literal["none", "extractive"]) -> None:
     made = compress_of(Settings(answer=AnswerSettings(compression=compression, compressed_tokens=77)), WordCounter())
     assert (made.compressor, made.is_on, made.tokens) == (None, compression == "extractive", 77)
 

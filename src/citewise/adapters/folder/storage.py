@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
@@ -33,9 +33,11 @@ class LibraryFolder:
         open_stores: Callable[[Path, EmbeddingModel, bool], Stores],
         open_catalog: Callable[[Path], AbstractContextManager[Catalog]],
         index_names: tuple[str, ...] = ("vectors", "texts"),
+        engines: Mapping[str, str],
     ) -> None:
         self.root = root
         self.index_names = index_names
+        self.engines = engines
         self._current_file = root / "CURRENT"
         self._open_stores = open_stores
         self._open_catalog = open_catalog
