@@ -97,7 +97,7 @@ def test_what_is_quoted_is_still_shown(shelf: Shelf) -> None:
 def test_a_sentence_of_an_answer_is_checked_against_the_whole_source(shelf: Shelf) -> None:
     left_out = "Gull number 2 rests on roof 2 of the shed [1]."
     generator = ScriptedGenerator([left_out])
-    answer = asked(shelf, a_query(compress=True), generator=generator, compress=Compress(tokens=40))
+    answer = asked(shelf, a_query(compress=True), generator=generator)
     assert "number 2 rests" not in shown(generator).text
     assert answer.unsupported_sentences == ()
 
