@@ -24,7 +24,7 @@ from citewise.answer.pack import Pack
 from citewise.model.answer import Context, Evidence, Grounds, Unit
 from citewise.model.query import ANSWER_TOP_K
 from citewise.text.analysis import terms
-from citewise.text.units import MARK
+from citewise.text.layout import MARK
 from citewise.text.urls import Addresses
 
 SETS = ("textbook", "api_docs", "handbook")

@@ -11,7 +11,7 @@ from citewise.errors import CitewiseError
 from citewise.model.answer import Context, ContextSource, Evidence, Grounds, Shortened
 from citewise.model.query import Query
 from citewise.ports.models import Compressor, TokenCounter
-from citewise.text.units import Layout, Part, best_parts, essentials, layouts_of, tokens_of
+from citewise.text.layout import Layouts, Part
 
 # Both were chosen on the textbook and the API documentation by `python -m benchmarks.compression`, which shows the
 # curve. Tokens of a compressed context; 0: the best sentence alone; beyond what was found: only what is worthless goes.
@@ -60,11 +60,7 @@ class Compress:
     ) -> Compressed | None:
         budget = pack.budget_tokens
         shortened = compressor.shortened(
-            question,
-            context.sources,
-            grounds.evidence,
-            wanted_tokens=min(self.tokens, budget),
-            max_tokens=budget,
+            question, context.sources, grounds.evidence, wanted_tokens=min(self.tokens, budget), max_tokens=budget
         )
         shorter = pack.shortened(context, {source.n: source.text for source in shortened})
         if not shorter.sources or shorter.tokens > budget:
@@ -105,27 +101,22 @@ class Extractive:
     ) -> tuple[Shortened, ...]:
         standings = standings_of(sources)
         worths = ((each, standings.get(each.unit.source, 0.0) + each.fit) for each in evidence)
-        layouts = layouts_of(sources, worths, self.counter.counts)
-        essential = essentials(layouts, wanted_tokens=wanted_tokens, max_tokens=max_tokens)
-        shown = {layout.source.n: layout for layout in layouts if layout.source.n in essential}
+        layouts = Layouts.of(sources, worths, self.counter.counts)
+        essential = layouts.essentials(wanted_tokens=wanted_tokens, max_tokens=max_tokens)
+        shown = layouts.only(essential)
         chosen = self._filled(shown, essential, wanted_tokens)
         return tuple(
             layout.put_together({part.unit.position: layout.text_of(part) for part in layout.parts if part in chosen})
-            for layout in shown.values()
+            for layout in shown.by_number.values()
         )
 
-    def _filled(
-        self, layouts: Mapping[int, Layout], essential: Mapping[int, frozenset[int]], wanted_tokens: int
-    ) -> set[Part]:
+    def _filled(self, shown: Layouts, essential: Mapping[int, frozenset[int]], wanted_tokens: int) -> set[Part]:
         """What fits, best first, and was not said yet; a heading has said its words."""
-        parts = best_parts(part for layout in layouts.values() for part in layout.parts)
-        positions, chosen = (
-            dict(essential),
-            {part for part in parts if part.unit.position in essential[part.unit.source]},
-        )
+        parts, layouts, positions = shown.best_parts(), shown.by_number, dict(essential)
+        chosen = {part for part in parts if part.unit.position in essential[part.unit.source]}
         said = [_words(part.unit.text) for part in chosen]
         said += [_words(heading) for layout in layouts.values() for heading in layout.source.citation.breadcrumb]
-        left = wanted_tokens - tokens_of(layouts.values(), essential)
+        left = wanted_tokens - shown.tokens(essential)
         for part in parts:
             if part.worth < self.min_worth:
                 break

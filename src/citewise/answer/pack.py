@@ -9,9 +9,9 @@ from citewise.model.chunk import NO_SECTION
 from citewise.model.document import BlockSpan, spanning
 from citewise.model.ranking import Finding, Passage, in_order
 from citewise.ports.models import TokenCounter
+from citewise.text.layout import cut_to_fit
 from citewise.text.markdown import behind_headings, paragraph_end
 from citewise.text.sanitizing import sanitized, sanitized_label
-from citewise.text.units import cut_to_fit
 from citewise.text.urls import Addresses
 
 BUDGET_TOKENS = 2_000  # 0: no source fits; beyond what was found it changes nothing

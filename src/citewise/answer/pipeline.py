@@ -42,8 +42,8 @@ from citewise.model.ids import DocumentId, digest
 from citewise.model.query import Mode, Query, Selection
 from citewise.model.ranking import Candidate, Finding, Passage, SearchResult, topic_of
 from citewise.ports.models import Generator, QualityEvaluator
+from citewise.text.layout import best_paragraphs
 from citewise.text.sanitizing import without_html
-from citewise.text.units import best_paragraphs
 from citewise.text.urls import slug
 
 GROUNDING_TOP_K = 20  # findings that the decision to answer looks at, whatever the answer itself may quote

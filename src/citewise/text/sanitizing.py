@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
 
-from citewise.text.markdown import code_spans, fenced_lines, has_fence
+from citewise.text.markdown import code_spans, fenced_lines
 
 _OPENING = "[\uff3b\u3010\u3014\u3016\u27e6\u2045"  # and their full-width and ornamental kin
 _CLOSING = "]\uff3d\u3011\u3015\u3017\u27e7\u2046"
@@ -152,7 +152,7 @@ def _prose_without_references(text: str) -> str:
 
 def without_html(text: str) -> str:
     """The text without tags, if it has any that are closed; code fences show tags on purpose, so they stay."""
-    if has_fence(text) or not _CLOSING_TAG.search(text):
+    if any(fenced_lines(text.split("\n"))) or not _CLOSING_TAG.search(text):
         return text
     reader = _VisibleText()
     reader.feed(text)

@@ -1,44 +1,50 @@
-"""Text -> units, the smallest parts that can be quoted, and texts made shorter by leaving some out."""
+"""Text -> units, the smallest parts that can be quoted: blocks, and the sentences of those that are prose."""
 
 import re
-from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import accumulate
+from itertools import pairwise
 
-from citewise.model.answer import ContextSource, Evidence, Shortened, Unit, UnitKind
-from citewise.model.document import BlockSpan
-from citewise.text.analysis import stems
+from citewise.model.answer import Unit, UnitKind
+from citewise.model.document import BlockKind, BlockSpan
 from citewise.text.markdown import (
-    blocks,
-    fenced_lines,
-    first_heading,
-    is_formula,
-    is_heading,
+    begins_indented,
+    closes_fence,
+    code_spans,
     is_list_item,
     is_markup,
-    paragraphs,
-    stored_blocks,
+    opening_fence,
+    quote_depth,
+    without_list_mark,
     without_quote_mark,
 )
-from citewise.text.sentences import one_line, sentence_starts, sentences_of
-
-Span = tuple[int, int]
 
 CACHED_TEXTS = 64  # an answer splits each of its sources for the evidence and again to check what it says
-LEFT_OUT = "[\u2026]"  # a paragraph
-MARK = "\u2026"  # where a unit was left out
-MARK_TOKENS = 1
-RULE_TOKENS = 3  # what stands between two sources
+MAX_CHARACTERS = 600  # of a sentence; a longer one is a list in disguise or has no full stops, and is cut at a clause
 
-_WORD_END = re.compile(r"(?<=\S)(?=\s)")
-_BETWEEN = " \t\n>"  # what may stand between the units of a paragraph, a list or a quotation
+# A run is read once, from its beginning and to its end: else a long one would be tried from each of its characters.
+_STOP = re.compile(
+    r"(?<![.!?\u2026])(?P<stop>[.!?\u2026]++)[\"'\u201d\u2019)\]*_`\u00bb]*+\s++(?=\S)"
+    r"|(?<![\u3002\uff01\uff1f])[\u3002\uff01\uff1f]++\s*+(?=\S)"
+)
+_OPENERS = "\"'\u201c\u2018([*_`\u00ab~"
+_CLAUSE = re.compile(r"[;:,\u2014\u2013]\s+|\s+[\u2014\u2013-]\s+")
+_BLANK = re.compile(r"\s+")
+_LINE_END = re.compile(r"\n\s*")
 
-Counts = Callable[[Sequence[str]], list[int]]  # as a TokenCounter counts
-_LOST = re.compile(r"[\s>\\]+")  # what a unit may have lost: white space, quote marks, hard breaks
-_VISIBLE = re.compile(r"[^\s>\\]+")
+# Before a full stop these do not end a sentence; `etc.` and `p.m.` may, and are left to the next word's first letter.
+_SHORT = (
+    "approx art ca cf ch chap dept dr e.g ed eds eg eq eqs esp est ex fig figs gen hr i.e ie inc incl jr lat lt ltd "
+    "max min mr mrs ms mt nr nos p par pp prof ref refs resp sec sect sr st tab univ viz vol vs"
+)
+_ABBREVIATIONS = frozenset(_SHORT.split())
+_BEFORE_NUMBERS = frozenset({"no", "art", "nr", "v", "vol"})
+_INITIALS = re.compile(r"(?:[A-Z]\.)*[A-Z]")
+_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)\s*")
+_DELIMITER = re.compile(r":?-+:?")
+
+Lines = Sequence[str]
 
 
 def units_of(source: int, text: str, spans: tuple[BlockSpan, ...] = ()) -> tuple[Unit, ...]:
@@ -60,227 +66,223 @@ def _parts(text: str, spans: tuple[BlockSpan, ...]) -> tuple[tuple[UnitKind, str
 
 
 def _all_parts(text: str, spans: tuple[BlockSpan, ...]) -> Iterator[tuple[UnitKind, str]]:
-    for kind, block in stored_blocks(text, spans) if spans else blocks(text):
+    for kind, block in _stored_blocks(text, spans) if spans else _blocks(text):
         if kind is not UnitKind.SENTENCE:
             yield kind, block
-        elif is_formula(block):
-            yield kind, one_line(block)
+        elif _is_formula(block):
+            yield kind, _one_line(block)
         else:
-            yield from ((kind, sentence) for sentence in sentences_of(block))
+            yield from ((kind, sentence) for sentence in _sentences_of(block))
 
 
-def spans_of(text: str, units: Sequence[Unit]) -> Iterator[Span | None]:
-    """For each unit of a text, in their order, from where to where it stands; None for one that cannot be found.
-
-    Between two spans is what nobody quotes: white space, headings, marks of lists and quotations. They are found by
-    comparing what is left of both without the characters that units lose.
-    """
-    runs = [match.span() for match in _VISIBLE.finditer(text)]
-    visible = "".join(text[start:end] for start, end in runs)
-    firsts = list(accumulate((end - start for start, end in runs), initial=0))  # of each run, in `visible`
-
-    def place(at: int) -> int:
-        run = bisect_right(firsts, at) - 1
-        return runs[run][0] + at - firsts[run]
-
-    def is_in_markup(at: int) -> bool:
-        """A sentence never begins in a heading that has the same words."""
-        begin, end = text.rfind("\n", 0, place(at)) + 1, text.find("\n", place(at))
-        return is_markup(without_quote_mark(text[begin : end if end >= 0 else len(text)]))
-
-    done = 0
-    for unit in units:
-        wanted = _LOST.sub("", unit.text)
-        at = visible.find(wanted, done)
-        while at >= 0 and unit.kind is UnitKind.SENTENCE and is_in_markup(at):
-            at = visible.find(wanted, at + 1)
-        if at < 0 or not wanted:
-            yield None
-            continue
-        done = at + len(wanted)
-        yield place(at), place(done - 1) + 1
+def _stored_blocks(text: str, spans: Iterable[BlockSpan]) -> Iterator[tuple[UnitKind, str]]:
+    """The same as `_blocks`, of a text whose blocks were found when it was ingested."""
+    for span in spans:
+        line_start = text.rfind("\n", 0, span.start) + 1
+        is_led = span.kind in (BlockKind.ITEM, BlockKind.QUOTE)  # by a mark in front of the span
+        lines = text[line_start if is_led else span.start : span.end].split("\n")
+        if text[line_start : span.end].lstrip().startswith(">"):
+            lines = [without_quote_mark(line) for line in lines]
+        if span.kind is BlockKind.CODE:
+            yield UnitKind.CODE, _code_text(lines)
+        elif span.kind is BlockKind.TABLE:
+            yield UnitKind.TABLE, "\n".join(line.strip() for line in lines)
+        elif span.kind is BlockKind.HTML:
+            yield from _blocks("\n".join(lines))
+        elif span.kind not in (BlockKind.HEADING, BlockKind.ADMONITION, BlockKind.RULE):
+            yield UnitKind.SENTENCE, "\n".join(lines)
 
 
-def cut_to_fit(text: str, fits: Callable[[str], bool]) -> str:
-    """The longest beginning that fits, up to the end of a line outside code and tables; then of any line; then of a
-    sentence; then of a word; then anywhere, for writing without blanks. Empty if not even a character fits."""
-    starts = (*sentence_starts(text), len(text))
-    for ends in (
-        tuple(_ends_of_lines(text, only_safe=True)),
-        tuple(_ends_of_lines(text, only_safe=False)),
-        tuple(_stripped_end(text, start) for start in starts),
-        (*(match.start() for match in _WORD_END.finditer(text)), len(text)),
-        range(1, len(text) + 1),
-    ):
-        count = bisect_right(ends, False, key=lambda end: not fits(text[:end]))
-        if count:
-            return text[: ends[count - 1]]
-    return ""
+def _blocks(text: str) -> Iterator[tuple[UnitKind, str]]:
+    """Code, tables and paragraphs in order, without what is markup alone. A paragraph keeps its lines."""
+    raw = text.splitlines()
+    depths = [quote_depth(line) for line in raw]
+    plain = [without_quote_mark(line) if depth else line for line, depth in zip(raw, depths, strict=True)]
+    at, in_list = 0, False
+    while at < len(raw):
+        if end := _fence_end(plain, depths, at):
+            yield UnitKind.CODE, _code_text(plain[at:end] if depths[at] else raw[at:end])
+        elif end := _table_end(plain, at):
+            yield UnitKind.TABLE, "\n".join(line.strip() for line in plain[at:end])
+        elif end := 0 if in_list else _indented_end(plain, at):
+            yield UnitKind.CODE, _code_text(plain[at:end])
+        elif end := _math_end(plain, at):
+            yield UnitKind.SENTENCE, "\n".join(plain[at:end])
+        elif not plain[at].strip() or is_markup(plain[at]):
+            end = at + 1
+            in_list = in_list and not plain[at].strip()
+        else:
+            end = _paragraph_end(plain, depths, at)
+            in_list = is_list_item(plain[at]) or (in_list and plain[at][0].isspace())
+            if end == at + 1 < len(raw) and _is_underlined(plain, depths, end) and not in_list:
+                end += 1  # the line was a heading; several lines over a rule are more likely a paragraph
+            else:
+                yield UnitKind.SENTENCE, "\n".join(plain[at:end])
+        at = end
 
 
-def _stripped_end(text: str, end: int) -> int:
-    while end and text[end - 1].isspace():
-        end -= 1
+def _fence_end(lines: Lines, depths: Sequence[int], at: int) -> int:
+    """Past the closing fence of the one that opens here; 0 if none does. One that is never closed goes to the end."""
+    mark = opening_fence(lines[at])
+    if not mark:
+        return 0
+    for end in range(at + 1, len(lines)):
+        if depths[at] and not depths[end]:
+            return end
+        if closes_fence(lines[end], mark):
+            return end + 1
+    return len(lines)
+
+
+def _code_text(lines: Lines) -> str:
+    """A block of code as it would stand outside a list."""
+    mark = opening_fence(lines[0])
+    if not mark:
+        return textwrap.dedent("\n".join(lines)).rstrip()
+    first = lines[0][lines[0].index(mark) :]
+    return "\n".join([first, *textwrap.dedent("\n".join(lines[1:])).splitlines()]).rstrip()
+
+
+def _table_end(lines: Lines, at: int) -> int:
+    if "|" not in lines[at] or at + 1 == len(lines) or not _is_delimiter(lines[at + 1]):
+        return 0
+    end = at + 2
+    while end < len(lines) and lines[end].strip() and not opening_fence(lines[end]) and not is_markup(lines[end]):
+        end += 1
     return end
 
 
-def _ends_of_lines(text: str, *, only_safe: bool) -> Iterator[int]:
-    """Where lines end, but for blank ones and headings: a heading with nothing behind it says nothing."""
-    lines = text.split("\n")
-    in_fence = fenced_lines(lines)
-    end = -1
-    for at, line in enumerate(lines):
-        end += len(line) + 1
-        says_something = bool(line.strip()) and (in_fence[at] or not is_heading(line))
-        if says_something and not (only_safe and _holds_together(lines, in_fence, at)):
-            yield end
-
-
-def _holds_together(lines: Sequence[str], in_fence: Sequence[bool], at: int) -> bool:
-    """Whether a line and the next are of one fence or one table."""
-    if at + 1 == len(lines):
+def _is_delimiter(line: str) -> bool:
+    if "|" not in line:
         return False
-    return (in_fence[at] and in_fence[at + 1]) or ("|" in lines[at] and "|" in lines[at + 1])
+    cells = line.strip().removeprefix("|").removesuffix("|").split("|")
+    return all(_DELIMITER.fullmatch(cell.strip()) for cell in cells)
 
 
-def best_paragraphs(text: str, question: str, *, counts: Counts, budget_tokens: int) -> str:
-    """The text itself if it fits, else its best paragraphs in their own order, with a mark where others stood.
-
-    A paragraph is as good as the share of the question's stems that it holds; rare ones count more, earlier
-    paragraphs win ties. A single paragraph over the budget is left for the packing to cut.
-    """
-    if counts([text])[0] <= budget_tokens:
-        return text
-    whole = paragraphs(text)
-    shared = [stems(question) & stems(paragraph) for paragraph in whole]
-    spread = Counter(stem for present in shared for stem in present)
-    worth = [sum(1 / spread[stem] for stem in present) for present in shared]
-    ranked = sorted(range(len(whole)), key=worth.__getitem__, reverse=True)
-    tokens, mark_tokens = counts(whole), counts([LEFT_OUT])[0]
-    room, chosen = budget_tokens - mark_tokens, set[int]()
-    for at in ranked:
-        if tokens[at] + mark_tokens <= room:
-            chosen.add(at)
-            room -= tokens[at] + mark_tokens
-    parts: list[str] = []
-    for at, paragraph in enumerate(whole):
-        if at in chosen or (not chosen and at == ranked[0]):
-            parts.append(paragraph)
-        elif not parts or parts[-1] != LEFT_OUT:
-            parts.append(LEFT_OUT)
-    return "\n\n".join(parts)
+def _indented_end(lines: Lines, at: int) -> int:
+    """Past a block of indented code, which a blank line does not end."""
+    if (at and lines[at - 1].strip()) or not (lines[at].strip() and begins_indented(lines[at])):
+        return 0
+    end = last = at
+    while end < len(lines) and (begins_indented(lines[end]) or not lines[end].strip()):
+        last = end if lines[end].strip() else last
+        end += 1
+    return last + 1
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A unit where it stands, with what it takes and what it is worth."""
-
-    unit: Unit
-    span: Span
-    tokens: int
-    worth: float
-    stands_apart: bool  # from the part above: a heading is between them
+def _math_end(lines: Lines, at: int) -> int:
+    """Past a displayed formula: full stops and commas in it end nothing."""
+    if lines[at].strip() != "$$":
+        return 0
+    return next((end + 1 for end in range(at + 1, len(lines)) if lines[end].strip() == "$$"), 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """A source's text as parts that may be left out, and a frame that may not: label, headings, marks of lists."""
-
-    source: ContextSource
-    parts: tuple[Part, ...]
-    begins: int  # behind a heading that the source's label repeats
-    frame_tokens: int  # with the rule above it
-
-    def put_together(self, shown: Mapping[int, str]) -> Shortened:
-        """The source with these texts for its units, by position; a mark for one that has none, and one for several."""
-        pieces: list[str] = []
-        done, is_marked = self.begins, False
-        for part in self.parts:
-            text = shown.get(part.unit.position, "")
-            if text or not is_marked or part.stands_apart:
-                pieces += (self.source.text[done : part.span[0]], text or MARK)
-            done, is_marked = part.span[1], not text
-        pieces.append(self.source.text[done:])
-        chosen = tuple(part.unit.position for part in self.parts if shown.get(part.unit.position))
-        return Shortened(self.source.n, "".join(pieces).strip("\n"), chosen)
-
-    def tokens(self, chosen: Collection[int]) -> int:
-        """What the source takes with these units alone, by position: frame, units and marks."""
-        units = sum(part.tokens for part in self.parts if part.unit.position in chosen)
-        return self.frame_tokens + units + self._marks(chosen)
-
-    def marks_added(self, chosen: Collection[int], position: int) -> int:
-        """Tokens of marks, more or fewer, that one more unit makes."""
-        return self._marks({*chosen, position}) - self._marks(chosen)
-
-    def _marks(self, chosen: Collection[int]) -> int:
-        marks, is_marked = 0, False
-        for part in self.parts:
-            is_kept = part.unit.position in chosen
-            marks += not is_kept and (not is_marked or part.stands_apart)
-            is_marked = not is_kept
-        return MARK_TOKENS * marks
-
-    def text_of(self, part: Part) -> str:
-        return self.source.text[slice(*part.span)]
+def _is_formula(block: str) -> bool:
+    """Whether a paragraph is one displayed formula."""
+    first, _, rest = block.partition("\n")
+    return first.strip() == "$$" == rest.rpartition("\n")[2].strip()
 
 
-def layouts_of(
-    sources: Sequence[ContextSource], worths: Iterable[tuple[Evidence, float]], counts: Counts
-) -> list[Layout]:
-    """Each source with its units, which are worth what is said of them."""
-    given: dict[int, list[tuple[Unit, float]]] = {source.n: [] for source in sources}
-    for evidence, worth in worths:
-        if evidence.unit.source in given:
-            given[evidence.unit.source].append((evidence.unit, worth))
-    return [_layout(source, given[source.n], counts) for source in sources]
+def _paragraph_end(lines: Lines, depths: Sequence[int], at: int) -> int:
+    end, in_list = at + 1, is_list_item(lines[at])
+    while end < len(lines) and depths[end] == depths[at] and not _interrupts(lines, end, in_list=in_list):
+        end += 1
+    return end
 
 
-def _layout(source: ContextSource, worths: Sequence[tuple[Unit, float]], counts: Counts) -> Layout:
-    spans = tuple(spans_of(source.text, [unit for unit, _ in worths]))
-    tokens = counts([source.text[slice(*span)] if span else "" for span in spans])
-    parts: list[Part] = []
-    done = begins = _behind_its_heading(source)
-    for (unit, worth), span, spent in zip(worths, spans, tokens, strict=True):
-        if span is not None:
-            stands_apart = bool(source.text[done : span[0]].strip(_BETWEEN))
-            parts.append(Part(unit, span, spent, worth, stands_apart))
-            done = span[1]
-    frame = source.tokens - sum(tokens) - counts([source.text[:begins]])[0] + RULE_TOKENS
-    return Layout(source, tuple(parts), begins, frame)
+def _interrupts(lines: Lines, at: int, *, in_list: bool) -> bool:
+    line = lines[at]
+    if not line.strip() or is_markup(line) or _UNDERLINE.fullmatch(line) or opening_fence(line):
+        return True
+    if is_list_item(line):  # a wrapped line may begin with a year and a full stop: only 1 begins a list in a paragraph
+        return in_list or line.lstrip().startswith(("-", "*", "+", "1.", "1)"))
+    return _table_end(lines, at) > 0
 
 
-def _behind_its_heading(source: ContextSource) -> int:
-    """Past the heading that the text begins with, if it is the section that the label names anyway."""
-    title, end = first_heading(source.text)
-    return end if title in (source.citation.section, source.citation.title) else 0
+def _is_underlined(lines: Lines, depths: Sequence[int], end: int) -> bool:
+    return depths[end] == depths[end - 1] and _UNDERLINE.fullmatch(lines[end]) is not None
 
 
-def essentials(layouts: Sequence[Layout], *, wanted_tokens: int, max_tokens: int) -> dict[int, frozenset[int]]:
-    """By source, the unit that it must not lose: the best one that fits. A source of which nothing fits is not there.
-
-    The best source goes first and may take all there is: without it there may be nothing to answer from, and so
-    there is nothing if it does not fit. What it takes beyond what is wanted is not at the others' expense.
-    """
-    chosen: dict[int, frozenset[int]] = {}
-    spent, limit = -RULE_TOKENS, max_tokens  # no rule stands above the first
-    for layout in sorted(layouts, key=lambda layout: (-layout.source.score, layout.source.n)):
-        units = [frozenset({part.unit.position}) for part in best_parts(layout.parts)] or [frozenset[int]()]
-        best = next((unit for unit in units if spent + layout.tokens(unit) <= limit), None)
-        if best is not None:
-            spent += layout.tokens(best)
-            if not chosen:
-                limit = wanted_tokens if spent <= wanted_tokens else min(max_tokens, spent + wanted_tokens)
-            chosen[layout.source.n] = best
-        elif not chosen:
-            break
-    return chosen
+def sentence_starts(text: str) -> Iterator[int]:
+    """Where each sentence but the first begins, in a text of one paragraph."""
+    spans = iter(code_spans(text))
+    span = next(spans, None)
+    is_caseless = text == text.lower()
+    start = len(text) - len(without_list_mark(text))
+    for stop in _STOP.finditer(text, start):
+        while span and span[1] <= stop.start():
+            span = next(spans, None)
+        is_code = span is not None and span[0] <= stop.start() < span[1] - 1
+        # of an item in a list that runs on in one line
+        is_number = stop.start() - start < 10 and text[start : stop.start()].isdigit()
+        if not is_code and not is_number and _ends_sentence(text, stop, is_caseless=is_caseless):
+            start = stop.end()
+            yield start
 
 
-def tokens_of(layouts: Iterable[Layout], chosen: Mapping[int, Collection[int]]) -> int:
-    """What the sources take together with these units, by number and position."""
-    return sum(layout.tokens(chosen[layout.source.n]) for layout in layouts) - RULE_TOKENS
+def cut_points(text: str) -> Iterator[int]:
+    """Where a text may be cut: between sentences and between lines."""
+    lines = (match.end() for match in _LINE_END.finditer(text) if match.end() < len(text))
+    yield from sorted({*sentence_starts(text), *lines} - {0})
 
 
-def best_parts(parts: Iterable[Part]) -> list[Part]:
-    return sorted(parts, key=lambda part: (-part.worth, part.unit.source, part.unit.position))
+def _sentences_of(paragraph: str) -> Iterator[str]:
+    """The sentences of a paragraph, each on one line; very long ones are cut at a clause."""
+    for run in _runs(paragraph.split("\n")):
+        for sentence in _cut(run, sentence_starts(run)):
+            yield from _cut(sentence, _clause_starts(sentence))
+
+
+def _one_line(text: str) -> str:
+    return _BLANK.sub(" ", text).strip()
+
+
+def _runs(lines: Iterable[str]) -> Iterator[str]:
+    """A paragraph's lines joined, up to each hard line break or line that leads in what follows."""
+    run: list[str] = []
+    for line in lines:
+        run.append(line.removesuffix("\\"))
+        if line.endswith(("  ", "\\")) or line.rstrip().endswith(":"):
+            yield _one_line(" ".join(run))
+            run = []
+    if run:
+        yield _one_line(" ".join(run))
+
+
+def _cut(text: str, starts: Iterable[int]) -> Iterator[str]:
+    for start, end in pairwise((0, *starts, len(text))):
+        if part := text[start:end].strip():
+            yield part
+
+
+def _ends_sentence(text: str, stop: re.Match[str], *, is_caseless: bool) -> bool:
+    if stop["stop"] is None:  # writing without spaces has stops of its own, which are never anything else
+        return True
+    following = text[stop.end() : stop.end() + 8].lstrip(_OPENERS)
+    if following[:1].islower() and not is_caseless:
+        return False
+    if stop["stop"] != ".":
+        return True
+    before = max(text.rfind(" ", 0, stop.start()), text.rfind("\n", 0, stop.start()))
+    word = text[before + 1 : stop.start()].lstrip(_OPENERS)
+    plain = word.lower()
+    if plain in _ABBREVIATIONS or _INITIALS.fullmatch(word):
+        return False
+    return not (plain in _BEFORE_NUMBERS and following[:1].isdigit())
+
+
+def _clause_starts(sentence: str) -> Iterator[int]:
+    """Where to cut what is too long: at the last clause that fits, else between words; never inside one."""
+    if len(sentence) <= MAX_CHARACTERS:
+        return
+    start, clause, blank = 0, 0, 0
+    clauses = {match.end() for match in _CLAUSE.finditer(sentence)}
+    for match in _BLANK.finditer(sentence):
+        end = match.end()
+        while end - start > MAX_CHARACTERS and max(clause, blank) > start:
+            start = clause if clause > start else blank
+            yield start
+        blank = end
+        clause = end if end in clauses else clause
+    if len(sentence) - start > MAX_CHARACTERS and max(clause, blank) > start:
+        yield clause if clause > start else blank

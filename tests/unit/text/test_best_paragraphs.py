@@ -2,7 +2,7 @@
 
 import pytest
 
-from citewise.text.units import LEFT_OUT, best_paragraphs
+from citewise.text.layout import LEFT_OUT, best_paragraphs
 from tests.fakes.counters import WordCounter
 from tests.growth import assert_linear
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewise.text.units import spans_of, units_of
+from citewise.text.layout import _spans_of as spans_of
+from citewise.text.units import units_of
 from tests.props.test_units import pages
 
 HANDBOOK = Path(__file__).parents[3] / "src" / "citewise" / "data" / "handbook"

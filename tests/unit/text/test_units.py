@@ -4,8 +4,7 @@ import pytest
 
 from citewise.model.answer import UnitKind
 from citewise.text.markdown import code_spans, without_list_mark
-from citewise.text.sentences import MAX_CHARACTERS
-from citewise.text.units import is_item, units_of
+from citewise.text.units import MAX_CHARACTERS, is_item, units_of
 
 SENTENCE, CODE, TABLE = UnitKind.SENTENCE, UnitKind.CODE, UnitKind.TABLE
 

@@ -19,7 +19,7 @@ from citewise.errors import Misconfigured, Unavailable
 from citewise.model.answer import ContextSource, Evidence, Shortened, UnitKind
 from citewise.ports.models import TokenCounter
 from citewise.text.encoding import well_formed
-from citewise.text.units import Layout, best_parts, essentials, layouts_of, tokens_of
+from citewise.text.layout import Layout, Layouts
 
 WINDOW_TOKENS = 512  # what the published models see at once; fewer: a word is judged by less of its text
 
@@ -64,13 +64,13 @@ class LlmLingua2:
         wanted_tokens: int,
         max_tokens: int,
     ) -> tuple[Shortened, ...]:
-        layouts = layouts_of(sources, ((item, item.score) for item in evidence), self._counter.counts)
-        needed = essentials(layouts, wanted_tokens=wanted_tokens, max_tokens=max_tokens)
-        shown = {layout.source.n: layout for layout in layouts if layout.source.n in needed}
+        layouts = Layouts.of(sources, ((item, item.score) for item in evidence), self._counter.counts)
+        needed = layouts.essentials(wanted_tokens=wanted_tokens, max_tokens=max_tokens)
+        shown = layouts.only(needed)
         kept = {n: set(positions) for n, positions in needed.items()}
-        left = _keep_blocks(shown, kept, wanted_tokens - tokens_of(shown.values(), kept))
-        words = self._fitting_words(shown, kept, left)
-        return tuple(layout.put_together(_texts(layout, kept[n], words)) for n, layout in shown.items())
+        left = _keep_blocks(shown, kept, wanted_tokens - shown.tokens(kept))
+        words = self._fitting_words(shown.by_number, kept, left)
+        return tuple(layout.put_together(_texts(layout, kept[n], words)) for n, layout in shown.by_number.items())
 
     def _fitting_words(self, layouts: Mapping[int, Layout], kept: Kept, left: int) -> set[_Word]:
         """The words that fit, likeliest first; the first word of a sentence moves the marks around it."""
@@ -137,12 +137,13 @@ def from_folder(folder: Path, counter: TokenCounter, *, window_tokens: int = WIN
     return compressor
 
 
-def _keep_blocks(layouts: Mapping[int, Layout], kept: Kept, left: int) -> int:
+def _keep_blocks(shown: Layouts, kept: Kept, left: int) -> int:
     """Add the blocks of code and the tables that fit, best first; the tokens that are left."""
-    for part in best_parts(part for layout in layouts.values() for part in layout.parts):
+    for part in shown.best_parts():
         n, position = part.unit.source, part.unit.position
+        layout = shown.by_number[n]
         if part.unit.kind is not UnitKind.SENTENCE and position not in kept[n]:
-            cost = layouts[n].tokens(kept[n] | {position}) - layouts[n].tokens(kept[n])
+            cost = layout.tokens(kept[n] | {position}) - layout.tokens(kept[n])
             if cost <= left:
                 kept[n].add(position)
                 left -= cost

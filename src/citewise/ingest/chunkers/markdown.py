@@ -9,7 +9,7 @@ from itertools import pairwise
 from citewise.model.chunk import NO_SECTION, Piece, searchable_text
 from citewise.model.document import Block, BlockKind, BlockSpan, Lines, Location, spanning
 from citewise.ports.models import TokenCounter
-from citewise.text.sentences import cut_points
+from citewise.text.units import cut_points
 
 VERSION = "heading-4"  # changes when the same blocks may be cut differently
 SPECIAL_TOKENS = 2  # what a model puts around a text
