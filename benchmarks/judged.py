@@ -7,10 +7,9 @@ from pathlib import Path
 
 from citewise import Library, Scope, Settings
 from citewise.evaluation import metrics
-from citewise.evaluation.beir import path_of
 from citewise.evaluation.cases import Kind
 from citewise.evaluation.pipeline import Request, ready
-from citewise.evaluation.sets import judged_set
+from citewise.evaluation.sets import judged_set, path_of
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 KEPT = Path(__file__).parents[1] / ".bench"  # libraries made once; embedding the sets takes minutes

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import PurePath
 
 from citewise.cli.html import ABSENT, MINUS, figure, milliseconds, render
-from citewise.evaluation.cases import JudgedUnit, Kind
+from citewise.evaluation.cases import JudgedUnit, Kind, counted
 from citewise.evaluation.compare import SIGNIFICANT, Ablation, Difference, primary_metric
 from citewise.evaluation.metrics import rank_of
 from citewise.evaluation.runs import (
@@ -18,7 +18,6 @@ from citewise.evaluation.runs import (
     SUMS,
     QuestionResult,
     Run,
-    counted,
     problems_of,
     worst_first,
     worst_measure,

@@ -1,7 +1,6 @@
 """A BEIR corpus in a library: each row of corpus.jsonl is a Markdown document, ingested once below the set's name."""
 
 import ast
-import json
 import logging
 import os
 import re
@@ -9,15 +8,13 @@ import warnings
 from collections.abc import Generator, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import BinaryIO
 from urllib.parse import quote, unquote_to_bytes
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
-
 from citewise.api import Library
-from citewise.errors import BadData, BadRequest, Unavailable
-from citewise.evaluation.json_files import validated
-from citewise.evaluation.runs import counted
+from citewise.errors import BadData, Unavailable
+from citewise.evaluation.cases import counted
+from citewise.evaluation.sets import BeirRow, path_of
 from citewise.ingest.pipeline import Ingest
 from citewise.ingest.prepare import IngestRequest
 from citewise.library import OpenLibrary
@@ -30,45 +27,10 @@ from citewise.wiring import stored_library
 _log = logging.getLogger(__name__)
 
 CORPUS = "corpus"  # the kind of a source whose documents are the rows of a corpus
-SUFFIX = ".md"
 MAX_ROW_BYTES = 10_000_000  # of one document; a longer line is skipped
 MAX_PARSED = 100_000  # characters that are parsed to see whether they are Python; more would take seconds
 
 _TICKS = re.compile(r"`+")
-
-
-class BeirRow(BaseModel):
-    """A line of corpus.jsonl or queries.jsonl."""
-
-    model_config = ConfigDict(strict=True)
-
-    id: Annotated[
-        str,
-        Field(alias="_id", min_length=1),
-        BeforeValidator(lambda value: str(value) if type(value) is int else value),
-    ]
-    text: str
-    title: str | None = None
-
-    @classmethod
-    def read(cls, line: bytes) -> "BeirRow":
-        """BadData says what is wrong; half a character of a pair becomes a question mark."""
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise BadData("not a line of JSON") from error
-        if isinstance(row, dict):
-            texts = {key: value.encode("utf-8", "replace").decode() for key, value in row.items() if type(value) is str}
-            row = {**row, **texts}
-        try:
-            return validated(cls, row, where="")
-        except BadRequest as error:
-            raise BadData(str(error).removeprefix(": ")) from error
-
-
-def path_of(id_: str) -> str:
-    """The path of the document with this id: valid for any id, and different for each."""
-    return quote(id_, safe="") + SUFFIX
 
 
 def page(title: str, text: str) -> str:

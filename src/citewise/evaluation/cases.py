@@ -83,3 +83,8 @@ class CaseSet:
     name: str
     unit: JudgedUnit
     cases: tuple[Case, ...]
+
+
+def counted(number: int, word: str, plural: str | None = None) -> str:
+    """`1 question`, `2 questions`."""
+    return f"{number:,} {word if number == 1 else plural or f'{word}s'}"

@@ -25,12 +25,19 @@ from typing import TypeVar
 import citewise
 from citewise.api import Library, LibraryView
 from citewise.errors import BadRequest
-from citewise.evaluation.answers import citation_measures, decision_measures, is_true, leaks
 from citewise.evaluation.beir import ingest_corpus
-from citewise.evaluation.cases import Case, CaseSet, Gold, JudgedUnit, Kind, Place
+from citewise.evaluation.cases import Case, CaseSet, Gold, JudgedUnit, Kind, Place, counted
 from citewise.evaluation.compare import Ablation, differences
-from citewise.evaluation.metrics import documents_of, grade_of, ranking_measures
-from citewise.evaluation.runs import QuestionResult, Run, counted, group_means, means, medians
+from citewise.evaluation.metrics import (
+    citation_measures,
+    decision_measures,
+    documents_of,
+    grade_of,
+    is_true,
+    leaks,
+    ranking_measures,
+)
+from citewise.evaluation.runs import QuestionResult, Run, group_means, means, medians
 from citewise.evaluation.sets import JudgedSet, judged_set, missing_gold, mounted
 from citewise.insights import percentiles
 from citewise.model.access import OWNER, Principal, Scope

@@ -1,17 +1,19 @@
-"""The results of one evaluation, question by question, and their means."""
+"""The results of one evaluation, question by question, their means, and the file that they are written to."""
 
 import math
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
-from citewise.evaluation.answers import ANSWER_METRICS
+from citewise.errors import BadData, BadRequest
 from citewise.evaluation.cases import JudgedUnit, Kind, Place
-from citewise.evaluation.metrics import RANKING_METRICS
+from citewise.evaluation.metrics import ANSWER_METRICS, RANKING_METRICS
+from citewise.evaluation.sets import problem_in, read_bytes
 
 METRICS = (*RANKING_METRICS, *ANSWER_METRICS)  # every one that a run can have
 SUMS = ("selected_leaks",)  # counted, not averaged; lower is better
@@ -20,6 +22,12 @@ MAIN_METRICS = (
     *("citation_accuracy", "refusal_accuracy", "selected_accuracy", "selected_leaks"),
 )
 DECISIONS = ("refusal_accuracy", "citation_accuracy", "selected_accuracy")  # that are right or wrong
+DECIMALS = 6
+MAX_BYTES = 200_000_000
+# Keys that programs may rely on; null where a run has no value.
+JSON_METRICS = ("ndcg@10", "recall@5", "recall@100", "precision@5", "mrr@10", "citation_accuracy", "refusal_accuracy")
+PERCENTILES = ("p50", "p95", "p99")
+A_RUN = "a run is what `citewise eval SET --out RUN.json` writes"
 
 
 Number = Annotated[float, Field(ge=-1e12, le=1e12, allow_inf_nan=False)]  # no metric and no time comes near
@@ -84,11 +92,6 @@ class Threshold:
         return f"{self.metric} is {found:.4f}, under {self.value:g}{hint}" if round(found, 6) < self.value else None
 
 
-def counted(number: int, word: str, plural: str | None = None) -> str:
-    """`1 question`, `2 questions`."""
-    return f"{number:,} {word if number == 1 else plural or f'{word}s'}"
-
-
 def means(outcomes: Iterable[QuestionResult]) -> dict[str, float]:
     """Each metric over the questions that have it."""
     values: dict[str, list[float]] = {}
@@ -147,3 +150,50 @@ def problems_of(outcome: QuestionResult) -> list[str]:
     if measures.get("selected_leaks"):
         problems.append("shows what is not in the selection")
     return problems
+
+
+_RUN = TypeAdapter(Run)
+
+
+def read_run(file: Path) -> Run:
+    """The run in a file. BadRequest if it is not a run, BadData if it contradicts itself."""
+    try:
+        run = _RUN.validate_json(read_bytes(file, max_bytes=MAX_BYTES), strict=True)
+    except BadRequest as error:
+        raise BadRequest(f"{error}; {A_RUN}") from error
+    except ValidationError as error:
+        raise BadRequest(f"{file} is not a run: {problem_in(error)}; {A_RUN}") from error
+    repeated = [id_ for id_, count in Counter(outcome.id for outcome in run.outcomes).items() if count > 1]
+    if repeated:
+        raise BadData(f"{file}: the id {repeated[0]!r} occurs twice: make the run again")
+    measures = {f"question {outcome.id}": outcome.measures for outcome in run.outcomes}
+    groups = {f"group {name}": group for name, group in run.groups.items()}
+    for where, values in {"metrics": run.metrics, **groups, **measures}.items():
+        for name, value in values.items():
+            if value < 0 or (value > 1 and name not in SUMS):
+                raise BadData(f"{file}: {where}: {name} is {value:g}, and every metric is in 0..1: make the run again")
+    return run
+
+
+def run_json(run: Run) -> dict[str, object]:
+    """The output of `eval`: the keys that programs rely on, then what `eval compare` needs."""
+    tree = _rounded(_RUN.dump_python(run, mode="json", by_alias=True))
+    assert isinstance(tree, dict)
+    return {
+        "set": run.set,
+        "queries": run.queries,
+        "metrics": {**dict.fromkeys(JSON_METRICS), **tree.pop("metrics")},
+        "latency_ms": {**dict.fromkeys(PERCENTILES), **tree.pop("latency_ms")},
+        "settings": tree.pop("settings"),
+        "commit": run.commit,
+        "questions_measured": measured(run.outcomes),
+        **tree,
+    }
+
+
+def _rounded(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _rounded(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_rounded(inner) for inner in value]
+    return round(value, DECIMALS) if isinstance(value, float) else value

@@ -2,6 +2,7 @@
 
 import codecs
 import difflib
+import json
 import logging
 import re
 import unicodedata
@@ -9,15 +10,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
+from urllib.parse import quote
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from citewise.errors import BadData, BadRequest
-from citewise.evaluation.beir import BeirRow, path_of
-from citewise.evaluation.cases import Case, CaseSet, Gold, JudgedUnit, Kind
-from citewise.evaluation.json_files import read_json, validated
-from citewise.evaluation.runs import counted
+from citewise.evaluation.cases import Case, CaseSet, Gold, JudgedUnit, Kind, counted
 from citewise.model.chunk import Chunk
 from citewise.model.ids import ChunkId
 from citewise.model.query import MAX_CHARACTERS, Selection, checked_question
@@ -30,6 +29,8 @@ MAX_LINE_BYTES = 1_000_000  # of a question or a judgment of a BEIR folder
 MAX_ROWS = 2_000_000
 NEAR = 0.75  # similarity from which an unknown field is a typing error; 0: every field is; 1: none is
 JUDGMENT = "question, document and grade, separated by tabs"
+
+Model = TypeVar("Model", bound=BaseModel)
 
 _GRADE = re.compile(r"(-?[0-9]{1,9})(?:\.0*)?")  # some tools write 1.0
 
@@ -89,6 +90,46 @@ def _case_set(path: Path, unit: JudgedUnit, cases: Sequence[Case]) -> CaseSet:
     return CaseSet(full.stem if full.suffix == ".json" else full.name, unit, tuple(cases))
 
 
+# Files that somebody else wrote
+
+
+def read_bytes(file: Path, *, max_bytes: int) -> bytes:
+    """The content of a file; BadRequest if it cannot be read or is larger than that."""
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(max_bytes + 1)
+    except OSError as error:
+        raise BadRequest(f"cannot read {file}: {error.strerror}") from error
+    if len(data) > max_bytes:
+        raise BadRequest(f"{file} is larger than {max_bytes:,} bytes")
+    return data
+
+
+def _read_json(file: Path, *, max_bytes: int) -> object:
+    """The value in a file; BadRequest also if it is not JSON."""
+    try:
+        return json.loads(read_bytes(file, max_bytes=max_bytes))
+    except (ValueError, RecursionError) as error:
+        raise error if isinstance(error, BadRequest) else BadRequest(f"{file} is not valid JSON: {error}") from error
+
+
+def _validated(model: type[Model], value: object, *, where: str) -> Model:
+    """The value as a model; BadRequest names the first place that is wrong, and why."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise BadRequest(f"{where}: {problem_in(error)}") from error
+
+
+def problem_in(error: ValidationError) -> str:
+    """The first problem: its place, and what is wrong there."""
+    first = error.errors(include_url=False)[0]
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).removeprefix(".")
+    is_object = first["type"] in ("model_type", "dict_type", "mapping_type", "dataclass_type")
+    reason = "must be a JSON object" if is_object else str(first["msg"]).removeprefix("Value error, ")
+    return f"{place}: {reason}" if place else reason
+
+
 # Question files
 
 
@@ -144,7 +185,7 @@ class _QuestionRow(BaseModel):
 
 def read_question_file(file: Path) -> tuple[Case, ...]:
     """The cases of a file: a list of entries, or an object with a list "questions"."""
-    tree = read_json(file, max_bytes=MAX_BYTES)
+    tree = _read_json(file, max_bytes=MAX_BYTES)
     entries = tree.get("questions") if isinstance(tree, dict) else tree
     if not isinstance(entries, list):
         raise BadRequest(
@@ -157,7 +198,7 @@ def read_question_file(file: Path) -> tuple[Case, ...]:
     for number, entry in enumerate(entries, start=1):
         id_ = entry.get("id") if isinstance(entry, dict) else None
         where = f"{file}, entry {id_ if isinstance(id_, str) and id_ else number}"
-        row = validated(_QuestionRow, entry, where=where)
+        row = _validated(_QuestionRow, entry, where=where)
         for part, place in ((row, where), *((gold, f"{where}, relevant") for gold in row.relevant or ())):
             unknown.update(_unknown_fields(part, place))
         try:
@@ -202,6 +243,40 @@ def _case(row: _QuestionRow) -> Case:
 
 
 # BEIR folders
+
+
+class BeirRow(BaseModel):
+    """A line of corpus.jsonl or queries.jsonl."""
+
+    model_config = ConfigDict(strict=True)
+
+    id: Annotated[
+        str,
+        Field(alias="_id", min_length=1),
+        BeforeValidator(lambda value: str(value) if type(value) is int else value),
+    ]
+    text: str
+    title: str | None = None
+
+    @classmethod
+    def read(cls, line: bytes) -> "BeirRow":
+        """BadData says what is wrong; half a character of a pair becomes a question mark."""
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise BadData("not a line of JSON") from error
+        if isinstance(row, dict):
+            texts = {key: value.encode("utf-8", "replace").decode() for key, value in row.items() if type(value) is str}
+            row = {**row, **texts}
+        try:
+            return _validated(cls, row, where="")
+        except BadRequest as error:
+            raise BadData(str(error).removeprefix(": ")) from error
+
+
+def path_of(id_: str) -> str:
+    """The path of the document with this id: valid for any id, and different for each."""
+    return quote(id_, safe="") + ".md"
 
 
 def _from_beir(folder: Path, *, has_corpus: bool) -> CaseSet:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from citewise.cli.eval import files_of
+from citewise.cli.eval import _files_of as files_of
 from citewise.cli.output import refuse_unwritable
 from citewise.errors import BadRequest
 from citewise.evaluation.cases import JudgedUnit, Kind

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from citewise.cli.eval import watched
+from citewise.cli.eval import _watched as watched
 from citewise.evaluation.pipeline import EvalEvent, Evaluated, Step
 from citewise.model.report import FileDone, FileOutcome, Walked
 from tests.unit.evaluation.runs import a_run

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from citewise.cli.eval_tables import show_comparison
+from citewise.cli.eval import _show_comparison as show_comparison
 from tests.unit.evaluation.runs import a_run
 
 RUN = a_run(6)

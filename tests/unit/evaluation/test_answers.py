@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from citewise.evaluation.answers import (
+from citewise.evaluation.cases import Case, Gold, Kind
+from citewise.evaluation.metrics import (
     ANSWER_METRICS,
     citation_measures,
     decision_measures,
     is_true,
     leaks,
 )
-from citewise.evaluation.cases import Case, Gold, Kind
 from citewise.model.access import OWNER
 from citewise.model.answer import SELECTION, Answer, Citation, Quality, Usage
 from citewise.model.query import Query, Selection

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewise.errors import BadData, Unavailable
-from citewise.evaluation.beir import BeirSource, page, path_of
+from citewise.evaluation.beir import BeirSource, page
+from citewise.evaluation.sets import path_of
 from citewise.model.document import Item, Skipped
 
 

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from citewise.errors import BadData, BadRequest
-from citewise.evaluation.beir import path_of
 from citewise.evaluation.cases import Gold, JudgedUnit, Kind
-from citewise.evaluation.sets import askable, judged_set, mounted
+from citewise.evaluation.sets import askable, judged_set, mounted, path_of
 from tests.judged import answerable, beir_folder, write_questions
 
 

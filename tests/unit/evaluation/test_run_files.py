@@ -10,8 +10,7 @@ import pytest
 
 from citewise.errors import BadData, BadRequest
 from citewise.evaluation.cases import JudgedUnit, Kind, Place
-from citewise.evaluation.run_files import METRICS, PERCENTILES, read_run, run_json
-from citewise.evaluation.runs import QuestionResult, Run
+from citewise.evaluation.runs import JSON_METRICS, PERCENTILES, QuestionResult, Run, read_run, run_json
 
 RUN = Run(
     set="tiny",
@@ -61,7 +60,7 @@ def test_what_programs_rely_on_is_always_there() -> None:
     tree: dict[str, Any] = run_json(RUN)
     assert tree.keys() >= {"set", "queries", "metrics", "latency_ms", "settings", "commit"}
     assert tree["queries"] == 2
-    assert tree["metrics"].keys() >= set(METRICS)
+    assert tree["metrics"].keys() >= set(JSON_METRICS)
     assert tree["metrics"]["recall@5"] is None
     assert tree["questions_measured"] == {"ndcg@10": 1, "answered": 1}
     assert tree["latency_ms"].keys() == set(PERCENTILES)
@@ -133,6 +132,6 @@ def test_a_count_may_be_more_than_one(tmp_path: Path) -> None:
 def test_a_run_that_is_too_large_or_not_there_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BadRequest, match="cannot read"):
         read_run(tmp_path / "nothing.json")
-    monkeypatch.setattr("citewise.evaluation.run_files.MAX_BYTES", 10)
+    monkeypatch.setattr("citewise.evaluation.runs.MAX_BYTES", 10)
     with pytest.raises(BadRequest, match="larger than 10 bytes"):
         read_run(written(tmp_path, run_json(RUN)))

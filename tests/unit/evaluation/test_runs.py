@@ -2,12 +2,11 @@
 
 import pytest
 
-from citewise.evaluation.cases import JudgedUnit, Kind
+from citewise.evaluation.cases import JudgedUnit, Kind, counted
 from citewise.evaluation.runs import (
     QuestionResult,
     Run,
     Threshold,
-    counted,
     group_means,
     means,
     measured,
