@@ -10,21 +10,19 @@ from typing import Any
 from citewise.adapters.sqlite.connections import Connections
 from citewise.adapters.sqlite.rows import (
     READ_PASSAGES,
-    access_of,
+    Row,
     change_of,
     chunk_of,
     chunk_row,
     document_of,
     document_row,
     hydrated,
-    stamp_of,
-    upsert,
 )
-from citewise.adapters.sqlite.schema import create_tables, has_tables
+from citewise.adapters.sqlite.schema import APPLICATION_ID, OLD_APPLICATION_ID, TABLES, VERSION
 from citewise.errors import CitewiseError, Misconfigured
-from citewise.model.access import Scope
+from citewise.model.access import Access, Reader, Scope
 from citewise.model.chunk import Change, Chunk, ChunkCounts, Vector, WordVectors
-from citewise.model.document import Document, KnownDocument, SourceRef
+from citewise.model.document import Document, KnownDocument, SourceRef, Stamp
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId, Digest, DocumentId
 from citewise.model.report import IngestSummary, LibraryFacts
@@ -51,10 +49,10 @@ class SqliteCatalog:
         self._now = now
         try:
             with connections.reading("open the catalog") as connection:
-                is_ready = has_tables(connection)
+                is_ready = _has_tables(connection)
             if not is_ready:
-                with connections.patient("create the catalog") as connection:
-                    create_tables(connection)
+                with connections.writing("create the catalog") as connection:
+                    _create_tables(connection)
         except CitewiseError:
             connections.close()
             raise
@@ -86,12 +84,7 @@ class SqliteCatalog:
                 {**_named(where), "scope": _scope_id(connection, where.scope), "after": after, "limit": limit},
             ).fetchall()
             return tuple(
-                DocumentSummary(
-                    **{name: row[name] for name in ("id", "path", "title", "mount", "corpus_type")},
-                    access=access_of(_readers(connection, row["id"])),
-                    chunks=row["chunks"],
-                    updated_at=row["updated_at"],
-                )
+                DocumentSummary(**row, access=Access(frozenset(map(Reader, _readers(connection, row["id"])))))
                 for row in rows
             )
 
@@ -138,7 +131,10 @@ class SqliteCatalog:
                 "FROM json_each(?) AS wanted CROSS JOIN documents d ON d.scope = ? AND d.path = wanted.value",
                 (json.dumps(list(paths)), _scope_id(connection, scope)),
             )
-            return {row["path"]: KnownDocument(row["mount"], stamp_of(row["stamp"]), row["chunks"]) for row in rows}
+            return {
+                path: KnownDocument(mount, Stamp(*map(Digest, stamp.split(" "))), chunks)
+                for path, mount, stamp, chunks in rows
+            }
 
     def paths(self, scope: Scope, *, under: str = "", mount: str | None = None) -> tuple[str, ...]:
         with self._connections.reading("list paths") as connection:
@@ -163,14 +159,12 @@ class SqliteCatalog:
         with self._connections.writing("remove documents") as connection:
             scope_id = _scope_id(connection, scope)
             for path in paths:
-                ids = [
-                    row["id"]
-                    for row in connection.execute(
-                        "SELECT c.id FROM chunks c JOIN documents d ON d.id = c.document_id "
-                        "WHERE d.scope = ? AND d.path = ?",
-                        (scope_id, path),
-                    )
-                ]
+                rows = connection.execute(
+                    "SELECT c.id FROM chunks c JOIN documents d ON d.id = c.document_id "
+                    "WHERE d.scope = ? AND d.path = ?",
+                    (scope_id, path),
+                )
+                ids = [id_ for (id_,) in rows]
                 connection.execute("DELETE FROM documents WHERE scope = ? AND path = ?", (scope_id, path))
                 _log(connection, scope_id, ids, is_put=False)
                 removed += len(ids)
@@ -188,9 +182,7 @@ class SqliteCatalog:
     def _store_document(self, connection: sqlite3.Connection, write: DocumentWrite) -> ChunkCounts:
         document = write.document
         scope_id = _created_scope_id(connection, document.scope)
-        connection.executemany(
-            *upsert("documents", [document_row(document, scope_id, now=self._now())], except_for=("created_at",))
-        )
+        _upsert(connection, "documents", [document_row(document, scope_id, now=self._now())], except_for="created_at")
         connection.execute("DELETE FROM access WHERE document_id = ?", (document.id,))
         connection.executemany(
             "INSERT INTO access (document_id, reader) VALUES (?, ?)",
@@ -317,15 +309,10 @@ class SqliteCatalog:
 
     def register(self, scope: Scope, source: SourceRef) -> None:
         with self._connections.writing("register a source") as connection:
+            scope_id = _created_scope_id(connection, scope)
             connection.execute(
                 "INSERT OR REPLACE INTO sources (scope, mount, root, access, kind) VALUES (?, ?, ?, ?, ?)",
-                (
-                    _created_scope_id(connection, scope),
-                    source.mount,
-                    source.root,
-                    json.dumps(source.access),
-                    source.kind,
-                ),
+                (scope_id, source.mount, source.root, json.dumps(source.access), source.kind),
             )
 
     def facts(self) -> LibraryFacts | None:
@@ -377,6 +364,43 @@ class SqliteCatalog:
         self._connections.close()
 
 
+def _has_tables(connection: sqlite3.Connection) -> bool:
+    """Whether the tables are there. Raises Misconfigured for a file of another version of citewise."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    if application == OLD_APPLICATION_ID:
+        raise Misconfigured(
+            "this library was made by citewise 0.1 and cannot be read by this version: move its folder away, then "
+            "rebuild it with `citewise ingest PATH`"
+        )
+    if version > VERSION:
+        raise Misconfigured(
+            f"this library was made by a newer citewise (schema {version}, this version knows {VERSION}): upgrade "
+            "citewise, or use another library folder with --library"
+        )
+    return bool(version)
+
+
+def _create_tables(connection: sqlite3.Connection) -> None:
+    """Create the tables, unless another process has just done so."""
+    if not _has_tables(connection):
+        for statement in TABLES.split(";"):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _upsert(connection: sqlite3.Connection, table: str, rows: Sequence[Row], *, except_for: str = "") -> None:
+    """Insert rows, or replace those with the same id, but for the column `except_for`. No name comes from input."""
+    if not rows:
+        return
+    columns, values = ", ".join(rows[0]), ", ".join(f":{name}" for name in rows[0])
+    changes = ", ".join(f"{name} = excluded.{name}" for name in rows[0] if name not in ("id", except_for))
+    connection.executemany(
+        f"INSERT INTO {table} ({columns}) VALUES ({values}) ON CONFLICT (id) DO UPDATE SET {changes}", rows
+    )
+
+
 def _store_chunks(connection: sqlite3.Connection, scope_id: int, write: DocumentWrite) -> ChunkCounts:
     before = dict(
         connection.execute("SELECT id, fingerprint FROM chunks WHERE document_id = ?", (write.document.id,)).fetchall()
@@ -386,8 +410,7 @@ def _store_chunks(connection: sqlite3.Connection, scope_id: int, write: Document
     created = [id_ for id_ in now if id_ not in before]
     updated = [id_ for id_, fingerprint in now.items() if id_ in before and before[id_] != fingerprint]
     connection.executemany("DELETE FROM chunks WHERE id = ?", [(id_,) for id_ in gone])
-    if write.chunks:
-        connection.executemany(*upsert("chunks", map(chunk_row, write.chunks)))
+    _upsert(connection, "chunks", list(map(chunk_row, write.chunks)))
     _log(connection, scope_id, gone, is_put=False)
     _log(connection, scope_id, [*created, *updated], is_put=True)
     return ChunkCounts(len(created), len(updated), len(gone), len(now) - len(created) - len(updated))

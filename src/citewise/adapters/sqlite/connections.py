@@ -169,13 +169,19 @@ class PrivateFile:
     def writing(self, action: str) -> Iterator[sqlite3.Connection]:
         """One transaction, which creates the file and its tables if they are missing."""
         with _our_errors(action, self.path):
-            create_private(self.path)
+            self.create()
         with self._opened(action, self._write_seconds) as connection, transaction(connection):
             if not self._has_tables(connection):
                 for statement in self._tables.split(";"):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {self._version}")
             yield connection
+
+    def create(self) -> None:
+        """Create the file, empty, unless there is one already: that stays as it is, whoever may read it."""
+        target = os.path.realpath(self.path)  # O_EXCL takes a link for the file, also one that leads to none yet
+        with _creating, suppress(FileExistsError):
+            os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_MODE))
 
     def vacuum(self, action: str) -> None:
         """Rewrite the file without what was deleted."""
@@ -201,13 +207,6 @@ class PrivateFile:
             connection.execute("PRAGMA secure_delete = ON")
             connection.execute(f"PRAGMA synchronous = {'NORMAL' if self._is_durable else 'OFF'}")
             yield connection
-
-
-def create_private(file: Path) -> None:
-    """Create the file, empty, unless there is one already: that stays as it is, whoever may read it."""
-    target = os.path.realpath(file)  # O_EXCL takes a link for the file, also one that leads to none yet
-    with _creating, suppress(FileExistsError):
-        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_MODE))
 
 
 @contextmanager

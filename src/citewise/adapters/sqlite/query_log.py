@@ -99,7 +99,7 @@ class SqliteLog:
             "limit": limit,
         }
         with self._file.reading("read the query log") as connection:
-            found = connection.execute(read_statement(log_scope), values).fetchall() if connection else ()
+            found = connection.execute(_read_statement(log_scope), values).fetchall() if connection else ()
             return tuple(_logged(log_scope.scope, row) for row in found)
 
     def lost(self, scope: Scope, *, since: float) -> int:
@@ -157,7 +157,7 @@ class SqliteLog:
             )
 
 
-def read_statement(log_scope: LogScope) -> str:
+def _read_statement(log_scope: LogScope) -> str:
     """The rows that `LogScope.admits`; each kind of reader has an index of its own."""
     if log_scope.asker is None:
         theirs = ""

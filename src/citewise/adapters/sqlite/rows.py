@@ -3,7 +3,7 @@
 import json
 import sqlite3
 import zlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple
 from functools import lru_cache
 from typing import Any
@@ -44,18 +44,6 @@ _LOCATIONS: Mapping[str, type[Location]] = {"lines": Lines, "pages": Pages, "mes
 _LOCATION_NAMES = {kind: name for name, kind in _LOCATIONS.items()}
 
 
-def upsert(table: str, rows: Iterable[Row], *, except_for: Collection[str] = ()) -> tuple[str, list[Row]]:
-    """The statement and its rows; in an existing row, the columns `except_for` keep their values.
-
-    Names come from this module, never from input.
-    """
-    listed = list(rows)
-    names = list(listed[0]) if listed else []
-    columns, values = ", ".join(names), ", ".join(f":{name}" for name in names)
-    changes = ", ".join(f"{name} = excluded.{name}" for name in names if name not in ("id", *except_for))
-    return f"INSERT INTO {table} ({columns}) VALUES ({values}) ON CONFLICT (id) DO UPDATE SET {changes}", listed
-
-
 def document_row(document: Document, scope_id: int, *, now: float) -> Row:
     return {
         **{name: getattr(document, name) for name in _OF_DOCUMENT},
@@ -74,12 +62,12 @@ def document_of(row: sqlite3.Row, scope: Scope, readers: Iterable[str]) -> Docum
     return Document(
         **{name: row[name] for name in _OF_DOCUMENT},
         scope=scope,
-        stamp=stamp_of(row["stamp"]),
+        stamp=Stamp(*map(Digest, row["stamp"].split(" "))),
         tags=_texts(row["tags"]),
         metadata=json.loads(row["metadata"]),
         blocks=tuple(_block_of(block) for block in json.loads(zlib.decompress(row["blocks"]))),
         is_titled=bool(row["is_titled"]),
-        access=access_of(readers),
+        access=Access(frozenset(map(Reader, readers))),
     )
 
 
@@ -137,14 +125,6 @@ def change_of(row: sqlite3.Row) -> Change:
     return Change(row["position"], ChunkId(row["chunk_id"]), record)
 
 
-def stamp_of(stored: str) -> Stamp:
-    return Stamp(*map(Digest, stored.split(" ")))
-
-
-def access_of(readers: Iterable[str]) -> Access:
-    return Access(frozenset(map(Reader, readers)))
-
-
 def _digest(stored: bytes) -> Digest:
     return Digest(stored.hex())
 
@@ -159,11 +139,6 @@ def _json(value: object) -> str:
 
 def _location_json(location: Location) -> list[object]:
     return [_LOCATION_NAMES[type(location)], *astuple(location)]
-
-
-def _location(stored: str) -> Location:
-    name, *values = json.loads(stored)
-    return _LOCATIONS[name](*values)
 
 
 def _block_json(block: Block) -> list[object]:
@@ -184,11 +159,20 @@ def _block_of(stored: list[Any]) -> Block:
     )
 
 
+# Questions find the same chunks again, and chunks of one section or document repeat these: decoding them each time
+# would cost as much as the rest of reading a passage. The largest, the blocks, take about 500 bytes each.
+@lru_cache(maxsize=10_000)
 def _spans(stored: str) -> tuple[BlockSpan, ...]:
-    return tuple([BlockSpan(_BLOCK_KINDS[kind], *rest) for kind, *rest in json.loads(stored)])
+    spans = json.loads(stored)
+    return tuple([BlockSpan(_BLOCK_KINDS[kind], start, end, code, depth) for kind, start, end, code, depth in spans])
 
 
-# Chunks of one section and documents of one kind repeat these: reading them again would cost as much as the rest.
+@lru_cache(maxsize=10_000)
+def _location(stored: str) -> Location:
+    name, *values = json.loads(stored)
+    return _LOCATIONS[name](*values)
+
+
 @lru_cache(maxsize=10_000)
 def _texts(stored: str) -> tuple[str, ...]:
     return tuple(json.loads(stored))

@@ -1,10 +1,5 @@
 """The catalog's tables."""
 
-import sqlite3
-
-from citewise.adapters.sqlite.connections import transaction
-from citewise.errors import Misconfigured
-
 APPLICATION_ID = 0x63697432  # "cit2": marks a SQLite file as a catalog of citewise 0.2 or later
 OLD_APPLICATION_ID = 0x63697465  # "cite": the catalogs of citewise 0.1
 
@@ -86,30 +81,3 @@ TABLES = """
     ) WITHOUT ROWID
 """
 VERSION = 1
-
-
-def has_tables(connection: sqlite3.Connection) -> bool:
-    """Whether the tables are there. Raises Misconfigured for a file of another version of citewise."""
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    if application == OLD_APPLICATION_ID:
-        raise Misconfigured(
-            "this library was made by citewise 0.1 and cannot be read by this version: move its folder away, then "
-            "rebuild it with `citewise ingest PATH`"
-        )
-    if version > VERSION:
-        raise Misconfigured(
-            f"this library was made by a newer citewise (schema {version}, this version knows {VERSION}): upgrade "
-            "citewise, or use another library folder with --library"
-        )
-    return bool(version)
-
-
-def create_tables(connection: sqlite3.Connection) -> None:
-    """Create the tables, all or none, unless another process has just done so."""
-    with transaction(connection):
-        if not has_tables(connection):
-            for statement in TABLES.split(";"):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version = {VERSION}")

@@ -5,7 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.sqlite.connections import create_private
+from citewise.adapters.sqlite.connections import PrivateFile
+
+
+def create_private(file: Path) -> None:
+    PrivateFile(file, tables="", version=1, read_seconds=1.0, write_seconds=1.0).create()
 
 
 def mode_of(file: Path) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from citewise.adapters.sqlite import query_log as module
-from citewise.adapters.sqlite.query_log import VERSION, SqliteLog, read_statement
+from citewise.adapters.sqlite.query_log import VERSION, SqliteLog
 from citewise.errors import Misconfigured
 from citewise.model.access import Principal
 from citewise.model.logged import NOBODY, Asker, LogScope
@@ -113,7 +113,7 @@ def test_a_reading_goes_along_an_index_of_its_own_and_sorts_nothing(tmp_path: Pa
     names = dict.fromkeys(("tenant", "project", "asker", "readers"), "x")
     with closing(sqlite3.connect(tmp_path / "queries.db")) as connection:
         plan = connection.execute(
-            "EXPLAIN QUERY PLAN " + read_statement(READERS[index]), {**names, "since": 0.0, "limit": 9}
+            "EXPLAIN QUERY PLAN " + module._read_statement(READERS[index]), {**names, "since": 0.0, "limit": 9}
         ).fetchall()
     (step,) = (detail for *_, detail in plan)
     assert step.startswith(f"SEARCH queries USING INDEX {index} (tenant=? AND project=? AND ")
@@ -122,7 +122,7 @@ def test_a_reading_goes_along_an_index_of_its_own_and_sorts_nothing(tmp_path: Pa
 
 def test_strangers_are_looked_up_where_they_have_no_rows() -> None:
     assert LogScope.of(SCOPE, Principal()).asker == Asker(None, NOBODY)
-    assert "readers = :readers" in read_statement(LogScope.of(SCOPE, Principal()))
+    assert "readers = :readers" in module._read_statement(LogScope.of(SCOPE, Principal()))
 
 
 # Files of other versions
