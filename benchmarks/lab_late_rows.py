@@ -15,7 +15,7 @@ from benchmarks.printing import DECIMALS
 from benchmarks.results import Cell, Results, Table, results_now
 from citewise.adapters.onnx.word_vectors import LENGTH_BONUS
 from citewise.model.query import LATE_WEIGHT
-from citewise.search.late import NEAR
+from citewise.search.rescore import NEAR
 
 NONE = "no late interaction"
 WEIGHTS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0)  # of MaxSim; 1: as much as all else together

@@ -1,6 +1,6 @@
 """A question as the stage `late` finds it, and what it and all stages behind it make of that, with other numbers.
 
-Pure. With the product's numbers `Blend` does what citewise.search.late does; a test holds it to that.
+Pure. With the product's numbers `Blend` does what citewise.search.rescore does; a test holds it to that.
 """
 
 import math
@@ -15,8 +15,8 @@ from benchmarks.lab_pools import Numbers, Pool
 from citewise.adapters.onnx.word_vectors import LENGTH_BONUS
 from citewise.model.query import LATE_WEIGHT
 from citewise.model.ranking import DENSE, Finding, Shortlist, in_order
-from citewise.search.late import FAR, NEAR, Late, stretched
 from citewise.search.pipeline import Stage
+from citewise.search.rescore import FAR, NEAR, Late, stretched
 
 DEPTH = int(signature(Late).parameters["depth"].default)
 Scored = tuple[Pool, Numbers]  # what is shown, and scores that put it into its order

@@ -1,7 +1,7 @@
 """What is late interaction worth, and what does it cost? Vectors of words, MaxSim over the first 20, blended.
 
 The graph that makes a chunk's vector gives its tokens' vectors on the way. Each form of keeping them (all tokens, words
-or content words, neighbors pooled, 16, 2 or 1 bit a component) takes the place of the product's in the stage `late`:
+or content words pooled, 16, 2 or 1 bit a component) takes the place of the product's in the stage `late`:
 before it stands all that the product's search does without it, behind it the stages that follow. The product's form is
 read from the sets' libraries. Token vectors of the others are kept beside those, a file a set, so that a run that was
 stopped goes on with the next set and only the first run embeds. All sets together are also written to results/; some of
@@ -35,7 +35,7 @@ from citewise.model.ranking import CODE, DENSE, WORDS, Shortlist
 from citewise.models import embedding_of
 from citewise.ports.catalog import EmbeddingCache
 from citewise.ports.models import Embedding
-from citewise.search.late import Late, by_rankings
+from citewise.search.rescore import Late
 from citewise.settings import Settings
 from citewise.wiring import search_of
 
@@ -123,7 +123,7 @@ def searched(name: str, embedding: Embedding, kept: Path) -> Searched:
 
         def asking(question: str) -> Arms:
             query = Query(question, "", 0.0, OWNER)
-            found[question] = Shortlist(query, tuple(sorted(before(query).findings, key=by_rankings)))
+            found[question] = Shortlist(query, tuple(sorted(before(query).findings, key=Late.by_rankings)))
             return {
                 DENSE: [Hit(one.candidate.id, one.score) for one in found[question].findings],
                 WORDS: (),

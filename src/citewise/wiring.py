@@ -188,13 +188,11 @@ def search_of(
 ) -> "pipeline.Search":
     """The search that the library's settings describe."""
     from citewise.search.adjust import Boost, Cut, Deduplicate, Freshness
-    from citewise.search.features import Features
     from citewise.search.fuse import Fusion, MinMax, Nearness, ReciprocalRanks
     from citewise.search.hydrate import MIN_CANDIDATES, Hydrate
-    from citewise.search.late import Late
     from citewise.search.pipeline import Search, Stage
     from citewise.search.rankings import LARGE_INDEX_BYTES, Retrieve
-    from citewise.search.rerank import Rerank
+    from citewise.search.rescore import Features, Late, Rerank
 
     settings, chosen = library.settings, library.settings.search
     without = frozenset(chosen.without)

@@ -18,10 +18,8 @@ from citewise.model.ids import Digest
 from citewise.model.query import BoostRule
 from citewise.model.ranking import SearchResult
 from citewise.search.adjust import Boost, Deduplicate, Freshness
-from citewise.search.features import Features
-from citewise.search.late import Late
 from citewise.search.pipeline import Stage
-from citewise.search.rerank import Rerank
+from citewise.search.rescore import Features, Late, Rerank
 from citewise.wiring import log_store_of
 from tests import catalogs
 from tests.fakes.counters import HashEmbedder, HashWords, WordCounter

@@ -16,7 +16,7 @@ from citewise.model.chunk import WordVectors
 from citewise.model.query import BY_WORD, Query
 from citewise.model.ranking import DENSE, Finding, SearchResult
 from citewise.model.report import Reindexed
-from citewise.search.late import NEAR
+from citewise.search.rescore import NEAR
 from citewise.settings import ChunkSettings, EmbeddingSettings, SearchSettings, Settings
 from citewise.wiring import search_of, stored_library
 from tests.catalogs import all_chunks, chunks_at

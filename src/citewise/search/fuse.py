@@ -30,8 +30,15 @@ class ReciprocalRanks:
 
     def __call__(self, found: Rankings) -> Ranking:
         best = sum(self.weights.values()) / (self.constant + 1)  # first place in every ranking
-        sums = reciprocal_rank_sums(found.arms, self.weights, self.constant)
-        return _ranking(found, {id_: total / best for id_, total in sums.items()})
+        return _ranking(found, {id_: total / best for id_, total in self.sums(found.arms).items()})
+
+    def sums(self, arms: Mapping[str, tuple[Hit, ...]]) -> dict[ChunkId, float]:
+        """For each chunk, the sum of weight / (constant + rank) over the rankings that found it."""
+        sums: dict[ChunkId, float] = {}
+        for arm in sorted(arms):
+            for rank, hit in enumerate(arms[arm], start=1):
+                sums[hit.id] = sums.get(hit.id, 0.0) + self.weights.get(arm, 0.0) / (self.constant + rank)
+        return sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +80,6 @@ def _averaged(found: Rankings, weights: Mapping[str, float]) -> Ranking:
         for id_, score in _stretched(found.arms[arm]).items():
             sums[id_] = sums.get(id_, 0.0) + weight * score / total
     return _ranking(found, sums)
-
-
-def reciprocal_rank_sums(
-    arms: Mapping[str, tuple[Hit, ...]], weights: Mapping[str, float], constant: int
-) -> dict[ChunkId, float]:
-    """For each chunk, the sum of weight / (constant + rank) over the rankings that found it."""
-    sums: dict[ChunkId, float] = {}
-    for arm in sorted(arms):
-        for rank, hit in enumerate(arms[arm], start=1):
-            sums[hit.id] = sums.get(hit.id, 0.0) + weights.get(arm, 0.0) / (constant + rank)
-    return sums
 
 
 def _stretched(hits: tuple[Hit, ...]) -> dict[ChunkId, float]:

@@ -1,7 +1,7 @@
 """Ranking -> Shortlist: the best candidates get their text, in one read that checks access again."""
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from citewise.errors import CitewiseError
@@ -38,13 +38,12 @@ class Hydrate:
         read = retried(lambda: self.store.passages(ids, where=query.where))
         passages = {passage.chunk_id: passage for passage in read.passages}
         malformed = frozenset(read.malformed)
-        findings, dropped = [], []
-        for candidate in wanted:
-            passage = passages.get(candidate.id)
-            if passage is not None:
-                findings.append(Finding(passage, candidate))
-            else:
-                dropped.append(Dropped(candidate, STAGE, MALFORMED if candidate.id in malformed else GONE))
+        findings = [Finding(passages[candidate.id], candidate) for candidate in wanted if candidate.id in passages]
+        dropped = [
+            Dropped(candidate, STAGE, MALFORMED if candidate.id in malformed else GONE)
+            for candidate in wanted
+            if candidate.id not in passages
+        ]
         if dropped:
             self._report([each.candidate.id for each in dropped if each.reason == GONE], read.malformed)
         return Shortlist(query, tuple(findings), tuple(dropped))
@@ -60,26 +59,20 @@ class Hydrate:
                 _log.warning("could not request that they are ingested again: %s", error)
 
 
-def ranks_of_gone(read: Shortlist) -> list[Mapping[str, int]]:
-    """The ranks of what an index found and the catalog does not have, or not for this reader."""
-    return [dropped.candidate.ranks for dropped in read.dropped if dropped.reason == GONE]
-
-
-def without_gaps(candidate: Candidate, gone: Sequence[Mapping[str, int]]) -> Candidate:
-    """The candidate ranked as if what is gone were not there: a gap would reveal chunks that the reader may not see."""
-    if not gone:
-        return candidate
-    ranks = {name: rank - sum(other.get(name, rank) < rank for other in gone) for name, rank in candidate.ranks.items()}
-    return replace(candidate, ranks=ranks)
-
-
 def without_gone(read: Shortlist) -> Shortlist:
-    """What is gone is not shown as dropped: another reader's chunk must not even be named."""
-    gone = ranks_of_gone(read)
+    """What is gone is not shown as dropped: another reader's chunk must not even be named, nor leave a gap in ranks."""
+    gone = [dropped.candidate.ranks for dropped in read.dropped if dropped.reason == GONE]
     if not gone:
         return read
+
+    def without_gaps(candidate: Candidate) -> Candidate:
+        ranks = candidate.ranks.items()
+        return replace(
+            candidate, ranks={name: at - sum(each.get(name, at) < at for each in gone) for name, at in ranks}
+        )
+
     return replace(
         read,
-        findings=tuple(replace(each, candidate=without_gaps(each.candidate, gone)) for each in read.findings),
+        findings=tuple(replace(each, candidate=without_gaps(each.candidate)) for each in read.findings),
         dropped=tuple(dropped for dropped in read.dropped if dropped.reason != GONE),
     )

@@ -21,7 +21,7 @@ from citewise.model.ranking import Candidate, Finding, Ranking, Rankings, Search
 from citewise.search.adjust import Cut
 from citewise.search.fuse import Fusion, Nearness
 from citewise.search.hydrate import Hydrate, without_gone
-from citewise.search.rankings import Retrieve, may_have_more
+from citewise.search.rankings import Retrieve
 from citewise.text.urls import Addresses
 
 _log = logging.getLogger(__name__)
@@ -75,7 +75,9 @@ class Search:
             result = self._refined(rankings, ranking, uncut, stopwatch)
         behind = ranking.candidates[len(read.findings) + len(read.dropped) :]
         lowest = min((finding.score for finding in result.findings), default=1.0)
-        return Continued(replace(result, query=query), scaled(behind, lowest), is_complete=not may_have_more(rankings))
+        return Continued(
+            replace(result, query=query), scaled(behind, lowest), is_complete=not self.retrieve.may_have_more(rankings)
+        )
 
     def deeper(self, query: Query, depth: int, *, known: Set[ChunkId]) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
         """What rankings of `depth` hits find besides what is known, and what degraded them."""

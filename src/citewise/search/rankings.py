@@ -54,7 +54,7 @@ class Retrieve:
 
     def __call__(self, query: Query, *, depth: int = 0) -> Rankings:
         """What each ranking finds for the query's top_k, and behind it more, up to `depth` hits."""
-        where, limit = query.where, max(head_limit(query), depth)
+        where, limit = query.where, max(self.head_limit(query), depth)
         searches: dict[str, Callable[[], _Outcome]] = {
             DENSE: partial(self._dense, query.text, where, limit),
             CODE: partial(self._by_terms, query.text, TermField.CODE, where, limit),
@@ -76,13 +76,22 @@ class Retrieve:
             degraded=tuple(f"{name}: {found.error}" for name, found in in_order.items() if found.error is not None),
         )
 
+    @staticmethod
+    def head_limit(query: Query) -> int:
+        """Hits of each ranking that a search for this query's top_k looks at."""
+        return max(MIN_HITS, OVER_FETCH * query.top_k)
+
+    def may_have_more(self, found: Rankings) -> bool:
+        """Whether a ranking gave as many hits as it was asked for, so that there may be others behind them."""
+        return any(len(hits) >= self.head_limit(found.query) for hits in found.arms.values())
+
     def _dense(self, text: str, where: Where, limit: int) -> _Outcome:
         started = time.perf_counter()
         vector = self.embedder.query(text)
         embedded = time.perf_counter()
         with self._turn():
             hits = retried(partial(self.vectors.search, vector, where=where, limit=limit))
-        return _Outcome(hits, {"embed": 1000 * (embedded - started), DENSE: _ms_since(embedded)})
+        return _Outcome(hits, {"embed": 1000 * (embedded - started), DENSE: 1000 * (time.perf_counter() - embedded)})
 
     def _by_terms(self, text: str, field: TermField, where: Where, limit: int) -> _Outcome:
         started = time.perf_counter()
@@ -92,7 +101,7 @@ class Retrieve:
         terms = both.words if field is TermField.WORDS else tuple(dict.fromkeys(both.code))
         with self._turn():
             hits = retried(partial(self.texts.search, terms, field=field, where=where, limit=limit))
-        return _Outcome(hits, {field.value: _ms_since(started)})
+        return _Outcome(hits, {field.value: 1000 * (time.perf_counter() - started)})
 
     def _turn(self) -> AbstractContextManager[object]:
         return self.turns if self.threads is None else nullcontext()
@@ -123,17 +132,3 @@ def _tried(search: Callable[[], _Outcome]) -> _Outcome:
     except Exception as error:  # noqa: BLE001  whatever broke in one ranking, the others may answer
         _log.warning("a ranking failed", exc_info=True)
         return _Outcome(error=Unavailable(f"it failed ({type(error).__name__})"))
-
-
-def _ms_since(started: float) -> float:
-    return 1000 * (time.perf_counter() - started)
-
-
-def head_limit(query: Query) -> int:
-    """Hits of each ranking that a search for this query's top_k looks at."""
-    return max(MIN_HITS, OVER_FETCH * query.top_k)
-
-
-def may_have_more(found: Rankings) -> bool:
-    """Whether a ranking gave as many hits as it was asked for, so that there may be others behind them."""
-    return any(len(hits) >= head_limit(found.query) for hits in found.arms.values())

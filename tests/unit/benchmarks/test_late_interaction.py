@@ -55,8 +55,8 @@ from citewise.model.ids import ChunkId, Digest, digest
 from citewise.model.ranking import CODE, DENSE, WORDS, Finding
 from citewise.ports.catalog import NO_WORDS, EmbeddingCache
 from citewise.search.adjust import Cut, Deduplicate
-from citewise.search.late import FAR, NEAR, Late
 from citewise.search.pipeline import Stage
+from citewise.search.rescore import FAR, NEAR, Late
 from tests.shortlists import a_named_finding, a_query, a_shortlist
 
 ALL, WORD, CONTENT = (Form(kind, 1, 16) for kind in Kind)

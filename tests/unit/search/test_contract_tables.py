@@ -6,7 +6,7 @@ from citewise.model.chunk import Hit
 from citewise.model.document import Messages
 from citewise.model.ranking import Rankings
 from citewise.search.adjust import DAY, Freshness
-from citewise.search.fuse import ReciprocalRanks, reciprocal_rank_sums
+from citewise.search.fuse import ReciprocalRanks
 from tests.builders import an_id
 from tests.shortlists import ASKED_AT, a_named_finding, a_query, a_shortlist
 
@@ -20,7 +20,7 @@ def ranked(*names: str) -> tuple[Hit, ...]:
 
 def test_four_documents_in_two_rankings_score_as_the_table_says() -> None:
     arms = {"dense": ranked(*DENSE), "words": ranked(*SPARSE)}
-    sums = reciprocal_rank_sums(arms, {"dense": 1.0, "words": 1.0}, 60)
+    sums = ReciprocalRanks({"dense": 1.0, "words": 1.0}, 60).sums(arms)
     assert [round(sums[an_id(name)], 4) for name in "ABCD"] == [0.0323, 0.0323, 0.0315, 0.0315]
     order = [each.id for each in ReciprocalRanks()(Rankings(a_query(), arms)).candidates]
     assert order[:4] == [*sorted((an_id("A"), an_id("B"))), *sorted((an_id("C"), an_id("D")))]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from citewise.model.chunk import Places
 from citewise.model.query import FEATURE_WEIGHTS, PROXIMITY, TITLE
 from citewise.model.ranking import Shortlist
-from citewise.search.features import Features, neighbors, proximity
+from citewise.search.rescore import Features, proximity
 from citewise.text.analysis import terms
 from citewise.text.positions import term_positions
 from tests.shortlists import a_named_finding, a_query, a_shortlist
@@ -79,14 +79,15 @@ def test_what_stands_behind_the_depth_keeps_its_order_and_counts_as_having_nothi
 
 
 def test_one_word_has_no_neighbor_to_be_near() -> None:
-    assert proximity(neighbors(["tide"]), {"tide": [0]}) == 0.0
-    assert proximity(neighbors(["tide", "tide"]), {"tide": [0, 1]}) == 0.0
+    for question in ("tide", "tide tide"):
+        found = a_shortlist(a_named_finding("one", 1.0, text="tide tide"), query=a_query(question))
+        assert weighed(found, proximity=0.1).findings[0].candidate.scores["proximity"] == 0.0
 
 
 @given(PLACES)
 def test_proximity_is_that_of_the_nearest_pair(places: Places) -> None:
     distances = [abs(each - other) for each in places.get("a", ()) for other in places.get("b", ())]
-    assert proximity(neighbors(["a", "b"]), places) == (1 / min(distances) if distances else 0.0)
+    assert proximity([("a", "b")], places) == (1 / min(distances) if distances else 0.0)
 
 
 @given(st.text(max_size=300), st.text(max_size=60))

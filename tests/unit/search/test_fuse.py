@@ -4,7 +4,7 @@ import pytest
 
 from citewise.model.chunk import Hit
 from citewise.model.ranking import Ranking, Rankings
-from citewise.search.fuse import Fusion, MinMax, Nearness, ReciprocalRanks, reciprocal_rank_sums
+from citewise.search.fuse import Fusion, MinMax, Nearness, ReciprocalRanks
 from tests.builders import an_id
 from tests.shortlists import a_query
 
@@ -34,7 +34,7 @@ def ids(*names: str) -> list[str]:
 
 def test_reciprocal_ranks_are_what_one_works_out_by_hand() -> None:
     arms = {"dense": ranked("a", "b", "c"), "words": ranked("b", "d"), "code": ranked("c", "b")}
-    sums = reciprocal_rank_sums(arms, EVEN, 60)
+    sums = ReciprocalRanks(EVEN, 60).sums(arms)
     assert sums[an_id("a")] == pytest.approx(1 / 61)  # 0.016393
     assert sums[an_id("b")] == pytest.approx(1 / 62 + 1 / 61 + 1 / 62)  # 0.048652
     assert sums[an_id("c")] == pytest.approx(1 / 63 + 1 / 61)  # 0.032266
@@ -49,7 +49,7 @@ def test_the_fifth_place_twice_narrowly_beats_the_first_and_the_tenth() -> None:
     one = [*filler[:4], "both", *filler[4:8]]
     other = [*filler[8:12], "both", *filler[12:16]]
     arms = {"dense": ranked("split", *one[1:]), "words": ranked(*other[:5], *other[5:9], "split")}
-    sums = reciprocal_rank_sums(arms, EVEN, 60)
+    sums = ReciprocalRanks(EVEN, 60).sums(arms)
     assert sums[an_id("both")] == pytest.approx(2 / 65)
     assert sums[an_id("split")] == pytest.approx(1 / 61 + 1 / 70)
     assert sums[an_id("both")] > sums[an_id("split")]

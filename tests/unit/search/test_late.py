@@ -12,7 +12,7 @@ from citewise.model.ids import Digest
 from citewise.model.query import BY_WORD, LATE_WEIGHT
 from citewise.model.ranking import DENSE, Candidate, Finding, Shortlist, in_order
 from citewise.ports.catalog import NO_WORDS
-from citewise.search.late import FAR, NEAR, Late, farness, stretched
+from citewise.search.rescore import FAR, NEAR, Late, stretched
 from tests.fakes.counters import HashEmbedder, HashWords
 from tests.shortlists import a_named_finding, a_query, a_shortlist
 
@@ -124,11 +124,11 @@ def test_a_weight_of_0_switches_it_off() -> None:
 )
 def test_farness_falls_in_a_line_between_far_and_near(nearest: float, expected: float) -> None:
     others = [a_found(at, 0.5, dense, "x") for at, dense in enumerate((None, -1.0, nearest - 0.2))]
-    assert farness([*others, a_found("nearest", 0.1, nearest, "y")]) == pytest.approx(expected)
+    assert Late.farness([*others, a_found("nearest", 0.1, nearest, "y")]) == pytest.approx(expected)
 
 
 def test_nobody_found_by_meaning_is_not_far() -> None:
-    assert farness([]) == farness(a_list(0.8, 0.7, dense=None).findings) == 0.0
+    assert Late.farness([]) == Late.farness(a_list(0.8, 0.7, dense=None).findings) == 0.0
 
 
 # What it says
@@ -279,8 +279,8 @@ def test_equal_ones_get_nothing(score: float, count: int) -> None:
 
 @given(st.lists(st.none() | st.floats(-1, 1), max_size=6))
 def test_farness_is_a_share_and_only_the_nearest_counts(cosines: list[float | None]) -> None:
-    share = farness([a_found(at, 0.5, cosine, "x") for at, cosine in enumerate(cosines)])
+    share = Late.farness([a_found(at, 0.5, cosine, "x") for at, cosine in enumerate(cosines)])
     assert 0.0 <= share <= 1.0
     nearest = max((each for each in cosines if each is not None), default=math.inf)
     assert (share == 0.0) == (nearest >= NEAR)
-    assert share == farness([a_found("alone", 0.5, nearest, "x")])
+    assert share == Late.farness([a_found("alone", 0.5, nearest, "x")])

@@ -10,9 +10,8 @@ from citewise.model.document import Messages
 from citewise.model.query import BoostRule
 from citewise.model.ranking import Shortlist
 from citewise.search.adjust import Boost, Deduplicate, Freshness
-from citewise.search.features import Features
 from citewise.search.pipeline import Stage, optional
-from citewise.search.rerank import Rerank
+from citewise.search.rescore import Features, Rerank
 from tests.shortlists import a_named_finding, a_query, a_shortlist
 
 NONSENSE = cast("Any", "nonsense")

@@ -7,10 +7,8 @@ import pytest
 
 from citewise.model.ranking import SCORES
 from citewise.search.adjust import Boost, Freshness
-from citewise.search.features import Features
-from citewise.search.late import Late
 from citewise.search.pipeline import Turns
-from citewise.search.rerank import Rerank
+from citewise.search.rescore import Features, Late, Rerank
 
 
 @pytest.mark.parametrize("stage", [Features, Late, Rerank, Freshness, Boost])

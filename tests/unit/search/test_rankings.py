@@ -8,7 +8,7 @@ import pytest
 
 from citewise.model.chunk import Hit, TermField
 from citewise.model.filters import Where
-from citewise.search.rankings import Retrieve, head_limit, may_have_more
+from citewise.search.rankings import Retrieve
 from tests.builders import SCOPE, a_point
 from tests.fakes.counters import HashEmbedder
 from tests.fakes.plain_index import PlainTextIndex
@@ -36,13 +36,13 @@ def test_a_ranking_goes_as_deep_as_the_deeper_of_both_wishes(top_k: int, depth: 
 def test_a_deeper_ranking_begins_as_the_usual_one() -> None:
     with arms_over(100) as arms:
         usual, deep = arms(a_query()).arms, arms(a_query(), depth=100).arms
-    assert {arm: hits[: head_limit(a_query())] for arm, hits in deep.items()} == dict(usual)
+    assert {arm: hits[: Retrieve.head_limit(a_query())] for arm, hits in deep.items()} == dict(usual)
 
 
 @pytest.mark.parametrize(("chunks", "more"), [(0, False), (59, False), (60, True), (61, True)])
 def test_more_is_to_be_expected_where_a_ranking_gave_all_it_was_asked_for(chunks: int, more: bool) -> None:
     with arms_over(chunks) as arms:
-        assert may_have_more(arms(a_query())) == more
+        assert arms.may_have_more(arms(a_query())) == more
 
 
 class NotedTexts(PlainTextIndex):

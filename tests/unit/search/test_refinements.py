@@ -11,7 +11,7 @@ from citewise.model.query import BoostRule
 from citewise.model.ranking import Shortlist
 from citewise.search.adjust import DAY, Boost, Cut, Deduplicate, Freshness
 from citewise.search.pipeline import optional
-from citewise.search.rerank import Rerank
+from citewise.search.rescore import Rerank
 from tests.builders import an_id
 from tests.shortlists import a_named_finding, a_query, a_shortlist
 
