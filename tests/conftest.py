@@ -19,5 +19,6 @@ def _sockets_are_shut(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
         monkeypatch.setattr(socket.socket, "bind", _refuse)
 
 
-def _refuse(*_: object) -> NoReturn:
+def _refuse(refused: socket.socket, *_: object) -> NoReturn:
+    refused.close()
     raise AssertionError("this test opens a socket; mark it `server` if it must")

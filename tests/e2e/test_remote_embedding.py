@@ -55,7 +55,7 @@ def test_a_wrong_key_is_a_matter_of_configuration_and_is_not_shown(home: Path) -
         server.rule = lambda asked: Reply(401, b"{}")
         settings(server, home)
         message = error_of("ingest", "docs", cwd=home, code=3, env={"TEST_KEY": "sesame-open"})
-    assert "api_key_variable" in message
+    assert "check the API key in TEST_KEY" in message
     assert "sesame-open" not in message
 
 

@@ -53,7 +53,7 @@ class Reembed:
             if event.failure:  # half a library is none: stop, keep the old one, and go on from here next time
                 raise Unavailable(
                     f"{path} could not be embedded: {event.failure.reason}; "
-                    "the library is unchanged; the same command continues"
+                    "the library is unchanged; run the command again to continue"
                 )
             documents += 1
             yield Reembedded(path, documents, before.chunks + batch.chunks, before.embedded + batch.embedded)
