@@ -8,7 +8,7 @@ import pytest
 from citewise.adapters.markdown.parser import MarkdownParser
 from citewise.adapters.onnx import MINILM
 from citewise.adapters.onnx.wordpiece import WordPieceCounter, uncased_tokenizer
-from citewise.answer.pack import ELLIPSIS, citation_of, joined
+from citewise.answer.pack import ELLIPSIS, _citation, _joined
 from citewise.ingest.chunkers.markdown import HeadingChunker, sections_of
 from citewise.ingest.policy import AccessPolicy
 from citewise.ingest.prepare import Format, IngestRequest, Prepare
@@ -56,7 +56,7 @@ def test_every_excerpt_stands_in_the_cited_lines(pages: list[tuple[str, tuple[Pa
     for text, passages in pages:
         lines = text.split("\n")
         for passage in passages:
-            citation = citation_of(1, (passage,), Addresses(), best=passage, score=1.0)
+            citation = _citation(1, (passage,), Addresses(), best=passage, score=1.0)
             assert citation.lines is not None
             cited = collapsed("\n".join(lines[citation.lines[0] - 1 : citation.lines[1]]))
             excerpt = collapsed(citation.excerpt.removesuffix(ELLIPSIS))
@@ -82,4 +82,4 @@ def test_the_chunks_of_a_section_join_to_what_the_file_says(pages: list[tuple[st
         found = groupby(passages, key=lambda passage: passage.anchor)
         for (_, same), (_, chunks) in zip(written, found, strict=True):
             source = " ".join(block.text for section in same for block in section.blocks)
-            assert collapsed(joined(tuple(chunks))[0]) == collapsed(source)
+            assert collapsed(_joined(tuple(chunks))[0]) == collapsed(source)

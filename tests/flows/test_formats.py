@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from citewise.answer.pack import citation_of
+from citewise.answer.pack import _citation
 from citewise.errors import Misconfigured
 from citewise.ingest.pipeline import Ingest
 from citewise.ingest.policy import AccessPolicy
@@ -83,7 +83,7 @@ def test_a_page_is_found_and_cited_by_its_number(shelf: Shelf) -> None:
         "memory:shelf.books",
     )
     assert (passage.page, passage.lines) == (1, None)
-    citation = citation_of(1, [passage], Addresses(), best=passage, score=1.0)
+    citation = _citation(1, [passage], Addresses(), best=passage, score=1.0)
     assert (citation.page, citation.lines, citation.excerpt.split()[0]) == (1, None, "Tides")
 
 
@@ -98,7 +98,7 @@ def test_a_thread_is_found_with_author_channel_and_time(shelf: Shelf) -> None:
         "ann: The valve is stuck.",
         "bob: Oil it.",
     ]
-    assert citation_of(1, [passage], Addresses(), best=passage, score=1.0).lines is None
+    assert _citation(1, [passage], Addresses(), best=passage, score=1.0).lines is None
 
 
 def test_ingesting_twice_changes_nothing(shelf: Shelf) -> None:

@@ -134,7 +134,7 @@ class Ground:
             "closeness": max(cosines, default=None),
             "lead": _lead(sorted(cosines)),
             "matched": _matched(stems(question), [stems(text) for text in texts]),
-            "missing": missing(question, texts, self.counter),
+            "missing": _missing(question, texts, self.counter),
             "agreement": _agreement(findings),
         }
 
@@ -144,7 +144,7 @@ class Ground:
         return {
             "closeness": max(embedded, default=None),
             "coverage": max((unit.coverage for unit in evidence), default=0.0),
-            "missing": missing(question, [_indexed(source) for source in context.sources], self.counter),
+            "missing": _missing(question, [_indexed(source) for source in context.sources], self.counter),
         }
 
     def weigh(self, question: str, context: Context) -> tuple[Evidence, ...]:
@@ -205,7 +205,7 @@ def covered(weights: Mapping[str, float], present: Set[str]) -> float:
     return math.fsum(weight for stem, weight in weights.items() if stem in present) / total if total else 0.0
 
 
-def missing(question: str, texts: Sequence[str], counter: TokenCounter) -> float:
+def _missing(question: str, texts: Sequence[str], counter: TokenCounter) -> float:
     """How much of what the question names is in no text: 0 (everything is mentioned) to 2.
 
     Common words do not count: a good answer need not repeat the question.

@@ -41,7 +41,7 @@ class Pack:
     budget_tokens: int = BUDGET_TOKENS
 
     def __call__(self, findings: Sequence[Finding]) -> Context:
-        whole = tuple(self._draft(n, found, *_joined(found)) for n, found in enumerate(neighbors_of(findings), start=1))
+        whole = tuple(self._draft(n, found) for n, found in enumerate(_neighbors_of(findings), start=1))
         chosen = tuple(self._fitting(whole))
         return Context(
             text=SEPARATOR.join(draft.block for draft in chosen),
@@ -61,11 +61,13 @@ class Pack:
     def shortened(self, context: Context, texts: Mapping[int, str]) -> Context:
         """The context with other texts, by number, for its sources; one without is left out, the others move up."""
         remaining = [source for source in context.sources if source.n in texts]
+        named_after = [
+            next(passage for passage in source.passages if passage.chunk_id == source.citation.chunk_id)
+            for source in remaining
+        ]
         blocks = [
-            _block(
-                n, next(part for part in source.passages if part.chunk_id == source.citation.chunk_id), texts[source.n]
-            )
-            for n, source in enumerate(remaining, start=1)
+            _block(n, passage, texts[source.n])
+            for n, (source, passage) in enumerate(zip(remaining, named_after, strict=True), start=1)
         ]
         tokens = self.counter.counts(blocks)
         sources = [
@@ -87,21 +89,24 @@ class Pack:
 
     def _beginning(self, findings: Neighbors, room: int) -> "_Draft":
         """The best finding with the neighbors that fit; if it alone is too long, its beginning."""
-        core = _core(findings, lambda part: self._draft(1, part, *_joined(part)).tokens <= room)
-        draft = self._draft(1, core, *_joined(core))
+        core = _core(findings, lambda part: self._draft(1, part).tokens <= room)
+        draft = self._draft(1, core)
         if draft.tokens <= room:
             return draft
         text = cut_to_fit(draft.text, lambda beginning: self._draft(1, core, beginning).tokens <= room)
         shown = (span._replace(end=min(span.end, len(text))) for span in draft.blocks if span.start < len(text))
         return self._draft(1, core, text, tuple(shown))
 
-    def _draft(self, n: int, findings: Neighbors, text: str, blocks: Blocks = ()) -> "_Draft":
+    def _draft(self, n: int, findings: Neighbors, text: str | None = None, blocks: Blocks = ()) -> "_Draft":
+        """Source `n` with this text and its blocks; None: all that the findings say."""
+        if text is None:
+            text, blocks = _joined([finding.passage for finding in findings])
         block = _block(n, in_order(findings)[0].passage, text)
         return _Draft(n, findings, text, blocks, block, self._tokens(block))
 
     def _source(self, draft: "_Draft") -> ContextSource:
         best, passages = in_order(draft.findings)[0], tuple(finding.passage for finding in draft.findings)
-        citation = citation_of(draft.n, passages, self.addresses, best=best.passage, score=best.score)
+        citation = _citation(draft.n, passages, self.addresses, best=best.passage, score=best.score)
         return ContextSource(draft.n, passages, draft.text, draft.tokens, best.score, citation, draft.blocks)
 
     def _total(self, tokens: Sequence[int]) -> int:
@@ -123,7 +128,7 @@ class _Draft:
     tokens: int
 
 
-def neighbors_of(findings: Iterable[Finding]) -> list[Neighbors]:
+def _neighbors_of(findings: Iterable[Finding]) -> list[Neighbors]:
     """The findings with neighbors together, those with the best finding first; equal ones by id."""
     once = {finding.passage.chunk_id: finding for finding in reversed(in_order(findings))}
     groups: list[list[Finding]] = []
@@ -158,11 +163,7 @@ def _core(findings: Neighbors, fits: Callable[[Neighbors], bool]) -> Neighbors:
         first, end = fitting[0]
 
 
-def _joined(findings: Neighbors) -> tuple[str, Blocks]:
-    return joined([finding.passage for finding in findings])
-
-
-def joined(passages: Sequence[Passage]) -> tuple[str, Blocks]:
+def _joined(passages: Sequence[Passage]) -> tuple[str, Blocks]:
     """The text of neighbors, in order, as it stands in the document, and the blocks in it."""
     text, blocks = "", list[BlockSpan]()
     for before, passage in zip((None, *passages), passages, strict=False):
@@ -209,7 +210,7 @@ def _begins_word(text: str, at: int) -> bool:
     return at in (0, len(text)) or text[at - 1].isspace() or text[at].isspace()
 
 
-def label_of(n: int, passage: Passage) -> str:
+def _label(n: int, passage: Passage) -> str:
     """`[Source 2: title - section (p. 7)]`, always on one line and with no other bracket in it."""
     title, section = sanitized_label(passage.title), sanitized_label(passage.section)
     named = title if section in ("", NO_SECTION, title) else f"{title} - {section}"
@@ -218,14 +219,10 @@ def label_of(n: int, passage: Passage) -> str:
 
 
 def _block(n: int, passage: Passage, text: str) -> str:
-    return f"{label_of(n, passage)}\n{sanitized(text, is_code=passage.corpus_type.startswith('CODE_'))}"
+    return f"{_label(n, passage)}\n{sanitized(text, is_code=passage.corpus_type.startswith('CODE_'))}"
 
 
-def _named_after(source: ContextSource) -> Passage:
-    return next(passage for passage in source.passages if passage.chunk_id == source.citation.chunk_id)
-
-
-def citation_of(n: int, passages: Sequence[Passage], addresses: Addresses, *, best: Passage, score: float) -> Citation:
+def _citation(n: int, passages: Sequence[Passage], addresses: Addresses, *, best: Passage, score: float) -> Citation:
     """Source `n`, made of neighbors in one section: named after the best of them, with the lines of all."""
     whole = replace(best, location=spanning([passage.location for passage in passages]))
     return Citation(
@@ -241,7 +238,7 @@ def citation_of(n: int, passages: Sequence[Passage], addresses: Addresses, *, be
         chapter=best.chapter,
         lines=whole.lines,
         page=best.page,
-        excerpt=excerpt(_unbroken(best)),
+        excerpt=_excerpt(_unbroken(best)),
         score=score,
     )
 
@@ -254,7 +251,7 @@ def _unbroken(passage: Passage) -> str:
     return passage.text[: paragraph_end(passage.text, behind_headings(passage.text))]
 
 
-def excerpt(text: str, limit: int = EXCERPT_CHARACTERS) -> str:
+def _excerpt(text: str, limit: int = EXCERPT_CHARACTERS) -> str:
     """The beginning of a text as it stands, headings passed over; whole words where one ends in the second half.
 
     At most `limit` characters. An ellipsis, which counts, says that more follows; all before it is the source's.
@@ -271,4 +268,4 @@ def excerpt(text: str, limit: int = EXCERPT_CHARACTERS) -> str:
 def excerpt_of(text: str, unit: str) -> str:
     """The excerpt that begins where a unit stands; the text's own beginning where it cannot be found."""
     start = text.find(unit)
-    return excerpt(text) if start < 0 else excerpt(text[start : paragraph_end(text, start + len(unit))])
+    return _excerpt(text) if start < 0 else _excerpt(text[start : paragraph_end(text, start + len(unit))])

@@ -72,26 +72,24 @@ def _words(text: str) -> list[str]:
 
 def _split(text: str) -> list[str]:
     """Runs of letters and digits, with apostrophes between them."""
-    plain = text if text.isascii() else blanked(text, non_letters(beyond_ascii(text)))
+    plain = without_marks(text)
     if plain.isascii():
         plain = plain.translate(_BLANKS)
     else:  # `translate` would look up every character here
-        plain = blanked(plain, (mark for mark in set(plain) if ord(mark) in _BLANKS))
+        plain = _blanked(plain, (mark for mark in set(plain) if ord(mark) in _BLANKS))
     return (_without_quotes(plain) if "'" in plain else plain).split()
 
 
-def beyond_ascii(text: str) -> set[str]:
-    """The characters that are not ASCII. Through bytes: a look at each character would cost ten times as much."""
-    others = text.encode("utf-8", "surrogatepass").translate(None, delete=_ASCII)
-    return set(others.decode("utf-8", "surrogatepass"))
+def without_marks(text: str) -> str:
+    """The text with a blank for what is neither ASCII nor a letter or digit."""
+    if text.isascii():
+        return text
+    # Through bytes: a look at each character would cost ten times as much.
+    others = text.encode("utf-8", "surrogatepass").translate(None, delete=_ASCII).decode("utf-8", "surrogatepass")
+    return _blanked(text, (character for character in set(others) if not character.isalnum()))
 
 
-def non_letters(characters: Iterable[str]) -> Iterator[str]:
-    return (character for character in characters if not character.isalnum())
-
-
-def blanked(text: str, marks: Iterable[str]) -> str:
-    """The text with a blank for each of these characters."""
+def _blanked(text: str, marks: Iterable[str]) -> str:
     for mark in marks:
         text = text.replace(mark, " ")
     return text

@@ -9,15 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from citewise.model.chunk import Places
-from citewise.text.analysis import (
-    STOP_WORDS,
-    beyond_ascii,
-    blanked,
-    character_pairs,
-    non_letters,
-    normalized,
-    stemmer,
-)
+from citewise.text.analysis import STOP_WORDS, character_pairs, normalized, stemmer, without_marks
 
 _Numbers = npt.NDArray[np.uint64]
 _Bools = npt.NDArray[np.bool_]
@@ -38,7 +30,7 @@ _FIRST: _Numbers = np.array([(1 << 8 * length) - 1 for length in range(_BYTES + 
 def term_positions(texts: Sequence[str], wanted: Collection[str]) -> Sequence[Places]:
     """For each text, where those of its terms stand that are wanted, counted among its words without stop words."""
     plain = [normalized(text) for text in texts]
-    words = _Words([text if text.isascii() else _lower_beyond_ascii(text) for text in plain])
+    words = _Words([text if text.isascii() else without_marks(text.lower()) for text in plain])
     found: list[dict[str, list[int]]] = [{} for _ in texts]
     for number, at, word in words.that_begin({start for term in wanted for start in _beginnings(term)}):
         stem = _stem(word)
@@ -122,12 +114,3 @@ def _beginnings(stem: str) -> tuple[str, ...]:
     """How every word with this stem begins: it has all letters but the last, unless it is like dying, which is die."""
     plain = stem[: max(2, len(stem) - 1)]
     return (plain, f"{stem[0]}y") if len(stem) == 3 and stem.endswith("ie") else (plain,)
-
-
-def _lower_beyond_ascii(text: str) -> str:
-    """Blanks for what is neither ASCII nor part of a word, and all else that is not ASCII in lower case."""
-    others = beyond_ascii(text)
-    if any(character != character.lower() for character in others):
-        text = text.lower()
-        others = beyond_ascii(text)
-    return blanked(text, non_letters(others))

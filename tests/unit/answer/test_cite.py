@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewise.answer.pack import citation_of, excerpt
+from citewise.answer.pack import _citation, _excerpt
 from citewise.text.urls import Addresses
 from tests.passages import a_passage
 
@@ -33,16 +33,16 @@ WORDS = " ".join(f"word{n}" for n in range(100))
     ],
 )
 def test_an_excerpt_is_the_beginning_of_the_body_at_a_word(text: str, expected: str) -> None:
-    assert excerpt(text, 20) == expected
+    assert _excerpt(text, 20) == expected
 
 
 def test_an_excerpt_has_200_characters_at_most() -> None:
-    assert 190 < len(excerpt(WORDS)) <= 200
+    assert 190 < len(_excerpt(WORDS)) <= 200
 
 
 @given(st.text(max_size=60), st.integers(0, 40))
 def test_an_excerpt_stands_in_its_text(text: str, limit: int) -> None:
-    made = excerpt(text, limit)
+    made = _excerpt(text, limit)
     assert len(made) <= max(limit, 1)
     assert made in text or made.removesuffix("\u2026") in text
 
@@ -50,7 +50,7 @@ def test_an_excerpt_stands_in_its_text(text: str, limit: int) -> None:
 def test_a_citation_is_named_after_the_best_passage_and_has_the_lines_of_all() -> None:
     first = a_passage("One.", position=0, lines=(10, 14))
     best = a_passage("Two.", position=1, lines=(14, 20))
-    citation = citation_of(2, (first, best), Addresses(), best=best, score=0.75)
+    citation = _citation(2, (first, best), Addresses(), best=best, score=0.75)
     assert citation.n == 2
     assert (citation.chunk_id, citation.document_id) == (best.chunk_id, best.document_id)
     assert (citation.document, citation.title, citation.section) == ("tides.md", "Tides", "Reading")
@@ -62,14 +62,14 @@ def test_a_citation_is_named_after_the_best_passage_and_has_the_lines_of_all() -
 
 def test_a_citation_of_a_printed_document_has_the_page_of_the_best_passage() -> None:
     first, best = a_passage("One.", position=0, page=3), a_passage("Two.", position=1, page=4)
-    citation = citation_of(2, (first, best), Addresses(), best=best, score=0.75)
+    citation = _citation(2, (first, best), Addresses(), best=best, score=0.75)
     assert (citation.lines, citation.page) == (None, 4)
 
 
 def test_a_citation_of_code_links_to_the_lines_of_all_its_passages() -> None:
     first = a_passage(lines=(1, 5), corpus_type="CODE_LOGIC", document="a.py")
     second = a_passage(lines=(6, 9), corpus_type="CODE_LOGIC", document="a.py", position=1)
-    citation = citation_of(1, (first, second), Addresses(repositories={"": "/blob/"}), best=second, score=1.0)
+    citation = _citation(1, (first, second), Addresses(repositories={"": "/blob/"}), best=second, score=1.0)
     assert citation.url == "/blob/a.py#L1-L9"
 
 
@@ -87,4 +87,4 @@ def test_an_excerpt_ends_with_its_paragraph_if_something_was_left_out_of_the_pas
     text: str, lines: tuple[int, int], expected: str
 ) -> None:
     passage = a_passage(text, lines=lines)
-    assert citation_of(1, (passage,), Addresses(), best=passage, score=1.0).excerpt == expected
+    assert _citation(1, (passage,), Addresses(), best=passage, score=1.0).excerpt == expected

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from citewise.answer.ground import missing
+from citewise.answer.ground import _missing
 from tests.fakes.counters import WordCounter
 
 TEXT = "Set up the UR5 arm with ROS 2. The micro-controller reads ISO codes in Kenya."
@@ -33,10 +33,10 @@ class Vocabulary:
     ],
 )
 def test_names_that_no_text_holds_are_counted_up_to_two(question: str, names: float) -> None:
-    assert missing(question, [TEXT], WordCounter()) == names
+    assert _missing(question, [TEXT], WordCounter()) == names
 
 
 def test_a_rare_word_counts_half_and_a_common_one_not_at_all() -> None:
-    assert missing("How high does a quadcopter fly?", [TEXT], Vocabulary()) == 0.5
-    assert missing("How high does a pilot fly?", [TEXT], Vocabulary()) == 0
-    assert missing("How high?", ["Quadcopters fly"], Vocabulary()) == 0
+    assert _missing("How high does a quadcopter fly?", [TEXT], Vocabulary()) == 0.5
+    assert _missing("How high does a pilot fly?", [TEXT], Vocabulary()) == 0
+    assert _missing("How high?", ["Quadcopters fly"], Vocabulary()) == 0

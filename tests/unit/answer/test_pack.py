@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from citewise.answer.pack import SEPARATOR, Pack, joined, label_of
+from citewise.answer.pack import SEPARATOR, Pack, _joined, _label
 from citewise.model.answer import Context
 from citewise.model.document import BlockKind, BlockSpan
 from citewise.model.ranking import Finding, Passage
@@ -65,7 +65,7 @@ def test_a_finding_that_comes_twice_counts_once_with_its_better_score() -> None:
     ],
 )
 def test_a_label_names_title_section_and_page(title: str, section: str, page: int | None, label: str) -> None:
-    assert label_of(3, a_passage(title=title, section=section, page=page)) == label
+    assert _label(3, a_passage(title=title, section=section, page=page)) == label
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_neighbors_are_joined_with_their_overlap_said_once(
     first: tuple[str, tuple[int, int]], second: tuple[str, tuple[int, int]], text: str
 ) -> None:
     passages = [a_passage(words, position=n, lines=lines) for n, (words, lines) in enumerate((first, second))]
-    assert joined(passages)[0] == text
+    assert _joined(passages)[0] == text
     (source,) = packed([a_finding(passage) for passage in reversed(passages)]).sources
     assert source.text == text
     assert source.passages == tuple(passages)
@@ -202,10 +202,10 @@ def test_the_blocks_of_neighbors_are_those_of_the_joined_text() -> None:
     second = a_passage("gauge is read.\n\n```\nx\n```", position=1, lines=(3, 7))
     before = replace(first, blocks=(BlockSpan(PARAGRAPH, 0, 6), BlockSpan(PARAGRAPH, 8, 20)))
     after = replace(second, blocks=(BlockSpan(PARAGRAPH, 0, 14), BlockSpan(CODE, 16, 25)))
-    text, blocks = joined([before, after])
+    text, blocks = _joined([before, after])
     assert [(span.kind, text[span.start : span.end]) for span in blocks] == [
         (PARAGRAPH, "Intro."),
         (PARAGRAPH, "The gauge is read."),
         (CODE, "```\nx\n```"),
     ]
-    assert joined([before, second])[1] == ()
+    assert _joined([before, second])[1] == ()
