@@ -6,10 +6,10 @@ import itertools
 import re
 import string
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from types import MappingProxyType
+from typing import NamedTuple
 
 _PLACEHOLDER = re.compile(
     r"(?i)your|change[-_]?(?:me|it|this)|replace|example|placeholder|redacted|dummy|sample|insert|todo|fake"
@@ -50,7 +50,13 @@ def _is_url_password(value: str) -> bool:
 
 def _is_header(value: str) -> bool:
     """Whether what follows Bearer or Basic is a credential."""
-    return _is_quoted(value) or _is_name_and_password(value)
+    if _is_quoted(value):
+        return True
+    try:
+        name, colon, password = base64.b64decode(value, validate=True).decode("utf-8").partition(":")
+    except (binascii.Error, UnicodeDecodeError):
+        return False
+    return bool(name and colon and password)
 
 
 def _is_quoted(value: str) -> bool:
@@ -79,37 +85,23 @@ def _is_placeholder(value: str) -> bool:
 def _is_mixed(value: str) -> bool:
     """Letters among digits, marks or each other, terms such as sha256 set aside, and more than joined words."""
     rest = set(_KNOWN_TERM.sub("", value))
-    digits_or_marks = any(map(str.isdigit, rest)) or not rest.isdisjoint(_MARKS) or _is_scrambled(value)
-    return digits_or_marks and any(map(str.isalpha, rest)) and _WORDS.fullmatch(value) is None
-
-
-def _is_scrambled(value: str) -> bool:
-    """Whether upper and lower case alternate more often than in any name: random letters do every other time."""
     changes = sum(before.isupper() != after.isupper() for before, after in itertools.pairwise(value))
-    return len(value) >= _MIN_SCRAMBLED and changes >= _SCRAMBLED_SHARE * len(value)
-
-
-def _is_name_and_password(value: str) -> bool:
-    try:
-        name, colon, password = base64.b64decode(value, validate=True).decode("utf-8").partition(":")
-    except (binascii.Error, UnicodeDecodeError):
-        return False
-    return bool(name and colon and password)
+    is_scrambled = len(value) >= _MIN_SCRAMBLED and changes >= _SCRAMBLED_SHARE * len(value)
+    digits_or_marks = any(map(str.isdigit, rest)) or not rest.isdisjoint(_MARKS) or is_scrambled
+    return digits_or_marks and any(map(str.isalpha, rest)) and _WORDS.fullmatch(value) is None
 
 
 VERSION = "secrets-1"  # changes when the same text may be masked differently
 
 
-@dataclass(frozen=True, slots=True)
-class Masked:
+class Masked(NamedTuple):
     """A text without its credentials, line for line, and how many of each kind there were."""
 
     text: str
     counts: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
+class _Span(NamedTuple):
     start: int
     end: int
     kind: str
@@ -120,28 +112,20 @@ def masked(text: str) -> Masked:
     """The text with every credential replaced by its kind; masking twice is masking once."""
     # One byte for each character, so that offsets hold in both.
     plain = text.encode("ascii", "replace")
-    spans = _joined((*_tokens(text, plain), *_assigned(text, plain), *_private_keys(text, plain)))
-    if not spans:
-        return Masked(text, MappingProxyType({}))
+    spans = (*_tokens(text, plain), *_assigned(text, plain), *_private_keys(text, plain))
+    joined: list[_Span] = []  # overlapping ones as one; the first finder to see a place names it
+    for span in sorted(spans, key=lambda span: span.start):
+        if not joined or span.start >= joined[-1].end:
+            joined.append(span)
+        elif span.end > joined[-1].end:
+            joined[-1] = joined[-1]._replace(end=span.end)
     parts: list[str] = []
     at = 0
-    for span in spans:
+    for span in joined:
         parts += (text[at : span.start], f"<secret:{span.kind}>")
         at = span.end
-    counts = Counter(span.kind for span in spans if span.counts)
+    counts = Counter(span.kind for span in joined if span.counts)
     return Masked("".join((*parts, text[at:])), MappingProxyType(dict(sorted(counts.items()))))
-
-
-def _joined(spans: Iterable[_Span]) -> list[_Span]:
-    """In order of place, overlapping ones as one; the first finder to see a place names it."""
-    joined: list[_Span] = []
-    for span in sorted(spans, key=lambda span: span.start):
-        last = joined[-1] if joined else None
-        if last is None or span.start >= last.end:
-            joined.append(span)
-        elif span.end > last.end:
-            joined[-1] = _Span(last.start, span.end, last.kind, last.counts)
-    return joined
 
 
 _MAX_JUDGED = 400  # characters; what a value is shows in its beginning
@@ -176,9 +160,7 @@ _SHAPES = {
     "shopify-token": r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}",
     "jwt": r"(?<![_-])eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+",
 }
-_TOKEN = re.compile(
-    _START + "(?:" + "|".join(f"({shape})" for shape in _SHAPES.values()) + ")" + _END,
-)
+_TOKEN = re.compile(f"{_START}(?:{'|'.join(f'({shape})' for shape in _SHAPES.values())}){_END}")
 _TOKEN_KINDS = tuple(_SHAPES)
 
 
@@ -188,24 +170,16 @@ def _tokens(text: str, plain: bytes) -> Iterator[_Span]:
     while start >= 0:
         end = runs.find(b" ", start)
         end = len(runs) if end < 0 else end
-        if _VARIED.search(plain, start, end):
-            yield from _tokens_in_run(text, start, end)
+        for match in _TOKEN.finditer(text, start, end) if _VARIED.search(plain, start, end) else ():
+            if match.lastindex is not None and _is_token(match.group()[:_MAX_JUDGED]):
+                yield _Span(*match.span(), _TOKEN_KINDS[match.lastindex - 1])
         start = runs.find(_LONG, end)
-
-
-def _tokens_in_run(text: str, start: int, end: int) -> Iterator[_Span]:
-    for match in _TOKEN.finditer(text, start, end):
-        if match.lastindex is not None and _is_token(match.group()[:_MAX_JUDGED]):
-            yield _Span(*match.span(), _TOKEN_KINDS[match.lastindex - 1])
 
 
 # Values behind a telling name. In each pattern the last group that matched is the value.
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    """How a credential is written down."""
-
+class _Rule(NamedTuple):
     kind: str
     pattern: re.Pattern[str]
     is_real: Callable[[str], bool] | None = None  # None: it depends on whether the value is quoted
@@ -243,17 +217,11 @@ _WEBHOOK = re.compile(r"://hooks\.slack\.com/(?:services|workflows|triggers)/([A
 # By a string that is in every instance, in lower case; the first way that fits tells the kind.
 _RULES: Mapping[bytes, tuple[_Rule, ...]] = MappingProxyType(
     {
-        b"://": (
-            _Rule("url-password", _URL, _is_url_password),
-            _Rule("slack-webhook", _WEBHOOK, _is_token),
-        ),
+        b"://": (_Rule("url-password", _URL, _is_url_password), _Rule("slack-webhook", _WEBHOOK, _is_token)),
         b"authorization": (_Rule("authorization", _HEADER, _is_header),),
         b"pass": (_assignment("password", "pass(?:w(?:or)?d|phrase)"),),
         b"pwd": (_assignment("password", "pwd"),),
-        b"secret": (
-            _Rule("aws-secret-key", _AWS_SECRET, _is_token),
-            _assignment("shared-secret", _SECRET),
-        ),
+        b"secret": (_Rule("aws-secret-key", _AWS_SECRET, _is_token), _assignment("shared-secret", _SECRET)),
         b"token": (_assignment("token", "token"),),
         b"key": (_assignment("key", _KEY),),
     }
@@ -308,8 +276,8 @@ def _private_keys(text: str, plain: bytes) -> Iterator[_Span]:
 
 def _key_lines(text: str, start: int) -> Iterator[tuple[int, int]]:
     begun = False
-    stop = _STOP.search(text, start)
     while True:
+        stop = _STOP.search(text, start)
         end = len(text) if stop is None else stop.start()
         line = (_KEY_REST if begun else _KEY_LINE).fullmatch(text, start, end)
         if line is not None and (begun or not _has_few_kinds(line.group(1))):
@@ -320,7 +288,6 @@ def _key_lines(text: str, start: int) -> Iterator[tuple[int, int]]:
         if stop is None or stop.group() != "\n":
             return
         start = stop.end()
-        stop = _STOP.search(text, start)
 
 
 # Both begin where a run of their characters begins and take all of it at once, so hostile text costs linear time.
@@ -362,18 +329,16 @@ class Redaction(StrEnum):
     NONE = "none"
 
     def __call__(self, text: str) -> str | None:
-        """What may be written down of a text."""
-        if self is Redaction.NONE:
-            return None
-        return text if self is Redaction.FULL else _redacted(text)
+        """What may be written down of a text: masked, secrets, e-mail addresses and long numbers by their kind.
 
+        Doing it twice is doing it once.
+        """
+        if self is not Redaction.MASKED:
+            return text if self is Redaction.FULL else None
 
-def _redacted(text: str) -> str:
-    """Secrets, e-mail addresses and long numbers by their kind; doing it twice is doing it once."""
-    open_text = _SAID.sub(_masked_value, masked(text).text)
-    return _NUMBER.sub("<number>", _ADDRESS.sub("<address>", open_text))
+        def masked_value(said: re.Match[str]) -> str:
+            kind = next(kind for name, kind in _KINDS.items() if said[name])
+            return f"{said['lead']}<secret:{kind}>"
 
-
-def _masked_value(said: re.Match[str]) -> str:
-    kind = next(kind for name, kind in _KINDS.items() if said[name])
-    return f"{said['lead']}<secret:{kind}>"
+        open_text = _SAID.sub(masked_value, masked(text).text)
+        return _NUMBER.sub("<number>", _ADDRESS.sub("<address>", open_text))
