@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from citewise.answer.ground import standings_of
 from citewise.answer.pack import Pack
@@ -83,12 +83,9 @@ class Extractive:
     What was said already is left out.
     """
 
+    name: ClassVar[str] = "extractive"
     counter: TokenCounter
     min_worth: float = MIN_WORTH
-
-    @property
-    def name(self) -> str:
-        return "extractive"
 
     def shortened(
         self,

@@ -42,14 +42,11 @@ _CLOSERS = "*_`\"')"
 class ExtractiveGenerator:
     """Quotes; it says nothing that does not stand in a source."""
 
+    name: ClassVar[str] = "extractive"
     only_quotes: ClassVar[bool] = True
     max_units: int = MAX_UNITS
     max_words: int = MAX_WORDS
     relative_floor: float = RELATIVE_FLOOR
-
-    @property
-    def name(self) -> str:
-        return "extractive"
 
     def stream(self, prompt: Prompt, cancellation: Cancellation | None = None) -> Iterator[str]:
         if not prompt.grounds.is_sufficient:
@@ -64,7 +61,9 @@ class ExtractiveGenerator:
     def chosen(self, evidence: Sequence[Evidence]) -> tuple[Unit, ...]:
         """The units to quote, in reading order: sources by their best unit, units as they stand in them."""
         units = {(weighed.unit.source, weighed.unit.position): weighed.unit for weighed in evidence}
-        ranked = _ranked(evidence, units)
+        # Best first, those that say something; where none does, all.
+        answering = [weighed for weighed in evidence if _may_answer(weighed.unit, units)] or evidence
+        ranked = sorted(answering, key=lambda weighed: (-weighed.score, weighed.unit.source, weighed.unit.position))
         picked: list[Unit] = []
         left = self.max_units
         for weighed in ranked:
@@ -86,12 +85,6 @@ class ExtractiveGenerator:
             return _prose_words(group) <= MAX_LIST_WORDS
         is_brief = all(unit.text.count("\n") < MAX_CODE_LINES for unit in group if unit.kind is UnitKind.CODE)
         return is_brief and _prose_words([*picked, *group]) <= self.max_words
-
-
-def _ranked(evidence: Sequence[Evidence], units: Units) -> list[Evidence]:
-    """Best first, those that say something; where none does, all."""
-    answering = [weighed for weighed in evidence if _may_answer(weighed.unit, units)] or evidence
-    return sorted(answering, key=lambda weighed: (-weighed.score, weighed.unit.source, weighed.unit.position))
 
 
 def _may_answer(unit: Unit, units: Units) -> bool:
@@ -210,11 +203,8 @@ def _glue(before: Unit | None, unit: Unit) -> str:
 
 
 def _quoted(unit: Unit) -> str:
-    if unit.kind is UnitKind.SENTENCE:
-        return f"{_plain(unit.text)} [{unit.source}]"
-    if unit.kind is UnitKind.TABLE:
-        return f"{_plain(unit.text)}\n\n[{unit.source}]"
-    return f"{whole_fence(unit.text)}\n\n[{unit.source}]"
+    text = whole_fence(unit.text) if unit.kind is UnitKind.CODE else _plain(unit.text)
+    return f"{text} [{unit.source}]" if unit.kind is UnitKind.SENTENCE else f"{text}\n\n[{unit.source}]"
 
 
 def _plain(text: str) -> str:

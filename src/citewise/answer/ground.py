@@ -159,14 +159,13 @@ class Ground:
             question, [_headed(unit, _headings(source)[-1]) for unit, source in units], coverages
         )
         standings = standings_of(context.sources)
-        return tuple(
-            self._weighed(unit, closenesses.get(at), coverages[at], standings[unit.source])
-            for at, (unit, _) in enumerate(units)
-        )
-
-    def _weighed(self, unit: Unit, closeness: float | None, coverage: float, standing: float) -> Evidence:
-        fit = self.meaning * max(0.0, min(1.0, closeness or 0.0)) + (1 - self.meaning) * coverage
-        return Evidence(unit, fit * (1 - self.standing + self.standing * standing), fit, closeness, coverage)
+        weighed: list[Evidence] = []
+        for at, (unit, _) in enumerate(units):
+            closeness, coverage = closenesses.get(at), coverages[at]
+            fit = self.meaning * max(0.0, min(1.0, closeness or 0.0)) + (1 - self.meaning) * coverage
+            score = fit * (1 - self.standing + self.standing * standings[unit.source])
+            weighed.append(Evidence(unit, score, fit, closeness, coverage))
+        return tuple(weighed)
 
     def _closenesses(self, question: str, texts: Sequence[str], coverages: Sequence[float]) -> Mapping[int, float]:
         """By place, for the units that share most with the question; the first in a source before the later ones."""

@@ -116,16 +116,12 @@ def _without_definition(buffered: str) -> str:
     runs_on = match is not None and match["after"] == "[" and not match["gap"]
     if match and _ADDRESS.fullmatch(match["word"]) and not runs_on:
         return match["gap"] + match["after"]
-    if not _defines(match, runs_on=runs_on) and len(buffered) < MAX_LABEL:
+    # A single word defines, and one with a title behind it; where more words follow, it is a sentence.
+    is_word = match is not None and match["word"]
+    defines = runs_on or (match and is_word and (match["after"] in "\r\n\"'(" or _ADDRESS.match(match["word"])))
+    if not defines and len(buffered) < MAX_LABEL:
         return buffered
     return buffered[1:] if buffered[1].isspace() else f" {buffered[1:]}"
-
-
-def _defines(match: re.Match[str] | None, *, runs_on: bool) -> bool:
-    """A single word does, and one with a title behind it; where more words follow, it is a sentence."""
-    if match is None or not match["word"]:
-        return runs_on
-    return runs_on or match["after"] in "\r\n\"'(" or _ADDRESS.match(match["word"]) is not None
 
 
 _PLAIN_BLANKS = " \t"
@@ -222,11 +218,11 @@ class MarkerFilter:
             # behind `[see [1]]` a parenthesis would make a link of a text that holds a marker
             is_around_marker = self._tail.endswith("]") and _AROUND_MARKER.search(self._tail) is not None
             return self._is_behind_marker or (not self._blanks and is_around_marker)
-        return character in OPENERS or (character == "`" and not self._is_escaped())
-
-    def _is_escaped(self) -> bool:
+        if character != "`":
+            return character in OPENERS
         backslashes = len(self._tail) - len(self._tail.rstrip("\\"))
-        return backslashes % 2 == 1 and not self._blanks and not self._is_behind_removed
+        is_escaped = backslashes % 2 == 1 and not self._blanks and not self._is_behind_removed
+        return not is_escaped
 
     def _read_buffer(self) -> None:
         if self._buffer[0] == "`":
@@ -239,7 +235,7 @@ class MarkerFilter:
             self._drop_buffer()
             self._mark(_items(whole["twice"] or whole["once"]))
         elif not _may_become_marker(self._buffer):
-            self._end_marker(_LABELED.match(self._buffer))
+            self._end_marker()
 
     def _drop_buffer(self) -> None:
         """Drops what is held; its end of line stays if a backtick before it would else reach into the next line."""
@@ -247,8 +243,9 @@ class MarkerFilter:
             self._pass("\n")
         self._buffer = ""
 
-    def _end_marker(self, labeled: re.Match[str] | None) -> None:
+    def _end_marker(self) -> None:
         """What is held is a marker whose numbers a title follows, or none."""
+        labeled = _LABELED.match(self._buffer)
         if labeled is None:
             self._release_buffer()
             return
@@ -314,13 +311,10 @@ class MarkerFilter:
                 self._new.append(number)
             self._write(f"[{self._used[number]}]")
         if items and not known:
-            self._note_removal()
-
-    def _note_removal(self) -> None:
-        bracket = max(map(self._tail.rfind, _OPENING_BRACKETS))
-        if bracket >= 0 and _may_become_marker(self._tail[bracket:] + self._blanks):
-            self._write(_FILLER)
-        self._is_behind_removed = True
+            bracket = max(map(self._tail.rfind, _OPENING_BRACKETS))
+            if bracket >= 0 and _may_become_marker(self._tail[bracket:] + self._blanks):
+                self._write(_FILLER)
+            self._is_behind_removed = True
 
     def _pass(self, text: str) -> None:
         if text == ":" and self._is_behind_removed and _START.fullmatch(self._blocks.line):

@@ -7,7 +7,7 @@ Code, headings, lines that lead in a list, and what an answer says about its sou
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from citewise.model.answer import ContextSource, UnitKind
@@ -178,13 +178,10 @@ def _is_negative(text: str) -> bool:
 
 def _numbers(text: str) -> frozenset[str]:
     """Numbers in digits, however they are written: 1,000 is 1000, and 07 is 7."""
-    return frozenset(number for match in _NUMBER.findall(text) for number in _plain_numbers(match))
-
-
-def _plain_numbers(written: str) -> Iterator[str]:
-    whole = written.replace(",", "") if _THOUSANDS.fullmatch(written) else written
-    for part in whole.split(","):
-        yield f"{float(part):g}" if part.count(".") < 2 and len(part) < 16 else part
+    parts: list[str] = []
+    for written in _NUMBER.findall(text):
+        parts += [written.replace(",", "")] if _THOUSANDS.fullmatch(written) else written.split(",")
+    return frozenset(f"{float(part):g}" if part.count(".") < 2 and len(part) < 16 else part for part in parts)
 
 
 def _claims_in(sentence: str) -> str:

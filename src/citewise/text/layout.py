@@ -62,11 +62,10 @@ def _spans_of(text: str, units: Sequence[Unit]) -> Iterator[Span | None]:
 def cut_to_fit(text: str, fits: Callable[[str], bool]) -> str:
     """The longest beginning that fits, up to the end of a line outside code and tables; then of any line; then of a
     sentence; then of a word; then anywhere, for writing without blanks. Empty if not even a character fits."""
-    starts = (*sentence_starts(text), len(text))
     for ends in (
         tuple(_ends_of_lines(text, only_safe=True)),
         tuple(_ends_of_lines(text, only_safe=False)),
-        tuple(_stripped_end(text, start) for start in starts),
+        tuple(len(text[:start].rstrip()) for start in (*sentence_starts(text), len(text))),
         (*(match.start() for match in _WORD_END.finditer(text)), len(text)),
         range(1, len(text) + 1),
     ):
@@ -76,29 +75,22 @@ def cut_to_fit(text: str, fits: Callable[[str], bool]) -> str:
     return ""
 
 
-def _stripped_end(text: str, end: int) -> int:
-    while end and text[end - 1].isspace():
-        end -= 1
-    return end
-
-
 def _ends_of_lines(text: str, *, only_safe: bool) -> Iterator[int]:
-    """Where lines end, but for blank ones and headings: a heading with nothing behind it says nothing."""
+    """Where lines end, but for blank ones and headings: a heading with nothing behind it says nothing.
+
+    A line that is of one fence or one table with the next is not safe to end with.
+    """
     lines = text.split("\n")
     in_fence = fenced_lines(lines)
     end = -1
-    for at, line in enumerate(lines):
+    for line, following, is_code, goes_on in zip(
+        lines, [*lines[1:], ""], in_fence, [*in_fence[1:], False], strict=True
+    ):
         end += len(line) + 1
-        says_something = bool(line.strip()) and (in_fence[at] or not is_heading(line))
-        if says_something and not (only_safe and _holds_together(lines, in_fence, at)):
+        says_something = bool(line.strip()) and (is_code or not is_heading(line))
+        holds_together = (is_code and goes_on) or ("|" in line and "|" in following)
+        if says_something and not (only_safe and holds_together):
             yield end
-
-
-def _holds_together(lines: Sequence[str], in_fence: Sequence[bool], at: int) -> bool:
-    """Whether a line and the next are of one fence or one table."""
-    if at + 1 == len(lines):
-        return False
-    return (in_fence[at] and in_fence[at + 1]) or ("|" in lines[at] and "|" in lines[at + 1])
 
 
 def best_paragraphs(text: str, question: str, *, counts: Counts, budget_tokens: int) -> str:

@@ -8,6 +8,8 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
+from itertools import groupby
+from operator import itemgetter
 
 from citewise.text.markdown import code_spans, fenced_lines
 
@@ -66,7 +68,7 @@ def sanitized(text: str, *, is_code: bool = False) -> str:
     in_code = [True] * len(lines) if is_code else fenced_lines(lines)
     # Rules come first: they are the one thing that becomes shorter, and a label is looked for within a distance.
     ruled = "\n".join(_without_rules(lines, in_code))
-    plain = _with_tags_broken(_without_labels(ruled))
+    plain = _TEMPLATE_BRACKET.sub(r"(\1)", _TEMPLATE_TAG.sub("< ", _without_labels(ruled)))
     return "\n".join(_without_references(plain.split("\n"), in_code))
 
 
@@ -105,10 +107,6 @@ def _is_label(following: str) -> bool:
     return _LABEL.match("".join(letters).casefold()) is not None
 
 
-def _with_tags_broken(text: str) -> str:
-    return _TEMPLATE_BRACKET.sub(r"(\1)", _TEMPLATE_TAG.sub("< ", text))
-
-
 def _without_rules(lines: Sequence[str], in_code: Sequence[bool]) -> list[str]:
     """`---` stands between our sources; in code, where it has a meaning, it stays unless blank lines set it apart."""
 
@@ -123,17 +121,10 @@ def _without_rules(lines: Sequence[str], in_code: Sequence[bool]) -> list[str]:
 
 def _without_references(lines: Sequence[str], in_code: Sequence[bool]) -> Iterator[str]:
     """The lines with `[9]` as `(9)`, but for code. A span of code ends with its paragraph."""
-    paragraph: list[str] = []
-    for line, is_code in zip(lines, in_code, strict=True):
-        if not is_code and line.strip():
-            paragraph.append(line)
-            continue
-        if paragraph:
-            yield _prose_without_references("\n".join(paragraph))
-            paragraph = []
-        yield line
-    if paragraph:
-        yield _prose_without_references("\n".join(paragraph))
+    flagged = ((line, not is_code and bool(line.strip())) for line, is_code in zip(lines, in_code, strict=True))
+    for is_prose, run in groupby(flagged, key=itemgetter(1)):
+        text = "\n".join(line for line, _ in run)
+        yield _prose_without_references(text) if is_prose else text
 
 
 def _prose_without_references(text: str) -> str:

@@ -62,17 +62,15 @@ def is_item(unit: Unit) -> bool:
 
 @lru_cache(maxsize=CACHED_TEXTS)
 def _parts(text: str, spans: tuple[BlockSpan, ...]) -> tuple[tuple[UnitKind, str], ...]:
-    return tuple((kind, part) for kind, part in _all_parts(text, spans) if any(map(str.isalnum, part)))
-
-
-def _all_parts(text: str, spans: tuple[BlockSpan, ...]) -> Iterator[tuple[UnitKind, str]]:
+    parts: list[tuple[UnitKind, str]] = []
     for kind, block in _stored_blocks(text, spans) if spans else _blocks(text):
         if kind is not UnitKind.SENTENCE:
-            yield kind, block
+            parts.append((kind, block))
         elif _is_formula(block):
-            yield kind, _one_line(block)
+            parts.append((kind, _one_line(block)))
         else:
-            yield from ((kind, sentence) for sentence in _sentences_of(block))
+            parts += ((kind, sentence) for sentence in _sentences_of(block))
+    return tuple((kind, part) for kind, part in parts if any(map(str.isalnum, part)))
 
 
 def _stored_blocks(text: str, spans: Iterable[BlockSpan]) -> Iterator[tuple[UnitKind, str]]:
@@ -144,19 +142,15 @@ def _code_text(lines: Lines) -> str:
 
 
 def _table_end(lines: Lines, at: int) -> int:
-    if "|" not in lines[at] or at + 1 == len(lines) or not _is_delimiter(lines[at + 1]):
+    if at + 1 == len(lines) or "|" not in lines[at] or "|" not in lines[at + 1]:
+        return 0
+    cells = lines[at + 1].strip().removeprefix("|").removesuffix("|").split("|")
+    if not all(_DELIMITER.fullmatch(cell.strip()) for cell in cells):
         return 0
     end = at + 2
     while end < len(lines) and lines[end].strip() and not opening_fence(lines[end]) and not is_markup(lines[end]):
         end += 1
     return end
-
-
-def _is_delimiter(line: str) -> bool:
-    if "|" not in line:
-        return False
-    cells = line.strip().removeprefix("|").removesuffix("|").split("|")
-    return all(_DELIMITER.fullmatch(cell.strip()) for cell in cells)
 
 
 def _indented_end(lines: Lines, at: int) -> int:

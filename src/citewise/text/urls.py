@@ -152,26 +152,21 @@ def _address(path: str) -> str:
 def _encoded(text: str) -> str:
     if _PLAIN.issuperset(text):  # nearly always
         return text
+    # Letters, marks and digits of every script read better as they are, and browsers encode them themselves.
     return "".join(
-        character if _is_plain(character) else quote(character, safe="", errors="replace") for character in text
+        character
+        if character in _PLAIN or (not character.isascii() and unicodedata.category(character)[0] in "LMN")
+        else quote(character, safe="", errors="replace")
+        for character in text
     )
-
-
-def _is_plain(character: str) -> bool:
-    """Letters, marks and digits of every script read better as they are, and browsers encode them themselves."""
-    if character.isascii():
-        return character in _PLAIN
-    return unicodedata.category(character)[0] in "LMN"
 
 
 def slug(title: str) -> str:
     """The anchor of a title that nothing else on the page shares."""
     lowered = title.strip().lower()
     if lowered.isascii():
-        remaining = _DROPPED_FROM_ASCII.sub("", lowered)
-    else:
-        remaining = "".join(character for character in lowered if _is_anchor_character(character))
-    return remaining.replace(" ", "-")
+        return _DROPPED_FROM_ASCII.sub("", lowered).replace(" ", "-")
+    return "".join(filter(_is_anchor_character, lowered)).replace(" ", "-")
 
 
 class Slugger:
