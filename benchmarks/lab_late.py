@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from benchmarks.lab_pools import Numbers
 from citewise.adapters.onnx import MINILM, minilm
-from citewise.adapters.onnx.word_vectors import closenesses, packed, paired, unit, without_length_bonus
+from citewise.adapters.onnx.word_vectors import LENGTH_BONUS, closenesses, packed, paired, unit
 from citewise.adapters.onnx.wordpiece import STOP_WORD, token_ids, uncased_tokenizer, word_weights
 from citewise.adapters.rotation import rotated
 from citewise.model.chunk import WordVectors
@@ -111,7 +111,7 @@ class Form:
         starts = np.cumsum([0, *rows])[:-1]
         products = self._unpacked(b"".join(texts)) @ self._turned(unit(asked.vectors)).T
         nearest = np.maximum.reduceat(products, starts, axis=0) @ asked.weights
-        return np.asarray(without_length_bonus(nearest / asked.weights.sum(), rows), np.float64)
+        return np.asarray(nearest / asked.weights.sum() - LENGTH_BONUS * np.log(rows), np.float64)
 
     def rows(self, texts: Sequence[WordVectors]) -> list[int]:
         """How many vectors each of them is."""

@@ -96,14 +96,18 @@ def _wordpiece_counter() -> TokenCounter:
 
 
 def _onnx_embedding(settings: Settings) -> Embedding:
-    from citewise.adapters.onnx.embedder import Prefixes, from_folder
+    from citewise.adapters.onnx.embedder import OnnxEmbedder
 
     chosen = settings.embedding
     if not chosen.path:
         raise Misconfigured("embedding.provider is onnx: set embedding.path to the model's folder")
-    prefixes = Prefixes(chosen.query_prefix, chosen.document_prefix)
-    folder, window_tokens = Path(chosen.path).expanduser(), chosen.window_tokens or 512
-    return Embedding(*from_folder(folder, window_tokens=window_tokens, prefixes=prefixes))
+    embedder = OnnxEmbedder.from_folder(
+        Path(chosen.path).expanduser(),
+        window_tokens=chosen.window_tokens or 512,
+        query_prefix=chosen.query_prefix,
+        document_prefix=chosen.document_prefix,
+    )
+    return Embedding(embedder, counter=embedder)
 
 
 def _openai_embedding(settings: Settings) -> Embedding:
@@ -144,7 +148,7 @@ def reranker_of(settings: Settings) -> Reranker | None:
 
 def _onnx_reranker(settings: Settings) -> Reranker:
     from citewise.adapters.onnx.hub import downloaded
-    from citewise.adapters.onnx.reranker import from_folder
+    from citewise.adapters.onnx.reranker import OnnxReranker
 
     chosen = settings.rerank
     if not chosen.path and not chosen.model:
@@ -154,7 +158,7 @@ def _onnx_reranker(settings: Settings) -> Reranker:
         if chosen.path
         else downloaded(chosen.model, settings.cache, deadline_seconds=DOWNLOAD_SECONDS)
     )
-    return from_folder(folder, window_tokens=chosen.window_tokens)
+    return OnnxReranker.from_folder(folder, window_tokens=chosen.window_tokens)
 
 
 def _http_reranker(settings: Settings) -> Reranker:
@@ -209,9 +213,9 @@ def compress_of(settings: Settings, counter: TokenCounter, compressor: Compresso
         folder = Path(chosen.compression_path).expanduser()
 
         def load() -> Compressor:
-            from citewise.adapters.onnx.llmlingua import from_folder
+            from citewise.adapters.onnx.llmlingua import LlmLingua2
 
-            return from_folder(folder, counter)
+            return LlmLingua2.from_folder(folder, counter)
 
         compressor = lazily(Lazy(folder.name, load, retry_seconds=RETRY_SECONDS), name=folder.name)
     return Compress(compressor, is_on=chosen.compression != "none", tokens=chosen.compressed_tokens)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.onnx.llmlingua import from_folder
+from citewise.adapters.onnx.llmlingua import LlmLingua2
 from citewise.answer.compress import Extractive
 from citewise.model.answer import Context, Shortened, UnitKind
 from citewise.ports.models import Compressor
@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=["extractive", "llmlingua"])
 def compressor(request: pytest.FixtureRequest, folder: Path) -> Compressor:
-    return Extractive(WordCounter()) if request.param == "extractive" else from_folder(folder, WordCounter())
+    return Extractive(WordCounter()) if request.param == "extractive" else LlmLingua2.from_folder(folder, WordCounter())
 
 
 @pytest.fixture(scope="module")

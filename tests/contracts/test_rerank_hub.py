@@ -10,7 +10,7 @@ from threading import Thread
 import pytest
 
 from citewise.adapters.onnx.hub import COMPLETE, downloaded
-from citewise.adapters.onnx.reranker import from_folder
+from citewise.adapters.onnx.reranker import OnnxReranker
 from citewise.errors import CitewiseError, Misconfigured, Unavailable
 from tests.fakes.tiny_cross_encoder import write_tiny_cross_encoder
 
@@ -102,7 +102,9 @@ def test_a_name_becomes_a_folder_with_both_files(hub: Hub, tmp_path: Path, model
     folder = downloaded(NAME, tmp_path)
     assert (folder / "onnx" / "model.onnx").is_file()
     assert folder.is_relative_to(tmp_path)
-    assert from_folder(folder).scores("tide", ["a tide"]) == from_folder(model).scores("tide", ["a tide"])
+    assert OnnxReranker.from_folder(folder).scores("tide", ["a tide"]) == OnnxReranker.from_folder(model).scores(
+        "tide", ["a tide"]
+    )
 
 
 @pytest.mark.server

@@ -9,7 +9,7 @@ import pytest
 
 from citewise.adapters.http import Remote
 from citewise.adapters.lazy import Lazy, lazily
-from citewise.adapters.onnx.reranker import from_folder
+from citewise.adapters.onnx.reranker import OnnxReranker
 from citewise.adapters.openai.reranker import RETRY, HttpReranker, RerankStyle
 from citewise.ports.models import Reranker
 from tests.fakes.rerank_server import running_rerank_server
@@ -44,9 +44,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(params=["onnx", "lazy onnx", *RerankStyle])
 def reranker(request: pytest.FixtureRequest, folder: Path) -> Iterator[Reranker]:
     if request.param == "onnx":
-        yield from_folder(folder)
+        yield OnnxReranker.from_folder(folder)
     elif request.param == "lazy onnx":
-        yield lazily(Lazy("tiny", lambda: from_folder(folder)), name="tiny")
+        yield lazily(Lazy("tiny", lambda: OnnxReranker.from_folder(folder)), name="tiny")
     else:
         with http_reranker(RerankStyle(request.param)) as remote:
             yield remote

@@ -3,18 +3,12 @@
 import logging
 import time
 from collections.abc import Callable
-from enum import StrEnum
 from threading import Lock
+from typing import Literal
 
 from citewise.errors import Unavailable
 
 _log = logging.getLogger(__name__)
-
-
-class Phase(StrEnum):
-    CLOSED = "closed"  # calls go through
-    OPEN = "open"  # calls fail at once
-    HALF_OPEN = "half-open"  # one call goes through, and its outcome decides for the others
 
 
 class Breaker:
@@ -39,11 +33,12 @@ class Breaker:
         self._has_trial = False  # a call is under way that decides
 
     @property
-    def phase(self) -> Phase:
+    def phase(self) -> Literal["closed", "open", "half-open"]:
+        """Open: calls fail at once. Half-open: one call goes through, and its outcome decides for the others."""
         with self._lock:
             if self._retry_at is None:
-                return Phase.CLOSED
-            return Phase.HALF_OPEN if self._has_trial or self._clock() >= self._retry_at else Phase.OPEN
+                return "closed"
+            return "half-open" if self._has_trial or self._clock() >= self._retry_at else "open"
 
     def admit(self) -> None:
         """Let a call through, or raise Unavailable. A trial whose outcome is never recorded holds for one pause."""

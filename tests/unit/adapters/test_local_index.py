@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pytest
 
 from citewise.adapters.local_index.scan import Admitted, SignsFirst, Whole, scan_of, signs_of
-from citewise.adapters.local_index.segments import Floats, Keys, Quantizer, Rows, Segment, keys_of, write_segment
+from citewise.adapters.local_index.segments import Floats, Keys, Quantizer, Rows, Segment, keys_of
 from citewise.adapters.local_index.texts import LocalTextIndex
 from citewise.adapters.local_index.vectors import LocalVectorIndex
 from citewise.model.chunk import Point, TermField, Vector
@@ -41,7 +41,7 @@ def segments(vectors: Floats, tmp_path_factory: pytest.TempPathFactory) -> Seque
     for number, part in enumerate(np.split(vectors, [7_000, 7_001, 12_000])):
         file = folder / f"{number}.rows"
         codes, remainders = QUANTIZER.codes([Vector(row.tobytes()) for row in part])
-        write_segment(file, Rows(np.arange(len(part), dtype=np.uint64), codes, remainders, {}, {}))
+        Rows(np.arange(len(part), dtype=np.uint64), codes, remainders, {}, {}).write(file)
         made.append(Segment(file))
     return made
 

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import ClassVar, Generic, NamedTuple, TypeVar
+from typing import ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from citewise.errors import Unavailable
 from citewise.model.access import Scope
@@ -43,6 +43,24 @@ class FileMark:
     name: str
     size: int
     crc: int
+
+    @classmethod
+    def write(cls, file: Path, parts: Iterable[bytes]) -> Self:
+        """Write beside, flush to disk, rename: a reader sees the old file or the new one, never half of it."""
+        beside = file.with_name(f"{file.name}.new")
+        size = crc = 0
+        with beside.open("wb") as opened:
+            for part in parts:
+                opened.write(part)
+                size, crc = size + len(part), zlib.crc32(part, crc)
+            opened.flush()
+            os.fsync(opened.fileno())
+        beside.replace(file)
+        _flush_folder(file.parent)
+        return cls(file.name, size, crc)
+
+    def is_of(self, file: Path) -> bool:
+        return file.is_file() and file.stat().st_size == self.size and crc_of(file, self.size) == self.crc
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,24 +238,9 @@ class Generations(ABC, Generic[Opened]):
         folder = shard.folder / str(manifest.generation)
         known = set(before.manifest.marks) if before else set()
         for mark in manifest.marks:
-            if mark not in known and not _is_whole(folder, mark):
+            if mark not in known and not mark.is_of(folder / mark.name):
                 raise ValueError(f"{mark.name} is damaged")
         return _Current(manifest, self._open_files(folder, manifest, before.opened if before else None))
-
-
-def write_durably(file: Path, parts: Iterable[bytes]) -> FileMark:
-    """Write beside, flush to disk, rename: a reader sees the old file or the new one, never half of it."""
-    beside = file.with_name(f"{file.name}.new")
-    size = crc = 0
-    with beside.open("wb") as opened:
-        for part in parts:
-            opened.write(part)
-            size, crc = size + len(part), zlib.crc32(part, crc)
-        opened.flush()
-        os.fsync(opened.fileno())
-    beside.replace(file)
-    _flush_folder(file.parent)
-    return FileMark(file.name, size, crc)
 
 
 def crc_of(file: Path, size: int) -> int:
@@ -258,14 +261,9 @@ def _flush_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _is_whole(folder: Path, mark: FileMark) -> bool:
-    file = folder / mark.name
-    return file.is_file() and file.stat().st_size == mark.size and crc_of(file, mark.size) == mark.crc
-
-
 def _write_manifest(file: Path, manifest: Manifest) -> None:
     body = json.dumps({"format": FORMAT, **asdict(manifest)}, separators=(",", ":")).encode()
-    write_durably(file, [body, b"\n%08x\n" % zlib.crc32(body)])
+    FileMark.write(file, [body, b"\n%08x\n" % zlib.crc32(body)])
 
 
 def _read_manifest(file: Path) -> Manifest | None:

@@ -17,13 +17,13 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 from pyroaring import BitMap
 
-from citewise.adapters.local_index.generations import FileMark, write_durably
+from citewise.adapters.local_index.generations import FileMark
 from citewise.adapters.rotation import rotated
 from citewise.model.chunk import Point, Vector
 from citewise.model.filters import Label
@@ -101,6 +101,80 @@ class Rows:
     labels: Mapping[Label, BitMap]
     numbers: Mapping[str, Numbers]
 
+    @classmethod
+    def of(cls, points: Sequence[Point], dimensions: int) -> Self:
+        """Points as rows, in their order."""
+        labels: defaultdict[Label, list[int]] = defaultdict(list)
+        numbers: defaultdict[str, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
+        for row, point in enumerate(points):
+            for name in point.labels:
+                labels[name].append(row)
+            for field, value in point.numbers.items():
+                numbers[field][0].append(row)
+                numbers[field][1].append(value)
+        codes, remainders = Quantizer(dimensions).codes([point.vector for point in points])
+        return cls(
+            keys=keys_of([point.id for point in points]),
+            codes=codes,
+            remainders=remainders,
+            labels={name: BitMap(rows) for name, rows in labels.items()},
+            numbers={
+                field: (np.array(rows, dtype=np.uint32), np.array(values, dtype=np.float64))
+                for field, (rows, values) in numbers.items()
+            },
+        )
+
+    @classmethod
+    def merged(cls, segments: "Sequence[Segment]", deleted: BitMap, first: int) -> tuple[Self, BitMap]:
+        """The living rows of the segments from `first` on as one, and what is still deleted before it."""
+        start = sum(segment.rows for segment in segments[:first])
+        tail = segments[first:]
+        alive = np.ones(sum(segment.rows for segment in tail), dtype=bool)
+        alive[np.array([row - start for row in deleted if row >= start], dtype=np.int64)] = False
+        moved = np.cumsum(alive) - 1  # old row -> new row, for rows that are alive
+        labels: defaultdict[Label, BitMap] = defaultdict(BitMap)
+        numbers: defaultdict[str, list[Numbers]] = defaultdict(list)
+        offset = 0
+        for segment in tail:
+            for name in segment.label_places:
+                rows = np.asarray(segment.labeled(name).to_array(), dtype=np.int64) + offset
+                living = moved[rows[alive[rows]]]
+                if len(living):
+                    labels[Label(name)].update(living.astype(np.uint32))
+            for name in segment.number_places:
+                of_number, values = segment.numbers(name)
+                rows = of_number.astype(np.int64) + offset
+                numbers[name].append((moved[rows[alive[rows]]].astype(np.uint32), values[alive[rows]]))
+            offset += segment.rows
+        merged = cls(
+            keys=np.concatenate([segment.keys for segment in tail])[alive],
+            codes=np.concatenate([segment.codes for segment in tail])[alive],
+            remainders=np.concatenate([segment.remainders for segment in tail])[alive],
+            labels=labels,
+            numbers={
+                name: (np.concatenate([rows for rows, _ in found]), np.concatenate([values for _, values in found]))
+                for name, found in numbers.items()
+            },
+        )
+        return merged, BitMap(row for row in deleted if row < start)
+
+    def write(self, file: Path) -> FileMark:
+        """Write them as a segment, which is wholly on disk when this returns."""
+        bitmaps = [(name, bitmap.serialize()) for name, bitmap in sorted(self.labels.items())]
+        header = {
+            "rows": len(self.keys),
+            "dimensions": self.codes.shape[1],
+            "labels": [[name, len(data)] for name, data in bitmaps],
+            "numbers": [[name, len(values)] for name, (_, values) in sorted(self.numbers.items())],
+        }
+        encoded = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+        parts = [MAGIC, struct.pack("<I", len(encoded)), encoded, self.keys.astype("<u8").tobytes()]
+        parts += [self.codes.tobytes(), self.remainders.tobytes()]
+        parts.extend(data for _, data in bitmaps)
+        for _, (at, values) in sorted(self.numbers.items()):
+            parts.extend((at.astype("<u4").tobytes(), values.astype("<f8").tobytes()))
+        return FileMark.write(file, parts)
+
 
 class Segment:
     """A segment file, mapped into memory; labels and numbers are read when they are asked for."""
@@ -119,8 +193,8 @@ class Segment:
         self._codes_at = self._keys_at + 8 * self.rows
         self._remainders_at = self._codes_at + self.rows * self.dimensions
         after_remainders = self._remainders_at + self.rows * self._remainder_bytes
-        self._labels, after = _offsets(header["labels"], after_remainders, width=1)
-        self._numbers, _ = _offsets(header["numbers"], after, width=12)
+        self.label_places, after = _offsets(header["labels"], after_remainders, width=1)
+        self.number_places, _ = _offsets(header["numbers"], after, width=12)
 
     @property
     def keys(self) -> Keys:
@@ -142,100 +216,17 @@ class Segment:
     def _remainder_bytes(self) -> int:
         return -(-self.dimensions // 2)
 
-    @property
-    def label_names(self) -> Sequence[str]:
-        return list(self._labels)
-
-    @property
-    def number_names(self) -> Sequence[str]:
-        return list(self._numbers)
-
     def labeled(self, name: str) -> BitMap:
         """The rows that carry a label."""
-        at = self._labels.get(name)
+        at = self.label_places.get(name)
         return BitMap.deserialize(self._data[at[0] : at[0] + at[1]]) if at else BitMap()
 
     def numbers(self, name: str) -> Numbers:
         """The rows that have a number in this field, and the numbers."""
-        offset, count = self._numbers.get(name, (0, 0))
+        offset, count = self.number_places.get(name, (0, 0))
         rows = np.frombuffer(self._data, dtype="<u4", count=count, offset=offset)
         values = np.frombuffer(self._data[offset + 4 * count : offset + 12 * count], dtype="<f8")
         return rows, values
-
-
-def write_segment(file: Path, rows: Rows) -> FileMark:
-    """Write a segment; it is wholly on disk when this returns."""
-    bitmaps = [(name, bitmap.serialize()) for name, bitmap in sorted(rows.labels.items())]
-    header = {
-        "rows": len(rows.keys),
-        "dimensions": rows.codes.shape[1],
-        "labels": [[name, len(data)] for name, data in bitmaps],
-        "numbers": [[name, len(values)] for name, (_, values) in sorted(rows.numbers.items())],
-    }
-    encoded = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
-    parts = [MAGIC, struct.pack("<I", len(encoded)), encoded, rows.keys.astype("<u8").tobytes()]
-    parts += [rows.codes.tobytes(), rows.remainders.tobytes()]
-    parts.extend(data for _, data in bitmaps)
-    for _, (at, values) in sorted(rows.numbers.items()):
-        parts.extend((at.astype("<u4").tobytes(), values.astype("<f8").tobytes()))
-    return write_durably(file, parts)
-
-
-def rows_of_points(points: Sequence[Point], dimensions: int) -> Rows:
-    """Points as rows, in their order."""
-    labels: defaultdict[Label, list[int]] = defaultdict(list)
-    numbers: defaultdict[str, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
-    for row, point in enumerate(points):
-        for name in point.labels:
-            labels[name].append(row)
-        for field, value in point.numbers.items():
-            numbers[field][0].append(row)
-            numbers[field][1].append(value)
-    codes, remainders = Quantizer(dimensions).codes([point.vector for point in points])
-    return Rows(
-        keys=keys_of([point.id for point in points]),
-        codes=codes,
-        remainders=remainders,
-        labels={name: BitMap(rows) for name, rows in labels.items()},
-        numbers={
-            field: (np.array(rows, dtype=np.uint32), np.array(values, dtype=np.float64))
-            for field, (rows, values) in numbers.items()
-        },
-    )
-
-
-def merged(segments: Sequence[Segment], deleted: BitMap, first: int) -> tuple[Rows, BitMap]:
-    """The living rows of the segments from `first` on as one, and what is still deleted before it."""
-    start = sum(segment.rows for segment in segments[:first])
-    tail = segments[first:]
-    alive = np.ones(sum(segment.rows for segment in tail), dtype=bool)
-    alive[np.array([row - start for row in deleted if row >= start], dtype=np.int64)] = False
-    moved = np.cumsum(alive) - 1  # old row -> new row, for rows that are alive
-    labels: defaultdict[Label, BitMap] = defaultdict(BitMap)
-    numbers: defaultdict[str, list[Numbers]] = defaultdict(list)
-    offset = 0
-    for segment in tail:
-        for name in segment.label_names:
-            rows = np.asarray(segment.labeled(name).to_array(), dtype=np.int64) + offset
-            living = moved[rows[alive[rows]]]
-            if len(living):
-                labels[Label(name)].update(living.astype(np.uint32))
-        for name in segment.number_names:
-            of_number, values = segment.numbers(name)
-            rows = of_number.astype(np.int64) + offset
-            numbers[name].append((moved[rows[alive[rows]]].astype(np.uint32), values[alive[rows]]))
-        offset += segment.rows
-    merged_rows = Rows(
-        keys=np.concatenate([segment.keys for segment in tail])[alive],
-        codes=np.concatenate([segment.codes for segment in tail])[alive],
-        remainders=np.concatenate([segment.remainders for segment in tail])[alive],
-        labels=labels,
-        numbers={
-            name: (np.concatenate([rows for rows, _ in found]), np.concatenate([values for _, values in found]))
-            for name, found in numbers.items()
-        },
-    )
-    return merged_rows, BitMap(row for row in deleted if row < start)
 
 
 def keys_of(ids: Sequence[ChunkId]) -> Keys:

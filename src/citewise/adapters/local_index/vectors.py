@@ -14,18 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from pyroaring import BitMap
 
-from citewise.adapters.local_index.generations import Generations, Manifest, write_durably
-from citewise.adapters.local_index.scan import Admitted, SignsFirst, gathered, scan_of
-from citewise.adapters.local_index.segments import (
-    Keys,
-    Quantizer,
-    Segment,
-    ids_of,
-    keys_of,
-    merged,
-    rows_of_points,
-    write_segment,
-)
+from citewise.adapters.local_index.generations import FileMark, Generations, Manifest
+from citewise.adapters.local_index.scan import Admitted, Bits, SignsFirst, gathered, scan_of
+from citewise.adapters.local_index.segments import Keys, Quantizer, Rows, Segment, ids_of, keys_of
 from citewise.model.access import Scope
 from citewise.model.chunk import Hit, Vector, best_first, hits_of
 from citewise.model.filters import AnyOf, Condition, Where
@@ -72,15 +63,15 @@ class LocalVectorIndex(Generations["_Files"]):
         segments = [Segment(folder / mark.name) for mark in marks]
         deleted = _deleted(folder, before) | _rows_of(segments, [*batch.drops, *(point.id for point in puts)])
         if puts:
-            marks.append(write_segment(folder / f"{writes}.rows", rows_of_points(puts, self._dimensions)))
+            marks.append(Rows.of(puts, self._dimensions).write(folder / f"{writes}.rows"))
             segments.append(Segment(folder / marks[-1].name))
         first = _first_to_merge(segments, deleted)
         if first is not None:
-            rows, deleted = merged(segments, deleted, first)
+            rows, deleted = Rows.merged(segments, deleted, first)
             marks = marks[:first]
             if len(rows.keys):
-                marks.append(write_segment(folder / f"{writes}m.rows", rows))
-        mark = write_durably(folder / f"{writes}.deleted", [deleted.serialize()]) if deleted else None
+                marks.append(rows.write(folder / f"{writes}m.rows"))
+        mark = FileMark.write(folder / f"{writes}.deleted", [deleted.serialize()]) if deleted else None
         return Manifest(before.generation, batch.position, writes, tuple(marks), mark)
 
 
@@ -181,7 +172,12 @@ class VectorSet:
         rows = self._alive
         for condition in conditions:
             rows = rows & self._rows_of(condition)
-        admitted = _admitted(rows, len(self._keys))
+        bits: Bits | None = None
+        if len(rows) < len(self._keys):
+            is_in = np.zeros(len(self._keys), dtype=bool)
+            is_in[np.asarray(rows.to_array(), dtype=np.int64)] = True
+            bits = np.packbits(is_in, bitorder="little")
+        admitted = Admitted(len(rows), bits)
         with self._lock:
             self._masks[conditions] = admitted
             if len(self._masks) > MAX_MASKS:
@@ -202,11 +198,3 @@ def _segment_rows(segment: Segment, condition: Condition) -> BitMap:
     low = -np.inf if condition.low is None else condition.low
     high = np.inf if condition.high is None else condition.high
     return BitMap(rows[(values >= low) & (values <= high)])
-
-
-def _admitted(rows: BitMap, total: int) -> Admitted:
-    if len(rows) == total:
-        return Admitted(total, None)
-    bits = np.zeros(total, dtype=bool)
-    bits[np.asarray(rows.to_array(), dtype=np.int64)] = True
-    return Admitted(len(rows), np.packbits(bits, bitorder="little"))

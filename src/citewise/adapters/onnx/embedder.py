@@ -7,14 +7,12 @@ shared session: splitting a batch over the cores costs half as much again (ADR 0
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
 
 from citewise.adapters.onnx.runtime import TextModel, model_files
 from citewise.adapters.onnx.word_vectors import closenesses, packed, paired
@@ -35,21 +33,11 @@ CACHED_QUESTIONS = 8
 ADVICE = "Set embedding.window_tokens to what the model sees."
 
 
-@dataclass(frozen=True, slots=True)
-class Prefixes:
-    """What a model wants in front of a query and of a document, in every window."""
-
-    query: str = ""
-    document: str = ""
-
-
-NO_PREFIXES = Prefixes()
-
-
 class OnnxEmbedder:
     """The port `Embedder` over one text model, safe to share between threads.
 
-    `batch_tokens` above 1 is for graphs in which no text can change the vectors of its batch neighbors.
+    The prefixes stand in front of every window. `batch_tokens` above 1 is for graphs in which no text can change the
+    vectors of its batch neighbors.
     """
 
     def __init__(
@@ -57,20 +45,49 @@ class OnnxEmbedder:
         encoder: TextModel,
         *,
         model: EmbeddingModel,
-        prefixes: Prefixes = NO_PREFIXES,
+        query_prefix: str = "",
+        document_prefix: str = "",
         batch_tokens: int = 1,
     ) -> None:
         self._encoder = encoder
         self._model = model
         self._batch_tokens = batch_tokens
         head, self._tail = encoder.special_ids()
-        query, document = token_ids(encoder.tokenizer, [prefixes.query, prefixes.document])
+        query, document = token_ids(encoder.tokenizer, [query_prefix, document_prefix])
         self._query_head, self._document_head = head + query, head + document
         self.question_outputs = lru_cache(maxsize=CACHED_QUESTIONS)(self._question_outputs)
+
+    @classmethod
+    def from_folder(
+        cls, folder: Path, *, window_tokens: int = 256, query_prefix: str = "", document_prefix: str = ""
+    ) -> Self:
+        """From a folder with model.onnx and tokenizer.json, one text at a time.
+
+        Alone, because a dynamically quantized model would let batch neighbors change each other's vectors.
+        """
+        encoder = TextModel.from_folder(folder, purpose="embedding", advice=ADVICE)
+        size = encoder.session.get_outputs()[0].shape[-1]
+        if not isinstance(size, int):
+            raise Misconfigured(
+                f"The model in {folder} does not say how long its vectors are. Export it with that fixed."
+            )
+        settings = f"{window_tokens} Prefixes(query={query_prefix!r}, document={document_prefix!r})"
+        fingerprint = hashlib.sha256(settings.encode())  # changes with everything that moves a vector
+        model, tokenizer = model_files(folder, purpose="embedding")
+        for file in [*sorted(model.parent.glob("model.onnx*")), tokenizer]:
+            with file.open("rb") as content:
+                fingerprint.update(hashlib.file_digest(content, "sha256").digest())
+        name = f"{folder.name}/{fingerprint.hexdigest()[:12]}"
+        known = EmbeddingModel(name, size, window_tokens)
+        return cls(encoder, model=known, query_prefix=query_prefix, document_prefix=document_prefix)
 
     @property
     def model(self) -> EmbeddingModel:
         return self._model
+
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        """The port `TokenCounter`, on all cores."""
+        return [len(ids) for ids in token_ids(self._encoder.tokenizer, texts)]
 
     def documents(self, texts: Sequence[str]) -> tuple[Vector, ...]:
         return tuple(map(_pooled, self.outputs(texts, _mean)))
@@ -149,32 +166,6 @@ def _preferred(windows: Sequence[tuple[bool, Floats]]) -> list[Floats]:
     return [found for has_words, found in windows if has_words] or [found for _, found in windows]
 
 
-def from_folder(
-    folder: Path, *, window_tokens: int = 256, prefixes: Prefixes = NO_PREFIXES
-) -> tuple[OnnxEmbedder, "TokenizerCounter"]:
-    """Embedder and token counter from a folder with model.onnx and tokenizer.json, one text at a time.
-
-    Alone, because a dynamically quantized model would let batch neighbors change each other's vectors.
-    """
-    encoder = TextModel.from_folder(folder, purpose="embedding", advice=ADVICE)
-    size = encoder.session.get_outputs()[0].shape[-1]
-    if not isinstance(size, int):
-        raise Misconfigured(f"The model in {folder} does not say how long its vectors are. Export it with that fixed.")
-    name = f"{folder.name}/{_fingerprint(folder, f'{window_tokens} {prefixes}')}"
-    embedder = OnnxEmbedder(encoder, model=EmbeddingModel(name, size, window_tokens), prefixes=prefixes)
-    return embedder, TokenizerCounter(encoder.tokenizer)
-
-
-def _fingerprint(folder: Path, settings: str) -> str:
-    """Changes with the weights, the tokenizer and everything else that moves a vector."""
-    digest = hashlib.sha256(settings.encode())
-    model, tokenizer = model_files(folder, purpose="embedding")
-    for file in [*sorted(model.parent.glob("model.onnx*")), tokenizer]:
-        with file.open("rb") as content:
-            digest.update(hashlib.file_digest(content, "sha256").digest())
-    return digest.hexdigest()[:12]
-
-
 def length_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
     """Positions grouped into batches of one exact length and at most `batch_tokens`, longest first."""
     by_length = defaultdict(list)
@@ -184,16 +175,6 @@ def length_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[i
         size = max(1, batch_tokens // length)
         for start in range(0, len(by_length[length]), size):
             yield by_length[length][start : start + size]
-
-
-class TokenizerCounter:
-    """The port `TokenCounter` for any tokenizer, on all cores."""
-
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self._tokenizer = tokenizer
-
-    def counts(self, texts: Sequence[str]) -> list[int]:
-        return [len(ids) for ids in token_ids(self._tokenizer, texts)]
 
 
 def _mean(_: int, window: Ids, output: Floats) -> tuple[Floats, int]:

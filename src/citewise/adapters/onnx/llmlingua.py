@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +51,14 @@ class LlmLingua2:
         self._name = name
         self._head, self._tail = encoder.special_ids()
         self._room = window_tokens - len(self._head) - len(self._tail)
+
+    @classmethod
+    def from_folder(cls, folder: Path, counter: TokenCounter, *, window_tokens: int = WINDOW_TOKENS) -> Self:
+        """The compressor in a folder with model.onnx and tokenizer.json, after one trial that fills its window."""
+        encoder = TextModel.from_folder(folder, purpose="compressing", advice="Export it for windows of that many.")
+        compressor = cls(encoder, counter, name=folder.resolve().name, window_tokens=window_tokens)
+        compressor.judged(["a " * window_tokens])
+        return compressor
 
     @property
     def name(self) -> str:
@@ -127,14 +136,6 @@ class LlmLingua2:
         if not np.isfinite(probabilities).all():
             raise Unavailable(f"{self._encoder.title} gives no numbers for a text: export it again")
         return probabilities
-
-
-def from_folder(folder: Path, counter: TokenCounter, *, window_tokens: int = WINDOW_TOKENS) -> LlmLingua2:
-    """The compressor in a folder with model.onnx and tokenizer.json, after one trial that fills its window."""
-    encoder = TextModel.from_folder(folder, purpose="compressing", advice="Export it for windows of that many.")
-    compressor = LlmLingua2(encoder, counter, name=folder.resolve().name, window_tokens=window_tokens)
-    compressor.judged(["a " * window_tokens])
-    return compressor
 
 
 def _keep_blocks(shown: Layouts, kept: Kept, left: int) -> int:

@@ -8,6 +8,7 @@ CPU-ms per row alone, 44 in fours, 46 in eights).
 from collections.abc import Sequence
 from math import exp, isfinite
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from tokenizers import Encoding
@@ -15,8 +16,6 @@ from tokenizers import Encoding
 from citewise.adapters.onnx.runtime import TextModel
 from citewise.errors import Misconfigured, Unavailable
 from citewise.text.encoding import well_formed
-
-ADVICE = "Set rerank.window_tokens to what the model sees."
 
 
 class OnnxReranker:
@@ -35,6 +34,19 @@ class OnnxReranker:
                 "Set rerank.window_tokens higher, for example to 128."
             )
         encoder.tokenizer.enable_truncation(window_tokens, strategy="longest_first")
+
+    @classmethod
+    def from_folder(cls, folder: Path, *, window_tokens: int = 128) -> Self:
+        """The reranker in a folder with model.onnx and tokenizer.json.
+
+        A trial fills the window, so that a model that does not fit is refused here and not at the first question.
+        """
+        encoder = TextModel.from_folder(
+            folder, purpose="reranking", advice="Set rerank.window_tokens to what the model sees."
+        )
+        reranker = cls(encoder, name=folder.resolve().name, window_tokens=window_tokens)
+        reranker.scores("a", ["a " * window_tokens])
+        return reranker
 
     @property
     def name(self) -> str:
@@ -55,14 +67,3 @@ class OnnxReranker:
         if not isfinite(logit):
             raise Unavailable(f"{self._encoder.title} gives {logit} for a passage, which is no score: export it again")
         return 1 / (1 + exp(-max(-700.0, min(700.0, logit))))
-
-
-def from_folder(folder: Path, *, window_tokens: int = 128) -> OnnxReranker:
-    """The reranker in a folder with model.onnx and tokenizer.json, after one trial.
-
-    The trial fills the window, so that a model that does not fit is refused here and not at the first question.
-    """
-    encoder = TextModel.from_folder(folder, purpose="reranking", advice=ADVICE)
-    reranker = OnnxReranker(encoder, name=folder.resolve().name, window_tokens=window_tokens)
-    reranker.scores("a", ["a " * window_tokens])
-    return reranker

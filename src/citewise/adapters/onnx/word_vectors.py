@@ -14,7 +14,6 @@ from citewise.errors import BadData
 from citewise.model.chunk import WordVectors
 
 Floats = npt.NDArray[np.float32]
-Doubles = npt.NDArray[np.float64]
 
 COMPONENTS_PER_BYTE = 4
 BLOCK_COLUMNS = 32  # of a block of a product: few enough that it has rows as well
@@ -69,12 +68,8 @@ def closenesses(question: Floats, weights: Floats, texts: Sequence[WordVectors])
     stored = np.take(UNPACKED, np.frombuffer(b"".join(texts), np.uint8), axis=0).reshape(-1, dimensions)
     products = single_threaded_product(stored, rotated(unit(question)).T)
     nearest = np.maximum.reduceat(products, starts, axis=0) @ weights
-    return tuple(map(float, without_length_bonus(nearest / (weights.sum() * np.sqrt(dimensions)), rows)))
-
-
-def without_length_bonus(nearness: Doubles, rows: Sequence[int]) -> Doubles:
-    """The nearness (cosines) of texts of so many rows, without what their length adds."""
-    return nearness - LENGTH_BONUS * np.log(rows)
+    cosines = nearest / (weights.sum() * np.sqrt(dimensions))
+    return tuple(map(float, cosines - LENGTH_BONUS * np.log(rows)))
 
 
 def single_threaded_product(left: Floats, right: Floats) -> Floats:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tools.prepare_minilm import PAIR_LIMIT, pair_limited, prepared
 
 from citewise.adapters.onnx import minilm
-from citewise.adapters.onnx.embedder import OnnxEmbedder, Prefixes, TokenizerCounter, from_folder, length_batches
+from citewise.adapters.onnx.embedder import OnnxEmbedder, length_batches
 from citewise.adapters.onnx.wordpiece import WordPieceCounter, token_ids, uncased_tokenizer
 from citewise.errors import Misconfigured
 from citewise.model.chunk import Vector, dimensions_of
@@ -83,7 +83,7 @@ def test_meaning_beats_shared_words(embedder: OnnxEmbedder) -> None:
 
 
 def test_vectors_stay_close_to_the_packaged_graph(embedder: OnnxEmbedder, folder: Path) -> None:
-    packaged, _ = from_folder(folder)
+    packaged = OnnxEmbedder.from_folder(folder)
     texts = [text for text in MIXED if text]
     pairs = zip(embedder.documents(texts), packaged.documents(texts), strict=True)
     assert min(cosine(ours, theirs) for ours, theirs in pairs) > 0.985
@@ -118,26 +118,26 @@ def test_a_folder_without_its_files_says_which(tmp_path: Path, missing: str) -> 
     for name in {"model.onnx", "tokenizer.json"} - {missing}:
         (tmp_path / name).write_text("{}")
     with pytest.raises(Misconfigured, match=f"no {missing}"):
-        from_folder(tmp_path)
+        OnnxEmbedder.from_folder(tmp_path)
 
 
 def test_a_file_that_is_no_model_is_refused(folder: Path, tmp_path: Path) -> None:
     shutil.copy(folder / "tokenizer.json", tmp_path)
     (tmp_path / "model.onnx").write_text("not a graph")
     with pytest.raises(Misconfigured, match="cannot open the model"):
-        from_folder(tmp_path)
+        OnnxEmbedder.from_folder(tmp_path)
 
 
 def test_prefixes_move_vectors_and_the_name(folder: Path) -> None:
-    plain, _ = from_folder(folder)
-    marked, _ = from_folder(folder, prefixes=Prefixes(query="query: ", document="passage: "))
+    plain = OnnxEmbedder.from_folder(folder)
+    marked = OnnxEmbedder.from_folder(folder, query_prefix="query: ", document_prefix="passage: ")
     assert marked.query("robot") != marked.documents(["robot"])[0] != plain.query("robot")
     assert marked.model.name != plain.model.name
     assert marked.query("robot") == plain.query("query: robot")
 
 
 def test_a_prefix_that_fills_the_window_is_refused(folder: Path) -> None:
-    crowded, _ = from_folder(folder, window_tokens=8, prefixes=Prefixes(query="word " * 6))
+    crowded = OnnxEmbedder.from_folder(folder, window_tokens=8, query_prefix="word " * 6)
     with pytest.raises(Misconfigured, match="no room"):
         crowded.query("robot")
 
@@ -158,11 +158,11 @@ TRICKY = [
 ]
 
 
-def test_counts_are_the_tokens_of_the_model() -> None:
+def test_counts_are_the_tokens_of_the_model(embedder: OnnxEmbedder) -> None:
     tokenizer = uncased_tokenizer()
     expected = [len(ids) for ids in token_ids(tokenizer, TRICKY)]
     assert WordPieceCounter(tokenizer).counts(TRICKY) == expected
-    assert TokenizerCounter(tokenizer).counts(TRICKY) == expected
+    assert embedder.counts(TRICKY) == expected
 
 
 def test_lines_add_up() -> None:

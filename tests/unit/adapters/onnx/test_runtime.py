@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from citewise.adapters.onnx import minilm
-from citewise.adapters.onnx.reranker import from_folder
+from citewise.adapters.onnx.reranker import OnnxReranker
 from citewise.adapters.onnx.runtime import available_cores
 from tests.fakes.tiny_cross_encoder import write_tiny_cross_encoder
 
@@ -25,7 +25,7 @@ def test_models_run_where_the_platform_cannot_tell_its_affinity(
     monkeypatch.delattr(os, "sched_getaffinity")
     assert len(minilm.load().embedder.documents(TEXTS)) == len(TEXTS)
     write_tiny_cross_encoder(tmp_path)
-    assert len(from_folder(tmp_path).scores("text", TEXTS)) == len(TEXTS)
+    assert len(OnnxReranker.from_folder(tmp_path).scores("text", TEXTS)) == len(TEXTS)
 
 
 def test_threads_outlive_a_call() -> None:
