@@ -33,9 +33,9 @@ from citewise.settings import Settings
 from citewise.text.analysis import ANALYZER_VERSION
 
 if TYPE_CHECKING:  # what only writing needs is imported by those who write: a search starts sooner
+    from citewise.ingest.pipeline import Reembedded
     from citewise.ingest.policy import AccessPolicy
     from citewise.ingest.prepare import Prepare
-    from citewise.ingest.reembed import Reembedded
     from citewise.ingest.targets import IngestOptions, Target
     from citewise.ingest.write import DocumentWriter
     from citewise.search.pages import PageBuilder
@@ -243,7 +243,7 @@ class StoredLibrary:
 
     def reembed(self) -> "Iterator[Reembedded]":
         """Build the library again beside the old one, with the settings' model and chunk sizes, then swap."""
-        from citewise.ingest.reembed import Reembed
+        from citewise.ingest.pipeline import Reembed
         from citewise.ingest.write import DocumentWriter
 
         with self.storage.writing():

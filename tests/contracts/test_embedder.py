@@ -10,11 +10,11 @@ import pytest
 from citewise.adapters.http import Remote
 from citewise.adapters.memory.embeddings import RememberingEmbedder
 from citewise.adapters.openai.embedder import OpenAIEmbedder
-from citewise.model.chunk import EmbeddingFailure, EmbeddingModel, Vector, dimensions_of
+from citewise.model.chunk import EmbeddingFailure, EmbeddingModel, Vector
 from citewise.models import embedding_of
 from citewise.ports.models import Embedder, TokenCounter
 from citewise.settings import Settings
-from tests.fakes.counters import HashEmbedder, WordCounter
+from tests.fakes.counters import HashEmbedder, WordCounter, dimensions_of
 from tests.fakes.embedding_server import DIMENSIONS, running_server
 
 pytestmark = pytest.mark.server

@@ -8,7 +8,6 @@ from hashlib import blake2b
 
 from citewise.errors import BadData
 from citewise.model.chunk import (
-    BYTES_PER_COMPONENT,
     EmbeddedText,
     EmbeddingFailure,
     EmbeddingModel,
@@ -18,6 +17,11 @@ from citewise.model.chunk import (
 from tests.builders import DIMENSIONS, unit_vector
 
 _WORD = re.compile(r"\w+|[^\w\s]")
+BYTES_PER_COMPONENT = 4
+
+
+def dimensions_of(vector: Vector) -> int:
+    return len(vector) // BYTES_PER_COMPONENT
 
 
 class WordCounter:

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 from citewise.model.access import Scope
-from citewise.model.chunk import Hit, Point, TermField, Vector, best_first, dimensions_of
+from citewise.model.chunk import Hit, Point, TermField, Vector, best_first
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId
 from citewise.ports.catalog import ProjectionState
 from citewise.ports.indexes import IndexBatch
+from tests.fakes.counters import dimensions_of
 
 K1, B = 1.2, 0.75
 

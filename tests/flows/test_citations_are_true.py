@@ -9,7 +9,7 @@ from citewise.adapters.markdown.parser import MarkdownParser
 from citewise.adapters.onnx import MINILM
 from citewise.adapters.onnx.wordpiece import WordPieceCounter, uncased_tokenizer
 from citewise.answer.pack import ELLIPSIS, _citation, _joined
-from citewise.ingest.chunkers.markdown import HeadingChunker, sections_of
+from citewise.ingest.chunkers.markdown import HeadingChunker, _sections
 from citewise.ingest.policy import AccessPolicy
 from citewise.ingest.prepare import Format, IngestRequest, Prepare
 from citewise.model.document import DEFAULT_RULES, Item, SourceRef
@@ -77,7 +77,7 @@ def test_every_section_below_the_title_is_linked_by_its_anchor(pages: list[tuple
 
 def test_the_chunks_of_a_section_join_to_what_the_file_says(pages: list[tuple[str, tuple[Passage, ...]]]) -> None:
     for text, passages in pages:
-        sections = sections_of(PARSER.parse_text(text).blocks, title=None)
+        sections = _sections(PARSER.parse_text(text).blocks, title=None)
         written = groupby(sections, key=lambda section: section.anchor)
         found = groupby(passages, key=lambda passage: passage.anchor)
         for (_, same), (_, chunks) in zip(written, found, strict=True):

@@ -8,10 +8,9 @@ import pytest
 
 from citewise.answer.pack import _citation
 from citewise.errors import Misconfigured
-from citewise.ingest.pipeline import Ingest
+from citewise.ingest.pipeline import Ingest, Reembed
 from citewise.ingest.policy import AccessPolicy
 from citewise.ingest.prepare import Format, IngestRequest, Prepare
-from citewise.ingest.reembed import Reembed
 from citewise.library import OpenLibrary
 from citewise.model.access import Scope
 from citewise.model.document import Item, ParsedDocument, SourceRef

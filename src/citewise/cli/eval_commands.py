@@ -21,7 +21,7 @@ DEFAULT = "run"
 SET_HELP = "A BEIR folder (corpus.jsonl, queries.jsonl, qrels/test.tsv), a question file, or a folder of them."
 
 
-class Unnamed(typer.Context):
+class _Unnamed(typer.Context):
     """The context of a command that is run without its name."""
 
     @property
@@ -29,16 +29,16 @@ class Unnamed(typer.Context):
         return self.parent.command_path if self.parent else super().command_path
 
 
-class SetCommand(TyperCommand):
+class _SetCommand(TyperCommand):
     """The command that `eval SET` runs."""
 
-    context_class = Unnamed
+    context_class = _Unnamed
 
     def format_usage(self, ctx: Any, formatter: Any) -> None:
         formatter.write_usage(ctx.command_path, "[OPTIONS] SET")
 
 
-class SetOrCommand(TyperGroup):
+class _SetOrCommand(TyperGroup):
     """A group whose first word may be a set instead of a command: `eval SET` runs it.
 
     Contexts and formatters are not typed: where their types live depends on the version of typer.
@@ -59,7 +59,7 @@ class SetOrCommand(TyperGroup):
 
 
 evaluation = typer.Typer(
-    cls=SetOrCommand,
+    cls=_SetOrCommand,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Evaluate the library on judged questions.\n\n"
@@ -73,7 +73,7 @@ ReportOption = Annotated[
 ]
 
 
-@evaluation.command(DEFAULT, hidden=True, cls=SetCommand)
+@evaluation.command(DEFAULT, hidden=True, cls=_SetCommand)
 def run(
     judged: SetArgument,
     library: LibraryOption = None,

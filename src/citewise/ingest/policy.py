@@ -8,7 +8,7 @@ from citewise.model.access import Access
 from citewise.model.document import SourceRef, at_or_above
 
 
-class PathPattern(Protocol):
+class _PathPattern(Protocol):
     """Whether a pattern names a path or a folder above it."""
 
     def covers(self, path: str) -> bool: ...
@@ -24,7 +24,7 @@ class AccessPolicy:
 
     source: SourceRef
     default: tuple[str, ...] = ()
-    by_path: tuple[tuple[PathPattern, Access], ...] = ()
+    by_path: tuple[tuple[_PathPattern, Access], ...] = ()
 
     def __call__(self, path: str, *, own: tuple[str, ...] = ()) -> Access:
         """Who may read the document at a path of the source. Raises BadRequest for a rule that is none."""

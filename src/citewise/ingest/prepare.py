@@ -108,7 +108,7 @@ class Prepare:
     def _document(self, request: IngestRequest, item: Item, parsed: ParsedDocument, stamp: Stamp) -> Document:
         path = request.mounted(_path(item, parsed.name))
         facts = path_facts(path, self.path_rules)
-        chapter_number, chapter_title = chapter_parts(facts.chapter)
+        chapter_number, chapter_title = chapter_parts(facts["chapter"])
         title = own_title(parsed)
         return Document(
             id=document_id(request.scope, path),
@@ -119,10 +119,10 @@ class Prepare:
             is_titled=title is not None,
             description=parsed.description,
             tags=parsed.tags,
-            module=facts.module,
-            chapter=facts.chapter,
-            corpus_type=request.corpus_type or parsed.corpus_type or facts.corpus_type,
-            content_type=facts.content_type,
+            module=facts["module"],
+            chapter=facts["chapter"],
+            corpus_type=request.corpus_type or parsed.corpus_type or facts["corpus_type"],
+            content_type=facts["content_type"],
             metadata={**item.metadata, **parsed.metadata},
             access=request.policy(_path(item, parsed.name), own=parsed.access),
             stamp=stamp,

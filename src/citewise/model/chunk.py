@@ -18,13 +18,6 @@ Vector = NewType("Vector", bytes)
 # A text's words as vectors, two neighbors in one, in few bits. Only the model that computed them can read them.
 WordVectors = NewType("WordVectors", bytes)
 
-BYTES_PER_COMPONENT = 4
-
-
-def dimensions_of(vector: Vector) -> int:
-    """How many components a vector has."""
-    return len(vector) // BYTES_PER_COMPONENT
-
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingModel:

@@ -206,7 +206,6 @@ def at_or_above(path: str) -> Iterator[str]:
             yield path[: at + 1]
 
 
-FIELDS = ("module", "chapter", "corpus_type", "content_type")
 UNKNOWN = "Unknown"
 _DEFAULTS = {"module": UNKNOWN, "chapter": UNKNOWN, "corpus_type": "DOC_PAGE", "content_type": "prose"}
 
@@ -228,20 +227,10 @@ class PathRule:
             names = {*self.sets, *_compiled(self.pattern).groupindex}
         except re.error as error:
             raise Misconfigured(f"path rule {self.pattern!r} is no regular expression: {error}") from error
-        if unknown := names - set(FIELDS):
+        if unknown := names - _DEFAULTS.keys():
             raise Misconfigured(
-                f"path rule {self.pattern!r} fills {', '.join(sorted(unknown))}: use {', '.join(FIELDS)}"
+                f"path rule {self.pattern!r} fills {', '.join(sorted(unknown))}: use {', '.join(_DEFAULTS)}"
             )
-
-
-@dataclass(frozen=True, slots=True)
-class PathFacts:
-    """What the rules say about a path."""
-
-    module: str
-    chapter: str
-    corpus_type: str
-    content_type: str
 
 
 _NUMBERED = re.compile(
@@ -281,8 +270,8 @@ DEFAULT_RULES = (
 )
 
 
-def path_facts(path: str, rules: Iterable[PathRule] = DEFAULT_RULES) -> PathFacts:
-    """For each field the first rule that fills it wins; what none fills gets its default."""
+def path_facts(path: str, rules: Iterable[PathRule] = DEFAULT_RULES) -> dict[str, str]:
+    """The fields of a path: for each the first rule that fills it wins; what none fills gets its default."""
     facts: dict[str, str] = {}
     for rule in rules:
         match = _compiled(rule.pattern).search(path)
@@ -290,4 +279,4 @@ def path_facts(path: str, rules: Iterable[PathRule] = DEFAULT_RULES) -> PathFact
             for name, value in {**rule.sets, **match.groupdict()}.items():
                 if value is not None:
                     facts.setdefault(name, value)
-    return PathFacts(**{name: facts.get(name, _DEFAULTS[name]) for name in FIELDS})
+    return {**_DEFAULTS, **facts}

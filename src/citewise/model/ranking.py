@@ -195,13 +195,14 @@ class Shortlist:
 
     def without(self, stage: str, reasons: Mapping[ChunkId, str]) -> "Shortlist":
         """The others, in the same order."""
-        kept = tuple(one for one in self.findings if one.candidate.id not in reasons)
-        gone = tuple(
-            Dropped(one.candidate, stage, reasons[one.candidate.id])
-            for one in self.findings
-            if one.candidate.id in reasons
-        )
-        return replace(self, findings=kept, dropped=(*self.dropped, *gone))
+        kept, gone = [], []
+        for finding in self.findings:
+            reason = reasons.get(finding.candidate.id)
+            if reason is None:
+                kept.append(finding)
+            else:
+                gone.append(Dropped(finding.candidate, stage, reason))
+        return replace(self, findings=tuple(kept), dropped=(*self.dropped, *gone))
 
     def with_degraded(self, what: str) -> "Shortlist":
         return replace(self, degraded=(*self.degraded, what))
@@ -217,7 +218,7 @@ def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Findings, best first, and how they came about (Q17)."""
+    """Findings, best first, and how they came about."""
 
     query: Query
     findings: tuple[Finding, ...]

@@ -41,13 +41,13 @@ def test_a_chapter_has_a_number_and_a_title_where_its_name_does(
 )
 def test_paths_tell_module_chapter_and_types(path: str, module: str, chapter: str, corpus: str, content: str) -> None:
     facts = path_facts(path)
-    assert (facts.module, facts.chapter, facts.corpus_type, facts.content_type) == (module, chapter, corpus, content)
+    assert list(facts.values()) == [module, chapter, corpus, content]
 
 
 def test_path_rules_can_be_replaced() -> None:
     rules = (PathRule(r"^(?P<chapter>[^/]+)/", {"module": "all"}),)
     facts = path_facts("one/two.md", rules)
-    assert (facts.module, facts.chapter) == ("all", "one")
+    assert (facts["module"], facts["chapter"]) == ("all", "one")
 
 
 def test_locations_span_from_the_first_to_the_last() -> None:

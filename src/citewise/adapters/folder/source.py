@@ -256,7 +256,7 @@ class FolderSource:
     def _status(self, entry: _FolderEntry) -> os.stat_result:
         """The status of a file, or of the target of a link. Raises BadData for a link that must not be followed."""
         if isinstance(entry.status, OSError):
-            raise BadData(f"cannot be read: {plain_reason(entry.status)}") from entry.status
+            raise BadData(f"cannot be read: {_plain_reason(entry.status)}") from entry.status
         if not stat.S_ISLNK(entry.status.st_mode):
             return entry.status
         try:
@@ -264,7 +264,7 @@ class FolderSource:
             status = os.stat(target)
         except OSError as error:
             known = {errno.ELOOP: "symbolic link loop", errno.ENOENT: "symbolic link to nothing"}
-            other = f"symbolic link that cannot be followed: {plain_reason(error)}"
+            other = f"symbolic link that cannot be followed: {_plain_reason(error)}"
             raise BadData(known.get(error.errno or 0, other)) from error
         if stat.S_ISDIR(status.st_mode):
             raise BadData("symbolic link to a folder")
@@ -277,13 +277,13 @@ class FolderSource:
         return status
 
 
-def plain_reason(error: OSError) -> str:
+def _plain_reason(error: OSError) -> str:
     """The reason of the operating system, in words."""
     return (error.strerror or type(error).__name__).lower()
 
 
 def _why(error: OSError | BadData) -> str:
-    return plain_reason(error) if isinstance(error, OSError) else str(error)
+    return _plain_reason(error) if isinstance(error, OSError) else str(error)
 
 
 def _is_below(path: str, folder: str) -> bool:
@@ -302,7 +302,7 @@ def _folder_and_only(root: Path, only: frozenset[str] | None) -> tuple[Path, fro
     except (FileNotFoundError, NotADirectoryError) as error:
         raise PathNotFound(f"there is no folder or file at {root}") from error
     except OSError as error:
-        raise BadRequest(f"{root} cannot be read: {plain_reason(error)}") from error
+        raise BadRequest(f"{root} cannot be read: {_plain_reason(error)}") from error
     if stat.S_ISDIR(mode):
         return root, only
     if not stat.S_ISREG(mode):
@@ -343,7 +343,7 @@ def _read_below(root: str, path: str, *, limit: int) -> bytes:
         finally:
             os.close(descriptor)
     except OSError as error:
-        raise BadData(f"cannot be read: {plain_reason(error)}") from error
+        raise BadData(f"cannot be read: {_plain_reason(error)}") from error
 
 
 def _opened(root: str, path: str) -> int:

@@ -7,7 +7,6 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from dataclasses import fields as fields_of
 from datetime import date
 from itertools import pairwise
 
@@ -32,6 +31,9 @@ _NO_TEXT = ("[", "{", "&", "*", "!", "|", ">")
 _NULL = "tag:yaml.org,2002:null"
 _TEXT = "tag:yaml.org,2002:str"
 
+_LINES = ("title", "description", "slug", "id", "sidebar_label")
+_NAMED = frozenset({*_LINES, "sidebar_position", "tags", "learning_objectives"})
+
 _Fields = Mapping[str, yaml.Node]
 
 
@@ -40,30 +42,10 @@ class FrontMatter:
     """What a Docusaurus page says about itself before its body; absent values are None or empty."""
 
     title: str | None = None
-    description: str | None = None
-    slug: str | None = None
-    id: str | None = None
-    sidebar_label: str | None = None
-    sidebar_position: float | None = None
+    description: str = ""
     tags: tuple[str, ...] = ()
-    learning_objectives: tuple[str, ...] = ()
     access: tuple[str, ...] = ()  # rules as in Access.of; empty: it says nothing about access
-    other: Mapping[str, Json] = field(default_factory=dict)
-
-    @property
-    def metadata(self) -> Mapping[str, Json]:
-        """All but what every document has."""
-        named: dict[str, Json] = {
-            "slug": self.slug,
-            "id": self.id,
-            "sidebar_label": self.sidebar_label,
-            "sidebar_position": self.sidebar_position,
-            "learning_objectives": self.learning_objectives or None,
-        }
-        return {**self.other, **{name: value for name, value in named.items() if value is not None}}
-
-
-_NAMED = frozenset(each.name for each in fields_of(FrontMatter)) - {"access", "other"}
+    metadata: Mapping[str, Json] = field(default_factory=dict)  # the rest: slug, id, sidebar_label, unknown keys
 
 
 def split_front_matter(text: str) -> tuple[FrontMatter, int, tuple[str, ...]]:
@@ -213,29 +195,21 @@ def _front_matter(fields: _Fields, warnings: list[str]) -> FrontMatter:
         except _Unreadable as error:
             warnings.append(f"front matter key {key[:80]!r} is dropped: {error}")
     nodes = {key: fields[key] for key in values}
-    front = FrontMatter(
-        title=_line(nodes.get("title")),
-        description=_line(nodes.get("description")),
-        slug=_line(nodes.get("slug")),
-        id=_line(nodes.get("id")),
-        sidebar_label=_line(nodes.get("sidebar_label")),
-        sidebar_position=_number(_line(nodes.get("sidebar_position"))),
-        tags=tuple(_texts(nodes.get("tags"), separator=",")),
-        learning_objectives=tuple(_texts(nodes.get("learning_objectives"), separator="\n", marks=" \t-*")),
-        access=_access(fields, nodes),
-    )
-    return replace(front, other=_others(values, front, warnings=warnings))
-
-
-def _others(values: Mapping[str, Json], front: FrontMatter, *, warnings: list[str]) -> dict[str, Json]:
-    """What has no field of its own, or did not fit into it."""
-    others = {key: value for key, value in values.items() if key.lower() != "access"}
+    lines = {name: _line(nodes.get(name)) for name in _LINES}
+    tags = tuple(_texts(nodes.get("tags"), separator=","))
+    objectives = tuple(_texts(nodes.get("learning_objectives"), separator="\n", marks=" \t-*"))
+    position = _number(_line(nodes.get("sidebar_position")))
+    rest: dict[str, Json] = {**lines, "sidebar_position": position, "learning_objectives": objectives or None}
+    known: dict[str, Json] = {**rest, "tags": tags or None}
+    others = {key: value for key, value in values.items() if key.lower() != "access" and known.get(key) is None}
     for key in sorted(_NAMED & others.keys()):
-        if others[key] in (None, "", []) or getattr(front, key) not in (None, ()):
+        if others[key] in (None, "", []):
             del others[key]
         else:
             warnings.append(f"front matter key {key!r} holds something else than expected")
-    return others
+    named = {key: value for key, value in rest.items() if value is not None and key not in ("title", "description")}
+    access = _access(fields, nodes)
+    return FrontMatter(lines["title"], lines["description"] or "", tags, access, {**others, **named})
 
 
 def _typed(node: yaml.Node | None) -> str | None:

@@ -1,6 +1,8 @@
 """Markdown and MDX as Docusaurus reads them -> blocks with their lines."""
 
 import re
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -10,14 +12,7 @@ from markdown_it.common.utils import normalizeReference
 from markdown_it.token import Token
 
 from citewise.adapters.markdown.frontmatter import split_front_matter
-from citewise.adapters.markdown.rules import (
-    Notes,
-    block_parser,
-    block_tokens,
-    imports_end,
-    may_hold_comment,
-    without_comments,
-)
+from citewise.adapters.markdown.rules import COMMENT_ENDS, Notes, block_parser, block_tokens
 from citewise.model.document import Block, BlockKind, Heading, Item, Lines, ParsedDocument
 from citewise.text.encoding import decoded
 from citewise.text.secrets import masked
@@ -27,6 +22,14 @@ _EXPLICIT_ID = re.compile(r"\{(?:#(?P<classic>(?:(?!\{#|\}).)+)|/\*[ \t]*#(?P<md
 _CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 _NEEDS_PARSING = re.compile(r"[\\`*_~\[\]<&]")
 _DEFINITION = re.compile(r"^ {0,3}\[([^\[\]\n]{1,999})\]:[ \t]*\S", re.MULTILINE)
+_MARK = re.compile(r"\\.|`+|<!--|\{/\*", re.DOTALL)
+_BACKTICKS = re.compile("`+")
+_NAME = r"[A-Za-z_$][\w$]*"
+_CLAUSE = rf"(?:type\s+)?(?:{_NAME}|(?:{_NAME}\s*,\s*)?(?:\{{[\w$\s,]*\}}|\*\s*as\s+{_NAME}))"
+_IMPORT = re.compile(
+    rf"import(?:\s+|(?=[{{*'\"]))(?:{_CLAUSE}\s*(?<![\w$])from\s*)?"
+    r"(?:'[^'\n]*'|\"[^\"\n]*\")[ \t]*(;[ \t]*)?"
+)
 _MAX_TITLE = 2_000  # characters; a longer heading is an accident, and inline parsing is not linear
 
 
@@ -44,7 +47,7 @@ class _HeadingReader:
         found = _EXPLICIT_ID.search(content) if content.endswith("}") else None
         if found is not None:
             content = content[: found.start()]
-        title = self._plain(without_comments(content)[0])
+        title = self._plain(_without_comments(content)[0])
         return " ".join(title.split()), (found["classic"] or found["mdx"]) if found else None
 
     def _plain(self, content: str) -> str:
@@ -74,6 +77,71 @@ def _shown(token: Token) -> str:
     if token.type == "image":
         return _shown_text(token.children or ())
     return "" if token.type == "html_inline" else token.content
+
+
+def _may_hold_comment(text: str) -> bool:
+    return "<!--" in text or "{/*" in text
+
+
+def _without_comments(text: str) -> tuple[str, int | None]:
+    """The text with each comment replaced by its line breaks, and where a comment opens that is never closed.
+
+    Code spans and escaped characters are not looked into.
+    """
+    if not _may_hold_comment(text):
+        return text, None
+    kept: list[str] = []
+    position, unclosed = 0, None
+    for start, end in _comments(text):
+        if end < 0:
+            unclosed = start if unclosed is None else unclosed
+            continue
+        kept += (text[position:start], "\n" * text.count("\n", start, end))
+        position = end
+    return "".join((*kept, text[position:])), unclosed
+
+
+def _imports_end(text: str) -> int:
+    """How many characters at the start are lines of import statements and nothing else."""
+    position = done = 0
+    while statement := _IMPORT.match(text, position):
+        position = statement.end()
+        if position == len(text) or text[position] == "\n":
+            position = done = min(position + 1, len(text))
+        elif not statement[1]:
+            break
+    return done
+
+
+def _comments(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of each comment, in order; an end of -1: never closed."""
+    closing_runs = _runs_by_length(text)
+    unclosed: set[str] = set()
+    position = 0
+    while mark := _MARK.search(text, position):
+        opener, position = mark[0], mark.end()
+        if opener[0] == "`":
+            position = _span_end(closing_runs[len(opener)], position, length=len(opener))
+        elif opener in COMMENT_ENDS and opener not in unclosed:
+            closer, overlap = COMMENT_ENDS[opener]
+            closed = text.find(closer, mark.start() + overlap)
+            position = closed + len(closer) if closed >= 0 else position
+            yield mark.start(), position if closed >= 0 else -1
+            if closed < 0:
+                unclosed.add(opener)
+
+
+def _runs_by_length(text: str) -> defaultdict[int, list[int]]:
+    runs: defaultdict[int, list[int]] = defaultdict(list)
+    for run in _BACKTICKS.finditer(text):
+        runs[len(run[0])].append(run.start())
+    return runs
+
+
+def _span_end(starts: list[int], position: int, *, length: int) -> int:
+    """Where the code span opened before `position` ends; it is only backticks if nothing closes it."""
+    index = bisect_left(starts, position)
+    return starts[index] + length if index < len(starts) else position
 
 
 MAX_WARNINGS = 20  # per document; a broken generator can make thousands of the same kind
@@ -121,14 +189,14 @@ class MarkdownParser:
         roots = _tree(block_tokens(self._blocks, body, notes=notes))
         page = _Body(lines, body_line, headings=_HeadingReader(self._inline, body), notes=notes)
         page.drop_imports(roots)
-        if may_hold_comment(body):
+        if _may_hold_comment(body):
             page.drop_comments(roots)
         blocks = tuple(page.blocks(roots))
         return ParsedDocument(
             text=text,
             blocks=blocks,
             title=front.title,
-            description=front.description or "",
+            description=front.description,
             tags=front.tags,
             metadata=front.metadata,
             access=front.access,
@@ -189,7 +257,7 @@ class _Body:
         for node in roots:
             if node.kind is BlockKind.PARAGRAPH and self._lines[node.first].startswith("import"):
                 text = "\n".join(self._lines[node.first : node.end])
-                dropped = imports_end(text)
+                dropped = _imports_end(text)
                 count = text.count("\n", 0, dropped) + (0 < dropped == len(text))
                 for line in range(node.first, node.first + count):
                     self._replace(line, "")
@@ -205,7 +273,7 @@ class _Body:
 
     def _drop_comments_between(self, first: int, end: int) -> None:
         text = "\n".join(self._lines[first:end])
-        kept, unclosed = without_comments(text)
+        kept, unclosed = _without_comments(text)
         if unclosed is not None:
             line = first + text.count("\n", 0, unclosed)
             self._notes.warnings[line] = "a comment is never closed; read as text"

@@ -7,8 +7,7 @@ content: only the line ranges of the blocks are wanted. What is inside a line (e
 
 import re
 from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from operator import add
@@ -60,7 +59,7 @@ class _PlainToken:
         self.level = level
 
 
-class State(StateBlock):
+class _State(StateBlock):
     """markdown-it's state, set up line by line instead of by character, and without the content of blocks."""
 
     def __init__(self, source: str, parser: MarkdownIt, *, notes: Notes) -> None:
@@ -102,93 +101,19 @@ def _push_block(state: StateBlock, kind: str, *, start: int, end: int) -> None:
     state.line = end
 
 
-_MARK = re.compile(r"\\.|`+|<!--|\{/\*", re.DOTALL)
-_BACKTICKS = re.compile("`+")
-_CLOSERS = {"<!--": ("-->", 2), "{/*": ("*/}", 3)}  # and how far into the opener it may begin: <!--> is a comment
-_NAME = r"[A-Za-z_$][\w$]*"
-_CLAUSE = rf"(?:type\s+)?(?:{_NAME}|(?:{_NAME}\s*,\s*)?(?:\{{[\w$\s,]*\}}|\*\s*as\s+{_NAME}))"
-_IMPORT = re.compile(
-    rf"import(?:\s+|(?=[{{*'\"]))(?:{_CLAUSE}\s*(?<![\w$])from\s*)?"
-    r"(?:'[^'\n]*'|\"[^\"\n]*\")[ \t]*(;[ \t]*)?"
-)
-
-
-def may_hold_comment(text: str) -> bool:
-    return "<!--" in text or "{/*" in text
-
-
-def without_comments(text: str) -> tuple[str, int | None]:
-    """The text with each comment replaced by its line breaks, and where a comment opens that is never closed.
-
-    Code spans and escaped characters are not looked into.
-    """
-    if not may_hold_comment(text):
-        return text, None
-    kept: list[str] = []
-    position, unclosed = 0, None
-    for start, end in _comments(text):
-        if end < 0:
-            unclosed = start if unclosed is None else unclosed
-            continue
-        kept += (text[position:start], "\n" * text.count("\n", start, end))
-        position = end
-    return "".join((*kept, text[position:])), unclosed
-
-
-def imports_end(text: str) -> int:
-    """How many characters at the start are lines of import statements and nothing else."""
-    position = done = 0
-    while statement := _IMPORT.match(text, position):
-        position = statement.end()
-        if position == len(text) or text[position] == "\n":
-            position = done = min(position + 1, len(text))
-        elif not statement[1]:
-            break
-    return done
-
-
-def _comments(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each comment, in order; an end of -1: never closed."""
-    closing_runs = _runs_by_length(text)
-    unclosed: set[str] = set()
-    position = 0
-    while mark := _MARK.search(text, position):
-        opener, position = mark[0], mark.end()
-        if opener[0] == "`":
-            position = _span_end(closing_runs[len(opener)], position, length=len(opener))
-        elif opener in _CLOSERS and opener not in unclosed:
-            closer, overlap = _CLOSERS[opener]
-            closed = text.find(closer, mark.start() + overlap)
-            position = closed + len(closer) if closed >= 0 else position
-            yield mark.start(), position if closed >= 0 else -1
-            if closed < 0:
-                unclosed.add(opener)
-
-
-def _runs_by_length(text: str) -> defaultdict[int, list[int]]:
-    runs: defaultdict[int, list[int]] = defaultdict(list)
-    for run in _BACKTICKS.finditer(text):
-        runs[len(run[0])].append(run.start())
-    return runs
-
-
-def _span_end(starts: list[int], position: int, *, length: int) -> int:
-    """Where the code span opened before `position` ends; it is only backticks if nothing closes it."""
-    index = bisect_left(starts, position)
-    return starts[index] + length if index < len(starts) else position
-
-
+# How comments end, and how far into the opener that may begin: <!--> is a comment.
+COMMENT_ENDS = {"<!--": ("-->", 2), "{/*": ("*/}", 3)}
 _ADMONITION = re.compile(r"(:{3,})[ \t]*[A-Za-z][\w-]*(?![^\s\[{])")
 
 
 def _comment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """A comment that starts a line, with any blank lines in it, and whatever follows on its last line."""
     position = state.bMarks[start] + state.tShift[start]
-    opener = next((opener for opener in _CLOSERS if state.src.startswith(opener, position)), None)
+    opener = next((opener for opener in COMMENT_ENDS if state.src.startswith(opener, position)), None)
     if opener is None or state.is_code_block(start):
         return False
     notes: Notes = state.env["notes"]
-    closer, overlap = _CLOSERS[opener]
+    closer, overlap = COMMENT_ENDS[opener]
     closed = notes.find(state.src, closer, start=position + overlap)
     last = bisect_left(state.eMarks, closed)
     if closed < 0 or last >= end or _is_left_before(state, start, last=last):
@@ -307,7 +232,7 @@ _DELIMITER_ROW = frozenset("|-:")  # how the second line of a table may start
 
 def block_tokens(parser: MarkdownIt, source: str, *, notes: Notes) -> list[Token]:
     """The block tokens of a text with plain line feeds."""
-    state = State(source, parser, notes=notes)
+    state = _State(source, parser, notes=notes)
     try:
         parser.block.tokenize(state, 0, state.lineMax)
     except (IndexError, RuntimeError) as error:  # what markdown-it 4 is known to raise on some broken input

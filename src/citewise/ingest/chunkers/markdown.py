@@ -50,7 +50,7 @@ class ChunkSizes:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class _Section:
     """A heading, what stands under it up to the next one, and the headings above it."""
 
     breadcrumb: tuple[str, ...]
@@ -99,7 +99,7 @@ class HeadingChunker:
 
     def __call__(self, blocks: Sequence[Block], *, title: str | None) -> tuple[Piece, ...]:
         """Every word of every block is in a piece; pieces come in the order of the document."""
-        sections = tuple(sections_of(blocks, title=title))
+        sections = tuple(_sections(blocks, title=title))
         texts = [text for each in sections for text in (_prefix(each), *(block.text for block in each.blocks))]
         distinct = list(dict.fromkeys(texts))
         tokens = dict(zip(distinct, self.counter.counts(distinct), strict=True))  # in one call: each has its price
@@ -111,7 +111,7 @@ class HeadingChunker:
                 ordinals[section.anchor] += 1
         return tuple(pieces)
 
-    def _packed(self, section: Section, tokens: dict[str, int]) -> Iterator[_Blocks]:
+    def _packed(self, section: _Section, tokens: dict[str, int]) -> Iterator[_Blocks]:
         sizes = self.sizes.within(
             self.window_tokens,
             prefix_tokens=tokens[_prefix(section)],
@@ -186,7 +186,7 @@ class HeadingChunker:
         return (_SizedBlock(tail, self.counter.counts([tail.text])[0]),)
 
 
-def sections_of(blocks: Iterable[Block], *, title: str | None) -> Iterator[Section]:
+def _sections(blocks: Iterable[Block], *, title: str | None) -> Iterator[_Section]:
     """Group blocks under their headings; a heading with nothing but a deeper heading below it joins that one."""
     above: list[tuple[int, str]] = []
     current: list[Block] = []
@@ -206,11 +206,11 @@ def sections_of(blocks: Iterable[Block], *, title: str | None) -> Iterator[Secti
         yield _section(current, above, title)
 
 
-def _section(blocks: list[Block], above: list[tuple[int, str]], title: str | None) -> Section:
+def _section(blocks: list[Block], above: list[tuple[int, str]], title: str | None) -> _Section:
     names = [name for _, name in above if name]
     has_top = bool(above) and above[0][0] == 1
     last = next((block.heading for block in reversed(blocks) if block.heading is not None), None)
-    return Section(
+    return _Section(
         breadcrumb=tuple(names if has_top or not title else [title, *names]),
         title=last.title if last and last.title else NO_SECTION,
         anchor=last.anchor if last else "",
@@ -218,7 +218,7 @@ def _section(blocks: list[Block], above: list[tuple[int, str]], title: str | Non
     )
 
 
-def _prefix(section: Section) -> str:
+def _prefix(section: _Section) -> str:
     return searchable_text(section.breadcrumb, "")
 
 
@@ -270,7 +270,7 @@ def _total(units: Iterable[_SizedBlock]) -> int:
     return sum(unit.tokens for unit in units)
 
 
-def _piece(section: Section, units: _Blocks, ordinal: int) -> Piece:
+def _piece(section: _Section, units: _Blocks, ordinal: int) -> Piece:
     text, spans = units[0].block.text, list(_spans(units[0].block, 0))
     for before, unit in pairwise(units):
         text += before.glue_to(unit)

@@ -37,13 +37,17 @@ def front(inside: str) -> FrontMatter:
 
 def test_every_field_is_read_and_every_other_key_is_kept() -> None:
     found, body_line, warnings = split_front_matter(FULL)
-    assert (found.title, found.description, found.slug) == ("A title", "Two lines of it", "/")
-    assert (found.id, found.sidebar_label, found.sidebar_position) == ("007", "Short", 2.5)
+    assert (found.title, found.description, found.metadata["slug"]) == ("A title", "Two lines of it", "/")
+    assert (found.metadata["id"], found.metadata["sidebar_label"], found.metadata["sidebar_position"]) == (
+        "007",
+        "Short",
+        2.5,
+    )
     assert found.tags == ("ros2", "3d")
-    assert found.learning_objectives == ("Explain: how it works", "Build one")
-    assert found.other["keywords"] == ["a", 1, True, None]
-    assert (found.other["date"], found.other["updated"]) == ("2024-02-30", "2024-02-03")
-    assert found.other["1"] == "one"
+    assert found.metadata["learning_objectives"] == ("Explain: how it works", "Build one")
+    assert found.metadata["keywords"] == ["a", 1, True, None]
+    assert (found.metadata["date"], found.metadata["updated"]) == ("2024-02-30", "2024-02-03")
+    assert found.metadata["1"] == "one"
     assert (body_line, warnings) == (19, ())
 
 
@@ -99,7 +103,7 @@ def test_an_empty_title_is_no_title(typed: str) -> None:
 )
 def test_a_value_of_another_shape_is_kept_aside_with_a_warning(field: str, value: object) -> None:
     found, _, warnings = split_front_matter(f"---\n{field}\n---\n")
-    assert list(found.other.values()) == [value]
+    assert list(found.metadata.values()) == [value]
     assert len(warnings) == 1
 
 
@@ -116,7 +120,7 @@ def test_tags_come_as_a_list_a_comma_string_or_labels(tags: str, expected: tuple
 
 
 def test_objectives_in_one_text_are_its_lines() -> None:
-    assert front("learning_objectives: |\n  - one\n  - two").learning_objectives == ("one", "two")
+    assert front("learning_objectives: |\n  - one\n  - two").metadata["learning_objectives"] == ("one", "two")
 
 
 @pytest.mark.parametrize(
@@ -197,7 +201,7 @@ def test_hostile_front_matter_is_refused_before_the_time_limit_of_a_test(inside:
     found, body_line, warnings = split_front_matter(f"---\n{inside}\n---\nbody")
     assert (found.title, body_line) == (title, inside.count("\n") + 4)
     assert warnings
-    assert len(json.dumps(dict(found.other))) < 100_000
+    assert len(json.dumps(dict(found.metadata))) < 100_000
 
 
 @pytest.mark.parametrize(
@@ -215,7 +219,7 @@ def test_hostile_front_matter_is_refused_before_the_time_limit_of_a_test(inside:
     ],
 )
 def test_tags_and_odd_values_become_harmless_json(typed: str, value: object) -> None:
-    assert front(f"k: {typed}").other == {"k": value}
+    assert front(f"k: {typed}").metadata == {"k": value}
 
 
 def test_a_list_that_never_ends_is_no_title() -> None:

@@ -14,7 +14,8 @@ from citewise.adapters.onnx import minilm
 from citewise.adapters.onnx.embedder import OnnxEmbedder, length_batches
 from citewise.adapters.onnx.wordpiece import WordPieceCounter, token_ids, uncased_tokenizer
 from citewise.errors import Misconfigured
-from citewise.model.chunk import Vector, dimensions_of
+from citewise.model.chunk import Vector
+from tests.fakes.counters import dimensions_of
 
 MIXED = [
     "a robot arm",
