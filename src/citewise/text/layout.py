@@ -9,7 +9,7 @@ from itertools import accumulate
 
 from citewise.model.answer import ContextSource, Evidence, Shortened, Unit, UnitKind
 from citewise.text.analysis import stems
-from citewise.text.markdown import fenced_lines, first_heading, is_heading, is_markup, paragraphs, without_quote_mark
+from citewise.text.markdown import fenced_lines, first_heading, is_heading, is_markup, paragraphs, unquoted
 from citewise.text.units import sentence_starts
 
 Span = tuple[int, int]
@@ -44,7 +44,7 @@ def _spans_of(text: str, units: Sequence[Unit]) -> Iterator[Span | None]:
     def is_in_markup(at: int) -> bool:
         """A sentence never begins in a heading that has the same words."""
         begin, end = text.rfind("\n", 0, place(at)) + 1, text.find("\n", place(at))
-        return is_markup(without_quote_mark(text[begin : end if end >= 0 else len(text)]))
+        return is_markup(unquoted(text[begin : end if end >= 0 else len(text)])[0])
 
     done = 0
     for unit in units:

@@ -44,15 +44,6 @@ def fenced_lines(lines: Sequence[str]) -> list[bool]:
     return flags
 
 
-def whole_fence(code: str) -> str:
-    """A block of code with both of its fences: one that was cut or half selected would swallow what follows."""
-    mark = opening_fence(code.partition("\n")[0])
-    if not mark:
-        return f"```\n{code}\n```"
-    is_closed = "\n" in code and closes_fence(code.rstrip().rpartition("\n")[2], mark)
-    return code if is_closed else f"{code.rstrip()}\n{mark}"
-
-
 def code_spans(text: str) -> Iterator[tuple[int, int]]:
     """Where inline code stands: from a run of backticks to the next run of the same length."""
     runs = [match.span() for match in _TICKS.finditer(text)]
@@ -97,13 +88,10 @@ def is_markup(line: str) -> bool:
     )
 
 
-def quote_depth(line: str) -> int:
+def unquoted(line: str) -> tuple[str, int]:
+    """A line without the marks of the quotations that it is in, and how many those are."""
     match = _QUOTE.match(line)
-    return match.group().count(">") if match else 0
-
-
-def without_quote_mark(line: str) -> str:
-    return _QUOTE.sub("", line, count=1)
+    return (line[match.end() :], match.group().count(">")) if match else (line, 0)
 
 
 def begins_indented(line: str) -> bool:

@@ -15,9 +15,8 @@ from citewise.text.markdown import (
     is_list_item,
     is_markup,
     opening_fence,
-    quote_depth,
+    unquoted,
     without_list_mark,
-    without_quote_mark,
 )
 
 CACHED_TEXTS = 64  # an answer splits each of its sources for the evidence and again to check what it says
@@ -80,7 +79,7 @@ def _stored_blocks(text: str, spans: Iterable[BlockSpan]) -> Iterator[tuple[Unit
         is_led = span.kind in (BlockKind.ITEM, BlockKind.QUOTE)  # by a mark in front of the span
         lines = text[line_start if is_led else span.start : span.end].split("\n")
         if text[line_start : span.end].lstrip().startswith(">"):
-            lines = [without_quote_mark(line) for line in lines]
+            lines = [unquoted(line)[0] for line in lines]
         if span.kind is BlockKind.CODE:
             yield UnitKind.CODE, _code_text(lines)
         elif span.kind is BlockKind.TABLE:
@@ -94,8 +93,7 @@ def _stored_blocks(text: str, spans: Iterable[BlockSpan]) -> Iterator[tuple[Unit
 def _blocks(text: str) -> Iterator[tuple[UnitKind, str]]:
     """Code, tables and paragraphs in order, without what is markup alone. A paragraph keeps its lines."""
     raw = text.splitlines()
-    depths = [quote_depth(line) for line in raw]
-    plain = [without_quote_mark(line) if depth else line for line, depth in zip(raw, depths, strict=True)]
+    plain, depths = [unquoted(line)[0] for line in raw], [unquoted(line)[1] for line in raw]
     at, in_list = 0, False
     while at < len(raw):
         if end := _fence_end(plain, depths, at):
@@ -112,7 +110,8 @@ def _blocks(text: str) -> Iterator[tuple[UnitKind, str]]:
         else:
             end = _paragraph_end(plain, depths, at)
             in_list = is_list_item(plain[at]) or (in_list and plain[at][0].isspace())
-            if end == at + 1 < len(raw) and _is_underlined(plain, depths, end) and not in_list:
+            is_single = end == at + 1 < len(raw) and depths[end] == depths[at]
+            if is_single and _UNDERLINE.fullmatch(plain[end]) and not in_list:
                 end += 1  # the line was a heading; several lines over a rule are more likely a paragraph
             else:
                 yield UnitKind.SENTENCE, "\n".join(plain[at:end])
@@ -191,10 +190,6 @@ def _interrupts(lines: Lines, at: int, *, in_list: bool) -> bool:
     if is_list_item(line):  # a wrapped line may begin with a year and a full stop: only 1 begins a list in a paragraph
         return in_list or line.lstrip().startswith(("-", "*", "+", "1.", "1)"))
     return _table_end(lines, at) > 0
-
-
-def _is_underlined(lines: Lines, depths: Sequence[int], end: int) -> bool:
-    return depths[end] == depths[end - 1] and _UNDERLINE.fullmatch(lines[end]) is not None
 
 
 def sentence_starts(text: str) -> Iterator[int]:

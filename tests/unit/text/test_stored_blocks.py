@@ -53,3 +53,9 @@ def test_stored_blocks_are_believed_where_parsing_would_say_otherwise() -> None:
     text = "a = [\n# not a heading\n]"
     (unit,) = units_of(1, text, (BlockSpan(BlockKind.CODE, 0, len(text)),))
     assert (unit.kind, unit.text) == (UnitKind.CODE, text)
+
+
+def test_a_comparison_in_a_quotation_keeps_its_sign() -> None:
+    text = "> Alarm:\nlevel > 3 is high."  # the second line goes on without a mark
+    units = units_of(1, text, (BlockSpan(BlockKind.QUOTE, 2, len(text)),))
+    assert units[-1].text == "level > 3 is high."
