@@ -15,7 +15,7 @@ from citewise.model.access import Scope
 from citewise.model.answer import Answer, Citation
 from citewise.model.ids import chunk_id, document_id
 from citewise.model.ranking import Passage, SearchResult
-from citewise.text.urls import slug
+from citewise.text.urls import Slugger
 from tests.leaks.world import Page, Reader, markers_in, may_read
 
 Name = tuple[Scope, str]  # of a page: its scope and its path
@@ -171,7 +171,7 @@ def markers_of(page: Page) -> frozenset[str]:
 def ids_of(page: Page) -> frozenset[str]:
     """Of the document and of its chunks: one a section, since none of these is long."""
     scope = page.scope
-    chunks = (chunk_id(scope, page.path, anchor=slug(one.heading), ordinal=0) for one in page.sections)
+    chunks = (chunk_id(scope, page.path, anchor=Slugger().anchor(one.heading), ordinal=0) for one in page.sections)
     return frozenset((document_id(scope, page.path), *chunks))
 
 

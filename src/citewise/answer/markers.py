@@ -321,15 +321,13 @@ class MarkerFilter:
             return  # the marker that it explained is gone
         joins_markers = text in ",;" and self._is_behind_marker and not self._is_behind_removed
         self._is_behind_marker = False
-        if (text in _PLAIN_BLANKS or joins_markers) and not self._blocks.is_code_at_end_of(self._blanks + text):
-            self._buffer_blank(text)
-        else:
+        is_blank = text in _PLAIN_BLANKS or joins_markers
+        if not is_blank or self._blocks.is_code_at_end_of(self._blanks + text):
             self._write(text)
-
-    def _buffer_blank(self, blank: str) -> None:
+            return
         if self._is_behind_removed and (self._blanks.endswith((" ", "\t")) or not self._blocks.line):
             return
-        self._blanks += blank
+        self._blanks += text
         if len(self._blanks) > MAX_BUFFERED:
             self._put(self._blanks[0])
             self._blanks = self._blanks[1:]

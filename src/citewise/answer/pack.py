@@ -133,18 +133,15 @@ def _neighbors_of(findings: Iterable[Finding]) -> list[Neighbors]:
     once = {finding.passage.chunk_id: finding for finding in reversed(in_order(findings))}
     groups: list[list[Finding]] = []
     for finding in sorted(once.values(), key=lambda finding: (finding.passage.document_id, finding.passage.position)):
-        if groups and _are_neighbors(groups[-1][-1].passage, finding.passage):
+        before, after = groups[-1][-1].passage if groups else None, finding.passage
+        is_same_section = before and (before.document_id, before.anchor) == (after.document_id, after.anchor)
+        if before and is_same_section and before.position + 1 == after.position:
             groups[-1].append(finding)
         else:
             groups.append([finding])
     best = {id(group): in_order(group)[0] for group in groups}
     groups.sort(key=lambda group: (-best[id(group)].score, best[id(group)].candidate.id))
     return [tuple(group) for group in groups]
-
-
-def _are_neighbors(before: Passage, after: Passage) -> bool:
-    here, there = (before.document_id, before.anchor), (after.document_id, after.anchor)
-    return here == there and before.position + 1 == after.position
 
 
 def _core(findings: Neighbors, fits: Callable[[Neighbors], bool]) -> Neighbors:

@@ -14,7 +14,7 @@ from citewise.answer.compress import Compress
 from citewise.answer.ground import MODEL_CONFIDENCE, QUOTE_CONFIDENCE, Ground
 from citewise.answer.markers import MarkerFilter
 from citewise.answer.pack import Pack, excerpt_of
-from citewise.answer.prompt import fitting_history, messages_of
+from citewise.answer.prompt import messages_of
 from citewise.answer.quality import CalibratedQuality
 from citewise.answer.support import says_nothing, support_of
 from citewise.errors import BadRequest, CitewiseError, Misconfigured
@@ -44,7 +44,7 @@ from citewise.model.ranking import Candidate, Finding, Passage, SearchResult, to
 from citewise.ports.models import Generator, QualityEvaluator
 from citewise.text.layout import best_paragraphs
 from citewise.text.sanitizing import without_html
-from citewise.text.urls import slug
+from citewise.text.urls import Slugger
 
 GROUNDING_TOP_K = 20  # findings that the decision to answer looks at, whatever the answer itself may quote
 MAX_SUGGESTIONS = 5
@@ -147,7 +147,7 @@ class AnswerPipeline:
     def _prompt(
         self, query: Query, mode: Mode, context: Context, grounds: Grounds, history: Sequence[Message]
     ) -> Prompt:
-        messages = messages_of(query.text, mode, context, fitting_history(history, self.pack.counter))
+        messages = messages_of(query.text, mode, context, history, self.pack.counter)
         return Prompt(query.text, mode, context, grounds, messages)
 
     def _refused(
@@ -276,7 +276,7 @@ def _passage(selection: Selection, text: str, tokens: int) -> Passage:
         title=selection.document or UNTITLED,
         section=selection.section or NO_SECTION,
         breadcrumb=(selection.section,) if selection.section else (),
-        anchor=slug(selection.section) if selection.section else "",
+        anchor=Slugger().anchor(selection.section) if selection.section else "",
         position=0,
         location=Lines(1, text.count("\n") + 1),
         corpus_type="DOC_PAGE",

@@ -12,7 +12,6 @@ from citewise.model.chunk import Places
 from citewise.text.analysis import STOP_WORDS, character_pairs, normalized, stemmer, without_marks
 
 _Numbers = npt.NDArray[np.uint64]
-_Bools = npt.NDArray[np.bool_]
 
 _BYTES = 8  # of a word that are read as one number, its first byte the lowest; stop words are shorter
 _CELLS = 64  # of the table for each stop word; fewer: longer to find a size without collisions; more: memory
@@ -54,7 +53,8 @@ class _Words:
         self._starts, self._ends = _bounds(np.frombuffer(self._written, dtype=np.uint8))
         eights = np.ndarray(len(self._written) - _BYTES + 1, dtype="<u8", buffer=self._written, strides=(1,))
         self._numbers: _Numbers = eights[self._starts] & _FIRST[np.minimum(self._ends - self._starts, _BYTES)]
-        self._is_counted = ~_are_stop_words(self._numbers)
+        stop_words = _stop_word_table()
+        self._is_counted = stop_words[self._numbers % np.uint64(len(stop_words))] != self._numbers
         self._counted = np.zeros(len(self._starts) + 1, dtype=np.intp)  # before each word, and in all
         np.cumsum(self._is_counted, out=self._counted[1:])
         begins = list(accumulate((len(part) + 1 for part in parts), initial=1))
@@ -66,18 +66,15 @@ class _Words:
 
     def that_begin(self, beginnings: Collection[str]) -> Iterator[tuple[int, int, bytes]]:
         """Words that begin so, by eight bytes: the text's number, how many words count before it there, itself."""
-        found = np.flatnonzero(self._is_counted & self._begin({start.encode()[:_BYTES] for start in beginnings}))
+        begins = np.zeros(len(self._numbers), dtype=bool)
+        for head in {start.encode()[:_BYTES] for start in beginnings}:
+            begins |= self._numbers & _FIRST[len(head)] == int.from_bytes(head, "little")
+        found = np.flatnonzero(self._is_counted & begins)
         texts = np.searchsorted(self._firsts, found, side="right") - 1
         places = self._counted[found] - self._counted[self._firsts[texts]]
         bounds = zip(self._starts[found].tolist(), self._ends[found].tolist(), strict=True)
         words = [self._written[start:end] for start, end in bounds]
         return zip(texts.tolist(), places.tolist(), words, strict=True)
-
-    def _begin(self, heads: Collection[bytes]) -> _Bools:
-        found = np.zeros(len(self._numbers), dtype=bool)
-        for head in heads:
-            found |= self._numbers & _FIRST[len(head)] == int.from_bytes(head, "little")
-        return found
 
 
 def _bounds(written: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
@@ -96,12 +93,6 @@ def _stop_word_table() -> _Numbers:
     table = np.zeros(size, dtype=np.uint64)
     table[numbers % np.uint64(size)] = numbers
     return table
-
-
-def _are_stop_words(numbers: _Numbers) -> _Bools:
-    table = _stop_word_table()
-    found: _Bools = table[numbers % np.uint64(len(table))] == numbers
-    return found
 
 
 @lru_cache(maxsize=_CACHED_STEMS)

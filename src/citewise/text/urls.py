@@ -161,14 +161,6 @@ def _encoded(text: str) -> str:
     )
 
 
-def slug(title: str) -> str:
-    """The anchor of a title that nothing else on the page shares."""
-    lowered = title.strip().lower()
-    if lowered.isascii():
-        return _DROPPED_FROM_ASCII.sub("", lowered).replace(" ", "-")
-    return "".join(filter(_is_anchor_character, lowered)).replace(" ", "-")
-
-
 class Slugger:
     """Hands out the anchors of one page, top to bottom; no two generated ones are equal.
 
@@ -179,7 +171,12 @@ class Slugger:
         self._repeats: dict[str, int] = {}  # anchor -> how often its title came again
 
     def anchor(self, title: str) -> str:
-        base = candidate = slug(title)
+        lowered = title.strip().lower()
+        if lowered.isascii():
+            remaining = _DROPPED_FROM_ASCII.sub("", lowered)
+        else:
+            remaining = "".join(filter(_is_anchor_character, lowered))
+        base = candidate = remaining.replace(" ", "-")
         while candidate in self._repeats:
             self._repeats[base] += 1
             candidate = f"{base}-{self._repeats[base]}"

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from citewise.answer.pack import Pack
-from citewise.answer.prompt import HISTORY_MESSAGES, fitting_history, messages_of
+from citewise.answer.prompt import HISTORY_MESSAGES, _fitting_history, messages_of
 from citewise.model.answer import Context, Message, Role
 from citewise.model.query import Mode
 from citewise.text.sanitizing import sanitized
@@ -22,7 +22,7 @@ def packed(*texts: str) -> Context:
 
 
 def told(*texts: str, mode: Mode = Mode.NORMAL, history: tuple[Message, ...] = ()) -> tuple[Message, ...]:
-    return messages_of(QUESTION, mode, packed(*texts), history)
+    return messages_of(QUESTION, mode, packed(*texts), history, WordCounter())
 
 
 def turns(count: int) -> tuple[Message, ...]:
@@ -40,7 +40,7 @@ def quotation(message: Message) -> tuple[str, str, str]:
 
 def test_the_last_message_is_the_sources_in_their_tags_and_then_the_question() -> None:
     context = packed("It is read at noon.", "A staff stands beside it.")
-    system, last = messages_of(QUESTION, Mode.NORMAL, context)
+    system, last = messages_of(QUESTION, Mode.NORMAL, context, (), WordCounter())
     tag, quoted, rest = quotation(last)
     assert (system.role, last.role) == (Role.SYSTEM, Role.USER)
     assert quoted == context.text
@@ -150,13 +150,13 @@ def test_the_two_sides_take_turns() -> None:
 @pytest.mark.parametrize(("budget_tokens", "kept"), [(0, 0), (3, 0), (4, 2), (7, 2), (8, 4), (1000, 4)])
 def test_the_oldest_turns_go_first_when_history_is_too_long(budget_tokens: int, kept: int) -> None:
     history = turns(4)  # of two tokens each
-    assert fitting_history(history, WordCounter(), budget_tokens) == history[4 - kept :]
+    assert _fitting_history(history, WordCounter(), budget_tokens) == history[4 - kept :]
 
 
 def test_a_long_turn_hides_what_came_before_it() -> None:
     history = (*turns(2), Message(Role.USER, "long " * 50), Message(Role.ASSISTANT, "short"))
-    assert fitting_history(history, WordCounter(), 20) == ()
+    assert _fitting_history(history, WordCounter(), 20) == ()
 
 
 def test_no_history_is_none() -> None:
-    assert fitting_history((), WordCounter()) == ()
+    assert _fitting_history((), WordCounter()) == ()
