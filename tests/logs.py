@@ -19,11 +19,11 @@ def a_row(
     at: float = NOON,
     who: Principal = OWNER,
     scope: Scope = SCOPE,
-    way: RequestKind = RequestKind.SEARCH,
+    kind: RequestKind = RequestKind.SEARCH,
     shown: Iterable[tuple[str, str]] = (),
     **changes: Any,
 ) -> Logged:
-    row = Logged(at, f"r-{text}-{at}", scope, way, Asker.of(who), text, latency_ms=12.5, candidates=9, hits=3)
+    row = Logged(at, f"r-{text}-{at}", scope, kind, Asker.of(who), text, latency_ms=12.5, candidates=9, hits=3)
     pairs = tuple(ShownChunk(ChunkId(chunk), DocumentId(document)) for chunk, document in shown)
     return replace(row, shown=pairs, **changes)
 

@@ -24,11 +24,18 @@ from citewise.ports.stores import LogStore
 
 _log = logging.getLogger(__name__)
 
-HOURS = 24
 PERCENTILES = (50, 95, 99)
 MAX_DAYS = 400  # that are listed one by one, with those on which nobody asked: longer than any year
 MAX_QUESTIONS = 10  # of each kind that are listed: a list to read, not an archive
 NEAR_TOP = 5  # of what was shown for a question: what a person looks at, and an answer's default
+
+MAX_ROWS = 50_000  # the newest, that statistics are made of: one or two seconds' work
+MAX_DOCUMENTS = 10
+CHUNKS_A_DOCUMENT = 5  # tried until one tells the document's name: of a document that changed, some are gone
+IDS_A_READ = 500
+POPULAR_SECONDS = 30 * 86_400.0  # a month: less forgets over a holiday, more remembers what nobody asks any more
+MAX_POPULAR_ROWS = 1_000  # the newest, that are counted: some 25 ms to read
+PASSAGES_A_TOPIC = 5  # read for each topic: those of one section have the same
 
 Name = TypeVar("Name", bound=str)
 
@@ -58,7 +65,7 @@ class Statistics:
 
     since: float
     until: float
-    ways: Mapping[str, int]  # how many searches, how many asks
+    kinds: Mapping[str, int]  # how many searches, how many asks
     per_day: Mapping[str, int]  # by date, from the first question to the last; days without any too
     per_hour: tuple[int, ...]  # of the day
     latency_ms: Mapping[str, float]  # p50, p95, p99; empty where nothing was asked
@@ -72,18 +79,19 @@ class Statistics:
 
     @property
     def queries(self) -> int:
-        return sum(self.ways.values())
+        return sum(self.kinds.values())
 
 
 def statistics_of(rows: Sequence[Logged], *, since: float, until: float) -> Statistics:
     """Every figure over the same rows; order does not matter."""
     served = [row for row in rows if row.error is None]
+    hours = Counter(_moment(row.at).hour for row in rows)
     return Statistics(
         since=since,
         until=until,
-        ways={way.value: sum(row.way is way for row in rows) for way in RequestKind},
+        kinds={kind.value: sum(row.kind is kind for row in rows) for kind in RequestKind},
         per_day=_per_day(rows),
-        per_hour=_per_hour(rows),
+        per_hour=tuple(hours[hour] for hour in range(24)),
         latency_ms=percentiles([row.latency_ms for row in served]),
         latencies_ms=tuple(row.latency_ms for row in served),
         cache_hit_rate=_share(served, lambda row: row.is_cache_hit),
@@ -97,15 +105,15 @@ def statistics_of(rows: Sequence[Logged], *, since: float, until: float) -> Stat
 
 def times_shown(rows: Iterable[Logged]) -> Mapping[DocumentId, int]:
     """How many questions each document was shown for, most first; equal ones in order of their ids."""
-    return _counted(document for row in rows for document in dict.fromkeys(one.document for one in row.shown))
+    return _counted(document for row in rows for document in {shown.document for shown in row.shown})
 
 
 def shown_chunks(rows: Iterable[Logged]) -> Mapping[DocumentId, tuple[ChunkId, ...]]:
     """The chunks that were shown of each document, in the order of the rows."""
     chunks: dict[DocumentId, dict[ChunkId, None]] = {}
     for row in rows:
-        for one in row.shown:
-            chunks.setdefault(one.document, {})[one.chunk] = None
+        for chunk, document in row.shown:
+            chunks.setdefault(document, {})[chunk] = None
     return {document: tuple(found) for document, found in chunks.items()}
 
 
@@ -115,7 +123,7 @@ def most_shown(rows: Iterable[Logged]) -> tuple[ChunkId, ...]:
     What was shown by a search that had lost a part does not count: it may have been shown for being popular.
     """
     whole = (row for row in rows if not row.degraded)
-    return tuple(_counted(one.chunk for row in whole for one in row.shown[:NEAR_TOP]))
+    return tuple(_counted(shown.chunk for row in whole for shown in row.shown[:NEAR_TOP]))
 
 
 def _per_day(rows: Iterable[Logged]) -> Mapping[str, int]:
@@ -127,18 +135,13 @@ def _per_day(rows: Iterable[Logged]) -> Mapping[str, int]:
     return {day.isoformat(): asked[day] for day in (last - timedelta(left) for left in range(days, -1, -1))}
 
 
-def _per_hour(rows: Iterable[Logged]) -> tuple[int, ...]:
-    asked = Counter(_moment(row.at).hour for row in rows)
-    return tuple(asked[hour] for hour in range(HOURS))
-
-
 def _group(rows: Sequence[Logged], belongs: Callable[[Logged], bool]) -> Group:
     found = [row for row in rows if belongs(row)]
     same: dict[str, list[Logged]] = {}
     for row in found:
         if row.text is not None:
             same.setdefault(" ".join(row.text.casefold().split()), []).append(row)
-    questions = sorted(map(_question, same.values()), key=lambda one: (-one.times, -one.last_at, one.text))
+    questions = sorted(map(_question, same.values()), key=lambda asked: (-asked.times, -asked.last_at, asked.text))
     return Group(len(found), _share(rows, belongs), tuple(questions[:MAX_QUESTIONS]))
 
 
@@ -154,19 +157,11 @@ def _share(rows: Sequence[Logged], belongs: Callable[[Logged], bool]) -> float |
 
 def _counted(things: Iterable[Name]) -> Mapping[Name, int]:
     """Most often first, equal ones by name."""
-    return dict(sorted(Counter(things).items(), key=lambda one: (-one[1], one[0])))
+    return dict(sorted(Counter(things).items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def _moment(at: float) -> datetime:
     return datetime.fromtimestamp(at, UTC)
-
-
-MAX_ROWS = 50_000  # the newest, that statistics are made of: one or two seconds' work
-MAX_DOCUMENTS = 10
-CHUNKS_A_DOCUMENT = 5  # tried until one tells the document's name: of a document that changed, some are gone
-IDS_A_READ = 500
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +203,7 @@ class ReadLog:
     def rows(self, scope: Scope, principal: Principal, *, since: float, limit: int) -> tuple[SeenRow, ...]:
         """Newest first."""
         rows = self.store.rows(LogScope.of(scope, principal), since=since, limit=limit)
-        ids = dict.fromkeys(one.chunk for row in rows for one in row.shown)
+        ids = dict.fromkeys(shown.chunk for row in rows for shown in row.shown)
         seen = self._seen(ids, Where(scope, principal.readers))
         return tuple(_seen_row(row, seen) for row in rows)
 
@@ -228,27 +223,27 @@ class ReadLog:
         times, chunks = times_shown(rows), shown_chunks(rows)
         for group in _groups(times, IDS_A_READ // CHUNKS_A_DOCUMENT):
             ids = [id_ for document in group for id_ in chunks[document][:CHUNKS_A_DOCUMENT]]
-            named = {one.document_id: one for one in self._seen(ids, where).values()}
+            named = {passage.document_id: passage for passage in self._seen(ids, where).values()}
             for document in group:
                 if document in named:
                     yield _seen_document(named[document], times[document])
 
     def _seen(self, ids: Iterable[ChunkId], where: Where) -> Mapping[ChunkId, Passage]:
         read = (self.passages.passages(group, where=where).passages for group in _groups(ids, IDS_A_READ))
-        return {one.chunk_id: one for passages in read for one in passages}
+        return {passage.chunk_id: passage for passages in read for passage in passages}
 
 
 def _seen_row(row: Logged, seen: Mapping[ChunkId, Passage]) -> SeenRow:
-    shown = tuple(one for one in row.shown if one.chunk in seen)
-    documents = {one.document: seen[one.chunk] for one in shown}
-    return SeenRow(replace(row, shown=shown), tuple(_seen_document(one, 1) for one in documents.values()))
+    shown = tuple(pair for pair in row.shown if pair.chunk in seen)
+    documents = {document: seen[chunk] for chunk, document in shown}
+    return SeenRow(replace(row, shown=shown), tuple(_seen_document(passage, 1) for passage in documents.values()))
 
 
 def _seen_document(passage: Passage, times: int) -> SeenDocument:
     return SeenDocument(passage.document_id, passage.document, passage.title, times)
 
 
-def _groups(things: Iterable[T], size: int) -> Iterator[list[T]]:
+def _groups(things: Iterable[Name], size: int) -> Iterator[list[Name]]:
     left = iter(things)
     while group := list(islice(left, size)):
         yield group
@@ -258,20 +253,13 @@ def percentiles(values: Sequence[float]) -> dict[str, float]:
     """p50, p95 and p99, interpolated between neighbors; empty where there is nothing to say."""
     if not values:
         return {}
-    ordered = sorted(values)
-    return {f"p{share}": _percentile(ordered, share / 100) for share in PERCENTILES}
-
-
-def _percentile(ordered: Sequence[float], share: float) -> float:
-    at = share * (len(ordered) - 1)
-    low = math.floor(at)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (at - low) * (ordered[high] - ordered[low])
-
-
-POPULAR_SECONDS = 30 * 86_400.0  # a month: less forgets over a holiday, more remembers what nobody asks any more
-MAX_POPULAR_ROWS = 1_000  # the newest, that are counted: some 25 ms to read
-PASSAGES_A_TOPIC = 5  # read for each topic: those of one section have the same
+    ordered, last = sorted(values), len(values) - 1
+    found = {}
+    for percent in PERCENTILES:
+        at = percent / 100 * last
+        low = math.floor(at)
+        found[f"p{percent}"] = ordered[low] + (at - low) * (ordered[min(low + 1, last)] - ordered[low])
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,7 +227,7 @@ def _answer_row(query: Query, answer: Answer, seconds: float) -> Logged:
     quality, is_cached = answer.quality, answer.result.cache_hit
     return replace(
         _search_row(query, answer.result, seconds),
-        way=RequestKind.ASK,
+        kind=RequestKind.ASK,
         quality=quality.overall,
         confidence=quality.retrieval_confidence,
         has_warning=quality.warning is not None,

@@ -29,12 +29,8 @@ def _require_known_choices(table: str, section: "DataclassInstance") -> None:
         if get_origin(each.type) is Literal:
             value, (*others, last) = getattr(section, each.name), get_args(each.type)
             can_be = f"it can be {', '.join(others)} or {last}"
-            _require(value in (*others, last), f"setting {table}.{each.name} is {value!r}; {can_be}")
-
-
-def _require(is_fine: bool, problem: str) -> None:
-    if not is_fine:
-        raise Misconfigured(problem)
+            if value not in (*others, last):
+                raise Misconfigured(f"setting {table}.{each.name} is {value!r}; {can_be}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +52,10 @@ class EmbeddingSettings:
 
     def __post_init__(self) -> None:
         _require_known_choices("embedding", self)
-        _require(
-            self.batch_size >= 1 and self.timeout_seconds > 0,
-            "settings embedding: batch_size and timeout_seconds must be above 0",
-        )
-        _require(
-            self.dimensions >= 0 and self.window_tokens >= 0,
-            "settings embedding: dimensions and window_tokens must not be below 0",
-        )
+        if self.batch_size < 1 or self.timeout_seconds <= 0:
+            raise Misconfigured("settings embedding: batch_size and timeout_seconds must be above 0")
+        if self.dimensions < 0 or self.window_tokens < 0:
+            raise Misconfigured("settings embedding: dimensions and window_tokens must not be below 0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +68,10 @@ class ChunkSettings:
     overlap_tokens: int = 50  # repeated between neighboring chunks of a section
 
     def __post_init__(self) -> None:
-        _require(
-            0 < self.floor_tokens <= self.target_tokens <= self.ceiling_tokens,
-            "settings chunks: floor_tokens <= target_tokens <= ceiling_tokens, all above 0",
-        )
-        _require(
-            0 <= self.overlap_tokens <= self.target_tokens // 2,
-            "settings chunks: overlap_tokens is at least 0 and at most half of target_tokens",
-        )
+        if not 0 < self.floor_tokens <= self.target_tokens <= self.ceiling_tokens:
+            raise Misconfigured("settings chunks: floor_tokens <= target_tokens <= ceiling_tokens, all above 0")
+        if not 0 <= self.overlap_tokens <= self.target_tokens // 2:
+            raise Misconfigured("settings chunks: overlap_tokens is at least 0 and at most half of target_tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +86,8 @@ class IngestSettings:
     path_rules: tuple[PathRule, ...] = DEFAULT_RULES  # module, chapter and types from the path
 
     def __post_init__(self) -> None:
-        _require(0 < self.max_file_mb < math.inf, f"setting ingest.max_file_mb must be above 0, not {self.max_file_mb}")
+        if not 0 < self.max_file_mb < math.inf:
+            raise Misconfigured(f"setting ingest.max_file_mb must be above 0, not {self.max_file_mb}")
         try:
             for rules in (self.access, *self.access_by_path.values()):
                 Access.of(rules)
@@ -121,24 +110,23 @@ class SearchSettings:
 
     def __post_init__(self) -> None:
         _require_known_choices("search", self)
-        weights, known = self.weights, f"settings search.weights: {', '.join(ARMS)}"
-        _require(weights.keys() <= set(ARMS), f"{known}, each at least 0 and one of them above")
-        is_positive = not weights or (min(weights.values()) >= 0 and sum(weights.values()) > 0)
-        _require(is_positive, f"{known}, each at least 0 and one of them above")
-        are_features = self.features.keys() <= set(FEATURES) and all(0 <= each <= 1 for each in self.features.values())
-        _require(are_features, f"settings search.features: {', '.join(FEATURES)}, each in 0..1")
-        _require(0 <= self.late <= 10, "setting search.late is a weight in 0..10; 0 switches it off")
-        _require(
-            self.half_life_days > 0 and 0 <= self.freshness_weight <= 1,
-            "settings search: half_life_days is above 0, freshness_weight in 0..1",
-        )
+        weights = self.weights
+        are_positive = not weights or (min(weights.values()) >= 0 and sum(weights.values()) > 0)
+        if not weights.keys() <= set(ARMS) or not are_positive:
+            raise Misconfigured(f"settings search.weights: {', '.join(ARMS)}, each at least 0 and one of them above")
+        if not (self.features.keys() <= set(FEATURES) and all(0 <= each <= 1 for each in self.features.values())):
+            raise Misconfigured(f"settings search.features: {', '.join(FEATURES)}, each in 0..1")
+        if not 0 <= self.late <= 10:
+            raise Misconfigured("setting search.late is a weight in 0..10; 0 switches it off")
+        if self.half_life_days <= 0 or not 0 <= self.freshness_weight <= 1:
+            raise Misconfigured("settings search: half_life_days is above 0, freshness_weight in 0..1")
         unknown = set(self.without).difference(ARMS, ("features", "late", "rerank", "freshness", "boost", "dedup"))
-        _require(not unknown, f"setting search.without names no ranking and no stage: {', '.join(sorted(unknown))}")
-        _require(all(rule.factor > 0 for rule in self.boosts), "settings search.boosts: every factor is above 0")
-        _require(
-            all(keyword.strip() for rule in self.boosts for keyword in rule.keywords or ("",)),
-            "settings search.boosts: every rule has keywords, and none is empty",
-        )
+        if unknown:
+            raise Misconfigured(f"setting search.without names no ranking and no stage: {', '.join(sorted(unknown))}")
+        if any(rule.factor <= 0 for rule in self.boosts):
+            raise Misconfigured("settings search.boosts: every factor is above 0")
+        if not all(keyword.strip() for rule in self.boosts for keyword in rule.keywords or ("",)):
+            raise Misconfigured("settings search.boosts: every rule has keywords, and none is empty")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +146,8 @@ class RerankSettings:
 
     def __post_init__(self) -> None:
         _require_known_choices("rerank", self)
-        _require(
-            self.depth >= 1 and self.window_tokens >= 16 and self.timeout_seconds > 0,
-            "settings rerank: depth is at least 1, window_tokens 16, timeout_seconds above 0",
-        )
+        if self.depth < 1 or self.window_tokens < 16 or self.timeout_seconds <= 0:
+            raise Misconfigured("settings rerank: depth is at least 1, window_tokens 16, timeout_seconds above 0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,19 +168,14 @@ class AnswerSettings:
 
     def __post_init__(self) -> None:
         _require_known_choices("answer", self)
-        _require(
-            self.compression != "llmlingua" or bool(self.compression_path),
-            "answer.compression is llmlingua: set answer.compression_path to the model's folder",
-        )
-        _require(
-            self.compressed_tokens >= 50,
-            f"setting answer.compressed_tokens is at least 50, not {self.compressed_tokens}",
-        )
-        _require(
-            self.timeout_seconds > 0 and self.max_tokens >= 1 and self.budget_tokens >= 50,
-            "settings answer: timeout_seconds above 0, max_tokens at least 1, budget_tokens 50",
-        )
-        _require(0 <= self.min_confidence <= 1, f"setting answer.min_confidence is in 0..1, not {self.min_confidence}")
+        if self.compression == "llmlingua" and not self.compression_path:
+            raise Misconfigured("answer.compression is llmlingua: set answer.compression_path to the model's folder")
+        if self.compressed_tokens < 50:
+            raise Misconfigured(f"setting answer.compressed_tokens is at least 50, not {self.compressed_tokens}")
+        if self.timeout_seconds <= 0 or self.max_tokens < 1 or self.budget_tokens < 50:
+            raise Misconfigured("settings answer: timeout_seconds above 0, max_tokens at least 1, budget_tokens 50")
+        if not 0 <= self.min_confidence <= 1:
+            raise Misconfigured(f"setting answer.min_confidence is in 0..1, not {self.min_confidence}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,10 +196,8 @@ class QueryCacheSettings:
     min_cosine: float = 1.0  # between a question and a cached one; 1: equal questions only
 
     def __post_init__(self) -> None:
-        _require(
-            self.megabytes >= 0 and self.ttl_seconds > 0 and 0 < self.min_cosine <= 1,
-            "settings query_cache: megabytes at least 0, ttl_seconds above 0, min_cosine in 0..1",
-        )
+        if self.megabytes < 0 or self.ttl_seconds <= 0 or not 0 < self.min_cosine <= 1:
+            raise Misconfigured("settings query_cache: megabytes at least 0, ttl_seconds above 0, min_cosine in 0..1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,10 +211,8 @@ class QueryLogSettings:
 
     def __post_init__(self) -> None:
         _require_known_choices("query_log", self)
-        _require(
-            self.retention_days >= 0 and self.rows >= 1 and self.queue >= 1,
-            "settings query_log: retention_days at least 0, rows and queue at least 1",
-        )
+        if self.retention_days < 0 or self.rows < 1 or self.queue < 1:
+            raise Misconfigured("settings query_log: retention_days at least 0, rows and queue at least 1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,10 +223,8 @@ class PagingSettings:
     ttl_seconds: float = 900.0  # after that, a cursor has expired
 
     def __post_init__(self) -> None:
-        _require(
-            1 <= self.depth <= 10_000 and self.ttl_seconds > 0,
-            "settings paging: depth in 1..10000, ttl_seconds above 0",
-        )
+        if not 1 <= self.depth <= 10_000 or self.ttl_seconds <= 0:
+            raise Misconfigured("settings paging: depth in 1..10000, ttl_seconds above 0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,9 +235,8 @@ class GuardSettings:
     pause_seconds: float = 30.0  # until it is tried again
 
     def __post_init__(self) -> None:
-        _require(
-            self.failures >= 1 and self.pause_seconds > 0, "settings guard: failures at least 1, pause_seconds above 0"
-        )
+        if self.failures < 1 or self.pause_seconds <= 0:
+            raise Misconfigured("settings guard: failures at least 1, pause_seconds above 0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,7 +341,8 @@ def _plain(kind: Any, value: Any, where: str) -> Any:
         except (ValueError, OverflowError):
             number = math.nan
         is_number = math.isfinite(number) and (number == value or not isinstance(value, float))
-        _require(is_number, f"setting {where} must be {_IN_WORDS[kind]}, not {value!r}")
+        if not is_number:
+            raise Misconfigured(f"setting {where} must be {_IN_WORDS[kind]}, not {value!r}")
         return number
     return _checked(value, str if get_origin(kind) is Literal else kind, where)
 

@@ -69,7 +69,7 @@ def test_a_store_that_is_not_there_yet_is_empty(store: LogStore) -> None:
 def test_every_field_comes_back_as_it_was(store: LogStore) -> None:
     row = a_row(
         who=ANN,
-        way=RequestKind.ASK,
+        kind=RequestKind.ASK,
         shown=[("c1", "d1"), ("c2", "d1")],
         is_cache_hit=True,
         degraded=("dense", "rerank"),

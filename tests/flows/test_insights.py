@@ -17,10 +17,10 @@ def statistics(*rows: Logged) -> Statistics:
     return statistics_of(rows, since=NOON - 9 * DAY, until=NOON)
 
 
-def test_volume_is_counted_by_way_day_and_hour() -> None:
-    found = statistics(a_row(), a_row(way=RequestKind.ASK, at=NOON + 3600), a_row(at=NOON - 3 * DAY))
+def test_volume_is_counted_by_kind_day_and_hour() -> None:
+    found = statistics(a_row(), a_row(kind=RequestKind.ASK, at=NOON + 3600), a_row(at=NOON - 3 * DAY))
     assert found.queries == 3
-    assert found.ways == {"search": 2, "ask": 1}
+    assert found.kinds == {"search": 2, "ask": 1}
     assert found.per_day == {"2025-12-29": 1, "2025-12-30": 0, "2025-12-31": 0, "2026-01-01": 2}
     assert (sum(found.per_hour), found.per_hour[12], found.per_hour[13], len(found.per_hour)) == (3, 2, 1, 24)
 
@@ -61,9 +61,11 @@ def test_unanswered_is_what_found_nothing_or_not_enough() -> None:
     rows = [
         a_row("fine"),
         a_row("nothing", hits=0),
-        a_row("Too little?", way=RequestKind.ASK, sufficient_context=False, at=NOON - 5, quality=0.3, has_warning=True),
-        a_row("too  little?", way=RequestKind.ASK, sufficient_context=False, quality=0.2),
-        a_row("answered", way=RequestKind.ASK, sufficient_context=True),
+        a_row(
+            "Too little?", kind=RequestKind.ASK, sufficient_context=False, at=NOON - 5, quality=0.3, has_warning=True
+        ),
+        a_row("too  little?", kind=RequestKind.ASK, sufficient_context=False, quality=0.2),
+        a_row("answered", kind=RequestKind.ASK, sufficient_context=True),
         a_row("broken", hits=0, error="Unavailable"),
     ]
     found = statistics(*rows).unanswered
@@ -76,9 +78,9 @@ def test_unanswered_is_what_found_nothing_or_not_enough() -> None:
 
 def test_poor_is_what_was_answered_with_a_warning() -> None:
     rows = [
-        a_row("good", way=RequestKind.ASK, sufficient_context=True, quality=0.9),
-        a_row("poor", way=RequestKind.ASK, sufficient_context=True, quality=0.2, has_warning=True),
-        a_row("refused", way=RequestKind.ASK, sufficient_context=False, quality=0.1, has_warning=True),
+        a_row("good", kind=RequestKind.ASK, sufficient_context=True, quality=0.9),
+        a_row("poor", kind=RequestKind.ASK, sufficient_context=True, quality=0.2, has_warning=True),
+        a_row("refused", kind=RequestKind.ASK, sufficient_context=False, quality=0.1, has_warning=True),
     ]
     found = statistics(*rows).poor
     assert (found.count, found.share) == (1, 0.5)

@@ -4,7 +4,7 @@ import hashlib
 from datetime import UTC, datetime
 from pathlib import Path
 
-from citewise.cli.json_output import hit_json
+from citewise.cli.output import hit_json
 from tests.flows.harness import Shelf
 
 PAGE = "# Sensors\n\n## Lidar\n\nA lidar measures distance by light.\n\n```python\nscan()\n```\n"

@@ -18,8 +18,8 @@ from pathlib import Path
 import typer
 
 from citewise.api import Library, LibraryView, QueryOptions
-from citewise.cli.json_output import answer_json, search_json
 from citewise.cli.main import app
+from citewise.cli.output import answer_json, search_json
 from citewise.errors import CitewiseError
 from citewise.model.answer import AnswerEvent, Done, Token
 from citewise.model.query import Selection

@@ -109,7 +109,7 @@ class Oracle:
 
     def check_log(self, rows: Sequence[SeenRow], reader: Reader, scope: Scope) -> None:
         theirs = self.readable(reader, scope)
-        told = [(one.row.way.value, one.row.text, one.row.candidates) for one in reversed(rows)]
+        told = [(one.row.kind.value, one.row.text, one.row.candidates) for one in reversed(rows)]
         assert told == [(one.way, one.text, one.total) for one in theirs]
         wordless = [replace(one, row=replace(one.row, text=None)) for one in rows]
         self._check_names(repr(wordless), reader, scope)
@@ -117,7 +117,7 @@ class Oracle:
     def check_overview(self, overview: Overview, reader: Reader, scope: Scope) -> None:
         theirs = self.readable(reader, scope)
         told = overview.statistics
-        assert told.ways == {way: sum(one.way == way for one in theirs) for way in ("search", "ask")}
+        assert told.kinds == {way: sum(one.way == way for one in theirs) for way in ("search", "ask")}
         assert sum(told.per_hour) == sum(told.per_day.values()) == len(told.latencies_ms) == len(theirs)
         assert max(told.unanswered.count, told.poor.count) <= len(theirs)
         assert overview.lost == (0 if reader.is_owner else None)

@@ -101,7 +101,7 @@ def test_a_search_leaves_one_row_with_ids_and_numbers() -> None:
             at=1.7e9,
             request_id="r-7",
             scope=Scope("acme", "book"),
-            way=RequestKind.SEARCH,
+            kind=RequestKind.SEARCH,
             asker=Asker.of(ANN),
             text="When is the gauge read?",
             latency_ms=log.rows[0].latency_ms,
@@ -182,7 +182,7 @@ def test_an_answer_leaves_one_row_with_what_it_cites() -> None:
     events = list(searching(RESULT, log).ask(QUERY))
     assert [type(event) for event in events] == [Token, Token, Done]
     (row,) = log.rows
-    assert (row.way, row.quality, row.confidence, row.has_warning) == (RequestKind.ASK, 0.3, 0.6, True)
+    assert (row.kind, row.quality, row.confidence, row.has_warning) == (RequestKind.ASK, 0.3, 0.6, True)
     assert (row.sufficient_context, row.tokens_in, row.tokens_out, row.hits) == (True, 220, 30, 3)
     assert row.shown == (ShownChunk(FINDINGS[1].passage.chunk_id, FINDINGS[1].passage.document_id),)
 

@@ -1,15 +1,14 @@
-"""`citewise ask`: call, stream, then show the sources. Nothing here may bring a store along (Q13)."""
+"""`citewise ask`: call, stream, then show the sources. Nothing here may bring a store along."""
 
 import sys
 from contextlib import closing
 from pathlib import Path
 
 from citewise.api import Library, QueryOptions
-from citewise.cli.json_output import answer_json
 from citewise.cli.options import Caller
-from citewise.cli.output import print_json, printable, shown_warnings
+from citewise.cli.output import answer_json, print_json, printable, show_warnings
 from citewise.errors import BadData, BadRequest, PathNotFound
-from citewise.model.answer import Answer, Done, Failed, Token, Usage, final_answer
+from citewise.model.answer import Answer, Done, Failed, Token, final_answer
 from citewise.model.query import MAX_SELECTED_CHARACTERS, Mode, Selection
 from citewise.settings import Settings
 from citewise.text.encoding import decoded
@@ -44,12 +43,18 @@ def run_ask(
         if as_json:
             print_json(answer_json(answer, explain=explain))
         else:
-            shown_warnings(answer.result)
+            show_warnings(answer.result)
             _show_sources(answer)
-            if _is_compressed(settings, options):
-                _show_saved(answer.usage)
+            compress = options.get("compress")
+            if settings.answer.compression != "none" if compress is None else compress:
+                before, after = answer.usage.context_tokens_before, answer.usage.context_tokens_after
+                sys.stdout.write(f"(compressed: {after:,} of the {before:,} tokens that were found)\n")
             if explain:
-                _explain(answer)
+                from rich.console import Console
+
+                from citewise.cli.search import show_explanation
+
+                show_explanation(Console(highlight=False), answer.result)
         sys.stdout.flush()
     return 0
 
@@ -84,10 +89,12 @@ def _show_sources(answer: Answer) -> None:
     lines = [""]
     if answer.citations:
         lines.append("Sources")
-    for one in answer.citations:
-        place = f"{one.document}:{one.lines[0]}-{one.lines[1]}" if one.document and one.lines else one.document or ""
-        lines.append(f"  [{one.n}] {' > '.join(one.breadcrumb) or one.title}")
-        where = "  ".join(part for part in (place, one.url) if part)
+    for source in answer.citations:
+        place = source.document or ""
+        if source.document and source.lines:
+            place += f":{source.lines[0]}-{source.lines[1]}"
+        lines.append(f"  [{source.n}] {' > '.join(source.breadcrumb) or source.title}")
+        where = "  ".join(part for part in (place, source.url) if part)
         lines += [f"      {where}"] if where else []
     if answer.suggestions:
         title = "What it does know" if answer.result.mode is Mode.NORMAL else "What you can do"
@@ -99,21 +106,3 @@ def _show_sources(answer: Answer) -> None:
     by = f"{answer.generator}, quality {answer.quality.overall or 0:.2f}, " if answer.sufficient_context else ""
     lines.append(f"({by}{took:.0f} ms)")
     sys.stdout.write(printable("\n".join(lines)) + "\n")
-
-
-def _is_compressed(settings: Settings, options: QueryOptions) -> bool:
-    asked = options.get("compress")
-    return settings.answer.compression != "none" if asked is None else asked
-
-
-def _show_saved(usage: Usage) -> None:
-    before, after = usage.context_tokens_before, usage.context_tokens_after
-    sys.stdout.write(f"(compressed: {after:,} of the {before:,} tokens that were found)\n")
-
-
-def _explain(answer: Answer) -> None:
-    from rich.console import Console
-
-    from citewise.cli.explain import show_explanation
-
-    show_explanation(Console(highlight=False), answer.result)

@@ -17,9 +17,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from citewise.cli.ingest import shown_progress
 from citewise.cli.options import Caller
 from citewise.cli.output import print_json, printable, refuse_unwritable, write_file
-from citewise.cli.progress import shown_progress
 from citewise.errors import BadRequest
 from citewise.evaluation.cases import JudgedUnit, Kind, Place, counted
 from citewise.evaluation.compare import (

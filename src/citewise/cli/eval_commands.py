@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from citewise.cli.flags import (
+from citewise.cli.options import (
     ConfigOption,
     GroupOption,
     JsonOption,

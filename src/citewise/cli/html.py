@@ -37,7 +37,7 @@ def render(template: str, filters: Mapping[str, Callable[..., str]], **values: o
 def stats_html(scope: Scope, overview: Overview, topics: Sequence[str]) -> str:
     """The statistics of the query log; the same statistics give the same page."""
     stats = overview.statistics
-    tiles = [("queries", f"{stats.queries:,}"), *((f"of these {kind}", f"{n:,}") for kind, n in stats.ways.items())]
+    tiles = [("queries", f"{stats.queries:,}"), *((f"of these {kind}", f"{n:,}") for kind, n in stats.kinds.items())]
     tiles += [(f"latency {name}", milliseconds(ms)) for name, ms in stats.latency_ms.items()]
     shares = {
         "from cache": stats.cache_hit_rate,

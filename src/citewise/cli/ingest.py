@@ -1,20 +1,40 @@
-"""`citewise ingest`: shows progress, prints the report, and watches if asked to."""
+"""`citewise ingest` and `citewise demo`: show progress on standard error, print the report, watch if asked to."""
 
-import json
+import shlex
+import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
+from importlib.resources import as_file, files
 from pathlib import Path
 
 from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 from citewise.api import Library
-from citewise.cli.progress import shown_progress
+from citewise.cli.output import print_json
 from citewise.model.access import Scope
 from citewise.model.document import Skipped
-from citewise.model.report import FileProblem, IngestDone, IngestEvent, IngestReport
+from citewise.model.report import (
+    Embedded,
+    FileDone,
+    FileOutcome,
+    FileProblem,
+    IngestDone,
+    IngestEvent,
+    IngestReport,
+    Walked,
+)
 from citewise.settings import Settings
 
 MAX_NAMED = 5  # files; more are counted by reason
@@ -38,14 +58,14 @@ def run_ingest(
     events = library.ingest_events(*paths, scope=scope, access=access, name=name, corpus_type=corpus_type)
     has_failed = False
     for report in _reports(events, verbose=verbose, bar=not as_json):
-        _print(report, as_json=as_json)
+        _show_report(report, as_json=as_json)
         has_failed = bool(report.failed)
     if watch:
         sys.stderr.write("watching for changes; stop with Ctrl-C\n")
         changes = library.watch(*paths, scope=scope, name=name, corpus_type=corpus_type)
         for report in _reports(changes, verbose=verbose, bar=False):
             if report.ingested or report.removed or report.failed:
-                _print(report, as_json=as_json)
+                _show_report(report, as_json=as_json)
     return 1 if has_failed else 0
 
 
@@ -56,14 +76,6 @@ def _reports(events: Iterable[IngestEvent], *, verbose: bool, bar: bool) -> Iter
             show(event)
             if isinstance(event, IngestDone):
                 yield event.report
-
-
-def _print(report: IngestReport, *, as_json: bool) -> None:
-    if as_json:
-        sys.stdout.write(json.dumps(_report_json(report), ensure_ascii=False) + "\n")
-        sys.stdout.flush()
-    else:
-        _show_report(report)
 
 
 def _report_json(report: IngestReport) -> dict[str, object]:
@@ -84,7 +96,10 @@ def _report_json(report: IngestReport) -> dict[str, object]:
     }
 
 
-def _show_report(report: IngestReport) -> None:
+def _show_report(report: IngestReport, *, as_json: bool) -> None:
+    if as_json:
+        print_json(_report_json(report))
+        return
     console, chunks = Console(), report.chunks
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(style="bold")
@@ -132,3 +147,80 @@ def _show_reasons(console: Console, title: str, entries: Sequence[Skipped | File
 def _show_entries(console: Console, entries: Iterable[Skipped | FileProblem]) -> None:
     for entry in entries:
         console.print(f"  {entry.path}: {entry.reason}", markup=False, highlight=False)
+
+
+@contextmanager
+def shown_progress(*, verbose: bool, bar: bool) -> Iterator[Callable[[IngestEvent], None]]:
+    """A function that shows each event of an ingestion."""
+    console = Console(stderr=True)
+    if verbose or not bar or not console.is_terminal:
+        yield _print_line if verbose else lambda event: None
+        return
+    columns = (
+        TextColumn("[bold]{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("kB,"),
+        TextColumn("{task.fields[embedded]} embedded"),
+        TimeElapsedColumn(),
+        TextColumn("elapsed,"),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        yield _Bar(progress)
+
+
+class _Bar:
+    """Counts kilobytes: files differ in size, and time goes with size."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._task = progress.add_task("looking", total=None, embedded=0)
+        self._embedded = 0
+
+    def __call__(self, event: IngestEvent) -> None:
+        if isinstance(event, Walked):
+            self._progress.reset(self._task, description="ingesting", total=event.bytes // 1000 + event.files)
+        elif isinstance(event, Embedded):
+            self._embedded += event.texts
+            self._progress.update(self._task, embedded=self._embedded)
+        elif isinstance(event, FileDone):
+            self._progress.advance(self._task, event.size // 1000 + 1)
+
+
+def _print_line(event: IngestEvent) -> None:
+    if isinstance(event, FileDone):
+        chunks = f" ({event.chunks} chunks)" if event.outcome is FileOutcome.INGESTED else ""
+        sys.stderr.write(f"{event.outcome.value} {event.path}{chunks}\n")
+        sys.stderr.flush()
+
+
+def run_demo(settings: Settings, *, as_json: bool) -> int:
+    """Ingest the handbook and say what can be done with it."""
+    with as_file(files("citewise") / "data" / "handbook") as handbook:
+        code = run_ingest(settings, [handbook], as_json=as_json)
+    if not as_json:
+        library = shlex.quote(str(settings.library))
+        citewise = shlex.quote(_command())
+        sys.stdout.write(f"\nThe Harbor Handbook is in {library}. Try next:\n{_hints(citewise, library)}")
+    return code
+
+
+def _hints(citewise: str, library: str) -> str:
+    """A command a line; what is said of some of them stands in one column."""
+    explained = {
+        f"status --library {library}": "documents, chunks, sizes",
+        f"doctor --library {library}": "check the installation",
+        "ingest YOUR/DOCS": "your own library, in .citewise",
+    }
+    width = max(map(len, explained))
+    return (
+        f'  {citewise} ask "What does TIDE-204 mean?" --library {library}\n'
+        f'  {citewise} search "calibrate the pressure sensor" --explain --library {library}\n'
+    ) + "".join(f"  {citewise} {command:<{width}}    # {what}\n" for command, what in explained.items())
+
+
+def _command() -> str:
+    """The command as it can be typed here: its bare name only where the shell would find it."""
+    return "citewise" if shutil.which("citewise") else sys.argv[0]

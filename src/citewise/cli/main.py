@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from citewise.cli.eval_commands import evaluation
-from citewise.cli.flags import (
+from citewise.cli.options import (
     ConfigOption,
     CursorOption,
     DemoLibraryOption,
@@ -27,7 +27,13 @@ from citewise.cli.flags import (
     TenantOption,
     TopKOption,
     UserOption,
+    caller_of,
+    fewest,
+    named_path,
+    named_readers,
+    query_options,
     settings_of,
+    with_ingest_flags,
 )
 
 app = typer.Typer(
@@ -94,7 +100,6 @@ def ingest(
     Creates the library if it does not exist. Only new and changed documents are embedded; deleted ones are removed.
     """
     from citewise.cli.ingest import run_ingest
-    from citewise.cli.options import named_path, spelled_out, with_ingest_flags
     from citewise.model.access import Scope
 
     settings = with_ingest_flags(settings_of(library, config), include, exclude, max_file_mb)
@@ -102,7 +107,7 @@ def ingest(
         settings,
         [named_path(path) for path in paths],
         scope=Scope(tenant, project),
-        access=spelled_out(access or (), user, group or ()),
+        access=named_readers(access or (), user, group or ()),
         name=name,
         corpus_type=corpus_type,
         watch=watch,
@@ -134,13 +139,13 @@ def search(
 
     Each hit has its path, lines, URL and score; --explain shows every ranking and stage.
     """
-    from citewise.cli.options import caller_of, query_options
-    from citewise.cli.search import PageFlags, run_search
+    from citewise.cli.search import run_search
 
     caller = caller_of(tenant, project, user, group)
     options = query_options(filters, top_k, rerank=not no_rerank, expand_graph=expand_graph)
-    settings, page = settings_of(library, config), PageFlags(limit, cursor)
-    raise typer.Exit(run_search(settings, caller, question, options, page, explain=explain, as_json=as_json))
+    settings = settings_of(library, config)
+    code = run_search(settings, caller, question, options, limit=limit, cursor=cursor, explain=explain, as_json=as_json)
+    raise typer.Exit(code)
 
 
 @app.command()
@@ -179,11 +184,9 @@ def ask(
     The answer comes from the library, or with --selection-file from that text alone.
     """
     from citewise.cli.ask import run_ask, selection_of
-    from citewise.cli.options import caller_of, checked_limit, fewest, query_options
 
     caller = caller_of(tenant, project, user, group)
-    sources = fewest(top_k, checked_limit(limit))
-    options = query_options(filters, sources, rerank=not no_rerank, expand_graph=expand_graph)
+    options = query_options(filters, fewest(top_k, limit), rerank=not no_rerank, expand_graph=expand_graph)
     options["budget_tokens"] = budget
     options["compress"] = compress
     selection = selection_of(selection_file, source_document, source_section)
@@ -208,7 +211,6 @@ def log(
     With --user or --group, the questions of that principal; without, all questions of the project.
     """
     from citewise.cli.insights import run_log, since_of
-    from citewise.cli.options import caller_of
 
     caller, settings = caller_of(tenant, project, user, group), settings_of(library, config)
     raise typer.Exit(run_log(settings, caller, since=since_of(since), limit=limit, as_json=as_json))
@@ -233,7 +235,6 @@ def stats(
     Shows volume, latency, cache hits, questions without a good answer, and the documents shown most.
     """
     from citewise.cli.insights import run_stats, since_of
-    from citewise.cli.options import caller_of
 
     caller, settings = caller_of(tenant, project, user, group), settings_of(library, config)
     raise typer.Exit(run_stats(settings, caller, since=since_of(since), plot=plot, as_json=as_json))
@@ -280,7 +281,7 @@ def compact(library: LibraryOption = None, config: ConfigOption = None, as_json:
 @app.command()
 def demo(library: DemoLibraryOption = Path(".demo"), config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Ingest the sample handbook."""
-    from citewise.cli.demo import run_demo
+    from citewise.cli.ingest import run_demo
 
     raise typer.Exit(run_demo(settings_of(library, config), as_json=as_json))
 

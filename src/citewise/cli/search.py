@@ -1,36 +1,26 @@
-"""`citewise search`: call, then show."""
+"""`citewise search`, and how `--explain` shows what became of each candidate."""
 
 import sys
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from citewise.api import Library, QueryOptions
-from citewise.cli.explain import show_explanation
-from citewise.cli.json_output import search_json
 from citewise.cli.options import Caller
-from citewise.cli.output import print_json, printable, shown_warnings
+from citewise.cli.output import print_json, printable, search_json, show_warnings
 from citewise.model.paging import NOT_SHARED
-from citewise.model.ranking import Finding, SearchResult
+from citewise.model.ranking import ARMS, FUSED, SCORES, Candidate, Finding, SearchResult
 from citewise.settings import Settings
 
 SNIPPET_CHARACTERS = 240
 FEW = 5  # hits that fit a screen; whoever says how many gets as many
 MAX_WIDTH = 110  # of running text; longer lines are hard to read
-
-
-@dataclass(frozen=True, slots=True)
-class PageFlags:
-    """Which page; neither: all hits at once."""
-
-    limit: int | None = None
-    cursor: str | None = None
-
-    @property
-    def is_given(self) -> bool:
-        return self.limit is not None or self.cursor is not None
+PATH_WIDTH = 40
+MIN_WIDTH = 165  # numbers that are cut off explain nothing: a narrower terminal wraps the lines
+FEW_DROPPED = 5  # candidates beyond top_k that are shown; --json names each
 
 
 def run_search(
@@ -38,57 +28,51 @@ def run_search(
     caller: Caller,
     question: str,
     options: QueryOptions,
-    page: PageFlags,
     *,
+    limit: int | None,
+    cursor: str | None,
     explain: bool,
     as_json: bool,
 ) -> int:
     """Print what was found; finding nothing is no failure."""
     with Library(settings=settings) as library:  # shown before it closes, which waits for the log
-        result = caller.view(library).search(question, limit=page.limit, cursor=page.cursor, **options)
+        result = caller.view(library).search(question, limit=limit, cursor=cursor, **options)
         if as_json:
             print_json(search_json(result, explain=explain))
         else:
-            _show(result, FEW if not page.is_given and "top_k" not in options else None, explain=explain)
+            is_short = limit is None and cursor is None and "top_k" not in options
+            _show(result, FEW if is_short else None, explain=explain)
         sys.stdout.flush()
     return 0
 
 
-def _show(result: SearchResult, most: int | None, *, explain: bool) -> None:
-    shown_warnings(result)
+def _show(result: SearchResult, max_shown: int | None, *, explain: bool) -> None:
+    show_warnings(result)
     console = Console(highlight=False)
     if explain:
         show_explanation(console, result)
     else:
-        _show_findings(console, result, most)
+        _show_findings(console, result, max_shown)
     if result.next_cursor is None:
         return
     if NOT_SHARED in result.notes:  # the cursor ends with this command
-        console.print(
-            Text(
-                "there are more results, but no cursor can be saved; `citewise doctor` says why",
-                style="dim",
-            )
-        )
+        more = "there are more results, but no cursor can be saved; `citewise doctor` says why"
+        console.print(Text(more, style="dim"))
     else:
         console.print(
             Text("more: repeat the command with --cursor", style="dim"), Text(result.next_cursor), soft_wrap=True
         )
 
 
-def _show_findings(console: Console, result: SearchResult, most: int | None) -> None:
+def _show_findings(console: Console, result: SearchResult, max_shown: int | None) -> None:
     if not result.findings:
         console.print("No results: nothing you can access matches these filters.")
-    for place, finding in enumerate(result.findings[:most], start=1):
+    for place, finding in enumerate(result.findings[:max_shown], start=1):
         _show_finding(console, place, finding)
-    shown = len(result.findings[:most])
+    shown = len(result.findings[:max_shown])
     again = ", from the cache" if result.cache_hit else ""
-    console.print(
-        Text(
-            f"{shown} of {result.total_candidates} candidates in {result.timings_ms['total']:.0f} ms{again}",
-            style="dim",
-        )
-    )
+    took = f"{result.timings_ms['total']:.0f} ms{again}"
+    console.print(Text(f"{shown} of {result.total_candidates} candidates in {took}", style="dim"))
     if shown < len(result.findings):
         console.print(Text(f"{len(result.findings) - shown} more with --limit {len(result.findings)}", style="dim"))
 
@@ -107,3 +91,46 @@ def _show_finding(console: Console, place: int, finding: Finding) -> None:
     cut = snippet if len(snippet) <= SNIPPET_CHARACTERS else f"{snippet[:SNIPPET_CHARACTERS].rsplit(' ', 1)[0]} …"
     console.print(Padding(Text(cut), (0, 0, 0, 4)), width=min(console.width, MAX_WIDTH))
     console.print()
+
+
+def show_explanation(console: Console, result: SearchResult) -> None:
+    """Place and score per ranking and stage, what became of each candidate, and where the time went."""
+    console.width = max(console.width, MIN_WIDTH)
+    candidates = [*(finding.candidate for finding in result.findings), *(drop.candidate for drop in result.dropped)]
+    stages = [name for name in SCORES[len(ARMS) :] if name == FUSED or any(name in each.scores for each in candidates)]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("#", justify="right")
+    table.add_column("passage", no_wrap=True)
+    for name in (*ARMS, *stages, "final"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("why dropped", max_width=40)
+    for place, finding in enumerate(result.findings, start=1):
+        where = f"{finding.passage.document}:{finding.passage.location.first}"
+        table.add_row(
+            str(place), Text(_short(printable(where))), *_cells(finding.candidate, stages), f"{finding.score:.3f}", ""
+        )
+    judged = [drop for drop in result.dropped if drop.stage != "cut"]
+    shown = [*judged, *[drop for drop in result.dropped if drop.stage == "cut"][:FEW_DROPPED]]
+    for drop in shown:
+        candidate, why = drop.candidate, Text(f"{drop.stage}: {drop.reason}")
+        table.add_row("", candidate.id, *_cells(candidate, stages), f"{candidate.score:.3f}", why, style="dim")
+    console.print(table)
+    hidden = len(result.dropped) - len(shown)
+    lines = [f"{hidden} more beyond the first {result.query.top_k}; --json names each"] if hidden else []
+    timings = "  ".join(f"{stage} {ms:.1f}" for stage, ms in result.timings_ms.items())
+    lines += [f"milliseconds, where dense, words and code run side by side within arms: {timings}", *result.notes]
+    for line in lines:
+        console.print(Text(line, style="dim"), soft_wrap=True)
+
+
+def _short(path: str) -> str:
+    """A path that fits its column: cut in the middle, since both its ends tell it apart."""
+    if len(path) <= PATH_WIDTH:
+        return path
+    return f"{path[: PATH_WIDTH // 2 - 1]}\u2026{path[-(PATH_WIDTH // 2) :]}"
+
+
+def _cells(candidate: Candidate, stages: Sequence[str]) -> list[str]:
+    """`place score` for each ranking, then the score of each stage behind them."""
+    arms = [f"{candidate.ranks[arm]} {candidate.scores[arm]:6.3f}" if arm in candidate.ranks else "-" for arm in ARMS]
+    return [*arms, *(f"{candidate.scores[name]:.3f}" if name in candidate.scores else "-" for name in stages)]

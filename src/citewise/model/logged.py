@@ -55,7 +55,7 @@ class Logged:
     at: float  # seconds since 1970
     request_id: str
     scope: Scope
-    way: RequestKind
+    kind: RequestKind
     asker: Asker
     text: str | None  # None: the settings keep no words
     latency_ms: float

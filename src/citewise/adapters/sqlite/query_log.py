@@ -173,7 +173,7 @@ def _read_statement(log_scope: LogScope) -> str:
 
 def _values(row: Logged) -> tuple[object, ...]:
     scope, asker, degraded = row.scope, row.asker, json.dumps(row.degraded) if row.degraded else NONE
-    others = (scope.tenant, scope.project, row.way.value, asker.user, asker.readers, degraded, _stored(row.shown))
+    others = (scope.tenant, scope.project, row.kind.value, asker.user, asker.readers, degraded, _stored(row.shown))
     return (*_plain(row), *others, row.is_cache_hit, row.has_warning, row.sufficient_context)
 
 
@@ -182,7 +182,7 @@ def _logged(scope: Scope, row: Sequence[Any]) -> Logged:
     return Logged(
         **dict(zip(_PLAIN, row, strict=False)),
         scope=scope,
-        way=RequestKind(way),
+        kind=RequestKind(way),
         asker=Asker(user, readers),
         degraded=tuple(json.loads(degraded)) if degraded != NONE else (),
         shown=_shown(shown),

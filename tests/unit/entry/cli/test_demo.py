@@ -2,7 +2,7 @@
 
 import pytest
 
-from citewise.cli.demo import _hints
+from citewise.cli.ingest import _hints
 
 
 @pytest.mark.parametrize("library", [".d", "'a much longer place/for the demo'"])
