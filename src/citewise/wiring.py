@@ -52,7 +52,7 @@ def answer_pipeline(
 
     chosen = settings.answer
     return AnswerPipeline(
-        Pack(embedding.counter, addresses_of(settings), chosen.budget_tokens),
+        Pack(embedding.counter, _addresses(settings), chosen.budget_tokens),
         Ground(embedding.embedder, embedding.counter),
         generator,
         compress or compress_of(settings, embedding.counter),
@@ -61,7 +61,7 @@ def answer_pipeline(
     )
 
 
-def addresses_of(settings: Settings) -> Addresses:
+def _addresses(settings: Settings) -> Addresses:
     """Where cited documents can be read."""
     return Addresses(settings.citations.sites, settings.citations.repositories)
 
@@ -215,7 +215,7 @@ def search_of(
         Retrieve(embedder, library.vectors, library.texts, side_by_side, without, turn),
         Hydrate(library.catalog, min_candidates, library.catalog.request_reingest),
         tuple(stage for stage in refine if stage.name not in without),
-        addresses_of(settings),
+        _addresses(settings),
         fusion(chosen.weights) if chosen.weights else fusion(),
         nullcontext() if is_remote else turn,
     )
@@ -265,8 +265,8 @@ def serving(settings: Settings, embedding: Embedding, generator: Callable[[], Ge
         reader,
         make_answers,
         log=parts.query_log or query_log_of(settings),
-        cache=cache_of(settings, reader, remembering.embedder, reranker, parts.cache),
-        addresses=addresses_of(settings),
+        cache=_cache(settings, reader, remembering.embedder, reranker, parts.cache),
+        addresses=_addresses(settings),
         count_tokens=lambda text: embedding.counter.counts([text])[0],
     )
     return Serving(service, reader)
@@ -285,7 +285,7 @@ def pages_of(settings: Settings, search: "pipeline.Search", memory: "stores.Rank
     return PageBuilder(search, rankings, chosen.depth, chosen.ttl_seconds, notes)
 
 
-def cache_of(
+def _cache(
     settings: Settings,
     reader: "library.LibraryReader",
     embedder: Embedder,
@@ -328,7 +328,7 @@ def query_log_of(settings: Settings) -> "stores.QueryLog":
     if settings.library.is_dir() and not can_write(settings.library / LOG_FILE):
         _log.info("questions are not logged: %s cannot be written to", settings.library)
         return NoLog()
-    return QueuedLog(log_store_of(settings), redact=Redaction(chosen.text), most=chosen.queue)
+    return QueuedLog(log_store_of(settings), redact=Redaction(chosen.text), max_waiting=chosen.queue)
 
 
 def log_store_of(settings: Settings) -> "SqliteLog":

@@ -1,9 +1,10 @@
-"""What may be asked (Q1)."""
+"""What may be asked."""
 
 import pytest
 
 from citewise.errors import BadRequest
-from citewise.model.query import checked_question, checked_selection, checked_top_k
+from citewise.model.access import OWNER
+from citewise.model.query import Query, Selection, checked_question
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\t", "\u200b\u200b", "\u2003"])
@@ -11,7 +12,7 @@ def test_nothing_asked_is_refused(text: str) -> None:
     with pytest.raises(BadRequest, match="question is empty"):
         checked_question(text)
     with pytest.raises(BadRequest, match="selection is empty"):
-        checked_selection(text)
+        Selection(text)
 
 
 def test_two_thousand_characters_are_allowed_and_one_more_is_not() -> None:
@@ -38,7 +39,7 @@ def test_what_is_no_text_is_no_question(question: object) -> None:
 
 
 def test_a_selection_loses_its_form_feeds_and_nothing_else() -> None:
-    assert checked_selection("one\x0ctwo\tthree\n") == "one two\tthree"
+    assert Selection("one\x0ctwo\tthree\n").text == "one two\tthree"
 
 
 def test_line_breaks_tabs_and_other_scripts_are_fine() -> None:
@@ -48,4 +49,4 @@ def test_line_breaks_tabs_and_other_scripts_are_fine() -> None:
 @pytest.mark.parametrize("top_k", [0, -1, 1001, 10**9])
 def test_top_k_is_bounded(top_k: int) -> None:
     with pytest.raises(BadRequest, match=f"top_k is {top_k}"):
-        checked_top_k(top_k)
+        Query("When?", request_id="r-1", asked_at=1.7e9, principal=OWNER, top_k=top_k)

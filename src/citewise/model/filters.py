@@ -146,7 +146,7 @@ def conditions_of(filters: Filters | None) -> tuple[Condition, ...]:
 
 
 def _written(filters: Filters | None) -> list[_Filter]:
-    """Every way to write filters as one: field, sign and value."""
+    """Filters in any notation, as field, sign and value."""
     if filters is None:
         return []
     if isinstance(filters, Mapping):
@@ -205,7 +205,7 @@ def _text(field: str, value: object) -> str:
 
 
 def _checked(field: str, sign: str, value: str) -> _Filter:
-    """The field by its own name, if it can be compared in this way."""
+    """The field by its own name, if it can be compared like this."""
     known, value, written = PLURALS.get(field, field), value.strip(), f"{field}{sign}{value}"
     if known in LABELS and sign != "=":
         raise BadRequest(f"filter {written!r}: {known} is text; ask for it with {known}=VALUE")

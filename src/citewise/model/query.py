@@ -23,35 +23,18 @@ def checked_question(text: str) -> str:
         raise BadRequest(f"a question is text, not {type(text).__name__}")
     if len(text) > MAX_CHARACTERS * 10:  # before anything looks at each of them
         raise BadRequest(_too_long(len(text)))
-    _refuse_control_characters("question", text)
+    if not text.isprintable():  # it nearly always is
+        found = next(filter(_is_control, text), None)
+        if found is not None and unicodedata.category(found) == "Cs":
+            raise BadRequest("the question is not valid UTF-8: type it again")
+        if found is not None:
+            raise BadRequest(f"the question holds the control character U+{ord(found):04X}: remove it and ask again")
     question = text.strip()
-    if not any(_is_visible(character) for character in question):
+    if not any(map(_is_visible, question)):
         raise BadRequest("the question is empty: ask something")
     if len(question) > MAX_CHARACTERS:
         raise BadRequest(_too_long(len(question)))
     return question
-
-
-def checked_selection(text: str) -> str:
-    """The selected text, trimmed, with blanks for form feeds and the like, which copied text is full of.
-
-    BadRequest if there is none, or if no reader could have selected that much.
-    """
-    if len(text) > MAX_SELECTED_CHARACTERS:
-        raise BadRequest(
-            f"the selection has {len(text):,} characters; {MAX_SELECTED_CHARACTERS:,} are allowed: "
-            "select less, or ingest the document and ask the library"
-        )
-    selection = "".join(" " if _is_control(character) else character for character in text).strip()
-    if not any(_is_visible(character) for character in selection):
-        raise BadRequest("the selection is empty: select some text, or ask the whole library instead")
-    return selection
-
-
-def checked_top_k(top_k: int) -> int:
-    if not isinstance(top_k, int) or isinstance(top_k, bool) or not 1 <= top_k <= MAX_TOP_K:
-        raise BadRequest(f"top_k is {top_k}; it can be 1 to {MAX_TOP_K}")
-    return top_k
 
 
 def _too_long(characters: int) -> str:
@@ -65,30 +48,31 @@ def _is_control(character: str) -> bool:
     return unicodedata.category(character) in ("Cc", "Cs") and character not in _BLANKS
 
 
-def _refuse_control_characters(kind: str, text: str) -> None:
-    if text.isprintable():  # nearly always
-        return
-    found = next(filter(_is_control, text), None)
-    if found is not None and unicodedata.category(found) == "Cs":
-        raise BadRequest(f"the {kind} is not valid UTF-8: type it again")
-    if found is not None:
-        raise BadRequest(f"the {kind} holds the control character U+{ord(found):04X}: remove it and ask again")
-
-
 def _is_visible(character: str) -> bool:
     return unicodedata.category(character)[0] not in "CZ"
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What an answer in selected-text mode may rest on, and nothing else (Q13)."""
+    """The only text that an answer in selected-text mode may rest on.
+
+    It is trimmed, and has blanks for form feeds and the like, which copied text is full of.
+    """
 
     text: str
     document: str | None = None
     section: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "text", checked_selection(self.text))
+        if len(self.text) > MAX_SELECTED_CHARACTERS:
+            raise BadRequest(
+                f"the selection has {len(self.text):,} characters; {MAX_SELECTED_CHARACTERS:,} are allowed: "
+                "select less, or ingest the document and ask the library"
+            )
+        selection = "".join(" " if _is_control(character) else character for character in self.text).strip()
+        if not any(map(_is_visible, selection)):
+            raise BadRequest("the selection is empty: select some text, or ask the whole library instead")
+        object.__setattr__(self, "text", selection)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +146,8 @@ class Query:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "text", checked_question(self.text))
-        checked_top_k(self.top_k)
+        if not isinstance(self.top_k, int) or isinstance(self.top_k, bool) or not 1 <= self.top_k <= MAX_TOP_K:
+            raise BadRequest(f"top_k is {self.top_k}; it can be 1 to {MAX_TOP_K}")
         checked_scope(self.scope)
         checked_principal(self.principal)
         if self.half_life_days is not None and not 0 < self.half_life_days < math.inf:

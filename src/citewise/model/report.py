@@ -142,13 +142,11 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """What giving room back did."""
+    """What a compaction did."""
 
     bytes_before: int
     bytes_after: int
-    is_complete: (
-        bool  # False: another process was reading: some of it may still lie beside the catalog or in held pages
-    )
+    is_complete: bool  # False: another process was reading, so deleted content may still be on disk
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +154,7 @@ class Reindexed:
     """How far a reindexing is, and what it did when it is done."""
 
     chunks: int = 0
-    embedded: int = 0  # texts that were embedded anew
+    embedded: int = 0  # texts that were embedded again
     is_reembedded: bool = False  # the whole library was built again, not the indexes alone
 
 
@@ -198,7 +196,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class LibraryFacts:
-    """The embedding model, the way of cutting and the way of making terms."""
+    """What a library was built with: the embedding model, the chunker and the analyzer of terms."""
 
     model: str
     dimensions: int

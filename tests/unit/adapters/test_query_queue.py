@@ -23,9 +23,15 @@ from tests.logs import a_row
 LONG = 60.0  # seconds that no test waits for
 
 
-def a_log(store: LogStore, *, most: int = 1000, linger_seconds: float = LONG, close_seconds: float = 10.0) -> QueuedLog:
+def a_log(
+    store: LogStore, *, max_waiting: int = 1000, linger_seconds: float = LONG, close_seconds: float = 10.0
+) -> QueuedLog:
     return QueuedLog(
-        store, redact=Redaction.MASKED, most=most, linger_seconds=linger_seconds, close_seconds=close_seconds
+        store,
+        redact=Redaction.MASKED,
+        max_waiting=max_waiting,
+        linger_seconds=linger_seconds,
+        close_seconds=close_seconds,
     )
 
 
@@ -95,7 +101,7 @@ def test_closing_what_was_never_used_starts_no_thread() -> None:
 
 
 def test_a_full_queue_drops_and_counts_and_does_not_wait(stuck: StuckLog) -> None:
-    log = a_log(stuck, most=10, linger_seconds=0.0)
+    log = a_log(stuck, max_waiting=10, linger_seconds=0.0)
     log.add(a_row("first"))
     assert stuck.is_writing.wait(LONG)
     for at in range(100):
@@ -137,7 +143,7 @@ def test_what_is_written_is_redacted() -> None:
 
 def test_many_threads_lose_nothing() -> None:
     store = KeptLog()
-    log = a_log(store, most=10_000, linger_seconds=0.0)
+    log = a_log(store, max_waiting=10_000, linger_seconds=0.0)
 
     def asking() -> None:
         for at in range(200):
@@ -154,7 +160,7 @@ def test_many_threads_lose_nothing() -> None:
 
 def test_closing_while_others_ask_loses_nothing() -> None:
     store = KeptLog()
-    log = a_log(store, most=100_000, linger_seconds=0.0)
+    log = a_log(store, max_waiting=100_000, linger_seconds=0.0)
 
     def asking() -> None:
         for at in range(2000):
@@ -208,7 +214,7 @@ def test_a_thread_that_cannot_be_started_costs_a_row_and_no_more(monkeypatch: py
 
 def test_rows_may_be_added_by_the_garbage_collector_in_the_middle_of_adding() -> None:
     store = KeptLog()
-    log = a_log(store, most=100_000)
+    log = a_log(store, max_waiting=100_000)
 
     class Abandoned:
         def __init__(self) -> None:

@@ -53,7 +53,7 @@ def test_rows_that_a_close_did_not_wait_for_are_written_if_the_program_goes_on(s
 
 
 def test_a_close_after_one_that_gave_up_does_not_wait_again(stuck: StuckLog) -> None:
-    log = a_log(stuck, most=1, linger_seconds=0.0, close_seconds=0.05)
+    log = a_log(stuck, max_waiting=1, linger_seconds=0.0, close_seconds=0.05)
     log.add(a_row())
     assert stuck.is_writing.wait(LONG)
     for _ in range(3):
@@ -131,7 +131,7 @@ def test_a_forked_child_says_what_it_loses_though_its_parent_has_said_so_of_its_
 
 
 def test_a_log_that_is_written_says_nothing_at_its_end(caplog: pytest.LogCaptureFixture) -> None:
-    log = a_log(KeptLog(), most=2)
+    log = a_log(KeptLog(), max_waiting=2)
     for _ in range(5):
         log.add(a_row())
     log.close()
@@ -161,7 +161,7 @@ def ended(file: Path, lines: str, *, close_seconds: float = 5.0) -> subprocess.C
         "from tests.logs import a_row\n"
         f"store = SqliteLog(Path({str(file)!r}), retention_days=1e6)\n"
         "log = QueuedLog(\n"
-        f"    store, redact=Redaction.FULL, most=10, linger_seconds=60, close_seconds={close_seconds}\n"
+        f"    store, redact=Redaction.FULL, max_waiting=10, linger_seconds=60, close_seconds={close_seconds}\n"
         ")\n" + lines
     )
     root = Path(__file__).parents[3]

@@ -45,8 +45,8 @@ class _Mark:
     is_reached: threading.Event = field(default_factory=threading.Event)
 
 
-class _Run:
-    """One queue and the thread that empties it, from the first row to a last mark.
+class _Queue:
+    """A queue and the thread that empties it, from the first row to a last mark.
 
     SimpleQueue, since its `put` may be interrupted by itself: an abandoned answer is logged by the garbage collector,
     which runs in the middle of anything.
@@ -71,8 +71,8 @@ class _Run:
             while True:
                 found.append(self.waiting.get_nowait())
         except Empty:
-            rows = [one for one in found if isinstance(one, Logged)]
-            return rows, [one for one in found if isinstance(one, _Mark)]
+            rows = [entry for entry in found if isinstance(entry, Logged)]
+            return rows, [entry for entry in found if isinstance(entry, _Mark)]
 
     def _empty(self) -> None:
         is_over = False
@@ -96,89 +96,89 @@ class QueuedLog:
         store: LogStore,
         *,
         redact: Callable[[str], str | None],
-        most: int,
+        max_waiting: int,
         linger_seconds: float = LINGER_SECONDS,
         close_seconds: float = CLOSE_SECONDS,
     ) -> None:
         self._store = store
         self._redact = redact
-        self._most = most
+        self._max_waiting = max_waiting
         self._linger_seconds = linger_seconds
         self._close_seconds = close_seconds
-        self._run: _Run | None = None
-        self._begin_anew()
+        self._queue: _Queue | None = None
+        self._reset()
         _OPEN.add(self)
 
     def add(self, row: Logged) -> None:
         """Hand a row over."""
         if self._process != os.getpid():
-            self._begin_anew()  # the thread stayed with the parent, which also writes what was waiting
+            self._reset()  # the thread stayed with the parent, which also writes what was waiting
         with self._guard:  # for microseconds, so that no row comes behind a last mark
             self._unwritten += 1
-            run = self._run
-            if run is None or not run.thread.is_alive():
-                run = self._begun()
-            if run is None or run.waiting.qsize() >= self._most:
+            queue = self._queue
+            if queue is None or not queue.thread.is_alive():
+                queue = self._begun()
+            if queue is None or queue.waiting.qsize() >= self._max_waiting:
                 self._lose([row])
             else:
-                run.waiting.put(row)
+                queue.waiting.put(row)
 
     def flush(self) -> None:
-        run = self._run
-        if run is not None and self._process == os.getpid():
-            self._wait_for(run, _Mark(is_last=False))
+        queue = self._queue
+        if queue is not None and self._process == os.getpid():
+            self._wait_for(queue, _Mark(is_last=False))
 
     def close(self) -> None:
         if self._process != os.getpid():
             return  # a forked child that logged nothing: rows and lock are its parent's
         with self._guard:
-            run, self._run = self._run, None
-        if run is None or self._wait_for(run, _Mark(is_last=True)):
-            self._finish(run.drained()[0] if run else ())
+            queue, self._queue = self._queue, None
+        if queue is None or self._wait_for(queue, _Mark(is_last=True)):
+            self._finish(queue.drained()[0] if queue else ())
 
-    def _begin_anew(self) -> None:
+    def _reset(self) -> None:
         self._process = os.getpid()
         self._guard = threading.RLock()
         self._lost: Counter[Scope] = Counter()
         self._unwritten = 0  # rows that were added and are in the store neither as rows nor as lost
-        self._told = 0  # how many of those were said to be missing; 0: the last write worked
+        self._reported = 0  # how many of those were said to be missing; 0: the last write worked
         self._has_complained = False
-        self._run = None
+        self._queue = None
 
-    def _begun(self) -> _Run | None:
+    def _begun(self) -> _Queue | None:
         """None where no thread can be started: the system has none left, or the interpreter is ending."""
-        if self._run is not None:
-            self._lose(self._run.drained()[0])
-        run = _Run(self._write, self._linger_seconds)
+        if self._queue is not None:
+            self._lose(self._queue.drained()[0])
+        queue = _Queue(self._write, self._linger_seconds)
         try:
-            run.thread.start()
+            queue.thread.start()
         except RuntimeError:
             return None
-        self._run = run
-        return run
+        self._queue = queue
+        return queue
 
-    def _wait_for(self, run: _Run, mark: _Mark) -> bool:
+    def _wait_for(self, queue: _Queue, mark: _Mark) -> bool:
         """Whether all that stands before it is written, or the thread is no more."""
-        run.reach(mark)
-        is_reached = not run.thread.is_alive() or mark.is_reached.wait(self._close_seconds)
+        queue.reach(mark)
+        is_reached = not queue.thread.is_alive() or mark.is_reached.wait(self._close_seconds)
         if not is_reached:
-            self._told = self._unwritten
+            self._reported = self._unwritten
             _log.warning(
                 "the query log was not written within %g seconds; questions that are lost if the program ends now: %d",
                 self._close_seconds,
-                self._told,
+                self._reported,
             )
         return is_reached
 
     def _finish(self, rows: Sequence[Logged]) -> None:
         """Write what a thread that died left and what was dropped; if that cannot be, say how much is missing."""
-        if self._told:
+        if self._reported:
             self._lose(rows)  # to try again what has just failed would only make the program's end wait
         else:
             self._write(rows)
-        if self._unwritten > self._told > 0:
-            self._told = self._unwritten
-            _log.warning("questions that were answered but not logged, in all: %d", self._told)
+        if self._unwritten > self._reported > 0:
+            self._reported = self._unwritten
+            _log.warning("questions that were answered but not logged, in all: %d", self._reported)
 
     def _write(self, rows: Sequence[Logged]) -> None:
         with self._guard:
@@ -191,14 +191,14 @@ class QueuedLog:
             is_written = True
         except CitewiseError as error:
             if not self._has_complained:  # once, until it works again: a broken disk must not fill the logs too
-                self._told = max(self._told, count)
+                self._reported = max(self._reported, count)
                 _log.warning("questions are answered but not logged, %d so far: %s", count, error)
             self._has_complained = True
         finally:
             with self._guard:
                 if is_written:
                     self._unwritten -= count
-                    self._told, self._has_complained = 0, False
+                    self._reported, self._has_complained = 0, False
                 else:
                     self._lose(rows)
                     self._lost.update(lost)
