@@ -21,7 +21,7 @@ def status(settings: Settings) -> Status:
 
 
 def doctor(settings: Settings, embedding: Embedding | None = None) -> tuple[Check, ...]:
-    return maintenance.doctor(stored_library(settings, embedding), upkeep_of(settings))
+    return tuple(maintenance.doctor(stored_library(settings, embedding), upkeep_of(settings)))
 
 
 def reindex(settings: Settings, embedding: Embedding | None = None) -> Reindexed:

@@ -21,7 +21,7 @@ from citewise.model.answer import Answer, AnswerEvents, Message, Role, final_ans
 from citewise.model.cancellation import Cancellation
 from citewise.model.filters import Filters, Where, conditions_of
 from citewise.model.ids import document_id
-from citewise.model.logged import checked_log_limit
+from citewise.model.logged import MAX_ROWS_ASKED
 from citewise.model.paging import PAGE_LIMIT, PageRequest
 from citewise.model.query import ANSWER_TOP_K, SEARCH_TOP_K, Query, Selection
 from citewise.model.ranking import SearchResult
@@ -77,6 +77,7 @@ class LibraryView:
         self.principal = checked_principal(principal)
         self.scope = Scope() if scope is None else checked_scope(scope)
         self._library = library
+        self._where = Where(self.scope, self.principal.readers)
 
     def search(
         self, question: str, *, limit: int | None = None, cursor: str | None = None, **options: Unpack[QueryOptions]
@@ -131,24 +132,24 @@ class LibraryView:
     def documents(self, *, after: str = "", limit: int = 100) -> "tuple[DocumentSummary, ...]":
         """List documents by path, a page at a time: pass the last path as `after` to get the next page."""
         with self._library._stored().catalog() as catalog:
-            return catalog.documents(Where(self.scope, self.principal.readers), after=after, limit=limit)
+            return catalog.documents(self._where, after=after, limit=limit)
 
     def document(self, path: str) -> "Document | None":
         """The document at a path, with its text; None if there is none, or not for this principal."""
         with self._library._stored().catalog() as catalog:
-            return catalog.document(Where(self.scope, self.principal.readers), document_id(self.scope, path))
+            return catalog.document(self._where, document_id(self.scope, path))
 
     def chunks(self, path: str) -> "tuple[Chunk, ...]":
         """The chunks of the document at a path, in order; empty if there is none, or not for this principal."""
         with self._library._stored().catalog() as catalog:
-            return catalog.chunks(Where(self.scope, self.principal.readers), document_id(self.scope, path))
+            return catalog.chunks(self._where, document_id(self.scope, path))
 
     def log(self, *, since: float = 0.0, limit: int = 20) -> "tuple[SeenRow, ...]":
         """List what was asked, newest first: the owner sees every question of the scope, others see their own.
 
         `since` is in seconds since 1970.
         """
-        checked_log_limit(limit)
+        _check_limit(limit)
         with self._library._opened_log() as (log, _):
             return log.rows(self.scope, self.principal, since=since, limit=limit)
 
@@ -159,16 +160,15 @@ class LibraryView:
 
     def topics(self, *, limit: int = 10) -> tuple[str, ...]:
         """List the topics that are asked about most, among those that the principal may read."""
-        checked_log_limit(limit)
+        _check_limit(limit)
         with self._library._opened_log() as (_, popular):
-            return popular.topics(Where(self.scope, self.principal.readers), limit)
+            return popular.topics(self._where, limit)
 
     def _query(self, question: str, top_k: int, options: QueryOptions) -> Query:
         unknown = options.keys() - QueryOptions.__annotations__.keys()
         if unknown:
-            raise TypeError(
-                f"unknown options: {', '.join(sorted(unknown))}; known are {', '.join(QueryOptions.__annotations__)}"
-            )
+            known = ", ".join(QueryOptions.__annotations__)
+            raise TypeError(f"unknown options: {', '.join(sorted(unknown))}; known are {known}")
         return Query(
             question,
             request_id=uuid.uuid4().hex,
@@ -310,7 +310,7 @@ class Library:
         from citewise.maintenance import doctor
         from citewise.wiring import upkeep_of
 
-        return doctor(self._stored(), upkeep_of(self._settings, self._parts))
+        return tuple(doctor(self._stored(), upkeep_of(self._settings, self._parts)))
 
     def reindex(self) -> Reindexed:
         """Rebuild the indexes; re-embed where the settings name another model or other chunk sizes."""
@@ -401,6 +401,12 @@ class Library:
             if self._made_embedding is None:
                 self._made_embedding = embedding_of(self._settings, self._parts)
             return self._made_embedding
+
+
+def _check_limit(limit: int) -> None:
+    """How many rows or topics may be asked for at once."""
+    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MAX_ROWS_ASKED:
+        raise BadRequest(f"limit is {limit}; it is in 1..{MAX_ROWS_ASKED}")
 
 
 def _message(message: Message | Mapping[str, str]) -> Message:

@@ -103,12 +103,12 @@ def statistics_of(rows: Sequence[Logged], *, since: float, until: float) -> Stat
     )
 
 
-def times_shown(rows: Iterable[Logged]) -> Mapping[DocumentId, int]:
+def _times_shown(rows: Iterable[Logged]) -> Mapping[DocumentId, int]:
     """How many questions each document was shown for, most first; equal ones in order of their ids."""
     return _counted(document for row in rows for document in {shown.document for shown in row.shown})
 
 
-def shown_chunks(rows: Iterable[Logged]) -> Mapping[DocumentId, tuple[ChunkId, ...]]:
+def _shown_chunks(rows: Iterable[Logged]) -> Mapping[DocumentId, tuple[ChunkId, ...]]:
     """The chunks that were shown of each document, in the order of the rows."""
     chunks: dict[DocumentId, dict[ChunkId, None]] = {}
     for row in rows:
@@ -117,7 +117,7 @@ def shown_chunks(rows: Iterable[Logged]) -> Mapping[DocumentId, tuple[ChunkId, .
     return {document: tuple(found) for document, found in chunks.items()}
 
 
-def most_shown(rows: Iterable[Logged]) -> tuple[ChunkId, ...]:
+def _most_shown(rows: Iterable[Logged]) -> tuple[ChunkId, ...]:
     """Chunks by the number of questions they stood near the top for, most first; equal ones in order of their ids.
 
     What was shown by a search that had lost a part does not count: it may have been shown for being popular.
@@ -220,7 +220,7 @@ class ReadLog:
 
     def _documents(self, rows: Sequence[Logged], where: Where) -> Iterator[SeenDocument]:
         """Those that may be seen, shown for most questions first; read as far as somebody asks for more."""
-        times, chunks = times_shown(rows), shown_chunks(rows)
+        times, chunks = _times_shown(rows), _shown_chunks(rows)
         for group in _groups(times, IDS_A_READ // CHUNKS_A_DOCUMENT):
             ids = [id_ for document in group for id_ in chunks[document][:CHUNKS_A_DOCUMENT]]
             named = {passage.document_id: passage for passage in self._seen(ids, where).values()}
@@ -291,5 +291,5 @@ class Popular:
 
     def _visible(self, where: Where) -> Iterator[Passage]:
         rows = self.store.rows(LogScope(where.scope, None), since=self.now() - POPULAR_SECONDS, limit=MAX_POPULAR_ROWS)
-        for group in _groups(most_shown(rows), IDS_A_READ):
+        for group in _groups(_most_shown(rows), IDS_A_READ):
             yield from self.catalog.passages(group, where=where).passages

@@ -6,13 +6,14 @@ import shutil
 import struct
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from citewise.errors import CitewiseError, Locked, Misconfigured
-from citewise.library import StoredLibrary, emptied_message
+from citewise.library import OpenLibrary, StoredLibrary, emptied_message
 from citewise.model.access import Scope
 from citewise.model.chunk import TermField, Vector
 from citewise.model.filters import Where
@@ -85,12 +86,8 @@ def _behind(scopes: tuple[ScopeStatus, ...]) -> Iterator[str]:
             )
 
 
-def doctor(library: StoredLibrary, upkeep: Upkeep) -> tuple[Check, ...]:
+def doctor(library: StoredLibrary, upkeep: Upkeep) -> Iterator[Check]:
     """Check everything that a library needs, and say what to do about each problem."""
-    return tuple(_checks(library, upkeep))
-
-
-def _checks(library: StoredLibrary, upkeep: Upkeep) -> Iterator[Check]:
     settings, storage = library.settings, library.storage
     yield Check("python", sys.version.split()[0])
     yield Check("citewise", importlib.metadata.version("citewise"))
@@ -186,23 +183,23 @@ def _index_detail(library: StoredLibrary, *, is_searched: bool) -> str:
         if behind:
             raise Misconfigured(f"the index of {', '.join(behind)} is missing, damaged or behind the catalog")
         if is_searched:
-            _search_index(opened.catalog, opened.vectors.search, opened.texts.search, library)
+            _search_index(opened)
     return f"intact; {library.storage.size_bytes('index') / 1e6:.1f} MB, up to date with the catalog"
 
 
-def _search_index(
-    catalog: Catalog, search_vectors: Callable[..., object], search_texts: Callable[..., object], library: StoredLibrary
-) -> None:
+def _search_index(library: OpenLibrary) -> None:
     """Search by meaning, by words and by code for a chunk of the largest scope, so that every kind of file is read."""
+    catalog = library.catalog
     where = Where(max(catalog.scopes(), key=lambda scope: catalog.count(scope).chunks, default=Scope()), None)
     documents = catalog.documents(where, limit=10)
     chunk = next((chunk for document in documents for chunk in catalog.chunks(where, document.id)), None)
     if chunk is None:
         return
     terms, dimensions = analysis.terms(chunk.piece.text), library.embedding.embedder.model.dimensions
-    search_vectors(Vector(struct.pack(f"<{dimensions}f", 1.0, *[0.0] * (dimensions - 1))), where=where, limit=1)
-    search_texts(terms.words, field=TermField.WORDS, where=where, limit=1)
-    search_texts(terms.code, field=TermField.CODE, where=where, limit=1)
+    vector = Vector(struct.pack(f"<{dimensions}f", 1.0, *[0.0] * (dimensions - 1)))
+    library.vectors.search(vector, where=where, limit=1)
+    library.texts.search(terms.words, field=TermField.WORDS, where=where, limit=1)
+    library.texts.search(terms.code, field=TermField.CODE, where=where, limit=1)
     catalog.passages([chunk.id], where=where)
 
 
@@ -258,8 +255,7 @@ def compact(library: StoredLibrary, upkeep: Upkeep) -> Compaction:
         began_at = time.monotonic()  # nothing is deleted from now on, so nothing deleted can be shown any more
         before = storage.size_bytes()
         for scope in opened.catalog.scopes():
-            for _ in opened.project.rebuild(scope):
-                pass
+            deque(opened.project.rebuild(scope), maxlen=0)
         is_catalog_done = opened.catalog.compact(keep_word_vectors=library.embedding.words is not None)
         if library.settings.query_log.retention_days:  # wait until every process has written its rows
             time.sleep(max(0.0, began_at + LOG_SETTLE_SECONDS - time.monotonic()))

@@ -4,10 +4,10 @@ from citewise.insights import (
     MAX_DAYS,
     MAX_QUESTIONS,
     Statistics,
-    most_shown,
-    shown_chunks,
+    _most_shown,
+    _shown_chunks,
+    _times_shown,
     statistics_of,
-    times_shown,
 )
 from citewise.model.logged import Logged, RequestKind
 from tests.logs import DAY, NOON, a_row
@@ -101,11 +101,11 @@ def test_only_the_most_frequent_questions_are_listed() -> None:
 
 def test_a_document_counts_once_a_question() -> None:
     rows = [a_row(shown=[("c1", "d1"), ("c2", "d1"), ("c3", "d2")]), a_row(shown=[("c4", "d2")])]
-    assert list(times_shown(rows).items()) == [("d2", 2), ("d1", 1)]
-    assert shown_chunks(rows) == {"d1": ("c1", "c2"), "d2": ("c3", "c4")}
+    assert list(_times_shown(rows).items()) == [("d2", 2), ("d1", 1)]
+    assert _shown_chunks(rows) == {"d1": ("c1", "c2"), "d2": ("c3", "c4")}
 
 
 def test_popular_is_what_stood_near_the_top_most_often() -> None:
     far = [(f"c{at}", "d1") for at in range(9)]
     rows = [a_row(shown=far), a_row(shown=[("c4", "d1")]), a_row(shown=[("c8", "d1")] * 5, degraded=("dense",))]
-    assert most_shown(rows) == ("c4", "c0", "c1", "c2", "c3")
+    assert _most_shown(rows) == ("c4", "c0", "c1", "c2", "c3")

@@ -46,8 +46,8 @@ app = typer.Typer(
 )
 
 
-@app.command()
-def ingest(
+@app.command("ingest")
+def _ingest(
     paths: Annotated[list[str], typer.Argument(metavar="PATH…", help="Folders or files.")],
     library: LibraryOption = None,
     tenant: TenantOption = "default",
@@ -117,8 +117,8 @@ def ingest(
     raise typer.Exit(code)
 
 
-@app.command()
-def search(
+@app.command("search")
+def _search(
     question: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.")],
     library: LibraryOption = None,
     tenant: TenantOption = "default",
@@ -148,8 +148,8 @@ def search(
     raise typer.Exit(code)
 
 
-@app.command()
-def ask(
+@app.command("ask")
+def _ask(
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="What to answer.")],
     library: LibraryOption = None,
     tenant: TenantOption = "default",
@@ -194,8 +194,8 @@ def ask(
     raise typer.Exit(run_ask(settings, caller, question, selection, options, explain=explain, as_json=as_json))
 
 
-@app.command()
-def log(
+@app.command("log")
+def _log(
     library: LibraryOption = None,
     tenant: TenantOption = "default",
     project: ProjectOption = "default",
@@ -216,8 +216,8 @@ def log(
     raise typer.Exit(run_log(settings, caller, since=since_of(since), limit=limit, as_json=as_json))
 
 
-@app.command()
-def stats(
+@app.command("stats")
+def _stats(
     library: LibraryOption = None,
     tenant: TenantOption = "default",
     project: ProjectOption = "default",
@@ -243,24 +243,24 @@ def stats(
 app.add_typer(evaluation, name="eval")
 
 
-@app.command()
-def status(library: LibraryOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+@app.command("status")
+def _status(library: LibraryOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Show what the library contains."""
     from citewise.cli.maintenance import run_status
 
     raise typer.Exit(run_status(settings_of(library, config), as_json=as_json))
 
 
-@app.command()
-def doctor(library: LibraryOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+@app.command("doctor")
+def _doctor(library: LibraryOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Check the installation and suggest fixes."""
     from citewise.cli.maintenance import run_doctor
 
     raise typer.Exit(run_doctor(settings_of(library, config), as_json=as_json))
 
 
-@app.command()
-def reindex(library: LibraryOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+@app.command("reindex")
+def _reindex(library: LibraryOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Rebuild the index.
 
     Embeds the stored text again if the settings name another model or other chunk sizes.
@@ -270,16 +270,16 @@ def reindex(library: LibraryOption = None, config: ConfigOption = None, as_json:
     raise typer.Exit(run_reindex(settings_of(library, config), as_json=as_json))
 
 
-@app.command()
-def compact(library: LibraryOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+@app.command("compact")
+def _compact(library: LibraryOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Reclaim space and erase deleted content from disk."""
     from citewise.cli.maintenance import run_compact
 
     raise typer.Exit(run_compact(settings_of(library, config), as_json=as_json))
 
 
-@app.command()
-def demo(library: DemoLibraryOption = Path(".demo"), config: ConfigOption = None, as_json: JsonOption = False) -> None:
+@app.command("demo")
+def _demo(library: DemoLibraryOption = Path(".demo"), config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Ingest the sample handbook."""
     from citewise.cli.ingest import run_demo
 

@@ -16,13 +16,13 @@ def run_status(settings: Settings, *, as_json: bool) -> int:
     """Print what a library holds; problems do not fail the command, `doctor` does that."""
     found = Library(settings=settings).status()
     if as_json:
-        print_json(status_json(found))
+        print_json(_status_json(found))
     else:
         _show_status(found)
     return 0
 
 
-def status_json(found: Status) -> dict[str, object]:
+def _status_json(found: Status) -> dict[str, object]:
     """The keys that programs rely on: some may be added, none renamed."""
     return {
         "library": found.library,

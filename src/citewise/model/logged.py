@@ -5,7 +5,6 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple, Self
 
-from citewise.errors import BadRequest
 from citewise.model.access import Principal, Scope
 from citewise.model.ids import ChunkId, DocumentId, digest
 
@@ -116,10 +115,3 @@ class LogScope:
         if self.asker.user is not None:
             return row.asker.user == self.asker.user
         return row.asker == self.asker
-
-
-def checked_log_limit(limit: int) -> int:
-    """How many rows or topics may be asked for at once."""
-    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MAX_ROWS_ASKED:
-        raise BadRequest(f"limit is {limit}; it is in 1..{MAX_ROWS_ASKED}")
-    return limit
