@@ -13,7 +13,7 @@ from citewise.model.report import Check, Compaction, Reindexed, Status
 from citewise.models import NO_PARTS, generator_of
 from citewise.ports.models import Embedding
 from citewise.settings import Settings
-from citewise.wiring import LOG_FILE, library_folder, log_store_of, serving, stored_library, upkeep_of
+from citewise.wiring import LOG_FILE, library_folder, log_store_of, service_of, stored_library, upkeep_of
 
 
 def status(settings: Settings) -> Status:
@@ -40,8 +40,10 @@ def generation_folder(settings: Settings) -> Path:
 
 
 def reader_of(settings: Settings, embedding: Embedding) -> LibraryReader:
-    """A reader as `wiring.serving` makes it."""
-    return serving(settings, embedding, lambda: generator_of(settings), NO_PARTS).reader
+    """A reader as `wiring.service_of` makes it."""
+    reader = service_of(settings, embedding, lambda: generator_of(settings), NO_PARTS).library
+    assert isinstance(reader, LibraryReader)
+    return reader
 
 
 def log_file(settings: Settings) -> Path:

@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from citewise.ports.indexes import TextIndex, VectorIndex
     from citewise.ports.stores import QueryCache, QueryLog
     from citewise.service import Service
-    from citewise.wiring import Serving
 
 
 class QueryOptions(TypedDict, total=False):
@@ -235,7 +234,7 @@ class Library:
         self._generator = generator
         self._made_embedding: Embedding | None = None
         self._made_pipeline: AnswerPipeline | None = None
-        self._serving: Serving | None = None
+        self._opened_service: Service | None = None
         self._lock = threading.RLock()
 
     def as_owner(self, scope: Scope | None = None) -> LibraryView:
@@ -333,9 +332,9 @@ class Library:
     def close(self) -> None:
         """Close files and threads; the next question opens the library again."""
         with self._lock:
-            serving, self._serving = self._serving, None
-        if serving is not None:
-            serving.close()
+            service, self._opened_service = self._opened_service, None
+        if service is not None:
+            service.close()
 
     def __enter__(self) -> Self:
         return self
@@ -347,16 +346,16 @@ class Library:
 
     def _service(self) -> "Service":
         """What serves searches and answers, with the library open."""
-        if (opened := self._serving) is not None:
-            return opened.service
+        if (opened := self._opened_service) is not None:
+            return opened
         embedding = self._embedding()
         threading.Thread(target=embedding.warm, name="citewise-warm").start()  # while the store is imported
-        from citewise.wiring import serving
+        from citewise.wiring import service_of
 
         with self._lock:
-            if self._serving is None:
-                self._serving = serving(self._settings, embedding, self._writer, self._parts)
-            return self._serving.service
+            if self._opened_service is None:
+                self._opened_service = service_of(self._settings, embedding, self._writer, self._parts)
+            return self._opened_service
 
     def _stored(self) -> "StoredLibrary":
         from citewise.wiring import stored_library
@@ -365,8 +364,8 @@ class Library:
 
     def _flush_log(self) -> None:
         """Questions that this process answered are part of the log."""
-        if (opened := self._serving) is not None:
-            opened.service.flush_log()
+        if (opened := self._opened_service) is not None:
+            opened.flush_log()
 
     @contextmanager
     def _opened_log(self) -> "Iterator[tuple[ReadLog, Popular]]":

@@ -39,6 +39,7 @@ class SearchableLibrary(Protocol):
     def popular(self, where: Where, limit: int) -> tuple[Passage, ...]: ...
     def version(self, scope: Scope) -> str: ...
     def renewed(self, cursor: str) -> str | None: ...
+    def close(self) -> None: ...
 
 
 class Answers(Protocol):
@@ -73,7 +74,7 @@ class Service:
         count_tokens: Callable[[str], int] = lambda text: 0,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        self._library = library
+        self.library = library
         self._make_pipeline = pipeline
         self._pipeline: Answers | None = None
         self._log = log
@@ -85,7 +86,7 @@ class Service:
     def search(self, query: Query, page: PageRequest | None = None) -> SearchResult:
         """Search, or fetch a page of a search. Later pages are neither logged nor cached: the first one was."""
         if page is not None and page.cursor is not None:
-            return self._library.search(query, page)
+            return self.library.search(query, page)
         started = self._clock()
         key = self._cache.key(query, "search", page) if self._cache else None
         try:
@@ -145,16 +146,17 @@ class Service:
         self._log.flush()
 
     def close(self) -> None:
-        """Write the log and empty the cache."""
+        """Write the log, empty the cache and close the library."""
         self._log.close()
         if self._cache is not None:
             self._cache.clear()
+        self.library.close()
 
     def _search_or_popular(self, query: Query, page: PageRequest | None = None) -> SearchResult:
         """Search; if no ranking answers or the catalog does not, show popular passages that the reader may see."""
         started = time.perf_counter()
         try:
-            return self._library.search(query, page)
+            return self.library.search(query, page)
         except Unavailable as error:
             passages = self._popular(query, error, limit=query.top_k if page is None else min(query.top_k, page.limit))
             return SearchResult(
@@ -175,7 +177,7 @@ class Service:
     def _popular(self, query: Query, failure: Unavailable, *, limit: int) -> tuple[Passage, ...]:
         """Popular passages, or the failure of the search with a remedy if there are none."""
         try:
-            passages = self._library.popular(query.where, limit)
+            passages = self.library.popular(query.where, limit)
         except CitewiseError as error:
             also = "" if str(error) in str(failure) else f" ({error})"
             raise Unavailable(f"{failure}; popular passages cannot be shown either{also}: {REMEDY}") from failure

@@ -224,19 +224,9 @@ def search_of(
 # Requests
 
 
-@dataclass(frozen=True, slots=True)
-class Serving:
-    """A service, and the library that it holds open."""
-
-    service: "service.Service"
-    reader: "library.LibraryReader"
-
-    def close(self) -> None:
-        self.service.close()
-        self.reader.close()
-
-
-def serving(settings: Settings, embedding: Embedding, generator: Callable[[], Generator], parts: Parts) -> Serving:
+def service_of(
+    settings: Settings, embedding: Embedding, generator: Callable[[], Generator], parts: Parts
+) -> "service.Service":
     """Searches and answers over a library that is held open, logged and cached."""
     from dataclasses import replace
 
@@ -261,7 +251,7 @@ def serving(settings: Settings, embedding: Embedding, generator: Callable[[], Ge
 
     stored, log_store = stored_library(settings, remembering, parts), log_store_of(settings)
     reader = LibraryReader(stored, make_search=make_search, make_pages=make_pages, log_store=log_store)
-    service = Service(
+    return Service(
         reader,
         make_answers,
         log=parts.query_log or query_log_of(settings),
@@ -269,7 +259,6 @@ def serving(settings: Settings, embedding: Embedding, generator: Callable[[], Ge
         addresses=_addresses(settings),
         count_tokens=lambda text: embedding.counter.counts([text])[0],
     )
-    return Serving(service, reader)
 
 
 def pages_of(settings: Settings, search: "pipeline.Search", memory: "stores.RankingStore") -> "pages.PageBuilder":

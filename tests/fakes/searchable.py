@@ -46,6 +46,9 @@ class FakeLibrary:
     def renewed(self, cursor: str) -> str | None:
         return self.renew(cursor)
 
+    def close(self) -> None:
+        pass
+
 
 class FakePipeline:
     """The protocol Answers over a function."""
@@ -88,6 +91,9 @@ class SearchOnly:
 
     def renewed(self, cursor: str) -> str | None:
         return cursor
+
+    def close(self) -> None:
+        pass
 
 
 def no_answers() -> FakePipeline:

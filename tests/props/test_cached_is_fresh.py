@@ -137,6 +137,9 @@ class Desk:
     def renewed(self, cursor: str) -> str | None:
         return cursor
 
+    def close(self) -> None:
+        pass
+
     def version(self, scope: Scope) -> str:
         with self.reader.library() as library:
             return str(library.catalog.version(scope))
