@@ -230,8 +230,7 @@ def service_of(
     """Searches and answers over a library that is held open, logged and cached."""
     from dataclasses import replace
 
-    from citewise.adapters.memory.embeddings import RememberingEmbedder
-    from citewise.adapters.memory.rankings import MemoryRankings
+    from citewise.adapters.memory.cache import MemoryRankings, RememberingEmbedder
     from citewise.library import LibraryReader
     from citewise.search.pipeline import Turns
     from citewise.service import Answers, Service

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from citewise.adapters.http import Remote
-from citewise.adapters.memory.embeddings import RememberingEmbedder
+from citewise.adapters.memory.cache import RememberingEmbedder
 from citewise.adapters.openai.embedder import OpenAIEmbedder
 from citewise.model.chunk import EmbeddingFailure, EmbeddingModel, Vector
 from citewise.models import embedding_of

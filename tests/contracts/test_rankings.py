@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.memory.rankings import MemoryRankings
+from citewise.adapters.memory.cache import MemoryRankings
 from citewise.adapters.sqlite.connections import PrivateFile
 from citewise.adapters.sqlite.rankings import TABLES, VERSION, SqliteRankings
 from citewise.errors import Unavailable

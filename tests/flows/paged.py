@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from citewise.adapters.memory.rankings import MemoryRankings
+from citewise.adapters.memory.cache import MemoryRankings
 from citewise.ingest.targets import IngestOptions
 from citewise.library import OpenLibrary
 from citewise.model.access import OWNER

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.memory.rankings import MemoryRankings
+from citewise.adapters.memory.cache import MemoryRankings
 from citewise.errors import BadRequest
 from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.filters import AnyOf

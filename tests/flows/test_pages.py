@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from citewise.adapters.memory.rankings import MemoryRankings
+from citewise.adapters.memory.cache import MemoryRankings
 from citewise.errors import Unavailable
 from citewise.model.access import Scope
 from citewise.model.chunk import Hit, TermField, Vector

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from citewise.adapters.memory.cache import MemoryCache
-from citewise.adapters.memory.embeddings import RememberingEmbedder
+from citewise.adapters.memory.cache import MemoryCache, RememberingEmbedder
 from citewise.errors import Unavailable
 from citewise.model.access import Principal, Scope
 from citewise.model.answer import (
