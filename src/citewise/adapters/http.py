@@ -64,6 +64,7 @@ class Refused(Unavailable):
     def __init__(self, reason: str, body: bytes) -> None:
         super().__init__(reason)
         self.body = body
+        self.error = _error_in(body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +229,7 @@ class Remote:
             raise Unavailable(f"{self.name} sent a broken answer ({type(error).__name__})") from error
 
 
-def error_in(body: bytes) -> dict[str, object]:
+def _error_in(body: bytes) -> dict[str, object]:
     """The `error` object of a body, or the body itself where it is one; empty if there is none."""
     try:
         answer: object = json.loads(body)
@@ -240,7 +241,7 @@ def error_in(body: bytes) -> dict[str, object]:
 
 def error_code(body: bytes) -> str:
     """The code of an error in parentheses. Its message is not shown: it may repeat a key or a text."""
-    error = error_in(body)
+    error = _error_in(body)
     code = error.get("code") or error.get("type")
     return f" ({code})" if isinstance(code, str) and _CODE.fullmatch(code) else ""
 

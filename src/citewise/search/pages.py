@@ -20,7 +20,7 @@ from citewise.ports.stores import RankingStore, SavedRanking
 from citewise.search.adjust import Deduplicate
 from citewise.search.cache import key_parts
 from citewise.search.hydrate import GONE
-from citewise.search.pipeline import Continued, Search, Stopwatch, scaled
+from citewise.search.pipeline import Continued, Search, Stopwatch
 
 START_AGAIN = "search again without a cursor"
 
@@ -127,13 +127,14 @@ class PageBuilder:
     def _deepened(self, query: Query, ranking: SavedRanking) -> SavedRanking:
         """The ranking, and behind it what deeper rankings find now that is not in it."""
         known = {*(candidate.id for candidate in ranking.candidates), *ranking.known}
+        last = ranking.candidates[-1].score if ranking.candidates else 1.0
+        usual = replace(query, top_k=SEARCH_TOP_K)
         try:
-            others, degraded = self.search.deeper(replace(query, top_k=SEARCH_TOP_K), self.depth, known=known)
+            others, degraded = self.search.deeper(usual, self.depth, known=known, highest=last)
         except CitewiseError as error:
             problem = f"paging: {error}; there may be more hits than these"
             return replace(ranking, degraded=(*ranking.degraded, problem))
-        last = ranking.candidates[-1].score if ranking.candidates else 1.0
-        candidates = (*ranking.candidates, *scaled(others, last))
+        candidates = (*ranking.candidates, *others)
         return replace(
             ranking,
             candidates=candidates[: self.depth - ranking.place],

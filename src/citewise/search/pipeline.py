@@ -76,14 +76,16 @@ class Search:
         behind = ranking.candidates[len(read.findings) + len(read.dropped) :]
         lowest = min((finding.score for finding in result.findings), default=1.0)
         return Continued(
-            replace(result, query=query), scaled(behind, lowest), is_complete=not self.retrieve.may_have_more(rankings)
+            replace(result, query=query), _scaled(behind, lowest), is_complete=not self.retrieve.may_have_more(rankings)
         )
 
-    def deeper(self, query: Query, depth: int, *, known: Set[ChunkId]) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
-        """What rankings of `depth` hits find besides what is known, and what degraded them."""
+    def deeper(
+        self, query: Query, depth: int, *, known: Set[ChunkId], highest: float
+    ) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
+        """What rankings of `depth` hits find besides what is known, with scores below `highest`; what degraded them."""
         rankings = self.retrieve(query, depth=depth)
         found = self.fuse(rankings).candidates
-        return tuple(candidate for candidate in found if candidate.id not in known), rankings.degraded
+        return _scaled([each for each in found if each.id not in known], highest), rankings.degraded
 
     def passages(self, query: Query, candidates: Sequence[Candidate]) -> Shortlist:
         """These candidates as findings; what the catalog does not give is dropped."""
@@ -136,7 +138,7 @@ def optional(stage: Stage) -> Callable[[Shortlist], Shortlist]:
     return attempt
 
 
-def scaled(candidates: Sequence[Candidate], highest: float) -> tuple[Candidate, ...]:
+def _scaled(candidates: Sequence[Candidate], highest: float) -> tuple[Candidate, ...]:
     """What was not read keeps its order behind what was, and its scores below those."""
     return tuple(Candidate(each.id, each.score * highest, each.scores, each.ranks) for each in candidates)
 

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from citewise.adapters.local_index.scan import Admitted, SignsFirst, Whole, scan_of, signs_of
+from citewise.adapters.local_index.scan import Admitted, SignsFirst, Whole, scan_of
 from citewise.adapters.local_index.segments import Floats, Keys, Quantizer, Rows, Segment, keys_of
 from citewise.adapters.local_index.texts import LocalTextIndex
 from citewise.adapters.local_index.vectors import LocalVectorIndex
@@ -90,7 +90,7 @@ def test_nothing_is_found_that_was_not_admitted(
 def test_a_bit_says_whether_a_component_is_at_or_above_zero() -> None:
     draw = np.random.default_rng(1)
     codes = draw.integers(0, 256, (5_000, 20), dtype=np.uint8)
-    signs = np.unpackbits(signs_of(codes), axis=1)
+    signs = np.unpackbits(SignsFirst.signs_of(codes), axis=1)
     assert (signs[:, :20] == (codes >= 128)).all()
     assert not signs[:, 20:].any()
 

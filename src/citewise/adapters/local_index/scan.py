@@ -84,7 +84,15 @@ class SignsFirst:
         # To count distances is quicker than a heap of thousands. FAISS's stubs leave the attribute out.
         self._signs.use_heap = False  # type: ignore[attr-defined]
         for codes in self._codes:
-            self._signs.add(signs_of(codes))
+            self._signs.add(self.signs_of(codes))
+
+    @staticmethod
+    def signs_of(codes: Codes) -> Bits:
+        """One bit a component: whether it is at or above zero. A code's highest bit says so."""
+        signs = np.empty((len(codes), -(-codes.shape[1] // 8)), dtype=np.uint8)
+        for start in range(0, len(codes), BLOCK):
+            signs[start : start + BLOCK] = np.packbits(codes[start : start + BLOCK].view(np.int8) < 0, axis=1)
+        return signs
 
     def best(self, query: Floats, admitted: Admitted, wanted: int) -> Found:
         rows = self._near(query, admitted, wanted)
@@ -109,14 +117,6 @@ def gathered(parts: Sequence[Codes], starts: npt.NDArray[np.int64], rows: RowNum
     return [
         part[rows[begin:end] - start] for part, start, begin, end in zip(parts, starts, ends, ends[1:], strict=False)
     ]
-
-
-def signs_of(codes: Codes) -> Bits:
-    """One bit a component: whether it is at or above zero. A code's highest bit says so."""
-    signs = np.empty((len(codes), -(-codes.shape[1] // 8)), dtype=np.uint8)
-    for start in range(0, len(codes), BLOCK):
-        signs[start : start + BLOCK] = np.packbits(codes[start : start + BLOCK].view(np.int8) < 0, axis=1)
-    return signs
 
 
 def _bytes_index(dimensions: int, parts: Sequence[Codes]) -> faiss.IndexScalarQuantizer:

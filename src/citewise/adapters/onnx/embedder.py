@@ -14,7 +14,7 @@ from typing import Self, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from citewise.adapters.onnx.runtime import TextModel, model_files
+from citewise.adapters.onnx.runtime import TextModel
 from citewise.adapters.onnx.word_vectors import closenesses, packed, paired
 from citewise.adapters.onnx.wordpiece import token_ids
 from citewise.errors import Misconfigured
@@ -73,7 +73,7 @@ class OnnxEmbedder:
             )
         settings = f"{window_tokens} Prefixes(query={query_prefix!r}, document={document_prefix!r})"
         fingerprint = hashlib.sha256(settings.encode())  # changes with everything that moves a vector
-        model, tokenizer = model_files(folder, purpose="embedding")
+        model, tokenizer = TextModel.files(folder, purpose="embedding")
         for file in [*sorted(model.parent.glob("model.onnx*")), tokenizer]:
             with file.open("rb") as content:
                 fingerprint.update(hashlib.file_digest(content, "sha256").digest())

@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 
 from citewise.errors import Misconfigured
 
-__all__ = ["TextModel", "available_cores", "model_files", "onnxruntime", "open_session"]
+__all__ = ["TextModel", "available_cores", "onnxruntime", "open_session"]
 
 onnxruntime.disable_telemetry_events()
 
@@ -53,7 +53,7 @@ class TextModel:
     @classmethod
     def from_folder(cls, folder: Path, *, purpose: str, advice: str) -> "TextModel":
         """From model.onnx and tokenizer.json; the tokenizer neither cuts nor pads."""
-        model, file = model_files(folder, purpose=purpose)
+        model, file = cls.files(folder, purpose=purpose)
         try:
             tokenizer = Tokenizer.from_file(str(file))
         except Exception as error:  # the library raises nothing more exact
@@ -62,6 +62,19 @@ class TextModel:
         tokenizer.no_padding()
         title = f"The {purpose} model {folder.resolve().name}"
         return cls(open_session(model), tokenizer, title=title, advice=advice)
+
+    @staticmethod
+    def files(folder: Path, *, purpose: str) -> tuple[Path, Path]:
+        """The model and the tokenizer of a folder, the model also where the hub has it, in onnx/."""
+        flat, nested = folder / "model.onnx", folder / "onnx" / "model.onnx"
+        files = (nested if nested.is_file() and not flat.is_file() else flat, folder / "tokenizer.json")
+        for file in files:
+            if not file.is_file():
+                raise Misconfigured(
+                    f"The {purpose} model folder {folder} has no {file.name}; it must have model.onnx (or "
+                    "onnx/model.onnx) and tokenizer.json. Export the model to ONNX, or name the folder that has both."
+                )
+        return files
 
     def run(self, ids: Array, types: Array | None = None) -> Array:
         """The output for a batch of token ids, all of one length."""
@@ -84,19 +97,6 @@ class TextModel:
         bare, full = (self.tokenizer.encode("a", add_special_tokens=special).ids for special in (False, True))
         before = next(at for at in range(len(full)) if full[at : at + len(bare)] == bare)
         return full[:before], full[before + len(bare) :]
-
-
-def model_files(folder: Path, *, purpose: str) -> tuple[Path, Path]:
-    """The model and the tokenizer of a folder, the model also where the hub has it, in onnx/."""
-    flat, nested = folder / "model.onnx", folder / "onnx" / "model.onnx"
-    files = (nested if nested.is_file() and not flat.is_file() else flat, folder / "tokenizer.json")
-    for file in files:
-        if not file.is_file():
-            raise Misconfigured(
-                f"The {purpose} model folder {folder} has no {file.name}; it must have model.onnx (or onnx/model.onnx) "
-                "and tokenizer.json. Export the model to ONNX, or name the folder that has both."
-            )
-    return files
 
 
 def open_session(model: Path, *, optimize: bool = True) -> onnxruntime.InferenceSession:

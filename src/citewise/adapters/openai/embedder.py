@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from citewise.adapters.http import Refused, Remote, Retry, error_in
+from citewise.adapters.http import Refused, Remote, Retry
 from citewise.errors import Misconfigured, Unavailable
 from citewise.model.chunk import EmbeddingFailure, EmbeddingModel, Vector
 from citewise.text.secrets import masked
@@ -77,7 +77,7 @@ class OpenAIEmbedder:
             return self._vectors(texts)
         except Refused as refused:
             if len(texts) == 1:
-                return (Refused(f"{refused}{_message(refused.body, texts[0])}", refused.body),)
+                return (Refused(f"{refused}{_message(refused, texts[0])}", refused.body),)
         except Unavailable as error:
             return [EmbeddingFailure(str(error))] * len(texts)
         middle = len(texts) // 2
@@ -144,9 +144,9 @@ def _unit(vector: Floats) -> Floats | None:
     return scaled / np.linalg.norm(scaled)
 
 
-def _message(body: bytes, text: str) -> str:
+def _message(refused: Refused, text: str) -> str:
     """The server's message in parentheses; nothing if it may repeat the text."""
-    message = error_in(body).get("message")
+    message = refused.error.get("message")
     if not isinstance(message, str) or text[:_ECHO_CHARS] in message:
         return ""
     return f" ({masked(' '.join(message.split())).text[:_MAX_MESSAGE_CHARS]})"

@@ -1,5 +1,6 @@
 """Answers from any server that speaks OpenAI's `POST chat/completions`."""
 
+import itertools
 import json
 import re
 import time
@@ -8,7 +9,7 @@ from contextlib import closing
 
 import httpx
 
-from citewise.adapters.http import NoAnswer, Refused, Remote, Retry, error_code, error_in
+from citewise.adapters.http import NoAnswer, Refused, Remote, Retry, error_code
 from citewise.errors import Misconfigured, Unavailable
 from citewise.model.answer import Message, Prompt
 from citewise.model.cancellation import Cancellation
@@ -85,7 +86,7 @@ class OpenAIGenerator:
                 yield from self._checked(self._pieces(response, chunks))
                 return
         except Refused as refused:
-            others = _adapted(fields, refused.body)
+            others = _adapted(fields, refused)
             if others is None:
                 raise Unavailable(
                     f"{refused}: it refuses this question; ask in other words, or lower answer.budget_tokens"
@@ -99,7 +100,9 @@ class OpenAIGenerator:
             raise Misconfigured(f"{response.request.url.host} answered with a web page: check answer.base_url")
         if "json" not in kind:
             return _pieces_of_stream(chunks)
-        return _pieces_of_body(self._remote.bounded(chunks, self._max_chars * _BYTES_PER_CHAR + _BYTES_AROUND))
+        body = self._remote.bounded(chunks, self._max_chars * _BYTES_PER_CHAR + _BYTES_AROUND)
+        text, finish = _choice(_json(body), key="message")  # of a server that does not stream
+        return itertools.chain([text], _ending(finish))
 
     def _checked(self, pieces: Iterator[str]) -> Iterator[str]:
         """The pieces that are answer; Unavailable if there is none, or no end to it."""
@@ -120,24 +123,18 @@ class OpenAIGenerator:
             yield piece
 
 
-def _adapted(fields: Fields, body: bytes) -> Fields | None:
+def _adapted(fields: Fields, refused: Refused) -> Fields | None:
     """The optional fields as a server that has just refused them wants them; None if it refused something else.
 
     Reasoning models know the token limit by another name, and no temperature.
     """
-    if "max_tokens" in fields and b"max_completion_tokens" in body:
+    if "max_tokens" in fields and b"max_completion_tokens" in refused.body:
         others = {name: value for name, value in fields.items() if name != "max_tokens"}
         return {**others, "max_completion_tokens": fields["max_tokens"]}
-    if "temperature" in fields and _is_about(body, "temperature"):
+    is_temperature = refused.error.get("param") == "temperature" or "'temperature'" in str(refused.error.get("message"))
+    if "temperature" in fields and is_temperature:
         return {name: value for name, value in fields.items() if name != "temperature"}
     return None
-
-
-def _pieces_of_body(body: bytes) -> Iterator[str]:
-    """The answer of a server that does not stream."""
-    text, finish = _choice(_json(body), key="message")
-    yield text
-    yield from _ending(finish)
 
 
 def _pieces_of_stream(chunks: Iterable[bytes]) -> Iterator[str]:
@@ -223,8 +220,3 @@ def _choice(answer: Mapping[str, object], *, key: str) -> tuple[str, str]:
         raise Unavailable("the language model's server sent an answer that makes no sense: ask again")
     # Half of a surrogate pair cannot be printed or stored.
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"), finish
-
-
-def _is_about(body: bytes, field: str) -> bool:
-    error = error_in(body)
-    return error.get("param") == field or f"'{field}'" in str(error.get("message"))
