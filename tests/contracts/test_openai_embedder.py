@@ -6,6 +6,7 @@ import math
 import struct
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 from threading import Barrier
 from typing import Any
@@ -51,14 +52,18 @@ def waits() -> Waits:
 @pytest.fixture
 def make(server: EmbeddingServer, waits: Waits) -> Iterator[Make]:
     headers = {"Authorization": f"Bearer {KEY}"}
-    with httpx.Client(base_url=server.url, headers=headers, timeout=0.5, trust_env=False) as client:
+    with (
+        httpx.Client(base_url=server.url, headers=headers, timeout=30.0, trust_env=False) as client,
+        ExitStack() as pools,  # joined before the client is closed: a request must not outlive it
+    ):
 
         def embedder_with(**options: Any) -> OpenAIEmbedder:
             model = EmbeddingModel("test", DIMENSIONS, 8191)
             tries, jitter = options.pop("tries", 3), options.pop("jitter", lambda: 1.0)
             retry = replace(RETRY, tries=tries, sleep=waits.append, jitter=jitter)
             remote = Remote(client, "embedding", "remote", retry=retry, breaker=options.pop("breaker", None))
-            return OpenAIEmbedder(remote, model, threads=ThreadPoolExecutor(options.pop("concurrency", 1)), **options)
+            threads = pools.enter_context(ThreadPoolExecutor(options.pop("concurrency", 1)))
+            return OpenAIEmbedder(remote, model, threads=threads, **options)
 
         yield embedder_with
 
