@@ -49,7 +49,7 @@ def waits() -> Waits:
 @pytest.fixture
 def make(server: ChatServer, waits: Waits) -> Iterator[Make]:
     headers = {"Authorization": f"Bearer {KEY}"}
-    with httpx.Client(base_url=server.url, headers=headers, timeout=0.4, trust_env=False) as client:
+    with httpx.Client(base_url=server.url, headers=headers, timeout=3.0, trust_env=False) as client:
 
         def generator_with(**options: Any) -> OpenAIGenerator:
             retry = replace(RETRY, sleep=waits.append, jitter=options.pop("jitter", lambda: 1.0))

@@ -61,7 +61,7 @@ def waits() -> Waits:
 @pytest.fixture
 def make(server: ChatServer, waits: Waits) -> Iterator[Make]:
     headers = {"Authorization": f"Bearer {KEY}"}
-    with httpx.Client(base_url=server.url, headers=headers, timeout=0.5, trust_env=False) as client:
+    with httpx.Client(base_url=server.url, headers=headers, timeout=3.0, trust_env=False) as client:
 
         def remote_with(breaker: Breaker | None = None, **options: Any) -> Remote:
             retry = Retry(**{"sleep": waits.append, "jitter": lambda: 1.0, **options})
