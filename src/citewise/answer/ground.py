@@ -150,14 +150,13 @@ class Ground:
     def weigh(self, question: str, context: Context) -> tuple[Evidence, ...]:
         """Every unit of the context against the question, in order of source and position."""
         units = [
-            (unit, source) for source in context.sources for unit in units_of(source.n, source.text, source.blocks)
+            (each, source) for source in context.sources for each in units_of(source.n, source.text, source.blocks)
         ]
         words = [stems(_headed(unit, " > ".join(_headings(source)))) for unit, source in units]
         weights = telling(stems(question), words)
         coverages = [covered(weights, present) for present in words]
-        closenesses = self._closenesses(
-            question, [_headed(unit, _headings(source)[-1]) for unit, source in units], coverages
-        )
+        headed = [_headed(unit, _headings(source)[-1]) for unit, source in units]
+        closenesses = self._closenesses(question, headed, coverages)
         standings = standings_of(context.sources)
         weighed: list[Evidence] = []
         for at, (unit, _) in enumerate(units):

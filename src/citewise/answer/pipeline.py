@@ -16,7 +16,7 @@ from citewise.answer.markers import MarkerFilter
 from citewise.answer.pack import Pack, excerpt_of
 from citewise.answer.prompt import messages_of
 from citewise.answer.quality import CalibratedQuality
-from citewise.answer.support import says_nothing, support_of
+from citewise.answer.support import support_of
 from citewise.errors import BadRequest, CitewiseError, Misconfigured
 from citewise.model.answer import (
     SELECTION,
@@ -200,7 +200,7 @@ class AnswerPipeline:
     ) -> Answer:
         support = support_of(text, _renumbered(prompt.context.sources, markers.used))
         # What it cites all the same is a statement: "there is no network code [1]".
-        is_silent = not citations and says_nothing(text)
+        is_silent = not citations and support.says_nothing
         faithfulness = None if is_silent else support.faithfulness
         *asked, answered = self.pack.counter.counts([*(message.content for message in prompt.messages), text])
         return Answer(

@@ -78,6 +78,7 @@ class Support:
 
     unsupported: tuple[str, ...]
     faithfulness: float  # 0..1; 1 if there was nothing to check
+    says_nothing: bool  # the text is blank, or says no more than that the sources leave the question open
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,15 +106,11 @@ def support_of(text: str, sources: Sequence[ContextSource]) -> Support:
         checked += 1
         if not _is_supported(claims, stems, relevant):
             unsupported.append(sentence)
-    return Support(tuple(unsupported), 1 - len(unsupported) / checked if checked else 1.0)
-
-
-def says_nothing(text: str) -> bool:
-    """Whether the text is blank, or says no more than that the sources leave the question open."""
+    faithfulness = 1 - len(unsupported) / checked if checked else 1.0
     units = units_of(0, text)
-    if not units:  # headings are no units, but they say something
-        return not any(map(str.isalnum, text))
-    return all(unit.kind is UnitKind.SENTENCE and _is_silent(_prose(unit.text)) for unit in units)
+    is_silent = all(unit.kind is UnitKind.SENTENCE and _is_silent(_prose(unit.text)) for unit in units)
+    # Headings are no units, but they say something.
+    return Support(tuple(unsupported), faithfulness, is_silent if units else not any(map(str.isalnum, text)))
 
 
 def _prose(sentence: str) -> str:

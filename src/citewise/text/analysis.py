@@ -3,7 +3,7 @@
 import re
 import threading
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 from importlib.resources import files
 from itertools import chain
@@ -51,7 +51,9 @@ def stemmer() -> Stemmer.Stemmer:
 
 def _terms(text: str) -> Terms:
     plain = normalized(text)
-    return Terms(words=tuple(_words(plain)), code=tuple(_code_tokens(plain)))
+    return Terms(
+        words=tuple(_words(plain)), code=tuple(chain.from_iterable(map(_code_tokens, _IDENTIFIER.findall(plain))))
+    )
 
 
 _cached_terms = lru_cache(maxsize=CACHED_TEXTS)(_terms)
@@ -110,20 +112,12 @@ def character_pairs(text: str) -> list[str]:
     return [run[at : at + 2] for run in _CJK.findall(text) for at in range(max(1, len(run) - 1))]
 
 
-def _code_tokens(text: str) -> Iterator[str]:
-    """Each identifier whole, then its dotted parts, then their camelCase, snake_case and digit parts."""
-    return chain.from_iterable(map(_tokens_of, _IDENTIFIER.findall(text)))
-
-
 @lru_cache(maxsize=CACHED_IDENTIFIERS)
-def _tokens_of(whole: str) -> tuple[str, ...]:
-    tokens = dict.fromkeys(token.lower() for token in (whole, *_pieces(whole)))
+def _code_tokens(identifier: str) -> tuple[str, ...]:
+    """The identifier whole, then each dotted part of it with its camelCase, snake_case and digit parts."""
+    pieces = [identifier]
+    is_plain_word = identifier.isalpha() and (identifier.islower() or identifier.istitle())
+    for name in () if is_plain_word else _JOINTS.split(identifier):
+        pieces += (name, *_PARTS.findall(name))
+    tokens = dict.fromkeys(map(str.lower, pieces))
     return tuple(token for token in tokens if 0 < len(token) <= MAX_CHARACTERS)
-
-
-def _pieces(whole: str) -> Iterator[str]:
-    if whole.isalpha() and (whole.islower() or whole.istitle()):
-        return
-    for name in _JOINTS.split(whole):
-        yield name
-        yield from _PARTS.findall(name)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from citewise.answer.support import says_nothing, support_of
+from citewise.answer.support import support_of
 from citewise.model.answer import UnitKind
 from citewise.text.analysis import terms
 from citewise.text.units import units_of
@@ -143,7 +143,7 @@ def test_nothing_is_supported_by_no_source() -> None:
     ],
 )
 def test_an_answer_that_only_confesses_silence_says_nothing(text: str) -> None:
-    assert says_nothing(text)
+    assert support_of(text, ()).says_nothing
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_an_answer_that_only_confesses_silence_says_nothing(text: str) -> None:
     ],
 )
 def test_an_answer_with_a_claim_says_something(text: str) -> None:
-    assert not says_nothing(text)
+    assert not support_of(text, ()).says_nothing
 
 
 @pytest.mark.parametrize("piece", [".", "!", "\u2026", "1.", "1,", "a. ", "[", "[1]", "*", "not ", "no source ", "; "])
