@@ -12,15 +12,19 @@ import typer
 
 from citewise.cli.eval_commands import evaluation
 from citewise.cli.options import (
+    AccessOption,
     ConfigOption,
     CursorOption,
     DemoLibraryOption,
+    ExcludeOption,
     ExplainOption,
     FilterOption,
     GraphOption,
     GroupOption,
+    IncludeOption,
     JsonOption,
     LibraryOption,
+    NameOption,
     NoRerankOption,
     ProjectOption,
     SinceOption,
@@ -54,34 +58,10 @@ def _ingest(
     project: ProjectOption = "default",
     user: UserOption = None,
     group: GroupOption = None,
-    access: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--access",
-            help="Who may read: public, project, owner:USER, group:GROUP; owner alone is --user, "
-            "group alone is each --group. Repeatable.",
-        ),
-    ] = None,
-    name: Annotated[
-        str | None,
-        typer.Option(
-            "--name", help="Name of the source; the paths of its documents start with it ('.': the first source)."
-        ),
-    ] = None,
-    include: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--include",
-            metavar="GLOB",
-            help="Ingest only files that match; needed for hidden and vendored folders. Repeatable.",
-        ),
-    ] = None,
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--exclude", metavar="GLOB", help="Skip files that match, and remove them from the library. Repeatable."
-        ),
-    ] = None,
+    access: AccessOption = None,
+    name: NameOption = None,
+    include: IncludeOption = None,
+    exclude: ExcludeOption = None,
     max_file_mb: Annotated[
         float | None, typer.Option("--max-file-mb", min=0.001, help="Skip larger files (default 10).")
     ] = None,

@@ -50,6 +50,26 @@ NoRerankOption = Annotated[bool, typer.Option("--no-rerank", help="Keep the fuse
 GraphOption = Annotated[bool, typer.Option("--expand-graph", help="Add neighboring services of the service graph.")]
 
 
+AccessOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--access",
+        help="Who may read: public, project, owner:USER, group:GROUP; owner alone is --user, "
+        "group alone is each --group. Repeatable.",
+    ),
+]
+NameOption = Annotated[
+    str | None,
+    typer.Option(
+        "--name", help="Name of the source; the paths of its documents start with it ('.': the first source)."
+    ),
+]
+_ONLY = "Ingest only files that match; needed for hidden and vendored folders. Repeatable."
+IncludeOption = Annotated[list[str] | None, typer.Option("--include", metavar="GLOB", help=_ONLY)]
+_SKIP = "Skip files that match, and remove them from the library. Repeatable."
+ExcludeOption = Annotated[list[str] | None, typer.Option("--exclude", metavar="GLOB", help=_SKIP)]
+
+
 def settings_of(library: Path | None, config: Path | None) -> "Settings":
     """The settings from file and environment; the library that was named wins."""
     from citewise.settings import read_settings
