@@ -15,20 +15,6 @@ from citewise.model.access import Scope
 from citewise.model.logged import Logged
 from citewise.ports.stores import LogStore
 
-
-class NoLog:
-    """The port `QueryLog` where questions are not remembered."""
-
-    def add(self, row: Logged) -> None:
-        pass
-
-    def flush(self) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
-
-
 _log = logging.getLogger(__name__)
 
 LINGER_SECONDS = 0.5  # more rows are waited for before they are written; 0: each by itself; more: lost if killed
@@ -209,6 +195,19 @@ class QueuedLog:
     def _lose(self, rows: Sequence[Logged]) -> None:
         with self._guard:
             self._lost.update(row.scope for row in rows)
+
+
+class NoLog:
+    """The port `QueryLog` where questions are not remembered."""
+
+    def add(self, row: Logged) -> None:
+        pass
+
+    def flush(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
 
 
 _OPEN: "weakref.WeakSet[QueuedLog]" = weakref.WeakSet()
