@@ -5,14 +5,13 @@ import math
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import PurePath
 
 from citewise.cli.html import ABSENT, MINUS, figure, milliseconds, render
-from citewise.evaluation.cases import JudgedUnit, Kind, counted
+from citewise.evaluation.cases import Gold, JudgedUnit, Kind, Place, counted
 from citewise.evaluation.compare import SIGNIFICANT, Ablation, Difference, primary_metric
-from citewise.evaluation.metrics import rank_of
 from citewise.evaluation.runs import (
     MAIN_METRICS,
     SUMS,
@@ -22,6 +21,7 @@ from citewise.evaluation.runs import (
     worst_first,
     worst_measure,
 )
+from citewise.model.ids import ChunkId
 
 MAX_LISTED = 500  # questions with details: a phone cannot open a page with many more
 OPENED = 10  # poor questions whose details are open from the start
@@ -131,10 +131,18 @@ def _entry(outcome: QuestionResult, number: int) -> dict[str, object]:
         "full_grade": full,
         "remark": " · ".join(filter(None, remarks)),
         "problems": "; ".join(problems_of(outcome)),
-        "expected": [(place, rank_of(place, outcome.found)) for place in outcome.expected],
+        "expected": [(place, _rank_of(place, outcome.found)) for place in outcome.expected],
         "expectation": _expectation(outcome),
         "facts": " · ".join(filter(None, (outcome.id, measures, milliseconds(outcome.latency_ms)))),
     }
+
+
+def _rank_of(expected: Place, found: Iterable[Place]) -> int | None:
+    """The rank at which an expected place was found first, from 1; None if it was not found."""
+    first, last = expected.lines or (None, None)
+    chunk = None if expected.chunk is None else ChunkId(expected.chunk)
+    gold = Gold(expected.document, expected.grade, expected.section or None, first, last, chunk)
+    return next((rank for rank, place in enumerate(found, 1) if gold.matches(place)), None)
 
 
 def _first_answers(outcome: QuestionResult, full: int) -> str:

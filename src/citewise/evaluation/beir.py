@@ -21,8 +21,6 @@ from citewise.library import OpenLibrary
 from citewise.model.access import Scope
 from citewise.model.document import Item, Skipped, SourceRef
 from citewise.model.report import IngestDone, IngestEvent
-from citewise.settings import Settings
-from citewise.wiring import stored_library
 
 _log = logging.getLogger(__name__)
 
@@ -118,24 +116,22 @@ def _is_python(text: str) -> bool:
     return True
 
 
-def ingest_corpus(
-    library: Library, settings: Settings, corpus: Path, scope: Scope
-) -> Generator[IngestEvent, None, str]:
+def ingest_corpus(library: Library, corpus: Path, scope: Scope) -> Generator[IngestEvent, None, str]:
     """Bring the library up to date with a corpus; returns what the paths of its documents start with.
 
     The library is opened for writing only if something has changed: a library that may only be read can be measured.
     """
     source = BeirSource(corpus)
     items = _checked_items(source, corpus)
-    embedding = library._embedding()
-    if settings.library.exists():
-        with stored_library(settings, embedding).reading() as opened:
+    stored = library._stored()
+    if stored.settings.library.exists():
+        with stored.reading() as opened:
             for mount in _candidates(opened, corpus, scope):
                 if Ingest(opened.prepare, opened.writer).is_current(
                     source, _request(opened, corpus, scope, mount), items
                 ):
                     return mount
-    with stored_library(settings, embedding).writing() as opened:
+    with stored.writing() as opened:
         mount = _free_mount(opened, corpus, scope)
         opened.catalog.register(scope, SourceRef(mount, _root(opened, corpus), kind=CORPUS))
         for event in Ingest(opened.prepare, opened.writer)(source, _request(opened, corpus, scope, mount)):

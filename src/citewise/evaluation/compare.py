@@ -112,7 +112,7 @@ def _paired(before: Run, after: Run) -> list[tuple[QuestionResult, QuestionResul
 
 def _difference(metric: str, paired: Sequence[tuple[float, float]]) -> Difference:
     changes = [after - before for before, after in paired]
-    low, high = bootstrap_interval(changes)
+    low, high = _bootstrap_interval(changes)
     return Difference(
         metric=metric,
         before=statistics.fmean(before for before, _ in paired),
@@ -122,11 +122,11 @@ def _difference(metric: str, paired: Sequence[tuple[float, float]]) -> Differenc
         worse=sum(change < -_NOISE for change in changes),
         low=low,
         high=high,
-        p_value=randomization_p(changes),
+        p_value=_randomization_p(changes),
     )
 
 
-def randomization_p(changes: Sequence[float]) -> float:
+def _randomization_p(changes: Sequence[float]) -> float:
     """How often swapping the two runs' values at random, question by question, gives as large a mean difference.
 
     Two-sided (Fisher's paired randomization test). Every swap is tried where few questions differ.
@@ -157,7 +157,7 @@ def _partial_sums(values: Sequence[float]) -> list[float]:
     return sums
 
 
-def bootstrap_interval(changes: Sequence[float]) -> tuple[float, float]:
+def _bootstrap_interval(changes: Sequence[float]) -> tuple[float, float]:
     """The 95 % interval of the mean difference over draws of as many questions."""
     if len(changes) < 2 or not any(changes):
         mean = statistics.fmean(changes) if changes else 0.0

@@ -5,11 +5,10 @@ A ranking is given as the grades of its items, best first: 0 for what is irrelev
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from citewise.evaluation.cases import Case, Gold, JudgedUnit, Kind, Place
 from citewise.model.answer import SELECTION, Answer, Citation
-from citewise.model.ids import ChunkId
 from citewise.text.sanitizing import without_html
 
 NDCG_DEPTHS = (5, 10)
@@ -68,14 +67,6 @@ def grade_of(place: Place, gold: Iterable[Gold]) -> int:
     return max((each.grade for each in gold if each.matches(place)), default=0)
 
 
-def rank_of(expected: Place, found: Iterable[Place]) -> int | None:
-    """The rank at which an expected place was found first, from 1; None if it was not found."""
-    first, last = expected.lines or (None, None)
-    chunk = None if expected.chunk is None else ChunkId(expected.chunk)
-    gold = Gold(expected.document, expected.grade, expected.section or None, first, last, chunk)
-    return next((rank for rank, place in enumerate(found, 1) if gold.matches(place)), None)
-
-
 def documents_of(places: Iterable[Place]) -> tuple[Place, ...]:
     """Each document once, at its best passage."""
     best: dict[str, Place] = {}
@@ -84,7 +75,7 @@ def documents_of(places: Iterable[Place]) -> tuple[Place, ...]:
     return tuple(best.values())
 
 
-def folded(places: Iterable[Place], gold: Sequence[Gold]) -> tuple[int, ...]:
+def _folded(places: Iterable[Place], gold: Sequence[Gold]) -> tuple[int, ...]:
     """The grades of a ranking in which each gold place counts once.
 
     A hit counts for every gold place that it is the first to show, best grade first. A hit that only repeats places
@@ -117,7 +108,7 @@ def _document_measures(gold: Sequence[Gold], places: Sequence[Place]) -> dict[st
 
 def _passage_measures(gold: Sequence[Gold], places: Sequence[Place]) -> dict[str, float]:
     """Gold places are alternatives: one full answer among the hits is all that a reader needs."""
-    ranked = folded(places, gold)
+    ranked = _folded(places, gold)
     judged = [each.grade for each in gold]
     full = [grade_of(place, [each for each in gold if each.grade == max(judged)]) for place in places]
     any_grade = [grade_of(place, gold) for place in places]
@@ -149,7 +140,18 @@ _MARKER = re.compile(r"\[\d+\]")
 _QUOTED = re.compile(r"`([^`]+)`|\"([^\"]+)\"|\u201c([^\u201d]+)\u201d")
 
 
-def decision_measures(case: Case, *, is_refused: bool) -> Mapping[str, float]:
+def answer_measures(
+    case: Case, answer: Answer, stored: Callable[[str], tuple[str | None, frozenset[str]]]
+) -> Mapping[str, float]:
+    """Every metric of an answer. `stored` gives the text (None: no such document) and the chunk ids at a path."""
+    decision = _decision_measures(case, is_refused=not answer.sufficient_context)
+    if case.kind is Kind.SELECTED:
+        return {**decision, "selected_leaks": float(_leaks(case, answer))}
+    are_true = [_is_true(each, *stored(each.document or "")) for each in answer.citations]
+    return {**decision, **_citation_measures(case, answer.citations, are_true)}
+
+
+def _decision_measures(case: Case, *, is_refused: bool) -> Mapping[str, float]:
     """Whether answering, or refusing, was right.
 
     An answer must cite: until its citations are checked, none of them is true. A refusal needs no citation.
@@ -162,7 +164,7 @@ def decision_measures(case: Case, *, is_refused: bool) -> Mapping[str, float]:
     return {"refusal_accuracy": float(not is_refused), "answered": float(not is_refused), **uncited}
 
 
-def citation_measures(case: Case, citations: Sequence[Citation], are_true: Sequence[bool]) -> Mapping[str, float]:
+def _citation_measures(case: Case, citations: Sequence[Citation], are_true: Sequence[bool]) -> Mapping[str, float]:
     """The share of an answer's citations that are true, and of those in an expected place; nothing without any."""
     if not citations:
         return {}
@@ -174,7 +176,7 @@ def citation_measures(case: Case, citations: Sequence[Citation], are_true: Seque
     return measures
 
 
-def is_true(citation: Citation, text: str | None, chunks: frozenset[str]) -> bool:
+def _is_true(citation: Citation, text: str | None, chunks: frozenset[str]) -> bool:
     """Whether the cited chunk exists and the excerpt is in the cited lines of the document.
 
     `text` and `chunks` are those of the document with the cited path; None if there is no such document.
@@ -187,7 +189,7 @@ def is_true(citation: Citation, text: str | None, chunks: frozenset[str]) -> boo
     return bool(excerpt) and excerpt in cited
 
 
-def leaks(case: Case, answer: Answer) -> bool:
+def _leaks(case: Case, answer: Answer) -> bool:
     """Whether an answer about a selection shows anything that is not in it.
 
     Checked are citations and quotations: the whole text of an extractive answer, else what is in quotation marks or

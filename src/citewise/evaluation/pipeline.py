@@ -28,15 +28,7 @@ from citewise.errors import BadRequest
 from citewise.evaluation.beir import ingest_corpus
 from citewise.evaluation.cases import Case, CaseSet, Gold, JudgedUnit, Kind, Place, counted
 from citewise.evaluation.compare import Ablation, differences
-from citewise.evaluation.metrics import (
-    citation_measures,
-    decision_measures,
-    documents_of,
-    grade_of,
-    is_true,
-    leaks,
-    ranking_measures,
-)
+from citewise.evaluation.metrics import answer_measures, documents_of, grade_of, ranking_measures
 from citewise.evaluation.runs import QuestionResult, Run, group_means, means, medians
 from citewise.evaluation.sets import JudgedSet, judged_set, missing_gold, mounted
 from citewise.insights import percentiles
@@ -170,7 +162,7 @@ def ready(library: Library, settings: Settings, asked: Request) -> Events[CaseSe
     judged = judged_set(asked.judged) if isinstance(asked.judged, Path) else JudgedSet(asked.judged)
     cases = judged.cases
     if judged.corpus is not None:
-        cases = mounted(cases, (yield from ingest_corpus(library, settings, judged.corpus, asked.scope)))
+        cases = mounted(cases, (yield from ingest_corpus(library, judged.corpus, asked.scope)))
     owner = library.as_owner(asked.scope)
     if not owner.documents(limit=1):
         raise BadRequest(f"the library at {settings.library} has nothing in {asked.scope}: ingest the documents first")
@@ -297,14 +289,10 @@ class _Evaluation:
         return answer, 1000 * (time.perf_counter() - started)
 
     def _with_answer(self, outcome: QuestionResult, case: Case, answer: Answer, took_ms: float) -> QuestionResult:
-        is_refused = not answer.sufficient_context
-        measures = {**outcome.measures, **decision_measures(case, is_refused=is_refused)}
+        measures = {**outcome.measures, **answer_measures(case, answer, self._stored)}
         if case.kind is Kind.SELECTED:
-            measures["selected_leaks"] = float(leaks(case, answer))
             outcome = replace(outcome, latency_ms=took_ms)
-        else:
-            are_true = [is_true(each, *self._stored(each.document or "")) for each in answer.citations]
-            measures |= citation_measures(case, answer.citations, are_true)
+        is_refused = not answer.sufficient_context
         return replace(outcome, measures=measures, answer=answer.text, is_refused=is_refused)
 
     def _stored(self, path: str) -> tuple[str | None, frozenset[str]]:

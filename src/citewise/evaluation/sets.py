@@ -55,7 +55,7 @@ def judged_set(path: Path) -> JudgedSet:
 
 def _judged_set(path: Path) -> JudgedSet:
     if path.is_file():
-        return JudgedSet(_case_set(path, JudgedUnit.PASSAGE, read_question_file(path)))
+        return JudgedSet(_case_set(path, JudgedUnit.PASSAGE, _read_question_file(path)))
     if not path.is_dir():
         raise BadRequest(f"there is no judged set at {path}: name a BEIR folder, a question file or a folder of them")
     if (path / QUERIES).is_file():
@@ -67,7 +67,7 @@ def _judged_set(path: Path) -> JudgedSet:
             f"{path} is not a judged set: it has neither {QUERIES} (with {CORPUS} and qrels/test.tsv) "
             "nor question files (*.json)"
         )
-    cases = [case for file in files for case in read_question_file(file)]
+    cases = [case for file in files for case in _read_question_file(file)]
     return JudgedSet(_case_set(path, JudgedUnit.PASSAGE, cases))
 
 
@@ -183,7 +183,7 @@ class _QuestionRow(BaseModel):
     answered_elsewhere: object = None
 
 
-def read_question_file(file: Path) -> tuple[Case, ...]:
+def _read_question_file(file: Path) -> tuple[Case, ...]:
     """The cases of a file: a list of entries, or an object with a list "questions"."""
     tree = _read_json(file, max_bytes=MAX_BYTES)
     entries = tree.get("questions") if isinstance(tree, dict) else tree
@@ -356,7 +356,7 @@ def _questions(file: Path) -> Iterator[tuple[str, str]]:
             raise BadRequest(f"{file}, line {number}: {error}") from error
         if lines.setdefault(row.id, number) != number:
             raise BadData(f"{file}, line {number}: the question {row.id!r} is already on line {lines[row.id]}")
-        text = askable(row.text)
+        text = _askable(row.text)
         if not text:
             left_out.append(row.id)
             continue
@@ -372,7 +372,7 @@ def _questions(file: Path) -> Iterator[tuple[str, str]]:
         _log.warning("%s: %s %s, such as %r", file, what, how, changed[0])
 
 
-def askable(text: str) -> str:
+def _askable(text: str) -> str:
     """The question without control characters and cut to what may be asked."""
     clean = "".join(" " if unicodedata.category(char) in ("Cc", "Cs") else char for char in text).strip()
     return clean if len(clean) <= MAX_CHARACTERS else clean[:MAX_CHARACTERS].rsplit(" ", 1)[0]

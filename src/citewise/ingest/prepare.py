@@ -1,5 +1,6 @@
 """An item's bytes -> documents and their chunks, with nothing written yet."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -16,9 +17,7 @@ from citewise.model.document import (
     ParsedDocument,
     PathRule,
     Stamp,
-    chapter_parts,
     path_facts,
-    spaced,
 )
 from citewise.model.ids import Digest, digest, document_id
 from citewise.ports.catalog import DocumentWrite
@@ -108,8 +107,8 @@ class Prepare:
     def _document(self, request: IngestRequest, item: Item, parsed: ParsedDocument, stamp: Stamp) -> Document:
         path = request.mounted(_path(item, parsed.name))
         facts = path_facts(path, self.path_rules)
-        chapter_number, chapter_title = chapter_parts(facts["chapter"])
-        title = own_title(parsed)
+        chapter_number, chapter_title = _chapter_parts(facts["chapter"])
+        title = _own_title(parsed)
         return Document(
             id=document_id(request.scope, path),
             scope=request.scope,
@@ -139,7 +138,7 @@ def _path(item: Item, name: str) -> str:
     return f"{item.path}/{name}" if name else item.path
 
 
-def own_title(parsed: ParsedDocument) -> str | None:
+def _own_title(parsed: ParsedDocument) -> str | None:
     """The title a document gives itself: that of its metadata, or its first top heading."""
     if parsed.title:
         return parsed.title
@@ -147,10 +146,31 @@ def own_title(parsed: ParsedDocument) -> str | None:
     return next((heading.title for heading in headings if heading and heading.level == 1 and heading.title), None)
 
 
+_NUMBERED = re.compile(
+    r"(?:(?:chapter|ch|part|unit|week|lesson|module|section|day)[-_ .]*)?(?:\d+\.)*(\d{1,6})(?:[-_ .]+(.*))?",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def _chapter_parts(chapter: str) -> tuple[int | None, str | None]:
+    """The number and the title in a chapter's name: 3 and "Sensor fusion" for `1.3-sensor-fusion`."""
+    if chapter == UNKNOWN:
+        return None, None
+    match = _NUMBERED.fullmatch(chapter)
+    number, rest = (int(match[1]), match[2]) if match else (None, chapter)
+    return number, _spaced(rest or "") or None
+
+
+def _spaced(name: str) -> str:
+    """A name of a file or folder as a title: "Sensor fusion" for `sensor-fusion`."""
+    words = " ".join(re.split(r"[-_ ]+", name)).strip()
+    return words[:1].upper() + words[1:]
+
+
 def _title_from_path(path: str) -> str:
     file = PurePosixPath(path)
     name = file.parent.name if file.stem.lower() in ("index", "readme") and file.parent.name else file.stem
-    return spaced(name) or path
+    return _spaced(name) or path
 
 
 def _warnings(parsed: ParsedDocument, document: Document) -> Iterator[str]:

@@ -232,26 +232,11 @@ class PathRule:
                 f"path rule {self.pattern!r} fills {', '.join(sorted(unknown))}: use {', '.join(_DEFAULTS)}"
             )
 
-
-_NUMBERED = re.compile(
-    r"(?:(?:chapter|ch|part|unit|week|lesson|module|section|day)[-_ .]*)?(?:\d+\.)*(\d{1,6})(?:[-_ .]+(.*))?",
-    re.IGNORECASE | re.DOTALL,
-)
-
-
-def chapter_parts(chapter: str) -> tuple[int | None, str | None]:
-    """The number and the title in a chapter's name: 3 and "Sensor fusion" for `1.3-sensor-fusion`."""
-    if chapter == UNKNOWN:
-        return None, None
-    match = _NUMBERED.fullmatch(chapter)
-    number, rest = (int(match[1]), match[2]) if match else (None, chapter)
-    return number, spaced(rest or "") or None
-
-
-def spaced(name: str) -> str:
-    """A name of a file or folder as a title: "Sensor fusion" for `sensor-fusion`."""
-    words = " ".join(re.split(r"[-_ ]+", name)).strip()
-    return words[:1].upper() + words[1:]
+    def facts(self, path: str) -> dict[str, str]:
+        """The fields that it fills for a path."""
+        match = _compiled(self.pattern).search(path)
+        found = {**self.sets, **match.groupdict()} if match else {}
+        return {name: value for name, value in found.items() if value is not None}
 
 
 def _word(*words: str) -> str:
@@ -272,11 +257,7 @@ DEFAULT_RULES = (
 
 def path_facts(path: str, rules: Iterable[PathRule] = DEFAULT_RULES) -> dict[str, str]:
     """The fields of a path: for each the first rule that fills it wins; what none fills gets its default."""
-    facts: dict[str, str] = {}
-    for rule in rules:
-        match = _compiled(rule.pattern).search(path)
-        if match:
-            for name, value in {**rule.sets, **match.groupdict()}.items():
-                if value is not None:
-                    facts.setdefault(name, value)
-    return {**_DEFAULTS, **facts}
+    facts = dict(_DEFAULTS)
+    for rule in reversed(tuple(rules)):
+        facts |= rule.facts(path)
+    return facts

@@ -10,7 +10,7 @@ from citewise.errors import BadRequest
 from citewise.evaluation.cases import JudgedUnit, Kind
 from citewise.evaluation.compare import common_questions
 from citewise.evaluation.runs import QuestionResult, Run
-from citewise.evaluation.sets import read_question_file
+from citewise.evaluation.sets import _read_question_file
 
 
 def test_an_output_that_is_also_read_is_refused(tmp_path: Path) -> None:
@@ -32,14 +32,14 @@ def test_a_run_is_no_question_file(tmp_path: Path) -> None:
     file = tmp_path / "run.json"
     file.write_text('{"set": "a", "metrics": {}, "questions": []}')
     with pytest.raises(BadRequest, match="eval compare"):
-        read_question_file(file)
+        _read_question_file(file)
 
 
 def test_an_answerable_entry_without_a_place_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "questions.json"
     file.write_text('[{"id": "a", "question": "Why?", "kind": "answerable"}]')
     with pytest.raises(BadRequest, match="neither relevant nor selected_text"):
-        read_question_file(file)
+        _read_question_file(file)
 
 
 def a_run(question: str) -> Run:

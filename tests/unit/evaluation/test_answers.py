@@ -7,10 +7,10 @@ import pytest
 from citewise.evaluation.cases import Case, Gold, Kind
 from citewise.evaluation.metrics import (
     ANSWER_METRICS,
-    citation_measures,
-    decision_measures,
-    is_true,
-    leaks,
+    _citation_measures,
+    _decision_measures,
+    _is_true,
+    _leaks,
 )
 from citewise.model.access import OWNER
 from citewise.model.answer import SELECTION, Answer, Citation, Quality, Usage
@@ -61,7 +61,7 @@ def an_answer(text: str, *, generator: str = "extractive", is_refused: bool = Fa
 
 
 def test_a_true_citation_is_true() -> None:
-    assert is_true(CITED, TEXT, HELD)
+    assert _is_true(CITED, TEXT, HELD)
 
 
 @pytest.mark.parametrize(
@@ -75,30 +75,30 @@ def test_a_true_citation_is_true() -> None:
     ],
 )
 def test_a_citation_of_other_lines_words_or_chunks_is_false(citation: Citation) -> None:
-    assert not is_true(citation, TEXT, HELD)
+    assert not _is_true(citation, TEXT, HELD)
 
 
 def test_a_citation_of_no_document_is_false() -> None:
-    assert not is_true(CITED, None, HELD)
+    assert not _is_true(CITED, None, HELD)
 
 
 def test_citations_count_by_their_share() -> None:
     case = Case("q", "?", Kind.ANSWERABLE, gold=(Gold("a.md", first_line=4, last_line=9), Gold("c.md")))
     other = replace(CITED, document="b.md")
-    assert citation_measures(case, [CITED, other], [True, False]) == {
+    assert _citation_measures(case, [CITED, other], [True, False]) == {
         "citation_accuracy": 0.5,
         "citation_relevance": 0.5,
     }
-    assert citation_measures(case, [], []) == {}
-    assert citation_measures(replace(case, gold=()), [CITED], [True]) == {"citation_accuracy": 1.0}
+    assert _citation_measures(case, [], []) == {}
+    assert _citation_measures(replace(case, gold=()), [CITED], [True]) == {"citation_accuracy": 1.0}
 
 
 def test_an_answer_owes_a_citation_and_a_refusal_none() -> None:
     case = Case("q", "?", Kind.ANSWERABLE, gold=(Gold("a.md"),))
 
     def accuracy(citations: list[Citation], *, is_refused: bool) -> float | None:
-        decided = decision_measures(case, is_refused=is_refused)
-        return {**decided, **citation_measures(case, citations, [True] * len(citations))}.get("citation_accuracy")
+        decided = _decision_measures(case, is_refused=is_refused)
+        return {**decided, **_citation_measures(case, citations, [True] * len(citations))}.get("citation_accuracy")
 
     assert accuracy([CITED], is_refused=False) == 1.0
     assert accuracy([], is_refused=False) == 0.0
@@ -127,7 +127,7 @@ def test_an_answer_owes_a_citation_and_a_refusal_none() -> None:
     ],
 )
 def test_answering_is_right_where_there_is_an_answer(case: Case, is_refused: bool, measures: dict[str, float]) -> None:
-    found = decision_measures(case, is_refused=is_refused)
+    found = _decision_measures(case, is_refused=is_refused)
     assert found == measures
     assert found.keys() <= set(ANSWER_METRICS)
 
@@ -141,7 +141,7 @@ def test_answering_is_right_where_there_is_an_answer(case: Case, is_refused: boo
     ],
 )
 def test_what_stands_in_the_selection_is_no_leak(text: str, generator: str) -> None:
-    assert not leaks(SELECTED, an_answer(text, generator=generator))
+    assert not _leaks(SELECTED, an_answer(text, generator=generator))
 
 
 @pytest.mark.parametrize(
@@ -153,23 +153,23 @@ def test_what_stands_in_the_selection_is_no_leak(text: str, generator: str) -> N
     ],
 )
 def test_what_stands_elsewhere_is_a_leak(text: str, generator: str) -> None:
-    assert leaks(SELECTED, an_answer(text, generator=generator))
+    assert _leaks(SELECTED, an_answer(text, generator=generator))
 
 
 def test_a_citation_of_the_library_is_a_leak() -> None:
     answer = an_answer("The red lamp burns. [1]")
-    assert leaks(SELECTED, replace(answer, citations=(CITED,)))
+    assert _leaks(SELECTED, replace(answer, citations=(CITED,)))
     foreign = replace(answer.citations[0], excerpt="The gauge is read")
-    assert leaks(SELECTED, replace(answer, citations=(foreign,)))
+    assert _leaks(SELECTED, replace(answer, citations=(foreign,)))
 
 
 def test_the_leak_marker_is_looked_for_in_all_that_is_shown() -> None:
     refused = an_answer("The selected text does not answer this.", is_refused=True)
-    assert leaks(SELECTED, replace(refused, suggestions=("The green buoy",)))
-    assert leaks(SELECTED, replace(refused, result=replace(refused.result, notes=("green buoy",))))
-    assert leaks(SELECTED, replace(refused, unsupported_sentences=("A Green Buoy.",)))
+    assert _leaks(SELECTED, replace(refused, suggestions=("The green buoy",)))
+    assert _leaks(SELECTED, replace(refused, result=replace(refused.result, notes=("green buoy",))))
+    assert _leaks(SELECTED, replace(refused, unsupported_sentences=("A Green Buoy.",)))
 
 
 def test_a_refusal_quotes_nothing() -> None:
-    assert not leaks(SELECTED, an_answer("The selected text does not answer this.", is_refused=True))
-    assert not leaks(Case("q", "?", Kind.ANSWERABLE), an_answer("anything"))
+    assert not _leaks(SELECTED, an_answer("The selected text does not answer this.", is_refused=True))
+    assert not _leaks(Case("q", "?", Kind.ANSWERABLE), an_answer("anything"))

@@ -11,13 +11,13 @@ from citewise.evaluation.compare import (
     EXACT_QUESTIONS,
     Difference,
     Verdict,
-    bootstrap_interval,
+    _bootstrap_interval,
+    _randomization_p,
     changed_most,
     changed_settings,
     common_questions,
     differences,
     primary_metric,
-    randomization_p,
 )
 from citewise.evaluation.runs import QuestionResult, Run, means
 
@@ -42,14 +42,14 @@ def a_run(values: Mapping[str, float], metric: str = "ndcg@10") -> Run:
     ],
 )
 def test_few_questions_are_tried_every_way(changes: list[float], p: float) -> None:
-    assert randomization_p(changes) == pytest.approx(p)
+    assert _randomization_p(changes) == pytest.approx(p)
 
 
 def test_many_questions_are_tried_by_chance_and_agree_with_every_way() -> None:
     draw = random.Random(3)
     changes = [draw.gauss(0.1, 0.3) for _ in range(EXACT_QUESTIONS)]
-    exact = randomization_p(changes)
-    sampled = randomization_p([*changes, *([1e-9, -1e-9] * 4)])  # too many to try each, and the same question
+    exact = _randomization_p(changes)
+    sampled = _randomization_p([*changes, *([1e-9, -1e-9] * 4)])  # too many to try each, and the same question
     assert sampled == pytest.approx(exact, abs=0.02)
     assert 0.01 < exact < 0.9
 
@@ -57,19 +57,19 @@ def test_many_questions_are_tried_by_chance_and_agree_with_every_way() -> None:
 def test_the_same_runs_give_the_same_numbers() -> None:
     draw = random.Random(4)
     changes = [draw.gauss(0.05, 0.3) for _ in range(60)]
-    assert randomization_p(changes) == randomization_p(changes)
-    assert bootstrap_interval(changes) == bootstrap_interval(changes)
+    assert _randomization_p(changes) == _randomization_p(changes)
+    assert _bootstrap_interval(changes) == _bootstrap_interval(changes)
 
 
 def test_the_interval_holds_the_mean_and_shrinks_with_more_questions() -> None:
     draw = random.Random(5)
     few = [draw.gauss(0.1, 0.2) for _ in range(20)]
-    low, high = bootstrap_interval(few)
+    low, high = _bootstrap_interval(few)
     assert low < sum(few) / 20 < high
-    narrow = bootstrap_interval(few * 20)
+    narrow = _bootstrap_interval(few * 20)
     assert narrow[1] - narrow[0] < (high - low) / 3
-    assert bootstrap_interval([0.2]) == (0.2, 0.2)
-    assert bootstrap_interval([]) == (0.0, 0.0)
+    assert _bootstrap_interval([0.2]) == (0.2, 0.2)
+    assert _bootstrap_interval([]) == (0.0, 0.0)
 
 
 def test_only_common_questions_are_compared() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from citewise.errors import BadData, BadRequest
 from citewise.evaluation.cases import Gold, JudgedUnit, Kind
-from citewise.evaluation.sets import askable, judged_set, mounted, path_of
+from citewise.evaluation.sets import _askable, judged_set, mounted, path_of
 from tests.judged import answerable, beir_folder, write_questions
 
 
@@ -67,9 +67,9 @@ def test_a_judged_question_without_text_is_told_of(tmp_path: Path, caplog: pytes
 
 def test_a_question_is_asked_as_far_as_it_can_be(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Public sets hold whole pages as questions, and what their makers' scrapers left in them."""
-    assert askable(" a\x00b\n") == "a b"
-    assert len(askable("word " * 1000)) <= 2000
-    assert askable("\x01 ") == ""
+    assert _askable(" a\x00b\n") == "a b"
+    assert len(_askable("word " * 1000)) <= 2000
+    assert _askable("\x01 ") == ""
     folder = beir_folder(tmp_path / "tiny")
     (folder / "queries.jsonl").write_text('{"_id": "q1", "text": "a\\u0000b"}\n{"_id": "q2", "text": ""}\n')
     with caplog.at_level(logging.WARNING):

@@ -4,13 +4,13 @@ import math
 
 import pytest
 
+from citewise.cli.eval_report import _rank_of
 from citewise.evaluation.cases import Gold, JudgedUnit, Place
 from citewise.evaluation.metrics import (
     RANKING_METRICS,
+    _folded,
     documents_of,
-    folded,
     grade_of,
-    rank_of,
     ranking_measures,
 )
 from tests.builders import an_id
@@ -71,7 +71,7 @@ def test_each_gold_place_counts_once() -> None:
     """The first hit shows two of them, the second shows one again, the third none, the fourth the last."""
     gold = [gold_lines(1, 5, 1), gold_lines(6, 9, 2), gold_lines(20, 30, 1)]
     places = [lines(4, 7), lines(1, 3), lines(12, 13), lines(25, 26)]
-    assert folded(places, gold) == (2, 1, 0, 1)
+    assert _folded(places, gold) == (2, 1, 0, 1)
 
 
 def test_the_worked_example_of_the_documentation() -> None:
@@ -120,4 +120,4 @@ def test_the_list_of_metrics_is_what_rankings_have() -> None:
 )
 def test_an_expected_place_stands_where_it_is_first_found(expected: Place, rank: int | None) -> None:
     found = [Place("b.md", "Tides", (1, 4)), Place("a.md", "Winds", (1, 4)), HERE, HERE]
-    assert rank_of(expected, found) == rank
+    assert _rank_of(expected, found) == rank

@@ -9,7 +9,7 @@ import pytest
 
 from citewise.errors import BadRequest
 from citewise.evaluation.cases import Case, Gold, Kind
-from citewise.evaluation.sets import read_question_file
+from citewise.evaluation.sets import _read_question_file
 from citewise.model.query import Selection
 from tests.builders import an_id
 
@@ -21,7 +21,7 @@ SELECTED: dict[str, Any] = {"id": "s1", "question": "Why?", "selected_text": "Be
 def read(tmp_path: Path, tree: object) -> tuple[Case, ...]:
     file = tmp_path / "questions.json"
     file.write_text(tree if isinstance(tree, str) else json.dumps(tree), "utf-8")
-    return read_question_file(file)
+    return _read_question_file(file)
 
 
 def message_of(tmp_path: Path, tree: object) -> str:
@@ -132,4 +132,4 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytes
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadRequest, match="cannot read"):
-        read_question_file(tmp_path / "nothing.json")
+        _read_question_file(tmp_path / "nothing.json")

@@ -2,7 +2,8 @@
 
 import pytest
 
-from citewise.model.document import Lines, Messages, PathRule, chapter_parts, path_facts, spanning
+from citewise.ingest.prepare import _chapter_parts
+from citewise.model.document import Lines, Messages, PathRule, path_facts, spanning
 
 
 @pytest.mark.parametrize(
@@ -23,7 +24,7 @@ from citewise.model.document import Lines, Messages, PathRule, chapter_parts, pa
 def test_a_chapter_has_a_number_and_a_title_where_its_name_does(
     name: str, number: int | None, title: str | None
 ) -> None:
-    assert chapter_parts(name) == (number, title)
+    assert _chapter_parts(name) == (number, title)
 
 
 @pytest.mark.parametrize(
