@@ -168,9 +168,9 @@ class CatalogMaintenance(Protocol):
     """What status, doctor and compaction need.
 
     Promises: `check` raises Misconfigured if anything stored is damaged. `lacks_word_vectors` tells whether a stored
-    chunk has none. `compact` removes vectors of texts that no
-    chunk has (all word vectors, if they are not kept) and erases every trace of what was deleted; False if a reader
-    kept it from finishing. After `close`, the catalog is not used again.
+    chunk has none. `compact` removes vectors of texts that no chunk has (all word vectors, if they are not kept) and
+    erases every trace of what was deleted; False if a reader kept it from finishing. After `close`, the catalog is not
+    used again.
     """
 
     engine: str  # of the catalog, as `citewise status` names it

@@ -189,6 +189,7 @@ class Segment:
         header: dict[str, Any] = json.loads(self._data[start : start + length].decode("utf-8", "surrogatepass"))
         self.rows: int = header["rows"]
         self.dimensions: int = header["dimensions"]
+        self._remainder_bytes = -(-self.dimensions // 2)
         self._keys_at = start + length
         self._codes_at = self._keys_at + 8 * self.rows
         self._remainders_at = self._codes_at + self.rows * self.dimensions
@@ -202,19 +203,15 @@ class Segment:
 
     @property
     def codes(self) -> Codes:
-        count = self.rows * self.dimensions
-        flat = np.frombuffer(self._data, dtype=np.uint8, count=count, offset=self._codes_at)
-        return flat.reshape(self.rows, self.dimensions)
+        return self._bytes(self._codes_at, self.dimensions)
 
     @property
     def remainders(self) -> Codes:
-        count = self.rows * self._remainder_bytes
-        flat = np.frombuffer(self._data, dtype=np.uint8, count=count, offset=self._remainders_at)
-        return flat.reshape(self.rows, self._remainder_bytes)
+        return self._bytes(self._remainders_at, self._remainder_bytes)
 
-    @property
-    def _remainder_bytes(self) -> int:
-        return -(-self.dimensions // 2)
+    def _bytes(self, offset: int, width: int) -> Codes:
+        flat = np.frombuffer(self._data, dtype=np.uint8, count=self.rows * width, offset=offset)
+        return flat.reshape(self.rows, width)
 
     def labeled(self, name: str) -> BitMap:
         """The rows that carry a label."""

@@ -5,6 +5,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from citewise.errors import Misconfigured, Unavailable
@@ -132,6 +133,7 @@ class Connections:
         return connection
 
 
+@dataclass(frozen=True, slots=True)
 class PrivateFile:
     """A file that only its owner may read, opened for each use.
 
@@ -139,22 +141,12 @@ class PrivateFile:
     the file may be moved away at any time. `secure_delete` overwrites what is removed.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        *,
-        tables: str,  # the script that creates them; no semicolon but between statements
-        version: int,
-        read_seconds: float,  # to wait for others
-        write_seconds: float,
-        is_durable: bool = True,  # else nothing waits for the disk
-    ) -> None:
-        self.path = path
-        self._tables = tables
-        self._version = version
-        self._read_seconds = read_seconds
-        self._write_seconds = write_seconds
-        self._is_durable = is_durable
+    path: Path
+    tables: str  # the script that creates them; no semicolon but between statements
+    version: int
+    read_seconds: float  # to wait for others
+    write_seconds: float
+    is_durable: bool = True  # else nothing waits for the disk
 
     @contextmanager
     def reading(self, action: str) -> Iterator[sqlite3.Connection | None]:
@@ -162,7 +154,7 @@ class PrivateFile:
         if not self.path.exists():
             yield None
             return
-        with self._opened(action, self._read_seconds) as connection:
+        with self._opened(action, self.read_seconds) as connection:
             yield connection if self._has_tables(connection) else None
 
     @contextmanager
@@ -170,11 +162,11 @@ class PrivateFile:
         """One transaction, which creates the file and its tables if they are missing."""
         with _our_errors(action, self.path):
             self.create()
-        with self._opened(action, self._write_seconds) as connection, transaction(connection):
+        with self._opened(action, self.write_seconds) as connection, transaction(connection):
             if not self._has_tables(connection):
-                for statement in self._tables.split(";"):
+                for statement in self.tables.split(";"):
                     connection.execute(statement)
-                connection.execute(f"PRAGMA user_version = {self._version}")
+                connection.execute(f"PRAGMA user_version = {self.version}")
             yield connection
 
     def create(self) -> None:
@@ -185,13 +177,13 @@ class PrivateFile:
 
     def vacuum(self, action: str) -> None:
         """Rewrite the file without what was deleted."""
-        with self._opened(action, self._write_seconds) as connection:
+        with self._opened(action, self.write_seconds) as connection:
             connection.execute("VACUUM")
 
     def _has_tables(self, connection: sqlite3.Connection) -> bool:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version not in (0, self._version):
-            other = "a newer citewise: upgrade citewise" if version > self._version else "citewise 0.1: delete it"
+        if version not in (0, self.version):
+            other = "a newer citewise: upgrade citewise" if version > self.version else "citewise 0.1: delete it"
             raise Misconfigured(f"{self.path} was written by {other}, or move the file away")
         return bool(version)
 
@@ -205,7 +197,7 @@ class PrivateFile:
         ):
             connection.row_factory = None
             connection.execute("PRAGMA secure_delete = ON")
-            connection.execute(f"PRAGMA synchronous = {'NORMAL' if self._is_durable else 'OFF'}")
+            connection.execute(f"PRAGMA synchronous = {'NORMAL' if self.is_durable else 'OFF'}")
             yield connection
 
 

@@ -104,8 +104,8 @@ def chunk_of(row: sqlite3.Row, scope: Scope) -> Chunk:
         labels=_labels(row["labels"]),
         numbers=json.loads(row["numbers"]),
         embedded_text=searchable_text(piece.breadcrumb, piece.text),
-        text_digest=_digest(row["text_digest"]),
-        content_hash=_digest(row["content_hash"]),
+        text_digest=Digest(row["text_digest"].hex()),
+        content_hash=Digest(row["content_hash"].hex()),
     )
 
 
@@ -123,10 +123,6 @@ def change_of(row: sqlite3.Row) -> Change:
         numbers=json.loads(row["numbers"]),
     )
     return Change(row["position"], ChunkId(row["chunk_id"]), record)
-
-
-def _digest(stored: bytes) -> Digest:
-    return Digest(stored.hex())
 
 
 def _labels(stored: str) -> frozenset[Label]:
@@ -193,10 +189,10 @@ _COLUMNS = (
 _READ_BY: Mapping[str, Callable[[Any], object]] = {
     "c.breadcrumb": _texts,
     "c.location": _location,
-    "c.text_digest": _digest,
+    "c.text_digest": bytes.hex,
     "d.tags": _texts,
     "d.metadata": _metadata,
-    "c.content_hash": _digest,
+    "c.content_hash": bytes.hex,
     "c.has_code": bool,
     "c.has_equations": bool,
     "c.blocks": _spans,
