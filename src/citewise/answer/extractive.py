@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from citewise.model.answer import Evidence, Prompt, Unit, UnitKind
 from citewise.model.cancellation import Cancellation
-from citewise.text.markdown import closes_fence, code_spans, item_number, opening_fence
+from citewise.text.markdown import code_spans, item_number, whole_fence
 from citewise.text.units import is_item
 
 # Chosen by "are the right places quoted" of benchmarks.grounding: each step further down trades units from a gold
@@ -203,17 +203,8 @@ def _glue(before: Unit | None, unit: Unit) -> str:
 
 
 def _quoted(unit: Unit) -> str:
-    text = _whole_fence(unit.text) if unit.kind is UnitKind.CODE else _plain(unit.text)
+    text = whole_fence(unit.text) if unit.kind is UnitKind.CODE else _plain(unit.text)
     return f"{text} [{unit.source}]" if unit.kind is UnitKind.SENTENCE else f"{text}\n\n[{unit.source}]"
-
-
-def _whole_fence(code: str) -> str:
-    """A block of code with both of its fences: one that was cut or half selected would swallow what follows."""
-    mark = opening_fence(code.partition("\n")[0])
-    if not mark:
-        return f"```\n{code}\n```"
-    is_closed = "\n" in code and closes_fence(code.rstrip().rpartition("\n")[2], mark)
-    return code if is_closed else f"{code.rstrip()}\n{mark}"
 
 
 def _plain(text: str) -> str:

@@ -44,6 +44,15 @@ def fenced_lines(lines: Sequence[str]) -> list[bool]:
     return flags
 
 
+def whole_fence(code: str) -> str:
+    """A block of code with both of its fences: one that was cut or half selected would swallow what follows."""
+    mark = opening_fence(code.partition("\n")[0])
+    if not mark:
+        return f"```\n{code}\n```"
+    is_closed = "\n" in code and closes_fence(code.rstrip().rpartition("\n")[2], mark)
+    return code if is_closed else f"{code.rstrip()}\n{mark}"
+
+
 def code_spans(text: str) -> Iterator[tuple[int, int]]:
     """Where inline code stands: from a run of backticks to the next run of the same length."""
     runs = [match.span() for match in _TICKS.finditer(text)]
