@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ir_measures import RR, P, R, Success, nDCG
 
 from citewise.evaluation.cases import Gold, JudgedUnit, Place
-from citewise.evaluation.metrics import ndcg, precision, ranking_measures, recall, reciprocal_rank, success
+from citewise.evaluation.metrics import _reciprocal_rank, ndcg, precision, ranking_measures, recall, success
 
 DOCUMENTS = [f"d{at}" for at in range(14)]
 DEPTHS = (1, 3, 5, 10, 100)
@@ -32,7 +32,7 @@ def ours(name: str, ranked: list[str], judged: Mapping[str, int], depth: int) ->
         "ndcg": ndcg(grades, judged.values(), depth),
         "recall": recall(grades, relevant, depth),
         "precision": precision(grades, depth),
-        "rr": reciprocal_rank(grades, depth),
+        "rr": _reciprocal_rank(grades, depth),
         "success": success(grades, depth),
     }[name]
 

@@ -39,7 +39,7 @@ def precision(ranked: Sequence[int], depth: int) -> float:
     return _relevant(ranked[:depth]) / depth
 
 
-def reciprocal_rank(ranked: Sequence[int], depth: int) -> float:
+def _reciprocal_rank(ranked: Sequence[int], depth: int) -> float:
     """One over the rank of the first relevant item; 0 if it is not among the first `depth`."""
     return next((1 / rank for rank, grade in enumerate(ranked[:depth], start=1) if grade > 0), 0.0)
 
@@ -102,7 +102,7 @@ def _document_measures(gold: Sequence[Gold], places: Sequence[Place]) -> dict[st
         **{f"recall@{depth}": recall(ranked, len(judged), depth) for depth in RECALL_DEPTHS},
         **{f"precision@{depth}": precision(ranked, depth) for depth in PRECISION_DEPTHS},
         **{f"success@{depth}": success(ranked, depth) for depth in PRECISION_DEPTHS},
-        f"mrr@{RANK_DEPTH}": reciprocal_rank(ranked, RANK_DEPTH),
+        f"mrr@{RANK_DEPTH}": _reciprocal_rank(ranked, RANK_DEPTH),
     }
 
 
@@ -122,7 +122,7 @@ def _passage_measures(gold: Sequence[Gold], places: Sequence[Place]) -> dict[str
         **{f"recall@{depth}": success(full, depth) for depth in RECALL_DEPTHS},
         **{f"gold_recall@{depth}": gold_recall(depth) for depth in RECALL_DEPTHS},
         **{f"precision@{depth}": precision(any_grade, depth) for depth in PRECISION_DEPTHS},
-        f"mrr@{RANK_DEPTH}": reciprocal_rank(full, RANK_DEPTH),
+        f"mrr@{RANK_DEPTH}": _reciprocal_rank(full, RANK_DEPTH),
     }
 
 

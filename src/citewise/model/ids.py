@@ -31,5 +31,5 @@ def document_id(scope: Scope, path: str) -> DocumentId:
 
 
 def chunk_id(scope: Scope, path: str, *, anchor: str, ordinal: int) -> ChunkId:
-    """Depends on the section and the place within it, so an edit in another section changes no id (I11)."""
+    """Depends on the section and the place within it, so an edit in another section changes no id."""
     return ChunkId(digest(scope.tenant, scope.project, path, anchor, str(ordinal))[:16])
