@@ -37,7 +37,7 @@ check: $(READY)  ## format, lint, types, import contracts, quick tests
 	$(BIN)/ruff check src tests benchmarks examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest $(SIDE_BY_SIDE) tests/unit tests/flows tests/fences
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) tests/unit tests/pipelines tests/fences
 
 format: $(READY)  ## format the code with ruff
 	$(BIN)/ruff check --fix --quiet src tests benchmarks examples || true

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.cli import citewise, json_of
-from tests.flows.test_degrading import overwrite
+from tests.pipelines.test_degrading import overwrite
 
 NOBODY = "http://127.0.0.1:9"  # where nothing listens
 

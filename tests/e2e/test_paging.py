@@ -23,7 +23,7 @@ from citewise.wiring import stored_library
 from tests.catalogs import chunks_at
 from tests.e2e.cli import error_of, json_of
 from tests.fakes.counters import HashEmbedder, WordCounter
-from tests.flows.harness import SIZES
+from tests.pipelines.harness import SIZES
 
 STEADY, RESTLESS = 30, 20  # documents that are only edited; documents that are deleted and written again as well
 LEAFING_SECONDS = 4.0

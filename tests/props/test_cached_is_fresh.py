@@ -27,8 +27,8 @@ from citewise.wiring import search_of
 from tests.builders import a_write, vectors_of
 from tests.fakes.counters import WordCounter
 from tests.fakes.searchable import no_answers
-from tests.flows.harness import Shelf
 from tests.opening import reader_of
+from tests.pipelines.harness import Shelf
 
 WORDS = ("tide", "ferry", "gauge", "nets")
 RULES = ("public", "project", "owner:ann", "group:ops")

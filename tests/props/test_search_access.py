@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from citewise.ingest.targets import IngestOptions
 from citewise.model.access import Access, Principal
-from tests.flows.harness import Shelf
+from tests.pipelines.harness import Shelf
 
 WORDS = ("tide", "ferry", "gauge", "nets", "quay")
 RULES = ("public", "project", "owner:ann", "owner:bob", "group:ops", "group:crew")

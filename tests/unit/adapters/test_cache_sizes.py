@@ -12,7 +12,7 @@ from citewise.model.answer import Answer, Quality, Usage
 from citewise.model.ranking import Candidate, Dropped, SearchResult
 from citewise.ports.stores import CachedResult
 from tests.builders import an_id
-from tests.flows.harness import Shelf
+from tests.pipelines.harness import Shelf
 from tests.prompts import a_source
 from tests.shortlists import a_named_finding, a_query
 

@@ -20,7 +20,7 @@ from citewise.text.urls import Addresses
 from citewise.wiring import search_of
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.fakes.scripted_generator import ScriptedGenerator
-from tests.flows.harness import Shelf
+from tests.pipelines.harness import Shelf
 
 ASKED = "When is the tide gauge read by the harbor master?"
 GULLS = " ".join(f"Gull number {at} rests on roof {at} of the shed." for at in range(5))

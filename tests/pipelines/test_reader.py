@@ -25,8 +25,8 @@ from citewise.ports.storage import Generation
 from citewise.wiring import search_of, stored_library
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.fakes.scripted_generator import ScriptedGenerator
-from tests.flows.harness import Shelf
 from tests.opening import reader_of
+from tests.pipelines.harness import Shelf
 
 PAGES = {f"page-{at}.md": f"# Page {at}\n\nBoat number{at} sails at {at} o'clock.\n" for at in range(8)}
 

@@ -18,8 +18,8 @@ from citewise.evaluation.runs import Run
 from citewise.ingest.targets import IngestOptions
 from citewise.model.access import OWNER, Principal, Scope
 from citewise.settings import SearchSettings
-from tests.flows.harness import Shelf
 from tests.judged import WORDS_ALONE, answerable, beir_folder, pages, write_questions
+from tests.pipelines.harness import Shelf
 
 SECOND = 1 / math.log2(3)  # what a gain is worth in second place: 0.63093
 THIRD = 1 / math.log2(4)  # and in third: 0.5

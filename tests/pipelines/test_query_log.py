@@ -26,9 +26,9 @@ from citewise.service import Service
 from citewise.settings import QueryLogSettings
 from citewise.wiring import log_store_of, query_log_of, search_of
 from tests.fakes.searchable import SearchOnly, no_answers
-from tests.flows.harness import Shelf
 from tests.logs import DAY, a_row
 from tests.opening import log_check, log_file, opened_log, sweep_log
+from tests.pipelines.harness import Shelf
 from tests.privileges import without_privileges
 
 ANN = Principal("ann")

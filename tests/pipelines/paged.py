@@ -17,7 +17,7 @@ from citewise.model.ranking import SearchResult
 from citewise.ports.models import Reranker
 from citewise.search.pages import PageBuilder
 from citewise.wiring import search_of
-from tests.flows.harness import Shelf
+from tests.pipelines.harness import Shelf
 
 MAX_PAGES = 500  # a walk that has no end is an error, not a wait
 

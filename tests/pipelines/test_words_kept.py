@@ -21,8 +21,8 @@ from citewise.settings import ChunkSettings, EmbeddingSettings, SearchSettings, 
 from citewise.wiring import search_of, stored_library
 from tests.catalogs import all_chunks, chunks_at
 from tests.fakes.counters import HashEmbedder
-from tests.flows.harness import Shelf
 from tests.opening import compact, generation_folder, reindex
+from tests.pipelines.harness import Shelf
 
 PAGES = {f"p{n}.md": f"# Page {n}\n\nharbor words number{n}\n" for n in range(6)}
 FAR_OFF = "zebra quartz xylophone"  # in no page, and near none as the hash embedder sees it

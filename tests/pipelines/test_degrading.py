@@ -33,8 +33,8 @@ from tests.fakes.counters import WordCounter
 from tests.fakes.embedding_server import DIMENSIONS, rows_for
 from tests.fakes.returning_server import ReturningServer, returning_server
 from tests.fakes.searchable import ListLog, SearchOnly, no_answers
-from tests.flows.harness import Shelf, ingested
 from tests.opening import generation_folder
+from tests.pipelines.harness import Shelf, ingested
 
 PAGES = {
     "tides.md": "# Tides\n\nThe tide gauge is read at noon and at midnight.\n",

@@ -12,7 +12,7 @@ from citewise.ports.models import Embedding
 from citewise.settings import ChunkSettings
 from citewise.wiring import stored_library
 from tests.fakes.counters import HashEmbedder, WordCounter
-from tests.flows.harness import Shelf
+from tests.pipelines.harness import Shelf
 
 EVERYTHING = Where(Scope(), None)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from citewise import Library
 from tests.fakes.counters import WordCounter
-from tests.flows.harness import Shelf
+from tests.pipelines.harness import Shelf
 from tests.unit.test_service_cache import CountingEmbedder
 
 

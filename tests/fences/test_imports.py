@@ -1,4 +1,4 @@
-"""Rules of the house that no review should have to check."""
+"""Import rules and other rules of the code that no review should have to check."""
 
 import os
 import re
@@ -23,7 +23,7 @@ def modules_after(statement: str) -> set[str]:
     return {name.partition(".")[0] for name in done.stdout.split()}
 
 
-def test_every_room_imports_only_what_it_may() -> None:
+def test_every_package_imports_only_what_it_may() -> None:
     done = run(str(Path(sys.executable).with_name("lint-imports")))
     assert done.returncode == 0, done.stdout
 

@@ -24,9 +24,9 @@ from citewise.wiring import log_store_of
 from tests import catalogs
 from tests.fakes.counters import HashEmbedder, HashWords, WordCounter
 from tests.fakes.scripted_generator import ScriptedGenerator
-from tests.flows.harness import Shelf
-from tests.flows.test_degrading import PAGES, QUESTION, Desk, desk_of, documents, lose_index, rebuild
 from tests.logs import a_row
+from tests.pipelines.harness import Shelf
+from tests.pipelines.test_degrading import PAGES, QUESTION, Desk, desk_of, documents, lose_index, rebuild
 
 NONSENSE = cast("Any", "nonsense")
 

@@ -20,7 +20,7 @@ from citewise.text.urls import Addresses
 from citewise.wiring import stored_library
 from tests.fakes.counters import HashEmbedder
 from tests.fakes.formats import BOOKS, THREAD, BookParser, MemorySource, ThreadChunker, ThreadParser, books, thread
-from tests.flows.harness import Shelf
+from tests.pipelines.harness import Shelf
 
 TIDES = {"name": "tides", "title": "Tides", "pages": ["Tides rise twice a day.", "A gauge measures the level."]}
 PUMPS = {"name": "pumps", "title": "Pumps", "pages": ["Pumps start when the sump is full."]}

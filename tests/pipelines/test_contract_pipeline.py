@@ -19,7 +19,7 @@ from citewise.model.ranking import SearchResult
 from citewise.settings import IngestSettings
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.fakes.scripted_generator import ScriptedGenerator
-from tests.flows.harness import Shelf
+from tests.pipelines.harness import Shelf
 
 RULES = (
     PathRule("^code/", {"corpus_type": "CODE_LOGIC"}),

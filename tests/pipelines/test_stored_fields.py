@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from citewise.cli.output import hit_json
-from tests.flows.harness import Shelf
+from tests.pipelines.harness import Shelf
 
 PAGE = "# Sensors\n\n## Lidar\n\nA lidar measures distance by light.\n\n```python\nscan()\n```\n"
 

@@ -23,8 +23,8 @@ from citewise.text.analysis import terms
 from citewise.wiring import PAGES_FILE
 from tests.catalogs import chunks_at
 from tests.fakes.counters import WordCounter
-from tests.flows.harness import Shelf
 from tests.opening import compact, generation_folder, log_file, reindex
+from tests.pipelines.harness import Shelf
 
 SECRET = "zanzibarium"  # in no other document
 

@@ -11,7 +11,7 @@ from citewise.library import OpenLibrary
 from citewise.model.access import Scope
 from citewise.ports.catalog import ProjectionState
 from citewise.ports.indexes import KeepsPosition
-from tests.flows.harness import Shelf
+from tests.pipelines.harness import Shelf
 
 
 @pytest.fixture

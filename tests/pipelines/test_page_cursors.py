@@ -20,9 +20,9 @@ from citewise.search.pages import PageBuilder
 from citewise.settings import PagingSettings, Settings
 from citewise.wiring import pages_of, search_of, stored_library, upkeep_of
 from tests.fakes.counters import HashEmbedder, WordCounter
-from tests.flows.harness import Shelf
-from tests.flows.paged import PagedSearch, ids, paged, shelf_of
 from tests.opening import doctor
+from tests.pipelines.harness import Shelf
+from tests.pipelines.paged import PagedSearch, ids, paged, shelf_of
 
 ANN = Principal("ann", frozenset({"ops"}))
 ASKED = "tide word"

@@ -11,7 +11,7 @@ from citewise.model.access import OWNER, Scope
 from citewise.model.query import Query
 from citewise.wiring import search_of, stored_library
 from tests.fakes.memory_storage import MemoryStorage
-from tests.flows.harness import Shelf
+from tests.pipelines.harness import Shelf
 
 QUERY = Query("When is the gauge read?", request_id="r-1", asked_at=1.7e9, principal=OWNER)
 

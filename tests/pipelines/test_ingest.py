@@ -14,7 +14,7 @@ from citewise.model.ids import chunk_id
 from citewise.model.report import FileDone, FileOutcome
 from tests.catalogs import chunks_at
 from tests.fakes.counters import HashEmbedder
-from tests.flows.harness import Shelf
+from tests.pipelines.harness import Shelf
 
 GUIDE = """---
 title: Tide guide

@@ -19,7 +19,7 @@ from citewise.model.ranking import SearchResult
 from citewise.ports.models import Embedding
 from citewise.wiring import search_of
 from tests.fakes.counters import WordCounter
-from tests.flows.harness import Shelf
+from tests.pipelines.harness import Shelf
 
 PAGES = {
     "tides.md": "# Tides\n\n## Reading the gauge\n\nThe tide gauge is read at noon and at midnight.\n\n"

@@ -15,8 +15,8 @@ from citewise.ports.stores import SavedRanking
 from citewise.search.adjust import Deduplicate
 from citewise.search.rankings import MIN_HITS
 from tests.fakes.plain_index import PlainTextIndex, PlainVectorIndex
-from tests.flows.harness import Shelf
-from tests.flows.paged import PagedSearch, documents, ids, paged, shelf_of
+from tests.pipelines.harness import Shelf
+from tests.pipelines.paged import PagedSearch, documents, ids, paged, shelf_of
 
 ASKED = "tide word"
 PAGES = 93  # more than the sixty that a ranking gives at least

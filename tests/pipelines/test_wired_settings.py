@@ -25,7 +25,7 @@ from citewise.settings import (
 from citewise.wiring import search_of
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.fakes.scripted_generator import ScriptedGenerator
-from tests.flows.harness import Shelf
+from tests.pipelines.harness import Shelf
 
 PAGES = {
     **{f"page-{at:02}.md": f"# Page {at}\n\nBoat number{at} sails at {at} o'clock.\n" for at in range(40)},

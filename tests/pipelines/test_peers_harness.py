@@ -110,7 +110,7 @@ def test_a_driver_that_dies_says_its_last_words(tmp_path: Path) -> None:
 def own_process(job: Path) -> list[str]:
     """A driver that is started as real ones are."""
     program = (
-        "from benchmarks.peers.harness import Driver, run; from tests.flows.test_peers_harness import Talking; "
+        "from benchmarks.peers.harness import Driver, run; from tests.pipelines.test_peers_harness import Talking; "
         "run(Driver(Talking))"
     )
     return [sys.executable, "-c", program, str(job), IN_TURNS]
