@@ -198,8 +198,8 @@ def _glue(before: Unit | None, unit: Unit) -> str:
         return "\n" if is_item(before) else "\n\n"
     if unit.kind is not UnitKind.SENTENCE or before.kind is not UnitKind.SENTENCE:
         return "\n\n"
-    starts_anew = _is_title(unit) or unit.text.endswith(":") or (is_item(before) and not follows)
-    return "\n\n" if starts_anew else " "
+    is_paragraph = _is_title(unit) or unit.text.endswith(":") or (is_item(before) and not follows)
+    return "\n\n" if is_paragraph else " "
 
 
 def _quoted(unit: Unit) -> str:
