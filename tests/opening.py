@@ -36,7 +36,7 @@ def compact(settings: Settings, embedding: Embedding | None = None) -> Compactio
 def generation_folder(settings: Settings) -> Path:
     """The folder of the generation that serves."""
     folder = library_folder(settings.library)
-    return folder.folder_of(folder.current())
+    return folder.root / folder.current()
 
 
 def reader_of(settings: Settings, embedding: Embedding) -> LibraryReader:

@@ -141,7 +141,7 @@ class OpenLibrary:
         """Why the library cannot be used with these settings; None if it can."""
         stored, root = self.catalog.facts(), self.storage.root
         if stored is None:  # a new library gets its facts before it exists
-            return emptied_message(root) if self.storage.exists else None
+            return emptied_message(root) if self.storage.mark() else None
         differences = stored.differences(self.facts)
         if not differences:
             return None
@@ -183,15 +183,15 @@ class StoredLibrary:
     def writing(self) -> Iterator[OpenLibrary]:
         """Open it with its write lock held: created if it is new, and healed before anything is added."""
         with self.storage.writing():
-            is_new = not self.storage.exists
-            generation = self.storage.create() if is_new else self.storage.current()
+            is_new = self.storage.mark() is None
+            generation = self.storage.build() if is_new else self.storage.current()
             with self._opened(generation, may_create=is_new) as library:
                 if is_new:
                     library.catalog.record_facts(library.facts)
                 _refuse_mismatch(library)
                 library.heal()
                 if is_new:  # only now is there something that a reader could open
-                    self.storage.swap_to(generation)
+                    self.storage.activate(generation)
                 yield library
 
     @contextmanager
@@ -247,11 +247,11 @@ class StoredLibrary:
         from citewise.ingest.write import DocumentWriter
 
         with self.storage.writing():
-            following = self.storage.next()
+            following = self.storage.build()
             with self._opened(following, may_create=True) as begun:  # what an interrupted run left
                 is_same = begun.catalog.facts() in (None, begun.facts)
             if not is_same:
-                following = self.storage.next(is_empty=True)
+                following = self.storage.build(is_empty=True)
             with self.inspecting() as old, self._opened(following, may_create=True) as new:
                 new.catalog.record_facts(new.facts)
                 if summary := old.catalog.last_ingest():
@@ -259,13 +259,11 @@ class StoredLibrary:
                 chosen, caches = self.embedding, (new.catalog, old.catalog)
                 writer = DocumentWriter(chosen.embedder, new.catalog, caches, new.project, chosen.words)
                 yield from Reembed(old.catalog, new.prepare, writer)()
-            self.storage.swap_to(following)
-            self.storage.remove_others()
+            self.storage.activate(following)
 
     @contextmanager
     def _opened(self, generation: Generation, *, may_create: bool = False) -> Iterator[OpenLibrary]:
-        stores = self.storage.open(generation, self.embedding.embedder.model, may_create=may_create)
-        try:
+        with self.storage.open(generation, self.embedding.embedder.model, may_create=may_create) as stores:
             yield OpenLibrary(
                 self.settings,
                 self.storage,
@@ -277,8 +275,6 @@ class StoredLibrary:
                 self.parts,
                 self.facts,
             )
-        finally:
-            stores.close()
 
 
 def _refuse_mismatch(library: OpenLibrary) -> None:

@@ -7,7 +7,7 @@ import struct
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -52,7 +52,8 @@ def status(library: StoredLibrary) -> Status:
         facts = catalog.facts()
         if facts is None:
             raise Misconfigured(emptied_message(storage.root))
-        scopes = tuple(_scope_status(catalog, scope, storage.index_names) for scope in catalog.scopes())
+        vectors, words = storage.indexes.values()
+        scopes = tuple(_scope_status(catalog, scope, storage.indexes) for scope in catalog.scopes())
         differences = facts.differences(library.facts)
         what = f"the library does not fit these settings: {'; '.join(differences)}. Rebuild it with `citewise reindex`"
         misfit = (what,) if differences else ()
@@ -61,7 +62,7 @@ def status(library: StoredLibrary) -> Status:
             embedding_model=facts.model,
             dimensions=facts.dimensions,
             chunker=facts.chunker,
-            engines={"catalog": catalog.engine, **storage.engines},
+            engines={"catalog": catalog.engine, "words": words, "vectors": vectors},
             scopes=scopes,
             catalog_bytes=catalog.size_bytes(),
             index_bytes=storage.size_bytes("index"),
@@ -70,8 +71,8 @@ def status(library: StoredLibrary) -> Status:
         )
 
 
-def _scope_status(catalog: Catalog, scope: Scope, index_names: tuple[str, ...]) -> ScopeStatus:
-    count, states = catalog.count(scope), [catalog.projection(name, scope) for name in index_names]
+def _scope_status(catalog: Catalog, scope: Scope, indexes: Iterable[str]) -> ScopeStatus:
+    count, states = catalog.count(scope), [catalog.projection(name, scope) for name in indexes]
     reached = min(state.position if state else 0 for state in states)
     last = catalog.last_position(scope)
     return ScopeStatus(scope.tenant, scope.project, count.documents, count.chunks, last, reached)
@@ -98,7 +99,7 @@ def doctor(library: StoredLibrary, upkeep: Upkeep) -> Iterator[Check]:
     if settings.answer.generator != "extractive":
         yield _tried("generator", lambda: _generator_detail(settings, upkeep), "set what is missing, then try again")
     yield _disk(storage.root)
-    if not storage.exists:
+    if storage.mark() is None:
         yield Check("library", f"none at {storage.root}", "make one with `citewise ingest PATH`")
         return
     yield _tried("write lock", lambda: _lock_detail(library), "check who may write to the library's folder")

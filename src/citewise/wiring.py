@@ -3,7 +3,7 @@ it, since selected text is answered with `answer_pipeline` and without any store
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -94,43 +94,33 @@ def library_folder(root: Path, parts: Parts = NO_PARTS) -> "LibraryFolder":
             return nullcontext(parts.catalog)
         return closing(SqliteCatalog(Connections(folder / "catalog.db"), model_name=""))
 
-    def open_stores(folder: Path, model: EmbeddingModel, may_create: bool) -> "storage.Stores":
+    @contextmanager
+    def open_stores(folder: Path, model: EmbeddingModel, may_create: bool) -> Iterator["storage.Stores"]:
         from citewise.adapters.local_index.texts import LocalTextIndex
         from citewise.adapters.local_index.vectors import LocalVectorIndex
         from citewise.ports.storage import Stores
 
-        file = folder / "catalog.db"
-        catalog = parts.catalog or SqliteCatalog(Connections(file, may_create=may_create), model_name=model.name)
+        with ExitStack() as stack:
+            catalog = parts.catalog or stack.enter_context(
+                closing(SqliteCatalog(Connections(folder / "catalog.db", may_create=may_create), model_name=model.name))
+            )
 
-        def is_expected(scope: Scope) -> bool:
-            return catalog.last_position(scope) > 0
+            def is_expected(scope: Scope) -> bool:
+                return catalog.last_position(scope) > 0
 
-        root = folder / "index"
-        vectors = LocalVectorIndex(root / "vectors", dimensions=model.dimensions, is_expected=is_expected)
-        texts = LocalTextIndex(root / "texts", vectors=vectors, is_expected=is_expected)
+            root = folder / "index"
+            vectors = LocalVectorIndex(root / "vectors", dimensions=model.dimensions, is_expected=is_expected)
+            texts = LocalTextIndex(root / "texts", vectors=vectors, is_expected=is_expected)
+            stack.callback(vectors.close)
+            stack.callback(texts.close)
+            yield Stores(catalog, parts.vector_index or vectors, parts.text_index or texts)
 
-        def close() -> None:
-            vectors.close()
-            texts.close()
-            if parts.catalog is None:
-                catalog.close()
-
-        return Stores(catalog, parts.vector_index or vectors, parts.text_index or texts, close)
-
-    given_vectors, given_texts = parts.vector_index, parts.text_index
-    return LibraryFolder(
-        root,
-        open_stores=open_stores,
-        open_catalog=open_catalog,
-        index_names=(
-            given_vectors.name if given_vectors else "vectors",
-            given_texts.name if given_texts else "texts",
-        ),
-        engines={
-            "words": given_texts.name if given_texts else "tantivy",
-            "vectors": given_vectors.name if given_vectors else "faiss",
-        },
-    )
+    vectors, texts = parts.vector_index, parts.text_index
+    indexes = {
+        vectors.name if vectors else "vectors": vectors.name if vectors else "faiss",
+        texts.name if texts else "texts": texts.name if texts else "tantivy",
+    }
+    return LibraryFolder(root, open_stores=open_stores, open_catalog=open_catalog, indexes=indexes)
 
 
 @dataclass(frozen=True, slots=True)

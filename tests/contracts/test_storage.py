@@ -23,11 +23,10 @@ def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
 
 def build(storage: Storage, generation: Generation, *paths: str) -> None:
     """Fill a generation and make it the one that serves."""
-    stores = storage.open(generation, MODEL, may_create=True)
-    for path in paths:
-        put(stores.catalog, a_write(path, [f"Of {path}."]))
-    stores.close()
-    storage.swap_to(generation)
+    with storage.open(generation, MODEL, may_create=True) as stores:
+        for path in paths:
+            put(stores.catalog, a_write(path, [f"Of {path}."]))
+    storage.activate(generation)
 
 
 def paths(storage: Storage, generation: Generation | None = None) -> tuple[str, ...]:
@@ -39,72 +38,65 @@ def paths(storage: Storage, generation: Generation | None = None) -> tuple[str, 
 def library(storage: Storage) -> Storage:
     """One that serves its first generation."""
     with storage.writing():
-        build(storage, storage.create(), "a.md")
+        build(storage, storage.build(), "a.md")
     return storage
 
 
-def test_there_is_no_library_until_a_generation_is_swapped_to(storage: Storage) -> None:
+def test_there_is_no_library_until_a_generation_is_activated(storage: Storage) -> None:
     with storage.writing():
-        generation = storage.create()
-        storage.open(generation, MODEL, may_create=True).close()
-        assert not storage.exists
+        generation = storage.build()
+        with storage.open(generation, MODEL, may_create=True):
+            pass
         assert storage.mark() is None
         with pytest.raises(PathNotFound):
             storage.current()
-        storage.swap_to(generation)
-    assert storage.exists
+        storage.activate(generation)
+    assert storage.mark() is not None
     assert storage.current() == generation
 
 
 def test_what_was_written_is_there_when_it_is_opened_again(library: Storage) -> None:
     assert paths(library) == ("a.md",)
-    stores = library.open(library.current(), MODEL)
-    assert stores.catalog.paths(SCOPE) == ("a.md",)
-    assert (stores.vectors.name, stores.texts.name) == library.index_names
-    stores.close()
+    with library.open(library.current(), MODEL) as stores:
+        assert stores.catalog.paths(SCOPE) == ("a.md",)
+        assert (stores.vectors.name, stores.texts.name) == tuple(library.indexes)
     assert library.size_bytes() > 0
 
 
 def test_a_generation_that_is_not_there_is_not_created_by_a_reader(library: Storage) -> None:
     with library.writing():
-        following = library.next()
-    with pytest.raises(CitewiseError):
-        library.open(following, MODEL)
+        following = library.build()
+    with pytest.raises(CitewiseError), library.open(following, MODEL):
+        pass
 
 
 def test_the_next_generation_is_built_beside_the_one_that_serves(library: Storage) -> None:
     mark = library.mark()
     with library.writing():
-        following = library.next()
-        stores = library.open(following, MODEL, may_create=True)
-        put(stores.catalog, a_write("b.md", ["new"]))
-        stores.close()
+        following = library.build()
+        with library.open(following, MODEL, may_create=True) as stores:
+            put(stores.catalog, a_write("b.md", ["new"]))
         assert (library.mark(), paths(library)) == (mark, ("a.md",))
-        library.swap_to(following)
+        library.activate(following)
     assert library.mark() != mark
     assert paths(library) == ("b.md",)
 
 
 def test_what_an_interrupted_build_left_stays_unless_it_must_be_empty(library: Storage) -> None:
     with library.writing():
-        stores = library.open(library.next(), MODEL, may_create=True)
-        put(stores.catalog, a_write("half.md", ["half"]))
-        stores.close()
-        again = library.open(library.next(), MODEL, may_create=True)
-        assert again.catalog.paths(SCOPE) == ("half.md",)
-        again.close()
-        empty = library.open(library.next(is_empty=True), MODEL, may_create=True)
-        assert empty.catalog.paths(SCOPE) == ()
-        empty.close()
+        with library.open(library.build(), MODEL, may_create=True) as stores:
+            put(stores.catalog, a_write("half.md", ["half"]))
+        with library.open(library.build(), MODEL, may_create=True) as again:
+            assert again.catalog.paths(SCOPE) == ("half.md",)
+        with library.open(library.build(is_empty=True), MODEL, may_create=True) as empty:
+            assert empty.catalog.paths(SCOPE) == ()
 
 
 def test_a_reader_goes_on_in_a_generation_that_was_replaced(library: Storage) -> None:
-    old = library.open(library.current(), MODEL)
-    with library.writing():
-        build(library, library.next(), "b.md")
-        library.remove_others()
-    assert old.catalog.paths(SCOPE) == ("a.md",)
-    old.close()
+    with library.open(library.current(), MODEL) as old:
+        with library.writing():
+            build(library, library.build(), "b.md")
+        assert old.catalog.paths(SCOPE) == ("a.md",)
     assert paths(library) == ("b.md",)
 
 

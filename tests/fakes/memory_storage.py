@@ -17,8 +17,7 @@ from tests.fakes.plain_index import PlainTextIndex, PlainVectorIndex
 class MemoryStorage:
     """The port `Storage`: what was opened once is opened again with what it holds."""
 
-    index_names = ("plain vectors", "plain texts")
-    engines: Mapping[str, str] = MappingProxyType({"vectors": "plain", "words": "plain"})
+    indexes: Mapping[str, str] = MappingProxyType({"plain vectors": "plain", "plain texts": "plain"})
 
     def __init__(self) -> None:
         self.root = Path("memory")
@@ -27,34 +26,24 @@ class MemoryStorage:
         self._swaps = 0
         self._lock = threading.Lock()
 
-    @property
-    def exists(self) -> bool:
-        return self._current is not None
-
     def mark(self) -> tuple[int, int] | None:
-        return (self._swaps, 0) if self.exists else None
+        return (self._swaps, 0) if self._current else None
 
     def current(self) -> Generation:
         if self._current is None:
             raise PathNotFound("there is no library in memory")
         return self._current
 
-    def create(self) -> Generation:
-        return Generation("1")
-
-    def next(self, *, is_empty: bool = False) -> Generation:
-        generation = Generation(str(int(self.current()) + 1))
+    def build(self, *, is_empty: bool = False) -> Generation:
+        generation = Generation(str(int(self._current or 0) + 1))
         if is_empty:
             self._stores.pop(generation, None)
         return generation
 
-    def swap_to(self, generation: Generation) -> None:
+    def activate(self, generation: Generation) -> None:
         self._current = generation
         self._swaps += 1
-
-    def remove_others(self) -> None:
-        current = self.current()
-        self._stores = {name: stores for name, stores in self._stores.items() if name == current}
+        self._stores = {generation: self._stores[generation]}
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -65,11 +54,11 @@ class MemoryStorage:
         finally:
             self._lock.release()
 
-    def open(self, generation: Generation, model: EmbeddingModel, *, may_create: bool = False) -> Stores:
+    @contextmanager
+    def open(self, generation: Generation, model: EmbeddingModel, *, may_create: bool = False) -> Iterator[Stores]:
         if generation not in self._stores and not may_create:
             raise PathNotFound(f"there is no generation {generation}")
-        made = Stores(MemoryCatalog(), PlainVectorIndex(), PlainTextIndex(), lambda: None)
-        return self._stores.setdefault(generation, made)
+        yield self._stores.setdefault(generation, Stores(MemoryCatalog(), PlainVectorIndex(), PlainTextIndex()))
 
     @contextmanager
     def catalog(self, generation: Generation) -> Iterator[Catalog]:

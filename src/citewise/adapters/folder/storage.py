@@ -20,7 +20,7 @@ from citewise.ports.catalog import Catalog
 from citewise.ports.storage import Generation, Stores
 
 TRIES = 3  # at reading CURRENT while a generation takes another's place
-_GENERATION = re.compile(r"gen-(\d+)")
+_GENERATION = re.compile(r"gen-\d+")
 
 
 class LibraryFolder:
@@ -30,47 +30,40 @@ class LibraryFolder:
         self,
         root: Path,
         *,
-        open_stores: Callable[[Path, EmbeddingModel, bool], Stores],
+        open_stores: Callable[[Path, EmbeddingModel, bool], AbstractContextManager[Stores]],
         open_catalog: Callable[[Path], AbstractContextManager[Catalog]],
-        index_names: tuple[str, ...] = ("vectors", "texts"),
-        engines: Mapping[str, str],
+        indexes: Mapping[str, str],
     ) -> None:
         self.root = root
-        self.index_names = index_names
-        self.engines = engines
+        self.indexes = indexes
         self._current_file = root / "CURRENT"
         self._open_stores = open_stores
         self._open_catalog = open_catalog
 
-    @property
-    def exists(self) -> bool:
-        return self._current_file.is_file()
-
     def mark(self) -> tuple[int, int] | None:
-        """Another one after every swap; None if there is no library. One look, where `current` takes several."""
+        """Of the file that names the generation: one look, where `current` takes several."""
         try:
             state = self._current_file.stat()
         except OSError:
             return None
         return state.st_mtime_ns, state.st_ino
 
-    def folder_of(self, generation: Generation) -> Path:
-        return self.root / generation
-
-    def open(self, generation: Generation, model: EmbeddingModel, *, may_create: bool = False) -> Stores:
-        return self._open_stores(self.folder_of(generation), model, may_create)
+    def open(
+        self, generation: Generation, model: EmbeddingModel, *, may_create: bool = False
+    ) -> AbstractContextManager[Stores]:
+        return self._open_stores(self.root / generation, model, may_create)
 
     def catalog(self, generation: Generation) -> AbstractContextManager[Catalog]:
-        return self._open_catalog(self.folder_of(generation))
+        return self._open_catalog(self.root / generation)
 
     def size_bytes(self, part: str = "") -> int:
         """Bytes of all files, or of those in this part of the current generation."""
-        folder = self.folder_of(self.current()) / part if part else self.root
+        folder = self.root / self.current() / part if part else self.root
         return sum(map(_bytes_of, folder.rglob("*")))
 
     def current(self) -> Generation:
         """The generation that serves."""
-        if not self.exists:
+        if self.mark() is None:
             self._refuse_lost()
             raise PathNotFound(
                 f"there is no library at {self.root}: make one with `citewise ingest PATH`, "
@@ -84,25 +77,22 @@ class LibraryFolder:
             return self._checked(name)
         raise AssertionError("the last try returns or raises")
 
-    def create(self) -> Generation:
-        """The first generation; the library exists once `swap_to` has named it."""
-        self._refuse_lost()
-        return self._made("gen-1")
-
-    def next(self, *, is_empty: bool = False) -> Generation:
-        """The generation after the current one; what an interrupted run left of it stays, unless it is to be empty."""
-        name = f"gen-{int(_number(self.current())) + 1}"
+    def build(self, *, is_empty: bool = False) -> Generation:
+        """The first generation or the one after the current; what an interrupted run left stays unless `is_empty`."""
+        number = 1
+        if self.mark() is None:
+            self._refuse_lost()
+        else:
+            number += int(self.current().removeprefix("gen-"))
+        generation = Generation(f"gen-{number}")
         if is_empty:
-            shutil.rmtree(self.root / name, ignore_errors=True)
-        return self._made(name)
-
-    def _made(self, name: str) -> Generation:
+            shutil.rmtree(self.root / generation, ignore_errors=True)
         with self._our_errors():
-            (self.root / name).mkdir(exist_ok=True)
-        return Generation(name)
+            (self.root / generation).mkdir(exist_ok=True)
+        return generation
 
-    def swap_to(self, generation: Generation) -> None:
-        """Make a generation the current one: readers that open from now on see it, whole."""
+    def activate(self, generation: Generation) -> None:
+        """Make a generation the current one. Of those that are removed, what a reader has mapped stays readable."""
         beside = self.root / "CURRENT.new"
         with self._our_errors():
             with beside.open("w") as opened:
@@ -112,12 +102,8 @@ class LibraryFolder:
             beside.replace(self._current_file)
             for folder in (self.root, self.root.resolve().parent):
                 _flush(folder)
-
-    def remove_others(self) -> None:
-        """Remove generations that no longer serve; what a reader has open and mapped stays readable to it."""
-        current = self.current()
         for folder in self.root.glob("gen-*"):
-            if folder.name != current and _GENERATION.fullmatch(folder.name):
+            if folder.name != generation and _GENERATION.fullmatch(folder.name):
                 shutil.rmtree(folder, ignore_errors=True)
 
     @contextmanager
@@ -185,11 +171,6 @@ def _bytes_of(file: Path) -> int:
     except FileNotFoundError:
         return 0
     return found.st_size if stat.S_ISREG(found.st_mode) else 0
-
-
-def _number(name: str) -> str:
-    match = _GENERATION.fullmatch(name)
-    return match.group(1) if match else "0"
 
 
 def _flush(folder: Path) -> None:
