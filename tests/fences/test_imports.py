@@ -55,13 +55,7 @@ def test_the_version_is_the_packages() -> None:
 
     assert re.fullmatch(r"\d+\.\d+\.\d+", str(citewise.__version__))
     with pytest.raises(AttributeError):
-        _ = citewise.nothing
-
-
-def test_every_public_name_is_there() -> None:
-    import citewise
-
-    assert all(getattr(citewise, name).__name__ == name for name in citewise.__all__)
+        _ = citewise.nothing  # type: ignore[attr-defined]
 
 
 def test_the_embedding_runtime_keeps_no_device_id(tmp_path: Path) -> None:
