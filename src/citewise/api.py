@@ -16,14 +16,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
 from citewise.errors import BadRequest
-from citewise.model.access import OWNER, Principal, Scope, checked_principal, checked_scope
+from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.answer import Answer, AnswerEvents, Message, Role, final_answer
 from citewise.model.cancellation import Cancellation
 from citewise.model.filters import Filters, Where, conditions_of
 from citewise.model.ids import document_id
 from citewise.model.logged import MAX_ROWS_ASKED
-from citewise.model.paging import PAGE_LIMIT, PageRequest
-from citewise.model.query import ANSWER_TOP_K, SEARCH_TOP_K, Query, Selection
+from citewise.model.query import ANSWER_TOP_K, PAGE_LIMIT, SEARCH_TOP_K, PageRequest, Query, Selection
 from citewise.model.ranking import SearchResult
 from citewise.model.report import Check, Compaction, IngestDone, IngestEvent, IngestReport, Reindexed, Status
 from citewise.models import Parts, compress_of, embedding_of, generator_of
@@ -73,8 +72,8 @@ class LibraryView:
     """
 
     def __init__(self, library: "Library", principal: Principal, scope: Scope | None = None) -> None:
-        self.principal = checked_principal(principal)
-        self.scope = Scope() if scope is None else checked_scope(scope)
+        self.principal = Principal.checked(principal)
+        self.scope = Scope() if scope is None else Scope.checked(scope)
         self._library = library
         self._where = Where(self.scope, self.principal.readers)
 
@@ -281,7 +280,7 @@ class Library:
         """
         from citewise.ingest.targets import IngestOptions, existing
 
-        options = IngestOptions(Scope() if scope is None else checked_scope(scope), tuple(access), corpus_type, name)
+        options = IngestOptions(Scope() if scope is None else Scope.checked(scope), tuple(access), corpus_type, name)
         targets = dict.fromkeys(existing(Path(path)) for path in paths)
         return self._stored().ingest(targets, options)
 
@@ -295,7 +294,7 @@ class Library:
         """Ingest changed files as they change, until interrupted. The paths must have been ingested before."""
         from citewise.ingest.targets import IngestOptions, existing
 
-        options = IngestOptions(Scope() if scope is None else checked_scope(scope), (), corpus_type, name)
+        options = IngestOptions(Scope() if scope is None else Scope.checked(scope), (), corpus_type, name)
         return self._stored().watch([existing(Path(path)) for path in paths], options)
 
     def status(self) -> Status:

@@ -18,7 +18,7 @@ from citewise.model.access import Principal, Scope
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId, DocumentId
 from citewise.model.logged import Logged, LogScope, RequestKind
-from citewise.model.ranking import Passage, topic_of
+from citewise.model.ranking import Passage
 from citewise.ports.catalog import PassageReader
 from citewise.ports.stores import LogStore
 
@@ -286,7 +286,7 @@ class Popular:
 
     def topics(self, where: Where, limit: int) -> tuple[str, ...]:
         """What others asked about, as titles and sections; each once."""
-        topics = dict.fromkeys(map(topic_of, self.passages(where, PASSAGES_A_TOPIC * limit)))
+        topics = dict.fromkeys(passage.topic for passage in self.passages(where, PASSAGES_A_TOPIC * limit))
         return tuple(topics)[:limit]
 
     def _visible(self, where: Where) -> Iterator[Passage]:

@@ -19,8 +19,7 @@ from citewise.insights import Popular
 from citewise.model.access import Scope
 from citewise.model.document import SourceRef
 from citewise.model.filters import Where
-from citewise.model.paging import PageRequest
-from citewise.model.query import Query
+from citewise.model.query import PageRequest, Query
 from citewise.model.ranking import Passage, SearchResult
 from citewise.model.report import IngestDone, IngestEvent, IngestReport, LibraryFacts
 from citewise.ports.catalog import Catalog

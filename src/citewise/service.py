@@ -13,8 +13,7 @@ from citewise.model.cancellation import Cancellation
 from citewise.model.filters import Where
 from citewise.model.ids import DocumentId
 from citewise.model.logged import ABANDONED, MAX_SHOWN, Asker, Logged, RequestKind, ShownChunk
-from citewise.model.paging import PageRequest
-from citewise.model.query import Query
+from citewise.model.query import PageRequest, Query
 from citewise.model.ranking import POPULAR, Candidate, Finding, Passage, SearchResult
 from citewise.ports.models import Generator
 from citewise.ports.stores import QueryLog

@@ -254,7 +254,7 @@ def pages_of(settings: Settings, search: "pipeline.Search", memory: "stores.Rank
     """Pages whose rankings are saved in the library's folder, for every process; in memory if it is read-only."""
     from citewise.adapters.sqlite.rankings import SqliteRankings
     from citewise.maintenance import can_write
-    from citewise.model.paging import NOT_SHARED
+    from citewise.model.query import NOT_SHARED
     from citewise.search.pages import PageBuilder
 
     file, chosen = settings.library / PAGES_FILE, settings.paging

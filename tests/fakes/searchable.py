@@ -9,8 +9,7 @@ from citewise.model.answer import AnswerEvents, Message
 from citewise.model.cancellation import Cancellation
 from citewise.model.filters import Where
 from citewise.model.logged import Logged
-from citewise.model.paging import PageRequest
-from citewise.model.query import Query
+from citewise.model.query import PageRequest, Query
 from citewise.model.ranking import Passage, SearchResult
 from tests.fakes.scripted_generator import ScriptedGenerator
 

@@ -18,6 +18,7 @@ from citewise.model.answer import AnswerEvent, Token
 from citewise.model.filters import Condition, Where
 from citewise.model.ids import ChunkId
 from citewise.model.query import Query
+from citewise.model.ranking import Passage
 from citewise.models import embedding_of
 from citewise.ports.catalog import Hydrated
 from citewise.ports.models import Embedding
@@ -104,9 +105,9 @@ def test_a_search_that_hides_what_may_be_seen_is_noticed(monkeypatch: pytest.Mon
     assert surfaces_of(found.missing) >= {"Library.search"}
 
 
-def test_what_a_refusal_suggests_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("citewise.answer.pipeline.topic_of", lambda passage: "The winch zqforeign")
-    assert surfaces_of(report().leaks) == {"Library.ask", "Library.stream"}
+def test_topics_are_checked_wherever_they_are_suggested(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Passage, "topic", "The winch zqforeign")
+    assert surfaces_of(report().leaks) == {"Library.ask", "Library.stream", "Library.topics"}
 
 
 def test_what_a_refusal_about_a_selection_suggests_is_checked_on_every_surface(monkeypatch: pytest.MonkeyPatch) -> None:

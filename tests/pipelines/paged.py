@@ -11,8 +11,7 @@ from citewise.adapters.memory.cache import MemoryRankings
 from citewise.ingest.targets import IngestOptions
 from citewise.library import OpenLibrary
 from citewise.model.access import OWNER
-from citewise.model.paging import PageRequest
-from citewise.model.query import Query
+from citewise.model.query import PageRequest, Query
 from citewise.model.ranking import SearchResult
 from citewise.ports.models import Reranker
 from citewise.search.pages import PageBuilder

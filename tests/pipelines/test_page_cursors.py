@@ -13,8 +13,7 @@ from citewise.adapters.memory.cache import MemoryRankings
 from citewise.errors import BadRequest
 from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.filters import AnyOf
-from citewise.model.paging import NOT_SHARED, PageRequest
-from citewise.model.query import Query
+from citewise.model.query import NOT_SHARED, PageRequest, Query
 from citewise.ports.models import Embedding
 from citewise.search.pages import PageBuilder
 from citewise.settings import PagingSettings, Settings

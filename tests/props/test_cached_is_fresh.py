@@ -16,8 +16,7 @@ from citewise.adapters.memory.query_log import NoLog
 from citewise.model.access import Principal, Scope
 from citewise.model.filters import Where
 from citewise.model.ids import digest
-from citewise.model.paging import PageRequest
-from citewise.model.query import Query
+from citewise.model.query import PageRequest, Query
 from citewise.model.ranking import Passage, SearchResult
 from citewise.ports.models import Embedding
 from citewise.search import cache as result_cache

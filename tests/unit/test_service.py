@@ -12,8 +12,7 @@ from citewise.model.access import Principal, Scope
 from citewise.model.answer import Answer, AnswerEvents, Citation, Done, Failed, Message, Quality, Role, Token, Usage
 from citewise.model.filters import AnyOf
 from citewise.model.logged import MAX_SHOWN, Asker, Logged, RequestKind, ShownChunk
-from citewise.model.paging import PageRequest
-from citewise.model.query import Query
+from citewise.model.query import PageRequest, Query
 from citewise.model.ranking import POPULAR, Passage, SearchResult
 from citewise.service import Service
 from citewise.text.urls import Addresses

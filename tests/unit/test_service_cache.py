@@ -25,8 +25,7 @@ from citewise.model.answer import (
 from citewise.model.chunk import Vector
 from citewise.model.filters import AnyOf, Between
 from citewise.model.ids import digest
-from citewise.model.paging import PageRequest
-from citewise.model.query import Query
+from citewise.model.query import PageRequest, Query
 from citewise.model.ranking import Candidate, Dropped, SearchResult
 from citewise.ports.stores import CachedResult, CacheKey
 from citewise.search.adjust import Freshness

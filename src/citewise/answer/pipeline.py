@@ -40,7 +40,7 @@ from citewise.model.chunk import NO_SECTION
 from citewise.model.document import Lines
 from citewise.model.ids import DocumentId, digest
 from citewise.model.query import Mode, Query, Selection
-from citewise.model.ranking import Candidate, Finding, Passage, SearchResult, topic_of
+from citewise.model.ranking import Candidate, Finding, Passage, SearchResult
 from citewise.ports.models import Generator, QualityEvaluator
 from citewise.text.layout import best_paragraphs
 from citewise.text.sanitizing import without_html
@@ -93,7 +93,7 @@ class AnswerPipeline:
             yield from self._written(prompt, result, cancellation or Cancellation())
             return
         text = NOT_SEARCHED if found.is_popular else NOT_ANSWERED if result.findings else NOTHING_FOUND
-        topics = tuple(dict.fromkeys(topic_of(finding.passage) for finding in found.findings))
+        topics = tuple(dict.fromkeys(finding.passage.topic for finding in found.findings))
         yield from self._refused(prompt, result, text, topics[:MAX_SUGGESTIONS])
 
     def ask_selected(

@@ -11,7 +11,7 @@ from rich.text import Text
 from citewise.api import Library, QueryOptions
 from citewise.cli.options import Caller
 from citewise.cli.output import print_json, printable, search_json, show_warnings
-from citewise.model.paging import NOT_SHARED
+from citewise.model.query import NOT_SHARED
 from citewise.model.ranking import ARMS, FUSED, SCORES, Candidate, Finding, SearchResult
 from citewise.settings import Settings
 

@@ -43,6 +43,12 @@ class Scope:
     def __str__(self) -> str:
         return f"{self.tenant}/{self.project}"
 
+    @classmethod
+    def checked(cls, scope: Self) -> Self:
+        if not isinstance(scope, cls):
+            raise BadRequest(f"a scope is a Scope(tenant, project), not {scope!r}")
+        return scope
+
 
 @dataclass(frozen=True, slots=True)
 class Access:
@@ -77,6 +83,13 @@ class Principal:
         for group in self.groups:
             checked_name("group", group)
 
+    @classmethod
+    def checked(cls, principal: Self) -> Self:
+        """The principal itself, or BadRequest: None means that somebody forgot who asks, and not the owner."""
+        if not isinstance(principal, cls):
+            raise BadRequest(f"who asks is a Principal, not {principal!r}; for the library's owner, use as_owner()")
+        return principal
+
     @property
     def readers(self) -> frozenset[Reader] | None:
         """The readers this principal counts as; None means no rule narrows what they see."""
@@ -89,19 +102,6 @@ class Principal:
 
 
 OWNER = Principal(owns_library=True)
-
-
-def checked_principal(principal: Principal) -> Principal:
-    """The principal itself, or BadRequest: None means that somebody forgot who asks, and not the owner."""
-    if not isinstance(principal, Principal):
-        raise BadRequest(f"who asks is a Principal, not {principal!r}; for the library's owner, use as_owner()")
-    return principal
-
-
-def checked_scope(scope: Scope) -> Scope:
-    if not isinstance(scope, Scope):
-        raise BadRequest(f"a scope is a Scope(tenant, project), not {scope!r}")
-    return scope
 
 
 def _reader(rule: str) -> Reader:

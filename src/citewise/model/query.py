@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from citewise.errors import BadRequest
-from citewise.model.access import Principal, Scope, checked_principal, checked_scope
+from citewise.model.access import Principal, Scope
 from citewise.model.filters import Condition, Where
 
 MAX_CHARACTERS = 2000
@@ -116,6 +116,8 @@ LATE_WEIGHT = 1.0
 
 SEARCH_TOP_K = 20
 ANSWER_TOP_K = 5
+PAGE_LIMIT, MAX_PAGE_LIMIT = 5, 20  # hits on a page
+NOT_SHARED = "paging: the library's folder cannot be written to; cursors work in this process only"
 MIN_BUDGET, MAX_BUDGET = 50, 100_000  # tokens of sources: fewer hold no passage, more no model reads
 
 
@@ -148,8 +150,8 @@ class Query:
         object.__setattr__(self, "text", checked_question(self.text))
         if not isinstance(self.top_k, int) or isinstance(self.top_k, bool) or not 1 <= self.top_k <= MAX_TOP_K:
             raise BadRequest(f"top_k is {self.top_k}; it can be 1 to {MAX_TOP_K}")
-        checked_scope(self.scope)
-        checked_principal(self.principal)
+        Scope.checked(self.scope)
+        Principal.checked(self.principal)
         if self.half_life_days is not None and not 0 < self.half_life_days < math.inf:
             raise BadRequest(f"half_life_days is {self.half_life_days}; it is above 0")
         if self.freshness_weight is not None and not 0 <= self.freshness_weight <= 1:
@@ -161,3 +163,16 @@ class Query:
     def where(self) -> Where:
         """What this search may look at: access is part of it, not a step after it."""
         return Where(self.scope, self.principal.readers, self.conditions)
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """Which page is asked for: how many hits, after which cursor. Without a cursor it is the first page."""
+
+    limit: int = PAGE_LIMIT
+    cursor: str | None = None
+    is_open: bool = True  # no top_k was given: the pages go on through everything that was found
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.limit, int) or isinstance(self.limit, bool) or not 1 <= self.limit <= MAX_PAGE_LIMIT:
+            raise BadRequest(f"limit is {self.limit}; a page has 1 to {MAX_PAGE_LIMIT} hits")

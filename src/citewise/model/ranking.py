@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import overload
 
 from citewise.model.chunk import NO_SECTION, Hit
 from citewise.model.document import BlockSpan, Json, Lines, Location, Messages, Pages
@@ -55,6 +54,10 @@ class Passage:
         return " > ".join(self.breadcrumb) or None
 
     @property
+    def topic(self) -> str:
+        return self.title if self.section in (self.title, NO_SECTION) else f"{self.title} - {self.section}"
+
+    @property
     def is_conversation(self) -> bool:
         return self.corpus_type.startswith("CONVO_")
 
@@ -101,25 +104,6 @@ class Candidate:
     score: float
     scores: Mapping[str, float]
     ranks: Mapping[str, int]  # by ranking, from 1
-
-
-class Candidates(Sequence[Candidate]):
-    """Candidates that are made when they are looked at: of two hundred that rankings find, a search reads twenty."""
-
-    def __init__(self, count: int, made: Callable[[int], Candidate]) -> None:
-        self._places = range(count)
-        self._made = made
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    @overload
-    def __getitem__(self, at: int) -> Candidate: ...
-    @overload
-    def __getitem__(self, at: slice) -> tuple[Candidate, ...]: ...
-    def __getitem__(self, at: int | slice) -> Candidate | tuple[Candidate, ...]:
-        places = self._places[at]
-        return self._made(places) if isinstance(places, int) else tuple(map(self._made, places))
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,9 +237,3 @@ class SearchResult:
         others = {name: ms for name, ms in self.timings_ms.items() if name != "total"}
         others[stage] = others.get(stage, 0.0) + took_ms
         return replace(self, timings_ms={**others, "total": total_ms})
-
-
-def topic_of(passage: Passage) -> str:
-    if passage.section in (passage.title, NO_SECTION):
-        return passage.title
-    return f"{passage.title} - {passage.section}"

@@ -1,11 +1,12 @@
 """Rankings -> Ranking: several orders become one, on one scale from 0 to 1."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import overload
 
 from citewise.model.chunk import Hit
 from citewise.model.ids import ChunkId
-from citewise.model.ranking import CODE, DENSE, FUSED, WORDS, Candidate, Candidates, Ranking, Rankings
+from citewise.model.ranking import CODE, DENSE, FUSED, WORDS, Candidate, Ranking, Rankings
 
 RANK_CONSTANT = 60  # of reciprocal rank fusion; 0: the first place is everything; large: places hardly differ
 
@@ -120,4 +121,23 @@ def _ranking(found: Rankings, fused: Mapping[ChunkId, float]) -> Ranking:
         scores[FUSED] = fused[id_]
         return Candidate(id_, fused[id_], scores, ranks)
 
-    return Ranking(found.query, Candidates(len(order), candidate))
+    return Ranking(found.query, _Candidates(len(order), candidate))
+
+
+class _Candidates(Sequence[Candidate]):
+    """Candidates that are made when they are looked at: of two hundred that rankings find, a search reads twenty."""
+
+    def __init__(self, count: int, made: Callable[[int], Candidate]) -> None:
+        self._places = range(count)
+        self._made = made
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, at: int) -> Candidate: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Candidate, ...]: ...
+    def __getitem__(self, at: int | slice) -> Candidate | tuple[Candidate, ...]:
+        places = self._places[at]
+        return self._made(places) if isinstance(places, int) else tuple(map(self._made, places))

@@ -13,8 +13,7 @@ from functools import partial
 
 from citewise.errors import BadRequest, CitewiseError
 from citewise.model.ids import ChunkId, digest
-from citewise.model.paging import PageRequest
-from citewise.model.query import SEARCH_TOP_K, Query
+from citewise.model.query import SEARCH_TOP_K, PageRequest, Query
 from citewise.model.ranking import Candidate, Dropped, Finding, SearchResult
 from citewise.ports.stores import RankingStore, SavedRanking
 from citewise.search.adjust import Deduplicate
