@@ -25,7 +25,7 @@ from benchmarks.judged import KEPT
 from citewise.library import OpenLibrary
 from citewise.model.access import Access, Principal, Scope
 from citewise.model.chunk import EmbeddingFailure, EmbeddingModel, Piece, Vector, chunks_of
-from citewise.model.document import Document, Lines, Stamp
+from citewise.model.document import Document, Location, Stamp
 from citewise.model.ids import ChunkId, Digest, chunk_id, digest, document_id
 from citewise.ports.catalog import DocumentWrite
 from citewise.ports.models import Embedding
@@ -247,7 +247,7 @@ def _piece(text: str, ordinal: int) -> Piece:
         section=f"Section {ordinal}",
         breadcrumb=(f"Section {ordinal}",),
         text=text,
-        location=Lines(ordinal * 10 + 1, ordinal * 10 + 9),
+        location=Location("lines", ordinal * 10 + 1, ordinal * 10 + 9),
         tokens=WORDS_A_CHUNK * 2,
         kind=None,
         has_code=False,

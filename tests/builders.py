@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from citewise.model.access import Access, Scope
 from citewise.model.chunk import Piece, Point, Terms, Vector, chunks_of
-from citewise.model.document import Document, Lines, Stamp
+from citewise.model.document import Document, Location, Stamp
 from citewise.model.filters import Label, label
 from citewise.model.ids import ChunkId, Digest, digest, document_id
 from citewise.ports.catalog import DocumentWrite
@@ -80,7 +80,7 @@ def a_piece(text: str, *, ordinal: int = 0) -> Piece:
         section="N/A",
         breadcrumb=(),
         text=text,
-        location=Lines(ordinal + 1, ordinal + 1),
+        location=Location("lines", ordinal + 1, ordinal + 1),
         tokens=len(text.split()),
         kind=None,
         has_code=False,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from citewise.model.chunk import Chunk
-from citewise.model.document import Document, Json, Lines, Pages
+from citewise.model.document import Document, Json, Location
 from citewise.model.ids import digest, document_id
 from citewise.model.ranking import Candidate, Finding, Passage
 from tests.builders import SCOPE, an_id
@@ -33,7 +33,7 @@ def a_passage(
         breadcrumb=(title, section) if breadcrumb is None else breadcrumb,
         anchor=anchor,
         position=position,
-        location=Lines(first, last) if page is None else Pages(page, page),
+        location=Location("lines", first, last) if page is None else Location("pages", page, page),
         corpus_type=corpus_type,
         content_type="prose",
         module="Unknown",

@@ -10,7 +10,7 @@ import pytest
 from citewise.errors import Misconfigured
 from citewise.model.access import Access, Principal, Scope
 from citewise.model.chunk import ChunkCounts, WordVectors
-from citewise.model.document import KnownDocument, Lines, SourceRef
+from citewise.model.document import KnownDocument, Location, SourceRef
 from citewise.model.filters import AnyOf, Where
 from citewise.model.ids import ChunkId, Digest, digest, document_id
 from citewise.model.report import IngestSummary, LibraryFacts
@@ -89,7 +89,7 @@ def test_a_chunk_that_moved_is_stored_without_a_log_entry(catalog: Catalog) -> N
     write = a_write("a.md", ["one"])
     put(catalog, write)
     before = catalog.last_position(SCOPE)
-    moved = replace(write.chunks[0], position=3, piece=replace(write.chunks[0].piece, location=Lines(9, 9)))
+    moved = replace(write.chunks[0], position=3, piece=replace(write.chunks[0].piece, location=Location("lines", 9, 9)))
     assert put(catalog, replace(write, chunks=(moved,))) == ChunkCounts(unchanged=1)
     assert chunks_at(catalog, SCOPE, "a.md") == (moved,)
     assert catalog.last_position(SCOPE) == before

@@ -7,18 +7,7 @@ from typing import Any
 
 from citewise.errors import BadData
 from citewise.model.chunk import Piece
-from citewise.model.document import (
-    Block,
-    BlockKind,
-    BlockSpan,
-    Heading,
-    Item,
-    Messages,
-    Pages,
-    ParsedDocument,
-    Skipped,
-    spanning,
-)
+from citewise.model.document import Block, BlockKind, BlockSpan, Heading, Item, Location, ParsedDocument, Skipped
 from citewise.text.encoding import NotText
 from citewise.text.secrets import masked
 
@@ -70,8 +59,12 @@ class BookParser:
 
     def _document(self, book: Mapping[str, Any]) -> ParsedDocument:
         pages = [masked(page) for page in book["pages"]]
-        title = Block(BlockKind.HEADING, book["title"], Pages(1, 1), heading=Heading(1, book["title"], "title"))
-        blocks = [Block(BlockKind.PARAGRAPH, page.text, Pages(n, n)) for n, page in enumerate(pages, start=1)]
+        title = Block(
+            BlockKind.HEADING, book["title"], Location("pages", 1, 1), heading=Heading(1, book["title"], "title")
+        )
+        blocks = [
+            Block(BlockKind.PARAGRAPH, page.text, Location("pages", n, n)) for n, page in enumerate(pages, start=1)
+        ]
         counts: dict[str, int] = {}
         for page in pages:
             counts.update(page.counts)
@@ -90,7 +83,7 @@ class ThreadParser:
         for n, (author, sent_at, text) in enumerate(read["messages"], start=1):
             clean = masked(text)
             counts.update(clean.counts)
-            location = Messages(n, n, read["channel"], author, sent_at)
+            location = Location("messages", n, n, read["channel"], author, sent_at)
             blocks.append(Block(BlockKind.PARAGRAPH, f"{author}: {clean.text}", location))
         text = "\n".join(block.text for block in blocks)
         return [
@@ -131,7 +124,7 @@ class ThreadChunker:
             section=title,
             breadcrumb=(title,),
             text=text,
-            location=spanning([block.location for block in run]),
+            location=Location.spanning([block.location for block in run]),
             tokens=len(text.split()),
             kind=None,
             has_code=False,
@@ -142,5 +135,5 @@ class ThreadChunker:
 
 
 def _sent_at(block: Block) -> float:
-    assert isinstance(block.location, Messages)
+    assert block.location.unit == "messages"
     return block.location.sent_at or 0.0

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from citewise.model.answer import Citation, Context, ContextSource
 from citewise.model.chunk import NO_SECTION
-from citewise.model.document import BlockSpan, spanning
+from citewise.model.document import BlockSpan, Location
 from citewise.model.ranking import Finding, Passage, in_order
 from citewise.ports.models import TokenCounter
 from citewise.text.layout import cut_to_fit
@@ -221,7 +221,7 @@ def _block(n: int, passage: Passage, text: str) -> str:
 
 def _citation(n: int, passages: Sequence[Passage], addresses: Addresses, *, best: Passage, score: float) -> Citation:
     """Source `n`, made of neighbors in one section: named after the best of them, with the lines of all."""
-    whole = replace(best, location=spanning([passage.location for passage in passages]))
+    whole = replace(best, location=Location.spanning([passage.location for passage in passages]))
     return Citation(
         n=n,
         chunk_id=best.chunk_id,

@@ -37,7 +37,7 @@ from citewise.model.answer import (
 )
 from citewise.model.cancellation import Cancellation
 from citewise.model.chunk import NO_SECTION
-from citewise.model.document import Lines
+from citewise.model.document import Location
 from citewise.model.ids import DocumentId, digest
 from citewise.model.query import Mode, Query, Selection
 from citewise.model.ranking import Candidate, Finding, Passage, SearchResult
@@ -278,7 +278,7 @@ def _passage(selection: Selection, text: str, tokens: int) -> Passage:
         breadcrumb=(selection.section,) if selection.section else (),
         anchor=Slugger().anchor(selection.section) if selection.section else "",
         position=0,
-        location=Lines(1, text.count("\n") + 1),
+        location=Location("lines", 1, text.count("\n") + 1),
         corpus_type="DOC_PAGE",
         content_type="prose",
         module="",

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from citewise.errors import Misconfigured
 from citewise.model.access import Access, Scope
@@ -29,39 +29,21 @@ class BlockKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
-    """Lines of a text file, counted from 1."""
+class Location:
+    """Lines, pages or messages of a document, counted from 1. Author and time are those of the first message."""
 
-    first: int
-    last: int
-
-
-@dataclass(frozen=True, slots=True)
-class Pages:
-    """Pages of a printed document, counted from 1."""
-
-    first: int
-    last: int
-
-
-@dataclass(frozen=True, slots=True)
-class Messages:
-    """Messages of a conversation, counted from 1, with the author and the time of the first."""
-
+    unit: Literal["lines", "pages", "messages"]
     first: int
     last: int
     channel: str | None = None
     author: str | None = None
     sent_at: float | None = None  # seconds since 1970
 
-
-Location: TypeAlias = Lines | Pages | Messages
-
-
-def spanning(locations: Sequence[Location]) -> Location:
-    """From the first to the last of several locations in one document."""
-    start = min(locations, key=lambda location: location.first)
-    return replace(start, last=max(location.last for location in locations))
+    @staticmethod
+    def spanning(locations: Sequence["Location"]) -> "Location":
+        """From the first to the last of several locations in one document."""
+        start = min(locations, key=lambda location: location.first)
+        return replace(start, last=max(location.last for location in locations))
 
 
 @dataclass(frozen=True, slots=True)

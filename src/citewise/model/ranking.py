@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
 from citewise.model.chunk import NO_SECTION, Hit
-from citewise.model.document import BlockSpan, Json, Lines, Location, Messages, Pages
+from citewise.model.document import BlockSpan, Json, Location
 from citewise.model.ids import ChunkId, Digest, DocumentId
 from citewise.model.query import BY_WORD, FEATURES, Mode, Query
 
@@ -63,23 +63,23 @@ class Passage:
 
     @property
     def lines(self) -> tuple[int, int] | None:
-        return (self.location.first, self.location.last) if isinstance(self.location, Lines) else None
+        return (self.location.first, self.location.last) if self.location.unit == "lines" else None
 
     @property
     def page(self) -> int | None:
-        return self.location.first if isinstance(self.location, Pages) else None
+        return self.location.first if self.location.unit == "pages" else None
 
     @property
     def author(self) -> str | None:
-        return self.location.author if isinstance(self.location, Messages) else None
+        return self.location.author
 
     @property
     def channel(self) -> str | None:
-        return self.location.channel if isinstance(self.location, Messages) else None
+        return self.location.channel
 
     @property
     def sent_at(self) -> float | None:
-        return self.location.sent_at if isinstance(self.location, Messages) else None
+        return self.location.sent_at
 
 
 DENSE, WORDS, CODE = "dense", "words", "code"

@@ -50,7 +50,7 @@ from citewise.adapters.onnx.word_vectors import LENGTH_BONUS
 from citewise.errors import BadData
 from citewise.evaluation.cases import Gold, JudgedUnit
 from citewise.model.chunk import Hit, Piece, Vector, WordVectors
-from citewise.model.document import Lines
+from citewise.model.document import Location
 from citewise.model.ids import ChunkId, Digest, digest
 from citewise.model.ranking import CODE, DENSE, WORDS, Finding
 from citewise.ports.catalog import NO_WORDS, EmbeddingCache
@@ -376,7 +376,9 @@ def test_a_library_without_vectors_of_words_is_refused() -> None:
 
 def test_a_library_that_holds_none_of_the_judged_documents_is_refused() -> None:
     case = Case("?", "small", {"small/1.md": (Gold("small/1.md", 1),)})
-    piece = Piece("", 0, "", (), "text", Lines(1, 1), 1, None, has_code=False, has_equations=False, language=None)
+    piece = Piece(
+        "", 0, "", (), "text", Location("lines", 1, 1), 1, None, has_code=False, has_equations=False, language=None
+    )
     check_fit("small", [case], {ChunkId("0" * 16): Held("small/1.md", piece)})
     with pytest.raises(BadData, match=r"none of the 1 documents.*'small/1.md'"):
         check_fit("small", [case], {ChunkId("0" * 16): Held("000/000001.md", piece)})

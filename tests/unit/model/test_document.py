@@ -3,7 +3,7 @@
 import pytest
 
 from citewise.ingest.prepare import _chapter_parts
-from citewise.model.document import Lines, Messages, PathRule, path_facts, spanning
+from citewise.model.document import Location, PathRule, path_facts
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,8 @@ def test_path_rules_can_be_replaced() -> None:
 
 
 def test_locations_span_from_the_first_to_the_last() -> None:
-    assert spanning([Lines(4, 9), Lines(2, 5)]) == Lines(2, 9)
-    first = Messages(1, 1, "ops", "ann", 10.0)
-    assert spanning([first, Messages(2, 2, "ops", "bob", 20.0)]) == Messages(1, 2, "ops", "ann", 10.0)
+    assert Location.spanning([Location("lines", 4, 9), Location("lines", 2, 5)]) == Location("lines", 2, 9)
+    first = Location("messages", 1, 1, "ops", "ann", 10.0)
+    assert Location.spanning([first, Location("messages", 2, 2, "ops", "bob", 20.0)]) == Location(
+        "messages", 1, 2, "ops", "ann", 10.0
+    )

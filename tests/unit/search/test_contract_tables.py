@@ -3,7 +3,7 @@
 import pytest
 
 from citewise.model.chunk import Hit
-from citewise.model.document import Messages
+from citewise.model.document import Location
 from citewise.model.ranking import Rankings
 from citewise.search.adjust import DAY, Freshness
 from citewise.search.fuse import ReciprocalRanks
@@ -38,7 +38,10 @@ def test_the_constant_moves_scores_and_never_what_leads_every_ranking(constant: 
 def test_what_is_no_conversation_keeps_its_order_while_conversations_move_around_it() -> None:
     found = a_shortlist(
         a_named_finding(
-            "old talk", 0.9, corpus_type="CONVO_SLACK", location=Messages(1, 1, sent_at=ASKED_AT - 1000 * DAY)
+            "old talk",
+            0.9,
+            corpus_type="CONVO_SLACK",
+            location=Location("messages", 1, 1, sent_at=ASKED_AT - 1000 * DAY),
         ),
         a_named_finding("page", 0.89),
         a_named_finding("code", 0.88, corpus_type="CODE_LOGIC"),

@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from citewise.errors import Misconfigured
-from citewise.model.document import Messages
+from citewise.model.document import Location
 from citewise.model.query import BoostRule
 from citewise.model.ranking import Shortlist
 from citewise.search.adjust import Boost, Deduplicate, Freshness
@@ -16,7 +16,7 @@ from tests.shortlists import a_named_finding, a_query, a_shortlist
 
 NONSENSE = cast("Any", "nonsense")
 FOUND = a_shortlist(
-    a_named_finding("a", 0.9, corpus_type="CONVO_SLACK", location=Messages(1, 1, sent_at=1.0)),
+    a_named_finding("a", 0.9, corpus_type="CONVO_SLACK", location=Location("messages", 1, 1, sent_at=1.0)),
     a_named_finding("b", 0.2, "Nets dry in the sun."),
     query=a_query("When does the ferry leave?"),
 )

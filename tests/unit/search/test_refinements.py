@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from citewise.errors import Misconfigured, Unavailable
-from citewise.model.document import Messages
+from citewise.model.document import Location
 from citewise.model.query import BoostRule
 from citewise.model.ranking import Shortlist
 from citewise.search.adjust import DAY, Boost, Cut, Deduplicate, Freshness
@@ -135,7 +135,7 @@ def said(
 ) -> Shortlist:
     sent_at = None if days_ago is None else NOW - days_ago * DAY
     return a_shortlist(
-        a_named_finding(name, score, corpus_type=corpus_type, location=Messages(1, 1, sent_at=sent_at)),
+        a_named_finding(name, score, corpus_type=corpus_type, location=Location("messages", 1, 1, sent_at=sent_at)),
         query=a_query(asked_at=NOW),
     )
 

@@ -13,7 +13,7 @@ from markdown_it.token import Token
 
 from citewise.adapters.markdown.frontmatter import split_front_matter
 from citewise.adapters.markdown.rules import COMMENT_ENDS, Notes, block_parser, block_tokens
-from citewise.model.document import Block, BlockKind, Heading, Item, Lines, ParsedDocument
+from citewise.model.document import Block, BlockKind, Heading, Item, Location, ParsedDocument
 from citewise.text.encoding import decoded
 from citewise.text.secrets import masked
 from citewise.text.urls import Slugger
@@ -324,8 +324,8 @@ class _Body:
         language = self._language(node) if node.kind is BlockKind.CODE else None
         return Block(node.kind, text, location, heading=heading, language=language)
 
-    def _location(self, first: int, end: int) -> Lines:
-        return Lines(first + self._first_line, end - 1 + self._first_line)
+    def _location(self, first: int, end: int) -> Location:
+        return Location("lines", first + self._first_line, end - 1 + self._first_line)
 
     def _text(self, first: int, end: int) -> str:
         if not self._dropped:

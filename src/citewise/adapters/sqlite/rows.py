@@ -18,10 +18,7 @@ from citewise.model.document import (
     Document,
     Heading,
     Json,
-    Lines,
     Location,
-    Messages,
-    Pages,
     Stamp,
 )
 from citewise.model.filters import Label
@@ -40,8 +37,6 @@ _OF_CHUNK = ("id", "document_id", "position", "content_type", "word_count", "fin
 _OF_PIECE = ("anchor", "ordinal", "section", "text", "tokens", "kind", "language")
 
 _BLOCK_KINDS = {kind.value: kind for kind in BlockKind}
-_LOCATIONS: Mapping[str, type[Location]] = {"lines": Lines, "pages": Pages, "messages": Messages}
-_LOCATION_NAMES = {kind: name for name, kind in _LOCATIONS.items()}
 
 
 def document_row(document: Document, scope_id: int, *, now: float) -> Row:
@@ -134,7 +129,7 @@ def _json(value: object) -> str:
 
 
 def _location_json(location: Location) -> list[object]:
-    return [_LOCATION_NAMES[type(location)], *astuple(location)]
+    return [*astuple(location)][: None if location.unit == "messages" else 3]  # only messages have more
 
 
 def _block_json(block: Block) -> list[object]:
@@ -144,11 +139,11 @@ def _block_json(block: Block) -> list[object]:
 
 
 def _block_of(stored: list[Any]) -> Block:
-    kind, text, (name, *location), children, heading, language = stored
+    kind, text, location, children, heading, language = stored
     return Block(
         kind=_BLOCK_KINDS[kind],
         text=text,
-        location=_LOCATIONS[name](*location),
+        location=Location(*location),
         children=tuple(map(_block_of, children)),
         heading=Heading(*heading) if heading else None,
         language=language,
@@ -165,8 +160,7 @@ def _spans(stored: str) -> tuple[BlockSpan, ...]:
 
 @lru_cache(maxsize=10_000)
 def _location(stored: str) -> Location:
-    name, *values = json.loads(stored)
-    return _LOCATIONS[name](*values)
+    return Location(*json.loads(stored))
 
 
 @lru_cache(maxsize=10_000)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from citewise.model.chunk import NO_SECTION, Piece, searchable_text
-from citewise.model.document import Block, BlockKind, BlockSpan, Lines, Location, spanning
+from citewise.model.document import Block, BlockKind, BlockSpan, Location
 from citewise.ports.models import TokenCounter
 from citewise.text.units import cut_points
 
@@ -74,7 +74,7 @@ class _SizedBlock:
     def glue_to(self, following: "_SizedBlock") -> str:
         """The white space that stood between this unit and the next."""
         here, there = self.block.location, following.block.location
-        if not isinstance(here, Lines):
+        if here.unit != "lines":
             return " " if following.continues else "\n\n"
         if following.continues:
             return " " if there.first == here.last else "\n"
@@ -149,7 +149,7 @@ class HeadingChunker:
                 run = unit
             elif run.tokens + tokens <= max_tokens:
                 text = run.block.text + run.glue_to(unit) + sentence.text
-                location = spanning((run.block.location, sentence.location))
+                location = Location.spanning((run.block.location, sentence.location))
                 run = replace(run, block=replace(run.block, text=text, location=location), tokens=run.tokens + tokens)
             else:
                 yield run
@@ -230,10 +230,10 @@ def _sentences(block: Block) -> Iterator[Block]:
 
 def _part(block: Block, start: int, end: int) -> Block:
     """A part of a block's text, with its lines. Pages and messages cannot be told from the text itself."""
-    location: Location = block.location
-    if isinstance(location, Lines):
+    location = block.location
+    if location.unit == "lines":
         first = location.first + block.text.count("\n", 0, start)
-        location = Lines(first, first + block.text.count("\n", start, end))
+        location = Location("lines", first, first + block.text.count("\n", start, end))
     return Block(block.kind, block.text[start:end], location)
 
 
@@ -283,7 +283,7 @@ def _piece(section: _Section, units: _Blocks, ordinal: int) -> Piece:
         section=section.title,
         breadcrumb=section.breadcrumb,
         text=text,
-        location=spanning([unit.block.location for unit in units]),
+        location=Location.spanning([unit.block.location for unit in units]),
         tokens=_total(units),
         kind=kind,
         has_code=any(span.kind is BlockKind.CODE for span in spans),

@@ -3,7 +3,7 @@
 import pytest
 
 from citewise.adapters.markdown.parser import MAX_WARNINGS, MarkdownParser
-from citewise.model.document import Block, BlockKind, Heading, Lines, ParsedDocument
+from citewise.model.document import Block, BlockKind, Heading, Location, ParsedDocument
 
 PARSER = MarkdownParser()
 
@@ -273,8 +273,8 @@ def test_text_nested_too_deeply_to_follow_is_still_there() -> None:
 def test_lines_that_no_rule_claims_become_paragraphs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("citewise.adapters.markdown.parser.block_tokens", lambda *_, **__: [])
     assert parsed("# a\nb\n\nc\n").blocks == (
-        Block(BlockKind.PARAGRAPH, "# a\nb", Lines(1, 2)),
-        Block(BlockKind.PARAGRAPH, "c", Lines(4, 4)),
+        Block(BlockKind.PARAGRAPH, "# a\nb", Location("lines", 1, 2)),
+        Block(BlockKind.PARAGRAPH, "c", Location("lines", 4, 4)),
     )
 
 
