@@ -31,7 +31,6 @@ from benchmarks.synthetic import questions, synthetic_embedding
 from benchmarks.timing import Percentiles
 from citewise import Library, Settings
 from citewise.model.access import OWNER, Principal
-from citewise.settings import PagingSettings, QueryCacheSettings, QueryLogSettings
 
 QUESTIONS = 100
 FIRST_RANKS = (10, 30, 100, 1_000)  # of readers in twenty groups of one size
@@ -41,8 +40,8 @@ PAGE = 5
 PAGES = (2, 10, 50)
 PAGED_QUESTIONS = 20
 ROOT = Path(__file__).parents[1]
-NO_CACHE = QueryCacheSettings(megabytes=0)
-NO_LOG = QueryLogSettings(retention_days=0)
+NO_CACHE = {"megabytes": 0}
+NO_LOG = {"retention_days": 0}
 
 Asking = Callable[[str], object]
 
@@ -132,7 +131,7 @@ def log_table(folder: Path, asked: Sequence[str], rounds: int) -> Table:
 
 def page_table(folder: Path, asked: Sequence[str], rounds: int) -> Table:
     taken: dict[int, list[float]] = {page: [] for page in PAGES}
-    with opened(folder, query_cache=NO_CACHE, query_log=NO_LOG, paging=PagingSettings()) as library:
+    with opened(folder, query_cache=NO_CACHE, query_log=NO_LOG) as library:
         for question in (*asked,) * rounds:
             cursor = library.as_owner().search(question, limit=PAGE).next_cursor
             for page in range(2, max(PAGES) + 1):
@@ -154,7 +153,7 @@ def page_table(folder: Path, asked: Sequence[str], rounds: int) -> Table:
 
 def opened(folder: Path, **settings: object) -> Library:
     made = synthetic_embedding(CHUNKS)
-    chosen = Settings(library=folder, **settings)  # type: ignore[arg-type]
+    chosen = Settings(library=folder).changed(**settings)
     return Library(settings=chosen, embedder=made.embedder, token_counter=made.counter)
 
 

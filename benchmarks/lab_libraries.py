@@ -15,7 +15,7 @@ from citewise.model.access import Scope
 from citewise.model.chunk import EmbeddingFailure, EmbeddingModel, Point, Vector
 from citewise.ports.indexes import IndexBatch
 from citewise.ports.models import Embedder, Embedding
-from citewise.settings import ChunkSettings, Settings
+from citewise.settings import Settings
 from citewise.text.analysis import terms
 from citewise.wiring import stored_library
 
@@ -42,10 +42,11 @@ class Widened:
         return self.embedder.query(text)
 
 
-def asked_in_chunks(name: str, sizes: ChunkSettings, embedding: Embedding, *, kept: Path) -> Asked:
-    """The set's questions, asked of its documents cut to these sizes, whatever the model's window."""
-    folder = kept / f"chunks-{sizes.target_tokens}" / name / "library"
-    settings = Settings(library=folder, chunks=sizes)
+def asked_in_chunks(name: str, sizes: tuple[int, int], embedding: Embedding, *, kept: Path) -> Asked:
+    """The set's questions, asked of its documents cut to a target and a ceiling, whatever the model's window."""
+    target, ceiling = sizes
+    folder = kept / f"chunks-{target}" / name / "library"
+    settings = Settings(library=folder).changed(chunks={"target_tokens": target, "ceiling_tokens": ceiling})
     widened = Embedding(Widened(embedding.embedder), embedding.counter)
     if not folder.exists():
         with set_library(name, embedding, kept=kept):  # made if it is not there

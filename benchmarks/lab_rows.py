@@ -30,14 +30,13 @@ from citewise.model.ranking import CODE, DENSE, WORDS
 from citewise.ports.models import Embedding
 from citewise.search.fuse import BY_NEARNESS, HALVES, HEAD, RANK_CONSTANT
 from citewise.search.rankings import MIN_HITS
-from citewise.settings import ChunkSettings
 
 DEFAULT = (BY_NEARNESS[DENSE], BY_NEARNESS[WORDS], BY_NEARNESS[CODE])
 NEARNESS = by_nearness(DEFAULT)
 GRID = (0.2, 0.3, 0.4)  # weights of words and of code, where that of meaning is 1 at a cosine of 1
 ONE_FIELD = DEFAULT[1] + DEFAULT[2]  # the weight of words where only one form of them is looked at
 FETCHED = ((20, 20), (40, 40), (100, HEAD), (200, HEAD), (100, 100), (200, 200), (200, 20), (200, 40))  # hits, head
-SIZES = (ChunkSettings(350, 200, 512), ChunkSettings(500, 200, 800))
+SIZES = ((350, 512), (500, 800))  # target and ceiling, in tokens
 READ_TOKENS = 1_000  # that somebody reads: five long passages hold more than five short ones
 CHUNK_COLUMNS = (
     "chunks",
@@ -176,12 +175,12 @@ def breadcrumb_rows(lab: Lab) -> list[Alternative]:
 def chunk_rows(lab: Lab) -> list[Alternative]:
     """Sections whole up to the ceiling, as they are, against chunks of other sizes that the model sees in windows."""
     rows = [_cut_row("sections whole up to 800, longer ones cut to the window (default)", lab, lab.asked)]
-    for sizes in SIZES:
+    for target, ceiling in SIZES:
         made = {}
         for name in lab.names:
-            lab.say(f"{name} in chunks of {sizes.target_tokens}")
-            made[name] = asked_in_chunks(name, sizes, lab.embedding, kept=lab.kept)
-        rows.append(_cut_row(f"target {sizes.target_tokens}, at most {sizes.ceiling_tokens}", lab, made))
+            lab.say(f"{name} in chunks of {target}")
+            made[name] = asked_in_chunks(name, (target, ceiling), lab.embedding, kept=lab.kept)
+        rows.append(_cut_row(f"target {target}, at most {ceiling}", lab, made))
     return rows
 
 

@@ -11,9 +11,8 @@ from typing import Self
 
 from citewise import Library, Principal, Settings
 from citewise.model.ranking import SearchResult
-from citewise.settings import QueryCacheSettings
 
-FORGETFUL = Settings(query_cache=QueryCacheSettings(megabytes=0))  # what is timed is a search, not the memory of one
+FORGETFUL = Settings().changed(query_cache={"megabytes": 0})  # what is timed is a search, not the memory of one
 WHOLE = "whole call"
 STAGES = ("embed", "dense", "words", "code", "arms", "fuse", "hydrate", "refine", WHOLE)
 LEAST = 20  # searches, however short the time: a percentile needs some

@@ -8,9 +8,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from citewise.settings import SearchSettings
-
-WORDS_ALONE = SearchSettings(fusion="rrf", weights={"words": 1.0}, boosts=())
+WORDS_ALONE: Mapping[str, object] = {"fusion": "rrf", "weights": {"words": 1.0}, "boosts": ()}
 
 # Each is filled up with words of its own to twelve, so that length plays no part and no two say the same.
 SAID: Mapping[str, tuple[str, ...]] = {

@@ -15,7 +15,6 @@ from citewise.model.access import OWNER
 from citewise.model.chunk import EmbeddingModel, Vector, searchable_text
 from citewise.models import embedding_of
 from citewise.ports.models import Embedding
-from citewise.settings import IngestSettings, QueryCacheSettings
 
 
 class Ready:
@@ -36,10 +35,9 @@ class CitewiseHybrid:
     def __init__(self, vectors: ReadyVectors, folder: Path) -> None:
         built_in = embedding_of(Settings())
         rules = {f"/{tenant}/": (f"group:{tenant}",) for tenant in TENANTS}
-        settings = Settings(
-            library=folder / "library",
-            ingest=IngestSettings(access_by_path=rules),
-            query_cache=QueryCacheSettings(megabytes=0),  # no peer remembers what it was asked
+        settings = Settings(library=folder / "library").changed(
+            ingest={"access_by_path": rules},
+            query_cache={"megabytes": 0},  # no peer remembers what it was asked
         )
         embedding = Embedding(Ready(vectors, built_in.embedder.model), built_in.counter)
         self._pages = folder / "pages"

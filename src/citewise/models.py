@@ -23,7 +23,7 @@ from citewise.ports.models import (
     TokenCounter,
     WordEmbedder,
 )
-from citewise.settings import AnswerSettings, EmbeddingSettings, RerankSettings, Settings
+from citewise.settings import Settings
 
 if TYPE_CHECKING:
     from citewise.adapters.http import Remote, Retry
@@ -180,7 +180,7 @@ def _remote(settings: Settings, section: str, retry: "Retry") -> "Remote":
     from citewise.adapters.breaker import Breaker
     from citewise.adapters.http import Remote, open_client
 
-    chosen: EmbeddingSettings | RerankSettings | AnswerSettings = getattr(settings, section)
+    chosen = getattr(settings, section)
     guard = settings.guard
     return Remote(
         open_client(section, chosen.base_url, chosen.api_key_variable, chosen.timeout_seconds),

@@ -1,13 +1,16 @@
-"""One frozen tree of settings, read once: defaults, then citewise.toml, then CITEWISE_… in the environment."""
+"""One frozen tree of settings, read once: defaults, then citewise.toml, then CITEWISE_… in the environment.
+
+In Python, `Settings().changed(search={"fusion": "rrf"})` takes the same names, and checks them as the file's.
+"""
 
 import difflib
 import math
 import os
 import tomllib
-from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Self, get_args, get_origin, get_type_hints
 
 from citewise.errors import BadRequest, Misconfigured
 from citewise.model.access import Access
@@ -15,26 +18,30 @@ from citewise.model.document import DEFAULT_RULES, PathRule
 from citewise.model.query import DEFAULT_BOOSTS, FEATURE_WEIGHTS, FEATURES, LATE_WEIGHT, BoostRule
 from citewise.model.ranking import ARMS
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
 PREFIX = "CITEWISE_"
 FILE = "citewise.toml"
 
-T = TypeVar("T")
 
-
-def _require_known_choices(table: str, section: "DataclassInstance") -> None:
-    for each in fields(section):
-        if get_origin(each.type) is Literal:
-            value, (*others, last) = getattr(section, each.name), get_args(each.type)
-            can_be = f"it can be {', '.join(others)} or {last}"
-            if value not in (*others, last):
-                raise Misconfigured(f"setting {table}.{each.name} is {value!r}; {can_be}")
+# What a number must be, beside its type: `Annotated[int, "at least 16"]`.
+_BOUNDS: Mapping[str, Callable[[float], bool]] = {
+    "above 0": lambda number: number > 0,
+    "above 0 and at most 1": lambda number: 0 < number <= 1,
+    "at least 0": lambda number: number >= 0,
+    "at least 1": lambda number: number >= 1,
+    "at least 16": lambda number: number >= 16,
+    "at least 50": lambda number: number >= 50,
+    "in 0..1": lambda number: 0 <= number <= 1,
+    "in 0..10": lambda number: 0 <= number <= 10,
+    "in 1..10000": lambda number: 1 <= number <= 10_000,
+}
+Count = Annotated[int, "at least 1"]
+Positive = Annotated[float, "above 0"]
+Share = Annotated[float, "in 0..1"]
+Weight = Annotated[float, "at least 0"]
 
 
 @dataclass(frozen=True, slots=True)
-class EmbeddingSettings:
+class _EmbeddingSettings:
     """Which model turns text into vectors."""
 
     provider: Literal["minilm", "onnx", "openai"] = "minilm"  # minilm (built in), onnx (a folder) or openai (an API)
@@ -42,52 +49,43 @@ class EmbeddingSettings:
     model: str = ""  # openai: name of the model
     base_url: str = "https://api.openai.com/v1"  # openai: URL of the API
     api_key_variable: str = "OPENAI_API_KEY"  # openai: environment variable with the key; the key is never stored
-    dimensions: int = 0  # openai: length of the vectors; 0 if the provider knows it
-    window_tokens: int = 0  # tokens the model reads at once; 0 if the provider knows it
-    batch_size: int = 100  # openai: texts per request
-    timeout_seconds: float = 30.0  # openai: per request
+    dimensions: Annotated[int, "at least 0"] = 0  # openai: length of the vectors; 0 if the provider knows it
+    window_tokens: Annotated[int, "at least 0"] = 0  # tokens the model reads at once; 0 if the provider knows it
+    batch_size: Count = 100  # openai: texts per request
+    timeout_seconds: Positive = 30.0  # openai: per request
     query_prefix: str = ""  # put in front of every question
     document_prefix: str = ""  # put in front of every chunk
     word_vectors: bool = True  # minilm: also store vectors of words for search.late, 48 bytes per token
 
-    def __post_init__(self) -> None:
-        _require_known_choices("embedding", self)
-        if self.batch_size < 1 or self.timeout_seconds <= 0:
-            raise Misconfigured("settings embedding: batch_size and timeout_seconds must be above 0")
-        if self.dimensions < 0 or self.window_tokens < 0:
-            raise Misconfigured("settings embedding: dimensions and window_tokens must not be below 0")
-
 
 @dataclass(frozen=True, slots=True)
-class ChunkSettings:
+class _ChunkSettings:
     """Sizes of chunks, in tokens of the embedding model. A longer section is cut to the model's window."""
 
-    target_tokens: int = 500  # size a chunk is filled up to
-    floor_tokens: int = 200  # smaller chunks of a section are merged
-    ceiling_tokens: int = 800  # a section up to this size stays whole
-    overlap_tokens: int = 50  # repeated between neighboring chunks of a section
+    target_tokens: Count = 500  # size a chunk is filled up to
+    floor_tokens: Count = 200  # smaller chunks of a section are merged
+    ceiling_tokens: Count = 800  # a section up to this size stays whole
+    overlap_tokens: Annotated[int, "at least 0"] = 50  # repeated between neighboring chunks of a section
 
     def __post_init__(self) -> None:
-        if not 0 < self.floor_tokens <= self.target_tokens <= self.ceiling_tokens:
-            raise Misconfigured("settings chunks: floor_tokens <= target_tokens <= ceiling_tokens, all above 0")
-        if not 0 <= self.overlap_tokens <= self.target_tokens // 2:
-            raise Misconfigured("settings chunks: overlap_tokens is at least 0 and at most half of target_tokens")
+        if not self.floor_tokens <= self.target_tokens <= self.ceiling_tokens:
+            raise Misconfigured("settings chunks: floor_tokens <= target_tokens <= ceiling_tokens")
+        if self.overlap_tokens > self.target_tokens // 2:
+            raise Misconfigured("settings chunks: overlap_tokens is at most half of target_tokens")
 
 
 @dataclass(frozen=True, slots=True)
-class IngestSettings:
+class _IngestSettings:
     """What is ingested, and who may read it."""
 
     include: tuple[str, ...] = ()  # patterns as in .gitignore; empty: everything
     exclude: tuple[str, ...] = ()  # patterns as in .gitignore
-    max_file_mb: float = 10.0  # larger files are skipped
+    max_file_mb: Positive = 10.0  # larger files are skipped
     access: tuple[str, ...] = ()  # public, project, owner:USER, group:GROUP; empty: project
     access_by_path: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # pattern -> rules; first match
     path_rules: tuple[PathRule, ...] = DEFAULT_RULES  # module, chapter and types from the path
 
     def __post_init__(self) -> None:
-        if not 0 < self.max_file_mb < math.inf:
-            raise Misconfigured(f"setting ingest.max_file_mb must be above 0, not {self.max_file_mb}")
         try:
             for rules in (self.access, *self.access_by_path.values()):
                 Access.of(rules)
@@ -96,30 +94,23 @@ class IngestSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchSettings:
+class _SearchSettings:
     """How rankings are fused and refined."""
 
     fusion: Literal["nearness", "minmax", "rrf"] = "nearness"  # nearness, minmax or rrf
-    weights: Mapping[str, float] = field(default_factory=dict)  # dense, words, code; empty: the fusion's own
-    features: Mapping[str, float] = field(default_factory=lambda: FEATURE_WEIGHTS)  # title, proximity; 0: off
-    late: float = LATE_WEIGHT  # weight of late interaction if no passage is close; 0 disables
-    half_life_days: float = 90.0  # of conversations: age at which freshness is halved
-    freshness_weight: float = 0.1  # 0 ignores age; 1 ranks by age alone
+    weights: Mapping[str, Weight] = field(default_factory=dict)  # dense, words, code; empty: the fusion's own
+    features: Mapping[str, Share] = field(default_factory=lambda: FEATURE_WEIGHTS)  # title, proximity; 0: off
+    late: Annotated[float, "in 0..10"] = LATE_WEIGHT  # weight of late interaction if no passage is close; 0: off
+    half_life_days: Positive = 90.0  # of conversations: age at which freshness is halved
+    freshness_weight: Share = 0.1  # 0 ignores age; 1 ranks by age alone
     boosts: tuple[BoostRule, ...] = DEFAULT_BOOSTS  # words of the question -> factor for corpus types
     without: tuple[str, ...] = ()  # rankings and stages to leave out, to measure what they add
 
     def __post_init__(self) -> None:
-        _require_known_choices("search", self)
-        weights = self.weights
-        are_positive = not weights or (min(weights.values()) >= 0 and sum(weights.values()) > 0)
-        if not weights.keys() <= set(ARMS) or not are_positive:
-            raise Misconfigured(f"settings search.weights: {', '.join(ARMS)}, each at least 0 and one of them above")
-        if not (self.features.keys() <= set(FEATURES) and all(0 <= each <= 1 for each in self.features.values())):
-            raise Misconfigured(f"settings search.features: {', '.join(FEATURES)}, each in 0..1")
-        if not 0 <= self.late <= 10:
-            raise Misconfigured("setting search.late is a weight in 0..10; 0 switches it off")
-        if self.half_life_days <= 0 or not 0 <= self.freshness_weight <= 1:
-            raise Misconfigured("settings search: half_life_days is above 0, freshness_weight in 0..1")
+        if not self.weights.keys() <= set(ARMS) or (self.weights and not any(self.weights.values())):
+            raise Misconfigured(f"settings search.weights: {', '.join(ARMS)}, at least one of them above 0")
+        if not self.features.keys() <= set(FEATURES):
+            raise Misconfigured(f"settings search.features: there are {' and '.join(FEATURES)}")
         unknown = set(self.without).difference(ARMS, ("features", "late", "rerank", "freshness", "boost", "dedup"))
         if unknown:
             raise Misconfigured(f"setting search.without names no ranking and no stage: {', '.join(sorted(unknown))}")
@@ -130,7 +121,7 @@ class SearchSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class RerankSettings:
+class _RerankSettings:
     """The reranker, if any."""
 
     provider: Literal["none", "onnx", "http"] = "none"  # none, onnx, or http (a server with /rerank)
@@ -139,47 +130,35 @@ class RerankSettings:
     base_url: str = ""  # http: URL in front of /rerank
     style: Literal["cohere", "jina", "tei"] = "cohere"  # http: cohere, jina or tei
     api_key_variable: str = "RERANK_API_KEY"  # http: environment variable with the key; the key is never stored
-    depth: int = 50  # passages that are reranked
-    window_tokens: int = 128  # onnx: question and passage together; time grows in proportion
+    depth: Count = 50  # passages that are reranked
+    window_tokens: Annotated[int, "at least 16"] = 128  # onnx: question and passage together; time grows in proportion
     scores: Literal["probabilities", "logits"] = "probabilities"  # http: probabilities or logits
-    timeout_seconds: float = 5.0  # http: after that, the fused order is kept
-
-    def __post_init__(self) -> None:
-        _require_known_choices("rerank", self)
-        if self.depth < 1 or self.window_tokens < 16 or self.timeout_seconds <= 0:
-            raise Misconfigured("settings rerank: depth is at least 1, window_tokens 16, timeout_seconds above 0")
+    timeout_seconds: Positive = 5.0  # http: after that, the fused order is kept
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerSettings:
+class _AnswerSettings:
     """How answers are written."""
 
     generator: Literal["extractive", "openai"] = "extractive"  # extractive (quotes sentences) or openai (an API)
     model: str = ""  # openai: name of the model
     base_url: str = "https://api.openai.com/v1"  # openai: URL of the API
     api_key_variable: str = "OPENAI_API_KEY"  # openai: environment variable with the key; the key is never stored
-    timeout_seconds: float = 60.0  # openai: longest wait for the next bytes
-    max_tokens: int = 800  # openai: longest answer
-    budget_tokens: int = 2000  # of the sources of an answer
-    min_confidence: float = 0.0  # to answer; 0: 0.4 for extractive, 0.15 for a language model
+    timeout_seconds: Positive = 60.0  # openai: longest wait for the next bytes
+    max_tokens: Count = 800  # openai: longest answer
+    budget_tokens: Annotated[int, "at least 50"] = 2000  # of the sources of an answer
+    min_confidence: Share = 0.0  # to answer; 0: 0.4 for extractive, 0.15 for a language model
     compression: Literal["none", "extractive", "llmlingua"] = "none"  # none, extractive or llmlingua
-    compressed_tokens: int = 600  # of compressed sources
+    compressed_tokens: Annotated[int, "at least 50"] = 600  # of compressed sources
     compression_path: str = ""  # llmlingua: folder with model.onnx and tokenizer.json
 
     def __post_init__(self) -> None:
-        _require_known_choices("answer", self)
         if self.compression == "llmlingua" and not self.compression_path:
             raise Misconfigured("answer.compression is llmlingua: set answer.compression_path to the model's folder")
-        if self.compressed_tokens < 50:
-            raise Misconfigured(f"setting answer.compressed_tokens is at least 50, not {self.compressed_tokens}")
-        if self.timeout_seconds <= 0 or self.max_tokens < 1 or self.budget_tokens < 50:
-            raise Misconfigured("settings answer: timeout_seconds above 0, max_tokens at least 1, budget_tokens 50")
-        if not 0 <= self.min_confidence <= 1:
-            raise Misconfigured(f"setting answer.min_confidence is in 0..1, not {self.min_confidence}")
 
 
 @dataclass(frozen=True, slots=True)
-class CitationSettings:
+class _CitationSettings:
     """URLs of cited documents. The longest matching prefix of a document's path wins."""
 
     sites: Mapping[str, str] = field(default_factory=lambda: {"website/docs/": "/docs/", "": "/docs/"})  # prefix -> URL
@@ -187,56 +166,39 @@ class CitationSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class QueryCacheSettings:
+class _QueryCacheSettings:
     """The cache of results, in memory."""
 
-    megabytes: float = 64.0  # size limit; 0 disables the cache
-    ttl_seconds: float = 600.0  # how long a result is reused
+    megabytes: Annotated[float, "at least 0"] = 64.0  # size limit; 0 disables the cache
+    ttl_seconds: Positive = 600.0  # how long a result is reused
     # 0.97 also accepts near misses: two sentences that differ in "increases" and "reduces" are at 0.997.
-    min_cosine: float = 1.0  # between a question and a cached one; 1: equal questions only
-
-    def __post_init__(self) -> None:
-        if self.megabytes < 0 or self.ttl_seconds <= 0 or not 0 < self.min_cosine <= 1:
-            raise Misconfigured("settings query_cache: megabytes at least 0, ttl_seconds above 0, min_cosine in 0..1")
+    min_cosine: Annotated[float, "above 0 and at most 1"] = 1.0  # of a cached question; 1: equal questions only
 
 
 @dataclass(frozen=True, slots=True)
-class QueryLogSettings:
+class _QueryLogSettings:
     """What the query log stores."""
 
     text: Literal["full", "masked", "none"] = "masked"  # full, masked (no secrets, addresses) or none
-    retention_days: float = 90.0  # 0 disables the log
-    rows: int = 500_000  # limit for all tenants and projects together, about 900 bytes each
-    queue: int = 1_000  # rows that may wait to be written; more are dropped and counted
-
-    def __post_init__(self) -> None:
-        _require_known_choices("query_log", self)
-        if self.retention_days < 0 or self.rows < 1 or self.queue < 1:
-            raise Misconfigured("settings query_log: retention_days at least 0, rows and queue at least 1")
+    retention_days: Annotated[float, "at least 0"] = 90.0  # 0 disables the log
+    rows: Count = 500_000  # limit for all tenants and projects together, about 900 bytes each
+    queue: Count = 1_000  # rows that may wait to be written; more are dropped and counted
 
 
 @dataclass(frozen=True, slots=True)
-class PagingSettings:
+class _PagingSettings:
     """Depth and lifetime of paged searches."""
 
-    depth: int = 1_000  # most hits of a paged search
-    ttl_seconds: float = 900.0  # after that, a cursor has expired
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.depth <= 10_000 or self.ttl_seconds <= 0:
-            raise Misconfigured("settings paging: depth in 1..10000, ttl_seconds above 0")
+    depth: Annotated[int, "in 1..10000"] = 1_000  # most hits of a paged search
+    ttl_seconds: Positive = 900.0  # after that, a cursor has expired
 
 
 @dataclass(frozen=True, slots=True)
-class GuardSettings:
+class _GuardSettings:
     """When the server of a model that fails is left alone for a while."""
 
-    failures: int = 5  # consecutive failures that open the circuit breaker of a remote model
-    pause_seconds: float = 30.0  # until it is tried again
-
-    def __post_init__(self) -> None:
-        if self.failures < 1 or self.pause_seconds <= 0:
-            raise Misconfigured("settings guard: failures at least 1, pause_seconds above 0")
+    failures: Count = 5  # consecutive failures that open the circuit breaker of a remote model
+    pause_seconds: Positive = 30.0  # until it is tried again
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,30 +207,33 @@ class Settings:
 
     library: Path = Path(".citewise")  # folder of the library
     cache: Path = field(default_factory=lambda: _cache_home() / "citewise")  # prepared models
-    embedding: EmbeddingSettings = EmbeddingSettings()
-    chunks: ChunkSettings = ChunkSettings()
-    ingest: IngestSettings = IngestSettings()
-    search: SearchSettings = field(default_factory=SearchSettings)
-    rerank: RerankSettings = RerankSettings()
-    answer: AnswerSettings = AnswerSettings()
-    citations: CitationSettings = field(default_factory=CitationSettings)
-    query_cache: QueryCacheSettings = QueryCacheSettings()
-    query_log: QueryLogSettings = QueryLogSettings()
-    paging: PagingSettings = PagingSettings()
-    guard: GuardSettings = GuardSettings()
+    embedding: _EmbeddingSettings = _EmbeddingSettings()
+    chunks: _ChunkSettings = _ChunkSettings()
+    ingest: _IngestSettings = _IngestSettings()
+    search: _SearchSettings = field(default_factory=_SearchSettings)
+    rerank: _RerankSettings = _RerankSettings()
+    answer: _AnswerSettings = _AnswerSettings()
+    citations: _CitationSettings = field(default_factory=_CitationSettings)
+    query_cache: _QueryCacheSettings = _QueryCacheSettings()
+    query_log: _QueryLogSettings = _QueryLogSettings()
+    paging: _PagingSettings = _PagingSettings()
+    guard: _GuardSettings = _GuardSettings()
 
+    @classmethod
+    def read(cls, file: Path | None, environment: Mapping[str, str]) -> Self:
+        """Settings from a file (`citewise.toml` here, if none is named) and the environment, which wins."""
+        path = file or Path(FILE)
+        tree = _read_toml(path) if file is not None or path.is_file() else {}
+        keys = _key_variables(tree, environment)
+        for name, value in environment.items():
+            if name.startswith(PREFIX) and name not in keys:
+                _place(tree, name.removeprefix(PREFIX).lower().split("__"), value, name)
+        return cls().changed(**tree)
 
-def read_settings(file: Path | None, environment: Mapping[str, str]) -> Settings:
-    """Settings from a file (`citewise.toml` here, if none is named) and the environment, which wins."""
-    path = file or Path(FILE)
-    tree: dict[str, Any] = {}
-    if file is not None or path.is_file():
-        tree = _read_toml(path)
-    keys = _key_variables(tree, environment)
-    for name, value in environment.items():
-        if name.startswith(PREFIX) and name not in keys:
-            _place(tree, name.removeprefix(PREFIX).lower().split("__"), value, name)
-    return _built(Settings, tree, where="")
+    def changed(self, /, **tree: Any) -> Self:
+        """These settings with some replaced, such as `search={"fusion": "rrf"}`; what is wrong is Misconfigured."""
+        changed: Self = _built(type(self), tree, where="", base=self)
+        return changed
 
 
 def _key_variables(tree: Mapping[str, Any], environment: Mapping[str, str]) -> set[object]:
@@ -278,7 +243,7 @@ def _key_variables(tree: Mapping[str, Any], environment: Mapping[str, str]) -> s
         table = tree.get(section)
         written = table.get("api_key_variable") if isinstance(table, dict) else None
         named.add(environment.get(f"{PREFIX}{section.upper()}__API_KEY_VARIABLE", written))
-    return {name for name in named if isinstance(name, str)}
+    return named
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -299,55 +264,70 @@ def _place(tree: dict[str, Any], keys: list[str], value: str, name: str) -> None
     tree[last] = value
 
 
-def _built(kind: type[T], tree: Mapping[str, Any], *, where: str) -> T:
-    """A frozen value from a tree of plain ones; an unknown name is an error with the nearest known one."""
-    hints = get_type_hints(kind)
-    known = {each.name: each for each in fields(kind)}  # type: ignore[arg-type]
+def _built(kind: Any, tree: Mapping[str, Any], *, where: str, base: Any = None) -> Any:
+    """A frozen value from a tree of plain ones, the rest from `base`; an unknown name is an error with the nearest."""
+    hints = get_type_hints(kind, include_extras=True)
     values = {}
     for name, value in tree.items():
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(known)}"
+        if name not in hints:
+            near = difflib.get_close_matches(name, hints, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(hints)}"
             raise Misconfigured(f"there is no setting {where}{name}{hint}")
-        values[name] = _value(hints[name], value, where=f"{where}{name}")
-    missing = [n for n, f in known.items() if n not in values and f.default is MISSING and f.default_factory is MISSING]
+        values[name] = _value(hints[name], value, where=f"{where}{name}", base=getattr(base, name, None))
+    if base is not None:
+        return replace(base, **values)
+    needed = [each.name for each in fields(kind) if each.default is each.default_factory is MISSING]
+    missing = [name for name in needed if name not in values]
     if missing:
-        raise Misconfigured(f"{where or 'settings'} lacks {', '.join(missing)}")
+        raise Misconfigured(f"{where} lacks {', '.join(missing)}")
     return kind(**values)
 
 
-def _value(kind: Any, value: Any, *, where: str) -> Any:
-    origin = get_origin(kind)
-    if is_dataclass(kind) and isinstance(kind, type):
-        return _built(kind, _checked(value, dict, where), where=f"{where}.")
+def _value(kind: Any, value: Any, *, where: str, base: Any = None) -> Any:
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        number = _value(inner[0], value, where=where)
+        if not _BOUNDS[inner[1]](number):
+            raise Misconfigured(f"setting {where} must be {inner[1]}, not {value!r}")
+        return number
+    if is_dataclass(kind) and isinstance(kind, type) and not isinstance(value, kind):
+        return _built(kind, _checked(value, Mapping, where), where=f"{where}.", base=base)
     if origin is tuple:
-        items = value.split(",") if isinstance(value, str) else _checked(value, list, where)
-        return tuple(_value(get_args(kind)[0], item, where=where) for item in items)
+        items = value.split(",") if isinstance(value, str) else _checked(value, Sequence, where)
+        return tuple(_value(inner[0], item, where=where) for item in items)
     if origin is Mapping:
-        table = _checked(value, dict, where)
-        return {str(name): _value(get_args(kind)[1], item, where=f"{where}.{name}") for name, item in table.items()}
+        table = _checked(value, Mapping, where)
+        return {str(name): _value(inner[1], item, where=f"{where}.{name}") for name, item in table.items()}
     return _plain(kind, value, where)
 
 
 def _plain(kind: Any, value: Any, where: str) -> Any:
-    """Strings come from the environment and are read as what the setting is."""
-    if kind is Path:
-        return Path(_checked(value, str, where)).expanduser()
+    """Strings come from the environment too, and are read as what the setting is."""
+    if kind is Path and isinstance(value, str):
+        return Path(value).expanduser()
     if kind is bool and value in ("true", "false"):
         return value == "true"
-    if kind in (int, float) and isinstance(value, str | int | float) and not isinstance(value, bool):
-        try:
-            number = kind(value)
-        except (ValueError, OverflowError):
-            number = math.nan
-        is_number = math.isfinite(number) and (number == value or not isinstance(value, float))
-        if not is_number:
-            raise Misconfigured(f"setting {where} must be {_IN_WORDS[kind]}, not {value!r}")
-        return number
-    return _checked(value, str if get_origin(kind) is Literal else kind, where)
+    if kind in (int, float):
+        return _number(kind, value, where)
+    if get_origin(kind) is not Literal:
+        return _checked(value, kind, where)
+    *others, last = get_args(kind)
+    if _checked(value, str, where) not in (*others, last):
+        raise Misconfigured(f"setting {where} is {value!r}; it can be {', '.join(others)} or {last}")
+    return value
 
 
-def _checked(value: Any, kind: type[T], where: str) -> T:
+def _number(kind: type[int | float], value: Any, where: str) -> float:
+    try:
+        number = kind(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if isinstance(value, bool) or not math.isfinite(number) or (isinstance(value, float) and number != value):
+        raise Misconfigured(f"setting {where} must be {_IN_WORDS[kind]}, not {value!r}")
+    return number
+
+
+def _checked(value: Any, kind: Any, where: str) -> Any:
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise Misconfigured(f"setting {where} must be {_IN_WORDS[kind]}, not {value!r}")
     return value
@@ -359,8 +339,8 @@ _IN_WORDS: Mapping[type, str] = {
     str: "text",
     Path: "a path",
     bool: "true or false",
-    list: "a list",
-    dict: "a table",
+    Sequence: "a list",
+    Mapping: "a table",
 }
 
 

@@ -9,7 +9,7 @@ from citewise.errors import BadData
 from citewise.model.chunk import EmbeddedText, EmbeddingFailure, WordVectors
 from citewise.models import embedding_of
 from citewise.ports.models import Embedder, WordEmbedder
-from citewise.settings import EmbeddingSettings, Settings
+from citewise.settings import Settings
 from tests.fakes.counters import HashEmbedder, HashWords
 
 LONG = "The gauge reads the water level every six minutes. " * 80  # windows of the built-in model: four
@@ -156,4 +156,4 @@ def test_a_text_that_cannot_be_embedded_spoils_no_other() -> None:
 
 
 def test_words_are_left_out_where_the_settings_say_so() -> None:
-    assert embedding_of(Settings(embedding=EmbeddingSettings(word_vectors=False))).words is None
+    assert embedding_of(Settings().changed(embedding={"word_vectors": False})).words is None

@@ -5,7 +5,6 @@ import random
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Event
 from pathlib import Path
@@ -18,7 +17,7 @@ from citewise.library import OpenLibrary
 from citewise.model.access import Scope
 from citewise.model.ranking import SearchResult
 from citewise.ports.models import Embedding
-from citewise.settings import QueryCacheSettings, Settings
+from citewise.settings import Settings
 from citewise.wiring import stored_library
 from tests.catalogs import chunks_at
 from tests.e2e.cli import error_of, json_of
@@ -67,7 +66,7 @@ def keep_writing(home: Path, stop: Event, rounds: Connection) -> None:
 
 
 def settings_of(home: Path) -> Settings:
-    return Settings(library=home / "library", cache=home / "cache", chunks=SIZES)
+    return Settings(library=home / "library", cache=home / "cache").changed(chunks=SIZES)
 
 
 def embedding() -> Embedding:
@@ -112,7 +111,7 @@ def test_while_another_process_writes_every_walk_shows_all_that_stayed_and_nothi
     (tmp_path / "docs").mkdir()
     write_pages(tmp_path / "docs", random.Random(4), 0)
     ingest_pages(tmp_path)
-    settings = replace(settings_of(tmp_path), query_cache=QueryCacheSettings(megabytes=megabytes))
+    settings = settings_of(tmp_path).changed(query_cache={"megabytes": megabytes})
     moved = walks = 0
     with (
         stored_library(settings, embedding()).reading() as opened,

@@ -22,7 +22,7 @@ from citewise.ingest.project import Project
 from citewise.model.access import Scope
 from citewise.models import embedding_of
 from citewise.ports.models import Embedding
-from citewise.settings import IngestSettings, QueryLogSettings, Settings
+from citewise.settings import Settings
 from citewise.wiring import stored_library
 from tests.catalogs import all_documents, chunks_at
 from tests.leaks.judge import (
@@ -76,9 +76,8 @@ class _StoredWorld:
 
     def __init__(self, home: Path, embedding: Embedding) -> None:
         # What a reader asked before may contain markers: rows without text contain none.
-        log = QueryLogSettings(text="none")
-        rules = IngestSettings(access_by_path=access_by_path())
-        self.settings = Settings(library=home / "library", ingest=rules, query_log=log)
+        changes = {"query_log": {"text": "none"}, "ingest": {"access_by_path": access_by_path()}}
+        self.settings = Settings(library=home / "library").changed(**changes)
         self.ids = StoredIds()
         self._embedding = embedding
         self._pages = home / "pages"

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,13 +15,13 @@ from citewise.model.query import Query
 from citewise.model.ranking import SearchResult
 from citewise.model.report import IngestDone, IngestEvent, IngestReport
 from citewise.ports.models import Embedding, Reranker
-from citewise.settings import ChunkSettings, Settings
+from citewise.settings import Settings
 from citewise.text.analysis import terms
 from citewise.wiring import search_of, stored_library
 from tests.catalogs import all_documents, chunks_at
 from tests.fakes.counters import HashEmbedder, HashWords, WordCounter
 
-SIZES = ChunkSettings(target_tokens=60, floor_tokens=20, ceiling_tokens=90, overlap_tokens=10)
+SIZES = {"target_tokens": 60, "floor_tokens": 20, "ceiling_tokens": 90, "overlap_tokens": 10}
 
 
 def ingested(
@@ -42,7 +41,7 @@ class Shelf:
     def __init__(self, home: Path) -> None:
         self.docs = home / "docs"
         self.docs.mkdir()
-        self.settings = Settings(library=home / "library", cache=home / "cache", chunks=SIZES)
+        self.settings = Settings(library=home / "library", cache=home / "cache").changed(chunks=SIZES)
         self.embedder = HashEmbedder()
         self.keeps_words = False
         self.events: list[IngestEvent] = []
@@ -99,7 +98,7 @@ class Shelf:
             }
 
     def with_settings(self, **changes: object) -> None:
-        self.settings = replace(self.settings, **changes)  # type: ignore[arg-type]
+        self.settings = self.settings.changed(**changes)
 
     def search(self, question: str, *, reranker: Reranker | None = None, **changes: Any) -> SearchResult:
         """One search over everything that is there."""

@@ -3,7 +3,6 @@
 import os
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from functools import partial
 from pathlib import Path, PosixPath
 
@@ -18,7 +17,6 @@ from citewise.errors import BadRequest
 from citewise.model.access import Scope
 from citewise.model.chunk import TermField, Vector, WordVectors
 from citewise.model.ids import ChunkId, Digest
-from citewise.settings import QueryLogSettings
 from citewise.text.analysis import terms
 from citewise.wiring import PAGES_FILE
 from tests.catalogs import chunks_at
@@ -174,7 +172,7 @@ def test_what_another_library_has_yet_to_log_names_nothing_that_was_deleted(
 
 def test_where_nothing_is_logged_nothing_is_waited_for(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("citewise.maintenance.time.sleep", lambda seconds: pytest.fail("it waits"))
-    shelf.settings = replace(shelf.settings, query_log=QueryLogSettings(retention_days=0))
+    shelf.with_settings(query_log={"retention_days": 0})
     assert compacted(shelf)
 
 

@@ -16,7 +16,6 @@ from citewise.model.chunk import EmbeddingFailure, Vector
 from citewise.model.document import PathRule
 from citewise.model.filters import AnyOf, conditions_of
 from citewise.model.ranking import SearchResult
-from citewise.settings import IngestSettings
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.fakes.scripted_generator import ScriptedGenerator
 from tests.pipelines.harness import Shelf
@@ -52,7 +51,7 @@ class SharedWords:
 @pytest.fixture(scope="module")
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
     made = Shelf(tmp_path_factory.mktemp("mixed"))
-    made.with_settings(ingest=IngestSettings(path_rules=RULES))
+    made.with_settings(ingest={"path_rules": RULES})
     for path, text in PAGES.items():
         made.write(path, text)
     made.ingest()

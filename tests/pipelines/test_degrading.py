@@ -6,7 +6,6 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,7 +23,6 @@ from citewise.models import embedding_of, reranker_of
 from citewise.ports.catalog import PassageReader
 from citewise.ports.models import Embedding, Reranker
 from citewise.service import Service
-from citewise.settings import EmbeddingSettings, GuardSettings, RerankSettings
 from citewise.text.urls import Addresses
 from citewise.wiring import library_folder, search_of, stored_library
 from tests.catalogs import chunks_at
@@ -42,7 +40,8 @@ PAGES = {
     "nets.md": "# Nets\n\nNets are mended in winter by the quay.\n",
 }
 QUESTION = "When is the tide gauge read?"
-GUARD = GuardSettings(failures=2, pause_seconds=30.0)
+FAILURES, PAUSE_SECONDS = 2, 30.0
+GUARD = {"failures": FAILURES, "pause_seconds": PAUSE_SECONDS}
 ANN = Principal("ann")
 
 
@@ -318,10 +317,8 @@ def remote(tmp_path: Path) -> Iterator[tuple[ReturningServer, Shelf]]:
     """A library whose vectors come from a server."""
     with returning_server(embedded) as server:
         shelf = Shelf(tmp_path)
-        chosen = EmbeddingSettings(
-            provider="openai", model="m", base_url=server.url, dimensions=DIMENSIONS, timeout_seconds=5.0
-        )
-        shelf.with_settings(embedding=chosen)
+        chosen = {"provider": "openai", "model": "m", "base_url": server.url, "dimensions": DIMENSIONS}
+        shelf.with_settings(embedding={**chosen, "timeout_seconds": 5.0})
         for path, text in PAGES.items():
             shelf.write(path, text)
         with stored_library(shelf.settings).writing() as library:
@@ -339,7 +336,7 @@ def test_an_embedder_whose_server_is_gone_leaves_words_then_rests_and_comes_back
     with desk_of(shelf, embedding=embedding_of(shelf.settings)) as desk:
         assert desk.search().degraded == ()
         server.down()
-        for at in range(GUARD.failures):
+        for at in range(FAILURES):
             found = desk.search(text=f"{QUESTION} {at}")
             assert documents(found)[0] == "tides.md"
             assert found.degraded[0].startswith("dense: the question could not be embedded")
@@ -353,7 +350,7 @@ def test_an_embedder_whose_server_is_gone_leaves_words_then_rests_and_comes_back
             for outcome in desk.library.embedding.embedder.documents(["a"])
         )
         assert server.asked == asked
-        clock.now += GUARD.pause_seconds
+        clock.now += PAUSE_SECONDS
         assert desk.search(text="tide gauge").degraded == ()
 
 
@@ -366,17 +363,17 @@ def test_a_reranker_whose_server_is_gone_leaves_the_fused_order_then_rests_and_c
     shelf: Shelf, clock: Clock
 ) -> None:
     with returning_server(reranked) as server:
-        chosen = RerankSettings(provider="http", style="tei", base_url=server.url)
-        reranker = reranker_of(replace(shelf.settings, rerank=chosen, guard=GUARD))
+        chosen = {"provider": "http", "style": "tei", "base_url": server.url}
+        reranker = reranker_of(shelf.settings.changed(rerank=chosen, guard=GUARD))
         with desk_of(shelf, reranker=reranker) as desk:
             assert documents(desk.search())[0] == "ferries.md"
             server.down()
-            for _ in range(GUARD.failures):
+            for _ in range(FAILURES):
                 found = desk.search()
                 assert documents(found)[0] == "tides.md"
                 assert found.degraded[0].startswith("rerank: the rerank server at 127.0.0.1")
             server.up()
             (degraded,) = desk.search().degraded
             assert degraded.startswith("rerank: the rerank server failed 2 times in a row and is not asked")
-            clock.now += GUARD.pause_seconds
+            clock.now += PAUSE_SECONDS
             assert documents(desk.search())[0] == "ferries.md"

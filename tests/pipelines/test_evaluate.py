@@ -17,7 +17,7 @@ from citewise.evaluation.pipeline import EVERYTHING, Ablated, OpenLibrary, Step,
 from citewise.evaluation.runs import Run
 from citewise.ingest.targets import IngestOptions
 from citewise.model.access import OWNER, Principal, Scope
-from citewise.settings import SearchSettings
+from citewise.settings import Settings
 from tests.judged import WORDS_ALONE, answerable, beir_folder, pages, write_questions
 from tests.pipelines.harness import Shelf
 
@@ -358,7 +358,7 @@ def test_progress_is_an_event_for_each_question(book: Shelf, tmp_path: Path) -> 
 
 def test_an_ablation_leaves_out_one_part_at_a_time(book: Shelf, tmp_path: Path) -> None:
     file = write_questions(tmp_path / "three.json", answerable())
-    book.with_settings(search=SearchSettings())
+    book.with_settings(search=Settings().search)
     rows = ablated(book, file)
     names = [row.name for row in rows]
     assert names[:4] == [EVERYTHING, "without dense", "without words", "without code"]

@@ -16,7 +16,7 @@ from citewise.model.filters import AnyOf
 from citewise.model.query import NOT_SHARED, PageRequest, Query
 from citewise.ports.models import Embedding
 from citewise.search.pages import PageBuilder
-from citewise.settings import PagingSettings, Settings
+from citewise.settings import Settings
 from citewise.wiring import pages_of, search_of, stored_library, upkeep_of
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.opening import doctor
@@ -192,7 +192,7 @@ def test_compaction_ends_the_cursors_of_a_process_that_goes_on(own: Settings) ->
 
 
 def test_the_settings_say_how_far_and_how_long(own: Settings) -> None:
-    shallow = Settings(library=own.library, chunks=own.chunks, paging=PagingSettings(depth=7, ttl_seconds=60.0))
+    shallow = own.changed(paging={"depth": 7, "ttl_seconds": 60.0})
     with process(shallow) as pages:
         assert (pages.depth, pages.ttl_seconds) == (7, 60.0)
         assert len(walked(lambda: pages)[0]) == 7

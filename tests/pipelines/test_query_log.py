@@ -23,7 +23,7 @@ from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.query import Query
 from citewise.model.ranking import SearchResult
 from citewise.service import Service
-from citewise.settings import QueryLogSettings
+from citewise.settings import Settings
 from citewise.wiring import log_store_of, query_log_of, search_of
 from tests.fakes.searchable import SearchOnly, no_answers
 from tests.logs import DAY, a_row
@@ -38,7 +38,7 @@ NOW = 1_704_110_400.0  # 2024-01-01 12:00 UTC
 @pytest.fixture
 def shelf(tmp_path: Path) -> Shelf:
     made = Shelf(tmp_path)
-    made.with_settings(query_log=QueryLogSettings(retention_days=1e6))  # whatever the day is, rows of NOW are kept
+    made.with_settings(query_log={"retention_days": 1e6})  # whatever the day is, rows of NOW are kept
     made.write("tides.md", "# Tides\n\nThe tide gauge is read at noon.\n")
     made.write("nets.md", "# Nets\n\nNets dry on the quay.\n")
     made.ingest()
@@ -101,7 +101,7 @@ def test_the_words_are_kept_as_the_settings_say(shelf: Shelf, capsys: pytest.Cap
 def test_without_retention_there_is_no_log_and_a_sweep_removes_an_old_one(shelf: Shelf) -> None:
     with logging_search(shelf) as ask:
         ask("tide gauge")
-    shelf.with_settings(query_log=QueryLogSettings(retention_days=0))
+    shelf.with_settings(query_log={"retention_days": 0})
     assert isinstance(query_log_of(shelf.settings), NoLog)
     with opened_log(shelf.settings) as (log, _):
         assert log.rows(Scope(), OWNER, since=0.0, limit=9) == ()
@@ -144,8 +144,8 @@ def test_a_broken_file_fails_no_search_and_is_said_once(shelf: Shelf, caplog: py
 
 @pytest.mark.parametrize("changes", [{"rows": 0}, {"queue": 0}, {"retention_days": -1.0}])
 def test_a_bound_that_keeps_nothing_is_refused_with_what_it_can_be(changes: dict[str, Any]) -> None:
-    with pytest.raises(Misconfigured, match="retention_days at least 0, rows and queue at least 1"):
-        QueryLogSettings(**changes)
+    with pytest.raises(Misconfigured, match=r"query_log\.\w+ must be at least [01]"):
+        Settings().changed(query_log=changes)
 
 
 def test_the_doctor_tells_of_dropped_rows(shelf: Shelf) -> None:

@@ -9,7 +9,6 @@ from citewise.ingest.targets import IngestOptions
 from citewise.model.access import Scope
 from citewise.model.filters import Where
 from citewise.ports.models import Embedding
-from citewise.settings import ChunkSettings
 from citewise.wiring import stored_library
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.pipelines.harness import Shelf
@@ -47,7 +46,7 @@ def test_another_model_embeds_every_text_and_the_next_ingest_finds_nothing_to_do
 
 
 def test_other_sizes_reuse_the_vectors_of_texts_that_stay_the_same(shelf: Shelf) -> None:
-    shelf.with_settings(chunks=ChunkSettings(70, 20, 90, 10))
+    shelf.with_settings(chunks={"target_tokens": 70, "floor_tokens": 20, "ceiling_tokens": 90, "overlap_tokens": 10})
     with pytest.raises(Misconfigured, match="chunker"):
         shelf.ingest()
     reembedded(shelf, HashEmbedder())

@@ -14,14 +14,7 @@ from citewise.model.ranking import Candidate
 from citewise.search.adjust import Freshness
 from citewise.search.fuse import MinMax, Nearness, ReciprocalRanks
 from citewise.search.pipeline import Search
-from citewise.settings import (
-    AnswerSettings,
-    CitationSettings,
-    EmbeddingSettings,
-    RerankSettings,
-    SearchSettings,
-    Settings,
-)
+from citewise.settings import Settings
 from citewise.wiring import search_of
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.fakes.scripted_generator import ScriptedGenerator
@@ -49,7 +42,7 @@ def library_of(shelf: Shelf, settings: Settings | None = None, **parts: Any) -> 
 
 
 def searching(shelf: Shelf, **changes: Any) -> Settings:
-    return replace(shelf.settings, search=SearchSettings(**changes))
+    return shelf.settings.changed(search=changes)
 
 
 def wired(shelf: Shelf, settings: Settings) -> Search:
@@ -129,7 +122,7 @@ def test_boosts_are_the_rules_that_are_set(tmp_path: Path) -> None:
     (tmp_path / "run.md").write_text("# Run\n\nThe tide gauge is restarted with its red switch.\n")
     (tmp_path / "page.md").write_text("# Page\n\nThe tide gauge is read at noon.\n")
     rule = BoostRule(("gauge",), ("DOC_RUNBOOK",), 1.5)
-    settings = Settings(library=tmp_path / "library", search=SearchSettings(boosts=(rule,)))
+    settings = Settings(library=tmp_path / "library").changed(search={"boosts": (rule,)})
     with Library(settings=settings, embedder=HashEmbedder(), token_counter=WordCounter()) as library:
         library.ingest(tmp_path / "run.md", corpus_type="DOC_RUNBOOK")
         library.ingest(tmp_path / "page.md")
@@ -141,7 +134,7 @@ def test_boosts_are_the_rules_that_are_set(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("depth", "top_k"), [(3, 20), (30, 1)])
 def test_a_reranker_reads_as_many_as_are_set_whatever_is_asked_for(shelf: Shelf, depth: int, top_k: int) -> None:
     reranker = CountingReranker()
-    settings = replace(shelf.settings, rerank=RerankSettings(depth=depth))
+    settings = shelf.settings.changed(rerank={"depth": depth})
     with library_of(shelf, settings, reranker=reranker) as library:
         library.as_owner().search("boat", top_k=top_k)
     assert reranker.read == depth
@@ -162,7 +155,7 @@ def test_sources_stay_within_the_budget_that_is_set(shelf: Shelf, selection: str
     spent = {}
     for budget in (60, 300):
         generator = ScriptedGenerator(["It is read at noon [1]."])
-        settings = replace(shelf.settings, answer=AnswerSettings(budget_tokens=budget))
+        settings = shelf.settings.changed(answer={"budget_tokens": budget})
         with library_of(shelf, settings, generator=generator) as library:
             library.as_owner().ask("When does boat number3 sail at 3 o'clock?", selection=selection, top_k=20)
         spent[budget] = generator.prompts[0].context.tokens
@@ -170,8 +163,7 @@ def test_sources_stay_within_the_budget_that_is_set(shelf: Shelf, selection: str
 
 
 def test_citations_point_at_the_site_that_is_set(shelf: Shelf) -> None:
-    citations = CitationSettings(sites={"": "https://harbor.example/book/"})
-    settings = replace(shelf.settings, citations=citations)
+    settings = shelf.settings.changed(citations={"sites": {"": "https://harbor.example/book/"}})
     url = "https://harbor.example/book/gauge"
     asked = "When is the tide gauge read by the harbor master?"
     with library_of(shelf, settings) as library:
@@ -194,7 +186,7 @@ def test_a_decision_to_answer_looks_at_more_than_the_answer_may_quote(shelf: She
 
 @pytest.mark.parametrize("address", BAD_ADDRESSES)
 def test_a_search_degrades_if_the_reranker_s_address_is_none(shelf: Shelf, address: str) -> None:
-    settings = replace(shelf.settings, rerank=RerankSettings(provider="http", base_url=address))
+    settings = shelf.settings.changed(rerank={"provider": "http", "base_url": address})
     with library_of(shelf, settings) as library:
         found = library.as_owner().search("boat")
     (degraded,) = found.degraded
@@ -204,7 +196,7 @@ def test_a_search_degrades_if_the_reranker_s_address_is_none(shelf: Shelf, addre
 
 @pytest.mark.parametrize("address", BAD_ADDRESSES)
 def test_an_answer_is_misconfigured_if_the_generator_s_address_is_none(shelf: Shelf, address: str) -> None:
-    settings = replace(shelf.settings, answer=AnswerSettings(generator="openai", model="m", base_url=address))
+    settings = shelf.settings.changed(answer={"generator": "openai", "model": "m", "base_url": address})
     with library_of(shelf, settings) as library, pytest.raises(Misconfigured, match=r"answer\.base_url is no address"):
         library.as_owner().ask(QUESTION)
 
@@ -212,7 +204,7 @@ def test_an_answer_is_misconfigured_if_the_generator_s_address_is_none(shelf: Sh
 @pytest.mark.parametrize("address", BAD_ADDRESSES)
 def test_embedding_is_misconfigured_if_its_address_is_none(tmp_path: Path, address: str) -> None:
     (tmp_path / "page.md").write_text(PAGES["gauge.md"])
-    embedding = EmbeddingSettings(provider="openai", model="m", dimensions=8, base_url=address)
-    library = Library(settings=Settings(library=tmp_path / "library", embedding=embedding))
+    embedding = {"provider": "openai", "model": "m", "dimensions": 8, "base_url": address}
+    library = Library(settings=Settings(library=tmp_path / "library").changed(embedding=embedding))
     with pytest.raises(Misconfigured, match=r"embedding\.base_url is no address"):
         library.ingest(tmp_path / "page.md")

@@ -17,7 +17,7 @@ from citewise.model.query import BY_WORD, Query
 from citewise.model.ranking import DENSE, Finding, SearchResult
 from citewise.model.report import Reindexed
 from citewise.search.rescore import NEAR
-from citewise.settings import ChunkSettings, EmbeddingSettings, SearchSettings, Settings
+from citewise.settings import Settings
 from citewise.wiring import search_of, stored_library
 from tests.catalogs import all_chunks, chunks_at
 from tests.fakes.counters import HashEmbedder
@@ -134,7 +134,7 @@ def test_the_built_in_model_keeps_none_where_the_settings_say_so(tmp_path: Path)
     (tmp_path / "page.md").write_text("# Tide\n\nThe gauge is read at noon.\n")
     kept: dict[bool, bool] = {}
     for wanted in (True, False):
-        settings = Settings(library=tmp_path / str(wanted), embedding=EmbeddingSettings(word_vectors=wanted))
+        settings = Settings(library=tmp_path / str(wanted)).changed(embedding={"word_vectors": wanted})
         with Library(settings=settings) as library:
             library.ingest(tmp_path / "page.md")
         with stored_library(settings).reading() as opened:
@@ -194,7 +194,7 @@ def test_filling_in_that_was_interrupted_goes_on_from_what_it_has(plain: Shelf) 
 
 def test_other_sizes_reuse_the_words_of_texts_that_stay_the_same(wordy: Shelf) -> None:
     before = words_of(wordy)
-    wordy.with_settings(chunks=ChunkSettings(70, 20, 90, 10))
+    wordy.with_settings(chunks={"target_tokens": 70, "floor_tokens": 20, "ceiling_tokens": 90, "overlap_tokens": 10})
     assert rebuilt(wordy).is_reembedded
     assert wordy.embedder.embedded == []
     assert words_of(wordy) == before
@@ -235,9 +235,9 @@ def test_a_library_that_wants_no_words_says_nothing_of_them(plain: Shelf) -> Non
 def test_without_the_stage_the_order_is_the_one_before_it(wordy: Shelf) -> None:
     with wordy.opened() as library, ThreadPoolExecutor(1) as threads:
         query = Query(FAR_OFF, "r-1", 1.7e9, OWNER)
-        left_out = replace(library, settings=replace(wordy.settings, search=SearchSettings(without=("late",))))
+        left_out = replace(library, settings=wordy.settings.changed(search={"without": ("late",)}))
         without = search_of(left_out, reranker=None, threads=threads)(query)
-        off = replace(library, settings=replace(wordy.settings, search=SearchSettings(late=0.0)))
+        off = replace(library, settings=wordy.settings.changed(search={"late": 0.0}))
         switched_off = search_of(off, reranker=None, threads=threads)(query)
         whole = search_of(library, reranker=None, threads=threads)(query)
     assert "late" not in without.timings_ms
@@ -254,7 +254,7 @@ def test_the_weight_is_the_one_that_is_set(wordy: Shelf) -> None:
 
 
 def searched(shelf: Shelf, *, late: float) -> tuple[Finding, ...]:
-    shelf.with_settings(search=SearchSettings(late=late))
+    shelf.with_settings(search={"late": late})
     return shelf.search(FAR_OFF).findings
 
 

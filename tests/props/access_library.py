@@ -7,7 +7,6 @@ from random import Random
 
 from citewise import Library, LibraryView, Principal, Scope, Settings
 from citewise.model.access import OWNER
-from citewise.settings import QueryLogSettings
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.leaks.world import Page, Reader, RuleSource, WorldMaker
 
@@ -38,7 +37,7 @@ def new_page(maker: WorldMaker, scope: Scope, rules: frozenset[str]) -> Page:
 
 
 def library_in(home: Path) -> Library:
-    chosen = Settings(library=home / "library", cache=home / "cache", query_log=QueryLogSettings(text="full"))
+    chosen = Settings(library=home / "library", cache=home / "cache").changed(query_log={"text": "full"})
     return Library(settings=chosen, embedder=HashEmbedder(), token_counter=WordCounter())
 
 

@@ -1,22 +1,24 @@
 """Settings from files and the environment."""
 
+import math
 from pathlib import Path
 
 import pytest
 
 from citewise.errors import Misconfigured
-from citewise.settings import EmbeddingSettings, Settings, read_settings
+from citewise.model.query import BoostRule
+from citewise.settings import Settings
 
 
 def read(tmp_path: Path, text: str, **environment: str) -> Settings:
     file = tmp_path / "citewise.toml"
     file.write_text(text)
-    return read_settings(file, environment)
+    return Settings.read(file, environment)
 
 
 def test_defaults_need_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert read_settings(None, {}) == Settings()
+    assert Settings.read(None, {}) == Settings()
 
 
 def test_a_file_fills_the_tree(tmp_path: Path) -> None:
@@ -87,8 +89,8 @@ def test_a_switch_is_true_or_false_in_a_file_and_in_the_environment(tmp_path: Pa
         ("[chunks]\noverlap_tokens = 400", "overlap_tokens"),
         ("[embedding]\nword_vectors = 0", "embedding.word_vectors must be true or false, not 0"),
         ("[embedding]\nword_vectors = 'no'", "embedding.word_vectors must be true or false, not 'no'"),
-        ("[search]\nlate = -0.1", "search.late is a weight in 0..10"),
-        ("[search]\nlate = 10.5", "search.late is a weight in 0..10"),
+        ("[search]\nlate = -0.1", r"search.late must be in 0\.\.10, not "),
+        ("[search]\nlate = 10.5", r"search.late must be in 0\.\.10, not "),
         ("[search]\nlate = nan", "search.late must be a number"),
         ("[search]\nlate = true", "search.late must be a number"),
         ("[search]\nfusion = 'sum'", "setting search.fusion is 'sum'; it can be nearness, minmax or rrf"),
@@ -119,9 +121,39 @@ def test_a_variable_below_a_plain_setting_is_no_setting(tmp_path: Path) -> None:
 
 def test_a_named_file_must_be_there(tmp_path: Path) -> None:
     with pytest.raises(Misconfigured, match=r"nowhere\.toml"):
-        read_settings(tmp_path / "nowhere.toml", {})
+        Settings.read(tmp_path / "nowhere.toml", {})
 
 
-def test_an_unknown_choice_is_named_for_settings_in_code_too() -> None:
-    with pytest.raises(Misconfigured, match=r"embedding\.provider is 'cohere'; it can be minilm, onnx or openai"):
-        EmbeddingSettings(provider="cohere")  # type: ignore[arg-type]
+def test_settings_changed_in_code_take_the_values_of_a_file_and_of_python(tmp_path: Path) -> None:
+    rule = BoostRule(("gauge",), ("DOC_RUNBOOK",), 1.5)
+    first = Settings(library=tmp_path).changed(search={"boosts": (rule,), "late": 0}, rerank={"depth": 7})
+    settings = first.changed(library="~/here", search={"fusion": "rrf"})
+    assert settings.library == Path.home() / "here"
+    assert (settings.search.boosts, settings.search.late, settings.search.fusion) == ((rule,), 0.0, "rrf")
+    assert (settings.rerank.depth, settings.chunks) == (7, Settings().chunks)
+
+
+@pytest.mark.parametrize(
+    ("section", "changes", "said"),
+    [
+        ("embedding", {"provider": "cohere"}, r"embedding\.provider is 'cohere'; it can be minilm, onnx or openai"),
+        ("embedding", {"dimensions": -1}, r"embedding\.dimensions must be at least 0, not -1"),
+        ("ingest", {"max_file_mb": math.inf}, r"ingest\.max_file_mb must be a number, not inf"),
+        ("ingest", {"access": ["everybody"]}, r"ingest\.access"),
+        ("search", {"features": {"title": 2}}, r"search\.features\.title must be in 0\.\.1, not 2"),
+        ("search", {"features": {"subtitle": 1}}, "title and proximity"),
+        ("search", {"weights": {"dense": -1.0}}, r"search\.weights\.dense must be at least 0"),
+        ("search", {"weights": {"dense": 0.0}}, "at least one of them above 0"),
+        ("search", {"weights": {"sparse": 1.0}}, "dense, words, code"),
+        ("search", {"without": ("magic",)}, "magic"),
+        ("search", {"boosts": [{"keywords": ["a"], "corpus_types": ["b"], "factor": 0}]}, "factor"),
+        ("search", {"boosts": [{"keywords": [" "], "corpus_types": ["b"], "factor": 1}]}, "keywords"),
+        ("query_cache", {"min_cosine": 0}, r"query_cache\.min_cosine must be above 0 and at most 1, not 0"),
+        ("paging", {"depth": 10_001}, r"paging\.depth must be in 1\.\.10000"),
+        ("guard", {"pause_seconds": 0}, r"guard\.pause_seconds must be above 0"),
+        ("guard", {"tries": 2}, r"no setting guard\.tries"),
+    ],
+)
+def test_mistakes_in_code_are_named_too(section: str, changes: dict[str, object], said: str) -> None:
+    with pytest.raises(Misconfigured, match=said):
+        Settings().changed(**{section: changes})

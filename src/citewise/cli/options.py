@@ -72,9 +72,9 @@ ExcludeOption = Annotated[list[str] | None, typer.Option("--exclude", metavar="G
 
 def settings_of(library: Path | None, config: Path | None) -> "Settings":
     """The settings from file and environment; the library that was named wins."""
-    from citewise.settings import read_settings
+    from citewise.settings import Settings
 
-    settings = read_settings(config, os.environ)
+    settings = Settings.read(config, os.environ)
     return settings if library is None else replace(settings, library=library)
 
 
@@ -83,13 +83,12 @@ def with_ingest_flags(
 ) -> "Settings":
     """What the command line says about files wins over what the settings say."""
     rules = settings.ingest
-    changed = replace(
-        rules,
-        include=tuple(include) if include else rules.include,
-        exclude=(*rules.exclude, *(exclude or ())),
-        max_file_mb=max_file_mb or rules.max_file_mb,
-    )
-    return replace(settings, ingest=changed)
+    changes = {
+        "include": include or rules.include,
+        "exclude": (*rules.exclude, *(exclude or ())),
+        "max_file_mb": max_file_mb or rules.max_file_mb,
+    }
+    return settings.changed(ingest=changes)
 
 
 def named_path(text: str) -> Path:

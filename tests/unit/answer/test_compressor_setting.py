@@ -1,15 +1,13 @@
 """A compressor is loaded by the first question that needs it, and what is wrong with it fails none."""
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 import pytest
 
 from citewise.answer.compress import Compressed
 from citewise.errors import Misconfigured
 from citewise.models import compress_of
-from citewise.settings import AnswerSettings, Settings
+from citewise.settings import Settings
 from tests.compressing import PACK, a_wide_context, evidence_of, grounds_of
 from tests.fakes.counters import WordCounter
 from tests.fakes.tiny_token_classifier import write_tiny_token_classifier
@@ -18,7 +16,8 @@ TEXT = "The gauge is read at noon. Then it is to be moved to the quay by all of 
 
 
 def answering(folder: Path) -> Settings:
-    return Settings(answer=AnswerSettings(compression="llmlingua", compressed_tokens=50, compression_path=str(folder)))
+    answer = {"compression": "llmlingua", "compressed_tokens": 50, "compression_path": str(folder)}
+    return Settings().changed(answer=answer)
 
 
 def compressed(settings: Settings) -> Compressed:
@@ -44,8 +43,9 @@ def test_a_folder_without_a_model_degrades_a_question_and_fails_none(tmp_path: P
 
 
 @pytest.mark.parametrize("compression", ["none", "extractive"])
-def test_sentences_are_chosen_without_any_model(compression: Literal["none", "extractive"]) -> None:
-    made = compress_of(Settings(answer=AnswerSettings(compression=compression, compressed_tokens=77)), WordCounter())
+def test_sentences_are_chosen_without_any_model(compression: str) -> None:
+    settings = Settings().changed(answer={"compression": compression, "compressed_tokens": 77})
+    made = compress_of(settings, WordCounter())
     assert (made.compressor, made.is_on, made.tokens) == (None, compression == "extractive", 77)
 
 
@@ -59,4 +59,4 @@ def test_sentences_are_chosen_without_any_model(compression: Literal["none", "ex
 )
 def test_settings_that_make_no_sense_are_refused(changes: dict[str, str | int], said: str) -> None:
     with pytest.raises(Misconfigured, match=said):
-        replace(AnswerSettings(), **changes)  # type: ignore[arg-type]
+        Settings().changed(answer=changes)
