@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from citewise import maintenance
-from citewise.insights import Popular, ReadLog
+from citewise.insights import ReadLog
 from citewise.library import LibraryReader
 from citewise.model.report import Check, Compaction, Reindexed, Status
 from citewise.models import NO_PARTS, generator_of
@@ -51,10 +51,9 @@ def log_file(settings: Settings) -> Path:
 
 
 @contextmanager
-def opened_log(settings: Settings) -> Iterator[tuple[ReadLog, Popular]]:
-    store = log_store_of(settings)
+def opened_log(settings: Settings) -> Iterator[ReadLog]:
     with stored_library(settings).catalog() as catalog:
-        yield ReadLog(store, catalog), Popular(store, catalog)
+        yield ReadLog(log_store_of(settings), catalog)
 
 
 def sweep_log(settings: Settings) -> None:

@@ -41,7 +41,7 @@ from citewise.wiring import answer_pipeline
 
 if TYPE_CHECKING:
     from citewise.answer.pipeline import AnswerPipeline
-    from citewise.insights import Overview, Popular, ReadLog, SeenRow
+    from citewise.insights import Overview, ReadLog, SeenRow
     from citewise.library import StoredLibrary
     from citewise.model.chunk import Chunk
     from citewise.model.document import Document
@@ -148,19 +148,13 @@ class LibraryView:
         `since` is in seconds since 1970.
         """
         _check_limit(limit)
-        with self._library._opened_log() as (log, _):
+        with self._library._opened_log() as log:
             return log.rows(self.scope, self.principal, since=since, limit=limit)
 
     def stats(self, *, since: float = 0.0) -> "Overview":
         """Summarize the log: volume, latency, cache hits, questions without a good answer, documents shown most."""
-        with self._library._opened_log() as (log, _):
-            return log.overview(self.scope, self.principal, since=since, until=time.time())
-
-    def topics(self, *, limit: int = 10) -> tuple[str, ...]:
-        """List the topics that are asked about most, among those that the principal may read."""
-        _check_limit(limit)
-        with self._library._opened_log() as (_, popular):
-            return popular.topics(self._where, limit)
+        with self._library._opened_log() as log:
+            return log.overview(self.scope, self.principal, since=since)
 
     def _query(self, question: str, top_k: int, options: QueryOptions) -> Query:
         unknown = options.keys() - QueryOptions.__annotations__.keys()
@@ -247,7 +241,7 @@ class Library:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            if name in {"search", "ask", "stream", "documents", "document", "chunks", "log", "stats", "topics"}:
+            if name in {"search", "ask", "stream", "documents", "document", "chunks", "log", "stats"}:
                 raise AttributeError(
                     f"say who asks: library.as_owner().{name}(…), or library.as_principal(principal).{name}(…)"
                 )
@@ -367,15 +361,14 @@ class Library:
             opened.flush_log()
 
     @contextmanager
-    def _opened_log(self) -> "Iterator[tuple[ReadLog, Popular]]":
+    def _opened_log(self) -> "Iterator[ReadLog]":
         """The log beside the catalog that names what it shows; no model is loaded and nothing is healed."""
-        from citewise.insights import Popular, ReadLog
+        from citewise.insights import ReadLog
         from citewise.wiring import log_store_of
 
         self._flush_log()
-        store = log_store_of(self._settings)
         with self._stored().catalog() as catalog:
-            yield ReadLog(store, catalog), Popular(store, catalog)
+            yield ReadLog(log_store_of(self._settings), catalog)
 
     def _pipeline(self) -> "AnswerPipeline":
         """Answers from selected text. Nothing below this line may import a store."""
@@ -402,7 +395,7 @@ class Library:
 
 
 def _check_limit(limit: int) -> None:
-    """How many rows or topics may be asked for at once."""
+    """How many rows may be asked for at once."""
     if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MAX_ROWS_ASKED:
         raise BadRequest(f"limit is {limit}; it is in 1..{MAX_ROWS_ASKED}")
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from citewise.errors import CitewiseError
 from citewise.model.access import Principal, Scope
@@ -35,7 +35,6 @@ CHUNKS_A_DOCUMENT = 5  # tried until one tells the document's name: of a documen
 IDS_A_READ = 500
 POPULAR_SECONDS = 30 * 86_400.0  # a month: less forgets over a holiday, more remembers what nobody asks any more
 MAX_POPULAR_ROWS = 1_000  # the newest, that are counted: some 25 ms to read
-PASSAGES_A_TOPIC = 5  # read for each topic: those of one section have the same
 
 Name = TypeVar("Name", bound=str)
 
@@ -60,7 +59,25 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Statistics:
+class SeenDocument:
+    """A document that was shown and may still be seen."""
+
+    id: DocumentId
+    path: str
+    title: str
+    times: int  # questions it was shown for
+
+
+@dataclass(frozen=True, slots=True)
+class SeenRow:
+    """A row whose reader may see all that it names, with the documents' names."""
+
+    row: Logged
+    documents: tuple[SeenDocument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
     """What the rows of a time tell together. Days and hours are UTC."""
 
     since: float
@@ -68,7 +85,6 @@ class Statistics:
     kinds: Mapping[str, int]  # how many searches, how many asks
     per_day: Mapping[str, int]  # by date, from the first question to the last; days without any too
     per_hour: tuple[int, ...]  # of the day
-    latency_ms: Mapping[str, float]  # p50, p95, p99; empty where nothing was asked
     latencies_ms: tuple[float, ...]  # of each question that got a result
     cache_hit_rate: float | None
     degraded_share: float | None
@@ -76,31 +92,127 @@ class Statistics:
     errors: Mapping[str, int]  # by kind, most often first
     unanswered: Group  # nothing was found, or it did not suffice
     poor: Group  # answered with a warning
+    documents: tuple[SeenDocument, ...] = ()  # shown for most questions first
+    lost: int | None = None  # rows that were dropped instead of written; None: only the owner counts everybody's
+    is_cut: bool = False  # there are older rows than these
+
+    @classmethod
+    def of(cls, rows: Sequence[Logged], *, since: float, until: float) -> Self:
+        """Every figure over the same rows; order does not matter."""
+        served = [row for row in rows if row.error is None]
+        hours = Counter(_moment(row.at).hour for row in rows)
+        return cls(
+            since=since,
+            until=until,
+            kinds={kind.value: sum(row.kind is kind for row in rows) for kind in RequestKind},
+            per_day=_per_day(rows),
+            per_hour=tuple(hours[hour] for hour in range(24)),
+            latencies_ms=tuple(row.latency_ms for row in served),
+            cache_hit_rate=_share(served, lambda row: row.is_cache_hit),
+            degraded_share=_share(served, lambda row: bool(row.degraded)),
+            degraded=_counted(part for row in served for part in row.degraded),
+            errors=_counted(row.error for row in rows if row.error is not None),
+            unanswered=_group(served, lambda row: row.is_unanswered),
+            poor=_group([row for row in served if row.sufficient_context], lambda row: row.is_poor),
+        )
 
     @property
     def queries(self) -> int:
         return sum(self.kinds.values())
 
+    @property
+    def latency_ms(self) -> Mapping[str, float]:
+        """p50, p95 and p99; empty where nothing was asked."""
+        return percentiles(self.latencies_ms)
 
-def statistics_of(rows: Sequence[Logged], *, since: float, until: float) -> Statistics:
-    """Every figure over the same rows; order does not matter."""
-    served = [row for row in rows if row.error is None]
-    hours = Counter(_moment(row.at).hour for row in rows)
-    return Statistics(
-        since=since,
-        until=until,
-        kinds={kind.value: sum(row.kind is kind for row in rows) for kind in RequestKind},
-        per_day=_per_day(rows),
-        per_hour=tuple(hours[hour] for hour in range(24)),
-        latency_ms=percentiles([row.latency_ms for row in served]),
-        latencies_ms=tuple(row.latency_ms for row in served),
-        cache_hit_rate=_share(served, lambda row: row.is_cache_hit),
-        degraded_share=_share(served, lambda row: bool(row.degraded)),
-        degraded=_counted(part for row in served for part in row.degraded),
-        errors=_counted(row.error for row in rows if row.error is not None),
-        unanswered=_group(served, lambda row: row.is_unanswered),
-        poor=_group([row for row in served if row.sufficient_context], lambda row: row.is_poor),
-    )
+
+@dataclass(frozen=True, slots=True)
+class ReadLog:
+    """Rows, statistics and popular passages for whoever asks."""
+
+    store: LogStore
+    catalog: PassageReader
+    max_rows: int = MAX_ROWS
+    now: Callable[[], float] = time.time
+
+    def rows(self, scope: Scope, principal: Principal, *, since: float, limit: int) -> tuple[SeenRow, ...]:
+        """Newest first."""
+        rows = self.store.rows(LogScope.of(scope, principal), since=since, limit=limit)
+        ids = dict.fromkeys(shown.chunk for row in rows for shown in row.shown)
+        seen = {passage.chunk_id: passage for passage in self._passages(ids, Where(scope, principal.readers))}
+        return tuple(_seen_row(row, seen) for row in rows)
+
+    def overview(self, scope: Scope, principal: Principal, *, since: float) -> Overview:
+        until = self.now()
+        found = self.store.rows(LogScope.of(scope, principal), since=since, limit=self.max_rows + 1)
+        rows = [row for row in found[: self.max_rows] if row.at <= until]
+        documents = self._documents(rows, Where(scope, principal.readers))
+        return replace(
+            Overview.of(rows, since=since, until=until),
+            documents=tuple(islice(documents, MAX_DOCUMENTS)),
+            lost=self.store.lost(scope, since=since) if principal.owns_library else None,
+            is_cut=len(found) > self.max_rows,
+        )
+
+    def popular(self, where: Where, limit: int) -> tuple[Passage, ...]:
+        """Passages shown most of late; none if a filter is set, or if the log or the catalog cannot be read.
+
+        Everybody's questions count, but only for passages that this reader may see: their order says nothing about
+        how often others asked about anything else.
+        """
+        if where.conditions:
+            return ()
+        try:
+            rows = self.store.rows(
+                LogScope(where.scope, None), since=self.now() - POPULAR_SECONDS, limit=MAX_POPULAR_ROWS
+            )
+            return tuple(islice(self._passages(_most_shown(rows), where), limit))
+        except CitewiseError as error:
+            _log.info("popular passages cannot be shown: %s", error)
+            return ()
+
+    def _documents(self, rows: Sequence[Logged], where: Where) -> Iterator[SeenDocument]:
+        """Those that may be seen, shown for most questions first; read as far as somebody asks for more."""
+        times, chunks = _times_shown(rows), _shown_chunks(rows)
+        for group in _groups(times, IDS_A_READ // CHUNKS_A_DOCUMENT):
+            ids = [id_ for document in group for id_ in chunks[document][:CHUNKS_A_DOCUMENT]]
+            named = {passage.document_id: passage for passage in self._passages(ids, where)}
+            for document in group:
+                if document in named:
+                    yield _seen_document(named[document], times[document])
+
+    def _passages(self, ids: Iterable[ChunkId], where: Where) -> Iterator[Passage]:
+        for group in _groups(ids, IDS_A_READ):
+            yield from self.catalog.passages(group, where=where).passages
+
+
+def _seen_row(row: Logged, seen: Mapping[ChunkId, Passage]) -> SeenRow:
+    shown = tuple(pair for pair in row.shown if pair.chunk in seen)
+    documents = {document: seen[chunk] for chunk, document in shown}
+    return SeenRow(replace(row, shown=shown), tuple(_seen_document(passage, 1) for passage in documents.values()))
+
+
+def _seen_document(passage: Passage, times: int) -> SeenDocument:
+    return SeenDocument(passage.document_id, passage.document, passage.title, times)
+
+
+def _groups(things: Iterable[Name], size: int) -> Iterator[list[Name]]:
+    left = iter(things)
+    while group := list(islice(left, size)):
+        yield group
+
+
+def percentiles(values: Sequence[float]) -> dict[str, float]:
+    """p50, p95 and p99, interpolated between neighbors; empty where there is nothing to say."""
+    if not values:
+        return {}
+    ordered, last = sorted(values), len(values) - 1
+    found = {}
+    for percent in PERCENTILES:
+        at = percent / 100 * last
+        low = math.floor(at)
+        found[f"p{percent}"] = ordered[low] + (at - low) * (ordered[min(low + 1, last)] - ordered[low])
+    return found
 
 
 def _times_shown(rows: Iterable[Logged]) -> Mapping[DocumentId, int]:
@@ -162,134 +274,3 @@ def _counted(things: Iterable[Name]) -> Mapping[Name, int]:
 
 def _moment(at: float) -> datetime:
     return datetime.fromtimestamp(at, UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class SeenDocument:
-    """A document that was shown and may still be seen."""
-
-    id: DocumentId
-    path: str
-    title: str
-    times: int  # questions it was shown for
-
-
-@dataclass(frozen=True, slots=True)
-class SeenRow:
-    """A row whose reader may see all that it names, with the documents' names."""
-
-    row: Logged
-    documents: tuple[SeenDocument, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Overview:
-    """The statistics, and what goes with them."""
-
-    statistics: Statistics
-    documents: tuple[SeenDocument, ...]  # shown for most questions first
-    lost: int | None  # rows that were dropped instead of written; None: only the owner counts everybody's
-    is_cut: bool  # there are older rows than these
-
-
-@dataclass(frozen=True, slots=True)
-class ReadLog:
-    """Rows and statistics for whoever asks."""
-
-    store: LogStore
-    passages: PassageReader
-    max_rows: int = MAX_ROWS
-
-    def rows(self, scope: Scope, principal: Principal, *, since: float, limit: int) -> tuple[SeenRow, ...]:
-        """Newest first."""
-        rows = self.store.rows(LogScope.of(scope, principal), since=since, limit=limit)
-        ids = dict.fromkeys(shown.chunk for row in rows for shown in row.shown)
-        seen = self._seen(ids, Where(scope, principal.readers))
-        return tuple(_seen_row(row, seen) for row in rows)
-
-    def overview(self, scope: Scope, principal: Principal, *, since: float, until: float) -> Overview:
-        found = self.store.rows(LogScope.of(scope, principal), since=since, limit=self.max_rows + 1)
-        rows = [row for row in found[: self.max_rows] if row.at <= until]
-        documents = self._documents(rows, Where(scope, principal.readers))
-        return Overview(
-            statistics_of(rows, since=since, until=until),
-            tuple(islice(documents, MAX_DOCUMENTS)),
-            self.store.lost(scope, since=since) if principal.owns_library else None,
-            is_cut=len(found) > self.max_rows,
-        )
-
-    def _documents(self, rows: Sequence[Logged], where: Where) -> Iterator[SeenDocument]:
-        """Those that may be seen, shown for most questions first; read as far as somebody asks for more."""
-        times, chunks = _times_shown(rows), _shown_chunks(rows)
-        for group in _groups(times, IDS_A_READ // CHUNKS_A_DOCUMENT):
-            ids = [id_ for document in group for id_ in chunks[document][:CHUNKS_A_DOCUMENT]]
-            named = {passage.document_id: passage for passage in self._seen(ids, where).values()}
-            for document in group:
-                if document in named:
-                    yield _seen_document(named[document], times[document])
-
-    def _seen(self, ids: Iterable[ChunkId], where: Where) -> Mapping[ChunkId, Passage]:
-        read = (self.passages.passages(group, where=where).passages for group in _groups(ids, IDS_A_READ))
-        return {passage.chunk_id: passage for passages in read for passage in passages}
-
-
-def _seen_row(row: Logged, seen: Mapping[ChunkId, Passage]) -> SeenRow:
-    shown = tuple(pair for pair in row.shown if pair.chunk in seen)
-    documents = {document: seen[chunk] for chunk, document in shown}
-    return SeenRow(replace(row, shown=shown), tuple(_seen_document(passage, 1) for passage in documents.values()))
-
-
-def _seen_document(passage: Passage, times: int) -> SeenDocument:
-    return SeenDocument(passage.document_id, passage.document, passage.title, times)
-
-
-def _groups(things: Iterable[Name], size: int) -> Iterator[list[Name]]:
-    left = iter(things)
-    while group := list(islice(left, size)):
-        yield group
-
-
-def percentiles(values: Sequence[float]) -> dict[str, float]:
-    """p50, p95 and p99, interpolated between neighbors; empty where there is nothing to say."""
-    if not values:
-        return {}
-    ordered, last = sorted(values), len(values) - 1
-    found = {}
-    for percent in PERCENTILES:
-        at = percent / 100 * last
-        low = math.floor(at)
-        found[f"p{percent}"] = ordered[low] + (at - low) * (ordered[min(low + 1, last)] - ordered[low])
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class Popular:
-    """What was shown most of late, as far as a reader may see it.
-
-    Everybody's questions count, but only for passages that this reader may see: their order says nothing about how
-    often others asked about anything else.
-    """
-
-    store: LogStore
-    catalog: PassageReader
-    now: Callable[[], float] = time.time
-
-    def passages(self, where: Where, limit: int) -> tuple[Passage, ...]:
-        """Most shown first; none if a filter is set, or if the log or the catalog cannot be read."""
-        if where.conditions:
-            return ()
-        try:
-            return tuple(islice(self._visible(where), limit))
-        except CitewiseError as error:
-            _log.info("popular passages cannot be shown: %s", error)
-            return ()
-
-    def topics(self, where: Where, limit: int) -> tuple[str, ...]:
-        """What others asked about, as titles and sections; each once."""
-        topics = dict.fromkeys(passage.topic for passage in self.passages(where, PASSAGES_A_TOPIC * limit))
-        return tuple(topics)[:limit]
-
-    def _visible(self, where: Where) -> Iterator[Passage]:
-        rows = self.store.rows(LogScope(where.scope, None), since=self.now() - POPULAR_SECONDS, limit=MAX_POPULAR_ROWS)
-        for group in _groups(_most_shown(rows), IDS_A_READ):
-            yield from self.catalog.passages(group, where=where).passages

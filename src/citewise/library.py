@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from citewise.errors import CitewiseError, Locked, Misconfigured, Unavailable
 from citewise.ingest.project import Project
-from citewise.insights import Popular
+from citewise.insights import ReadLog
 from citewise.model.access import Scope
 from citewise.model.document import SourceRef
 from citewise.model.filters import Where
@@ -332,7 +332,7 @@ class LibraryReader:
     def popular(self, where: Where, limit: int) -> tuple[Passage, ...]:
         """Popular passages that a reader may see."""
         with self.library() as library:
-            return Popular(self._log_store, library.catalog).passages(where, limit)
+            return ReadLog(self._log_store, library.catalog).popular(where, limit)
 
     def version(self, scope: Scope) -> str:
         """Changes with everything that a search in this scope could see."""

@@ -213,10 +213,6 @@ def _stats(library: Library, request: Request) -> Output:
     return Output(repr(view_of(library, request).stats()))
 
 
-def _topics(library: Library, request: Request) -> Output:
-    return Output(repr(view_of(library, request).topics(limit=50)))
-
-
 def _of_result(text: str, result: SearchResult) -> Output:
     candidates = [*(finding.candidate for finding in result.findings), *(drop.candidate for drop in result.dropped)]
     names = sorted({name for candidate in candidates for name in candidate.ranks})
@@ -319,7 +315,6 @@ SURFACES: tuple[Surface, ...] = (
     _python("Library.chunks", "LibraryView.chunks", _documents),
     _python("Library.log", "LibraryView.log", _log),
     _python("Library.stats", "LibraryView.stats", _stats),
-    _python("Library.topics", "LibraryView.topics", _topics),
     _python("Library.ask", "LibraryView.ask", _ask),
     _python("Library.stream", "LibraryView.stream", _stream),
     _python("Library.ask about a selection", "LibraryView.ask", _ask_selected, selection=True),

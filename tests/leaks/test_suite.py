@@ -30,7 +30,7 @@ from tests.leaks.surfaces import SURFACES, OpenedLibrary, Surface
 
 SEED = 3
 QUICK = [surface for surface in SURFACES if surface.is_quick]
-OF_THE_LOG = {"Library.log", "Library.stats", "Library.topics"}
+OF_THE_LOG = {"Library.log", "Library.stats"}
 OF_DOCUMENTS = {"Library.documents", "Library.document", "Library.chunks"}
 OF_QUESTIONS = {surface.name for surface in QUICK if not surface.is_about_selection} - OF_THE_LOG - OF_DOCUMENTS
 

@@ -3,22 +3,21 @@
 from citewise.insights import (
     MAX_DAYS,
     MAX_QUESTIONS,
-    Statistics,
+    Overview,
     _most_shown,
     _shown_chunks,
     _times_shown,
-    statistics_of,
 )
 from citewise.model.logged import Logged, RequestKind
 from tests.logs import DAY, NOON, a_row
 
 
-def statistics(*rows: Logged) -> Statistics:
-    return statistics_of(rows, since=NOON - 9 * DAY, until=NOON)
+def overview(*rows: Logged) -> Overview:
+    return Overview.of(rows, since=NOON - 9 * DAY, until=NOON)
 
 
 def test_volume_is_counted_by_kind_day_and_hour() -> None:
-    found = statistics(a_row(), a_row(kind=RequestKind.ASK, at=NOON + 3600), a_row(at=NOON - 3 * DAY))
+    found = overview(a_row(), a_row(kind=RequestKind.ASK, at=NOON + 3600), a_row(at=NOON - 3 * DAY))
     assert found.queries == 3
     assert found.kinds == {"search": 2, "ask": 1}
     assert found.per_day == {"2025-12-29": 1, "2025-12-30": 0, "2025-12-31": 0, "2026-01-01": 2}
@@ -26,20 +25,20 @@ def test_volume_is_counted_by_kind_day_and_hour() -> None:
 
 
 def test_of_many_years_only_the_last_days_are_listed() -> None:
-    found = statistics(a_row(at=0.0), a_row(at=NOON))
+    found = overview(a_row(at=0.0), a_row(at=NOON))
     assert len(found.per_day) == MAX_DAYS
     assert list(found.per_day)[-1] == "2026-01-01"
 
 
 def test_nothing_asked_has_no_shares_and_no_percentiles() -> None:
-    found = statistics()
+    found = overview()
     assert (found.queries, found.per_day, found.latency_ms) == (0, {}, {})
     assert (found.cache_hit_rate, found.degraded_share, found.unanswered.share, found.poor.share) == (None,) * 4
 
 
 def test_latency_is_of_questions_that_got_a_result() -> None:
     rows = [a_row(latency_ms=float(ms)) for ms in range(1, 102)]
-    found = statistics(*rows, a_row(latency_ms=9e9, error="Unavailable"))
+    found = overview(*rows, a_row(latency_ms=9e9, error="Unavailable"))
     assert found.latency_ms == {"p50": 51.0, "p95": 96.0, "p99": 100.0}
     assert found.errors == {"Unavailable": 1}
 
@@ -52,7 +51,7 @@ def test_cache_hits_and_degraded_parts_are_shares_of_the_results() -> None:
         a_row(),
         a_row(error="Unavailable"),
     ]
-    found = statistics(*rows)
+    found = overview(*rows)
     assert (found.cache_hit_rate, found.degraded_share) == (0.25, 0.5)
     assert list(found.degraded.items()) == [("rerank", 2), ("dense", 1)]
 
@@ -68,7 +67,7 @@ def test_unanswered_is_what_found_nothing_or_not_enough() -> None:
         a_row("answered", kind=RequestKind.ASK, sufficient_context=True),
         a_row("broken", hits=0, error="Unavailable"),
     ]
-    found = statistics(*rows).unanswered
+    found = overview(*rows).unanswered
     assert (found.count, found.share) == (3, 3 / 5)
     assert [(one.text, one.times, one.quality) for one in found.questions] == [
         ("too  little?", 2, 0.2),
@@ -82,19 +81,19 @@ def test_poor_is_what_was_answered_with_a_warning() -> None:
         a_row("poor", kind=RequestKind.ASK, sufficient_context=True, quality=0.2, has_warning=True),
         a_row("refused", kind=RequestKind.ASK, sufficient_context=False, quality=0.1, has_warning=True),
     ]
-    found = statistics(*rows).poor
+    found = overview(*rows).poor
     assert (found.count, found.share) == (1, 0.5)
     assert [one.text for one in found.questions] == ["poor"]
 
 
 def test_questions_without_words_are_counted_and_not_listed() -> None:
-    found = statistics(a_row(None, hits=0), a_row(None, hits=0)).unanswered
+    found = overview(a_row(None, hits=0), a_row(None, hits=0)).unanswered
     assert (found.count, found.questions) == (2, ())
 
 
 def test_only_the_most_frequent_questions_are_listed() -> None:
     rows = [a_row(f"q{at}", hits=0) for at in range(30)] + [a_row("q29", hits=0)]
-    found = statistics(*rows).unanswered
+    found = overview(*rows).unanswered
     assert len(found.questions) == MAX_QUESTIONS
     assert found.questions[0].text == "q29"
 

@@ -7,7 +7,7 @@ import pytest
 
 from citewise.adapters.sqlite.catalog import SqliteCatalog
 from citewise.adapters.sqlite.connections import Connections
-from citewise.insights import MAX_DOCUMENTS, MAX_POPULAR_ROWS, Popular, ReadLog
+from citewise.insights import MAX_DOCUMENTS, MAX_POPULAR_ROWS, ReadLog
 from citewise.model.access import OWNER, Access, Principal, Scope
 from citewise.model.filters import AnyOf, Where
 from citewise.model.ids import document_id
@@ -26,8 +26,7 @@ class Desk:
         connections = Connections(file, may_create=True)
         self.catalog = SqliteCatalog(connections, model_name="m")
         self.store = KeptLog(now=NOON)
-        self.log = ReadLog(self.store, self.catalog)
-        self.popular = Popular(self.store, self.catalog, now=lambda: NOON)
+        self.log = ReadLog(self.store, self.catalog, now=lambda: NOON)
         self._chunks: dict[str, list[str]] = {}
 
     def put(self, path: str, *texts: str, access: str = "project", scope: Scope = SCOPE) -> None:
@@ -47,11 +46,11 @@ class Desk:
         return [(one.row.text, [document.path for document in one.documents]) for one in found]
 
     def top(self, who: Principal) -> dict[str, int]:
-        found = self.log.overview(SCOPE, who, since=0.0, until=NOON)
+        found = self.log.overview(SCOPE, who, since=0.0)
         return {one.path: one.times for one in found.documents}
 
     def popular_to(self, who: Principal, limit: int = 10) -> list[str]:
-        return [one.document for one in self.popular.passages(Where(SCOPE, who.readers), limit)]
+        return [one.document for one in self.log.popular(Where(SCOPE, who.readers), limit)]
 
 
 @pytest.fixture
@@ -129,17 +128,17 @@ def test_a_document_that_changed_is_still_named_by_a_chunk_that_stayed(desk: Des
 
 def test_what_was_lost_is_the_owners_to_know(desk: Desk) -> None:
     desk.store.write([], lost={SCOPE: 7})
-    assert desk.log.overview(SCOPE, OWNER, since=0.0, until=NOON).lost == 7
-    assert desk.log.overview(SCOPE, ANN, since=0.0, until=NOON).lost is None
+    assert desk.log.overview(SCOPE, OWNER, since=0.0).lost == 7
+    assert desk.log.overview(SCOPE, ANN, since=0.0).lost is None
 
 
 def test_statistics_say_when_there_is_more_than_they_count(desk: Desk) -> None:
     for at in range(4):
         desk.asked(ANN, at=NOON - at, text=str(at))
-    few = ReadLog(desk.store, desk.log.passages, max_rows=3)
-    found = few.overview(SCOPE, ANN, since=0.0, until=NOON)
-    assert (found.is_cut, found.statistics.queries) == (True, 3)
-    assert not desk.log.overview(SCOPE, ANN, since=0.0, until=NOON).is_cut
+    few = ReadLog(desk.store, desk.log.catalog, max_rows=3, now=lambda: NOON)
+    found = few.overview(SCOPE, ANN, since=0.0)
+    assert (found.is_cut, found.queries) == (True, 3)
+    assert not desk.log.overview(SCOPE, ANN, since=0.0).is_cut
 
 
 def test_popular_counts_everybodys_questions_but_shows_what_one_may_see(desk: Desk) -> None:
@@ -179,23 +178,14 @@ def test_a_narrowed_search_gets_nothing_popular(desk: Desk) -> None:
     desk.put("a.md")
     desk.asked(BOB, "a.md")
     where = Where(SCOPE, ANN.readers, (AnyOf("module", frozenset({"m-1"})),))
-    assert desk.popular.passages(where, 5) == ()
-
-
-def test_topics_name_each_section_once(desk: Desk) -> None:
-    desk.put("a.md", "One.", "Two.")
-    desk.put("b.md")
-    desk.asked(BOB, "a.md", "b.md")
-    assert sorted(desk.popular.topics(Where(SCOPE, ANN.readers), 5)) == ["a.md", "b.md"]
-    assert len(desk.popular.topics(Where(SCOPE, ANN.readers), 1)) == 1
+    assert desk.log.popular(where, 5) == ()
 
 
 def test_a_log_or_a_catalog_that_cannot_be_read_has_nothing_popular(desk: Desk, tmp_path: Path) -> None:
-    passages = desk.log.passages
-    assert Popular(BrokenLog(), passages).passages(Where(SCOPE, None), 5) == ()
+    assert ReadLog(BrokenLog(), desk.log.catalog).popular(Where(SCOPE, None), 5) == ()
     desk.put("a.md")
     desk.asked(BOB, "a.md")
     gone = SqliteCatalog(Connections(tmp_path / "gone.db", may_create=True), model_name="m")
     (tmp_path / "gone.db").rename(tmp_path / "moved.db")
     gone.close()
-    assert Popular(desk.store, gone, now=lambda: NOON).passages(Where(SCOPE, None), 5) == ()
+    assert ReadLog(desk.store, gone, now=lambda: NOON).popular(Where(SCOPE, None), 5) == ()

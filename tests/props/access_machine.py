@@ -215,7 +215,7 @@ class Readers(RuleBasedStateMachine):
         view = view_of(self._libraries[by], reader, scope)
         self._oracle.check_log(view.log(limit=MAX_ROWS), reader, scope)
         self._oracle.check_overview(view.stats(), reader, scope)
-        self._oracle.check_topics(view.topics(limit=20), reader, scope)
+        self._oracle.check_listed([document.path for document in view.documents()], reader, scope)
 
     @invariant()
     def count(self) -> None:

@@ -116,7 +116,7 @@ class Oracle:
 
     def check_overview(self, overview: Overview, reader: Reader, scope: Scope) -> None:
         theirs = self.readable(reader, scope)
-        told = overview.statistics
+        told = overview
         assert told.kinds == {way: sum(one.way == way for one in theirs) for way in ("search", "ask")}
         assert sum(told.per_hour) == sum(told.per_day.values()) == len(told.latencies_ms) == len(theirs)
         assert max(told.unanswered.count, told.poor.count) <= len(theirs)
@@ -126,8 +126,8 @@ class Oracle:
         self._check_names(repr(overview), reader, scope, said=" ".join(texts))
         self._check_times(overview.documents, theirs)
 
-    def check_topics(self, topics: Collection[str], reader: Reader, scope: Scope) -> None:
-        assert set(topics) <= self._topics(reader, scope)
+    def check_listed(self, paths: Sequence[str], reader: Reader, scope: Scope) -> None:
+        assert paths == sorted(page.path for page in self.visible(reader, scope))
 
     def check_words(self, said: str, reader: Reader, scope: Scope, *, question: str) -> None:
         """An error's."""

@@ -106,9 +106,9 @@ def everybodys(cls: Callable[[Scope, None], object], scope: Scope, principal: Pr
 
 def with_everybodys_figures(self: ReadLog, scope: Scope, principal: Principal, **named: float) -> Overview:
     every = looked_over(self, scope, OWNER, **named)
-    unworded = replace(every.statistics.unanswered, questions=()), replace(every.statistics.poor, questions=())
-    figures = replace(every.statistics, unanswered=unworded[0], poor=unworded[1])
-    return replace(looked_over(self, scope, principal, **named), statistics=figures)
+    unworded = {name: replace(getattr(every, name), questions=()) for name in ("unanswered", "poor")}
+    own = looked_over(self, scope, principal, **named)
+    return replace(every, documents=own.documents, lost=own.lost, **unworded)
 
 
 own_changes: Counter[int] = Counter()  # by the settings of a Library, which its search has too
@@ -147,7 +147,7 @@ MUTATIONS: Mapping[str, Mapping[str, object]] = {
     "names in the log for everybody": {"citewise.insights.Where": seeing_all},
     "questions and their number for everybody": {"citewise.model.logged.LogScope.of": classmethod(everybodys)},
     "figures of everybody's questions": {"citewise.insights.ReadLog.overview": with_everybodys_figures},
-    "topics for everybody": {"citewise.api.Where": seeing_all},
+    "documents listed for everybody": {"citewise.api.Where": seeing_all},
     "a compaction that keeps the texts": {"citewise.adapters.sqlite.catalog.SqliteCatalog.compact": nothing},
     "a compaction that keeps what was shown": {"citewise.maintenance.sweep_log": nothing},
     "a compaction that keeps the pages": {"citewise.adapters.sqlite.rankings.SqliteRankings.clear": nothing},

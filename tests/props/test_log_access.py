@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from citewise.adapters.sqlite.catalog import SqliteCatalog
 from citewise.adapters.sqlite.connections import Connections
 from citewise.adapters.sqlite.query_log import SqliteLog
-from citewise.insights import Popular, ReadLog
+from citewise.insights import ReadLog
 from citewise.model.access import Access, Principal, Scope
 from citewise.model.filters import Where
 from citewise.model.ids import document_id
@@ -44,7 +44,7 @@ worlds = st.lists(rules, min_size=len(PAGES), max_size=len(PAGES))
 
 
 @contextmanager
-def opened(before: list[set[str]], after: list[set[str]], rows: list[Asked]) -> Iterator[tuple[ReadLog, Popular]]:
+def opened(before: list[set[str]], after: list[set[str]], rows: list[Asked]) -> Iterator[ReadLog]:
     """Real files: pages under their first rules, questions about them, then the rules of now."""
     with tempfile.TemporaryDirectory() as home:
         connections = Connections(Path(home) / "catalog.db", may_create=True)
@@ -71,7 +71,7 @@ def opened(before: list[set[str]], after: list[set[str]], rows: list[Asked]) -> 
             lost={},
         )
         try:
-            yield ReadLog(store, catalog), Popular(store, catalog, now=lambda: NOON)
+            yield ReadLog(store, catalog, now=lambda: NOON)
         finally:
             catalog.close()
 
@@ -95,23 +95,21 @@ def test_the_log_tells_nobody_more_than_they_asked_and_may_see(
     visible = {path for path, rule in zip(PAGES, after, strict=True) if may_read(reader, rule)}
     here = [(f"q{at}", one) for at, one in enumerate(rows) if one.scope == scope]
     own = {text: one for text, one in here if is_ones_own(reader, one.who)}
-    with opened(before, after, rows) as (log, popular):
+    with opened(before, after, rows) as log:
         listed = log.rows(scope, reader, since=0.0, limit=100)
-        overview = log.overview(scope, reader, since=0.0, until=NOON)
-        found = popular.passages(Where(scope, reader.readers), 100)
-        topics = popular.topics(Where(scope, reader.readers), 100)
+        overview = log.overview(scope, reader, since=0.0)
+        found = log.popular(Where(scope, reader.readers), 100)
     assert {(seen.row.text, frozenset(one.path for one in seen.documents)) for seen in listed} == {
         (text, frozenset(visible & set(one.shown))) for text, one in own.items()
     }
     assert {one.document for seen in listed for one in seen.row.shown} <= {document_id(scope, path) for path in visible}
-    assert overview.statistics.queries == len(own)
-    assert {one.text for one in overview.statistics.unanswered.questions} <= own.keys()
+    assert overview.queries == len(own)
+    assert {one.text for one in overview.unanswered.questions} <= own.keys()
     times = Counter(path for one in own.values() for path in one.shown if path in visible)
     assert {one.path: one.times for one in overview.documents} == times
     everybodys = Counter(path for _, one in here for path in one.shown if path in visible)
     assert [everybodys[one.document] for one in found] == sorted(everybodys.values(), reverse=True)
     assert {one.document for one in found} == everybodys.keys()
-    assert set(topics) == set(everybodys)
 
 
 @settings(max_examples=30, deadline=None)
@@ -123,9 +121,9 @@ def test_questions_about_what_one_may_not_see_change_nothing_that_one_is_shown(
     foreign = [one for one in others if not is_ones_own(reader, one.who) and set(one.shown) <= hidden]
     shown = []
     for asked_then in (rows, [*rows, *foreign]):
-        with opened(now, now, asked_then) as (log, popular):
+        with opened(now, now, asked_then) as log:
             where = Where(SCOPES[0], reader.readers)
-            overview = log.overview(SCOPES[0], reader, since=0.0, until=NOON)
+            overview = log.overview(SCOPES[0], reader, since=0.0)
             listed = log.rows(SCOPES[0], reader, since=0.0, limit=100)
-            shown.append((overview, listed, popular.passages(where, 100), popular.topics(where, 100)))
+            shown.append((overview, listed, log.popular(where, 100)))
     assert shown[0] == shown[1]

@@ -4,7 +4,7 @@ The templates are in templates/. Jinja2 escapes all text; control characters are
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -34,16 +34,18 @@ def render(template: str, filters: Mapping[str, Callable[..., str]], **values: o
     return environment.get_template(template).render(**values) + "\n"
 
 
-def stats_html(scope: Scope, overview: Overview, topics: Sequence[str]) -> str:
+def stats_html(scope: Scope, overview: Overview) -> str:
     """The statistics of the query log; the same statistics give the same page."""
-    stats = overview.statistics
-    tiles = [("queries", f"{stats.queries:,}"), *((f"of these {kind}", f"{n:,}") for kind, n in stats.kinds.items())]
-    tiles += [(f"latency {name}", milliseconds(ms)) for name, ms in stats.latency_ms.items()]
+    tiles = [
+        ("queries", f"{overview.queries:,}"),
+        *((f"of these {kind}", f"{n:,}") for kind, n in overview.kinds.items()),
+    ]
+    tiles += [(f"latency {name}", milliseconds(ms)) for name, ms in overview.latency_ms.items()]
     shares = {
-        "from cache": stats.cache_hit_rate,
-        "unanswered": stats.unanswered.share,
-        "low quality": stats.poor.share,
-        "degraded": stats.degraded_share,
+        "from cache": overview.cache_hit_rate,
+        "unanswered": overview.unanswered.share,
+        "low quality": overview.poor.share,
+        "degraded": overview.degraded_share,
     }
     tiles += [(name, ABSENT if share is None else f"{100 * share:.1f} %") for name, share in shares.items()]
     if overview.lost is not None:
@@ -53,10 +55,8 @@ def stats_html(scope: Scope, overview: Overview, topics: Sequence[str]) -> str:
         {"number": lambda value: ABSENT if value is None else f"{value:.2f}"},
         title=f"Questions to {scope}",
         overview=overview,
-        stats=stats,
         tiles=tiles,
-        problems=[*stats.degraded.items(), *((f"failed: {kind}", count) for kind, count in stats.errors.items())],
-        topics=topics,
+        problems=[*overview.degraded.items(), *((f"failed: {kind}", count) for kind, count in overview.errors.items())],
         nothing=NOTHING,
     )
 

@@ -21,7 +21,6 @@ from citewise.settings import Settings
 from citewise.wiring import LOG_FILE
 
 LOG_LIMIT = 20
-MAX_TOPICS = 10
 NOTHING = "Nobody asked anything in this time, as far as you may see."
 NO_WORDS = "(not kept)"
 FEW_DAYS = 14  # that are listed; --json and --plot have all of them
@@ -49,15 +48,15 @@ def run_stats(
     """Print a summary of the log, and draw it if a file is named."""
     refuse_unwritable(plot, read=(settings.library / LOG_FILE,))
     view = caller.view(Library(settings=settings))
-    overview, topics = view.stats(since=since), view.topics(limit=MAX_TOPICS)
+    overview = view.stats(since=since)
     if plot is not None:
         from citewise.cli.html import stats_html
 
-        write_file(plot, stats_html(caller.scope, overview, topics))
+        write_file(plot, stats_html(caller.scope, overview))
     if as_json:
-        print_json(_overview_json(caller.scope, overview, topics))
+        print_json(_overview_json(caller.scope, overview))
     else:
-        _show_overview(overview, topics)
+        _show_overview(overview)
     return 0
 
 
@@ -110,30 +109,28 @@ def _row_json(seen: SeenRow) -> dict[str, object]:
     }
 
 
-def _overview_json(scope: Scope, overview: Overview, topics: tuple[str, ...]) -> dict[str, object]:
+def _overview_json(scope: Scope, overview: Overview) -> dict[str, object]:
     """`citewise stats`."""
-    found = overview.statistics
     return {
         "tenant": scope.tenant,
         "project": scope.project,
-        "since": _instant(found.since),
-        "until": _instant(found.until),
+        "since": _instant(overview.since),
+        "until": _instant(overview.until),
         "is_cut": overview.is_cut,
-        "queries": found.queries,
-        "kinds": dict(found.kinds),
-        "per_day": [{"day": day, "queries": count} for day, count in found.per_day.items()],
-        "per_hour": list(found.per_hour),
-        "latency_ms": {name: round(ms, 3) for name, ms in found.latency_ms.items()},
-        "cache_hit_rate": rounded(found.cache_hit_rate),
-        "degraded": {"share": rounded(found.degraded_share), "parts": dict(found.degraded)},
-        "errors": dict(found.errors),
-        "unanswered": _group_json(found.unanswered),
-        "low_quality": _group_json(found.poor),
+        "queries": overview.queries,
+        "kinds": dict(overview.kinds),
+        "per_day": [{"day": day, "queries": count} for day, count in overview.per_day.items()],
+        "per_hour": list(overview.per_hour),
+        "latency_ms": {name: round(ms, 3) for name, ms in overview.latency_ms.items()},
+        "cache_hit_rate": rounded(overview.cache_hit_rate),
+        "degraded": {"share": rounded(overview.degraded_share), "parts": dict(overview.degraded)},
+        "errors": dict(overview.errors),
+        "unanswered": _group_json(overview.unanswered),
+        "low_quality": _group_json(overview.poor),
         "top_documents": [
             {"document_id": shown.id, "document": shown.path, "title": shown.title, "queries": shown.times}
             for shown in overview.documents
         ],
-        "popular_topics": list(topics),
         "dropped": overview.lost,
     }
 
@@ -177,10 +174,9 @@ def _show_rows(rows: Sequence[SeenRow]) -> None:
     console.print(table)
 
 
-def _show_overview(overview: Overview, topics: Sequence[str]) -> None:
+def _show_overview(overview: Overview) -> None:
     console = Console(highlight=False)
-    found = overview.statistics
-    if not found.queries:
+    if not overview.queries:
         console.print(NOTHING)
     else:
         table = Table(show_header=False, box=None, pad_edge=False)
@@ -189,34 +185,32 @@ def _show_overview(overview: Overview, topics: Sequence[str]) -> None:
         for name, figure in _figures(overview):
             table.add_row(name, Text(figure))
         console.print(table)
-        days = list(found.per_day.items())[-FEW_DAYS:]
+        days = list(overview.per_day.items())[-FEW_DAYS:]
         longest = max(count for _, count in days) or 1
-        busiest = max(range(len(found.per_hour)), key=lambda hour: found.per_hour[hour])
+        busiest = max(range(len(overview.per_hour)), key=lambda hour: overview.per_hour[hour])
         lines = [f"{day}  {count:>6,}  {'█' * round(BAR * count / longest)}" for day, count in days]
         _show_list(console, f"Per day (busiest hour: {busiest:02}:00 UTC)", lines)
-        _show_group(console, "Unanswered", found.unanswered)
-        _show_group(console, "Answered with a warning", found.poor)
+        _show_group(console, "Unanswered", overview.unanswered)
+        _show_group(console, "Answered with a warning", overview.poor)
         _show_list(
             console, "Documents shown most", [f"{shown.times:>6,}  {shown.path}" for shown in overview.documents]
         )
-    _show_list(console, "Popular topics", [f"- {topic}" for topic in topics])
 
 
 def _figures(overview: Overview) -> Iterator[tuple[str, str]]:
-    found = overview.statistics
-    kinds = ", ".join(f"{count:,} {kind}" for kind, count in found.kinds.items() if count)
-    yield "queries", f"{found.queries:,} ({kinds}) from {_when(found.since)} to {_when(found.until)} UTC"
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in overview.kinds.items() if count)
+    yield "queries", f"{overview.queries:,} ({kinds}) from {_when(overview.since)} to {_when(overview.until)} UTC"
     if overview.is_cut:
         yield "", "only the newest are counted: there are more than can be"
-    if found.latency_ms:
-        yield "latency", ", ".join(f"{name} {ms:.1f} ms" for name, ms in found.latency_ms.items())
-    yield "from cache", _share(found.cache_hit_rate)
-    parts = ", ".join(f"{part} {count:,}" for part, count in found.degraded.items())
-    yield "degraded", f"{_share(found.degraded_share)}{f' ({parts})' if parts else ''}"
-    yield "unanswered", f"{found.unanswered.count:,} ({_share(found.unanswered.share)})"
-    yield "low quality", f"{found.poor.count:,} ({_share(found.poor.share)} of the answers)"
-    if found.errors:
-        yield "failed", ", ".join(f"{count:,} {kind}" for kind, count in found.errors.items())
+    if overview.latency_ms:
+        yield "latency", ", ".join(f"{name} {ms:.1f} ms" for name, ms in overview.latency_ms.items())
+    yield "from cache", _share(overview.cache_hit_rate)
+    parts = ", ".join(f"{part} {count:,}" for part, count in overview.degraded.items())
+    yield "degraded", f"{_share(overview.degraded_share)}{f' ({parts})' if parts else ''}"
+    yield "unanswered", f"{overview.unanswered.count:,} ({_share(overview.unanswered.share)})"
+    yield "low quality", f"{overview.poor.count:,} ({_share(overview.poor.share)} of the answers)"
+    if overview.errors:
+        yield "failed", ", ".join(f"{count:,} {kind}" for kind, count in overview.errors.items())
     if overview.lost:
         yield "dropped", f"{overview.lost:,} questions could not be logged; `citewise doctor` says more"
 

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 
 from citewise.cli.html import NOTHING, stats_html
-from citewise.insights import Overview, SeenDocument, statistics_of
+from citewise.insights import Overview, SeenDocument
 from citewise.model.logged import Logged, RequestKind
 from tests.builders import SCOPE
 from tests.logs import DAY, NOON, a_document_id, a_row
@@ -16,8 +17,7 @@ TIDES = SeenDocument(a_document_id("tides"), "tides.md", "Tides", 3)
 
 
 def an_overview(*rows: Logged, documents: Sequence[SeenDocument] = (TIDES,), lost: int | None = 4) -> Overview:
-    found = statistics_of(rows, since=NOON - 400 * DAY, until=NOON)
-    return Overview(found, tuple(documents), lost, is_cut=False)
+    return replace(Overview.of(rows, since=NOON - 400 * DAY, until=NOON), documents=tuple(documents), lost=lost)
 
 
 class Tags(HTMLParser):
@@ -44,7 +44,7 @@ def parsed(page: str) -> Tags:
 
 
 def test_the_page_is_whole_and_needs_nothing_from_anywhere() -> None:
-    page = stats_html(SCOPE, an_overview(a_row(), a_row("x", hits=0)), ["Tides - Reading"])
+    page = stats_html(SCOPE, an_overview(a_row(), a_row("x", hits=0)))
     tags = parsed(page)
     assert {"svg", "table", "h1"} <= tags.seen
     assert tags.seen.isdisjoint({"script", "link", "img", "iframe"})
@@ -60,44 +60,42 @@ def test_every_part_is_drawn() -> None:
         a_row(error="Unavailable"),
         a_row(is_cache_hit=True),
     ]
-    page = stats_html(SCOPE, an_overview(*rows), ["Tides - Reading"])
-    for words in ("nothing?", "poor?", "dense", "failed: Unavailable", "tides.md", "Tides - Reading", "25.0 %", "p95"):
+    page = stats_html(SCOPE, an_overview(*rows))
+    for words in ("nothing?", "poor?", "dense", "failed: Unavailable", "tides.md", "25.0 %", "p95"):
         assert words in page
 
 
 def test_what_somebody_asked_is_never_markup() -> None:
     hidden = SeenDocument(a_document_id("x"), HOSTILE, HOSTILE, 1)
-    page = stats_html(SCOPE, an_overview(a_row(HOSTILE, hits=0), documents=[hidden]), [HOSTILE])
+    page = stats_html(SCOPE, an_overview(a_row(HOSTILE, hits=0), documents=[hidden]))
     assert "<script" not in page
     assert "&lt;script&gt;" in page
     parsed(page)
 
 
 def test_every_day_has_a_column() -> None:
-    page = stats_html(SCOPE, an_overview(a_row(), a_row(at=NOON - 40 * DAY)), [])
+    page = stats_html(SCOPE, an_overview(a_row(), a_row(at=NOON - 40 * DAY)))
     assert page.count("<rect ") == 41
     assert "<title>2026-01-01: 1</title>" in page
     parsed(page)
 
 
 def test_a_long_question_is_cut() -> None:
-    page = stats_html(SCOPE, an_overview(a_row("tide " * 400, hits=0)), [])
+    page = stats_html(SCOPE, an_overview(a_row("tide " * 400, hits=0)))
     assert "tide …" in page
     assert page.count("tide ") < 100
 
 
 def test_nothing_asked_is_said() -> None:
-    page = stats_html(SCOPE, an_overview(documents=[]), [])
+    page = stats_html(SCOPE, an_overview(documents=[]))
     assert NOTHING in page
     parsed(page)
 
 
 def test_words_that_were_not_kept_are_counted() -> None:
-    assert "2 questions, text not stored" in stats_html(
-        SCOPE, an_overview(a_row(None, hits=0), a_row(None, hits=0)), []
-    )
+    assert "2 questions, text not stored" in stats_html(SCOPE, an_overview(a_row(None, hits=0), a_row(None, hits=0)))
 
 
 def test_what_was_dropped_is_shown_to_the_owner_alone() -> None:
-    assert "not logged" in stats_html(SCOPE, an_overview(a_row()), [])
-    assert "not logged" not in stats_html(SCOPE, an_overview(a_row(), lost=None), [])
+    assert "not logged" in stats_html(SCOPE, an_overview(a_row()))
+    assert "not logged" not in stats_html(SCOPE, an_overview(a_row(), lost=None))
