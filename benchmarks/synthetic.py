@@ -25,7 +25,7 @@ from benchmarks.judged import KEPT
 from citewise.library import OpenLibrary
 from citewise.model.access import Access, Principal, Scope
 from citewise.model.chunk import EmbeddingFailure, EmbeddingModel, Piece, Vector, chunks_of
-from citewise.model.document import Document, Location, Stamp
+from citewise.model.document import Document, Location
 from citewise.model.ids import ChunkId, Digest, chunk_id, digest, document_id
 from citewise.ports.catalog import DocumentWrite
 from citewise.ports.models import Embedding
@@ -235,7 +235,7 @@ def _document(number: int) -> Document:
         content_type="prose",
         metadata={},
         access=Access.of(f"group:sees-{share}" for share, one_in in SHARES.items() if number % one_in == 0),
-        stamp=Stamp(digest(path), digest("recipe"), digest("origin")),
+        stamp=digest(path),
         text="",
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from citewise.model.access import Access, Scope
 from citewise.model.chunk import Piece, Point, Terms, Vector, chunks_of
-from citewise.model.document import Document, Location, Stamp
+from citewise.model.document import Document, Location
 from citewise.model.filters import Label, label
 from citewise.model.ids import ChunkId, Digest, digest, document_id
 from citewise.ports.catalog import DocumentWrite
@@ -52,7 +52,6 @@ def a_point(
 
 
 def a_document(path: str, *, scope: Scope = SCOPE, access: Access | None = None) -> Document:
-    stamp = Stamp(digest("source", path), digest("recipe"), digest("origin"))
     return Document(
         id=document_id(scope, path),
         scope=scope,
@@ -67,7 +66,7 @@ def a_document(path: str, *, scope: Scope = SCOPE, access: Access | None = None)
         content_type="prose",
         metadata={"sidebar_position": 2, "draft": False},
         access=access or Access(),
-        stamp=stamp,
+        stamp=digest(path),
         text="",
         created_at=1.7e9,
     )

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, replace
 from citewise.errors import Misconfigured
 from citewise.model.access import Scope
 from citewise.model.chunk import Change, Chunk, ChunkCounts, IndexRecord, Vector, WordVectors
-from citewise.model.document import Document, KnownDocument, SourceRef, Stamp
+from citewise.model.document import Document, KnownDocument, SourceRef
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId, Digest, DocumentId
 from citewise.model.report import IngestSummary, LibraryFacts
 from citewise.ports.catalog import NO_WORDS, DocumentSummary, DocumentWrite, Hydrated, ProjectionState, ScopeCounts
 from tests.passages import passage_of
 
-NO_STAMP = Stamp(Digest("-"), Digest("-"), Digest("-"))
+NO_STAMP = Digest("-")
 
 
 @dataclass

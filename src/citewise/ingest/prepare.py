@@ -16,7 +16,6 @@ from citewise.model.document import (
     Item,
     ParsedDocument,
     PathRule,
-    Stamp,
     path_facts,
 )
 from citewise.model.ids import Digest, digest, document_id
@@ -88,15 +87,12 @@ class Prepare:
                 return each
         raise BadData(f"no parser for {media_type}")
 
-    def stamp(self, request: IngestRequest, item: Item, name: str, source: Digest) -> Stamp:
+    def stamp(self, request: IngestRequest, item: Item, name: str, source: Digest) -> Digest:
         """Equal stamps mean that nothing would come out differently. The chunker is the same for a whole library."""
         rules = (f"{rule.pattern} {sorted(rule.sets.items())}" for rule in self.path_rules)
         readers = sorted(request.policy(_path(item, name)).readers)
-        return Stamp(
-            source=source,
-            recipe=digest(self.format_of(item.media_type).parser.version, MASKING, LABELING, *rules),
-            origin=digest(*readers, request.corpus_type or ""),
-        )
+        recipe = digest(self.format_of(item.media_type).parser.version, MASKING, LABELING, *rules)
+        return digest(source, recipe, digest(*readers, request.corpus_type or ""))
 
     def cut(self, document: Document) -> DocumentWrite:
         """A document with its chunks: from its stored blocks, so that no parser is needed to cut it again."""
@@ -104,7 +100,7 @@ class Prepare:
         pieces = chunker(document.blocks, title=document.title if document.is_titled else None)
         return DocumentWrite(document, chunks_of(document, pieces))
 
-    def _document(self, request: IngestRequest, item: Item, parsed: ParsedDocument, stamp: Stamp) -> Document:
+    def _document(self, request: IngestRequest, item: Item, parsed: ParsedDocument, stamp: Digest) -> Document:
         path = request.mounted(_path(item, parsed.name))
         facts = path_facts(path, self.path_rules)
         chapter_number, chapter_title = _chapter_parts(facts["chapter"])

@@ -125,20 +125,11 @@ class ParsedDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
-    """What a stored document was derived from; equal stamps mean that ingesting it again would change nothing."""
-
-    source: Digest  # of the item's bytes
-    recipe: Digest  # of parser, masking, labels and path rules
-    origin: Digest  # of what the caller said about it: access, corpus type
-
-
-@dataclass(frozen=True, slots=True)
 class KnownDocument:
     """What a catalog knows of a stored document: its source, its stamp, and how many chunks it has."""
 
     mount: str
-    stamp: Stamp
+    stamp: Digest
     chunks: int
 
 
@@ -159,7 +150,7 @@ class Document:
     content_type: str
     metadata: Mapping[str, Json]  # the rest of the frontmatter: slug, id, sidebar_label, unknown keys
     access: Access
-    stamp: Stamp
+    stamp: Digest  # of what it was derived from; if it is the same, ingesting it again would change nothing
     text: str
     blocks: tuple[Block, ...] = ()  # of the text: what a chunker cuts, so that cutting again needs no parser
     media_type: str = "text/markdown"

@@ -22,7 +22,7 @@ from citewise.adapters.sqlite.schema import APPLICATION_ID, OLD_APPLICATION_ID, 
 from citewise.errors import CitewiseError, Misconfigured
 from citewise.model.access import Access, Reader, Scope
 from citewise.model.chunk import Change, Chunk, ChunkCounts, Vector, WordVectors
-from citewise.model.document import Document, KnownDocument, SourceRef, Stamp
+from citewise.model.document import Document, KnownDocument, SourceRef
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId, Digest, DocumentId
 from citewise.model.report import IngestSummary, LibraryFacts
@@ -30,7 +30,7 @@ from citewise.ports.catalog import NO_WORDS, DocumentSummary, DocumentWrite, Hyd
 
 READERS_END_MS = 2_000  # how long compaction waits for readers that began before it; searches take milliseconds
 VALUES_PER_STATEMENT = 500  # well under SQLite's limit on the number of values
-NO_STAMP = "- - -"  # equals no stamp that ingestion computes
+NO_STAMP = "-"  # equals no stamp that ingestion computes
 FACETS = ("module", "chapter", "corpus_type", "content_type")
 # A document that the reader may see; its scope is checked by the statement around it.
 _READABLE = """(:sees_all OR EXISTS (
@@ -131,10 +131,7 @@ class SqliteCatalog:
                 "FROM json_each(?) AS wanted CROSS JOIN documents d ON d.scope = ? AND d.path = wanted.value",
                 (json.dumps(list(paths)), _scope_id(connection, scope)),
             )
-            return {
-                path: KnownDocument(mount, Stamp(*map(Digest, stamp.split(" "))), chunks)
-                for path, mount, stamp, chunks in rows
-            }
+            return {path: KnownDocument(mount, Digest(stamp), chunks) for path, mount, stamp, chunks in rows}
 
     def paths(self, scope: Scope, *, under: str = "", mount: str | None = None) -> tuple[str, ...]:
         with self._connections.reading("list paths") as connection:

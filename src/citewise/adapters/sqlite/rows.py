@@ -19,7 +19,6 @@ from citewise.model.document import (
     Heading,
     Json,
     Location,
-    Stamp,
 )
 from citewise.model.filters import Label
 from citewise.model.ids import ChunkId, Digest
@@ -31,7 +30,7 @@ Row = Mapping[str, object]
 # Columns that hold the field of the same name as it is.
 _OF_DOCUMENT = (
     *("id", "path", "mount", "title", "description", "module", "chapter", "chapter_number", "chapter_title"),
-    *("corpus_type", "content_type", "source_uri", "created_at", "text", "media_type"),
+    *("corpus_type", "content_type", "source_uri", "created_at", "text", "media_type", "stamp"),
 )
 _OF_CHUNK = ("id", "document_id", "position", "content_type", "word_count", "fingerprint")
 _OF_PIECE = ("anchor", "ordinal", "section", "text", "tokens", "kind", "language")
@@ -43,7 +42,6 @@ def document_row(document: Document, scope_id: int, *, now: float) -> Row:
     return {
         **{name: getattr(document, name) for name in _OF_DOCUMENT},
         "scope": scope_id,
-        "stamp": f"{document.stamp.source} {document.stamp.recipe} {document.stamp.origin}",
         "tags": _json(document.tags),
         "metadata": _json(document.metadata),
         "blocks": zlib.compress(_json([_block_json(block) for block in document.blocks]).encode(), 1),
@@ -57,7 +55,6 @@ def document_of(row: sqlite3.Row, scope: Scope, readers: Iterable[str]) -> Docum
     return Document(
         **{name: row[name] for name in _OF_DOCUMENT},
         scope=scope,
-        stamp=Stamp(*map(Digest, row["stamp"].split(" "))),
         tags=_texts(row["tags"]),
         metadata=json.loads(row["metadata"]),
         blocks=tuple(_block_of(block) for block in json.loads(zlib.decompress(row["blocks"]))),
