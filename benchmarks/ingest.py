@@ -25,7 +25,7 @@ from citewise.ingest.targets import IngestOptions
 from citewise.library import OpenLibrary
 from citewise.model.access import Scope
 from citewise.model.filters import Where
-from citewise.model.report import IngestDone
+from citewise.model.report import IngestReport
 from citewise.models import embedding_of
 from citewise.settings import Settings
 from citewise.wiring import stored_library
@@ -36,7 +36,6 @@ import json, re, sys, time
 from pathlib import Path
 from citewise.model.access import Scope
 from citewise.model.filters import Where
-from citewise.model.report import IngestDone
 from citewise.settings import Settings
 from citewise.wiring import stored_library
 from benchmarks.synthetic import query_vector
@@ -95,9 +94,8 @@ def bench_textbook(data: Path) -> None:
         embedding = embedding_of(settings)
         embedding.embedder.query("warm up")
         with stored_library(settings, embedding).writing() as library:
-            *_, last = library.ingest({docs: None}, IngestOptions())
-            assert isinstance(last, IngestDone)
-            report = last.report
+            *_, report = library.ingest({docs: None}, IngestOptions())
+            assert isinstance(report, IngestReport)
             texts = [chunk.embedded_text for chunk in all_chunks(library.catalog, Scope())]
             recall = byte_recall(library, data / "textbook")
         alone = timed(lambda: embedding.embedder.documents(list(dict.fromkeys(texts))))

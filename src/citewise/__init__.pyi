@@ -30,7 +30,6 @@ from citewise.model.report import Check as Check
 from citewise.model.report import Compaction as Compaction
 from citewise.model.report import Embedded as Embedded
 from citewise.model.report import FileDone as FileDone
-from citewise.model.report import IngestDone as IngestDone
 from citewise.model.report import IngestReport as IngestReport
 from citewise.model.report import Reindexed as Reindexed
 from citewise.model.report import Status as Status

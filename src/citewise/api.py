@@ -24,7 +24,7 @@ from citewise.model.ids import document_id
 from citewise.model.logged import MAX_ROWS_ASKED
 from citewise.model.query import ANSWER_TOP_K, PAGE_LIMIT, SEARCH_TOP_K, PageRequest, Query, Selection
 from citewise.model.ranking import SearchResult
-from citewise.model.report import Check, Compaction, IngestDone, IngestEvent, IngestReport, Reindexed, Status
+from citewise.model.report import Check, Compaction, IngestEvent, IngestReport, Reindexed, Status
 from citewise.models import Parts, compress_of, embedding_of, generator_of
 from citewise.ports.models import (
     Compressor,
@@ -257,7 +257,7 @@ class Library:
     ) -> IngestReport:
         """Bring the library up to date with folders or files; it is created if it does not exist."""
         events = self.ingest_events(*paths, scope=scope, access=access, name=name, corpus_type=corpus_type)
-        (report,) = (event.report for event in events if isinstance(event, IngestDone))
+        (report,) = (event for event in events if isinstance(event, IngestReport))
         return report
 
     def ingest_events(

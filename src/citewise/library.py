@@ -21,7 +21,7 @@ from citewise.model.document import SourceRef
 from citewise.model.filters import Where
 from citewise.model.query import PageRequest, Query
 from citewise.model.ranking import Passage, SearchResult
-from citewise.model.report import IngestDone, IngestEvent, IngestReport, LibraryFacts
+from citewise.model.report import IngestEvent, IngestReport, LibraryFacts
 from citewise.ports.catalog import Catalog
 from citewise.ports.indexes import TextIndex, VectorIndex
 from citewise.ports.models import Embedding
@@ -94,12 +94,12 @@ class OpenLibrary:
         report = IngestReport()
         for path, changed in paths.items():
             for event in self._ingest_path(path, changed, options):
-                if isinstance(event, IngestDone):
-                    report += event.report
+                if isinstance(event, IngestReport):
+                    report += event
                 else:
                     yield event
         self.catalog.record_ingest(report.summary(datetime.now(UTC).isoformat(timespec="seconds")))
-        yield IngestDone(report)
+        yield report
 
     def _ingest_path(
         self, path: Path, changed: Collection[Path] | None, options: "IngestOptions"

@@ -13,7 +13,7 @@ from citewise.model.chunk import ChunkCounts, WordVectors
 from citewise.model.document import KnownDocument, Location, SourceRef
 from citewise.model.filters import AnyOf, Where
 from citewise.model.ids import ChunkId, Digest, digest, document_id
-from citewise.model.report import IngestSummary, LibraryFacts
+from citewise.model.report import IngestReport, LibraryFacts
 from citewise.ports.catalog import Catalog, DocumentWrite, ProjectionState, ScopeCounts
 from tests.builders import SCOPE, a_document, a_vector, a_write, vectors_of
 from tests.catalogs import all_documents, chunks_at, opened_catalog
@@ -392,7 +392,7 @@ def test_facts_and_the_last_ingestion_are_remembered(catalog: Catalog) -> None:
     assert catalog.facts() is None
     assert catalog.last_ingest() is None
     facts = LibraryFacts("m", 32, 256, "headings-1", "english-1")
-    summary = IngestSummary("2026-11-17T12:00:00+00:00", 3, 2, 1, 0, 0, 0.25)
+    summary = IngestReport(seen=3, ingested=2, unchanged=1, seconds=0.25).summary("2026-11-17T12:00:00+00:00")
     catalog.record_facts(replace(facts, model="n"))
     catalog.record_facts(facts)
     catalog.record_ingest(summary)

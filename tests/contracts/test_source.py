@@ -9,7 +9,7 @@ import pytest
 from citewise.adapters.folder.source import FolderSource
 from citewise.errors import BadData
 from citewise.evaluation.beir import BeirSource
-from citewise.model.document import Item, Skipped
+from citewise.model.document import FileProblem, Item
 from citewise.ports.sources import Source
 from tests.fakes.formats import BOOKS, MemorySource
 
@@ -49,7 +49,7 @@ def test_the_same_items_come_in_the_same_order(source: Source) -> None:
 
 
 def test_what_is_no_item_is_skipped_with_a_reason(source: Source) -> None:
-    (skipped,) = [entry for entry in source.items() if isinstance(entry, Skipped)]
+    (skipped,) = [entry for entry in source.items() if isinstance(entry, FileProblem)]
     assert skipped.reason
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from citewise.errors import BadData
 from citewise.model.chunk import Piece
-from citewise.model.document import Block, BlockKind, BlockSpan, Heading, Item, Location, ParsedDocument, Skipped
+from citewise.model.document import Block, BlockKind, BlockSpan, FileProblem, Heading, Item, Location, ParsedDocument
 from citewise.text.encoding import NotText
 from citewise.text.secrets import masked
 
@@ -32,12 +32,12 @@ class MemorySource:
 
     content: Mapping[str, tuple[str, bytes | None]]
 
-    def items(self) -> Iterator[Item | Skipped]:
+    def items(self) -> Iterator[Item | FileProblem]:
         for path, (media_type, data) in sorted(self.content.items()):
             yield (
                 Item(path, len(data or b""), media_type, uri=f"memory:{path}")
                 if data != b""
-                else Skipped(path, "empty")
+                else FileProblem(path, "empty")
             )
 
     def read(self, item: Item) -> bytes:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from citewise.errors import Misconfigured
 from citewise.model.access import Scope
 from citewise.model.chunk import Change, Chunk, ChunkCounts, IndexRecord, Vector, WordVectors
-from citewise.model.document import Document, KnownDocument, SourceRef
+from citewise.model.document import Document, Json, KnownDocument, SourceRef
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId, Digest, DocumentId
-from citewise.model.report import IngestSummary, LibraryFacts
+from citewise.model.report import LibraryFacts
 from citewise.ports.catalog import NO_WORDS, DocumentSummary, DocumentWrite, Hydrated, ProjectionState, ScopeCounts
 from tests.passages import passage_of
 
@@ -44,7 +44,7 @@ class MemoryCatalog:
         self._words: dict[Digest, WordVectors] = {}
         self._position = 0
         self._facts: LibraryFacts | None = None
-        self._last_ingest: IngestSummary | None = None
+        self._last_ingest: Mapping[str, Json] | None = None
 
     # CatalogReader
 
@@ -255,10 +255,10 @@ class MemoryCatalog:
     def record_facts(self, facts: LibraryFacts) -> None:
         self._facts = facts
 
-    def last_ingest(self) -> IngestSummary | None:
+    def last_ingest(self) -> Mapping[str, Json] | None:
         return self._last_ingest
 
-    def record_ingest(self, summary: IngestSummary) -> None:
+    def record_ingest(self, summary: Mapping[str, Json]) -> None:
         self._last_ingest = summary
 
     # CatalogMaintenance

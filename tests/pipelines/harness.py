@@ -13,7 +13,7 @@ from citewise.model.chunk import TermField
 from citewise.model.filters import Where
 from citewise.model.query import Query
 from citewise.model.ranking import SearchResult
-from citewise.model.report import IngestDone, IngestEvent, IngestReport
+from citewise.model.report import IngestEvent, IngestReport
 from citewise.ports.models import Embedding, Reranker
 from citewise.settings import Settings
 from citewise.text.analysis import terms
@@ -29,10 +29,10 @@ def ingested(
 ) -> IngestReport:
     """Ingest a path into an open library; its events but the last are added to `seen`."""
     *events, last = library.ingest({path: None}, options or IngestOptions())
-    assert isinstance(last, IngestDone)
+    assert isinstance(last, IngestReport)
     if seen is not None:
         seen += events
-    return last.report
+    return last
 
 
 class Shelf:

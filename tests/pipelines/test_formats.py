@@ -15,7 +15,7 @@ from citewise.library import OpenLibrary
 from citewise.model.access import Scope
 from citewise.model.document import Item, ParsedDocument, SourceRef
 from citewise.model.ranking import Passage
-from citewise.model.report import IngestDone, IngestReport
+from citewise.model.report import IngestReport
 from citewise.text.urls import Addresses
 from citewise.wiring import stored_library
 from tests.fakes.counters import HashEmbedder
@@ -51,9 +51,8 @@ def prepare_of(library: OpenLibrary) -> Prepare:
 
 def ingest(shelf: Shelf, content: dict[str, tuple[str, bytes | None]]) -> IngestReport:
     with shelf.opened() as library:
-        *_, last = Ingest(prepare_of(library), library.writer)(MemorySource(content), REQUEST)
-    assert isinstance(last, IngestDone)
-    report = last.report
+        *_, report = Ingest(prepare_of(library), library.writer)(MemorySource(content), REQUEST)
+    assert isinstance(report, IngestReport)
     assert report.seen == report.ingested + report.unchanged + len(report.skipped) + len(report.failed)
     return report
 

@@ -11,7 +11,7 @@ from citewise.ingest.targets import IngestOptions
 from citewise.model.access import Principal, Scope
 from citewise.model.chunk import ChunkCounts
 from citewise.model.ids import chunk_id
-from citewise.model.report import FileDone, FileOutcome
+from citewise.model.report import FileDone
 from tests.catalogs import chunks_at
 from tests.fakes.counters import HashEmbedder
 from tests.pipelines.harness import Shelf
@@ -247,7 +247,7 @@ def test_an_ingested_file_is_announced_only_when_it_is_stored(shelf: Shelf) -> N
     stored: list[bool] = []
     with shelf.opened() as library:
         for event in library.ingest({shelf.docs: None}, IngestOptions()):
-            if isinstance(event, FileDone) and event.outcome is FileOutcome.INGESTED:
+            if isinstance(event, FileDone) and event.outcome == "ingested":
                 stored.append(event.path in library.catalog.paths(Scope()))
     assert stored == [True, True]
 

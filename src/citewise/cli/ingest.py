@@ -24,13 +24,10 @@ from rich.table import Table
 from citewise.api import Library
 from citewise.cli.output import print_json
 from citewise.model.access import Scope
-from citewise.model.document import Skipped
+from citewise.model.document import FileProblem
 from citewise.model.report import (
     Embedded,
     FileDone,
-    FileOutcome,
-    FileProblem,
-    IngestDone,
     IngestEvent,
     IngestReport,
     Walked,
@@ -74,8 +71,8 @@ def _reports(events: Iterable[IngestEvent], *, verbose: bool, bar: bool) -> Iter
     with shown_progress(verbose=verbose, bar=bar) as show:
         for event in events:
             show(event)
-            if isinstance(event, IngestDone):
-                yield event.report
+            if isinstance(event, IngestReport):
+                yield event
 
 
 def _report_json(report: IngestReport) -> dict[str, object]:
@@ -85,15 +82,19 @@ def _report_json(report: IngestReport) -> dict[str, object]:
         "unchanged": report.unchanged,
         "removed": report.removed,
         "folders_left_out": report.folders_left_out,
-        "skipped": [{"path": entry.path, "reason": entry.reason} for entry in report.skipped],
-        "failed": [asdict(entry) for entry in report.failed],
-        "warnings": [asdict(entry) for entry in report.warnings],
+        "skipped": _problems_json(report.skipped),
+        "failed": _problems_json(report.failed),
+        "warnings": _problems_json(report.warnings),
         "chunks": asdict(report.chunks),
         "embedded": report.embedded,
         "masked": dict(report.masked),
         "seconds": round(report.seconds, 3),
         "chunks_per_second": round(report.chunks_per_second, 1),
     }
+
+
+def _problems_json(entries: Iterable[FileProblem]) -> list[dict[str, str]]:
+    return [{"path": entry.path, "reason": entry.reason} for entry in entries]
 
 
 def _show_report(report: IngestReport, *, as_json: bool) -> None:
@@ -129,7 +130,7 @@ def _show_report(report: IngestReport, *, as_json: bool) -> None:
         console.print(f"  … {len(report.failed) - MAX_LINES} more; --json lists every file")
 
 
-def _show_reasons(console: Console, title: str, entries: Sequence[Skipped | FileProblem]) -> None:
+def _show_reasons(console: Console, title: str, entries: Sequence[FileProblem]) -> None:
     """A few by name, more by reason: there may be thousands."""
     if 0 < len(entries) <= MAX_NAMED:
         console.print(f"[bold]{title}[/bold]")
@@ -144,7 +145,7 @@ def _show_reasons(console: Console, title: str, entries: Sequence[Skipped | File
         console.print(f"  … {len(reasons) - MAX_LINES} more reasons; --json lists every file")
 
 
-def _show_entries(console: Console, entries: Iterable[Skipped | FileProblem]) -> None:
+def _show_entries(console: Console, entries: Iterable[FileProblem]) -> None:
     for entry in entries:
         console.print(f"  {entry.path}: {entry.reason}", markup=False, highlight=False)
 
@@ -191,8 +192,8 @@ class _Bar:
 
 def _print_line(event: IngestEvent) -> None:
     if isinstance(event, FileDone):
-        chunks = f" ({event.chunks} chunks)" if event.outcome is FileOutcome.INGESTED else ""
-        sys.stderr.write(f"{event.outcome.value} {event.path}{chunks}\n")
+        chunks = f" ({event.chunks} chunks)" if event.outcome == "ingested" else ""
+        sys.stderr.write(f"{event.outcome} {event.path}{chunks}\n")
         sys.stderr.flush()
 
 

@@ -34,7 +34,7 @@ def _status_json(found: Status) -> dict[str, object]:
         "engines": dict(found.engines),
         "sizes": {"catalog_bytes": found.catalog_bytes, "index_bytes": found.index_bytes},
         "log_position": max((scope.log_position for scope in found.scopes), default=0),
-        "last_ingest": asdict(found.last_ingest) if found.last_ingest else None,
+        "last_ingest": found.last_ingest,
         "problems": list(found.problems),
     }
 
@@ -53,7 +53,7 @@ def _show_status(found: Status) -> None:
         last = found.last_ingest
         table.add_row(
             "last ingest",
-            f"{last.finished_at}: {last.seen} files in {last.seconds} s, {last.failed} failed",
+            f"{last['finished_at']}: {last['seen']} files in {last['seconds']} s, {last['failed']} failed",
         )
     for scope in found.scopes:
         table.add_row(

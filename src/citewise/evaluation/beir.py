@@ -19,8 +19,8 @@ from citewise.ingest.pipeline import Ingest
 from citewise.ingest.prepare import IngestRequest
 from citewise.library import OpenLibrary
 from citewise.model.access import Scope
-from citewise.model.document import Item, Skipped, SourceRef
-from citewise.model.report import IngestDone, IngestEvent
+from citewise.model.document import FileProblem, Item, SourceRef
+from citewise.model.report import IngestEvent, IngestReport
 
 _log = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ class BeirSource:
         self._file = file
         self._rows: dict[str, tuple[int, int]] = {}  # offset and length, by path
 
-    def items(self) -> Iterator[Item | Skipped]:
+    def items(self) -> Iterator[Item | FileProblem]:
         self._rows.clear()
         try:
             with self._file.open("rb") as opened:
@@ -68,17 +68,17 @@ class BeirSource:
             raise BadData("the file has changed while it was read: try again")
         return page(row.title or "", row.text).encode("utf-8", "replace")
 
-    def _item(self, number: int, line: bytes, offset: int, length: int) -> Item | Skipped:
+    def _item(self, number: int, line: bytes, offset: int, length: int) -> Item | FileProblem:
         place = f"{self._file.name}:{number}"
         if length > MAX_ROW_BYTES:
-            return Skipped(place, f"longer than {MAX_ROW_BYTES:,} bytes")
+            return FileProblem(place, f"longer than {MAX_ROW_BYTES:,} bytes")
         try:
             id_ = BeirRow.read(line).id
         except BadData as error:
-            return Skipped(place, str(error))
+            return FileProblem(place, str(error))
         path = path_of(id_)
         if path in self._rows:
-            return Skipped(place, f"its _id {id_!r} occurred before")
+            return FileProblem(place, f"its _id {id_!r} occurred before")
         self._rows[path] = (offset, length)
         return Item(path, length, "text/markdown")
 
@@ -136,9 +136,9 @@ def ingest_corpus(library: Library, corpus: Path, scope: Scope) -> Generator[Ing
         opened.catalog.register(scope, SourceRef(mount, _root(opened, corpus), kind=CORPUS))
         for event in Ingest(opened.prepare, opened.writer)(source, _request(opened, corpus, scope, mount)):
             yield event
-            if isinstance(event, IngestDone):
-                opened.catalog.record_ingest(event.report.summary(datetime.now(UTC).isoformat(timespec="seconds")))
-                for what, entries in (("left out", event.report.skipped), ("failed", event.report.failed)):
+            if isinstance(event, IngestReport):
+                opened.catalog.record_ingest(event.summary(datetime.now(UTC).isoformat(timespec="seconds")))
+                for what, entries in (("left out", event.skipped), ("failed", event.failed)):
                     for first in entries[:1]:
                         rows = counted(len(entries), "row")
                         _log.warning("%s: %s %s, such as %s: %s", corpus, rows, what, first.path, first.reason)
@@ -149,7 +149,7 @@ def _checked_items(source: BeirSource, corpus: Path) -> Sequence[Item]:
     entries = tuple(source.items())
     items = [entry for entry in entries if isinstance(entry, Item)]
     if not items:
-        first = next((f" ({entry.path}: {entry.reason})" for entry in entries if isinstance(entry, Skipped)), "")
+        first = next((f" ({entry.path}: {entry.reason})" for entry in entries if isinstance(entry, FileProblem)), "")
         raise BadData(
             f"{corpus} has no document{first}: each line must be a JSON object with _id, title and text. "
             "If judgments name documents of the library by their paths, remove the file"

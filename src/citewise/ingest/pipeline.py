@@ -15,15 +15,13 @@ from citewise.ingest.prepare import IngestRequest, Prepare, Prepared
 from citewise.ingest.write import DOCUMENTS_AT_ONCE, DocumentWriter, WriteBatch, Written
 from citewise.model.access import Scope
 from citewise.model.chunk import ChunkCounts
-from citewise.model.document import Item, Skipped, at_or_above
+from citewise.model.document import FileProblem, Item, at_or_above
 from citewise.model.filters import Where
 from citewise.model.ids import digest_bytes
 from citewise.model.report import (
     Embedded,
     FileDone,
     FileOutcome,
-    FileProblem,
-    IngestDone,
     IngestEvent,
     IngestReport,
     Walked,
@@ -41,7 +39,7 @@ class Ingest:
     writer: DocumentWriter
 
     def __call__(self, source: Source, request: IngestRequest) -> Iterator[IngestEvent]:
-        """Ingest what is new, leave what is unchanged, remove what is gone. The last event is IngestDone."""
+        """Ingest what is new, leave what is unchanged, remove what is gone. The last event is the report."""
         started = time.perf_counter()
         catalog = self.writer.catalog
         entries = tuple(source.items())
@@ -51,13 +49,13 @@ class Ingest:
         batch = WriteBatch(self.writer, request.scope)
         tally = _Tally(batch)
         for entry in entries:
-            if isinstance(entry, Skipped):
+            if isinstance(entry, FileProblem):
                 yield tally.skip(entry)
                 continue
             try:
                 prepared = self._prepared(source, request, entry, known)
             except NotText as error:
-                yield tally.skip(Skipped(entry.path, str(error), is_unseen=True), size=entry.size)
+                yield tally.skip(FileProblem(entry.path, str(error), is_unseen=True), size=entry.size)
             except (BadData, BadRequest) as error:  # BadRequest: an access rule in a document that is none
                 yield tally.fail(entry, str(error))
             else:
@@ -70,7 +68,7 @@ class Ingest:
         deleted = catalog.remove(request.scope, gone) if gone else 0
         self.writer.project(request.scope)
         report = tally.report(removed=len(gone), deleted=deleted)
-        yield IngestDone(replace(report, seen=len(entries), seconds=time.perf_counter() - started))
+        yield replace(report, seen=len(entries), seconds=time.perf_counter() - started)
 
     def is_current(self, source: Source, request: IngestRequest, items: Iterable[Item]) -> bool:
         """Whether the library has just the documents of these items, as they would be stored now."""
@@ -156,23 +154,23 @@ class _Tally:
         self._warnings: list[FileProblem] = []
         self._masked: Counter[str] = Counter()
         self._unchanged_chunks = 0
-        self.skipped: list[Skipped] = []
+        self.skipped: list[FileProblem] = []
         self.staying: list[Item] = []  # unchanged or failed: the library keeps what it had of them
         self.stored: set[str] = set()  # paths of documents
 
-    def skip(self, entry: Skipped, *, size: int = 0) -> FileDone:
+    def skip(self, entry: FileProblem, *, size: int = 0) -> FileDone:
         self.skipped.append(entry)
-        return self._done(entry.path, FileOutcome.SKIPPED, size)
+        return self._done(entry.path, "skipped", size)
 
     def fail(self, item: Item, reason: str) -> FileDone:
         self.staying.append(item)
         self._failed.append(FileProblem(item.path, reason))
-        return self._done(item.path, FileOutcome.FAILED, item.size)
+        return self._done(item.path, "failed", item.size)
 
     def leave(self, item: Item, *, chunks: int) -> FileDone:
         self.staying.append(item)
         self._unchanged_chunks += chunks
-        return self._done(item.path, FileOutcome.UNCHANGED, item.size)
+        return self._done(item.path, "unchanged", item.size)
 
     def settle(self, events: Iterable[Embedded | Written]) -> Iterator[IngestEvent]:
         for event in events:
@@ -187,13 +185,13 @@ class _Tally:
             self._warnings += [FileProblem(prepared.item.path, text) for text in prepared.warnings]
             self.stored |= {write.document.path for write in prepared.writes}
             chunks = sum(len(write.chunks) for write in prepared.writes)
-            yield self._done(prepared.item.path, FileOutcome.INGESTED, prepared.item.size, chunks)
+            yield self._done(prepared.item.path, "ingested", prepared.item.size, chunks)
 
     def report(self, *, removed: int, deleted: int) -> IngestReport:
         chunks = self._batch.chunks
         return IngestReport(
-            ingested=self._outcomes[FileOutcome.INGESTED],
-            unchanged=self._outcomes[FileOutcome.UNCHANGED],
+            ingested=self._outcomes["ingested"],
+            unchanged=self._outcomes["unchanged"],
             removed=removed,
             skipped=tuple(self.skipped),
             failed=tuple(self._failed),

@@ -94,8 +94,8 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
-    """A file or folder (its path ends in a slash) that is not ingested, and why.
+class FileProblem:
+    """Why a file or folder (its path ends in a slash) was skipped or failed, or what is wrong with an ingested one.
 
     `is_unseen`: its content could not be read, so the library keeps what it had of it. `is_by_default`: a hidden or
     vendored folder, which is only ingested if an include names it.

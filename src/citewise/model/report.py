@@ -3,26 +3,12 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from citewise.model.chunk import ChunkCounts
-from citewise.model.document import Skipped
+from citewise.model.document import FileProblem, Json
 
-
-class FileOutcome(StrEnum):
-    INGESTED = "ingested"
-    UNCHANGED = "unchanged"
-    SKIPPED = "skipped"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True)
-class FileProblem:
-    """What is wrong with a file. If it could not be ingested, the library keeps what it had of it."""
-
-    path: str
-    reason: str
+FileOutcome: TypeAlias = Literal["ingested", "unchanged", "skipped", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +38,14 @@ class Embedded:
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """The account: seen = ingested + unchanged + skipped + failed."""
+    """The account, and the last event of an ingestion: seen = ingested + unchanged + skipped + failed."""
 
     seen: int = 0
     ingested: int = 0
     unchanged: int = 0
     removed: int = 0
-    skipped: tuple[Skipped, ...] = ()
-    failed: tuple[FileProblem, ...] = ()
+    skipped: tuple[FileProblem, ...] = ()
+    failed: tuple[FileProblem, ...] = ()  # the library keeps what it had of them
     warnings: tuple[FileProblem, ...] = ()  # of files that were ingested all the same
     chunks: ChunkCounts = field(default_factory=ChunkCounts)
     embedded: int = 0
@@ -82,16 +68,17 @@ class IngestReport:
             seconds=self.seconds + other.seconds,
         )
 
-    def summary(self, finished_at: str) -> "IngestSummary":
-        return IngestSummary(
-            finished_at=finished_at,
-            seen=self.seen,
-            ingested=self.ingested,
-            unchanged=self.unchanged,
-            removed=self.removed,
-            failed=len(self.failed),
-            seconds=round(self.seconds, 3),
-        )
+    def summary(self, finished_at: str) -> Mapping[str, Json]:
+        """What is remembered of the last ingestion, by the names that `citewise status --json` shows."""
+        return {
+            "finished_at": finished_at,  # ISO 8601, UTC
+            "seen": self.seen,
+            "ingested": self.ingested,
+            "unchanged": self.unchanged,
+            "removed": self.removed,
+            "failed": len(self.failed),
+            "seconds": round(self.seconds, 3),
+        }
 
     @property
     def folders_left_out(self) -> int:
@@ -104,27 +91,7 @@ class IngestReport:
         return changed / self.seconds if self.seconds > 0 else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class IngestSummary:
-    """The outline of an ingestion, which `citewise status` shows of the last one."""
-
-    finished_at: str  # ISO 8601, UTC
-    seen: int
-    ingested: int
-    unchanged: int
-    removed: int
-    failed: int
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class IngestDone:
-    """The last event of an ingestion."""
-
-    report: IngestReport
-
-
-IngestEvent: TypeAlias = Walked | Embedded | FileDone | IngestDone
+IngestEvent: TypeAlias = Walked | Embedded | FileDone | IngestReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +149,7 @@ class Status:
     scopes: tuple[ScopeStatus, ...]
     catalog_bytes: int
     index_bytes: int
-    last_ingest: IngestSummary | None
+    last_ingest: Mapping[str, Json] | None  # as IngestReport.summary gives it
     problems: tuple[str, ...]
 
     @property

@@ -6,11 +6,11 @@ from typing import Protocol
 
 from citewise.model.access import Access, Scope
 from citewise.model.chunk import Change, Chunk, ChunkCounts, Vector, WordVectors
-from citewise.model.document import Document, KnownDocument, SourceRef
+from citewise.model.document import Document, Json, KnownDocument, SourceRef
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId, Digest, DocumentId
 from citewise.model.ranking import Passage
-from citewise.model.report import IngestSummary, LibraryFacts
+from citewise.model.report import LibraryFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +160,8 @@ class Registry(Protocol):
     def register(self, scope: Scope, source: SourceRef) -> None: ...
     def facts(self) -> LibraryFacts | None: ...
     def record_facts(self, facts: LibraryFacts) -> None: ...
-    def last_ingest(self) -> IngestSummary | None: ...
-    def record_ingest(self, summary: IngestSummary) -> None: ...
+    def last_ingest(self) -> Mapping[str, Json] | None: ...
+    def record_ingest(self, summary: Mapping[str, Json]) -> None: ...
 
 
 class CatalogMaintenance(Protocol):

@@ -4,17 +4,17 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from citewise.model.chunk import Piece
-from citewise.model.document import Block, Item, ParsedDocument, Skipped
+from citewise.model.document import Block, FileProblem, Item, ParsedDocument
 
 
 class Source(Protocol):
     """Lists items and reads them.
 
     Promises: the same source lists the same items in the same order, each path once; everything that is there is an
-    Item or Skipped with a reason; `read` raises BadData with a reason that a person can act on.
+    Item or a FileProblem with a reason; `read` raises BadData with a reason that a person can act on.
     """
 
-    def items(self) -> Iterator[Item | Skipped]: ...
+    def items(self) -> Iterator[Item | FileProblem]: ...
     def read(self, item: Item) -> bytes: ...
 
 

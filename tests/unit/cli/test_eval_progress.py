@@ -6,7 +6,7 @@ import pytest
 
 from citewise.cli.eval import _watched as watched
 from citewise.evaluation.pipeline import EvalEvent, Evaluated, Step
-from citewise.model.report import FileDone, FileOutcome, Walked
+from citewise.model.report import FileDone, Walked
 from tests.unit.evaluation.runs import a_run
 
 RUN = a_run(1)
@@ -14,7 +14,7 @@ RUN = a_run(1)
 
 def events() -> Iterator[EvalEvent]:
     yield Walked(1, 4000)
-    yield FileDone("a.md", FileOutcome.INGESTED, 4000, 2)
+    yield FileDone("a.md", "ingested", 4000, 2)
     yield Step("without dense: judging", 0, 7)
     yield Step("without dense: judging", 7, 7)
     yield Evaluated(RUN)

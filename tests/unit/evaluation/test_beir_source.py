@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from citewise.errors import BadData, Unavailable
 from citewise.evaluation.beir import BeirSource, page
 from citewise.evaluation.sets import path_of
-from citewise.model.document import Item, Skipped
+from citewise.model.document import FileProblem, Item
 
 
 def a_corpus(tmp_path: Path, *lines: str | bytes | dict[str, object]) -> Path:
@@ -57,7 +57,7 @@ def test_a_row_that_makes_no_sense_is_skipped_with_its_line(tmp_path: Path, line
     corpus = a_corpus(tmp_path, {"_id": "ok", "text": "x"}, line, {"_id": "last", "text": "y"})
     assert list(BeirSource(corpus).items()) == [
         Item("ok.md", 27, "text/markdown"),
-        Skipped("corpus.jsonl:2", reason),
+        FileProblem("corpus.jsonl:2", reason),
         Item("last.md", 28, "text/markdown"),
     ]
 
@@ -67,7 +67,7 @@ def test_a_row_that_is_too_long_is_skipped_and_not_held(tmp_path: Path, monkeypa
     corpus = a_corpus(tmp_path, {"_id": "long", "text": "x" * 100}, {"_id": "b", "text": "y"})
     source = BeirSource(corpus)
     skipped, found = source.items()
-    assert skipped == Skipped("corpus.jsonl:1", "longer than 40 bytes")
+    assert skipped == FileProblem("corpus.jsonl:1", "longer than 40 bytes")
     assert isinstance(found, Item)
     assert source.read(found) == b"y\n"
 

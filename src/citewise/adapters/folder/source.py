@@ -13,7 +13,7 @@ from typing import Self
 from pathspec import GitIgnoreSpec
 
 from citewise.errors import BadData, BadRequest, PathNotFound
-from citewise.model.document import Item, Skipped
+from citewise.model.document import FileProblem, Item
 
 _VERSION_CONTROL = frozenset({".git", ".hg", ".jj", ".svn"})
 # Folders of other people's files, left out unless --include names them.
@@ -144,8 +144,8 @@ class FolderSource:
         if any(_is_below(self._root, own) for own in self._own):
             raise BadRequest(f"{root} is inside the library itself: name the folder with your documents")
 
-    def items(self) -> Iterator[Item | Skipped]:
-        """Every file, in the order of its path's code points, as an Item or as Skipped with the reason."""
+    def items(self) -> Iterator[Item | FileProblem]:
+        """Every file, in the order of its path's code points, as an Item or as a FileProblem with the reason."""
         try:
             pending = self._entries("", ())
         except (OSError, BadData) as error:
@@ -156,7 +156,7 @@ class FolderSource:
         """The file's bytes. Raises BadData if it has become unreadable, too large, or a link out of the root."""
         return _read_below(self._root, item.path, limit=self._max_file_bytes)
 
-    def _walked(self, pending: list[_FolderEntry]) -> Iterator[Item | Skipped]:
+    def _walked(self, pending: list[_FolderEntry]) -> Iterator[Item | FileProblem]:
         # A stack instead of recursion: folders may be nested deeper than Python may call.
         while pending:
             entry = pending.pop()
@@ -169,7 +169,7 @@ class FolderSource:
                 try:
                     pending += self._entries(f"{entry.path}/", entry.ignores)
                 except (OSError, BadData) as error:
-                    yield Skipped(entry.shown, f"folder cannot be read: {_why(error)}", is_unseen=True)
+                    yield FileProblem(entry.shown, f"folder cannot be read: {_why(error)}", is_unseen=True)
 
     def _entries(self, prefix: str, ignores: tuple[Patterns, ...]) -> list[_FolderEntry]:
         """What is in a folder, the last path first."""
@@ -195,12 +195,12 @@ class FolderSource:
             raise BadData(f"its .gitignore {error}") from error
         return (Patterns.of(data.decode("utf-8-sig", "surrogateescape").split("\n"), prefix=prefix),)
 
-    def _skipped(self, entry: _FolderEntry) -> Skipped | None:
+    def _skipped(self, entry: _FolderEntry) -> FileProblem | None:
         reason = self._reason(entry)
         if reason is None and (kind := self._left_out_kind(entry)):
-            return Skipped(entry.shown, f"{kind} folder (ingest it with --include)", is_by_default=True)
+            return FileProblem(entry.shown, f"{kind} folder (ingest it with --include)", is_by_default=True)
         reason = reason or self._choice_reason(entry)
-        return Skipped(entry.shown, reason) if reason else None
+        return FileProblem(entry.shown, reason) if reason else None
 
     def _reason(self, entry: _FolderEntry) -> str | None:
         """Why an entry is left out for its name or place, or None."""
@@ -233,11 +233,11 @@ class FolderSource:
             return f"not included by --include {', '.join(rule.pattern for rule in reversed(included))}"
         return None
 
-    def _file(self, entry: _FolderEntry) -> Item | Skipped:
+    def _file(self, entry: _FolderEntry) -> Item | FileProblem:
         try:
             status = self._status(entry)
         except BadData as error:
-            return Skipped(entry.path, str(error), is_unseen=isinstance(entry.status, OSError))
+            return FileProblem(entry.path, str(error), is_unseen=isinstance(entry.status, OSError))
         suffix = os.path.splitext(entry.name)[1].lower()
         is_too_large = status.st_size > self._max_file_bytes
         if not stat.S_ISREG(status.st_mode):
@@ -251,7 +251,7 @@ class FolderSource:
             reason = "empty file"
         else:
             return Item(entry.path, status.st_size, self._media_types[suffix])
-        return Skipped(entry.path, reason, is_unseen=is_too_large)
+        return FileProblem(entry.path, reason, is_unseen=is_too_large)
 
     def _status(self, entry: _FolderEntry) -> os.stat_result:
         """The status of a file, or of the target of a link. Raises BadData for a link that must not be followed."""

@@ -22,10 +22,10 @@ from citewise.adapters.sqlite.schema import APPLICATION_ID, OLD_APPLICATION_ID, 
 from citewise.errors import CitewiseError, Misconfigured
 from citewise.model.access import Access, Reader, Scope
 from citewise.model.chunk import Change, Chunk, ChunkCounts, Vector, WordVectors
-from citewise.model.document import Document, KnownDocument, SourceRef
+from citewise.model.document import Document, Json, KnownDocument, SourceRef
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId, Digest, DocumentId
-from citewise.model.report import IngestSummary, LibraryFacts
+from citewise.model.report import LibraryFacts
 from citewise.ports.catalog import NO_WORDS, DocumentSummary, DocumentWrite, Hydrated, ProjectionState, ScopeCounts
 
 READERS_END_MS = 2_000  # how long compaction waits for readers that began before it; searches take milliseconds
@@ -319,12 +319,11 @@ class SqliteCatalog:
     def record_facts(self, facts: LibraryFacts) -> None:
         self._record_fact("library", asdict(facts))
 
-    def last_ingest(self) -> IngestSummary | None:
-        stored = self._fact("last_ingest")
-        return IngestSummary(**stored) if stored else None
+    def last_ingest(self) -> Mapping[str, Json] | None:
+        return self._fact("last_ingest")
 
-    def record_ingest(self, summary: IngestSummary) -> None:
-        self._record_fact("last_ingest", asdict(summary))
+    def record_ingest(self, summary: Mapping[str, Json]) -> None:
+        self._record_fact("last_ingest", summary)
 
     def _fact(self, name: str) -> dict[str, Any] | None:
         with self._connections.reading("read the facts of the library") as connection:

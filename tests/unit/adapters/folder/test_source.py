@@ -13,7 +13,7 @@ import pytest
 
 from citewise.adapters.folder.source import FolderSource
 from citewise.errors import BadData, BadRequest
-from citewise.model.document import Item, Skipped
+from citewise.model.document import FileProblem, Item
 
 LIMIT = 1000
 MARKDOWN = "text/markdown"
@@ -34,7 +34,7 @@ def found(root: Path, **options: Any) -> list[str]:
 
 
 def skipped(root: Path, **options: Any) -> dict[str, str]:
-    return {entry.path: entry.reason for entry in a_source(root, **options).items() if isinstance(entry, Skipped)}
+    return {entry.path: entry.reason for entry in a_source(root, **options).items() if isinstance(entry, FileProblem)}
 
 
 @contextmanager
@@ -220,8 +220,8 @@ def test_a_folder_that_cannot_be_read_is_skipped_and_the_rest_goes_on(shared: Pa
         entries = list(a_source(shared).items())
     assert entries == [
         Item("a.md", 4, MARKDOWN),
-        Skipped("listed/", "folder cannot be read: permission denied", is_unseen=True),
-        Skipped("locked/", "folder cannot be read: permission denied", is_unseen=True),
+        FileProblem("listed/", "folder cannot be read: permission denied", is_unseen=True),
+        FileProblem("locked/", "folder cannot be read: permission denied", is_unseen=True),
         Item("z.md", 4, MARKDOWN),
     ]
 
@@ -333,7 +333,7 @@ def moved(name: str, at: int) -> int:
 def test_very_deep_folders_do_not_crash_the_walk(deep: Path) -> None:
     entries = list(a_source(deep).items())
     assert len(entries) > 1900
-    assert {entry.reason for entry in entries if isinstance(entry, Skipped)} == {
+    assert {entry.reason for entry in entries if isinstance(entry, FileProblem)} == {
         "empty file",
         "folder cannot be read: file name too long",
     }
@@ -369,11 +369,11 @@ def test_only_names_what_a_whole_walk_would_say_of_it(tmp_path: Path) -> None:
     only = frozenset({"x/c.md", "x/y", "x/y/d.md", "x/z.png", "build/f.md", "gone.md", "a.md/under", "no/where.md"})
     assert list(a_source(tmp_path, only=only).items()) == [
         Item("a.md", 4, MARKDOWN),  # it stands where a folder was named
-        Skipped("build/", "ignored by .gitignore"),
+        FileProblem("build/", "ignored by .gitignore"),
         Item("x/c.md", 4, MARKDOWN),
         Item("x/y/d.md", 4, MARKDOWN),
         Item("x/y/e.md", 4, MARKDOWN),
-        Skipped("x/z.png", "no parser for .png files"),
+        FileProblem("x/z.png", "no parser for .png files"),
     ]
 
 
