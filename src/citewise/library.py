@@ -38,7 +38,6 @@ if TYPE_CHECKING:  # what only writing needs is imported by those who write: a s
     from citewise.ingest.targets import IngestOptions, Target
     from citewise.ingest.write import DocumentWriter
     from citewise.search.pages import PageBuilder
-    from citewise.search.pipeline import Search
 
 _log = logging.getLogger(__name__)
 
@@ -287,6 +286,7 @@ class _Lease:
     """One generation, open, and how many searches are using it."""
 
     library: OpenLibrary
+    pages: "PageBuilder"  # and the search that it pages through
     generation: Generation
     mark: tuple[int, int] | None  # of the storage, before its current generation was looked up
     closing: ExitStack
@@ -303,62 +303,53 @@ class LibraryReader:
         self,
         library: StoredLibrary,
         *,
-        make_search: "Callable[[OpenLibrary, Executor], Search]",
-        make_pages: "Callable[[Search], PageBuilder]",
+        make_pages: "Callable[[OpenLibrary, Executor], PageBuilder]",
         log_store: LogStore,
     ) -> None:
         self._stored = library
-        self._make_search = make_search
         self._make_pages = make_pages
         self._log_store = log_store
         self._opening = threading.RLock()  # one thread opens, the others wait for it
         # Never held for long. Reentrant, since an abandoned answer is closed by the garbage collector, anywhere.
         self._counting = threading.RLock()
         self._lease: _Lease | None = None
-        self._searches: tuple[OpenLibrary, Search] | None = None
-        self.threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="citewise-ranking")
+        self._threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="citewise-ranking")
 
     def search(self, query: Query, page: PageRequest | None = None) -> SearchResult:
         """Search, or fetch a page of a search; once more if the library was replaced meanwhile."""
-        with self.library() as library:
+        with self.lease() as lease:
             try:
-                search = self._search(library)
-                return search(query) if page is None else self._make_pages(search)(query, page)
+                return lease.pages.search(query) if page is None else lease.pages(query, page)
             except Unavailable:
-                if self.is_current(library):
+                if lease is self._lease and self._stored.storage.current() == lease.generation:
                     raise
         return self.search(query, page)
 
     def popular(self, where: Where, limit: int) -> tuple[Passage, ...]:
         """Popular passages that a reader may see."""
-        with self.library() as library:
-            return ReadLog(self._log_store, library.catalog).popular(where, limit)
+        with self.lease() as lease:
+            return ReadLog(self._log_store, lease.library.catalog).popular(where, limit)
 
     def version(self, scope: Scope) -> str:
         """Changes with everything that a search in this scope could see."""
-        with self.library() as library:
-            return str(library.catalog.version(scope))
+        with self.lease() as lease:
+            return str(lease.library.catalog.version(scope))
 
     def renewed(self, cursor: str) -> str | None:
         """A cursor that lasts as long as a new one; None if the pages behind it are gone."""
-        with self.library() as library:
-            return self._make_pages(self._search(library)).renewed(cursor)
+        with self.lease() as lease:
+            return lease.pages.renewed(cursor)
 
     @contextmanager
-    def library(self) -> Iterator[OpenLibrary]:
+    def lease(self) -> Iterator[_Lease]:
         """The library as it is now; it stays open at least until the block ends."""
         lease = self._taken()
         try:
-            yield lease.library
+            yield lease
         finally:
             with self._counting:
                 lease.users -= 1
             self._close_unused(lease)
-
-    def is_current(self, library: OpenLibrary) -> bool:
-        """Whether nothing has taken its place since it was lent."""
-        lease = self._lease
-        return lease is not None and lease.library is library and self._stored.storage.current() == lease.generation
 
     def close(self) -> None:
         """Close it once the last search in it has ended; a later one opens it again."""
@@ -366,13 +357,6 @@ class LibraryReader:
             lease, self._lease = self._lease, None
         if lease is not None:
             self._close_unused(lease)
-
-    def _search(self, library: OpenLibrary) -> "Search":
-        """The same for as long as the library is: to build one takes a hundredth of a search."""
-        built = self._searches
-        if built is None or built[0] is not library:
-            built = self._searches = (library, self._make_search(library, self.threads))
-        return built[1]
 
     def _taken(self) -> _Lease:
         storage = self._stored.storage
@@ -403,7 +387,8 @@ class LibraryReader:
                 return lease
             with ExitStack() as stack:
                 library = stack.enter_context(self._stored.reading(generation))
-                opened = _Lease(library, generation, mark, stack.pop_all(), users=1)
+                pages = self._make_pages(library, self._threads)
+                opened = _Lease(library, pages, generation, mark, stack.pop_all(), users=1)
             gc.freeze()  # what is loaded by now stays: the collector need not look at it, for 50 ms, ever again
             with self._counting:
                 old, self._lease = self._lease, opened

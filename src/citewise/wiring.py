@@ -229,17 +229,14 @@ def service_of(
     reranker, turns, memory = parts.reranker or reranker_of(settings), Turns(), MemoryRankings()
     compress = compress_of(settings, embedding.counter, parts.compressor)
 
-    def make_search(library: "library.OpenLibrary", threads: "Executor") -> "pipeline.Search":
-        return search_of(library, reranker=reranker, threads=threads, turns=turns)
-
-    def make_pages(search: "pipeline.Search") -> "pages.PageBuilder":
-        return pages_of(settings, search, memory)
+    def make_pages(library: "library.OpenLibrary", threads: "Executor") -> "pages.PageBuilder":
+        return pages_of(settings, search_of(library, reranker=reranker, threads=threads, turns=turns), memory)
 
     def make_answers() -> Answers:
         return answer_pipeline(settings, remembering, generator(), compress, parts.quality_evaluator)
 
     stored, log_store = stored_library(settings, remembering, parts), log_store_of(settings)
-    reader = LibraryReader(stored, make_search=make_search, make_pages=make_pages, log_store=log_store)
+    reader = LibraryReader(stored, make_pages=make_pages, log_store=log_store)
     return Service(
         reader,
         make_answers,

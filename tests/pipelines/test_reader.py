@@ -15,14 +15,14 @@ from citewise import Library
 from citewise.adapters.folder.storage import LibraryFolder
 from citewise.errors import BadRequest
 from citewise.library import LibraryReader as Reader
-from citewise.library import OpenLibrary, StoredLibrary
+from citewise.library import OpenLibrary, StoredLibrary, _Lease
 from citewise.model.access import OWNER
 from citewise.model.answer import Cited, Done, Sources, Token
 from citewise.model.query import Query
 from citewise.model.ranking import SearchResult
 from citewise.ports.models import Embedding
 from citewise.ports.storage import Generation
-from citewise.wiring import search_of, stored_library
+from citewise.wiring import stored_library
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.fakes.scripted_generator import ScriptedGenerator
 from tests.opening import reader_of
@@ -55,8 +55,8 @@ def make_anew(shelf: Shelf) -> None:
     list(stored_library(shelf.settings, embedding()).reembed())
 
 
-def found_in(library: OpenLibrary, reader: Reader, question: str) -> str:
-    return first(search_of(library, reranker=None, threads=reader.threads)(Query(question, "r-1", 1.7e9, OWNER)))
+def found_in(lease: _Lease, question: str) -> str:
+    return first(lease.pages.search(Query(question, "r-1", 1.7e9, OWNER)))
 
 
 @pytest.fixture
@@ -146,13 +146,13 @@ def test_what_stands_in_a_new_generation_alone_is_found_and_what_is_gone_from_it
 
 def test_a_library_that_is_in_use_stays_open_while_another_takes_its_place(shelf: Shelf, closed: list[str]) -> None:
     reader = reader_of(shelf.settings, embedding())
-    with reader.library() as old:
-        assert found_in(old, reader, "boat number3") == "page-3.md"
+    with reader.lease() as old:
+        assert found_in(old, "boat number3") == "page-3.md"
         make_anew(shelf)
-        with reader.library() as new:
-            assert found_in(new, reader, "boat number4") == "page-4.md"
+        with reader.lease() as new:
+            assert found_in(new, "boat number4") == "page-4.md"
         assert (new is old, closed) == (False, [])
-        assert found_in(old, reader, "boat number5") == "page-5.md"
+        assert found_in(old, "boat number5") == "page-5.md"
     assert closed == ["gen-1"]
     reader.close()
     assert closed == ["gen-1", "gen-2"]
@@ -162,10 +162,10 @@ def test_a_library_that_is_closed_while_it_is_in_use_is_closed_by_its_last_user(
     shelf: Shelf, closed: list[str]
 ) -> None:
     reader = reader_of(shelf.settings, embedding())
-    with reader.library() as one, reader.library() as same:
+    with reader.lease() as one, reader.lease() as same:
         reader.close()
         assert (one is same, closed) == (True, [])
-        assert found_in(one, reader, "boat number5") == "page-5.md"
+        assert found_in(one, "boat number5") == "page-5.md"
     assert closed == ["gen-1"]
 
 
@@ -177,13 +177,13 @@ class Abandoned:
 
 
 def abandon_loan(reader: Reader) -> None:
-    loan = reader.library()
+    loan = reader.lease()
     loan.__enter__()
     Abandoned(loan)
 
 
 def lend(reader: Reader) -> None:
-    with reader.library():
+    with reader.lease():
         pass
 
 

@@ -22,7 +22,6 @@ from citewise.ports.models import Embedding
 from citewise.search import cache as result_cache
 from citewise.search.cache import ResultCache
 from citewise.service import Service
-from citewise.wiring import search_of
 from tests.builders import a_write, vectors_of
 from tests.fakes.counters import WordCounter
 from tests.fakes.searchable import no_answers
@@ -140,12 +139,10 @@ class Desk:
         pass
 
     def version(self, scope: Scope) -> str:
-        with self.reader.library() as library:
-            return str(library.catalog.version(scope))
+        return self.reader.version(scope)
 
     def fresh(self, query: Query) -> SearchResult:
-        with self.reader.library() as library:
-            return search_of(library, reranker=None, threads=self.reader.threads)(query)
+        return self.reader.search(query)
 
     def change(self, step: Written | Deleted) -> None:
         file = self.shelf.docs / step.path
@@ -195,7 +192,7 @@ def a_desk() -> Iterator[Desk]:
             yield desk
         finally:
             desk.reader.close()
-            desk.reader.threads.shutdown()
+            desk.reader._threads.shutdown()
 
 
 def played(history: Sequence[Step], *, version: Callable[[Scope], str] | None = None) -> list[bool]:
