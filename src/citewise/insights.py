@@ -183,7 +183,7 @@ class ReadLog:
 
     def _passages(self, ids: Iterable[ChunkId], where: Where) -> Iterator[Passage]:
         for group in _groups(ids, IDS_A_READ):
-            yield from self.catalog.passages(group, where=where).passages
+            yield from filter(None, self.catalog.passages(group, where=where).values())
 
 
 def _seen_row(row: Logged, seen: Mapping[ChunkId, Passage]) -> SeenRow:

@@ -70,7 +70,7 @@ class OpenLibrary:
 
     @property
     def project(self) -> Project:
-        return Project(self.catalog, self.catalog, (self.vectors, self.texts))
+        return Project(self.catalog, (self.vectors, self.texts))
 
     @property
     def prepare(self) -> "Prepare":

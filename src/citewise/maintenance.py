@@ -72,10 +72,10 @@ def status(library: StoredLibrary) -> Status:
 
 
 def _scope_status(catalog: Catalog, scope: Scope, indexes: Iterable[str]) -> ScopeStatus:
-    count, states = catalog.count(scope), [catalog.projection(name, scope) for name in indexes]
+    states = [catalog.projection(name, scope) for name in indexes]
     reached = min(state.position if state else 0 for state in states)
     last = catalog.last_position(scope)
-    return ScopeStatus(scope.tenant, scope.project, count.documents, count.chunks, last, reached)
+    return ScopeStatus(scope.tenant, scope.project, *catalog.count(scope), last, reached)
 
 
 def _behind(scopes: tuple[ScopeStatus, ...]) -> Iterator[str]:
@@ -162,7 +162,7 @@ def _catalog_detail(library: StoredLibrary) -> str:
         if catalog.facts() is None:
             raise Misconfigured(emptied_message(library.storage.root))
         counts = [catalog.count(scope) for scope in catalog.scopes()]
-    documents, chunks = sum(count.documents for count in counts), sum(count.chunks for count in counts)
+    documents, chunks = sum(count for count, _ in counts), sum(count for _, count in counts)
     return f"intact; {documents} documents, {chunks} chunks"
 
 
@@ -191,7 +191,7 @@ def _index_detail(library: StoredLibrary, *, is_searched: bool) -> str:
 def _search_index(library: OpenLibrary) -> None:
     """Search by meaning, by words and by code for a chunk of the largest scope, so that every kind of file is read."""
     catalog = library.catalog
-    where = Where(max(catalog.scopes(), key=lambda scope: catalog.count(scope).chunks, default=Scope()), None)
+    where = Where(max(catalog.scopes(), key=lambda scope: catalog.count(scope)[1], default=Scope()), None)
     documents = catalog.documents(where, limit=10)
     chunk = next((chunk for document in documents for chunk in catalog.chunks(where, document.id)), None)
     if chunk is None:

@@ -14,7 +14,7 @@ from citewise.model.document import KnownDocument, Location, SourceRef
 from citewise.model.filters import AnyOf, Where
 from citewise.model.ids import ChunkId, Digest, digest, document_id
 from citewise.model.report import IngestReport, LibraryFacts
-from citewise.ports.catalog import Catalog, DocumentWrite, ProjectionState, ScopeCounts
+from citewise.ports.catalog import Catalog, DocumentWrite, ProjectionState
 from tests.builders import SCOPE, a_document, a_vector, a_write, vectors_of
 from tests.catalogs import all_documents, chunks_at, opened_catalog
 
@@ -62,8 +62,8 @@ def test_what_is_stored_comes_back(catalog: Catalog) -> None:
     assert chunks_at(catalog, SCOPE, "guide/a.md") == write.chunks
     assert all_documents(catalog, SCOPE) == [write.document]
     assert catalog.stamps(SCOPE, ["guide/a.md", "b.md"]) == {"guide/a.md": KnownDocument("", write.document.stamp, 2)}
-    assert catalog.count(SCOPE) == ScopeCounts(documents=1, chunks=2)
-    assert catalog.count(OTHER) == ScopeCounts()
+    assert catalog.count(SCOPE) == (1, 2)
+    assert catalog.count(OTHER) == (0, 0)
 
 
 def test_storing_again_changes_nothing_and_logs_nothing(catalog: Catalog) -> None:
@@ -106,7 +106,7 @@ def test_removing_a_document_drops_its_chunks(catalog: Catalog) -> None:
     assert chunks_at(catalog, SCOPE, "a.md") == ()
     drops = [change for change in catalog.changes(SCOPE, after=0, limit=10) if change.record is None]
     assert len(drops) == 2
-    assert catalog.count(SCOPE) == ScopeCounts(documents=1, chunks=1)
+    assert catalog.count(SCOPE) == (1, 1)
 
 
 def test_a_document_keeps_the_time_when_it_was_first_stored(catalog: Catalog) -> None:
@@ -168,7 +168,7 @@ def test_documents_come_page_by_page(catalog: Catalog) -> None:
 def test_the_catalogs_own_rule_decides_who_reads(catalog: Catalog, rule: str, *, is_seen: bool) -> None:
     ids, document = put_text(catalog, "a.md", "The tide turns.", access=rule), document_id(SCOPE, "a.md")
     for where, expected in ((OF_ANN, is_seen), (EVERYTHING, True), (Where(OTHER, None), False)):
-        assert bool(catalog.passages(ids, where=where).passages) is expected
+        assert bool(catalog.passages(ids, where=where)) is expected
         assert (catalog.document(where, document) is not None) is expected
         assert bool(catalog.documents(where, limit=9)) is expected
         assert bool(catalog.chunks(where, document)) is expected
@@ -178,7 +178,7 @@ def test_the_catalogs_own_rule_decides_who_reads(catalog: Catalog, rule: str, *,
 def test_a_rule_that_changed_counts_at_once(catalog: Catalog) -> None:
     ids = put_text(catalog, "a.md", "The tide turns.", access="public")
     put_text(catalog, "a.md", "The tide turns.", access="owner:bob")
-    assert catalog.passages(ids, where=OF_ANN).passages == ()
+    assert catalog.passages(ids, where=OF_ANN) == {}
     assert catalog.document(OF_ANN, document_id(SCOPE, "a.md")) is None
 
 
@@ -207,12 +207,13 @@ def test_passages_come_in_the_order_of_the_ids_with_their_documents(catalog: Cat
     first, second = put_text(catalog, "a.md", "The tide turns.", "The gauge is read.")
     (third,) = put_text(catalog, "b.md", "Nets dry.")
     read = catalog.passages([third, first, second], where=EVERYTHING)
-    assert [passage.text for passage in read.passages] == ["Nets dry.", "The tide turns.", "The gauge is read."]
-    assert [passage.document for passage in read.passages] == ["b.md", "a.md", "a.md"]
-    assert read.passages[1].metadata == {"sidebar_position": 2, "draft": False}
-    assert read.passages[1].word_count == 3
-    assert read.passages[1].created_at == a_document("a.md").created_at
-    assert read.malformed == ()
+    passages = [passage for passage in read.values() if passage is not None]
+    assert list(read) == [third, first, second] == [passage.chunk_id for passage in passages]
+    assert [passage.text for passage in passages] == ["Nets dry.", "The tide turns.", "The gauge is read."]
+    assert [passage.document for passage in passages] == ["b.md", "a.md", "a.md"]
+    assert passages[1].metadata == {"sidebar_position": 2, "draft": False}
+    assert passages[1].word_count == 3
+    assert passages[1].created_at == a_document("a.md").created_at
 
 
 def test_unknown_and_removed_chunks_are_left_out(catalog: Catalog) -> None:
@@ -221,7 +222,7 @@ def test_unknown_and_removed_chunks_are_left_out(catalog: Catalog) -> None:
     (foreign,) = put_text(catalog, "a.md", "The tide turns.", scope=OTHER)
     catalog.remove(SCOPE, ["a.md"])
     read = catalog.passages([gone, ChunkId("0" * 16), foreign, there], where=EVERYTHING)
-    assert [passage.chunk_id for passage in read.passages] == [there]
+    assert list(read) == [there]
 
 
 # Change log

@@ -124,4 +124,4 @@ def test_the_lock_ends_with_an_error(library: Storage) -> None:
 def test_a_catalog_is_opened_without_a_model(library: Storage) -> None:
     with library.catalog(library.current()) as catalog:
         catalog.check()
-        assert catalog.count(SCOPE).documents == 1
+        assert catalog.count(SCOPE)[0] == 1

@@ -12,8 +12,9 @@ from citewise.model.chunk import Change, Chunk, ChunkCounts, IndexRecord, Vector
 from citewise.model.document import Document, Json, KnownDocument, SourceRef
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId, Digest, DocumentId
+from citewise.model.ranking import Passage
 from citewise.model.report import LibraryFacts
-from citewise.ports.catalog import NO_WORDS, DocumentSummary, DocumentWrite, Hydrated, ProjectionState, ScopeCounts
+from citewise.ports.catalog import NO_WORDS, DocumentSummary, DocumentWrite, ProjectionState
 from tests.passages import passage_of
 
 NO_STAMP = Digest("-")
@@ -48,14 +49,14 @@ class MemoryCatalog:
 
     # CatalogReader
 
-    def passages(self, ids: Sequence[ChunkId], *, where: Where) -> Hydrated:
+    def passages(self, ids: Sequence[ChunkId], *, where: Where) -> Mapping[ChunkId, Passage | None]:
         with self._lock:
             found = {
                 chunk.id: passage_of(chunk, document)
                 for document in self._visible(where)
                 for chunk in self._chunks[document.id].values()
             }
-        return Hydrated(tuple(found[id_] for id_ in ids if id_ in found))
+        return {id_: found[id_] for id_ in ids if id_ in found}
 
     def document(self, where: Where, id_: DocumentId) -> Document | None:
         return next((document for document in self._visible(where) if document.id == id_), None)
@@ -84,10 +85,10 @@ class MemoryCatalog:
             found = sorted(self._chunks[document].values(), key=lambda chunk: chunk.position)
         return tuple(chunk for chunk in found if where.admits(chunk.labels, chunk.numbers))
 
-    def count(self, scope: Scope) -> ScopeCounts:
+    def count(self, scope: Scope) -> tuple[int, int]:
         with self._lock:
             documents = self._visible(Where(scope, None))
-            return ScopeCounts(len(documents), sum(len(self._chunks[document.id]) for document in documents))
+            return len(documents), sum(len(self._chunks[document.id]) for document in documents)
 
     def facets(self, where: Where) -> Mapping[str, Mapping[str, int]]:
         seen = self._visible(where)
@@ -215,8 +216,6 @@ class MemoryCatalog:
     def _scope(self, scope: Scope) -> _Scope:
         return self._scopes.get(scope, _Scope())
 
-    # Projections
-
     def projection(self, name: str, scope: Scope) -> ProjectionState | None:
         return self._scope(scope).projections.get(name)
 
@@ -239,7 +238,7 @@ class MemoryCatalog:
             self._vectors = {**vectors, **self._vectors}
             self._words = {**words, **self._words}
 
-    # Registry
+    # Catalog
 
     def sources(self, scope: Scope) -> tuple[SourceRef, ...]:
         found = self._scope(scope).sources
@@ -260,8 +259,6 @@ class MemoryCatalog:
 
     def record_ingest(self, summary: Mapping[str, Json]) -> None:
         self._last_ingest = summary
-
-    # CatalogMaintenance
 
     def check(self) -> None:
         pass

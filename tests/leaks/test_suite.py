@@ -1,7 +1,7 @@
 """The leak suite finds nothing in citewise as it is, and finds the hole in each citewise that was broken for it."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,6 @@ from citewise.model.ids import ChunkId
 from citewise.model.query import Query
 from citewise.model.ranking import Passage
 from citewise.models import embedding_of
-from citewise.ports.catalog import Hydrated
 from citewise.ports.models import Embedding
 from citewise.settings import Settings
 from tests.fakes.counters import HashEmbedder, WordCounter
@@ -83,7 +82,7 @@ def _trusted_index(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hydration reads whatever the index found."""
     read = SqliteCatalog.passages
 
-    def unchecked(self: SqliteCatalog, ids: Sequence[ChunkId], *, where: Where) -> Hydrated:
+    def unchecked(self: SqliteCatalog, ids: Sequence[ChunkId], *, where: Where) -> Mapping[ChunkId, Passage | None]:
         return read(self, ids, where=replace(where, readers=None))
 
     monkeypatch.setattr(SqliteCatalog, "passages", unchecked)
@@ -105,9 +104,9 @@ def test_a_search_that_hides_what_may_be_seen_is_noticed(monkeypatch: pytest.Mon
     assert surfaces_of(found.missing) >= {"Library.search"}
 
 
-def test_topics_are_checked_wherever_they_are_suggested(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_refusal_suggests_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Passage, "topic", "The winch zqforeign")
-    assert surfaces_of(report().leaks) == {"Library.ask", "Library.stream", "Library.topics"}
+    assert surfaces_of(report().leaks) == {"Library.ask", "Library.stream"}
 
 
 def test_what_a_refusal_about_a_selection_suggests_is_checked_on_every_surface(monkeypatch: pytest.MonkeyPatch) -> None:

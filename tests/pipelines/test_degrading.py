@@ -246,7 +246,7 @@ class OftenRead:
         self.ids = [chunk.id for path in paths for chunk in chunks_at(library.catalog, Scope(), path)]
 
     def passages(self, where: Where, limit: int) -> tuple[Passage, ...]:
-        return self.store.passages(self.ids, where=where).passages[:limit]
+        return tuple(filter(None, self.store.passages(self.ids, where=where).values()))[:limit]
 
 
 def falling_back(desk: Desk, often_read: OftenRead) -> Callable[[Query], SearchResult]:

@@ -25,7 +25,6 @@ from citewise.model.ids import ChunkId
 from citewise.model.query import Query
 from citewise.model.ranking import Dropped, Finding, SearchResult
 from citewise.model.report import IngestReport
-from citewise.ports.catalog import Hydrated
 from citewise.search.pages import _Page
 from citewise.search.pipeline import Search
 from tests.props.access_library import make_template
@@ -89,9 +88,9 @@ def counted_for_the_owner(self: Search, query: Query) -> SearchResult:
     return replace(searched(self, query), total_candidates=every.total_candidates)
 
 
-def with_a_foreign_sentence(self: SqliteCatalog, ids: Sequence[ChunkId], *, where: Where) -> Hydrated:
+def with_a_foreign_sentence(self: SqliteCatalog, ids: Sequence[ChunkId], *, where: Where) -> dict[ChunkId, Any]:
     found = read(self, ids, where=where)
-    return replace(found, passages=tuple(replace(one, text=f"{one.text}\nTom has the key.") for one in found.passages))
+    return {id_: replace(one, text=f"{one.text}\nTom has the key.") for id_, one in found.items() if one}
 
 
 def naming_what_is_gone(self: _Page, met: Finding | Dropped) -> None:

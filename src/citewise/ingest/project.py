@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from citewise.model.access import Scope
 from citewise.model.chunk import Change, Point
-from citewise.ports.catalog import ChangeLog, Projections, ProjectionState
+from citewise.ports.catalog import ChangeLog, ProjectionState
 from citewise.ports.indexes import IndexBatch, KeepsPosition, Projection
 from citewise.text.analysis import terms
 
@@ -19,7 +19,6 @@ class Project:
     """Brings the indexes to where the catalog is. Idempotent: interrupted anywhere, it continues from there."""
 
     log: ChangeLog
-    states: Projections
     indexes: tuple[Projection, ...]
 
     def __call__(self, scope: Scope) -> int:
@@ -81,7 +80,7 @@ class Project:
 
     def _state(self, index: Projection, scope: Scope) -> ProjectionState | None:
         """Where the index continues; None if nothing of it can be trusted, or nothing is there."""
-        recorded = self.states.projection(index.name, scope)
+        recorded = self.log.projection(index.name, scope)
         own = index.state(scope) if isinstance(index, KeepsPosition) else recorded
         if recorded is None or own is None or recorded.generation != own.generation:
             return None
@@ -90,14 +89,14 @@ class Project:
         return ProjectionState(own.generation, position) if is_known else None
 
     def _next_generation(self, index: Projection, scope: Scope) -> int:
-        known = [self.states.projection(index.name, scope)]
+        known = [self.log.projection(index.name, scope)]
         if isinstance(index, KeepsPosition):
             known.append(index.state(scope))
         return 1 + max((state.generation for state in known if state), default=0)
 
     def _record(self, scope: Scope, targets: _Targets, position: int) -> None:
         for index, generation in targets:
-            self.states.record_projection(index.name, scope, ProjectionState(generation, position))
+            self.log.record_projection(index.name, scope, ProjectionState(generation, position))
 
 
 def _point(change: Change) -> Point:

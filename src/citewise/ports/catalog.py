@@ -35,31 +35,15 @@ class DocumentSummary:
     updated_at: float  # seconds since 1970
 
 
-@dataclass(frozen=True, slots=True)
-class ScopeCounts:
-    """How much a scope holds."""
-
-    documents: int = 0
-    chunks: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Hydrated:
-    """Passages in the order in which they were asked for, and the ids of records that cannot be understood."""
-
-    passages: tuple[Passage, ...]
-    malformed: tuple[ChunkId, ...] = ()
-
-
 class PassageReader(Protocol):
     """Reads chunks with their documents: all that a search needs of a catalog.
 
     Promises: one batched read; in the order of `ids`; a chunk that is gone, in another scope, or not for this reader
     by the catalog's own access rules is left out, whatever an index believed; a record that cannot be understood is
-    named as malformed and does not affect the others.
+    None and does not affect the others.
     """
 
-    def passages(self, ids: Sequence[ChunkId], *, where: Where) -> Hydrated: ...
+    def passages(self, ids: Sequence[ChunkId], *, where: Where) -> Mapping[ChunkId, Passage | None]: ...
 
 
 class CatalogReader(PassageReader, Protocol):
@@ -74,7 +58,7 @@ class CatalogReader(PassageReader, Protocol):
     def document(self, where: Where, id_: DocumentId) -> Document | None: ...
     def documents(self, where: Where, *, after: str = "", limit: int) -> tuple[DocumentSummary, ...]: ...
     def chunks(self, where: Where, document: DocumentId) -> tuple[Chunk, ...]: ...
-    def count(self, scope: Scope) -> ScopeCounts: ...
+    def count(self, scope: Scope) -> tuple[int, int]: ...  # documents, and their chunks
     def facets(self, where: Where) -> Mapping[str, Mapping[str, int]]: ...
 
 
@@ -96,25 +80,6 @@ class CatalogWriter(Protocol):
     def request_reingest(self, ids: Collection[ChunkId]) -> None: ...
 
 
-class ChangeLog(Protocol):
-    """Tells projections what changed since a position.
-
-    Promises: no position at or below one that was read appears later, whoever writes at the same time; a chunk appears
-    at its latest change only; reading from 0 gives every chunk there is, so that a rebuild is a replay; removals up to
-    `floor` may have been trimmed, and a projection that has not reached it must start again from 0. `version` is
-    another number after every store, removal and recorded projection of the scope, raised in the same transaction;
-    equal numbers mean that nothing changed. It begins at a random number, so that two libraries or generations do not
-    share one; 0 for an unknown scope.
-    """
-
-    def scopes(self) -> tuple[Scope, ...]: ...
-    def changes(self, scope: Scope, *, after: int, limit: int) -> tuple[Change, ...]: ...
-    def last_position(self, scope: Scope) -> int: ...
-    def floor(self, scope: Scope) -> int: ...
-    def trim(self, scope: Scope, *, up_to: int) -> None: ...  # removals up to this position
-    def version(self, scope: Scope) -> int: ...
-
-
 @dataclass(frozen=True, slots=True)
 class ProjectionState:
     """How far a projection has followed the change log of a scope, and in which generation of its own."""
@@ -123,13 +88,24 @@ class ProjectionState:
     position: int
 
 
-class Projections(Protocol):
-    """Remembers how far each projection (an index over the catalog) has followed the change log.
+class ChangeLog(Protocol):
+    """Tells projections (the indexes) what changed since a position, and remembers how far each has followed.
 
-    Promises: what is recorded is durable when the call returns, and raises the version of the scope, since searches
-    may find something else now; a projection that was never recorded is None.
+    Promises: no position at or below one that was read appears later, whoever writes at the same time; a chunk appears
+    at its latest change only; reading from 0 gives every chunk there is, so that a rebuild is a replay; removals up to
+    `floor` may have been trimmed, and a projection that has not reached it must start again from 0. `version` is
+    another number after every store, removal and recorded projection of the scope, raised in the same transaction;
+    equal numbers mean that nothing changed. It begins at a random number, so that two libraries or generations do not
+    share one; 0 for an unknown scope. What is recorded of a projection is durable when the call returns; a projection
+    that was never recorded is None.
     """
 
+    def scopes(self) -> tuple[Scope, ...]: ...
+    def changes(self, scope: Scope, *, after: int, limit: int) -> tuple[Change, ...]: ...
+    def last_position(self, scope: Scope) -> int: ...
+    def floor(self, scope: Scope) -> int: ...
+    def trim(self, scope: Scope, *, up_to: int) -> None: ...  # removals up to this position
+    def version(self, scope: Scope) -> int: ...
     def projection(self, name: str, scope: Scope) -> ProjectionState | None: ...
     def record_projection(self, name: str, scope: Scope, state: ProjectionState) -> None: ...
 
@@ -149,12 +125,18 @@ class EmbeddingCache(Protocol):
     def keep(self, vectors: Mapping[Digest, Vector], words: Mapping[Digest, WordVectors] = NO_WORDS) -> None: ...
 
 
-class Registry(Protocol):
-    """Remembers the sources of each scope, what the library was built with, and the last ingestion.
+class Catalog(CatalogReader, CatalogWriter, ChangeLog, EmbeddingCache, Protocol):
+    """All of it, since one transaction has to cover documents, change log and versions; and what the library was built
+    with, its sources and its maintenance.
 
     Promises: registering a mount again replaces its entry; what is recorded is durable when the call returns; what was
-    never recorded is None.
+    never recorded is None. `check` raises Misconfigured if anything stored is damaged. `lacks_word_vectors` tells
+    whether a stored chunk has none. `compact` removes vectors of texts that no chunk has (all word vectors, if they are
+    not kept) and erases every trace of what was deleted; False if a reader kept it from finishing. After `close`, the
+    catalog is not used again.
     """
+
+    engine: str  # of the catalog, as `citewise status` names it
 
     def sources(self, scope: Scope) -> tuple[SourceRef, ...]: ...
     def register(self, scope: Scope, source: SourceRef) -> None: ...
@@ -162,27 +144,8 @@ class Registry(Protocol):
     def record_facts(self, facts: LibraryFacts) -> None: ...
     def last_ingest(self) -> Mapping[str, Json] | None: ...
     def record_ingest(self, summary: Mapping[str, Json]) -> None: ...
-
-
-class CatalogMaintenance(Protocol):
-    """What status, doctor and compaction need.
-
-    Promises: `check` raises Misconfigured if anything stored is damaged. `lacks_word_vectors` tells whether a stored
-    chunk has none. `compact` removes vectors of texts that no chunk has (all word vectors, if they are not kept) and
-    erases every trace of what was deleted; False if a reader kept it from finishing. After `close`, the catalog is not
-    used again.
-    """
-
-    engine: str  # of the catalog, as `citewise status` names it
-
     def check(self) -> None: ...
     def lacks_word_vectors(self) -> bool: ...
     def compact(self, *, keep_word_vectors: bool = True) -> bool: ...
     def size_bytes(self) -> int: ...
     def close(self) -> None: ...
-
-
-class Catalog(
-    CatalogReader, CatalogWriter, ChangeLog, Projections, EmbeddingCache, Registry, CatalogMaintenance, Protocol
-):
-    """All of it: one store, since one transaction has to cover documents, change log and versions."""

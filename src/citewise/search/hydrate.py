@@ -36,16 +36,17 @@ class Hydrate:
         """These candidates with their text; those that have none for this reader are dropped and logged."""
         ids = [candidate.id for candidate in wanted]
         read = retried(lambda: self.store.passages(ids, where=query.where))
-        passages = {passage.chunk_id: passage for passage in read.passages}
-        malformed = frozenset(read.malformed)
-        findings = [Finding(passages[candidate.id], candidate) for candidate in wanted if candidate.id in passages]
-        dropped = [
-            Dropped(candidate, STAGE, MALFORMED if candidate.id in malformed else GONE)
-            for candidate in wanted
-            if candidate.id not in passages
-        ]
+        findings, dropped = [], []
+        for candidate in wanted:
+            if (passage := read.get(candidate.id)) is not None:
+                findings.append(Finding(passage, candidate))
+            else:
+                dropped.append(Dropped(candidate, STAGE, MALFORMED if candidate.id in read else GONE))
         if dropped:
-            self._report([each.candidate.id for each in dropped if each.reason == GONE], read.malformed)
+            gone, malformed = (
+                [item.candidate.id for item in dropped if item.reason == why] for why in (GONE, MALFORMED)
+            )
+            self._report(gone, malformed)
         return Shortlist(query, tuple(findings), tuple(dropped))
 
     def _report(self, gone: Sequence[ChunkId], malformed: Sequence[ChunkId]) -> None:

@@ -25,8 +25,9 @@ from citewise.model.chunk import Change, Chunk, ChunkCounts, Vector, WordVectors
 from citewise.model.document import Document, Json, KnownDocument, SourceRef
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId, Digest, DocumentId
+from citewise.model.ranking import Passage
 from citewise.model.report import LibraryFacts
-from citewise.ports.catalog import NO_WORDS, DocumentSummary, DocumentWrite, Hydrated, ProjectionState, ScopeCounts
+from citewise.ports.catalog import NO_WORDS, DocumentSummary, DocumentWrite, ProjectionState
 
 READERS_END_MS = 2_000  # how long compaction waits for readers that began before it; searches take milliseconds
 VALUES_PER_STATEMENT = 500  # well under SQLite's limit on the number of values
@@ -59,7 +60,7 @@ class SqliteCatalog:
 
     # CatalogReader
 
-    def passages(self, ids: Sequence[ChunkId], *, where: Where) -> Hydrated:
+    def passages(self, ids: Sequence[ChunkId], *, where: Where) -> Mapping[ChunkId, Passage | None]:
         with self._connections.reading("read passages") as connection:
             cursor = connection.cursor()
             cursor.row_factory = None  # plain tuples: names would cost more than the reading
@@ -98,7 +99,7 @@ class SqliteCatalog:
             found = tuple(chunk_of(row, where.scope) for row in rows)
         return tuple(chunk for chunk in found if where.admits(chunk.labels, chunk.numbers))
 
-    def count(self, scope: Scope) -> ScopeCounts:
+    def count(self, scope: Scope) -> tuple[int, int]:
         with self._connections.reading("count documents") as connection:
             scope_id = _scope_id(connection, scope)
             (documents,) = connection.execute("SELECT count(*) FROM documents WHERE scope = ?", (scope_id,)).fetchone()
@@ -106,7 +107,7 @@ class SqliteCatalog:
             (chunks,) = connection.execute(
                 "SELECT count(*) FROM changes WHERE scope = ? AND is_put", (scope_id,)
             ).fetchone()
-            return ScopeCounts(documents, chunks)
+            return documents, chunks
 
     def facets(self, where: Where) -> Mapping[str, Mapping[str, int]]:
         with self._connections.reading("count documents") as connection:
@@ -233,8 +234,6 @@ class SqliteCatalog:
             ).fetchone()
             return int(row[0]) if row else 0
 
-    # Projections
-
     def projection(self, name: str, scope: Scope) -> ProjectionState | None:
         with self._connections.reading("read the position of an index") as connection:
             row = connection.execute(
@@ -291,7 +290,7 @@ class SqliteCatalog:
             ).fetchone()
         return bool(found)
 
-    # Registry
+    # Catalog
 
     def sources(self, scope: Scope) -> tuple[SourceRef, ...]:
         with self._connections.reading("list sources") as connection:
@@ -333,8 +332,6 @@ class SqliteCatalog:
     def _record_fact(self, name: str, value: Mapping[str, object]) -> None:
         with self._connections.writing("record a fact of the library") as connection:
             connection.execute("INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)", (name, json.dumps(value)))
-
-    # CatalogMaintenance
 
     def check(self) -> None:
         with self._connections.reading("check the catalog") as connection:

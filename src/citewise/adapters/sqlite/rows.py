@@ -23,7 +23,6 @@ from citewise.model.document import (
 from citewise.model.filters import Label
 from citewise.model.ids import ChunkId, Digest
 from citewise.model.ranking import Passage
-from citewise.ports.catalog import Hydrated
 
 Row = Mapping[str, object]
 
@@ -203,10 +202,9 @@ READ_PASSAGES = f"""
 """
 
 
-def hydrated(rows: Iterable[Sequence[Any]], ids: Sequence[ChunkId]) -> Hydrated:
-    """The passages of the rows of READ_PASSAGES, in the order of `ids`."""
-    read: dict[ChunkId, Passage] = {}
-    malformed = []
+def hydrated(rows: Iterable[Sequence[Any]], ids: Sequence[ChunkId]) -> dict[ChunkId, Passage | None]:
+    """The passages of the rows of READ_PASSAGES, in the order of `ids`; None for a row that cannot be understood."""
+    read: dict[ChunkId, Passage | None] = {}
     for row in rows:
         try:
             values = list(row)
@@ -217,5 +215,5 @@ def hydrated(rows: Iterable[Sequence[Any]], ids: Sequence[ChunkId]) -> Hydrated:
                 raise ValueError("a chunk has text and a location")
             read[passage.chunk_id] = passage
         except (ValueError, TypeError, AttributeError, KeyError):
-            malformed.append(ChunkId(row[0]))
-    return Hydrated(tuple([read[id_] for id_ in ids if id_ in read]), tuple(malformed))
+            read[ChunkId(row[0])] = None
+    return {id_: read[id_] for id_ in ids if id_ in read}
