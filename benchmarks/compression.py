@@ -17,9 +17,9 @@ import numpy as np
 from benchmarks.grounding_sets import EMBEDDING, GROUND, Asked, Gold, asked, gold_of, questions_of
 from benchmarks.printing import publish
 from benchmarks.results import Cell, Table, results_now
-from citewise.answer.compress import COMPRESSED_TOKENS, MIN_WORTH, Compress, Compressed, Extractive
+from citewise.answer.compress import COMPRESSED_TOKENS, MIN_WORTH, Compress, Extractive
 from citewise.answer.extractive import ExtractiveGenerator
-from citewise.answer.ground import covered, telling
+from citewise.answer.ground import coverages_of
 from citewise.answer.pack import Pack
 from citewise.model.answer import Context, Evidence, Grounds, Unit
 from citewise.model.query import ANSWER_TOP_K
@@ -85,7 +85,7 @@ def cases_of(name: str) -> list[Case]:
 
 def _case(one: Asked, gold: Gold) -> Case:
     whole = PACK.widened()(one.findings[:ANSWER_TOP_K])
-    grounds = GROUND.thorough().of_search(one.question, one.findings, whole)
+    grounds = GROUND.thorough()(one.question, whole, one.findings)
     answer = _stems(gold.answer) - _stems(one.question)
     return Case(one, whole, grounds, tuple(_bearing(whole, grounds.evidence, gold, answer)), answer)
 
@@ -98,20 +98,19 @@ def _bearing(context: Context, evidence: Sequence[Evidence], gold: Gold, answer:
     holding = {one.n for one in context.sources if gold.holds(one.citation.document, one.citation.lines)}
     units = [one.unit for one in evidence if one.unit.source in holding]
     held = [_stems(unit.text) for unit in units]
-    weights = telling(answer, held)
-    shares = [covered(weights, stems) for stems in held]
+    shares = coverages_of(answer, held)
     best = max(shares, default=0.0)
     return [unit for unit, share in zip(units, shares, strict=True) if share > 0 and share >= HALF * best]
 
 
 def measured(cases: Sequence[Case], tokens: int, min_worth: float) -> tuple[float, ...]:
     """The columns of the tables, without the first."""
-    made = [compressed(case, tokens, min_worth) for case in cases]
-    spent = np.array([one.context.tokens for one in made])
+    made = [compressed(case, tokens, min_worth)[0] for case in cases]
+    spent = np.array([context.tokens for context in made])
     found = np.array([case.whole.tokens_before for case in cases])
     shown = sum(case.asked.context.tokens for case in cases)
-    kept = [_kept(case.bearing, one.context) for case, one in zip(cases, made, strict=True) if case.bearing]
-    words = [_answer_words(case, one) for case, one in zip(cases, made, strict=True) if case.bearing]
+    kept = [_kept(case.bearing, context) for case, context in zip(cases, made, strict=True) if case.bearing]
+    words = [_answer_words(case, context) for case, context in zip(cases, made, strict=True) if case.bearing]
     return (
         float(1 - spent.sum() / found.sum()),
         float(1 - spent.sum() / shown),
@@ -122,10 +121,10 @@ def measured(cases: Sequence[Case], tokens: int, min_worth: float) -> tuple[floa
     )
 
 
-def compressed(case: Case, tokens: int, min_worth: float) -> Compressed:
+def compressed(case: Case, tokens: int, min_worth: float) -> tuple[Context, Grounds]:
     compress = Compress(Extractive(EMBEDDING.counter, min_worth), tokens=tokens)
     made = compress(case.asked.question, case.whole, case.grounds, pack=PACK)
-    return made or Compressed(case.asked.context, case.grounds)
+    return made[:2] if made else (case.asked.context, case.grounds)
 
 
 def _kept(bearing: Sequence[Unit], context: Context) -> list[bool]:
@@ -138,10 +137,10 @@ def _words(text: str) -> str:
     return f" {' '.join(words)} "
 
 
-def _answer_words(case: Case, made: Compressed) -> float:
+def _answer_words(case: Case, context: Context) -> float:
     """Of the answer's words that the bearing sentences hold, the share that the compressed context still does."""
     before = case.answer & frozenset().union(*(_stems(unit.text) for unit in case.bearing))
-    return len(before & _stems(made.context.text)) / len(before)
+    return len(before & _stems(context.text)) / len(before)
 
 
 def defaults_table(cases: Mapping[str, Sequence[Case]]) -> Table:
@@ -169,8 +168,8 @@ def answers_table(cases: Mapping[str, Sequence[Case]]) -> Table:
 
 
 def _answers(name: str, cases: Sequence[Case]) -> list[tuple[Cell, ...]]:
-    plain = [_quoted(GROUND.of_search(one.asked.question, one.asked.findings, one.asked.context)) for one in cases]
-    short = [_quoted(compressed(one, COMPRESSED_TOKENS, MIN_WORTH).grounds) for one in cases]
+    plain = [_quoted(GROUND(one.asked.question, one.asked.context, one.asked.findings)) for one in cases]
+    short = [_quoted(compressed(one, COMPRESSED_TOKENS, MIN_WORTH)[1]) for one in cases]
     same = float(np.mean([one == other for one, other in zip(plain, short, strict=True)]))
     return [
         (name, "as packed", None, *_of_answers(plain, cases)),

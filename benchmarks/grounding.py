@@ -30,7 +30,7 @@ from benchmarks.grounding_sets import (
 )
 from benchmarks.logistic import REPEATS, Fit, Numbers, area, fitted, stretched, unseen_logits
 from citewise.answer.extractive import ExtractiveGenerator
-from citewise.answer.ground import QUOTE_CONFIDENCE, SEARCH, SELECTION, Calibration, Weight
+from citewise.answer.ground import QUOTE_CONFIDENCE, SEARCH, SELECTION, Calibration
 from citewise.text.analysis import terms
 
 # 0: the tightest fit; large: every signal is worth what it is alone. Of 1, 3, 10, 40, 160 and 640: cross-validated AUC
@@ -89,7 +89,7 @@ def decision(
     chosen_on: Mapping[str, Rows], held_out: Mapping[str, Rows], now: Calibration, *, wants_fit: bool
 ) -> Calibration:
     """Print how well the signals decide; what is then looked at is the fit if it is wanted, else what is wired."""
-    names = [weight.signal for weight in now.weights]
+    names = list(now.weights)
     rows, labels, groups = _stacked(chosen_on, names)
     runs = [unseen_logits(rows, labels, groups, ridge=RIDGE, seed=seed) for seed in range(REPEATS)]
     mean = np.mean(runs, axis=0)
@@ -153,12 +153,18 @@ def _errors(logits: Numbers, labels: Numbers, threshold: float) -> str:
 
 def _calibration(names: Sequence[str], fit: Fit) -> Calibration:
     columns = zip(names, fit.centers, fit.spreads, fit.worths, strict=True)
-    weights = (Weight(name, *(round(float(number), 3) for number in numbers)) for name, *numbers in columns)
-    return Calibration(tuple(weights), round(fit.intercept, 3))
+    weights = {
+        name: (round(float(usual), 3), round(float(spread), 3), round(float(worth), 3))
+        for name, usual, spread, worth in columns
+    }
+    return Calibration(weights, round(fit.intercept, 3))
 
 
 def _table(calibration: Calibration) -> list[str]:
-    return [*(f"    {weight}" for weight in calibration.weights), f"    intercept={calibration.intercept}"]
+    return [
+        *(f'    "{name}": {weight},' for name, weight in calibration.weights.items()),
+        f"    intercept={calibration.intercept}",
+    ]
 
 
 def print_other_sets(calibration: Calibration) -> None:
@@ -205,7 +211,7 @@ def print_speed(rows: Sequence[Asked]) -> None:
     taken = []
     for one in rows:
         started = time.perf_counter()
-        GROUND.of_search(one.question, one.findings, one.context)
+        GROUND(one.question, one.context, one.findings)
         taken.append(1000 * (time.perf_counter() - started))
     print(f"  grounding takes {np.median(taken):.0f} ms, {np.quantile(taken, 0.95):.0f} ms at the 95th percentile")
 

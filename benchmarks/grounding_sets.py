@@ -19,6 +19,7 @@ from citewise.model.query import ANSWER_TOP_K, Query
 from citewise.model.ranking import Finding
 from citewise.models import embedding_of
 from citewise.settings import Settings
+from citewise.text.units import units_of
 from citewise.text.urls import Addresses
 from citewise.wiring import search_of, stored_library
 
@@ -75,7 +76,7 @@ def asked(library: str, questions: Questions) -> list[Asked]:
         for id_, question in questions.items():
             findings = search(Query(question, id_, 0.0, OWNER)).findings
             context = pack(findings[:ANSWER_TOP_K])
-            signals = GROUND.search_signals(question, findings, context)
+            signals = GROUND.search_signals(question, context, findings)
             made.append(Asked(id_, question, findings, context, signals))
         return made
 
@@ -152,7 +153,7 @@ def selected_rows(file: Path) -> Rows:
 def selection_signals(question: str, text: str) -> Signals:
     """What the decision sees of a selection."""
     citation = Citation(1, SELECTION, None, None, "", "", (), None, None, None, None, None, "", 1.0)
-    context = Context("", (ContextSource(1, (), text, 0, 1.0, citation),), 0, 0)
+    context = Context("", (ContextSource(1, (), text, 0, 1.0, citation, units_of(1, text)),), 0, 0)
     return GROUND.selection_signals(question, context, GROUND.weigh(question, context))
 
 

@@ -8,7 +8,7 @@ from benchmarks.grounding_sets import EMBEDDING, GROUND, asked, gold_of, questio
 from benchmarks.judged import DATA, KEPT, beir
 from citewise.answer.ground import QUOTE_CONFIDENCE, SEARCH
 from citewise.answer.pack import Pack
-from citewise.answer.quality import chance_of
+from citewise.answer.quality import CalibratedQuality
 from citewise.model.access import OWNER, Scope
 from citewise.model.answer import Context, Grounds, Signals
 from citewise.model.filters import AnyOf, Condition
@@ -39,7 +39,7 @@ class Row:
 
     @property
     def overall(self) -> float:
-        return chance_of(Mode.NORMAL, Grounds(self.confidence, is_sufficient=True, evidence=()))
+        return CalibratedQuality.chance(Mode.NORMAL, Grounds(self.confidence, is_sufficient=True, evidence=()))
 
     @property
     def is_answered(self) -> bool:
@@ -93,4 +93,4 @@ def _one_of(paths: Sequence[str]) -> Callable[[str | None, tuple[int, int] | Non
 def _asked(search: Search, question: str, *conditions: Condition) -> tuple[Signals, Context]:
     findings = search(Query(question, "r", 0.0, OWNER, conditions=conditions)).findings
     context = PACK(findings[:ANSWER_TOP_K])
-    return GROUND.search_signals(question, findings, context), context
+    return GROUND.search_signals(question, context, findings), context

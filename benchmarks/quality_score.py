@@ -54,11 +54,11 @@ def main() -> None:
 
 
 def print_fits(rows: Sequence[Row]) -> None:
-    names = [weight.signal for weight in RETRIEVAL.weights]
+    names = list(RETRIEVAL.weights)
     right, groups = _right(rows), [row.set_ for row in rows]
     fit = _by_rankings(rows, names)
     for at, name in enumerate(names):
-        print(f'    Weight("{name}", {fit.centers[at]:.3f}, {fit.spreads[at]:.3f}, {fit.worths[at]:.3f}),')
+        print(f'    "{name}": ({fit.centers[at]:.3f}, {fit.spreads[at]:.3f}, {fit.worths[at]:.3f}),')
     print(f"    intercept={fit.intercept:.3f}")
     even = fitted(_logits(rows)[:, None], right, groups, ridge=0.0)
     slope = even.worths[0] / even.spreads[0]
@@ -149,7 +149,7 @@ def _even(others: Sequence[Row], own: Sequence[Row]) -> Numbers:
 
 
 def _ranked(others: Sequence[Row], own: Sequence[Row]) -> Numbers:
-    names = [weight.signal for weight in RETRIEVAL.weights]
+    names = list(RETRIEVAL.weights)
     return _by_rankings(others, names).logits(_matrix(own, names))
 
 

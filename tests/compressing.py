@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from citewise.answer.pack import Pack
 from citewise.model.answer import Context, Evidence, Grounds
-from citewise.text.units import units_of
 from citewise.text.urls import Addresses
 from tests.fakes.counters import WordCounter
 from tests.passages import a_finding, a_passage
@@ -23,9 +22,13 @@ def a_wide_context(*pages: tuple[str, float], budget_tokens: int = 6_000) -> Con
 
 def evidence_of(context: Context, fits: Mapping[str, float] | None = None) -> tuple[Evidence, ...]:
     """Each unit with the fit of the first text that it holds; 0 if it holds none."""
-    units = [unit for source in context.sources for unit in units_of(source.n, source.text)]
-    found = [next((fit for text, fit in (fits or {}).items() if text in unit.text), 0.0) for unit in units]
-    return tuple(Evidence(unit, score=fit, fit=fit) for unit, fit in zip(units, found, strict=True))
+    best = max(source.score for source in context.sources)
+    return tuple(
+        Evidence(unit, score=fit, fit=fit, standing=source.score / best)
+        for source in context.sources
+        for unit in source.units
+        for fit in [next((fit for text, fit in (fits or {}).items() if text in unit.text), 0.0)]
+    )
 
 
 def grounds_of(evidence: Sequence[Evidence]) -> Grounds:

@@ -3,6 +3,7 @@
 from citewise.answer.pack import SEPARATOR, _label
 from citewise.model.answer import Citation, Context, ContextSource, Grounds, Message, Prompt, Role
 from citewise.model.query import Mode
+from citewise.text.units import units_of
 from tests.passages import a_passage
 
 
@@ -24,7 +25,7 @@ def a_source(n: int = 1, text: str = "The gauge is read at noon.", *, title: str
         excerpt=text[:200],
         score=0.5,
     )
-    return ContextSource(n, (passage,), text, passage.tokens, 0.5, citation)
+    return ContextSource(n, (passage,), text, passage.tokens, 0.5, citation, units_of(n, text))
 
 
 def a_context(*sources: ContextSource) -> Context:

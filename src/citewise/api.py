@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
 from citewise.errors import BadRequest
 from citewise.model.access import OWNER, Principal, Scope
-from citewise.model.answer import Answer, AnswerEvents, Message, Role, final_answer
+from citewise.model.answer import Answer, AnswerEvents, Message, Role
 from citewise.model.cancellation import Cancellation
 from citewise.model.filters import Filters, Where, conditions_of
 from citewise.model.ids import document_id
@@ -105,7 +105,7 @@ class LibraryView:
         conversation so far, as Message objects or as `{"role", "content"}`.
         """
         events = self.stream(question, selection=selection, history=history, **options)
-        return final_answer(events)
+        return Answer.of(events)
 
     def stream(
         self,

@@ -7,7 +7,7 @@ import pytest
 
 from citewise.adapters.onnx.llmlingua import LlmLingua2
 from citewise.answer.compress import Extractive
-from citewise.model.answer import Context, Shortened, UnitKind
+from citewise.model.answer import Context, Shortened
 from citewise.ports.models import Compressor
 from citewise.text.units import units_of
 from tests.compressing import PACK, a_wide_context, evidence_of
@@ -82,7 +82,7 @@ def test_code_and_tables_are_whole_or_not_there(compressor: Compressor, context:
     for part in shorten(compressor, context, wanted):
         source = context.sources[part.n - 1]
         for unit in units_of(source.n, source.text):
-            if unit.kind is not UnitKind.SENTENCE:
+            if not unit.is_prose:
                 assert (unit.text in part.text) == (unit.position in part.kept)
                 assert unit.text in part.text or not set(words(unit.text)) - {"def", "The"} <= set(words(part.text))
 

@@ -13,7 +13,7 @@ from citewise.answer.pack import Pack
 from citewise.answer.pipeline import AnswerPipeline
 from citewise.errors import BadRequest, Misconfigured
 from citewise.model.access import OWNER
-from citewise.model.answer import Answer, Context, ContextSource, Evidence, Shortened, final_answer
+from citewise.model.answer import Answer, Context, ContextSource, Evidence, Shortened
 from citewise.model.query import Query, Selection
 from citewise.ports.models import Generator
 from citewise.text.urls import Addresses
@@ -50,11 +50,11 @@ def a_pipeline(generator: Generator, compress: Compress | None = None) -> Answer
 def asked(shelf: Shelf, query: Query, *, generator: Generator = QUOTING, compress: Compress | None = None) -> Answer:
     with shelf.opened() as library, ThreadPoolExecutor(1) as threads:
         search = search_of(library, reranker=None, threads=threads)
-        return final_answer(a_pipeline(generator, compress or Compress(tokens=100)).ask(query, search))
+        return Answer.of(a_pipeline(generator, compress or Compress(tokens=100)).ask(query, search))
 
 
 def selected(query: Query, text: str = SELECTED, *, generator: Generator = QUOTING) -> Answer:
-    return final_answer(a_pipeline(generator, Compress(tokens=60)).ask_selected(query, Selection(text)))
+    return Answer.of(a_pipeline(generator, Compress(tokens=60)).ask_selected(query, Selection(text)))
 
 
 def shown(generator: ScriptedGenerator) -> Context:

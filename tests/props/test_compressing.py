@@ -32,14 +32,14 @@ def test_a_compressed_context_keeps_its_budget_and_adds_nothing(
     made = Compress(tokens=tokens)("?", whole, Grounds(0.9, is_sufficient=True, evidence=tuple(fits)), pack=pack)
     if made is None:
         return
-    assert 0 < made.context.tokens <= budget_tokens
-    assert [made.context.tokens] == WordCounter().counts([made.context.text])
-    assert len(made.context.text.split(SEPARATOR)) == len(made.context.sources)
-    assert [source.n for source in made.context.sources] == list(range(1, len(made.context.sources) + 1))
+    assert 0 < made[0].tokens <= budget_tokens
+    assert [made[0].tokens] == WordCounter().counts([made[0].text])
+    assert len(made[0].text.split(SEPARATOR)) == len(made[0].sources)
+    assert [source.n for source in made[0].sources] == list(range(1, len(made[0].sources) + 1))
     originals = {source.citation.chunk_id: source.text for source in whole.sources}
-    for source, block in zip(made.context.sources, made.context.text.split(SEPARATOR), strict=True):
+    for source, block in zip(made[0].sources, made[0].text.split(SEPARATOR), strict=True):
         assert source.text == originals[source.citation.chunk_id]
         said = iter(re.findall(r"\w+", sanitized(source.text)))  # without invisible characters
         shown = re.findall(r"\w+", block.partition("\n")[2])
         assert all(any(word == other for other in said) for word in shown)
-    assert {one.unit.source for one in made.grounds.evidence} <= {source.n for source in made.context.sources}
+    assert {one.unit.source for one in made[1].evidence} <= {source.n for source in made[0].sources}

@@ -1,17 +1,16 @@
 """Context and evidence -> a shorter context: what speaks of the question, in the document's own order."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
-from citewise.answer.ground import standings_of
 from citewise.answer.pack import Pack
 from citewise.errors import CitewiseError
 from citewise.model.answer import Context, ContextSource, Evidence, Grounds, Shortened
 from citewise.model.query import Query
 from citewise.ports.models import Compressor, TokenCounter
-from citewise.text.layout import Layouts, Part
+from citewise.text.layout import Shortening
 
 # Both were chosen on the textbook and the API documentation by `python -m benchmarks.compression`, which shows the
 # curve. Tokens of a compressed context; 0: the best sentence alone; beyond what was found: only what is worthless goes.
@@ -22,14 +21,6 @@ MIN_WORTH = 0.65
 MIN_WORDS = 5  # from which on a unit that stands inside another counts as said; 1: "No." would be, nearly anywhere
 
 _WORD = re.compile(r"\w+")
-
-
-class Compressed(NamedTuple):
-    """A context with less in it, what still speaks for it, and what did not work on the way."""
-
-    context: Context
-    grounds: Grounds
-    degraded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +34,26 @@ class Compress:
     def is_wanted(self, query: Query) -> bool:
         return self.is_on if query.compress is None else query.compress
 
-    def __call__(self, question: str, context: Context, grounds: Grounds, *, pack: Pack) -> Compressed | None:
-        """None where nothing whole fits the budget: then packing has to cut."""
+    def __call__(
+        self, question: str, context: Context, grounds: Grounds, *, pack: Pack
+    ) -> tuple[Context, Grounds, tuple[str, ...]] | None:
+        """A context with less in it, what still speaks for it, and what did not work on the way.
+
+        None where nothing whole fits the budget: then packing has to cut.
+        """
         chosen = self.compressor or Extractive(pack.counter)
+        degraded: tuple[str, ...] = ()
         try:
-            return self._compressed(chosen, question, context, grounds, pack)
-        except CitewiseError as error:
-            reason = str(error)
+            shorter = self._compressed(chosen, question, context, grounds, pack)
         except Exception as error:  # noqa: BLE001  it may be anybody's code, and no optional part may fail a query
-            reason = f"{chosen.name} broke ({type(error).__name__})"
-        shorter = self._compressed(Extractive(pack.counter), question, context, grounds, pack)
-        return shorter and shorter._replace(degraded=(f"compress: {reason}; sentences were chosen instead",))
+            reason = str(error) if isinstance(error, CitewiseError) else f"{chosen.name} broke ({type(error).__name__})"
+            degraded = (f"compress: {reason}; sentences were chosen instead",)
+            shorter = self._compressed(Extractive(pack.counter), question, context, grounds, pack)
+        return shorter and (*shorter, degraded)
 
     def _compressed(
         self, compressor: Compressor, question: str, context: Context, grounds: Grounds, pack: Pack
-    ) -> Compressed | None:
+    ) -> tuple[Context, Grounds] | None:
         budget = pack.budget_tokens
         shortened = compressor.shortened(
             question, context.sources, grounds.evidence, wanted_tokens=min(self.tokens, budget), max_tokens=budget
@@ -72,7 +68,7 @@ class Compress:
             for evidence in grounds.evidence
             if (evidence.unit.source, evidence.unit.position) in chosen
         ]
-        return Compressed(shorter, replace(grounds, evidence=tuple(evidence)))
+        return shorter, replace(grounds, evidence=tuple(evidence))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,35 +92,21 @@ class Extractive:
         wanted_tokens: int,
         max_tokens: int,
     ) -> tuple[Shortened, ...]:
-        standings = standings_of(sources)
-        worths = ((each, standings.get(each.unit.source, 0.0) + each.fit) for each in evidence)
-        layouts = Layouts.of(sources, worths, self.counter.counts)
-        essential = layouts.essentials(wanted_tokens=wanted_tokens, max_tokens=max_tokens)
-        shown = layouts.only(essential)
-        chosen = self._filled(shown, essential, wanted_tokens)
-        return tuple(
-            layout.put_together({part.unit.position: layout.text_of(part) for part in layout.parts if part in chosen})
-            for layout in shown.by_number.values()
+        worths = ((weighed, weighed.standing + weighed.fit) for weighed in evidence)
+        shortening = Shortening(
+            sources, worths, self.counter.counts, wanted_tokens=wanted_tokens, max_tokens=max_tokens
         )
-
-    def _filled(self, shown: Layouts, essential: Mapping[int, frozenset[int]], wanted_tokens: int) -> set[Part]:
-        """What fits, best first, and was not said yet; a heading has said its words."""
-        parts, layouts, positions = shown.best_parts(), shown.by_number, dict(essential)
-        chosen = {part for part in parts if part.unit.position in essential[part.unit.source]}
-        said = [_words(part.unit.text) for part in chosen]
-        said += [_words(heading) for layout in layouts.values() for heading in layout.source.citation.breadcrumb]
-        left = wanted_tokens - shown.tokens(essential)
-        for part in parts:
+        said = [_words(part.unit.text) for part in shortening.parts if shortening.keeps(part.unit)]
+        # A heading has said its words.
+        said += [_words(heading) for source in shortening.sources for heading in source.citation.breadcrumb]
+        for part in shortening.parts:
             if part.worth < self.min_worth:
                 break
-            n, words = part.unit.source, _words(part.unit.text)
-            wider = positions[n] | {part.unit.position}
-            cost = layouts[n].tokens(wider) - layouts[n].tokens(positions[n])
-            if part not in chosen and cost <= left and not _is_said(words, said):
-                chosen.add(part)
+            words = _words(part.unit.text)
+            is_new = not shortening.keeps(part.unit) and not _is_said(words, said)
+            if is_new and shortening.add(part.unit, part.tokens):
                 said.append(words)
-                positions[n], left = wider, left - cost
-        return chosen
+        return shortening.outcome()
 
 
 def _words(text: str) -> str:

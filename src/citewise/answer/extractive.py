@@ -5,10 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from citewise.model.answer import Evidence, Prompt, Unit, UnitKind
+from citewise.model.answer import Evidence, Prompt, Unit
 from citewise.model.cancellation import Cancellation
-from citewise.text.markdown import code_spans, item_number, whole_fence
-from citewise.text.units import is_item
+from citewise.text.markdown import Markdown
 
 # Chosen by "are the right places quoted" of benchmarks.grounding: each step further down trades units from a gold
 # section (83 % of those quoted from the API documentation, 68 % from the textbook) for words of the reference answer.
@@ -80,16 +79,16 @@ class ExtractiveGenerator:
         """The best always does: without it there is no answer."""
         if not picked:
             return True
-        is_procedure = sum(item_number(unit.text) is not None for unit in group) > 1
+        is_procedure = sum(unit.number is not None for unit in group) > 1
         if is_procedure:
             return _prose_words(group) <= MAX_LIST_WORDS
-        is_brief = all(unit.text.count("\n") < MAX_CODE_LINES for unit in group if unit.kind is UnitKind.CODE)
+        is_brief = all(unit.text.count("\n") < MAX_CODE_LINES for unit in group if unit.kind == "code")
         return is_brief and _prose_words([*picked, *group]) <= self.max_words
 
 
 def _may_answer(unit: Unit, units: Units) -> bool:
     """Whether the unit says something: a title does not, nor a question, a signpost, or what leads in nothing."""
-    if unit.kind is not UnitKind.SENTENCE:
+    if not unit.is_prose:
         return True
     if _introduces(unit, units):
         return bool(_introduced(unit, units))
@@ -103,27 +102,27 @@ def _with_context(unit: Unit, units: Units) -> list[Unit]:
     after = units.get((unit.source, unit.position + 1))
     if _introduces(unit, units):
         return [unit, *_introduced(unit, units)]
-    if is_item(unit) or unit.kind is not UnitKind.SENTENCE:
+    if unit.is_item or not unit.is_prose:
         lead = _introduction_of(unit, units)
         return [*([lead] if lead else []), *_whole_list(unit, units)]
     group = [unit]
-    if before and _is_short(before) and before.kind is UnitKind.SENTENCE:
+    if before and _is_short(before) and before.is_prose:
         needs_before = _LABEL.fullmatch(before.text) or _POINTS_BACK.match(unit.text)
         group = [before, unit] if needs_before else group
-    if after and after.kind is UnitKind.CODE and after.text.count("\n") <= MAX_FOLLOWING_LINES:
+    if after and after.kind == "code" and after.text.count("\n") <= MAX_FOLLOWING_LINES:
         group.append(after)
     return group
 
 
 def _introduces(unit: Unit, units: Units) -> bool:
     """Whether it says nothing without what follows: a colon, a term in bold, or a line that just breaks off."""
-    if unit.kind is not UnitKind.SENTENCE:
+    if not unit.is_prose:
         return False
     if unit.text.endswith(":") or _LABEL.fullmatch(unit.text):
         return True
     after = units.get((unit.source, unit.position + 1))
     breaks_off = not unit.text.rstrip(_CLOSERS).endswith(_SENTENCE_ENDS) and not _is_title(unit)
-    return breaks_off and not is_item(unit) and after is not None
+    return breaks_off and not unit.is_item and after is not None
 
 
 def _whole_list(item: Unit, units: Units) -> list[Unit]:
@@ -131,7 +130,7 @@ def _whole_list(item: Unit, units: Units) -> list[Unit]:
     numbers = {
         at: number
         for (source, at), unit in sorted(units.items())
-        if source == item.source and is_item(unit) and (number := item_number(unit.text)) is not None
+        if source == item.source and unit.is_item and (number := unit.number) is not None
     }
     steps = list(numbers)
     if item.position not in steps:
@@ -149,7 +148,7 @@ def _introduced(lead: Unit, units: Units) -> list[Unit]:
     """What follows a colon: a list as far as it can be quoted, or else one block or sentence."""
     following: list[Unit] = []
     while unit := units.get((lead.source, lead.position + len(following) + 1)):
-        if not is_item(unit):
+        if not unit.is_item:
             return following or ([] if unit.text.endswith(":") else [unit])
         if _prose_words([*following, unit]) > MAX_WORDS:
             break
@@ -160,10 +159,10 @@ def _introduced(lead: Unit, units: Units) -> list[Unit]:
 def _introduction_of(item: Unit, units: Units) -> Unit | None:
     """The line above a list, a block of code or a table, if it leads in: it ends in a colon or is a title."""
     at = item.position - 1
-    while is_item(item) and (unit := units.get((item.source, at))) and is_item(unit):
+    while item.is_item and (unit := units.get((item.source, at))) and unit.is_item:
         at -= 1
     lead = units.get((item.source, at))
-    if lead is None or lead.kind is not UnitKind.SENTENCE or not _is_short(lead):
+    if lead is None or not lead.is_prose or not _is_short(lead):
         return None
     return lead if lead.text.endswith(":") or _is_title(lead) else None
 
@@ -173,7 +172,7 @@ def _is_short(unit: Unit) -> bool:
 
 
 def _is_title(unit: Unit) -> bool:
-    if unit.kind is not UnitKind.SENTENCE or is_item(unit):
+    if not unit.is_prose or unit.is_item:
         return False
     text = unit.text.rstrip(_CLOSERS)
     return len(text.split()) <= MAX_TITLE_WORDS and not text.endswith((".", "!", "?", ":", ";")) and "=" not in text
@@ -187,31 +186,31 @@ def _is_repeated(unit: Unit, others: Iterable[Unit]) -> bool:
 
 
 def _prose_words(units: Iterable[Unit]) -> int:
-    return sum(len(unit.text.split()) for unit in units if unit.kind is UnitKind.SENTENCE)
+    return sum(len(unit.text.split()) for unit in units if unit.is_prose)
 
 
 def _glue(before: Unit | None, unit: Unit) -> str:
     if before is None:
         return ""
     follows = before.source == unit.source and before.position + 1 == unit.position
-    if is_item(unit):  # a list that does not begin with 1 would not end the paragraph above it
-        return "\n" if is_item(before) else "\n\n"
-    if unit.kind is not UnitKind.SENTENCE or before.kind is not UnitKind.SENTENCE:
+    if unit.is_item:  # a list that does not begin with 1 would not end the paragraph above it
+        return "\n" if before.is_item else "\n\n"
+    if not unit.is_prose or not before.is_prose:
         return "\n\n"
-    is_paragraph = _is_title(unit) or unit.text.endswith(":") or (is_item(before) and not follows)
+    is_paragraph = _is_title(unit) or unit.text.endswith(":") or (before.is_item and not follows)
     return "\n\n" if is_paragraph else " "
 
 
 def _quoted(unit: Unit) -> str:
-    text = whole_fence(unit.text) if unit.kind is UnitKind.CODE else _plain(unit.text)
-    return f"{text} [{unit.source}]" if unit.kind is UnitKind.SENTENCE else f"{text}\n\n[{unit.source}]"
+    text = Markdown(unit.text).closed() if unit.kind == "code" else _plain(unit.text)
+    return f"{text} [{unit.source}]" if unit.is_prose else f"{text}\n\n[{unit.source}]"
 
 
 def _plain(text: str) -> str:
     """Outside code, links become their words, and brackets around numbers round: in an answer, `[3]` is source 3."""
     parts: list[str] = []
     end = 0
-    for start, stop in (*code_spans(text), (len(text), len(text))):
+    for start, stop in (*Markdown(text).code_spans(), (len(text), len(text))):
         prose = _MARKER_LIKE.sub(r"(\1)", _LINK.sub(r"\1", text[end:start]))
         parts += [prose, text[start:stop]]
         end = stop

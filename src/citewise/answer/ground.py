@@ -13,13 +13,10 @@ from dataclasses import dataclass, replace
 
 from citewise.errors import CitewiseError
 from citewise.model.answer import Context, ContextSource, Evidence, Grounds, Signals, Unit
-from citewise.model.chunk import EmbeddingFailure, cosine
+from citewise.model.chunk import EmbeddingFailure, Terms, cosine
 from citewise.model.ranking import DENSE, WORDS, Finding
 from citewise.ports.models import Embedder, TokenCounter
-from citewise.text import analysis
-from citewise.text.analysis import stems
-from citewise.text.markdown import without_list_mark
-from citewise.text.units import units_of
+from citewise.text.analysis import terms
 
 MAX_EMBEDDED = 24  # units; 0: words alone decide; more: at 2 to 3 ms each, a long selection keeps its reader waiting
 # Units that are embedded where evidence decides what is shown at all. With 24 one in a hundred answer-bearing sentences
@@ -57,45 +54,39 @@ _JOINT = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Weight:
-    """A signal's part in the decision: what it usually is, how much it varies, and what that is worth."""
-
-    signal: str
-    center: float
-    spread: float
-    worth: float  # logits for one spread above the center; 0: the signal is ignored
-
-
-@dataclass(frozen=True, slots=True)
 class Calibration:
-    """Signals into a probability."""
+    """Signals into a probability.
 
-    weights: tuple[Weight, ...]
-    intercept: float  # logits where every signal is at its center
+    Of each signal: what it usually is, how much it varies, and what one such spread above the usual is worth in logits
+    (0: the signal is ignored).
+    """
+
+    weights: Mapping[str, tuple[float, float, float]]
+    intercept: float  # logits where every signal is as usual
 
     def confidence(self, signals: Signals) -> float:
-        given = [(weight, signals[weight.signal]) for weight in self.weights]
-        logits = (part.worth * (value - part.center) / part.spread for part, value in given if value is not None)
+        given = [(signals[name], *weight) for name, weight in self.weights.items()]
+        logits = (worth * (value - usual) / spread for value, usual, spread, worth in given if value is not None)
         return 1 / (1 + math.exp(-self.intercept - math.fsum(logits)))
 
 
 # `python -m benchmarks.grounding --fit` prints both tables; docs/retrieval.md says what they reach.
 SEARCH = Calibration(
-    (
-        Weight("closeness", 0.636, 0.194, 0.633),
-        Weight("lead", 0.191, 0.095, 0.345),
-        Weight("matched", 1.618, 0.406, 0.88),
-        Weight("missing", 0.416, 0.626, -1.242),
-        Weight("agreement", 0.366, 0.269, 0.668),
-    ),
+    {
+        "closeness": (0.636, 0.194, 0.633),
+        "lead": (0.191, 0.095, 0.345),
+        "matched": (1.618, 0.406, 0.88),
+        "missing": (0.416, 0.626, -1.242),
+        "agreement": (0.366, 0.269, 0.668),
+    },
     intercept=1.259,
 )
 SELECTION = Calibration(
-    (
-        Weight("closeness", 0.353, 0.177, 1.24),
-        Weight("coverage", 0.121, 0.174, 0.704),
-        Weight("missing", 0.464, 0.646, -0.407),
-    ),
+    {
+        "closeness": (0.353, 0.177, 1.24),
+        "coverage": (0.121, 0.174, 0.704),
+        "missing": (0.464, 0.646, -0.407),
+    },
     intercept=-0.183,
 )
 
@@ -114,56 +105,67 @@ class Ground:
         """The same with an eye on more units, for what is to be compressed."""
         return replace(self, max_embedded=THOROUGH)
 
-    def of_search(
-        self, question: str, findings: Sequence[Finding], context: Context, *, threshold: float = QUOTE_CONFIDENCE
+    def __call__(
+        self,
+        question: str,
+        context: Context,
+        findings: Sequence[Finding] | None = None,
+        *,
+        threshold: float = QUOTE_CONFIDENCE,
     ) -> Grounds:
-        """What the findings (20 are enough) and the sources made of them say."""
-        signals = self.search_signals(question, findings, context)
-        return _grounds(SEARCH.confidence(signals), signals, self.weigh(question, context), threshold)
-
-    def of_selection(self, question: str, context: Context, *, threshold: float = QUOTE_CONFIDENCE) -> Grounds:
+        """What the sources say, and the findings (20 are enough) that they were made of; None: they were selected."""
         evidence = self.weigh(question, context)
-        signals = self.selection_signals(question, context, evidence)
-        return _grounds(SELECTION.confidence(signals), signals, evidence, threshold)
+        if findings is None:
+            calibration, signals = SELECTION, self.selection_signals(question, context, evidence)
+        else:
+            calibration, signals = SEARCH, self.search_signals(question, context, findings)
+        # Sources without a single unit answer nothing, whatever else speaks for them.
+        confidence = calibration.confidence(signals) if evidence else 0.0
+        return Grounds(confidence, bool(evidence) and confidence >= threshold, evidence, signals)
 
-    def search_signals(self, question: str, findings: Sequence[Finding], context: Context) -> Signals:
+    def search_signals(self, question: str, context: Context, findings: Sequence[Finding]) -> Signals:
         """What SEARCH weighs, by name."""
         cosines = [found.candidate.scores[DENSE] for found in findings if DENSE in found.candidate.scores]
-        texts = [_indexed(source) for source in context.sources]
+        sources = [_indexed(source) for source in context.sources]
         return {
             "closeness": max(cosines, default=None),
             "lead": _lead(sorted(cosines)),
-            "matched": _matched(stems(question), [stems(text) for text in texts]),
-            "missing": _missing(question, texts, self.counter),
+            "matched": _matched(terms(question).stems, sources),
+            "missing": self._missing(question, sources),
             "agreement": _agreement(findings),
         }
 
     def selection_signals(self, question: str, context: Context, evidence: Sequence[Evidence]) -> Signals:
         """What SELECTION weighs, by name."""
-        embedded = [unit.closeness for unit in evidence if unit.closeness is not None]
+        embedded = [weighed.closeness for weighed in evidence if weighed.closeness is not None]
         return {
             "closeness": max(embedded, default=None),
-            "coverage": max((unit.coverage for unit in evidence), default=0.0),
-            "missing": _missing(question, [_indexed(source) for source in context.sources], self.counter),
+            "coverage": max((weighed.coverage for weighed in evidence), default=0.0),
+            "missing": self._missing(question, [_indexed(source) for source in context.sources]),
         }
 
     def weigh(self, question: str, context: Context) -> tuple[Evidence, ...]:
         """Every unit of the context against the question, in order of source and position."""
-        units = [
-            (each, source) for source in context.sources for each in units_of(source.n, source.text, source.blocks)
-        ]
-        words = [stems(_headed(unit, " > ".join(_headings(source)))) for unit, source in units]
-        weights = telling(stems(question), words)
-        coverages = [covered(weights, present) for present in words]
-        headed = [_headed(unit, _headings(source)[-1]) for unit, source in units]
-        closenesses = self._closenesses(question, headed, coverages)
-        standings = standings_of(context.sources)
+        units, words, texts = list[Unit](), list[Set[str]](), list[str]()
+        for source in context.sources:
+            headings = source.citation.breadcrumb or (source.citation.title,)
+            above = terms("\n".join(headings)).stems
+            for unit in source.units:
+                # Behind its headings, since a list item hardly ever names what it is about.
+                beginning = unit.content[:MAX_CHARACTERS]
+                is_whole = len(beginning) == len(unit.content)
+                units.append(unit)
+                words.append(above | (unit.stems if is_whole else terms(beginning).stems))
+                texts.append(f"{headings[-1]}: {beginning}" if headings[-1] else beginning)
+        coverages = coverages_of(terms(question).stems, words)
+        closenesses = self._closenesses(question, texts, coverages)
+        standings = _standings(context.sources)
         weighed: list[Evidence] = []
-        for at, (unit, _) in enumerate(units):
-            closeness, coverage = closenesses.get(at), coverages[at]
+        for at, (unit, coverage) in enumerate(zip(units, coverages, strict=True)):
+            closeness, standing = closenesses.get(at), standings[unit.source]
             fit = self.meaning * max(0.0, min(1.0, closeness or 0.0)) + (1 - self.meaning) * coverage
-            score = fit * (1 - self.standing + self.standing * standings[unit.source])
-            weighed.append(Evidence(unit, score, fit, closeness, coverage))
+            score = fit * (1 - self.standing + self.standing * standing)
+            weighed.append(Evidence(unit, score, fit, closeness, coverage, standing))
         return tuple(weighed)
 
     def _closenesses(self, question: str, texts: Sequence[str], coverages: Sequence[float]) -> Mapping[int, float]:
@@ -182,8 +184,24 @@ class Ground:
             if not isinstance(outcome, EmbeddingFailure)
         }
 
+    def _missing(self, question: str, sources: Sequence[Terms]) -> float:
+        """How much of what the question names is in no source: 0 (everything is mentioned) to 2.
 
-def standings_of(sources: Sequence[ContextSource]) -> Mapping[int, float]:
+        Common words do not count: a good answer need not repeat the question.
+        """
+        present = frozenset(term for source in sources for term in (*source.words, *source.code))
+        absent = {word: is_name for word, is_name in _words(question) if not _is_mentioned(word, present)}
+        names = sum(absent.values())
+        rare = sum(self._is_rare(word) for word, is_name in absent.items() if not is_name)
+        return min(MAX_MISSING, MISSING_NAME * names + MISSING_RARE_WORD * rare)
+
+    def _is_rare(self, word: str) -> bool:
+        """Whether a general vocabulary knows some part of the word neither as it stands nor by its stem."""
+        forms = ((part, *terms(part).words) for part in _JOINT.split(word))
+        return any(len(of_part) > 1 and min(self.counter.counts(of_part)) > 1 for of_part in forms)
+
+
+def _standings(sources: Sequence[ContextSource]) -> Mapping[int, float]:
     """By number, each source's score as a share of the best one's: what the search thought of it."""
     best = max((source.score for source in sources), default=0.0)
     shares = {source.n: source.score / best if best > 0 else 1.0 for source in sources}
@@ -191,28 +209,13 @@ def standings_of(sources: Sequence[ContextSource]) -> Mapping[int, float]:
     return {n: share * QUIZ if n in quizzes else share for n, share in shares.items()}
 
 
-def telling(asked: Set[str], texts: Sequence[Set[str]]) -> Mapping[str, float]:
-    """How much each stem tells: the fewer texts hold it, the more."""
+def coverages_of(asked: Set[str], texts: Sequence[Set[str]]) -> list[float]:
+    """Of each text, the share of the asked stems that it holds; the fewer texts hold a stem, the more it counts."""
     present = Counter(stem for text in texts for stem in text if stem in asked)
-    return {stem: math.log(1 + len(texts) / (present[stem] + 0.5)) for stem in sorted(asked)}
-
-
-def covered(weights: Mapping[str, float], present: Set[str]) -> float:
-    """The share of the weights whose stems a text holds; 0 for a question without any."""
+    weights = {stem: math.log(1 + len(texts) / (present[stem] + 0.5)) for stem in sorted(asked)}
     total = math.fsum(weights.values())
-    return math.fsum(weight for stem, weight in weights.items() if stem in present) / total if total else 0.0
-
-
-def _missing(question: str, texts: Sequence[str], counter: TokenCounter) -> float:
-    """How much of what the question names is in no text: 0 (everything is mentioned) to 2.
-
-    Common words do not count: a good answer need not repeat the question.
-    """
-    present = frozenset(term for terms in map(analysis.terms, texts) for term in (*terms.words, *terms.code))
-    absent = {word: is_name for word, is_name in _words(question) if not _is_mentioned(word, present)}
-    names = sum(absent.values())
-    rare = sum(_is_rare(word, counter) for word, is_name in absent.items() if not is_name)
-    return min(MAX_MISSING, MISSING_NAME * names + MISSING_RARE_WORD * rare)
+    held = (math.fsum(weight for stem, weight in weights.items() if stem in text) for text in texts)
+    return [share / total if total else 0.0 for share in held]
 
 
 def _words(question: str) -> Iterator[tuple[str, bool]]:
@@ -232,34 +235,12 @@ def _is_mentioned(word: str, present: Set[str]) -> bool:
     if whole in present or whole.replace("-", "") in present:
         return True
     is_identifier = word[0].isalpha() and any(map(str.isdigit, word))
-    return not is_identifier and present >= stems(word)
+    return not is_identifier and present >= terms(word).stems
 
 
-def _is_rare(word: str, counter: TokenCounter) -> bool:
-    """Whether a general vocabulary knows some part of the word neither as it stands nor by its stem."""
-    forms = ((part, *analysis.terms(part).words) for part in _JOINT.split(word))
-    return any(len(of_part) > 1 and min(counter.counts(of_part)) > 1 for of_part in forms)
-
-
-def _grounds(confidence: float, signals: Signals, evidence: tuple[Evidence, ...], threshold: float) -> Grounds:
-    """Sources without a single unit answer nothing, whatever else speaks for them."""
-    confidence = confidence if evidence else 0.0
-    return Grounds(confidence, bool(evidence) and confidence >= threshold, evidence, signals)
-
-
-def _indexed(source: ContextSource) -> str:
-    """A source's text behind its headings, as it was indexed."""
-    return "\n".join((*source.citation.breadcrumb, source.text))
-
-
-def _headings(source: ContextSource) -> tuple[str, ...]:
-    return source.citation.breadcrumb or (source.citation.title,)
-
-
-def _headed(unit: Unit, heading: str) -> str:
-    """A unit behind its heading, since a list item hardly ever names what it is about."""
-    text = without_list_mark(unit.text)[:MAX_CHARACTERS]
-    return f"{heading}: {text}" if heading else text
+def _indexed(source: ContextSource) -> Terms:
+    """The terms of a source's text behind its headings, as it was indexed."""
+    return terms("\n".join((*source.citation.breadcrumb, source.text)))
 
 
 def _lead(cosines: Sequence[float]) -> float | None:
@@ -273,9 +254,9 @@ def _lead(cosines: Sequence[float]) -> float | None:
     return cosines[-1] - math.fsum(lower) / len(lower)
 
 
-def _matched(asked: Set[str], present: Sequence[Set[str]]) -> float:
+def _matched(asked: Set[str], sources: Sequence[Terms]) -> float:
     """How many of the question's stems the best source holds, the first ones counting most."""
-    best = max((len(asked & words) for words in present), default=0)
+    best = max((len(asked & source.stems) for source in sources), default=0)
     return math.log1p(max(best, ALL_WORDS) if best and best == len(asked) else best)
 
 

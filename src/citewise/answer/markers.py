@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-from citewise.text.markdown import begins_indented, begins_item, closes_fence, opening_fence
+from citewise.text.markdown import Line
 
 OPENERS = "[\uff3b\u3010\\"  # a backslash too: `\[1\]` reads as `[1]` once it is rendered
 MAX_BUFFERED = 40  # characters of a marker; what is longer is a list of numbers, not a citation
@@ -227,7 +227,7 @@ class MarkerFilter:
     def _read_buffer(self) -> None:
         if self._buffer[0] == "`":
             self._read_code()
-        elif self._buffer[-1] == "\n" and opening_fence(self._blocks.line):
+        elif self._buffer[-1] == "\n" and Line(self._blocks.line).fence:
             self._release_buffer()  # code begins with the next line
         elif self._buffer[0] == "(":
             self._read_target()
@@ -364,7 +364,7 @@ class _Blocks:
 
     def is_code_at_end_of(self, following: str) -> bool:
         """Whether the last character of what comes next would stand in code."""
-        return bool(self._fence) or (self._may_indent and begins_indented(self.line[:MAX_BUFFERED] + following))
+        return bool(self._fence) or (self._may_indent and Line(self.line[:MAX_BUFFERED] + following).is_indented)
 
     def begin_with_marker(self) -> bool:
         """Whether the line so far is a marker."""
@@ -375,17 +375,17 @@ class _Blocks:
         if character != "\n":
             self.line += character
             return
-        line, self.line = self.line, ""
+        line, self.line = Line(self.line), ""
         if not self._fence:
             self._end_line(line)
-        elif closes_fence(line, self._fence):
+        elif line.closes(self._fence):
             self._fence = ""
 
-    def _end_line(self, line: str) -> None:
+    def _end_line(self, line: Line) -> None:
         is_empty = not line.strip()
-        is_indented = self._may_indent and begins_indented(line[:MAX_BUFFERED])
-        self._fence = opening_fence(line)
-        if begins_item(line):
+        is_indented = self._may_indent and Line(line[:MAX_BUFFERED]).is_indented
+        self._fence = line.fence
+        if line.begins_item:
             self._is_in_list = True
         elif self._is_after_empty and not is_empty and not line[0].isspace():
             self._is_in_list = False

@@ -1,18 +1,23 @@
-"""Findings -> numbered sources under a token budget, with citations, and how they read in a prompt."""
+"""Findings or a selection -> numbered sources under a token budget, with citations, and how they read in a prompt."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from citewise.model.answer import Citation, Context, ContextSource
+from citewise.errors import BadRequest, Misconfigured
+from citewise.model.answer import SELECTION, Citation, Context, ContextSource, Grounds
 from citewise.model.chunk import NO_SECTION
 from citewise.model.document import BlockSpan, Location
-from citewise.model.ranking import Finding, Passage, in_order
+from citewise.model.ids import DocumentId, digest
+from citewise.model.query import Query, Selection
+from citewise.model.ranking import Candidate, Finding, Passage, in_order
 from citewise.ports.models import TokenCounter
-from citewise.text.layout import cut_to_fit
-from citewise.text.markdown import behind_headings, paragraph_end
-from citewise.text.sanitizing import sanitized, sanitized_label
-from citewise.text.urls import Addresses
+from citewise.text.analysis import terms
+from citewise.text.markdown import Markdown
+from citewise.text.sanitizing import sanitized, sanitized_label, without_html
+from citewise.text.units import cut_to_fit, units_of
+from citewise.text.urls import Addresses, Slugger
 
 BUDGET_TOKENS = 2_000  # 0: no source fits; beyond what was found it changes nothing
 WIDER = 3  # times the budget, for what is to be compressed; 1: what does not fit as it is has no chance
@@ -21,6 +26,9 @@ ELLIPSIS = "\u2026"
 MAX_OVERLAP_CHARACTERS = 2_000  # far more than a chunker repeats; a bound for texts that repeat themselves
 RULE = "---"  # between two sources; no passage has such a line of its own
 SEPARATOR = f"\n\n{RULE}\n\n"
+LABEL_TOKENS = 100  # of the budget, for the label of a selection
+LEFT_OUT = "[\u2026]"  # in place of paragraphs of a selection
+UNTITLED = "Selected text"
 
 _LAST_SPACE = re.compile(r"\s\S*\Z")
 
@@ -50,6 +58,44 @@ class Pack:
             tokens_before=self._total([draft.tokens for draft in whole]),
         )
 
+    def selected(self, query: Query, selection: Selection) -> Context:
+        """The selection as the only source; of a very long one, what speaks of the question."""
+        visible = without_html(selection.text)
+        text = self._best_paragraphs(visible, query.text, max(self.budget_tokens - LABEL_TOKENS, 1))
+        whole, tokens = self.counter.counts([visible, text])
+        context = self([Finding(_passage(selection, text, tokens), Candidate(SELECTION, 1.0, {}, {}))])
+        if not context.sources:
+            message = f"{self.budget_tokens} tokens leave no room for the selection: raise the budget"
+            raise BadRequest(message) if query.budget_tokens else Misconfigured(message)
+        (source,) = context.sources
+        citation = replace(
+            source.citation,
+            document_id=None,
+            document=selection.document,
+            url=source.citation.url if selection.document else None,
+            module=None,
+            chapter=None,
+            lines=None,
+        )
+        left_out = max(whole - tokens, 0)
+        return replace(
+            context, sources=(replace(source, citation=citation),), tokens_before=context.tokens_before + left_out
+        )
+
+    @staticmethod
+    def citation(source: ContextSource, grounds: Grounds) -> Citation:
+        """The source's citation, not numbered yet, with the excerpt that speaks most of the question."""
+        citation = replace(source.citation, n=None)
+        weighed = [evidence for evidence in grounds.evidence if evidence.unit.source == source.n]
+        if not weighed or citation.chunk_id == SELECTION:
+            return citation
+        unit = max(weighed, key=lambda evidence: evidence.score).unit.text
+        start = source.text.find(unit)
+        if start < 0:  # the text's own beginning
+            return replace(citation, excerpt=_excerpt(source.text))
+        end = Markdown(source.text).paragraph_end(start + len(unit))
+        return replace(citation, excerpt=_excerpt(source.text[start:end]))
+
     def within(self, budget_tokens: int | None) -> "Pack":
         """The same under another budget; None: as it is."""
         return self if budget_tokens is None else replace(self, budget_tokens=budget_tokens)
@@ -60,18 +106,20 @@ class Pack:
 
     def shortened(self, context: Context, texts: Mapping[int, str]) -> Context:
         """The context with other texts, by number, for its sources; one without is left out, the others move up."""
+        blocks: list[str] = []
         remaining = [source for source in context.sources if source.n in texts]
-        named_after = [
-            next(passage for passage in source.passages if passage.chunk_id == source.citation.chunk_id)
-            for source in remaining
-        ]
-        blocks = [
-            _block(n, passage, texts[source.n])
-            for n, (source, passage) in enumerate(zip(remaining, named_after, strict=True), start=1)
-        ]
+        for n, source in enumerate(remaining, start=1):
+            best = next(passage for passage in source.passages if passage.chunk_id == source.citation.chunk_id)
+            blocks.append(_block(n, best, texts[source.n]))
         tokens = self.counter.counts(blocks)
         sources = [
-            replace(source, n=n, tokens=spent, citation=replace(source.citation, n=n))
+            replace(
+                source,
+                n=n,
+                tokens=spent,
+                citation=replace(source.citation, n=n),
+                units=tuple(replace(unit, source=n) for unit in source.units),
+            )
             for n, (source, spent) in enumerate(zip(remaining, tokens, strict=True), start=1)
         ]
         return Context(SEPARATOR.join(blocks), tuple(sources), self._total(tokens), context.tokens_before)
@@ -107,7 +155,37 @@ class Pack:
     def _source(self, draft: "_Draft") -> ContextSource:
         best, passages = in_order(draft.findings)[0], tuple(finding.passage for finding in draft.findings)
         citation = _citation(draft.n, passages, self.addresses, best=best.passage, score=best.score)
-        return ContextSource(draft.n, passages, draft.text, draft.tokens, best.score, citation, draft.blocks)
+        units = units_of(draft.n, draft.text, draft.blocks)
+        return ContextSource(draft.n, passages, draft.text, draft.tokens, best.score, citation, units)
+
+    def _best_paragraphs(self, text: str, question: str, budget_tokens: int) -> str:
+        """The text itself if it fits, else its best paragraphs in their own order, with a mark where others stood.
+
+        A paragraph is as good as the share of the question's stems that it holds; rare ones count more, earlier
+        paragraphs win ties. A single paragraph over the budget is left for the packing to cut.
+        """
+        if self._tokens(text) <= budget_tokens:
+            return text
+        paragraphs = Markdown(text).paragraphs()
+        shared = [terms(question).stems & terms(paragraph).stems for paragraph in paragraphs]
+        spread = Counter(stem for present in shared for stem in present)
+        worth = [sum(1 / spread[stem] for stem in present) for present in shared]
+        ranked = sorted(range(len(paragraphs)), key=worth.__getitem__, reverse=True)
+        *tokens, mark_tokens = self.counter.counts([*paragraphs, LEFT_OUT])
+        room, chosen = budget_tokens - mark_tokens, set[int]()
+        for at in ranked:
+            if tokens[at] + mark_tokens <= room:
+                chosen.add(at)
+                room -= tokens[at] + mark_tokens
+        if not chosen:
+            return paragraphs[ranked[0]]
+        parts: list[str] = []
+        for at, paragraph in enumerate(paragraphs):
+            if at in chosen:
+                parts.append(paragraph)
+            elif not parts or parts[-1] != LEFT_OUT:
+                parts.append(LEFT_OUT)
+        return "\n\n".join(parts)
 
     def _total(self, tokens: Sequence[int]) -> int:
         return sum(tokens) + self._tokens(RULE) * max(len(tokens) - 1, 0)
@@ -126,6 +204,27 @@ class _Draft:
     blocks: Blocks
     block: str
     tokens: int
+
+
+def _passage(selection: Selection, text: str, tokens: int) -> Passage:
+    return Passage(
+        chunk_id=SELECTION,
+        document_id=DocumentId(""),
+        document=selection.document or "",
+        title=selection.document or UNTITLED,
+        section=selection.section or NO_SECTION,
+        breadcrumb=(selection.section,) if selection.section else (),
+        anchor=Slugger().anchor(selection.section) if selection.section else "",
+        position=0,
+        location=Location("lines", 1, text.count("\n") + 1),
+        corpus_type="DOC_PAGE",
+        content_type="prose",
+        module="",
+        chapter="",
+        text=text,
+        tokens=tokens,
+        text_digest=digest(text),
+    )
 
 
 def _neighbors_of(findings: Iterable[Finding]) -> list[Neighbors]:
@@ -245,7 +344,8 @@ def _unbroken(passage: Passage) -> str:
     out between two paragraphs, and then only the first is sure to stand in the file as it stands here."""
     if passage.text.count("\n") >= passage.location.last - passage.location.first:
         return passage.text
-    return passage.text[: paragraph_end(passage.text, behind_headings(passage.text))]
+    text = Markdown(passage.text)
+    return text[: text.paragraph_end(text.body_start())]
 
 
 def _excerpt(text: str, limit: int = EXCERPT_CHARACTERS) -> str:
@@ -253,16 +353,10 @@ def _excerpt(text: str, limit: int = EXCERPT_CHARACTERS) -> str:
 
     At most `limit` characters. An ellipsis, which counts, says that more follows; all before it is the source's.
     """
-    whole = text[behind_headings(text) :].strip() or text.strip()
+    whole = text[Markdown(text).body_start() :].strip() or text.strip()
     if len(whole) <= limit:
         return whole
     room = max(limit - len(ELLIPSIS), 0)
     space = _LAST_SPACE.search(whole[: room + 1])  # one more, since a word may end just there
     end = space.start() if space and space.start() >= room // 2 else room
     return whole[:end].rstrip() + ELLIPSIS
-
-
-def excerpt_of(text: str, unit: str) -> str:
-    """The excerpt that begins where a unit stands; the text's own beginning where it cannot be found."""
-    start = text.find(unit)
-    return _excerpt(text) if start < 0 else _excerpt(text[start : paragraph_end(text, start + len(unit))])

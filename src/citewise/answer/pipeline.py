@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from citewise.answer.compress import Compress
 from citewise.answer.ground import MODEL_CONFIDENCE, QUOTE_CONFIDENCE, Ground
 from citewise.answer.markers import MarkerFilter
-from citewise.answer.pack import Pack, excerpt_of
+from citewise.answer.pack import Pack
 from citewise.answer.prompt import messages_of
 from citewise.answer.quality import CalibratedQuality
-from citewise.answer.support import support_of
-from citewise.errors import BadRequest, CitewiseError, Misconfigured
+from citewise.answer.support import Support
+from citewise.errors import CitewiseError
 from citewise.model.answer import (
     SELECTION,
     Answer,
@@ -25,7 +25,6 @@ from citewise.model.answer import (
     Citation,
     Cited,
     Context,
-    ContextSource,
     Done,
     Failed,
     Grounds,
@@ -36,21 +35,13 @@ from citewise.model.answer import (
     Usage,
 )
 from citewise.model.cancellation import Cancellation
-from citewise.model.chunk import NO_SECTION
-from citewise.model.document import Location
-from citewise.model.ids import DocumentId, digest
 from citewise.model.query import Mode, Query, Selection
-from citewise.model.ranking import Candidate, Finding, Passage, SearchResult
+from citewise.model.ranking import Candidate, Finding, SearchResult
 from citewise.ports.models import Generator, QualityEvaluator
-from citewise.text.layout import best_paragraphs
-from citewise.text.sanitizing import without_html
-from citewise.text.urls import Slugger
 
 GROUNDING_TOP_K = 20  # findings that the decision to answer looks at, whatever the answer itself may quote
 MAX_SUGGESTIONS = 5
-LABEL_TOKENS = 100  # of the budget, for the label of a selection
 NO_GENERATOR = "none"
-UNTITLED = "Selected text"
 
 NOTHING_FOUND = "Nothing that you may read in this library could answer this question."
 NOT_ANSWERED = "The library does not seem to answer this question."
@@ -88,7 +79,7 @@ class AnswerPipeline:
         found = search(replace(query, top_k=max(GROUNDING_TOP_K, query.top_k)))
         context, grounds, result = self._grounded(found.cut_to(query), found)
         prompt = self._prompt(query, Mode.NORMAL, context, grounds, history)
-        yield Sources(tuple(_pointed(source, grounds) for source in context.sources))
+        yield Sources(tuple(self.pack.citation(source, grounds) for source in context.sources))
         if grounds.is_sufficient:
             yield from self._written(prompt, result, cancellation or Cancellation())
             return
@@ -138,11 +129,11 @@ class AnswerPipeline:
         needed = QUOTE_CONFIDENCE if getattr(self.generator, "only_quotes", False) else MODEL_CONFIDENCE
         threshold = needed if self.min_confidence is None else self.min_confidence
         if isinstance(material, Selection):
-            context = _selected_context(query, material, pack)
-            return context, ground.of_selection(query.text, context, threshold=threshold)
+            context = pack.selected(query, material)
+            return context, ground(query.text, context, threshold=threshold)
         # No answer may rest on what is popular. The decision looks at more than the answer may quote.
         context = pack(() if material.is_popular else material.findings[: query.top_k])
-        return context, ground.of_search(query.text, material.findings, context, threshold=threshold)
+        return context, ground(query.text, context, material.findings, threshold=threshold)
 
     def _prompt(
         self, query: Query, mode: Mode, context: Context, grounds: Grounds, history: Sequence[Message]
@@ -183,7 +174,7 @@ class AnswerPipeline:
                         parts.append(text)
                         yield Token(text)
                     for number in new:
-                        citation = _pointed(sources[number], prompt.grounds)
+                        citation = self.pack.citation(sources[number], prompt.grounds)
                         citations.append(replace(citation, n=len(citations) + 1))
                         yield Cited(citations[-1])
             yield Done(self._answer(prompt, result.timed("generate", started), "".join(parts), citations, markers))
@@ -198,7 +189,11 @@ class AnswerPipeline:
         citations: Sequence[Citation],
         markers: MarkerFilter,
     ) -> Answer:
-        support = support_of(text, _renumbered(prompt.context.sources, markers.used))
+        used = [
+            *markers.used,
+            *(source.n for source in prompt.context.sources),
+        ]  # under the numbers that the text shows
+        support = Support.of(text, sorted(prompt.context.sources, key=lambda source: used.index(source.n)))
         # What it cites all the same is a statement: "there is no network code [1]".
         is_silent = not citations and support.says_nothing
         faithfulness = None if is_silent else support.faithfulness
@@ -221,69 +216,6 @@ def _closable(pieces: Iterator[str]) -> abc.Generator[str, None, None]:
     yield from pieces
 
 
-def _renumbered(sources: Sequence[ContextSource], used: Sequence[int]) -> list[ContextSource]:
-    """The sources under the numbers that the text shows; those it does not use come behind."""
-    by_use = sorted(sources, key=lambda source: used.index(source.n) if source.n in used else len(used))
-    return [replace(source, n=n) for n, source in enumerate(by_use, start=1)]
-
-
-def _pointed(source: ContextSource, grounds: Grounds) -> Citation:
-    """The source's citation, not numbered yet, with the excerpt that speaks most of the question."""
-    citation = replace(source.citation, n=None)
-    weighed = [evidence for evidence in grounds.evidence if evidence.unit.source == source.n]
-    if not weighed or citation.chunk_id == SELECTION:
-        return citation
-    best = max(weighed, key=lambda evidence: evidence.score)
-    return replace(citation, excerpt=excerpt_of(source.text, best.unit.text))
-
-
 def _always_cited(prompt: Prompt) -> tuple[Citation, ...]:
     """Every answer about a selection shows what was selected."""
     return (prompt.context.sources[0].citation,) if prompt.mode is Mode.SELECTED_TEXT_ONLY else ()
-
-
-def _selected_context(query: Query, selection: Selection, pack: Pack) -> Context:
-    """The selection as the only source; of a very long one, what speaks of the question."""
-    seen = without_html(selection.text)
-    room = max(pack.budget_tokens - LABEL_TOKENS, 1)
-    text = best_paragraphs(seen, query.text, counts=pack.counter.counts, budget_tokens=room)
-    whole, tokens = pack.counter.counts([seen, text])
-    context = pack([Finding(_passage(selection, text, tokens), Candidate(SELECTION, 1.0, {}, {}))])
-    if not context.sources:
-        message = f"{pack.budget_tokens} tokens leave no room for the selection: raise the budget"
-        raise BadRequest(message) if query.budget_tokens else Misconfigured(message)
-    (source,) = context.sources
-    citation = replace(
-        source.citation,
-        document_id=None,
-        document=selection.document,
-        url=source.citation.url if selection.document else None,
-        module=None,
-        chapter=None,
-        lines=None,
-    )
-    left_out = max(whole - tokens, 0)
-    return replace(
-        context, sources=(replace(source, citation=citation),), tokens_before=context.tokens_before + left_out
-    )
-
-
-def _passage(selection: Selection, text: str, tokens: int) -> Passage:
-    return Passage(
-        chunk_id=SELECTION,
-        document_id=DocumentId(""),
-        document=selection.document or "",
-        title=selection.document or UNTITLED,
-        section=selection.section or NO_SECTION,
-        breadcrumb=(selection.section,) if selection.section else (),
-        anchor=Slugger().anchor(selection.section) if selection.section else "",
-        position=0,
-        location=Location("lines", 1, text.count("\n") + 1),
-        corpus_type="DOC_PAGE",
-        content_type="prose",
-        module="",
-        chapter="",
-        text=text,
-        tokens=tokens,
-        text_digest=digest(text),
-    )

@@ -10,18 +10,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import combinations
 
-from citewise.answer.ground import Calibration, Weight
+from citewise.answer.ground import Calibration
 from citewise.model.answer import Citation, Grounds, Prompt, Quality
 from citewise.model.query import Mode
-from citewise.text.analysis import stems
 
 # How likely a right passage is among the sources, by what the rankings alone say.
 RETRIEVAL = Calibration(
-    (
-        Weight("closeness", 0.626, 0.154, 0.318),
-        Weight("lead", 0.176, 0.086, 0.403),
-        Weight("agreement", 0.333, 0.247, 0.413),
-    ),
+    {"closeness": (0.626, 0.154, 0.318), "lead": (0.176, 0.086, 0.403), "agreement": (0.333, 0.247, 0.413)},
     intercept=0.092,
 )
 # The same by all that the decision to answer weighs: what its logits are worth, and where they count as even.
@@ -42,7 +37,7 @@ class CalibratedQuality:
     def quality(
         self, prompt: Prompt, text: str, *, citations: Sequence[Citation], faithfulness: float | None
     ) -> Quality:
-        grounds, chance = prompt.grounds, chance_of(prompt.mode, prompt.grounds)
+        grounds, chance = prompt.grounds, self.chance(prompt.mode, prompt.grounds)
         overall = chance * (1.0 if faithfulness is None else faithfulness)
         warning = DOUBTFUL if chance < LOW else None
         if not grounds.is_sufficient:
@@ -62,14 +57,14 @@ class CalibratedQuality:
             warning=warning,
         )
 
-
-def chance_of(mode: Mode, grounds: Grounds) -> float:
-    """How likely a right passage is among the sources; of a selection, how likely it holds the answer."""
-    confidence = grounds.confidence
-    if mode is Mode.SELECTED_TEXT_ONLY or not 0 < confidence < 1:
-        return confidence
-    logits = RIGHT_SHIFT + RIGHT_SLOPE * math.log(confidence / (1 - confidence))
-    return 1 / (1 + math.exp(-logits))
+    @staticmethod
+    def chance(mode: Mode, grounds: Grounds) -> float:
+        """How likely a right passage is among the sources; of a selection, how likely it holds the answer."""
+        confidence = grounds.confidence
+        if mode is Mode.SELECTED_TEXT_ONLY or not 0 < confidence < 1:
+            return confidence
+        logits = RIGHT_SHIFT + RIGHT_SLOPE * math.log(confidence / (1 - confidence))
+        return 1 / (1 + math.exp(-logits))
 
 
 def _retrieval_confidence(prompt: Prompt) -> float | None:
@@ -77,7 +72,7 @@ def _retrieval_confidence(prompt: Prompt) -> float | None:
     signals = prompt.grounds.signals
     if prompt.mode is Mode.SELECTED_TEXT_ONLY or not prompt.context.sources:
         return prompt.grounds.confidence
-    is_known = any(signals.get(weight.signal) is not None for weight in RETRIEVAL.weights)
+    is_known = any(signals.get(name) is not None for name in RETRIEVAL.weights)
     return RETRIEVAL.confidence(signals) if is_known else None
 
 
@@ -85,7 +80,7 @@ def _diversity(grounds: Grounds) -> float:
     """One minus what two sources have in common on average, of the smaller one's stems; 0 for a single voice."""
     by_source: defaultdict[int, set[str]] = defaultdict(set)
     for evidence in grounds.evidence:
-        by_source[evidence.unit.source] |= stems(evidence.unit.text)
+        by_source[evidence.unit.source] |= evidence.unit.stems
     pairs = list(combinations([words for words in by_source.values() if words], 2))
     shared = (len(words & other) / min(len(words), len(other)) for words, other in pairs)
     return 1 - math.fsum(shared) / len(pairs) if pairs else 0.0

@@ -10,9 +10,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from citewise.model.answer import ContextSource, UnitKind
-from citewise.text import analysis
-from citewise.text.markdown import is_heading, without_list_mark
+from citewise.model.answer import ContextSource, Unit
+from citewise.text.analysis import terms
+from citewise.text.markdown import Line
 from citewise.text.units import units_of
 
 # All three rules together, on single sentences. Flagged though true: 0 of 452 handbook and 0 of 1,500 textbook
@@ -80,49 +80,66 @@ class Support:
     faithfulness: float  # 0..1; 1 if there was nothing to check
     says_nothing: bool  # the text is blank, or says no more than that the sources leave the question open
 
+    @classmethod
+    def of(cls, text: str, sources: Sequence[ContextSource]) -> "Support":
+        """How far an answer rests on its sources; `[n]` in its text is the n-th of them."""
+        units = units_of(0, text)
+        analyzed = [_AnalyzedSource.of(source) for source in sources]
+        checked, unsupported = 0, list[str]()
+        for sentence in _sentences(units):
+            claims = _claims_in(_prose(sentence))
+            stems = terms(claims).stems
+            is_lead_in = claims.rstrip("*_ ").endswith(":")
+            if not _numbers(claims) and (len(stems) < MIN_STEMS or is_lead_in):
+                continue
+            cited = frozenset(map(int, _MARKER.findall(sentence)))
+            relevant = [source for n, source in enumerate(analyzed, start=1) if n in cited] or analyzed
+            checked += 1
+            if not _is_supported(claims, stems, relevant):
+                unsupported.append(sentence)
+        faithfulness = 1 - len(unsupported) / checked if checked else 1.0
+        is_silent = all(unit.is_prose and _is_silent(_prose(unit.text)) for unit in units)
+        # Headings are no units, but they say something.
+        return cls(tuple(unsupported), faithfulness, is_silent if units else not any(map(str.isalnum, text)))
+
 
 @dataclass(frozen=True, slots=True)
 class _AnalyzedSource:
     """A source, read once for all sentences."""
 
-    n: int
     units: tuple[tuple[frozenset[str], bool], ...]  # the stems of each, and whether it is negated
     headings: frozenset[str]  # their words may be left out in the sentences below them
     numbers: frozenset[str]
 
+    @classmethod
+    def of(cls, source: ContextSource) -> "_AnalyzedSource":
+        place = source.citation
+        lines = (line for line in source.text.split("\n") if Line(line).is_heading)
+        headings = "\n".join((place.title, place.section, *place.breadcrumb, *lines))
+        spelled = (_SPELLED_NUMBERS[word.lower()] for word in _SPELLED_NUMBER.findall(source.text))
+        return cls(
+            units=tuple((unit.stems, _is_negative(unit.text)) for unit in source.units),
+            headings=terms(headings).stems,
+            numbers=_numbers(f"{headings}\n{source.text}").union(spelled),
+        )
 
-def support_of(text: str, sources: Sequence[ContextSource]) -> Support:
-    """How far an answer rests on its sources."""
-    analyzed_sources = [_analyzed(source) for source in sources]
-    checked, unsupported = 0, list[str]()
-    for sentence in _sentences(text):
-        claims = _claims_in(_prose(sentence))
-        stems = analysis.stems(claims)
-        is_lead_in = claims.rstrip("*_ ").endswith(":")
-        if not _numbers(claims) and (len(stems) < MIN_STEMS or is_lead_in):
-            continue
-        cited = frozenset(map(int, _MARKER.findall(sentence)))
-        relevant = [analyzed for analyzed in analyzed_sources if analyzed.n in cited] or analyzed_sources
-        checked += 1
-        if not _is_supported(claims, stems, relevant):
-            unsupported.append(sentence)
-    faithfulness = 1 - len(unsupported) / checked if checked else 1.0
-    units = units_of(0, text)
-    is_silent = all(unit.kind is UnitKind.SENTENCE and _is_silent(_prose(unit.text)) for unit in units)
-    # Headings are no units, but they say something.
-    return Support(tuple(unsupported), faithfulness, is_silent if units else not any(map(str.isalnum, text)))
+    def share(self, stems: frozenset[str]) -> float:
+        """The largest share of the stems that neighboring units hold together."""
+        unit_stems = [unit for unit, _ in self.units]
+        windows = (unit_stems[at : at + NEIGHBORS] for at in range(max(1, len(unit_stems) - NEIGHBORS + 1)))
+        return max(len(stems & self.headings.union(*window)) / len(stems) for window in windows)
 
 
 def _prose(sentence: str) -> str:
-    return _MARKER.sub("", without_list_mark(sentence))
+    return _MARKER.sub("", sentence[len(Line(sentence).list_mark) :])
 
 
-def _sentences(text: str) -> list[str]:
+def _sentences(units: Sequence[Unit]) -> list[str]:
     """Sentences and table rows; a marker behind the full stop belongs to what it follows."""
     sentences: list[str] = []
-    for unit in units_of(0, text):
-        rows = unit.text.splitlines()[2:] if unit.kind is UnitKind.TABLE else [unit.text]  # below the table's head
-        for sentence in rows if unit.kind is not UnitKind.CODE else ():
+    for unit in units:
+        rows = unit.text.splitlines()[2:] if unit.kind == "table" else [unit.text]  # below the table's head
+        for sentence in rows if unit.kind != "code" else ():
             leading = _LEADING_MARKERS.match(sentence) if sentences else None
             if leading:
                 sentences[-1] += f" {leading.group().rstrip()}"
@@ -132,41 +149,22 @@ def _sentences(text: str) -> list[str]:
     return sentences
 
 
-def _is_supported(claims: str, stems: frozenset[str], analyzed_sources: Sequence[_AnalyzedSource]) -> bool:
+def _is_supported(claims: str, stems: frozenset[str], sources: Sequence[_AnalyzedSource]) -> bool:
     # Of sentences with another number put in, 9 % (handbook) and 13 % are missed: it stood elsewhere in their section.
-    known = frozenset().union(*(analyzed.numbers for analyzed in analyzed_sources))
-    if not _numbers(claims) <= known or _contradicts(claims, stems, analyzed_sources):
+    known = frozenset().union(*(source.numbers for source in sources))
+    if not _numbers(claims) <= known or _contradicts(claims, stems, sources):
         return False
-    return len(stems) < MIN_STEMS or any(_share(stems, analyzed) >= SUPPORTED_SHARE for analyzed in analyzed_sources)
+    return len(stems) < MIN_STEMS or any(source.share(stems) >= SUPPORTED_SHARE for source in sources)
 
 
-def _share(stems: frozenset[str], analyzed: _AnalyzedSource) -> float:
-    """The largest share of the stems that neighboring units hold together."""
-    unit_stems = [unit for unit, _ in analyzed.units]
-    windows = (unit_stems[at : at + NEIGHBORS] for at in range(max(1, len(unit_stems) - NEIGHBORS + 1)))
-    return max(len(stems & analyzed.headings.union(*window)) / len(stems) for window in windows)
-
-
-def _contradicts(claims: str, stems: frozenset[str], analyzed_sources: Sequence[_AnalyzedSource]) -> bool:
+def _contradicts(claims: str, stems: frozenset[str], sources: Sequence[_AnalyzedSource]) -> bool:
     """Whether the source's sentence that is most alike says the same with the negation the other way around."""
-    alike = [unit for analyzed in analyzed_sources for unit in analyzed.units if unit[0] & stems]
+    alike = [unit for source in sources for unit in source.units if unit[0] & stems]
     if not alike:
         return False
     closest, is_negative = max(alike, key=lambda unit: len(unit[0] & stems) / len(unit[0] | stems))
     is_same = len(closest & stems) >= SAME_STATEMENT * max(len(stems), len(closest))
     return is_same and is_negative != _is_negative(claims)
-
-
-def _analyzed(source: ContextSource) -> _AnalyzedSource:
-    place, units = source.citation, units_of(source.n, source.text, source.blocks)
-    headings = "\n".join((place.title, place.section, *place.breadcrumb, *filter(is_heading, source.text.split("\n"))))
-    spelled = (_SPELLED_NUMBERS[word.lower()] for word in _SPELLED_NUMBER.findall(source.text))
-    return _AnalyzedSource(
-        n=source.n,
-        units=tuple((analysis.stems(unit.text), _is_negative(unit.text)) for unit in units),
-        headings=analysis.stems(headings),
-        numbers=_numbers(f"{headings}\n{source.text}").union(spelled),
-    )
 
 
 def _is_negative(text: str) -> bool:

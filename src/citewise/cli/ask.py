@@ -8,7 +8,7 @@ from citewise.api import Library, QueryOptions
 from citewise.cli.options import Caller
 from citewise.cli.output import answer_json, print_json, printable, show_warnings
 from citewise.errors import BadData, BadRequest, PathNotFound
-from citewise.model.answer import Answer, Done, Failed, Token, final_answer
+from citewise.model.answer import Answer, Done, Failed, Token
 from citewise.model.query import MAX_SELECTED_CHARACTERS, Mode, Selection
 from citewise.settings import Settings
 from citewise.text.encoding import decoded
@@ -37,7 +37,7 @@ def run_ask(
                         sys.stdout.write(printable(event.text))
                         sys.stdout.flush()
                     elif isinstance(event, Done | Failed):
-                        answer = final_answer([event])
+                        answer = Answer.of([event])
             finally:
                 sys.stdout.write("\n" if has_begun else "")  # what is printed next is not part of the answer
         if as_json:

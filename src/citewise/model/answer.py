@@ -3,10 +3,9 @@
 from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from citewise.errors import CitewiseError
-from citewise.model.document import BlockSpan
 from citewise.model.ids import ChunkId
 from citewise.model.query import Mode
 from citewise.model.ranking import Passage, SearchResult
@@ -34,6 +33,38 @@ class Citation:
     score: float
 
 
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """The smallest part that can be quoted: a sentence or list item, or a whole block of code or table."""
+
+    source: int  # the number of the source it stands in
+    position: int  # within the source, from 0
+    kind: Literal["sentence", "code", "table"]
+    text: str
+    list_mark: str = ""  # that the text begins with, and the blanks behind it
+    stems: frozenset[str] = frozenset()  # of its content
+
+    @property
+    def content(self) -> str:
+        """What a list item says."""
+        return self.text[len(self.list_mark) :]
+
+    @property
+    def is_prose(self) -> bool:
+        return self.kind == "sentence"
+
+    @property
+    def is_item(self) -> bool:
+        """Whether it begins a list item."""
+        return self.is_prose and bool(self.list_mark)
+
+    @property
+    def number(self) -> int | None:
+        """Of an item in an ordered list."""
+        digits = self.list_mark.strip(" .)")
+        return int(digits) if digits.isdecimal() else None
+
+
 Signals: TypeAlias = Mapping[str, float | None]  # by name; None: a ranking was down, or too little was found
 
 
@@ -47,7 +78,7 @@ class ContextSource:
     tokens: int  # of its block in the context
     score: float  # of its best passage
     citation: Citation
-    blocks: tuple[BlockSpan, ...] = ()  # of its text; none if they are not known
+    units: tuple[Unit, ...]  # of its text, in order
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +91,6 @@ class Context:
     tokens_before: int  # of everything that was found, had the budget been larger
 
 
-class UnitKind(StrEnum):
-    SENTENCE = "sentence"
-    CODE = "code"
-    TABLE = "table"
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """The smallest part that can be quoted: a sentence or list item, or a whole block of code or table."""
-
-    source: int  # the number of the source it stands in
-    position: int  # within the source, from 0
-    kind: UnitKind
-    text: str
-
-
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """A unit, and how well it answers the question."""
@@ -85,6 +100,7 @@ class Evidence:
     fit: float = 0.0  # 0..1: closeness and coverage together
     closeness: float | None = None  # cosine of question and unit under its heading; None if it was not embedded
     coverage: float = 0.0  # 0..1: share of the question's words it holds, telling ones counting more
+    standing: float = 0.0  # 0..1: of its source, by the search's score, as a share of the best one's
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +186,16 @@ class Answer:
     usage: Usage
     suggestions: tuple[str, ...] = ()
 
+    @staticmethod
+    def of(events: "Iterable[AnswerEvent]") -> "Answer":
+        """The answer at the end of its events; what made it fail is raised."""
+        for event in events:
+            if isinstance(event, Failed):
+                raise event.error
+            if isinstance(event, Done):
+                return event.answer
+        raise AssertionError("an answer ends with Done or Failed")
+
 
 @dataclass(frozen=True, slots=True)
 class Sources:
@@ -208,13 +234,3 @@ class Failed:
 
 AnswerEvent = Sources | Token | Cited | Done | Failed
 AnswerEvents: TypeAlias = Generator[AnswerEvent, None, None]  # closing it stops the answer and frees what it held
-
-
-def final_answer(events: Iterable[AnswerEvent]) -> Answer:
-    """The answer at the end of its events; what made it fail is raised."""
-    for event in events:
-        if isinstance(event, Failed):
-            raise event.error
-        if isinstance(event, Done):
-            return event.answer
-    raise AssertionError("an answer ends with Done or Failed")

@@ -57,6 +57,11 @@ class Terms:
     words: tuple[str, ...]
     code: tuple[str, ...]
 
+    @property
+    def stems(self) -> frozenset[str]:
+        """The different words, stemmed, without stop words."""
+        return frozenset(self.words)
+
 
 # Where terms stand in a text, in order, counted among its words that are no stop words.
 Places: TypeAlias = Mapping[str, Sequence[int]]

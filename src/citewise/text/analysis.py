@@ -16,8 +16,8 @@ ANALYZER_VERSION = "english-2"  # changes when the same text may give other term
 MAX_CHARACTERS = 64  # a longer token is data (a hash, a base64 run), not a word anyone types
 STOP_WORDS = frozenset(files("citewise").joinpath("data", "stop-words-en.txt").read_text("utf-8").split())
 
-CACHED_TEXTS = 512  # an answer looks at about 250 texts; 1: each is analyzed for every stage that needs its terms
-CACHED_CHARACTERS = 20_000  # of one text; a longer one is analyzed again each time, so that the cache stays small
+CACHED_TEXTS = 32  # rankings, features and the decision to answer look at the same question
+CACHED_CHARACTERS = 2_000  # of one text: no question is longer
 CACHED_IDENTIFIERS = 100_000  # text repeats itself
 
 _IDENTIFIER = re.compile(r"[^\W]+(?:[.:/-]+[^\W]+)*")
@@ -37,9 +37,13 @@ def terms(text: str) -> Terms:
     return _cached_terms(text) if len(text) <= CACHED_CHARACTERS else _terms(text)
 
 
-def stems(text: str) -> frozenset[str]:
-    """The different words of a text, stemmed, without stop words."""
-    return frozenset(terms(text).words)
+def _terms(text: str) -> Terms:
+    plain = _normalized(text)
+    code = chain.from_iterable(map(_code_tokens, _IDENTIFIER.findall(plain)))
+    return Terms(words=tuple(_words(plain)), code=tuple(code))
+
+
+_cached_terms = lru_cache(maxsize=CACHED_TEXTS)(_terms)
 
 
 def stemmer() -> Stemmer.Stemmer:
@@ -49,46 +53,36 @@ def stemmer() -> Stemmer.Stemmer:
     return _local.stemmer
 
 
-def _terms(text: str) -> Terms:
-    plain = normalized(text)
-    return Terms(
-        words=tuple(_words(plain)), code=tuple(chain.from_iterable(map(_code_tokens, _IDENTIFIER.findall(plain))))
-    )
-
-
-_cached_terms = lru_cache(maxsize=CACHED_TEXTS)(_terms)
-
-
-def normalized(text: str) -> str:
-    """NFKC, with straight apostrophes, the only ones that the stemmer knows."""
-    if text.isascii():
-        return text
-    return unicodedata.normalize("NFKC", text).replace("\u2019", "'")
-
-
 def _words(text: str) -> list[str]:
-    content = [word for word in _split(text.lower()) if word not in STOP_WORDS]
-    words = [stem for stem in stemmer().stemWords(content) if 0 < len(stem) <= MAX_CHARACTERS]
-    return words if text.isascii() else words + character_pairs(text)
-
-
-def _split(text: str) -> list[str]:
-    """Runs of letters and digits, with apostrophes between them."""
-    plain = without_marks(text)
+    plain = plain_words(text)
     if plain.isascii():
         plain = plain.translate(_BLANKS)
     else:  # `translate` would look up every character here
         plain = _blanked(plain, (mark for mark in set(plain) if ord(mark) in _BLANKS))
-    return (_without_quotes(plain) if "'" in plain else plain).split()
+    content = [word for word in _without_quotes(plain).split() if word not in STOP_WORDS]
+    words = [stem for stem in stemmer().stemWords(content) if 0 < len(stem) <= MAX_CHARACTERS]
+    return words if text.isascii() else words + character_pairs(text)
 
 
-def without_marks(text: str) -> str:
-    """The text with a blank for what is neither ASCII nor a letter or digit."""
+def plain_words(text: str) -> str:
+    """The text in lower case, with a blank for what is neither ASCII nor a letter or digit."""
     if text.isascii():
-        return text
+        return text.lower()
+    text = _normalized(text).lower()
     # Through bytes: a look at each character would cost ten times as much.
     others = text.encode("utf-8", "surrogatepass").translate(None, delete=_ASCII).decode("utf-8", "surrogatepass")
     return _blanked(text, (character for character in set(others) if not character.isalnum()))
+
+
+def character_pairs(text: str) -> list[str]:
+    """Writing without spaces: every two characters that follow each other."""
+    runs = _CJK.findall(_normalized(text))
+    return [run[at : at + 2] for run in runs for at in range(max(1, len(run) - 1))]
+
+
+def _normalized(text: str) -> str:
+    """NFKC, with straight apostrophes, the only ones that the stemmer knows."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", text).replace("\u2019", "'")
 
 
 def _blanked(text: str, marks: Iterable[str]) -> str:
@@ -99,17 +93,14 @@ def _blanked(text: str, marks: Iterable[str]) -> str:
 
 def _without_quotes(text: str) -> str:
     """An apostrophe stays inside a word, and only there."""
+    if "'" not in text:
+        return text
     first, *others = text.split("'")
     parts, last = [first], first[-1:]
     for part in others:
         parts += ("'" if last.isalnum() and part[:1].isalnum() else " ", part)
         last = part[-1:]
     return "".join(parts)
-
-
-def character_pairs(text: str) -> list[str]:
-    """Writing without spaces: every two characters that follow each other."""
-    return [run[at : at + 2] for run in _CJK.findall(text) for at in range(max(1, len(run) - 1))]
 
 
 @lru_cache(maxsize=CACHED_IDENTIFIERS)

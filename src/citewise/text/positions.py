@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from citewise.model.chunk import Places
-from citewise.text.analysis import STOP_WORDS, character_pairs, normalized, stemmer, without_marks
+from citewise.text.analysis import STOP_WORDS, character_pairs, plain_words, stemmer
 
 _Numbers = npt.NDArray[np.uint64]
 
@@ -18,25 +18,23 @@ _CELLS = 64  # of the table for each stop word; fewer: longer to find a size wit
 _CACHED_STEMS = 100_000
 
 _APOSTROPHE = ord("'")  # below every letter and digit, above the blank
-# Each byte as it stands in words: ASCII letters in lower case, blanks for marks.
+# Each byte as it stands in words: blanks for marks.
 _AS_WRITTEN = bytes(
-    code if code >= 128 or code == _APOSTROPHE else ord(chr(code).lower()) if chr(code).isalnum() else ord(" ")
-    for code in range(256)
+    code if code >= 128 or code == _APOSTROPHE or chr(code).isalnum() else ord(" ") for code in range(256)
 )
 _FIRST: _Numbers = np.array([(1 << 8 * length) - 1 for length in range(_BYTES + 1)], dtype=np.uint64)  # by length
 
 
 def term_positions(texts: Sequence[str], wanted: Collection[str]) -> Sequence[Places]:
     """For each text, where those of its terms stand that are wanted, counted among its words without stop words."""
-    plain = [normalized(text) for text in texts]
-    words = _Words([text if text.isascii() else without_marks(text.lower()) for text in plain])
+    words = _Words([plain_words(text) for text in texts])
     found: list[dict[str, list[int]]] = [{} for _ in texts]
     for number, at, word in words.that_begin({start for term in wanted for start in _beginnings(term)}):
         stem = _stem(word)
         if stem in wanted:
             found[number].setdefault(stem, []).append(at)
     if not all(map(str.isascii, wanted)):
-        for number, text in enumerate(plain):  # pairs of characters stand behind all words
+        for number, text in enumerate(texts):  # pairs of characters stand behind all words
             for at, pair in enumerate(character_pairs(text), words.count(number)):
                 if pair in wanted:
                     found[number].setdefault(pair, []).append(at)

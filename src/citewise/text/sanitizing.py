@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 from itertools import groupby
 from operator import itemgetter
 
-from citewise.text.markdown import code_spans, fenced_lines
+from citewise.text.markdown import Markdown
 
 _OPENING = "[\uff3b\u3010\u3014\u3016\u27e6\u2045"  # and their full-width and ornamental kin
 _CLOSING = "]\uff3d\u3011\u3015\u3017\u27e7\u2046"
@@ -64,8 +64,9 @@ def sanitized(text: str, *, is_code: bool = False) -> str:
 
     `is_code`: all of it is code, as in a passage of a repository; else only fences and spans are.
     """
-    lines = _INVISIBLE.sub(_kept_joiners, text).split("\n")
-    in_code = [True] * len(lines) if is_code else fenced_lines(lines)
+    visible = Markdown(_INVISIBLE.sub(_kept_joiners, text))
+    lines = visible.split("\n")
+    in_code = [True] * len(lines) if is_code else visible.fenced_lines()
     # Rules come first: they are the one thing that becomes shorter, and a label is looked for within a distance.
     ruled = "\n".join(_without_rules(lines, in_code))
     plain = _TEMPLATE_BRACKET.sub(r"(\1)", _TEMPLATE_TAG.sub("< ", _without_labels(ruled)))
@@ -128,7 +129,7 @@ def _without_references(lines: Sequence[str], in_code: Sequence[bool]) -> Iterat
 
 
 def _prose_without_references(text: str) -> str:
-    spans = list(code_spans(text))
+    spans = list(Markdown(text).code_spans())
     starts = [start for start, _ in spans]
 
     def parenthesized(match: re.Match[str]) -> str:
@@ -143,7 +144,7 @@ def _prose_without_references(text: str) -> str:
 
 def without_html(text: str) -> str:
     """The text without tags, if it has any that are closed; code fences show tags on purpose, so they stay."""
-    if any(fenced_lines(text.split("\n"))) or not _CLOSING_TAG.search(text):
+    if any(Markdown(text).fenced_lines()) or not _CLOSING_TAG.search(text):
         return text
     reader = _VisibleText()
     reader.feed(text)

@@ -2,24 +2,16 @@
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
+from typing import Literal
 
-from citewise.model.answer import Unit, UnitKind
+from citewise.model.answer import Unit
 from citewise.model.document import BlockKind, BlockSpan
-from citewise.text.markdown import (
-    begins_indented,
-    closes_fence,
-    code_spans,
-    is_list_item,
-    is_markup,
-    opening_fence,
-    unquoted,
-    without_list_mark,
-)
+from citewise.text.analysis import terms
+from citewise.text.markdown import Line, Markdown
 
-CACHED_TEXTS = 64  # an answer splits each of its sources for the evidence and again to check what it says
 MAX_CHARACTERS = 600  # of a sentence; a longer one is a list in disguise or has no full stops, and is cut at a clause
 
 # A run is read once, from its beginning and to its end: else a long one would be tried from each of its characters.
@@ -31,6 +23,7 @@ _OPENERS = "\"'\u201c\u2018([*_`\u00ab~"
 _CLAUSE = re.compile(r"[;:,\u2014\u2013]\s+|\s+[\u2014\u2013-]\s+")
 _BLANK = re.compile(r"\s+")
 _LINE_END = re.compile(r"\n\s*")
+_WORD_END = re.compile(r"(?<=\S)(?=\s)")
 
 # Before a full stop these do not end a sentence; `etc.` and `p.m.` may, and are left to the next word's first letter.
 _SHORT = (
@@ -43,161 +36,144 @@ _INITIALS = re.compile(r"(?:[A-Z]\.)*[A-Z]")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)\s*")
 _DELIMITER = re.compile(r":?-+:?")
 
-Lines = Sequence[str]
+_Lines = Sequence[Line]
+_Block = tuple[Literal["sentence", "code", "table"], str]  # "sentence": prose, still whole
 
 
-def units_of(source: int, text: str, spans: tuple[BlockSpan, ...] = ()) -> tuple[Unit, ...]:
+def units_of(source: int, text: str, spans: Sequence[BlockSpan] = ()) -> tuple[Unit, ...]:
     """The units of a source's text, in order: sentences and list items, whole blocks of code and tables.
 
     `spans` are its blocks, if they are known; else the text is parsed.
     """
-    return tuple(Unit(source, position, kind, part) for position, (kind, part) in enumerate(_parts(text, spans)))
-
-
-def is_item(unit: Unit) -> bool:
-    """Whether the unit begins a list item."""
-    return unit.kind is UnitKind.SENTENCE and is_list_item(unit.text)
-
-
-@lru_cache(maxsize=CACHED_TEXTS)
-def _parts(text: str, spans: tuple[BlockSpan, ...]) -> tuple[tuple[UnitKind, str], ...]:
-    parts: list[tuple[UnitKind, str]] = []
+    units: list[Unit] = []
     for kind, block in _stored_blocks(text, spans) if spans else _blocks(text):
-        if kind is not UnitKind.SENTENCE:
-            parts.append((kind, block))
-        elif _is_formula(block):
-            parts.append((kind, _one_line(block)))
-        else:
-            parts += ((kind, sentence) for sentence in _sentences_of(block))
-    return tuple((kind, part) for kind, part in parts if any(map(str.isalnum, part)))
+        for part in _sentences_of(block) if kind == "sentence" else (block,):
+            if any(map(str.isalnum, part)):
+                mark = Line(part).list_mark
+                units.append(Unit(source, len(units), kind, part, mark, terms(part[len(mark) :]).stems))
+    return tuple(units)
 
 
-def _stored_blocks(text: str, spans: Iterable[BlockSpan]) -> Iterator[tuple[UnitKind, str]]:
+def _stored_blocks(text: str, spans: Iterable[BlockSpan]) -> Iterator[_Block]:
     """The same as `_blocks`, of a text whose blocks were found when it was ingested."""
     for span in spans:
         line_start = text.rfind("\n", 0, span.start) + 1
         is_led = span.kind in (BlockKind.ITEM, BlockKind.QUOTE)  # by a mark in front of the span
-        lines = text[line_start if is_led else span.start : span.end].split("\n")
+        lines = [Line(line) for line in text[line_start if is_led else span.start : span.end].split("\n")]
         if text[line_start : span.end].lstrip().startswith(">"):
-            lines = [unquoted(line)[0] for line in lines]
+            lines = [line.unquoted for line in lines]
         if span.kind is BlockKind.CODE:
-            yield UnitKind.CODE, _code_text(lines)
+            yield "code", _code_text(lines)
         elif span.kind is BlockKind.TABLE:
-            yield UnitKind.TABLE, "\n".join(line.strip() for line in lines)
+            yield "table", "\n".join(line.strip() for line in lines)
         elif span.kind is BlockKind.HTML:
             yield from _blocks("\n".join(lines))
         elif span.kind not in (BlockKind.HEADING, BlockKind.ADMONITION, BlockKind.RULE):
-            yield UnitKind.SENTENCE, "\n".join(lines)
+            yield "sentence", "\n".join(lines)
 
 
-def _blocks(text: str) -> Iterator[tuple[UnitKind, str]]:
+def _blocks(text: str) -> Iterator[_Block]:
     """Code, tables and paragraphs in order, without what is markup alone. A paragraph keeps its lines."""
-    raw = text.splitlines()
-    plain, depths = [unquoted(line)[0] for line in raw], [unquoted(line)[1] for line in raw]
+    raw = [Line(line) for line in text.splitlines()]
+    plain, depths = [line.unquoted for line in raw], [line.quote_mark.count(">") for line in raw]
     at, in_list = 0, False
     while at < len(raw):
         if end := _fence_end(plain, depths, at):
-            yield UnitKind.CODE, _code_text(plain[at:end] if depths[at] else raw[at:end])
+            yield "code", _code_text(plain[at:end] if depths[at] else raw[at:end])
         elif end := _table_end(plain, at):
-            yield UnitKind.TABLE, "\n".join(line.strip() for line in plain[at:end])
+            yield "table", "\n".join(line.strip() for line in plain[at:end])
         elif end := 0 if in_list else _indented_end(plain, at):
-            yield UnitKind.CODE, _code_text(plain[at:end])
+            yield "code", _code_text(plain[at:end])
         elif end := _math_end(plain, at):
-            yield UnitKind.SENTENCE, "\n".join(plain[at:end])
-        elif not plain[at].strip() or is_markup(plain[at]):
+            yield "sentence", "\n".join(plain[at:end])
+        elif not plain[at].strip() or plain[at].is_markup:
             end = at + 1
             in_list = in_list and not plain[at].strip()
         else:
             end = _paragraph_end(plain, depths, at)
-            in_list = is_list_item(plain[at]) or (in_list and plain[at][0].isspace())
+            in_list = bool(plain[at].list_mark) or (in_list and plain[at][0].isspace())
             is_single = end == at + 1 < len(raw) and depths[end] == depths[at]
             if is_single and _UNDERLINE.fullmatch(plain[end]) and not in_list:
                 end += 1  # the line was a heading; several lines over a rule are more likely a paragraph
             else:
-                yield UnitKind.SENTENCE, "\n".join(plain[at:end])
+                yield "sentence", "\n".join(plain[at:end])
         at = end
 
 
-def _fence_end(lines: Lines, depths: Sequence[int], at: int) -> int:
+def _fence_end(lines: _Lines, depths: Sequence[int], at: int) -> int:
     """Past the closing fence of the one that opens here; 0 if none does. One that is never closed goes to the end."""
-    mark = opening_fence(lines[at])
-    if not mark:
+    fence = lines[at].fence
+    if not fence:
         return 0
     for end in range(at + 1, len(lines)):
         if depths[at] and not depths[end]:
             return end
-        if closes_fence(lines[end], mark):
+        if lines[end].closes(fence):
             return end + 1
     return len(lines)
 
 
-def _code_text(lines: Lines) -> str:
+def _code_text(lines: _Lines) -> str:
     """A block of code as it would stand outside a list."""
-    mark = opening_fence(lines[0])
-    if not mark:
+    fence = lines[0].fence
+    if not fence:
         return textwrap.dedent("\n".join(lines)).rstrip()
-    first = lines[0][lines[0].index(mark) :]
+    first = lines[0][lines[0].index(fence) :]
     return "\n".join([first, *textwrap.dedent("\n".join(lines[1:])).splitlines()]).rstrip()
 
 
-def _table_end(lines: Lines, at: int) -> int:
+def _table_end(lines: _Lines, at: int) -> int:
     if at + 1 == len(lines) or "|" not in lines[at] or "|" not in lines[at + 1]:
         return 0
     cells = lines[at + 1].strip().removeprefix("|").removesuffix("|").split("|")
     if not all(_DELIMITER.fullmatch(cell.strip()) for cell in cells):
         return 0
     end = at + 2
-    while end < len(lines) and lines[end].strip() and not opening_fence(lines[end]) and not is_markup(lines[end]):
+    while end < len(lines) and lines[end].strip() and not lines[end].fence and not lines[end].is_markup:
         end += 1
     return end
 
 
-def _indented_end(lines: Lines, at: int) -> int:
+def _indented_end(lines: _Lines, at: int) -> int:
     """Past a block of indented code, which a blank line does not end."""
-    if (at and lines[at - 1].strip()) or not (lines[at].strip() and begins_indented(lines[at])):
+    if (at and lines[at - 1].strip()) or not (lines[at].strip() and lines[at].is_indented):
         return 0
     end = last = at
-    while end < len(lines) and (begins_indented(lines[end]) or not lines[end].strip()):
+    while end < len(lines) and (lines[end].is_indented or not lines[end].strip()):
         last = end if lines[end].strip() else last
         end += 1
     return last + 1
 
 
-def _math_end(lines: Lines, at: int) -> int:
+def _math_end(lines: _Lines, at: int) -> int:
     """Past a displayed formula: full stops and commas in it end nothing."""
     if lines[at].strip() != "$$":
         return 0
     return next((end + 1 for end in range(at + 1, len(lines)) if lines[end].strip() == "$$"), 0)
 
 
-def _is_formula(block: str) -> bool:
-    """Whether a paragraph is one displayed formula."""
-    first, _, rest = block.partition("\n")
-    return first.strip() == "$$" == rest.rpartition("\n")[2].strip()
-
-
-def _paragraph_end(lines: Lines, depths: Sequence[int], at: int) -> int:
-    end, in_list = at + 1, is_list_item(lines[at])
+def _paragraph_end(lines: _Lines, depths: Sequence[int], at: int) -> int:
+    end, in_list = at + 1, bool(lines[at].list_mark)
     while end < len(lines) and depths[end] == depths[at] and not _interrupts(lines, end, in_list=in_list):
         end += 1
     return end
 
 
-def _interrupts(lines: Lines, at: int, *, in_list: bool) -> bool:
+def _interrupts(lines: _Lines, at: int, *, in_list: bool) -> bool:
     line = lines[at]
-    if not line.strip() or is_markup(line) or _UNDERLINE.fullmatch(line) or opening_fence(line):
+    if not line.strip() or line.is_markup or _UNDERLINE.fullmatch(line) or line.fence:
         return True
-    if is_list_item(line):  # a wrapped line may begin with a year and a full stop: only 1 begins a list in a paragraph
+    if line.list_mark:  # a wrapped line may begin with a year and a full stop: only 1 begins a list in a paragraph
         return in_list or line.lstrip().startswith(("-", "*", "+", "1.", "1)"))
     return _table_end(lines, at) > 0
 
 
-def sentence_starts(text: str) -> Iterator[int]:
+def _sentence_starts(text: str) -> Iterator[int]:
     """Where each sentence but the first begins, in a text of one paragraph."""
-    spans = iter(code_spans(text))
+    spans = Markdown(text).code_spans()
     span = next(spans, None)
     is_caseless = text == text.lower()
-    start = len(text) - len(without_list_mark(text))
+    start = len(Line(text).list_mark)
     for stop in _STOP.finditer(text, start):
         while span and span[1] <= stop.start():
             span = next(spans, None)
@@ -212,13 +188,52 @@ def sentence_starts(text: str) -> Iterator[int]:
 def cut_points(text: str) -> Iterator[int]:
     """Where a text may be cut: between sentences and between lines."""
     lines = (match.end() for match in _LINE_END.finditer(text) if match.end() < len(text))
-    yield from sorted({*sentence_starts(text), *lines} - {0})
+    yield from sorted({*_sentence_starts(text), *lines} - {0})
+
+
+def cut_to_fit(text: str, fits: Callable[[str], bool]) -> str:
+    """The longest beginning that fits, up to the end of a line outside code and tables; then of any line; then of a
+    sentence; then of a word; then anywhere, for writing without blanks. Empty if not even a character fits."""
+    for ends in (
+        tuple(_ends_of_lines(text, only_safe=True)),
+        tuple(_ends_of_lines(text, only_safe=False)),
+        tuple(len(text[:start].rstrip()) for start in (*_sentence_starts(text), len(text))),
+        (*(match.start() for match in _WORD_END.finditer(text)), len(text)),
+        range(1, len(text) + 1),
+    ):
+        count = bisect_right(ends, False, key=lambda end: not fits(text[:end]))
+        if count:
+            return text[: ends[count - 1]]
+    return ""
+
+
+def _ends_of_lines(text: str, *, only_safe: bool) -> Iterator[int]:
+    """Where lines end, but for blank ones and headings: a heading with nothing behind it says nothing.
+
+    A line that is of one fence or one table with the next is not safe to end with.
+    """
+    lines = [Line(line) for line in text.split("\n")]
+    in_fence = Markdown(text).fenced_lines()
+    end = -1
+    for line, following, is_code, goes_on in zip(
+        lines, [*lines[1:], Line()], in_fence, [*in_fence[1:], False], strict=True
+    ):
+        end += len(line) + 1
+        says_something = bool(line.strip()) and (is_code or not line.is_heading)
+        holds_together = (is_code and goes_on) or ("|" in line and "|" in following)
+        if says_something and not (only_safe and holds_together):
+            yield end
 
 
 def _sentences_of(paragraph: str) -> Iterator[str]:
     """The sentences of a paragraph, each on one line; very long ones are cut at a clause."""
-    for run in _runs(paragraph.split("\n")):
-        for sentence in _cut(run, sentence_starts(run)):
+    lines = paragraph.split("\n")
+    is_formula = len(lines) > 1 and lines[0].strip() == "$$" == lines[-1].strip()
+    if is_formula:
+        yield _one_line(paragraph)
+        return
+    for run in _runs(lines):
+        for sentence in _cut(run, _sentence_starts(run)):
             yield from _cut(sentence, _clause_starts(sentence))
 
 

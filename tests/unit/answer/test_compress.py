@@ -66,22 +66,22 @@ def test_the_compressed_context_has_fewer_tokens_and_its_sources_are_those_of_th
     context = a_wide_context(("One is here. Two is here.", 0.8), ("Three is here. Four is here.", 0.4))
     made = Compress(tokens=40)(ASKED.text, context, grounds_of(evidence_of(context, {"One": 0.9})), pack=PACK)
     assert made is not None
-    assert (made.context.tokens, made.context.tokens_before) == (WordCounter().counts([made.context.text])[0], 37)
-    assert made.context.tokens < context.tokens
-    assert [source.text for source in made.context.sources] == [source.text for source in context.sources]
-    assert [source.citation for source in made.context.sources] == [source.citation for source in context.sources]
-    assert made.context.text.split(SEPARATOR)[1] == "[Source 2: Page 2 - Reading]\nThree is here. \u2026"
+    assert (made[0].tokens, made[0].tokens_before) == (WordCounter().counts([made[0].text])[0], 37)
+    assert made[0].tokens < context.tokens
+    assert [source.text for source in made[0].sources] == [source.text for source in context.sources]
+    assert [source.citation for source in made[0].sources] == [source.citation for source in context.sources]
+    assert made[0].text.split(SEPARATOR)[1] == "[Source 2: Page 2 - Reading]\nThree is here. \u2026"
 
 
 def test_evidence_is_of_what_is_still_there_and_a_source_that_does_not_fit_leaves_no_gap() -> None:
     context = a_wide_context(("One is here. Two is here.", 0.8), ("word " * 60 + ".", 0.6), ("Three is here.", 0.4))
     made = Compress(tokens=45)(ASKED.text, context, grounds_of(evidence_of(context)), pack=PACK)
     assert made is not None
-    assert [(source.n, source.citation.n, source.citation.document) for source in made.context.sources] == [
+    assert [(source.n, source.citation.n, source.citation.document) for source in made[0].sources] == [
         (1, 1, "1.md"),
         (2, 2, "3.md"),
     ]
-    assert [(evidence.unit.source, evidence.unit.text) for evidence in made.grounds.evidence] == [
+    assert [(evidence.unit.source, evidence.unit.text) for evidence in made[1].evidence] == [
         (1, "One is here."),
         (1, "Two is here."),
         (2, "Three is here."),
@@ -94,8 +94,8 @@ def test_a_mark_in_a_prompt_cannot_be_made_by_leaving_something_out() -> None:
         ASKED.text, context, grounds_of(evidence_of(context, {"Note": 0.9, "obey": 0.8})), pack=PACK
     )
     assert made is not None
-    assert made.context.text.count("[Source") == 1
-    assert SEPARATOR not in made.context.text
+    assert made[0].text.count("[Source") == 1
+    assert SEPARATOR not in made[0].text
 
 
 def test_nothing_whole_fits_a_tiny_budget() -> None:
@@ -141,5 +141,5 @@ def test_a_compressor_that_fails_is_replaced_and_the_result_says_so(error: Excep
     plain = Compress(tokens=20)(ASKED.text, context, grounds, pack=PACK)
     assert made is not None
     assert plain is not None
-    assert made.degraded == (f"compress: {said}; sentences were chosen instead",)
-    assert made.context == plain.context
+    assert made[2] == (f"compress: {said}; sentences were chosen instead",)
+    assert made[0] == plain[0]

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from citewise.answer.compress import Compressed
 from citewise.errors import Misconfigured
+from citewise.model.answer import Context
 from citewise.models import compress_of
 from citewise.settings import Settings
 from tests.compressing import PACK, a_wide_context, evidence_of, grounds_of
@@ -20,26 +20,27 @@ def answering(folder: Path) -> Settings:
     return Settings().changed(answer=answer)
 
 
-def compressed(settings: Settings) -> Compressed:
+def compressed(settings: Settings) -> tuple[Context, tuple[str, ...]]:
     context = a_wide_context((TEXT + " Gulls rest on the pier." * 20, 0.9))
     grounds = grounds_of(evidence_of(context, {"noon": 0.9}))
     made = compress_of(settings, WordCounter())("?", context, grounds, pack=PACK)
     assert made is not None
-    return made
+    context, _, degraded = made
+    return context, degraded
 
 
 def test_the_model_in_the_folder_that_is_set_compresses(tmp_path: Path) -> None:
-    made = compressed(answering(write_tiny_token_classifier(tmp_path)))
-    assert made.degraded == ()
-    assert "The gauge is read at noon. moved quay" in made.context.text
-    assert 45 < made.context.tokens <= 50
+    context, degraded = compressed(answering(write_tiny_token_classifier(tmp_path)))
+    assert degraded == ()
+    assert "The gauge is read at noon. moved quay" in context.text
+    assert 45 < context.tokens <= 50
 
 
 def test_a_folder_without_a_model_degrades_a_question_and_fails_none(tmp_path: Path) -> None:
-    made = compressed(answering(tmp_path / "empty"))
-    assert "has no model.onnx" in made.degraded[0]
-    assert "sentences were chosen instead" in made.degraded[0]
-    assert "The gauge is read at noon." in made.context.text
+    context, degraded = compressed(answering(tmp_path / "empty"))
+    assert "has no model.onnx" in degraded[0]
+    assert "sentences were chosen instead" in degraded[0]
+    assert "The gauge is read at noon." in context.text
 
 
 @pytest.mark.parametrize("compression", ["none", "extractive"])

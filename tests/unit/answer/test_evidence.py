@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from citewise.answer.ground import MAX_CHARACTERS, Ground, covered, telling
+from citewise.answer.ground import MAX_CHARACTERS, Ground, coverages_of
 from citewise.answer.pack import Pack
 from citewise.errors import Unavailable
 from citewise.model.answer import Context, Evidence
@@ -99,7 +99,7 @@ def test_no_sources_have_no_evidence() -> None:
 
 
 def test_a_question_of_stop_words_covers_nothing() -> None:
-    assert covered(telling(frozenset(), [frozenset({"a"})]), frozenset({"a"})) == 0.0
+    assert coverages_of(frozenset(), [frozenset({"a"})]) == [0.0]
 
 
 def test_the_cosine_of_a_vector_with_itself_is_one() -> None:

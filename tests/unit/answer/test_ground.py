@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from citewise.answer.ground import SEARCH, SELECTION, Calibration, Ground, Weight
+from citewise.answer.ground import SEARCH, SELECTION, Calibration, Ground
 from citewise.answer.pack import Pack
 from citewise.model.answer import Context
 from citewise.model.ranking import DENSE, WORDS, Finding
@@ -31,7 +31,7 @@ def found(
 
 
 def signal(name: str, *findings: Finding, question: str = ASKED) -> float | None:
-    return GROUND.search_signals(question, findings, packed(*findings[:5]))[name]
+    return GROUND.search_signals(question, packed(*findings[:5]), findings)[name]
 
 
 def test_closeness_is_the_best_cosine_and_lead_how_far_it_is_ahead() -> None:
@@ -66,48 +66,49 @@ def test_agreement_is_the_share_of_chunks_high_in_both_rankings() -> None:
 def test_a_ranking_that_was_down_leaves_its_signals_open() -> None:
     only_words = found({WORDS: 7.0}, {WORDS: 1})
     assert [signal(name, only_words) for name in ("closeness", "lead", "agreement")] == [None, None, None]
-    assert GROUND.of_search(ASKED, [only_words], packed(only_words)).confidence > 0
+    assert GROUND(ASKED, packed(only_words), [only_words]).confidence > 0
 
 
 def test_an_open_signal_counts_as_an_average_one() -> None:
-    calibration = Calibration((Weight("a", 0.5, 0.1, 2.0), Weight("b", 0.0, 1.0, 1.0)), intercept=0.0)
+    calibration = Calibration({"a": (0.5, 0.1, 2.0), "b": (0.0, 1.0, 1.0)}, intercept=0.0)
     assert calibration.confidence({"a": None, "b": 0.0}) == calibration.confidence({"a": 0.5, "b": None}) == 0.5
     assert calibration.confidence({"a": 0.6, "b": None}) > 0.8
 
 
 @pytest.mark.parametrize("calibration", [SEARCH, SELECTION])
 def test_every_signal_speaks_for_an_answer_but_missing_names(calibration: Calibration) -> None:
-    assert all((weight.worth < 0) == (weight.signal == "missing") for weight in calibration.weights)
-    assert all(weight.spread > 0 for weight in calibration.weights)
+    for signal, (_, spread, worth) in calibration.weights.items():
+        assert spread > 0
+        assert (worth < 0) == (signal == "missing")
 
 
 def test_near_agreed_and_mentioned_is_sufficient_and_far_and_unmentioned_is_not() -> None:
     near = [found({DENSE: 0.8 - 0.1 * at}, {DENSE: at + 1, WORDS: at + 1}, at=at) for at in range(5)]
     far = [found({DENSE: 0.2}, {DENSE: at + 1}, at=at) for at in range(5)]
-    assert GROUND.of_search(ASKED, near, packed(*near)).is_sufficient
-    assert not GROUND.of_search("How does MoveIt drive a UR5?", far, packed(*far)).is_sufficient
+    assert GROUND(ASKED, packed(*near), near).is_sufficient
+    assert not GROUND("How does MoveIt drive a UR5?", packed(*far), far).is_sufficient
 
 
 def test_grounds_carry_the_evidence_of_every_unit() -> None:
     first = found({DENSE: 0.8}, {DENSE: 1, WORDS: 1})
-    evidence = GROUND.of_search(ASKED, [first], packed(first)).evidence
+    evidence = GROUND(ASKED, packed(first), [first]).evidence
     assert [item.unit.text for item in evidence] == ["The gauge is read at noon.", "Gulls rest on the pier."]
 
 
 def test_nothing_found_is_not_sufficient() -> None:
-    for grounds in (GROUND.of_search(ASKED, [], packed()), GROUND.of_selection(ASKED, packed())):
+    for grounds in (GROUND(ASKED, packed(), []), GROUND(ASKED, packed())):
         assert (grounds.confidence, grounds.is_sufficient, grounds.evidence) == (0.0, False, ())
 
 
 def test_a_heading_alone_answers_nothing() -> None:
     heading = found({DENSE: 0.99}, {DENSE: 1, WORDS: 1}, text="# When the gauge is read")
-    assert not GROUND.of_search(ASKED, [heading], packed(heading)).is_sufficient
+    assert not GROUND(ASKED, packed(heading), [heading]).is_sufficient
 
 
 def test_a_selection_that_says_it_is_sufficient_and_another_is_not() -> None:
     selection = packed(found({}))
-    assert GROUND.of_selection("The gauge is read at noon?", selection).is_sufficient
-    assert not GROUND.of_selection("Who painted Las Meninas in Madrid?", selection).is_sufficient
+    assert GROUND("The gauge is read at noon?", selection).is_sufficient
+    assert not GROUND("Who painted Las Meninas in Madrid?", selection).is_sufficient
 
 
 def test_a_selection_is_judged_by_words_where_nothing_can_be_embedded() -> None:

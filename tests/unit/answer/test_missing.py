@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from citewise.answer.ground import _missing
-from tests.fakes.counters import WordCounter
+from citewise.answer.ground import Ground
+from citewise.ports.models import TokenCounter
+from tests.fakes.counters import HashEmbedder, WordCounter
+from tests.prompts import a_context, a_source
 
 TEXT = "Set up the UR5 arm with ROS 2. The micro-controller reads ISO codes in Kenya."
 
@@ -15,6 +17,11 @@ class Vocabulary:
 
     def counts(self, texts: Sequence[str]) -> list[int]:
         return [2 if text.lower().startswith("quadcopt") else 1 for text in texts]
+
+
+def missing(question: str, text: str, counter: TokenCounter) -> float | None:
+    context = a_context(a_source(1, text, title=""))
+    return Ground(HashEmbedder(), counter).selection_signals(question, context, ())["missing"]
 
 
 @pytest.mark.parametrize(
@@ -33,10 +40,10 @@ class Vocabulary:
     ],
 )
 def test_names_that_no_text_holds_are_counted_up_to_two(question: str, names: float) -> None:
-    assert _missing(question, [TEXT], WordCounter()) == names
+    assert missing(question, TEXT, WordCounter()) == names
 
 
 def test_a_rare_word_counts_half_and_a_common_one_not_at_all() -> None:
-    assert _missing("How high does a quadcopter fly?", [TEXT], Vocabulary()) == 0.5
-    assert _missing("How high does a pilot fly?", [TEXT], Vocabulary()) == 0
-    assert _missing("How high?", ["Quadcopters fly"], Vocabulary()) == 0
+    assert missing("How high does a quadcopter fly?", TEXT, Vocabulary()) == 0.5
+    assert missing("How high does a pilot fly?", TEXT, Vocabulary()) == 0
+    assert missing("How high?", "Quadcopters fly", Vocabulary()) == 0

@@ -9,7 +9,7 @@ from citewise.answer.pack import SEPARATOR, Pack, _joined, _label
 from citewise.model.answer import Context
 from citewise.model.document import BlockKind, BlockSpan
 from citewise.model.ranking import Finding, Passage
-from citewise.text.layout import cut_to_fit
+from citewise.text.units import cut_to_fit
 from citewise.text.urls import Addresses
 from tests.fakes.counters import WordCounter
 from tests.passages import a_finding, a_passage

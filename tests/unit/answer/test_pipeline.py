@@ -20,7 +20,6 @@ from citewise.model.answer import (
     Quality,
     Sources,
     Token,
-    final_answer,
 )
 from citewise.model.cancellation import Cancellation
 from citewise.model.query import Query, Selection
@@ -54,7 +53,7 @@ def events_of(*pieces: str | Exception) -> list[AnswerEvent]:
 
 
 def answer_of(*pieces: str) -> Answer:
-    return final_answer(events_of(*pieces))
+    return Answer.of(events_of(*pieces))
 
 
 def test_what_was_found_comes_before_the_first_token_and_has_no_numbers() -> None:
@@ -92,7 +91,7 @@ def test_sources_are_numbered_without_gaps_in_the_order_of_first_use() -> None:
 
 def test_what_is_quoted_is_numbered_without_gaps_too() -> None:
     pipeline = a_pipeline(ExtractiveGenerator(max_units=1))
-    answer = final_answer(pipeline.ask(replace(QUERY, text="Where do gulls rest on the pier?"), searched))
+    answer = Answer.of(pipeline.ask(replace(QUERY, text="Where do gulls rest on the pier?"), searched))
     assert answer.text == "Gulls rest on the pier. [1]"
     assert [(citation.n, citation.document) for citation in answer.citations] == [(1, "2.md")]
 
@@ -145,7 +144,7 @@ def test_a_generator_that_fails_ends_the_events_and_raises_for_who_waits_for_the
     _, *events = events_of("one. ", error := Unavailable("gone"))
     assert events == [Token("one."), Failed(error)]
     with pytest.raises(Unavailable, match="gone"):
-        final_answer(events)
+        Answer.of(events)
 
 
 def test_a_cancelled_answer_ends_before_the_next_token() -> None:
@@ -170,7 +169,7 @@ def test_a_model_is_asked_where_the_sources_are_too_unsure_to_be_quoted() -> Non
     model = a_pipeline(ScriptedGenerator(["The sources do not say."]), min_confidence=None)
     quoting = a_pipeline(ExtractiveGenerator(), min_confidence=None)
     unsure = model.ask(query, searched), quoting.ask(query, searched)
-    asked, refused = map(final_answer, unsure)
+    asked, refused = map(Answer.of, unsure)
     assert 0.15 <= (asked.quality.sufficiency or 0) < 0.4
     assert (asked.generator, refused.generator) == ("scripted", "none")
     assert refused.text == NOT_ANSWERED
@@ -185,7 +184,7 @@ class Strict:
 
 def test_quality_is_judged_by_the_evaluator_that_is_handed_in() -> None:
     pipeline = a_pipeline(ScriptedGenerator(["At noon [1]."]), evaluator=Strict())
-    answer = final_answer(pipeline.ask(QUERY, searched))
+    answer = Answer.of(pipeline.ask(QUERY, searched))
     assert answer.quality.warning == "When is the gauge read? At noon [1]."
 
 

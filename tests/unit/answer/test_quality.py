@@ -12,7 +12,6 @@ from citewise.answer.quality import (
     UNCITED,
     UNFAITHFUL,
     CalibratedQuality,
-    chance_of,
 )
 from citewise.model.answer import Citation, Context, Grounds, Prompt, Quality, Signals
 from citewise.model.query import Mode
@@ -45,7 +44,7 @@ def quality_of(
 
 def test_overall_is_the_chance_of_a_right_passage_times_the_faithfulness() -> None:
     sure, half = judged(), judged(faithfulness=0.5)
-    assert sure.overall == chance_of(Mode.NORMAL, Grounds(0.95, is_sufficient=True, evidence=()))
+    assert sure.overall == CalibratedQuality.chance(Mode.NORMAL, Grounds(0.95, is_sufficient=True, evidence=()))
     assert half.overall == pytest.approx((sure.overall or 0) / 2)
     assert judged(is_sufficient=False, faithfulness=None).overall == sure.overall
 
@@ -68,7 +67,7 @@ def test_retrieval_confidence_listens_to_the_rankings_alone() -> None:
 
 
 def test_without_a_ranking_there_is_no_retrieval_confidence() -> None:
-    down: Signals = {weight.signal: None for weight in RETRIEVAL.weights}
+    down: Signals = dict.fromkeys(RETRIEVAL.weights)
     assert judged(signals=down).retrieval_confidence is None
     assert judged(signals={**down, "closeness": 0.7}).retrieval_confidence is not None
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from citewise.answer.support import support_of
-from citewise.model.answer import UnitKind
+from citewise.answer.support import Support
 from citewise.text.analysis import terms
 from citewise.text.units import units_of
 from tests.growth import assert_linear
@@ -24,7 +23,7 @@ TIDES = a_source(2, "Spring tides follow the full moon. The staff is read at noo
 
 
 def flagged(text: str) -> tuple[str, ...]:
-    return support_of(text, (BATTERY, TIDES)).unsupported
+    return Support.of(text, (BATTERY, TIDES)).unsupported
 
 
 @pytest.mark.parametrize(
@@ -91,7 +90,7 @@ def test_a_denial_that_is_left_out_is_flagged() -> None:
 )
 def test_what_states_nothing_about_the_matter_is_not_checked(text: str) -> None:
     assert flagged(text) == ()
-    assert support_of(text, (BATTERY, TIDES)).faithfulness == 1.0
+    assert Support.of(text, (BATTERY, TIDES)).faithfulness == 1.0
 
 
 def test_a_claim_beside_a_confession_of_silence_is_checked() -> None:
@@ -115,12 +114,12 @@ def test_a_marker_without_a_source_counts_as_none() -> None:
 
 def test_faithfulness_is_the_share_of_checked_sentences_that_are_supported() -> None:
     text = "Yes. Spring tides follow the full moon [2]. The mayor of the village paid for the wall [1]."
-    assert support_of(text, (BATTERY, TIDES)).faithfulness == 0.5
+    assert Support.of(text, (BATTERY, TIDES)).faithfulness == 0.5
 
 
 def test_nothing_is_supported_by_no_source() -> None:
     text = "Spring tides follow the full moon."
-    support = support_of(text, ())
+    support = Support.of(text, ())
     assert (support.unsupported, support.faithfulness) == ((text,), 0.0)
 
 
@@ -143,7 +142,7 @@ def test_nothing_is_supported_by_no_source() -> None:
     ],
 )
 def test_an_answer_that_only_confesses_silence_says_nothing(text: str) -> None:
-    assert support_of(text, ()).says_nothing
+    assert Support.of(text, ()).says_nothing
 
 
 @pytest.mark.parametrize(
@@ -161,14 +160,14 @@ def test_an_answer_that_only_confesses_silence_says_nothing(text: str) -> None:
     ],
 )
 def test_an_answer_with_a_claim_says_something(text: str) -> None:
-    assert not support_of(text, ()).says_nothing
+    assert not Support.of(text, ()).says_nothing
 
 
 @pytest.mark.parametrize("piece", [".", "!", "\u2026", "1.", "1,", "a. ", "[", "[1]", "*", "not ", "no source ", "; "])
 def test_the_check_takes_no_longer_than_the_text_deserves(piece: str) -> None:
-    assert_linear(lambda text: support_of(text, (BATTERY,)), piece, characters=20_000)
+    assert_linear(lambda text: Support.of(text, (BATTERY,)), piece, characters=20_000)
     table = "| a |\n|---|\n| no source{}" + piece + " |"
-    assert_linear(lambda text: support_of(table.replace("{}", text), (BATTERY,)), " ", characters=20_000)
+    assert_linear(lambda text: Support.of(table.replace("{}", text), (BATTERY,)), " ", characters=20_000)
 
 
 def handbook_sections() -> Iterator[list[str]]:
@@ -179,12 +178,12 @@ def handbook_sections() -> Iterator[list[str]]:
 
 
 def sentences_of(section: str) -> list[str]:
-    prose = (unit.text for unit in units_of(1, section) if unit.kind is UnitKind.SENTENCE)
+    prose = (unit.text for unit in units_of(1, section) if unit.is_prose)
     return [text for text in prose if len(terms(text).words) >= 4 and not text.endswith(":")]
 
 
 def share_flagged(pairs: list[tuple[str, str]]) -> float:
-    flags = [bool(support_of(text, (a_source(1, section),)).unsupported) for text, section in pairs]
+    flags = [bool(Support.of(text, (a_source(1, section),)).unsupported) for text, section in pairs]
     return sum(flags) / len(flags)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from citewise.text.layout import cut_to_fit
+from citewise.text.units import cut_to_fit
 
 LINE = "The gauge is read. Nets dry at noon! Does it blow?"
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from citewise.text.markdown import fenced_lines
+from citewise.text.markdown import Markdown
 from citewise.text.sanitizing import sanitized, sanitized_label
 from tests.growth import assert_linear
 
@@ -153,7 +153,7 @@ def test_a_title_keeps_to_one_line_and_has_no_brackets(title: str, label: str) -
     ],
 )
 def test_lines_of_a_fence_are_known(text: str, flags: str) -> None:
-    assert fenced_lines(text.split("\n")) == [flag == "1" for flag in flags]
+    assert Markdown(text).fenced_lines() == [flag == "1" for flag in flags]
 
 
 bits = st.sampled_from(

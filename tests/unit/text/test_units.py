@@ -2,18 +2,17 @@
 
 import pytest
 
-from citewise.model.answer import UnitKind
-from citewise.text.markdown import code_spans, without_list_mark
-from citewise.text.units import MAX_CHARACTERS, is_item, units_of
+from citewise.text.markdown import Markdown
+from citewise.text.units import MAX_CHARACTERS, units_of
 
-SENTENCE, CODE, TABLE = UnitKind.SENTENCE, UnitKind.CODE, UnitKind.TABLE
+SENTENCE, CODE, TABLE = "sentence", "code", "table"
 
 
 def texts(text: str) -> list[str]:
     return [unit.text for unit in units_of(1, text)]
 
 
-def kinds(text: str) -> list[UnitKind]:
+def kinds(text: str) -> list[str]:
     return [unit.kind for unit in units_of(1, text)]
 
 
@@ -146,9 +145,9 @@ def test_what_says_nothing_has_no_units(text: str) -> None:
 
 def test_an_item_is_known_by_its_marker_and_can_lose_it() -> None:
     item, sentence = units_of(1, "- One. Two.")
-    assert (is_item(item), is_item(sentence)) == (True, False)
-    assert (without_list_mark(item.text), without_list_mark(sentence.text)) == ("One.", "Two.")
+    assert (item.is_item, sentence.is_item) == (True, False)
+    assert (item.content, sentence.content) == ("One.", "Two.")
 
 
 def test_code_spans_reach_to_a_run_of_the_same_length() -> None:
-    assert list(code_spans("a `b` ``c ` d`` ` e")) == [(2, 5), (6, 15)]
+    assert list(Markdown("a `b` ``c ` d`` ` e").code_spans()) == [(2, 5), (6, 15)]

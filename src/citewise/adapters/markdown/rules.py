@@ -19,7 +19,7 @@ from markdown_it.ruler import Ruler
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 
-from citewise.text.markdown import closes_fence, opening_fence
+from citewise.text.markdown import Line
 
 _MAX_LEVEL = 40  # levels of nesting (a list takes two); what lies deeper is read as plain paragraphs
 
@@ -198,12 +198,12 @@ def _colon_line(state: StateBlock, start: int, *, end: int, colons: str) -> tupl
     """Where the search for a close ends, and whether with one."""
     code_fence = ""
     for line in range(start + 1, end):
-        text = _line_text(state, line).rstrip()
+        text = Line(_line_text(state, line).rstrip())
         if text and state.sCount[line] < state.blkIndent:
             return line, False
         if code_fence:
-            code_fence = "" if closes_fence(text, code_fence) else code_fence
-        elif code_fence := opening_fence(text):
+            code_fence = "" if text.closes(code_fence) else code_fence
+        elif code_fence := text.fence:
             continue
         elif text.startswith(colons):
             if not text.strip(":"):

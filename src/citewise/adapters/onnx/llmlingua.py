@@ -9,6 +9,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Self
 
@@ -17,15 +19,14 @@ from numpy.typing import NDArray
 
 from citewise.adapters.onnx.runtime import TextModel
 from citewise.errors import Misconfigured, Unavailable
-from citewise.model.answer import ContextSource, Evidence, Shortened, UnitKind
+from citewise.model.answer import ContextSource, Evidence, Shortened, Unit
 from citewise.ports.models import TokenCounter
 from citewise.text.encoding import well_formed
-from citewise.text.layout import Layout, Layouts
+from citewise.text.layout import Shortening
 
 WINDOW_TOKENS = 512  # what the published models see at once; fewer: a word is judged by less of its text
 
 Floats = NDArray[np.float64]
-Kept = dict[int, set[int]]  # by source, positions of units
 
 _WORD = re.compile(r"\S+")
 _INSEPARABLE = re.compile(r".*\d.*|[-*+]|\W*(?:not|no|never|nor|none|cannot|without|\w+n['\u2019]t)\W*", re.IGNORECASE)
@@ -35,11 +36,14 @@ _INSEPARABLE = re.compile(r".*\d.*|[-*+]|\W*(?:not|no|never|nor|none|cannot|with
 class _Word:
     """A word of a sentence that may be thinned out."""
 
-    source: int
-    position: int  # of its unit
+    unit: Unit
     order: int  # within the unit
     text: str
     probability: float  # that it is worth keeping
+
+    @property
+    def rank(self) -> tuple[float, int, int, int]:
+        return -self.probability, self.unit.source, self.unit.position, self.order
 
 
 class LlmLingua2:
@@ -73,36 +77,37 @@ class LlmLingua2:
         wanted_tokens: int,
         max_tokens: int,
     ) -> tuple[Shortened, ...]:
-        layouts = Layouts.of(sources, ((item, item.score) for item in evidence), self._counter.counts)
-        needed = layouts.essentials(wanted_tokens=wanted_tokens, max_tokens=max_tokens)
-        shown = layouts.only(needed)
-        kept = {n: set(positions) for n, positions in needed.items()}
-        left = _keep_blocks(shown, kept, wanted_tokens - shown.tokens(kept))
-        words = self._fitting_words(shown.by_number, kept, left)
-        return tuple(layout.put_together(_texts(layout, kept[n], words)) for n, layout in shown.by_number.items())
+        worths = ((weighed, weighed.score) for weighed in evidence)
+        shortening = Shortening(
+            sources, worths, self._counter.counts, wanted_tokens=wanted_tokens, max_tokens=max_tokens
+        )
+        for part in shortening.parts:
+            if not part.unit.is_prose and not shortening.keeps(part.unit):
+                shortening.add(part.unit, part.tokens)
+        return shortening.outcome(self._thinned(shortening))
 
-    def _fitting_words(self, layouts: Mapping[int, Layout], kept: Kept, left: int) -> set[_Word]:
-        """The words that fit, likeliest first; the first word of a sentence moves the marks around it."""
-        words = [word for n, layout in layouts.items() for word in self._words(layout, kept[n])]
-        costs = dict(zip(words, self._counter.counts([word.text for word in words]), strict=True))
-        chosen: set[_Word] = set()
-        begun = {n: set(positions) for n, positions in kept.items()}
-        for word in sorted(words, key=lambda word: (-word.probability, word.source, word.position, word.order)):
-            cost = costs[word] + layouts[word.source].marks_added(begun[word.source], word.position)
-            if cost <= left:
-                chosen.add(word)
-                begun[word.source].add(word.position)
-                left -= cost
-        return chosen
+    def _thinned(self, shortening: Shortening) -> Mapping[Unit, str]:
+        """Sentences of which some words fit, the likeliest words first."""
+        words = list(self._words(shortening))
+        costs = self._counter.counts([word.text for word in words])
+        chosen: defaultdict[Unit, list[_Word]] = defaultdict(list)
+        for word, tokens in sorted(zip(words, costs, strict=True), key=lambda pair: pair[0].rank):
+            if shortening.add(word.unit, tokens):
+                chosen[word.unit].append(word)
+        return {
+            unit: " ".join(word.text for word in sorted(some, key=attrgetter("order"))) for unit, some in chosen.items()
+        }
 
-    def _words(self, layout: Layout, kept: set[int]) -> Iterator[_Word]:
-        parts = [part for part in layout.parts if part.unit.kind is UnitKind.SENTENCE]
-        for part, words in zip(parts, self.judged([layout.text_of(part) for part in parts]), strict=True):
-            if part.unit.position not in kept:
+    def _words(self, shortening: Shortening) -> Iterator[_Word]:
+        """The words of the sentences that are not kept whole, judged source by source."""
+        sentences = [part for part in shortening.parts if part.unit.is_prose]
+        sentences.sort(key=lambda part: (part.unit.source, part.unit.position))
+        for _, group in groupby(sentences, key=lambda part: part.unit.source):
+            parts = list(group)
+            for part, words in zip(parts, self.judged([part.text for part in parts]), strict=True):
                 best = max((probability for _, probability in words), default=0.0)
-                for order, (text, own) in enumerate(words):
-                    probability = best if _INSEPARABLE.fullmatch(text) else own
-                    yield _Word(layout.source.n, part.unit.position, order, text, probability)
+                for order, (text, own) in enumerate(words if not shortening.keeps(part.unit) else ()):
+                    yield _Word(part.unit, order, text, best if _INSEPARABLE.fullmatch(text) else own)
 
     def judged(self, sentences: Sequence[str]) -> list[list[tuple[str, float]]]:
         """Each sentence's words, each with the mean probability of its tokens, read among the other sentences."""
@@ -136,26 +141,3 @@ class LlmLingua2:
         if not np.isfinite(probabilities).all():
             raise Unavailable(f"{self._encoder.title} gives no numbers for a text: export it again")
         return probabilities
-
-
-def _keep_blocks(shown: Layouts, kept: Kept, left: int) -> int:
-    """Add the blocks of code and the tables that fit, best first; the tokens that are left."""
-    for part in shown.best_parts():
-        n, position = part.unit.source, part.unit.position
-        layout = shown.by_number[n]
-        if part.unit.kind is not UnitKind.SENTENCE and position not in kept[n]:
-            cost = layout.tokens(kept[n] | {position}) - layout.tokens(kept[n])
-            if cost <= left:
-                kept[n].add(position)
-                left -= cost
-    return left
-
-
-def _texts(layout: Layout, whole: set[int], words: set[_Word]) -> Mapping[int, str]:
-    """What each unit of a source still says, by position."""
-    thinned: dict[int, list[str]] = defaultdict(list)
-    for word in sorted(words, key=lambda word: word.order):
-        if word.source == layout.source.n:
-            thinned[word.position].append(word.text)
-    texts = {position: " ".join(some) for position, some in thinned.items()}
-    return texts | {part.unit.position: layout.text_of(part) for part in layout.parts if part.unit.position in whole}
