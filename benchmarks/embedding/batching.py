@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from citewise.adapters.onnx.embedder import length_batches
+from citewise.adapters.onnx.embedder import OnnxEmbedder
 from citewise.adapters.onnx.minilm import BATCH_TOKENS
 from citewise.adapters.onnx.wordpiece import token_ids
 
@@ -61,7 +61,7 @@ def padded_batches(tokenizer: Tokenizer, texts: Sequence[str]) -> Iterator[Batch
 def exact_batches(tokenizer: Tokenizer, texts: Sequence[str]) -> Iterator[Batch]:
     """As citewise does it: nothing padded, so only equally long texts share a batch."""
     cut = windows(tokenizer, texts)
-    for positions in length_batches([len(window) for window in cut], BATCH_TOKENS):
+    for positions in OnnxEmbedder.batches([len(window) for window in cut], BATCH_TOKENS):
         yield _batch(positions, [cut[at] for at in positions])
 
 

@@ -5,11 +5,11 @@ answered with these alone, so nothing of a store may be imported here.
 """
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from citewise.adapters.lazy import Lazy, lazily
+from citewise.adapters.lazy import lazily
 from citewise.answer.compress import Compress
 from citewise.errors import CitewiseError, Misconfigured
 from citewise.model.chunk import EmbeddingModel
@@ -27,7 +27,7 @@ from citewise.settings import Settings
 
 if TYPE_CHECKING:
     from citewise.adapters.http import Remote, Retry
-    from citewise.adapters.onnx.minilm import MiniLm
+    from citewise.adapters.onnx.embedder import OnnxWordEmbedder
     from citewise.ports import catalog, indexes, stores
 
 CHARS_PER_TOKEN = 3  # of a remote model, whose tokenizer is not here: a careful guess, so that no text is cut off
@@ -71,28 +71,27 @@ def embedding_of(settings: Settings, parts: Parts = NO_PARTS) -> Embedding:
 def _minilm(settings: Settings) -> Embedding:
     from citewise.adapters.onnx import MINILM
 
-    def load() -> "MiniLm":
+    def load() -> "OnnxWordEmbedder":
         from citewise.adapters.onnx.minilm import load
 
         return load()
 
-    loaded = Lazy(MINILM.name, load)
+    embedder = lazily(MINILM.name, load, model=MINILM)
 
     def warm() -> None:
         with suppress(CitewiseError):  # whoever needs it is told
-            loaded()
+            embedder.counts([])
 
-    words = lazily(lambda: loaded().words) if settings.embedding.word_vectors else None
-    return Embedding(lazily(lambda: loaded().embedder, model=MINILM), _wordpiece_counter(), warm, words)
+    return Embedding(embedder, _wordpiece_counter(), warm, embedder if settings.embedding.word_vectors else None)
 
 
 def _wordpiece_counter() -> TokenCounter:
     def load() -> TokenCounter:
-        from citewise.adapters.onnx.wordpiece import WordPieceCounter, uncased_tokenizer
+        from citewise.adapters.onnx.wordpiece import WordPieceCounter
 
-        return WordPieceCounter(uncased_tokenizer())
+        return WordPieceCounter()
 
-    return lazily(Lazy("the token counter", load))
+    return lazily("the token counter", load)
 
 
 def _onnx_embedding(settings: Settings) -> Embedding:
@@ -133,7 +132,7 @@ def _openai_embedding(settings: Settings) -> Embedding:
         )
 
     # WordPiece cuts English a little finer than the large vocabularies of remote models: a safe side to err on.
-    return Embedding(lazily(Lazy(model.name, load), model=model), _wordpiece_counter())
+    return Embedding(lazily(model.name, load, model=model), _wordpiece_counter())
 
 
 def reranker_of(settings: Settings) -> Reranker | None:
@@ -143,7 +142,7 @@ def reranker_of(settings: Settings) -> Reranker | None:
         return None
     load, name = (_http_reranker, chosen.style) if chosen.provider == "http" else (_onnx_reranker, chosen.path)
     name = chosen.model or name
-    return lazily(Lazy(name, lambda: load(settings), retry_seconds=RETRY_SECONDS), name=name)
+    return lazily(name, lambda: load(settings), retry_seconds=RETRY_SECONDS, name=name)
 
 
 def _onnx_reranker(settings: Settings) -> Reranker:
@@ -162,14 +161,14 @@ def _onnx_reranker(settings: Settings) -> Reranker:
 
 
 def _http_reranker(settings: Settings) -> Reranker:
-    from citewise.adapters.openai.reranker import RETRY, HttpReranker, RerankStyle
+    from citewise.adapters.openai.reranker import RETRY, HttpReranker
 
     chosen = settings.rerank
     if not chosen.base_url:
         raise Misconfigured("rerank.provider is http: set rerank.base_url to the URL in front of /rerank")
     return HttpReranker(
         _remote(settings, "rerank", RETRY),
-        style=RerankStyle(chosen.style),
+        style=chosen.style,
         are_logits=chosen.scores == "logits",
         deadline_seconds=chosen.timeout_seconds,
     )
@@ -178,18 +177,19 @@ def _http_reranker(settings: Settings) -> Reranker:
 def _remote(settings: Settings, section: str, retry: "Retry") -> "Remote":
     """The server that a section of the settings names, with a circuit breaker of its own."""
     from citewise.adapters.breaker import Breaker
-    from citewise.adapters.http import Remote, open_client
+    from citewise.adapters.http import Remote
 
     chosen = getattr(settings, section)
     guard = settings.guard
-    return Remote(
-        open_client(section, chosen.base_url, chosen.api_key_variable, chosen.timeout_seconds),
+    remote = Remote.at(
+        chosen.base_url,
         section,
         chosen.model,
-        chosen.api_key_variable,
-        retry,
-        Breaker(f"the {section} server", max_failures=guard.failures, pause_seconds=guard.pause_seconds),
+        key_variable=chosen.api_key_variable,
+        timeout_seconds=chosen.timeout_seconds,
     )
+    breaker = Breaker(remote.name, max_failures=guard.failures, pause_seconds=guard.pause_seconds)
+    return replace(remote, retry=retry, breaker=breaker)
 
 
 def generator_of(settings: Settings) -> Generator:
@@ -217,5 +217,5 @@ def compress_of(settings: Settings, counter: TokenCounter, compressor: Compresso
 
             return LlmLingua2.from_folder(folder, counter)
 
-        compressor = lazily(Lazy(folder.name, load, retry_seconds=RETRY_SECONDS), name=folder.name)
+        compressor = lazily(folder.name, load, retry_seconds=RETRY_SECONDS, name=folder.name)
     return Compress(compressor, is_on=chosen.compression != "none", tokens=chosen.compressed_tokens)

@@ -4,12 +4,13 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator
+from typing import get_args
 
 import httpx
 import pytest
 
 from citewise.adapters.http import Remote
-from citewise.adapters.openai.reranker import RETRY, HttpReranker, RerankStyle
+from citewise.adapters.openai.reranker import RETRY, HttpReranker, Style
 from citewise.errors import CitewiseError, Misconfigured, Unavailable
 from tests.fakes.rerank_server import (
     HANG_SECONDS,
@@ -37,13 +38,14 @@ def server() -> Iterator[RerankServer]:
         yield running
 
 
-@pytest.fixture(params=list(RerankStyle))
-def style(request: pytest.FixtureRequest) -> RerankStyle:
-    return RerankStyle(request.param)
+@pytest.fixture(params=get_args(Style))
+def style(request: pytest.FixtureRequest) -> Style:
+    chosen: Style = request.param
+    return chosen
 
 
 @pytest.fixture
-def reranker(server: RerankServer, style: RerankStyle) -> Iterator[HttpReranker]:
+def reranker(server: RerankServer, style: Style) -> Iterator[HttpReranker]:
     headers = {"Authorization": f"Bearer {KEY}"}
     base_url = server.base_url(style)
     with httpx.Client(base_url=base_url, headers=headers, trust_env=False) as client:
@@ -61,22 +63,22 @@ def failure(reranker: HttpReranker, texts: list[str] = TEXTS) -> CitewiseError:
 
 
 SENT = {
-    RerankStyle.COHERE: {"model": "remote", "query": "tide", "documents": ["a", "b"], "top_n": 2},
-    RerankStyle.JINA: {
+    "cohere": {"model": "remote", "query": "tide", "documents": ["a", "b"], "top_n": 2},
+    "jina": {
         "model": "remote",
         "query": "tide",
         "documents": ["a", "b"],
         "top_n": 2,
         "return_documents": False,
     },
-    RerankStyle.TEI: {"query": "tide", "texts": ["a", "b"], "raw_scores": False, "truncate": True},
+    "tei": {"query": "tide", "texts": ["a", "b"], "raw_scores": False, "truncate": True},
 }
 
 
-def test_a_server_is_asked_in_its_own_style(reranker: HttpReranker, server: RerankServer, style: RerankStyle) -> None:
+def test_a_server_is_asked_in_its_own_style(reranker: HttpReranker, server: RerankServer, style: Style) -> None:
     reranker.scores("tide", ["a", "b"])
     (asked,) = server.asked
-    assert asked.style is style
+    assert asked.style == style
     assert asked.sent == SENT[style]
     assert asked.headers["Authorization"] == f"Bearer {KEY}"
 
@@ -94,7 +96,7 @@ def test_numbers_that_are_no_scores_are_not_guessed_at(reranker: HttpReranker, s
         reranker.scores("tide", TEXTS)
 
 
-def test_logits_go_through_a_sigmoid_where_the_settings_say_so(server: RerankServer, style: RerankStyle) -> None:
+def test_logits_go_through_a_sigmoid_where_the_settings_say_so(server: RerankServer, style: Style) -> None:
     logits = [0.5, -3.0, 800.0]
     server.rule = lambda asked: with_rows(
         asked, [{"index": at, "score": logit, "relevance_score": logit} for at, logit in enumerate(logits)]
@@ -173,9 +175,9 @@ def test_a_server_that_lies_or_fails_is_unavailable(reranker: HttpReranker, serv
 @pytest.mark.parametrize("timeout", [0.5, None], ids=["client gives up", "deadline passes"])
 def test_a_slow_server_is_left_behind(server: RerankServer, slow: Reply, timeout: float | None) -> None:
     server.rule = lambda _: slow
-    with httpx.Client(base_url=server.base_url(RerankStyle.TEI), timeout=timeout, trust_env=False) as client:
+    with httpx.Client(base_url=server.base_url("tei"), timeout=timeout, trust_env=False) as client:
         started = time.monotonic()
-        error = failure(HttpReranker(Remote(client, "rerank", "", retry=RETRY), RerankStyle.TEI, deadline_seconds=0.5))
+        error = failure(HttpReranker(Remote(client, "rerank", "", retry=RETRY), "tei", deadline_seconds=0.5))
     assert isinstance(error, Unavailable)
     assert "in time" in str(error)
     assert time.monotonic() - started < HANG_SECONDS / 2
@@ -210,8 +212,8 @@ def test_lasting_trouble_is_tried_no_more_than_twice(reranker: HttpReranker, ser
 
 def test_the_deadline_covers_all_requests_of_a_call(server: RerankServer) -> None:
     server.script = [lambda asked: with_rows(asked, rows_for(asked)), Reply(hangs=True)]
-    with httpx.Client(base_url=server.base_url(RerankStyle.TEI), timeout=30, trust_env=False) as client:
-        reranker = HttpReranker(Remote(client, "rerank", "", retry=RETRY), RerankStyle.TEI, deadline_seconds=1.0)
+    with httpx.Client(base_url=server.base_url("tei"), timeout=30, trust_env=False) as client:
+        reranker = HttpReranker(Remote(client, "rerank", "", retry=RETRY), "tei", deadline_seconds=1.0)
         started = time.monotonic()
         assert "in time" in str(failure(reranker, ["a"] * 40))
     assert time.monotonic() - started < HANG_SECONDS / 2
@@ -219,7 +221,7 @@ def test_the_deadline_covers_all_requests_of_a_call(server: RerankServer) -> Non
 
 
 def test_a_path_that_the_server_does_not_know_is_for_the_operator(server: RerankServer) -> None:
-    with httpx.Client(base_url=server.base_url(RerankStyle.TEI) + "/v9", trust_env=False) as client:
-        error = failure(HttpReranker(Remote(client, "rerank", "m", retry=RETRY), RerankStyle.COHERE))
+    with httpx.Client(base_url=server.base_url("tei") + "/v9", trust_env=False) as client:
+        error = failure(HttpReranker(Remote(client, "rerank", "m", retry=RETRY), "cohere"))
     assert isinstance(error, Misconfigured)
     assert "rerank.base_url" in str(error)

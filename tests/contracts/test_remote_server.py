@@ -12,7 +12,7 @@ import pytest
 
 from citewise.adapters.breaker import Breaker
 from citewise.adapters.http import Refused, Remote, Retry
-from citewise.errors import Misconfigured, Unavailable
+from citewise.errors import Cancelled, Misconfigured, Unavailable
 from citewise.model.cancellation import Cancellation
 from tests.fakes.chat_server import ChatServer, Reply, refusing, running_chat_server
 
@@ -20,24 +20,23 @@ pytestmark = pytest.mark.server
 
 KEY = "a-key-that-must-not-be-told"
 SECONDS = 7200.0  # nothing here waits for it
-FINE = Reply([b"fine"])
+FINE = Reply([b'"fine"'])
 Waits = list[float]
 Make = Callable[..., Remote]
-Call = Callable[[Remote], bytes]
+Call = Callable[[Remote], object]
 
 
-def posted(remote: Remote) -> bytes:
+def posted(remote: Remote) -> object:
     return remote.post("chat/completions", {}, max_bytes=1000, ends_at=time.monotonic() + SECONDS)
 
 
-def streamed(remote: Remote) -> bytes:
-    cancellation, ends_at = Cancellation(), time.monotonic() + SECONDS
+def streamed(remote: Remote) -> object:
+    def read(response: httpx.Response, chunks: Iterator[bytes]) -> Iterator[object]:
+        yield remote.parsed(remote.bounded(chunks, 1000))
 
-    def begin() -> bytes:
-        with remote.stream("chat/completions", {}, ends_at=ends_at, cancellation=cancellation) as (_, chunks):
-            return remote.bounded(chunks, 1000)
-
-    return remote.begun(begin, ends_at=ends_at, cancellation=cancellation)
+    ends_at = time.monotonic() + SECONDS
+    (answer,) = remote.stream("chat/completions", {}, read, ends_at=ends_at, cancellation=Cancellation())
+    return answer
 
 
 @pytest.fixture(params=[posted, streamed])
@@ -75,7 +74,7 @@ def test_a_busy_server_is_asked_again_after_growing_waits(
     make: Make, server: ChatServer, waits: Waits, call: Call, status: int
 ) -> None:
     server.script = [refusing(status), refusing(status)]
-    assert call(make()) == b"fine"
+    assert call(make()) == "fine"
     assert waits == [0.5, 1.0]
 
 
@@ -92,7 +91,7 @@ def test_a_server_that_says_when_is_asked_then(
     make: Make, server: ChatServer, waits: Waits, call: Call, value: str, seconds: float
 ) -> None:
     server.script = [refusing(429, retry_after=value)]
-    assert call(make()) == b"fine"
+    assert call(make()) == "fine"
     assert waits == [seconds]
 
 
@@ -189,14 +188,43 @@ def test_an_address_that_is_none_is_a_wrong_setting(call: Call, base_url: str) -
         call(Remote(client, "rerank", "tiny"))
 
 
-@pytest.mark.parametrize(("reply", "phase"), [(FINE, "closed"), (refusing(400), "closed"), (refusing(503), "open")])
+@pytest.mark.parametrize(("reply", "is_open"), [(FINE, False), (refusing(400), False), (refusing(503), True)])
 def test_the_breaker_counts_requests_without_an_answer(
-    make: Make, server: ChatServer, reply: Reply, phase: str
+    make: Make, server: ChatServer, call: Call, reply: Reply, is_open: bool
 ) -> None:
-    breaker = Breaker("the server", max_failures=2)
+    remote = make(Breaker("the server", max_failures=2), tries=1)
     server.rule = reply
     for _ in range(3):
         with suppress(Unavailable):
-            posted(make(breaker, tries=1))
-    assert breaker.phase == phase
-    assert len(server.asked) == (2 if phase == "open" else 3)
+            call(remote)
+    assert len(server.asked) == (2 if is_open else 3)
+
+
+def test_a_cancelled_stream_tells_the_breaker_nothing(make: Make, server: ChatServer) -> None:
+    remote, cancellation = make(Breaker("the server", max_failures=1), tries=1), Cancellation()
+    server.rule = Reply([b"half"], hangs=True)
+
+    def read(response: httpx.Response, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        next(chunks)
+        cancellation.cancel()
+        yield from chunks
+
+    with pytest.raises(Cancelled):
+        list(remote.stream("chat/completions", {}, read, ends_at=time.monotonic() + SECONDS, cancellation=cancellation))
+    server.rule = FINE
+    assert posted(remote) == "fine"
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b"{broken", "not JSON"),
+        (b'{"error": {"code": "overloaded", "message": "m"}}', r"reported an error \(overloaded\)"),
+    ],
+)
+def test_an_answer_that_is_none_is_unavailable(
+    make: Make, server: ChatServer, call: Call, body: bytes, reason: str
+) -> None:
+    server.rule = Reply([body])
+    with pytest.raises(Unavailable, match=reason):
+        call(make())

@@ -3,14 +3,15 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import get_args
 
 import httpx
 import pytest
 
 from citewise.adapters.http import Remote
-from citewise.adapters.lazy import Lazy, lazily
+from citewise.adapters.lazy import lazily
 from citewise.adapters.onnx.reranker import OnnxReranker
-from citewise.adapters.openai.reranker import RETRY, HttpReranker, RerankStyle
+from citewise.adapters.openai.reranker import RETRY, HttpReranker, Style
 from citewise.ports.models import Reranker
 from tests.fakes.rerank_server import running_rerank_server
 from tests.fakes.tiny_cross_encoder import write_tiny_cross_encoder
@@ -26,7 +27,7 @@ TEXTS = [UNRELATED, RELEVANT, "", LONG, PARTLY, "naïve café 机器人 😀", R
 
 
 @contextmanager
-def http_reranker(style: RerankStyle) -> Iterator[Reranker]:
+def http_reranker(style: Style) -> Iterator[Reranker]:
     with (
         running_rerank_server() as server,
         httpx.Client(base_url=server.base_url(style), trust_env=False) as client,
@@ -41,14 +42,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(params=["onnx", "lazy onnx", *RerankStyle])
+@pytest.fixture(params=["onnx", "lazy onnx", *get_args(Style)])
 def reranker(request: pytest.FixtureRequest, folder: Path) -> Iterator[Reranker]:
     if request.param == "onnx":
         yield OnnxReranker.from_folder(folder)
     elif request.param == "lazy onnx":
-        yield lazily(Lazy("tiny", lambda: OnnxReranker.from_folder(folder)), name="tiny")
+        yield lazily("tiny", lambda: OnnxReranker.from_folder(folder), name="tiny")
     else:
-        with http_reranker(RerankStyle(request.param)) as remote:
+        with http_reranker(request.param) as remote:
             yield remote
 
 

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from citewise.adapters.openai.reranker import RerankStyle
+from citewise.adapters.openai.reranker import Style
 from tests.e2e.cli import citewise, error_of, json_of
 from tests.fakes.chat_server import ChatServer, delta, refusing, running_chat_server, saying
 from tests.fakes.chat_server import Reply as Broken
@@ -126,12 +127,12 @@ def test_an_address_that_is_none_is_misconfigured(home: Path, server: ChatServer
     assert "answer.base_url" in error_of("ask", "When is the tide gauge read?", cwd=home, env=env, code=3)
 
 
-@pytest.mark.parametrize("style", list(RerankStyle))
-def test_a_rerank_server_orders_the_hits(home: Path, style: RerankStyle) -> None:
+@pytest.mark.parametrize("style", get_args(Style))
+def test_a_rerank_server_orders_the_hits(home: Path, style: Style) -> None:
     with running_rerank_server() as reranker:
         env = {
             "CITEWISE_RERANK__PROVIDER": "http",
-            "CITEWISE_RERANK__STYLE": style.value,
+            "CITEWISE_RERANK__STYLE": style,
             "CITEWISE_RERANK__MODEL": "remote",
             "CITEWISE_RERANK__BASE_URL": reranker.base_url(style),
             "RERANK_API_KEY": KEY,

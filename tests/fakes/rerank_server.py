@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Lock
 
-from citewise.adapters.openai.reranker import RerankStyle
+from citewise.adapters.openai.reranker import Style
 from tests.fakes.loopback import listening
 
-STYLES = {"/v2/rerank": RerankStyle.COHERE, "/v1/rerank": RerankStyle.JINA, "/rerank": RerankStyle.TEI}
+STYLES: Mapping[str, Style] = {"/v2/rerank": "cohere", "/v1/rerank": "jina", "/rerank": "tei"}
 HANG_SECONDS = 60.0  # of a reply that hangs
 TEI_BATCH = 32  # texts; a server as it comes refuses more
 
@@ -35,7 +35,7 @@ class Reply:
 class Asked:
     """What a request held."""
 
-    style: RerankStyle
+    style: Style
     question: str
     texts: tuple[str, ...]
     sent: Mapping[str, object]
@@ -53,14 +53,14 @@ def relevance(question: str, text: str) -> float:
 
 def rows_for(asked: Asked) -> list[Row]:
     """The rows of a right answer, best first, as the servers send them."""
-    score = "score" if asked.style is RerankStyle.TEI else "relevance_score"
+    score = "score" if asked.style == "tei" else "relevance_score"
     scored = [(relevance(asked.question, text), at) for at, text in enumerate(asked.texts)]
     return [{"index": at, score: number} for number, at in sorted(scored, key=lambda one: (-one[0], one[1]))]
 
 
 def with_rows(asked: Asked, rows: object) -> Reply:
     """An answer in the style asked for that holds these rows."""
-    if asked.style is RerankStyle.TEI:
+    if asked.style == "tei":
         return as_json(rows)
     return as_json({"id": "1", "results": rows, "meta": {"billed_units": {"search_units": 1}}})
 
@@ -71,10 +71,10 @@ def as_json(answer: object) -> Reply:
 
 def well(asked: Asked) -> Reply:
     """The right answer, or the refusal a right server has for what it does not take."""
-    if asked.style is RerankStyle.TEI and len(asked.texts) > TEI_BATCH:
+    if asked.style == "tei" and len(asked.texts) > TEI_BATCH:
         return Reply(422, b'{"error":"batch size > maximum allowed batch size","error_type":"Validation"}')
     rows = rows_for(asked)
-    if asked.style is RerankStyle.JINA and asked.sent.get("return_documents", True):
+    if asked.style == "jina" and asked.sent.get("return_documents", True):
         rows = [{**row, "document": {"text": asked.texts[int(str(row["index"]))]}} for row in rows]
     top = asked.sent.get("top_n", len(rows))
     assert isinstance(top, int)
@@ -92,9 +92,9 @@ class RerankServer:
         self._root = ""
         self._lock = Lock()
 
-    def base_url(self, style: RerankStyle) -> str:
+    def base_url(self, style: Style) -> str:
         """What the setting rerank.base_url would say."""
-        path = next(path for path, known in STYLES.items() if known is style)
+        path = next(path for path, known in STYLES.items() if known == style)
         return self._root + path.removesuffix("/rerank")
 
     def reply_to(self, asked: Asked) -> Reply:
@@ -121,7 +121,7 @@ def running_rerank_server() -> Iterator[RerankServer]:
 
 def _asked(path: str, sent: Mapping[str, object], headers: Mapping[str, str]) -> Asked:
     style = STYLES[path]
-    question, texts = sent["query"], sent["texts" if style is RerankStyle.TEI else "documents"]
+    question, texts = sent["query"], sent["texts" if style == "tei" else "documents"]
     assert isinstance(question, str)
     assert isinstance(texts, list)
     return Asked(style, question, tuple(texts), sent, headers)

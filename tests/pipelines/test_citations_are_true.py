@@ -7,7 +7,7 @@ import pytest
 
 from citewise.adapters.markdown.parser import MarkdownParser
 from citewise.adapters.onnx import MINILM
-from citewise.adapters.onnx.wordpiece import WordPieceCounter, uncased_tokenizer
+from citewise.adapters.onnx.wordpiece import WordPieceCounter
 from citewise.answer.pack import ELLIPSIS, _citation, _joined
 from citewise.ingest.chunkers.markdown import HeadingChunker, _sections
 from citewise.ingest.policy import AccessPolicy
@@ -27,7 +27,7 @@ TREES = {
     "docusaurus": SHARED / "docs_docusaurus",
 }
 PARSER = MarkdownParser()
-CHUNKER = HeadingChunker(WordPieceCounter(uncased_tokenizer()), MINILM.window_tokens)
+CHUNKER = HeadingChunker(WordPieceCounter(), MINILM.window_tokens)
 PREPARE = Prepare((Format("text/markdown", (".md",), PARSER, CHUNKER),), DEFAULT_RULES)
 REQUEST = IngestRequest(SCOPE, AccessPolicy(SourceRef("", "docs")))
 

@@ -9,7 +9,7 @@ import pytest
 
 from citewise.adapters.markdown.parser import MarkdownParser
 from citewise.adapters.onnx import MINILM
-from citewise.adapters.onnx.wordpiece import WordPieceCounter, uncased_tokenizer
+from citewise.adapters.onnx.wordpiece import WordPieceCounter
 from citewise.ingest.chunkers.markdown import SPECIAL_TOKENS, ChunkSizes, HeadingChunker
 from citewise.ingest.prepare import _own_title
 from citewise.model.chunk import Piece, searchable_text
@@ -23,7 +23,7 @@ TREES = {
     "docusaurus": SHARED / "docs_docusaurus",
     "react_native": SHARED / "docs_react_native",
 }
-COUNTER = WordPieceCounter(uncased_tokenizer())
+COUNTER = WordPieceCounter()
 CHUNKER = HeadingChunker(COUNTER, MINILM.window_tokens)
 
 

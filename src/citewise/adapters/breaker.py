@@ -4,7 +4,6 @@ import logging
 import time
 from collections.abc import Callable
 from threading import Lock
-from typing import Literal
 
 from citewise.errors import Unavailable
 
@@ -30,25 +29,19 @@ class Breaker:
         self._failures = 0
         self._last_error = ""
         self._retry_at: float | None = None  # None: closed
-        self._has_trial = False  # a call is under way that decides
-
-    @property
-    def phase(self) -> Literal["closed", "open", "half-open"]:
-        """Open: calls fail at once. Half-open: one call goes through, and its outcome decides for the others."""
-        with self._lock:
-            if self._retry_at is None:
-                return "closed"
-            return "half-open" if self._has_trial or self._clock() >= self._retry_at else "open"
 
     def admit(self) -> None:
-        """Let a call through, or raise Unavailable. A trial whose outcome is never recorded holds for one pause."""
+        """Let a call through, or raise Unavailable.
+
+        After the pause one call goes through, and its outcome decides for the others; if none is recorded, another may
+        try after another pause.
+        """
         with self._lock:
             if self._retry_at is None:
                 return
             now = self._clock()
             if now >= self._retry_at:
                 self._retry_at = now + self._pause_seconds
-                self._has_trial = True
                 return
             left = self._retry_at - now
         raise Unavailable(
@@ -59,7 +52,7 @@ class Breaker:
     def record_success(self) -> None:
         with self._lock:
             was_open = self._retry_at is not None
-            self._failures, self._retry_at, self._has_trial = 0, None, False
+            self._failures, self._retry_at = 0, None
         if was_open:
             _log.info("%s answers again", self._part)
 
@@ -69,6 +62,6 @@ class Breaker:
             self._last_error = error
             opens = self._retry_at is not None or self._failures >= self._max_failures
             if opens:
-                self._retry_at, self._has_trial = self._clock() + self._pause_seconds, False
+                self._retry_at = self._clock() + self._pause_seconds
         if opens:
             _log.warning("%s is not asked for %.0f s: %s", self._part, self._pause_seconds, error)

@@ -1,4 +1,4 @@
-"""Requests to remote models over httpx: the same limits, retries and errors for every adapter."""
+"""Requests to remote models over httpx: the same limits, retries, breaker and errors for every adapter."""
 
 import json
 import os
@@ -6,22 +6,25 @@ import random
 import re
 import socket
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from threading import Lock, Thread
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import httpx
 
 from citewise.adapters.breaker import Breaker
-from citewise.errors import CitewiseError, Misconfigured, Unavailable
+from citewise.errors import Cancelled, CitewiseError, Misconfigured, Unavailable
 from citewise.model.cancellation import Cancellation
 
 T = TypeVar("T")
+Row = dict[str, object]
+Read = Callable[[httpx.Response, Iterator[bytes]], Iterator[T]]
+Trace = Callable[[str, Mapping[str, Any]], None]
 
 _RETRIED = frozenset({408, 409, 425, 429})  # and every 5xx
 _REFUSED = frozenset({400, 413, 422})
@@ -35,22 +38,7 @@ _CODE = re.compile(r"[a-z][a-z_]{2,60}")
 _SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
 
 
-def open_client(section: str, base_url: str, key_variable: str, timeout_seconds: float) -> httpx.Client:
-    """A client for the server that a section of the settings names.
-
-    The key is read from the environment when it is needed, and stored and logged nowhere.
-    """
-    key = os.environ.get(key_variable, "")
-    if not key.isascii() or not key.isprintable():
-        raise Misconfigured(f"the key in {key_variable} has characters that no key has: set it again")
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    try:
-        return httpx.Client(base_url=base_url, headers=headers, timeout=timeout_seconds)
-    except (httpx.InvalidURL, ValueError) as error:
-        raise Misconfigured(f"setting {section}.base_url is no address: {type(error).__name__}") from error
-
-
-class NoAnswer(Exception):
+class _NoAnswer(Exception):
     """A request got no usable answer; another try may get one."""
 
     def __init__(self, reason: str, wait_seconds: float | None = None) -> None:
@@ -81,7 +69,7 @@ class Retry:
         for number in range(1, self.tries + 1):
             try:
                 return attempt()
-            except NoAnswer as error:
+            except _NoAnswer as error:
                 seconds = error.wait_seconds
                 if seconds is None:
                     seconds = self.jitter() * min(self.first_wait_seconds * 2 ** (number - 1), self.max_wait_seconds)
@@ -105,13 +93,26 @@ class Remote:
     retry: Retry = Retry()
     breaker: Breaker | None = None
 
+    @classmethod
+    def at(cls, base_url: str, section: str, model: str, *, key_variable: str, timeout_seconds: float) -> Self:
+        """The server at an address. Its key is read from the environment, and stored and logged nowhere."""
+        key = os.environ.get(key_variable, "")
+        if not key.isascii() or not key.isprintable():
+            raise Misconfigured(f"the key in {key_variable} has characters that no key has: set it again")
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        try:
+            client = httpx.Client(base_url=base_url, headers=headers, timeout=timeout_seconds)
+        except (httpx.InvalidURL, ValueError) as error:
+            raise Misconfigured(f"setting {section}.base_url is no address: {type(error).__name__}") from error
+        return cls(client, section, model, key_variable)
+
     @property
     def name(self) -> str:
         """The server, in messages."""
         return _NAMES[self.section]
 
-    def post(self, path: str, payload: object, *, max_bytes: int, ends_at: float) -> bytes:
-        """The body of a successful answer; `ends_at` (time.monotonic) is the limit for all tries together."""
+    def post(self, path: str, payload: object, *, max_bytes: int, ends_at: float) -> object:
+        """The JSON of a successful answer; `ends_at` (time.monotonic) is the limit for all tries together."""
 
         def attempt() -> bytes:
             with self._errors(), self.client.stream("POST", path, **_json_request(payload)) as response:
@@ -123,41 +124,71 @@ class Remote:
             try:
                 return within(ends_at - time.monotonic(), attempt)
             except TimeoutError as error:
-                raise NoAnswer(f"{self.name} did not answer in time") from error
+                raise _NoAnswer(f"{self.name} did not answer in time") from error
 
-        return self._guarded(lambda: self.retry(in_time, ends_at=ends_at, sleep=time.sleep))
+        return self.parsed(self._guarded(lambda: self.retry(in_time, ends_at=ends_at, sleep=time.sleep)))
 
-    def begun(self, begin: Callable[[], T], *, ends_at: float, cancellation: Cancellation) -> T:
-        """What `begin` makes of a stream, tried again until it has the first of it; then errors are final."""
-
-        def attempt() -> T:
-            cancellation.raise_if_cancelled()
-            return begin()
-
-        return self.retry(attempt, ends_at=ends_at, sleep=cancellation.wait)
-
-    @contextmanager
     def stream(
-        self, path: str, payload: object, *, ends_at: float, cancellation: Cancellation
-    ) -> Iterator[tuple[httpx.Response, Iterator[bytes]]]:
-        """A successful response and its body, as it comes; `cancellation` ends it while it waits, for headers too.
+        self, path: str, payload: object, read: Read[T], *, ends_at: float, cancellation: Cancellation
+    ) -> Generator[T, None, None]:
+        """What `read` makes of a response and its body, as it comes: one item at least.
 
-        It gets a connection of its own, since that of an earlier request would be open already and not be seen here.
-        Connecting itself is not ended; the client's time-out is its limit.
+        Tried again until the first item has come; then errors are final. `cancellation` ends it while it waits, for
+        headers too.
         """
-        connection = _Connection()
+        # A connection of its own: that of an earlier request would be open already, and not be traced.
         request = _json_request(payload, Connection="close")
+
+        def attempt() -> Generator[T, None, None]:
+            cancellation.raise_if_cancelled()
+            try:
+                with (
+                    self._errors(),
+                    _shut_by(cancellation) as trace,
+                    self.client.stream("POST", path, **request, extensions={"trace": trace}) as response,
+                ):
+                    chunks = self._in_time(response.iter_bytes(), ends_at)
+                    self._check(response, chunks)
+                    for item in read(response, chunks):
+                        cancellation.raise_if_cancelled()
+                        yield item
+            except (CitewiseError, _NoAnswer):
+                cancellation.raise_if_cancelled()  # which is why it broke off
+                raise
+
+        def begin() -> tuple[T, Generator[T, None, None]]:
+            items = attempt()
+            return next(items), items
+
+        item, items = self._guarded(lambda: self.retry(begin, ends_at=ends_at, sleep=cancellation.wait))
+        with closing(items):
+            yield item
+            try:
+                yield from items
+            except _NoAnswer as error:
+                raise Unavailable(f"{self.name} broke off its answer ({error}): ask again") from error
+
+    def parsed(self, body: bytes) -> object:
         try:
-            with (
-                self._errors(),
-                cancellation.on_cancel(connection.shut),
-                self.client.stream("POST", path, **request, extensions={"trace": connection.trace}) as response,
-            ):
-                chunks = self._in_time(response.iter_bytes(), ends_at)
-                self._check(response, chunks)
-                yield response, chunks
-        finally:
-            connection.close()
+            answer: object = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise Unavailable(f"{self.name} sent something that is not JSON: check {self.section}.base_url") from error
+        if isinstance(answer, dict) and (answer.get("error") or answer.get("object") == "error"):
+            raise Unavailable(f"{self.name} reported an error{_error_code(body)}: ask again")
+        return answer
+
+    def rows(self, rows: object, count: int, *, need_index: bool = True) -> list[Row]:
+        """The rows of an answer, one for each text, in the order of the texts."""
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise Unavailable(f"{self.name} sent no list of results: check the settings {self.section}")
+        if len(rows) != count:
+            raise Unavailable(f"{self.name} returned {len(rows)} results for {count} texts")
+        if not need_index and all(row.get("index") is None for row in rows):
+            return rows
+        by_index = {row["index"]: row for row in rows if type(row.get("index")) is int}
+        if by_index.keys() != set(range(count)):
+            raise Unavailable(f"{self.name} numbers its results in a way that makes no sense")
+        return [by_index[at] for at in range(count)]
 
     def bounded(self, chunks: Iterable[bytes], max_bytes: int) -> bytes:
         body = bytearray()
@@ -179,6 +210,8 @@ class Remote:
         self.breaker.admit()
         try:
             answer = call()
+        except Cancelled:  # says nothing about the server
+            raise
         except CitewiseError as error:
             if isinstance(error, Unavailable) and not isinstance(error, Refused):
                 self.breaker.record_failure(str(error))
@@ -198,9 +231,9 @@ class Remote:
             if len(body) > _MAX_ERROR_BYTES:
                 break
         status, url = response.status_code, response.request.url
-        said = f"{self.name} answered {status}{error_code(body)}"
+        said = f"{self.name} answered {status}{_error_code(body)}"
         if status in _RETRIED or status >= 500:
-            raise NoAnswer(said, _retry_after(response.headers.get("Retry-After")))
+            raise _NoAnswer(said, _retry_after(response.headers.get("Retry-After")))
         if status in _REFUSED:
             raise Refused(said, body)
         if status in (401, 403):
@@ -215,14 +248,14 @@ class Remote:
         try:
             yield
         except httpx.TimeoutException as error:
-            raise NoAnswer(f"{self.name} did not answer in time") from error
+            raise _NoAnswer(f"{self.name} did not answer in time") from error
         except (httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.InvalidURL):
             # Without its cause, which repeats a key that no header can hold.
             setting = f"{self.section}.base_url"
             raise Misconfigured(f"{self.name} cannot be called: check {setting} and the API key") from None
         except httpx.TransportError as error:
             host = self.client.base_url.netloc.decode("ascii").rpartition("@")[2]
-            raise NoAnswer(
+            raise _NoAnswer(
                 f"{self.name} at {host} cannot be reached ({type(error).__name__}); check {self.section}.base_url"
             ) from error
         except httpx.RequestError as error:
@@ -239,49 +272,44 @@ def _error_in(body: bytes) -> dict[str, object]:
     return error if isinstance(error, dict) else {}
 
 
-def error_code(body: bytes) -> str:
+def _error_code(body: bytes) -> str:
     """The code of an error in parentheses. Its message is not shown: it may repeat a key or a text."""
     error = _error_in(body)
     code = error.get("code") or error.get("type")
     return f" ({code})" if isinstance(code, str) and _CODE.fullmatch(code) else ""
 
 
-class _Connection:
-    """The connection of one request. Shutting it ends a read or a TLS handshake that waits in another thread.
+@contextmanager
+def _shut_by(cancellation: Cancellation) -> Iterator[Trace]:
+    """While the block lasts, cancelling shuts the connection that it opens: a read or a TLS handshake that waits ends.
 
-    Closing an httpx response does not wake its reader, and TLS takes the socket object over and breaks when another
-    thread shuts it. So this has a duplicate of the socket's descriptor, which stands for the same connection.
+    Yields httpcore's `trace` extension, which is called at every step of a request, first when it has connected.
+    Connecting itself is not ended; the client's time-out is its limit. Closing an httpx response does not wake its
+    reader, and TLS takes the socket object over and breaks when another thread shuts it. So what is shut is a duplicate
+    of the socket's descriptor, which stands for the same connection.
     """
+    lock = Lock()
+    sockets: list[socket.socket] = []
 
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._socket: socket.socket | None = None
-        self._is_shut = False
+    def shut() -> None:
+        with lock, suppress(OSError):  # the server has hung up already
+            for connected in sockets:
+                connected.shutdown(socket.SHUT_RDWR)
 
-    def trace(self, event: str, info: Mapping[str, Any]) -> None:
-        """httpcore's `trace` extension: called at every step of a request, first when it has connected."""
+    def trace(event: str, info: Mapping[str, Any]) -> None:
         if ".connect_" in event and event.endswith(".complete"):
-            connected = info["return_value"].get_extra_info("socket").dup()
-            self.close()
-            with self._lock:
-                self._socket = connected
-                self._shut_socket()
+            with lock:
+                sockets.append(info["return_value"].get_extra_info("socket").dup())
+            if cancellation.cancelled:
+                shut()
 
-    def shut(self) -> None:
-        with self._lock:
-            self._is_shut = True
-            self._shut_socket()
-
-    def _shut_socket(self) -> None:
-        if self._is_shut and self._socket:
-            with suppress(OSError):  # the server has hung up already
-                self._socket.shutdown(socket.SHUT_RDWR)
-
-    def close(self) -> None:
-        with self._lock:
-            if self._socket:
-                self._socket.close()
-                self._socket = None
+    try:
+        with cancellation.on_cancel(shut):
+            yield trace
+    finally:
+        with lock:
+            while sockets:
+                sockets.pop().close()
 
 
 def _json_request(payload: object, **headers: str) -> dict[str, Any]:

@@ -1,19 +1,23 @@
-"""Parts are loaded at the first call: once, with failures repeated and nobody waiting where a part is optional."""
+"""Parts are loaded at the first use: once, with failures repeated and nobody waiting where a part is optional."""
 
 import threading
-import time
 import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
 
-from citewise.adapters.lazy import Lazy, lazily
+from citewise.adapters.lazy import lazily
 from citewise.errors import Misconfigured, Unavailable
 from tests.fakes.clock import Clock
 from tests.fakes.counters import HashEmbedder
 
 RETRY_SECONDS = 60.0
+
+
+class Part:
+    state = "there"
 
 
 class Tries:
@@ -23,85 +27,92 @@ class Tries:
         self.failures = failures
         self.count = 0
 
-    def __call__(self) -> str:
+    def __call__(self) -> Part:
         self.count += 1
         if self.count <= self.failures:
             raise Misconfigured(f"try {self.count} failed")
-        return "there"
+        return Part()
 
 
-def optional(load: Callable[[], str], clock: Callable[[], float] = time.monotonic) -> Lazy[str]:
-    return Lazy("m", load, retry_seconds=RETRY_SECONDS, clock=clock)
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr("citewise.adapters.lazy.time", SimpleNamespace(monotonic=made))
+    return made
+
+
+def optional(load: Callable[[], Part]) -> Part:
+    return lazily("m", load, retry_seconds=RETRY_SECONDS)
 
 
 def test_it_is_loaded_once_and_not_before_it_is_needed() -> None:
     tries = Tries(0)
-    lazy = optional(tries)
+    part = optional(tries)
     assert tries.count == 0
-    assert [lazy() for _ in range(3)] == ["there"] * 3
+    assert [part.state for _ in range(3)] == ["there"] * 3
     assert tries.count == 1
 
 
 def test_who_needs_an_optional_part_while_another_loads_it_does_not_wait() -> None:
     begun, go_on = threading.Event(), threading.Event()
 
-    def load() -> str:
+    def load() -> Part:
         begun.set()
         assert go_on.wait(60)
-        return "there"
+        return Part()
 
-    lazy = optional(load)
+    part = optional(load)
     with ThreadPoolExecutor(2) as threads:
-        first = threads.submit(lazy)
+        first = threads.submit(lambda: part.state)
         assert begun.wait(60)
-        second = threads.submit(lazy)
+        second = threads.submit(lambda: part.state)
         try:
             with pytest.raises(Unavailable, match="m is still being loaded"):
                 second.result(timeout=30)
         finally:
             go_on.set()
         assert first.result(timeout=60) == "there"
-    assert lazy() == "there"
+    assert part.state == "there"
 
 
 @pytest.mark.parametrize(("seconds", "count"), [(0.0, 1), (RETRY_SECONDS - 1, 1), (RETRY_SECONDS + 1, 2)])
-def test_a_failure_of_an_optional_part_is_repeated_for_a_while(seconds: float, count: int) -> None:
-    tries, clock = Tries(5), Clock()
-    lazy = optional(tries, clock)
+def test_a_failure_of_an_optional_part_is_repeated_for_a_while(clock: Clock, seconds: float, count: int) -> None:
+    tries = Tries(5)
+    part = optional(tries)
     with pytest.raises(Misconfigured, match="try 1 failed"):
-        lazy()
+        _ = part.state
     clock.now += seconds
     with pytest.raises(Misconfigured, match=f"try {count} failed"):
-        lazy()
+        _ = part.state
     assert tries.count == count
 
 
+@pytest.mark.usefixtures("clock")
 def test_a_failure_that_is_repeated_keeps_no_frames_of_earlier_callers() -> None:
-    lazy = optional(Tries(1), Clock())
+    part = optional(Tries(1))
     depths = []
     for _ in range(4):
         with pytest.raises(Misconfigured) as failure:
-            lazy()
+            _ = part.state
         depths.append(len(list(traceback.walk_tb(failure.value.__traceback__))))
     assert len(set(depths[1:])) == 1
 
 
-def test_after_that_while_it_may_be_there() -> None:
-    clock = Clock()
-    lazy = optional(Tries(1), clock)
+def test_after_that_while_it_may_be_there(clock: Clock) -> None:
+    part = optional(Tries(1))
     with pytest.raises(Misconfigured):
-        lazy()
+        _ = part.state
     clock.now += RETRY_SECONDS + 1
-    assert lazy() == "there"
+    assert part.state == "there"
 
 
 def test_whoever_needs_a_part_at_the_same_time_waits_for_the_one_that_loads_it() -> None:
     tries, gate = Tries(0), threading.Barrier(4)
-    lazy = Lazy("m", tries)
+    part = lazily("m", tries)
 
     def need(_: int) -> str:
         gate.wait(60)
-        return lazy()
+        return part.state
 
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(need, range(4))) == ["there"] * 4
@@ -109,10 +120,10 @@ def test_whoever_needs_a_part_at_the_same_time_waits_for_the_one_that_loads_it()
 
 
 def test_a_needed_part_that_failed_is_tried_again_by_the_next_call() -> None:
-    lazy = Lazy("m", Tries(1))
+    part = lazily("m", Tries(1))
     with pytest.raises(Misconfigured, match="try 1 failed"):
-        lazy()
-    assert lazy() == "there"
+        _ = part.state
+    assert part.state == "there"
 
 
 def test_a_stand_in_answers_what_is_known_and_loads_for_the_rest() -> None:
@@ -123,7 +134,7 @@ def test_a_stand_in_answers_what_is_known_and_loads_for_the_rest() -> None:
         return loaded[-1]
 
     plain = HashEmbedder()
-    embedder = lazily(Lazy("m", load), model=plain.model)
+    embedder = lazily("m", load, model=plain.model)
     assert (embedder.model, loaded) == (plain.model, [])
     assert (embedder.query("tide"), embedder.documents(["tide"])) == (plain.query("tide"), plain.documents(["tide"]))
     assert len(loaded) == 1

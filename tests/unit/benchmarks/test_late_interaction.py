@@ -46,6 +46,7 @@ from benchmarks.lab_sets import Case, Held
 from benchmarks.late_interaction import check_fit, set_names, stored_words, with_scores
 
 from citewise.adapters.onnx import minilm
+from citewise.adapters.onnx.embedder import OnnxWordEmbedder
 from citewise.adapters.onnx.word_vectors import LENGTH_BONUS
 from citewise.errors import BadData
 from citewise.evaluation.cases import Gold, JudgedUnit
@@ -148,7 +149,7 @@ def encoder() -> TokenEncoder:
 
 
 @pytest.fixture(scope="module")
-def model() -> minilm.MiniLm:
+def model() -> OnnxWordEmbedder:
     return minilm.load()
 
 
@@ -227,30 +228,30 @@ def test_only_texts_that_are_new_are_embedded_again(tmp_path: Path) -> None:
 
 
 def test_tokens_of_a_long_text_lie_around_the_vector_that_the_product_keeps(
-    encoder: TokenEncoder, model: minilm.MiniLm
+    encoder: TokenEncoder, model: OnnxWordEmbedder
 ) -> None:
     (windows,) = encoder.windows([TEXTS[0] * 20])
-    product = np.frombuffer(model.embedder.query(TEXTS[0] * 20), "<f4")
+    product = np.frombuffer(model.query(TEXTS[0] * 20), "<f4")
     (mean,) = pooled(np.concatenate([one.vectors for one in windows]).astype(np.float32), 10_000)
     assert len(windows) == 2
     assert float(mean @ product) > 0.98
 
 
-def test_the_products_form_is_what_the_product_stores(encoder: TokenEncoder, model: minilm.MiniLm) -> None:
+def test_the_products_form_is_what_the_product_stores(encoder: TokenEncoder, model: OnnxWordEmbedder) -> None:
     texts = [*TEXTS, TEXTS[0] * 20]
-    for ours, theirs in zip(encoder.windows(texts), model.words.embedded(texts), strict=True):
+    for ours, theirs in zip(encoder.windows(texts), model.embedded(texts), strict=True):
         codes = [np.frombuffer(stored, np.uint8) for stored in (PRODUCT.stored(ours), theirs.words)]
         assert np.mean(codes[0] == codes[1]) > 0.999  # all but what the last bits of a product decide
 
 
 @pytest.mark.parametrize("cosine", [0.2, FAR, 0.52, NEAR, 0.9, None])
 def test_the_default_blend_does_what_the_products_stage_does(
-    encoder: TokenEncoder, model: minilm.MiniLm, cosine: float | None
+    encoder: TokenEncoder, model: OnnxWordEmbedder, cosine: float | None
 ) -> None:
     asked = "why do workloads lose their storage?"
     findings = [found_at(f"{at}", 0.9 - at / 50, cosine, TEXTS[at % 5]) for at in range(DEPTH + 3)]
-    theirs = {digest(text): one.words for text, one in zip(TEXTS, model.words.embedded(TEXTS), strict=True)}
-    product = Late(model.words, Told(theirs))(a_shortlist(*findings, query=a_query(asked)))
+    theirs = {digest(text): one.words for text, one in zip(TEXTS, model.embedded(TEXTS), strict=True)}
+    product = Late(model, Told(theirs))(a_shortlist(*findings, query=a_query(asked)))
     *windows, question = encoder.windows([*TEXTS, asked])
     ours = {one.candidate.id: PRODUCT.stored(windows[at % 5]) for at, one in enumerate(findings)}
     scored = with_scores(a_question(findings, {}), PRODUCT, PRODUCT.asked(question), ours)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from citewise.adapters.onnx.runtime import TextModel
 from citewise.adapters.onnx.word_vectors import closenesses, packed, paired
-from citewise.adapters.onnx.wordpiece import token_ids
+from citewise.adapters.onnx.wordpiece import token_ids, word_weights
 from citewise.errors import Misconfigured
 from citewise.model.chunk import EmbeddedText, EmbeddingModel, Vector, WordVectors
 
@@ -112,13 +112,24 @@ class OnnxEmbedder:
             for at, output in zip(batch, cast(Floats, outputs), strict=True):
                 results[at] = reduce(*windows[at], output)
 
-        batches = list(length_batches([len(window) for _, window in windows], self._batch_tokens))
+        batches = list(self.batches([len(window) for _, window in windows], self._batch_tokens))
         if len(batches) == 1:
             run(batches[0])
         else:
             self._encoder.on_cores(run, batches)
         in_order = iter(range(len(windows)))
         return [[results[next(in_order)] for _ in parts] for parts in cut]
+
+    @staticmethod
+    def batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
+        """Positions grouped into batches of one exact length and at most `batch_tokens`, longest first."""
+        by_length = defaultdict(list)
+        for at, length in enumerate(lengths):
+            by_length[length].append(at)
+        for length in sorted(by_length, reverse=True):
+            size = max(1, batch_tokens // length)
+            for start in range(0, len(by_length[length]), size):
+                yield by_length[length][start : start + size]
 
     def _windows(self, ids: Ids, head: Ids) -> list[Ids]:
         """The text in full windows and a last shorter one, each with prefix and special tokens."""
@@ -131,21 +142,21 @@ class OnnxEmbedder:
         return [[*head, *ids[at : at + room], *self._tail] for at in range(0, max(1, len(ids)), room)]
 
 
-class OnnxWords:
-    """The port `WordEmbedder` over an embedder whose graph gives a vector for every token."""
+class OnnxWordEmbedder(OnnxEmbedder):
+    """The port `WordEmbedder` too, over a graph that gives a vector for every token."""
 
-    def __init__(self, embedder: OnnxEmbedder, weights: Floats) -> None:
-        self._embedder = embedder
-        self._weights = weights  # by token: how much it says by itself; 0: it is no word
+    def __init__(self, encoder: TextModel, *, model: EmbeddingModel, batch_tokens: int = 1) -> None:
+        super().__init__(encoder, model=model, batch_tokens=batch_tokens)
+        self._weights = word_weights(encoder.tokenizer)
 
     def embedded(self, texts: Sequence[str]) -> tuple[EmbeddedText, ...]:
-        results = self._embedder.outputs(texts, self._reduced)
+        results = self.outputs(texts, self._reduced)
         words = packed([np.concatenate(_preferred([found for _, found in windows])) for windows in results])
         means = (_pooled([mean for mean, _ in windows]) for windows in results)
         return tuple(map(EmbeddedText, means, words))
 
     def closeness(self, question: str, texts: Sequence[WordVectors]) -> tuple[float, ...]:
-        windows = self._embedder.question_outputs(question)
+        windows = self.question_outputs(question)
         words = np.concatenate(_preferred([self._of_words(*window) for window in windows]))
         weights = np.concatenate(_preferred([self._of_words(ids, self._weights[ids]) for ids, _ in windows]))
         return closenesses(words, weights if weights.any() else np.ones_like(weights), texts)
@@ -164,17 +175,6 @@ class OnnxWords:
 def _preferred(windows: Sequence[tuple[bool, Floats]]) -> list[Floats]:
     """Of the windows that have words; of all of them, where none has."""
     return [found for has_words, found in windows if has_words] or [found for _, found in windows]
-
-
-def length_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
-    """Positions grouped into batches of one exact length and at most `batch_tokens`, longest first."""
-    by_length = defaultdict(list)
-    for at, length in enumerate(lengths):
-        by_length[length].append(at)
-    for length in sorted(by_length, reverse=True):
-        size = max(1, batch_tokens // length)
-        for start in range(0, len(by_length[length]), size):
-            yield by_length[length][start : start + size]
 
 
 def _mean(_: int, window: Ids, output: Floats) -> tuple[Floats, int]:

@@ -1,14 +1,13 @@
 """all-MiniLM-L6-v2, which is shipped with citewise as a graph that tools/prepare_minilm.py makes."""
 
 import hashlib
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
 from citewise.adapters.onnx import MINILM
-from citewise.adapters.onnx.embedder import ADVICE, OnnxEmbedder, OnnxWords
+from citewise.adapters.onnx.embedder import ADVICE, OnnxWordEmbedder
 from citewise.adapters.onnx.runtime import TextModel, open_session
-from citewise.adapters.onnx.wordpiece import WordPieceCounter, uncased_tokenizer, word_weights
+from citewise.adapters.onnx.wordpiece import uncased_tokenizer
 from citewise.errors import Misconfigured
 
 # Tokens a batch may hold; a longer window goes alone. At 1 every window does, which short ones pay for; at
@@ -17,16 +16,7 @@ BATCH_TOKENS = 256
 GRAPH = Path(str(files("citewise").joinpath("data", "minilm.onnx")))
 
 
-@dataclass(frozen=True, slots=True)
-class MiniLm:
-    """The model's three sides."""
-
-    embedder: OnnxEmbedder
-    words: OnnxWords
-    counter: WordPieceCounter
-
-
-def load(graph: Path = GRAPH) -> MiniLm:
+def load(graph: Path = GRAPH) -> OnnxWordEmbedder:
     """The model, if its file is the one that the checksum beside it is of."""
     repair = "Install citewise again: pip install --force-reinstall --no-deps citewise"
     try:
@@ -37,7 +27,5 @@ def load(graph: Path = GRAPH) -> MiniLm:
     expected = GRAPH.with_suffix(".sha256").read_text("ascii").strip()
     if found != expected:
         raise Misconfigured(f"The embedding model {graph} is damaged: its sha256 is {found}, not {expected}. {repair}")
-    tokenizer = uncased_tokenizer()
-    encoder = TextModel(open_session(graph, optimize=False), tokenizer, title=MINILM.name, advice=ADVICE)
-    embedder = OnnxEmbedder(encoder, model=MINILM, batch_tokens=BATCH_TOKENS)
-    return MiniLm(embedder, OnnxWords(embedder, word_weights(tokenizer)), WordPieceCounter(tokenizer))
+    encoder = TextModel(open_session(graph, optimize=False), uncased_tokenizer(), title=MINILM.name, advice=ADVICE)
+    return OnnxWordEmbedder(encoder, model=MINILM, batch_tokens=BATCH_TOKENS)

@@ -60,8 +60,8 @@ class WordPieceCounter:
     space, since BERT never looks beyond it.
     """
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self._pieces = _Pieces(tokenizer)
+    def __init__(self) -> None:
+        self._pieces = _Pieces()
 
     def counts(self, texts: Sequence[str]) -> list[int]:
         return [sum(map(self._pieces.__getitem__, _words(text))) for text in texts]
@@ -74,13 +74,9 @@ def _words(text: str) -> list[str]:
 class _Pieces(dict[str, int]):
     """How many tokens a word is cut into, cached."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        super().__init__()
-        self._tokenizer = tokenizer
-
     def __missing__(self, word: str) -> int:
         if len(self) >= CACHED_WORDS:
             self.clear()
-        (ids,) = token_ids(self._tokenizer, [word])
+        (ids,) = token_ids(uncased_tokenizer(), [word])
         self[word] = len(ids)
         return len(ids)

@@ -1,7 +1,6 @@
 """Vectors from any server that speaks OpenAI's `POST embeddings`."""
 
 import itertools
-import json
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -16,7 +15,7 @@ from citewise.model.chunk import EmbeddingFailure, EmbeddingModel, Vector
 from citewise.text.secrets import masked
 
 Floats = npt.NDArray[np.float64]
-Outcome = Floats | EmbeddingFailure | Refused
+Outcome = Floats | EmbeddingFailure
 
 RETRY = Retry(tries=3, first_wait_seconds=1.0, max_wait_seconds=120.0)
 _DEADLINE_SECONDS = 300.0  # for a batch with all its tries
@@ -40,7 +39,7 @@ class OpenAIEmbedder:
     batch_size: int = 100
     query_prefix: str = ""
     document_prefix: str = ""
-    max_input_chars: int | None = None
+    max_input_chars: int = 24_000  # three for each of 8,000 tokens
     threads: Executor = field(default_factory=lambda: ThreadPoolExecutor(2, thread_name_prefix="citewise-embedder"))
 
     def documents(self, texts: Sequence[str]) -> tuple[Vector | EmbeddingFailure, ...]:
@@ -53,7 +52,7 @@ class OpenAIEmbedder:
         return outcome
 
     def _embedded(self, texts: Sequence[str], prefix: str) -> tuple[Vector | EmbeddingFailure, ...]:
-        room = None if self.max_input_chars is None else max(1, self.max_input_chars - len(prefix))
+        room = max(1, self.max_input_chars - len(prefix))
         windows = [tuple(_windows(text, room)) for text in texts]
         pieces = [prefix + window for parts in windows for window in parts]
         batches = [pieces[at : at + self.batch_size] for at in range(0, len(pieces), self.batch_size)]
@@ -62,8 +61,8 @@ class OpenAIEmbedder:
         return tuple(_pooled(parts, tuple(itertools.islice(outcomes, len(parts)))) for parts in windows)
 
     def _batch(self, texts: Sequence[str]) -> Sequence[Outcome]:
-        outcomes = self._halved(texts)
-        refused = [outcome for outcome in outcomes if isinstance(outcome, Refused)]
+        refused: list[Refused] = []
+        outcomes = self._halved(texts, refused)
         if len(refused) == len(texts) >= _TELLING_BATCH:
             raise Misconfigured(
                 f"the embedding server refuses every text ({refused[0]}): check "
@@ -71,28 +70,30 @@ class OpenAIEmbedder:
             )
         return outcomes
 
-    def _halved(self, texts: Sequence[str]) -> Sequence[Outcome]:
+    def _halved(self, texts: Sequence[str], refused: list[Refused]) -> Sequence[Outcome]:
         """A refused batch goes again in halves, until only the texts that are refused alone are left out."""
         try:
             return self._vectors(texts)
-        except Refused as refused:
+        except Refused as error:
             if len(texts) == 1:
-                return (Refused(f"{refused}{_message(refused, texts[0])}", refused.body),)
+                refused.append(error)
+                return (EmbeddingFailure(f"{error}{_message(error, texts[0])}"),)
         except Unavailable as error:
             return [EmbeddingFailure(str(error))] * len(texts)
         middle = len(texts) // 2
-        return (*self._halved(texts[:middle]), *self._halved(texts[middle:]))
+        return (*self._halved(texts[:middle], refused), *self._halved(texts[middle:], refused))
 
-    def _vectors(self, texts: Sequence[str]) -> list[Floats | EmbeddingFailure]:
+    def _vectors(self, texts: Sequence[str]) -> list[Outcome]:
         """The outcome for each text, in the order of the texts."""
         dimensions = self.model.dimensions
-        body = self.remote.post(
+        answer = self.remote.post(
             "embeddings",
             {"model": self.remote.model, "input": list(texts)},
             max_bytes=_BYTES_AROUND + len(texts) * (dimensions * _BYTES_PER_COMPONENT + 256),
             ends_at=time.monotonic() + _DEADLINE_SECONDS,
         )
-        vectors = [row.get("embedding") for row in _rows(body, len(texts))]
+        rows = answer.get("data") if isinstance(answer, dict) else None
+        vectors = [row.get("embedding") for row in self.remote.rows(rows, len(texts), need_index=False)]
         lengths = {len(vector) if isinstance(vector, list) else dimensions for vector in vectors}
         if len(lengths) == 1 and dimensions not in lengths:
             raise Misconfigured(
@@ -102,26 +103,7 @@ class OpenAIEmbedder:
         return [_vector(vector, dimensions) for vector in vectors]
 
 
-def _rows(body: bytes, count: int) -> list[dict[object, object]]:
-    """The rows of an answer, by their index; in their order where the server leaves it out."""
-    try:
-        answer: object = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise Unavailable("the embedding server's answer is not JSON") from error
-    rows = answer.get("data") if isinstance(answer, dict) else None
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise Unavailable("the embedding server's answer has no list of vectors")
-    if len(rows) != count:
-        raise Unavailable(f"the embedding server returned {len(rows)} vectors for {count} texts")
-    if all(row.get("index") is None for row in rows):
-        return rows
-    by_index = {row["index"]: row for row in rows if type(row.get("index")) is int}
-    if by_index.keys() != set(range(count)):
-        raise Unavailable("the embedding server numbers its vectors in a way that makes no sense")
-    return [by_index[at] for at in range(count)]
-
-
-def _vector(values: object, dimensions: int) -> Floats | EmbeddingFailure:
+def _vector(values: object, dimensions: int) -> Outcome:
     if not isinstance(values, list) or not set(map(type, values)) <= {int, float}:
         return EmbeddingFailure("the embedding server returned something else than numbers")
     if len(values) != dimensions:
@@ -152,10 +134,10 @@ def _message(refused: Refused, text: str) -> str:
     return f" ({masked(' '.join(message.split())).text[:_MAX_MESSAGE_CHARS]})"
 
 
-def _windows(text: str, room: int | None) -> Iterator[str]:
+def _windows(text: str, room: int) -> Iterator[str]:
     """The text in pieces of at most `room` characters, cut at white space where there is any."""
     rest = text.strip()
-    while room is not None and len(rest) > room:
+    while len(rest) > room:
         head = rest[: room + 1]
         # rsplit also knows the white space that is not a blank; without any, a word is cut.
         cut = len(head.rsplit(maxsplit=1)[0]) if len(head.split(maxsplit=1)) > 1 else room
@@ -167,10 +149,8 @@ def _windows(text: str, room: int | None) -> Iterator[str]:
 
 
 def _pooled(windows: Sequence[str], outcomes: Sequence[Outcome]) -> Vector | EmbeddingFailure:
-    vectors: list[Floats] = []
+    vectors = []
     for outcome in outcomes:
-        if isinstance(outcome, Refused):
-            return EmbeddingFailure(str(outcome))
         if isinstance(outcome, EmbeddingFailure):
             return outcome
         vectors.append(outcome)

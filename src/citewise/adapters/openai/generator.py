@@ -1,17 +1,15 @@
 """Answers from any server that speaks OpenAI's `POST chat/completions`."""
 
 import itertools
-import json
 import re
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from contextlib import closing
 
 import httpx
 
-from citewise.adapters.http import NoAnswer, Refused, Remote, Retry, error_code
+from citewise.adapters.http import Refused, Remote, Retry
 from citewise.errors import Misconfigured, Unavailable
-from citewise.model.answer import Message, Prompt
+from citewise.model.answer import Prompt
 from citewise.model.cancellation import Cancellation
 
 MAX_LINE_BYTES = 1_000_000
@@ -21,7 +19,6 @@ _LINE_END = re.compile(rb"\r\n|\n|\r(?=.)", re.DOTALL)  # a last \r may be half 
 _THOUGHT, _THOUGHT_END = "<think>", "</think>"
 
 Fields = Mapping[str, int | float]
-
 
 RETRY = Retry(tries=3, first_wait_seconds=0.5, max_wait_seconds=20.0)  # a reader is waiting
 _DEADLINE_SECONDS = 180.0  # for a whole answer; a slow machine writes 800 tokens in half of that
@@ -54,77 +51,63 @@ class OpenAIGenerator:
         return self._remote.model
 
     def stream(self, prompt: Prompt, cancellation: Cancellation | None = None) -> Generator[str, None, None]:
-        cancellation = cancellation or Cancellation()
         ends_at = time.monotonic() + self._deadline_seconds
-
-        def begin() -> tuple[str, Generator[str, None, None]]:
-            pieces = self._answer(prompt.messages, self._fields, ends_at, cancellation)
-            return next(pieces), pieces
-
-        try:
-            piece, pieces = self._remote.begun(begin, ends_at=ends_at, cancellation=cancellation)
-            with closing(pieces):
-                yield piece
-                for piece in pieces:
-                    cancellation.raise_if_cancelled()
-                    yield piece
-        except NoAnswer as error:
-            cancellation.raise_if_cancelled()
-            raise Unavailable(f"the language model's answer broke off ({error}): ask again") from error
-        except (Unavailable, Misconfigured):
-            cancellation.raise_if_cancelled()
-            raise
-
-    def _answer(
-        self, messages: tuple[Message, ...], fields: Fields, ends_at: float, cancellation: Cancellation
-    ) -> Generator[str, None, None]:
-        turns = [{"role": message.role.value, "content": message.content} for message in messages]
-        payload = {"model": self._remote.model, "messages": turns, "stream": True, **fields}
-        asking = self._remote.stream("chat/completions", payload, ends_at=ends_at, cancellation=cancellation)
-        try:
-            with asking as (response, chunks):
-                yield from self._checked(self._pieces(response, chunks))
+        turns = [{"role": message.role.value, "content": message.content} for message in prompt.messages]
+        fields = self._fields
+        while True:
+            payload = {"model": self._remote.model, "messages": turns, "stream": True, **fields}
+            try:
+                yield from self._remote.stream(
+                    "chat/completions",
+                    payload,
+                    self._answer,
+                    ends_at=ends_at,
+                    cancellation=cancellation or Cancellation(),
+                )
                 return
-        except Refused as refused:
-            others = _adapted(fields, refused)
-            if others is None:
-                raise Unavailable(
-                    f"{refused}: it refuses this question; ask in other words, or lower answer.budget_tokens"
-                ) from refused
-        self._fields = others  # so that the next question is not refused first
-        yield from self._answer(messages, others, ends_at, cancellation)
+            except Refused as refused:
+                fields = _adapted(fields, refused)
+            self._fields = fields  # so that the next question is not refused first
 
-    def _pieces(self, response: httpx.Response, chunks: Iterator[bytes]) -> Iterator[str]:
-        kind = response.headers.get("Content-Type", "")
-        if "html" in kind:
-            raise Misconfigured(f"{response.request.url.host} answered with a web page: check answer.base_url")
-        if "json" not in kind:
-            return _pieces_of_stream(chunks)
-        body = self._remote.bounded(chunks, self._max_chars * _BYTES_PER_CHAR + _BYTES_AROUND)
-        text, finish = _choice(_json(body), key="message")  # of a server that does not stream
-        return itertools.chain([text], _ending(finish))
-
-    def _checked(self, pieces: Iterator[str]) -> Iterator[str]:
-        """The pieces that are answer; Unavailable if there is none, or no end to it."""
+    def _answer(self, response: httpx.Response, chunks: Iterator[bytes]) -> Iterator[str]:
+        """The pieces that are answer; Unavailable if there is none."""
         is_empty = True
-        for piece in _without_thoughts(self._counted(pieces)):
+        for piece in _without_thoughts(self._pieces(response, chunks)):
             if piece and not (is_empty and piece.strip() == CUT_OFF.strip()):
                 is_empty = False
                 yield piece
         if is_empty:
             raise Unavailable("the language model answered with nothing: raise answer.max_tokens, or ask again")
 
-    def _counted(self, pieces: Iterator[str]) -> Iterator[str]:
+    def _pieces(self, response: httpx.Response, chunks: Iterator[bytes]) -> Iterator[str]:
+        kind = response.headers.get("Content-Type", "")
+        if "html" in kind:
+            raise Misconfigured(f"{response.request.url.host} answered with a web page: check answer.base_url")
+        if "json" not in kind:
+            return self._streamed(chunks)
+        body = self._remote.bounded(chunks, self._max_chars * _BYTES_PER_CHAR + _BYTES_AROUND)
+        text, finish = _choice(self._remote.parsed(body), key="message")  # of a server that does not stream
+        return itertools.chain([text], _ending(finish))
+
+    def _streamed(self, chunks: Iterable[bytes]) -> Iterator[str]:
+        """Unavailable when the stream stops before the answer does, or the answer does not stop."""
         size = 0
-        for piece in pieces:
-            size += len(piece)
+        for data in _events(_lines(chunks)):
+            if data.strip() == b"[DONE]":
+                return
+            text, finish = _choice(self._remote.parsed(data), key="delta")
+            size += len(text)
             if size > self._max_chars:
                 raise Unavailable(f"the language model does not stop after {self._max_chars:,} characters")
-            yield piece
+            yield text
+            if finish:
+                yield from _ending(finish)
+                return
+        raise Unavailable("the language model's answer broke off: ask again")
 
 
-def _adapted(fields: Fields, refused: Refused) -> Fields | None:
-    """The optional fields as a server that has just refused them wants them; None if it refused something else.
+def _adapted(fields: Fields, refused: Refused) -> Fields:
+    """The optional fields as a server that has just refused them wants them; Unavailable if it refused something else.
 
     Reasoning models know the token limit by another name, and no temperature.
     """
@@ -134,20 +117,9 @@ def _adapted(fields: Fields, refused: Refused) -> Fields | None:
     is_temperature = refused.error.get("param") == "temperature" or "'temperature'" in str(refused.error.get("message"))
     if "temperature" in fields and is_temperature:
         return {name: value for name, value in fields.items() if name != "temperature"}
-    return None
-
-
-def _pieces_of_stream(chunks: Iterable[bytes]) -> Iterator[str]:
-    """The answer, piece by piece; Unavailable when the stream stops before the answer does."""
-    for data in _events(_lines(chunks)):
-        if data.strip() == b"[DONE]":
-            return
-        text, finish = _choice(_json(data), key="delta")
-        yield text
-        if finish:
-            yield from _ending(finish)
-            return
-    raise Unavailable("the language model's answer broke off: ask again")
+    raise Unavailable(
+        f"{refused}: it refuses this question; ask in other words, or lower answer.budget_tokens"
+    ) from refused
 
 
 def _without_thoughts(pieces: Iterator[str]) -> Iterator[str]:
@@ -195,27 +167,13 @@ def _events(lines: Iterable[bytes]) -> Iterator[bytes]:
         yield b"\n".join(data)
 
 
-def _json(data: bytes) -> dict[str, object]:
-    try:
-        value: object = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise Unavailable("the language model's server sent something else than JSON: ask again") from error
-    if not isinstance(value, dict):
-        raise Unavailable("the language model's server sent something else than a JSON object: ask again")
-    if value.get("error") or value.get("object") == "error":
-        raise Unavailable(f"the language model's server reported an error{error_code(data)}: ask again")
-    return value
-
-
-def _choice(answer: Mapping[str, object], *, key: str) -> tuple[str, str]:
+def _choice(answer: object, *, key: str) -> tuple[str, str]:
     """Text and reason to finish, each empty where there is none; a chunk without choices counts tokens or so."""
-    choices = answer.get("choices") or [{}]
+    choices = (answer.get("choices") or [{}]) if isinstance(answer, dict) else None
     choice = choices[0] if isinstance(choices, list) else None
-    if not isinstance(choice, dict):
-        raise Unavailable("the language model's server sent choices that make no sense: ask again")
-    part = choice.get(key) or {}
+    part = (choice.get(key) or {}) if isinstance(choice, dict) else None
     text = (part.get("content") or "") if isinstance(part, dict) else None
-    finish = choice.get("finish_reason") or ""
+    finish = (choice.get("finish_reason") or "") if isinstance(choice, dict) else None
     if not isinstance(text, str) or not isinstance(finish, str):
         raise Unavailable("the language model's server sent an answer that makes no sense: ask again")
     # Half of a surrogate pair cannot be printed or stored.

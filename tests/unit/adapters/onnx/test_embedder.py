@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tools.prepare_minilm import PAIR_LIMIT, pair_limited, prepared
 
 from citewise.adapters.onnx import minilm
-from citewise.adapters.onnx.embedder import OnnxEmbedder, length_batches
+from citewise.adapters.onnx.embedder import OnnxEmbedder
 from citewise.adapters.onnx.wordpiece import WordPieceCounter, token_ids, uncased_tokenizer
 from citewise.errors import Misconfigured
 from citewise.model.chunk import Vector
@@ -144,7 +144,7 @@ def test_a_prefix_that_fills_the_window_is_refused(folder: Path) -> None:
 
 
 def test_batches_hold_one_length_and_few_tokens() -> None:
-    batches = list(length_batches([3, 200, 3, 90, 90, 90, 3], batch_tokens=200))
+    batches = list(OnnxEmbedder.batches([3, 200, 3, 90, 90, 90, 3], batch_tokens=200))
     assert batches == [[1], [3, 4], [5], [0, 2, 6]]
 
 
@@ -160,14 +160,13 @@ TRICKY = [
 
 
 def test_counts_are_the_tokens_of_the_model(embedder: OnnxEmbedder) -> None:
-    tokenizer = uncased_tokenizer()
-    expected = [len(ids) for ids in token_ids(tokenizer, TRICKY)]
-    assert WordPieceCounter(tokenizer).counts(TRICKY) == expected
+    expected = [len(ids) for ids in token_ids(uncased_tokenizer(), TRICKY)]
+    assert WordPieceCounter().counts(TRICKY) == expected
     assert embedder.counts(TRICKY) == expected
 
 
 def test_lines_add_up() -> None:
-    counter = WordPieceCounter(uncased_tokenizer())
+    counter = WordPieceCounter()
     assert counter.counts(["\n".join(TRICKY)]) == [sum(counter.counts(TRICKY))]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from citewise.adapters.onnx import MINILM, minilm
-from citewise.adapters.onnx.embedder import CACHED_QUESTIONS, MAX_WORD_WINDOWS, OnnxEmbedder, OnnxWords
+from citewise.adapters.onnx.embedder import CACHED_QUESTIONS, MAX_WORD_WINDOWS, OnnxEmbedder, OnnxWordEmbedder
 from citewise.adapters.onnx.runtime import TextModel, onnxruntime, open_session
 from citewise.adapters.onnx.word_vectors import UNPACKED, paired, unit
 from citewise.adapters.onnx.wordpiece import STOP_WORD, uncased_tokenizer, word_weights
@@ -30,43 +30,42 @@ class Counted:
 
 
 @pytest.fixture
-def counted(embedder: OnnxEmbedder) -> tuple[Counted, OnnxEmbedder, OnnxWords]:
-    session, tokenizer = Counted(open_session(minilm.GRAPH)), uncased_tokenizer()
-    encoder = TextModel(cast("Any", session), tokenizer, title="it")
-    embedder_of_counted = OnnxEmbedder(encoder, model=MINILM, batch_tokens=minilm.BATCH_TOKENS)
-    return session, embedder_of_counted, OnnxWords(embedder_of_counted, word_weights(tokenizer))
+def counted() -> tuple[Counted, OnnxWordEmbedder]:
+    session = Counted(open_session(minilm.GRAPH))
+    encoder = TextModel(cast("Any", session), uncased_tokenizer(), title="it")
+    return session, OnnxWordEmbedder(encoder, model=MINILM, batch_tokens=minilm.BATCH_TOKENS)
 
 
 def test_a_question_passes_through_the_graph_once_for_its_whole_and_its_words(
-    counted: tuple[Counted, OnnxEmbedder, OnnxWords], embedder: OnnxEmbedder
+    counted: tuple[Counted, OnnxWordEmbedder], embedder: OnnxEmbedder
 ) -> None:
-    session, embedder_of_counted, words = counted
+    session, words = counted
     (stored,) = (each.words for each in words.embedded(["the arm of a robot"]))
     session.windows.clear()
-    assert embedder_of_counted.query("a robot arm") == embedder.query("a robot arm")
+    assert words.query("a robot arm") == embedder.query("a robot arm")
     assert words.closeness("a robot arm", [stored, stored]) == words.closeness("a robot arm", [stored, stored])
-    assert embedder_of_counted.query("a robot arm") == embedder.query("a robot arm")
+    assert words.query("a robot arm") == embedder.query("a robot arm")
     assert session.windows == [1]
     words.closeness("a robot leg", [stored])
     assert session.windows == [1, 1]
 
 
-def test_only_the_last_questions_are_remembered(counted: tuple[Counted, OnnxEmbedder, OnnxWords]) -> None:
-    session, embedder_of_counted, _ = counted
+def test_only_the_last_questions_are_remembered(counted: tuple[Counted, OnnxWordEmbedder]) -> None:
+    session, words = counted
     for at in range(CACHED_QUESTIONS + 1):
-        embedder_of_counted.query(f"robot {at}")
+        words.query(f"robot {at}")
     session.windows.clear()
-    embedder_of_counted.query(f"robot {CACHED_QUESTIONS}")
+    words.query(f"robot {CACHED_QUESTIONS}")
     assert session.windows == []
-    embedder_of_counted.query("robot 0")
+    words.query("robot 0")
     assert session.windows == [1]
 
 
 def test_a_text_passes_through_the_graph_once_for_its_whole_and_its_words(
-    counted: tuple[Counted, OnnxEmbedder, OnnxWords],
+    counted: tuple[Counted, OnnxWordEmbedder],
 ) -> None:
-    session, embedder_of_counted, words = counted
-    embedder_of_counted.documents(MIXED)
+    session, words = counted
+    words.documents(MIXED)
     alone = sorted(session.windows)
     session.windows.clear()
     words.embedded(MIXED)
@@ -87,23 +86,23 @@ def test_words_are_neither_special_nor_punctuation_and_stop_words_say_less() -> 
 
 
 def test_a_stretch_of_mere_punctuation_adds_nothing_to_a_text_that_has_words() -> None:
-    words = minilm.load().words
+    words = minilm.load()
     text = "The gauge is read at noon. " + 400 * "| --- "
-    (embedder_of_counted,) = words.embedded([text])
-    assert len(embedder_of_counted.words) == 3 * MINILM.dimensions // 4
+    (embedded,) = words.embedded([text])
+    assert len(embedded.words) == 3 * MINILM.dimensions // 4
 
 
 def test_of_a_very_long_text_the_words_of_the_first_windows_are_kept(embedder: OnnxEmbedder) -> None:
-    words = minilm.load().words
+    words = minilm.load()
     text = "gauge " * (MAX_WORD_WINDOWS + 2) * MINILM.window_tokens
-    (embedder_of_counted,) = words.embedded([text])
+    (embedded,) = words.embedded([text])
     room = MINILM.window_tokens - 2
-    assert len(embedder_of_counted.words) == MAX_WORD_WINDOWS * room // 2 * MINILM.dimensions // 4
-    assert embedder_of_counted.vector == embedder.documents([text])[0]
+    assert len(embedded.words) == MAX_WORD_WINDOWS * room // 2 * MINILM.dimensions // 4
+    assert embedded.vector == embedder.documents([text])[0]
 
 
 def test_a_question_without_any_word_has_a_closeness_too() -> None:
-    words = minilm.load().words
+    words = minilm.load()
     (stored,) = (each.words for each in words.embedded(["the arm of a robot"]))
     (close,) = words.closeness("?!", [stored])
     assert -1 <= close <= 1
@@ -114,8 +113,8 @@ def test_a_question_without_any_word_has_a_closeness_too() -> None:
     [("a robot arm", 2), ("a robot arm moves", 2), ("a, robot! (arm)?", 2), ("?!", 2), ("", 1), ("?", 2), ("robot", 1)],
 )
 def test_rows_are_pairs_of_words_and_of_all_tokens_where_there_is_no_word(text: str, rows: int) -> None:
-    (embedder_of_counted,) = minilm.load().words.embedded([text])
-    assert len(embedder_of_counted.words) == rows * MINILM.dimensions // 4
+    (embedded,) = minilm.load().embedded([text])
+    assert len(embedded.words) == rows * MINILM.dimensions // 4
 
 
 def test_stored_words_stay_close_to_what_the_graph_gives(embedder: OnnxEmbedder) -> None:
@@ -124,6 +123,6 @@ def test_stored_words_stay_close_to_what_the_graph_gives(embedder: OnnxEmbedder)
         [text], lambda at, window, output: output[word_weights(uncased_tokenizer())[window] > 0]
     )
     pairs = rotated(paired(exact[0]))
-    (embedder_of_counted,) = minilm.load().words.embedded([text])
-    rows = UNPACKED[np.frombuffer(embedder_of_counted.words, np.uint8)].reshape(len(pairs), -1)
+    (embedded,) = minilm.load().embedded([text])
+    rows = UNPACKED[np.frombuffer(embedded.words, np.uint8)].reshape(len(pairs), -1)
     assert (unit(rows) * pairs).sum(axis=1).min() > 0.9
