@@ -6,7 +6,8 @@ from typing import Any
 
 from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.ids import ChunkId, DocumentId
-from citewise.model.logged import Asker, Logged, RequestKind, ShownChunk
+from citewise.model.logged import Logged, RequestKind
+from citewise.model.query import Query
 from tests.builders import SCOPE, an_id
 
 NOON = 1_767_268_800.0  # 2026-01-01 12:00 UTC
@@ -19,13 +20,13 @@ def a_row(
     at: float = NOON,
     who: Principal = OWNER,
     scope: Scope = SCOPE,
-    kind: RequestKind = RequestKind.SEARCH,
+    kind: RequestKind = "search",
     shown: Iterable[tuple[str, str]] = (),
     **changes: Any,
 ) -> Logged:
-    row = Logged(at, f"r-{text}-{at}", scope, kind, Asker.of(who), text, latency_ms=12.5, candidates=9, hits=3)
-    pairs = tuple(ShownChunk(ChunkId(chunk), DocumentId(document)) for chunk, document in shown)
-    return replace(row, shown=pairs, **changes)
+    row = Logged.of(Query("?", f"r-{text}-{at}", at, who, scope), kind, 0.0125)
+    pairs = tuple((ChunkId(chunk), DocumentId(document)) for chunk, document in shown)
+    return replace(row, **{"text": text, "candidates": 9, "hits": 3, "shown": pairs, **changes})
 
 
 def a_document_id(name: str) -> DocumentId:

@@ -17,7 +17,7 @@ from citewise.errors import CitewiseError
 from citewise.model.access import Principal, Scope
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId, DocumentId
-from citewise.model.logged import Logged, LogScope, RequestKind
+from citewise.model.logged import Logged, LogScope
 from citewise.model.ranking import Passage
 from citewise.ports.catalog import PassageReader
 from citewise.ports.stores import LogStore
@@ -104,7 +104,7 @@ class Overview:
         return cls(
             since=since,
             until=until,
-            kinds={kind.value: sum(row.kind is kind for row in rows) for kind in RequestKind},
+            kinds={kind: sum(row.kind == kind for row in rows) for kind in ("search", "ask")},
             per_day=_per_day(rows),
             per_hour=tuple(hours[hour] for hour in range(24)),
             latencies_ms=tuple(row.latency_ms for row in served),
@@ -138,7 +138,7 @@ class ReadLog:
     def rows(self, scope: Scope, principal: Principal, *, since: float, limit: int) -> tuple[SeenRow, ...]:
         """Newest first."""
         rows = self.store.rows(LogScope.of(scope, principal), since=since, limit=limit)
-        ids = dict.fromkeys(shown.chunk for row in rows for shown in row.shown)
+        ids = dict.fromkeys(chunk for row in rows for chunk, _ in row.shown)
         seen = {passage.chunk_id: passage for passage in self._passages(ids, Where(scope, principal.readers))}
         return tuple(_seen_row(row, seen) for row in rows)
 
@@ -163,9 +163,7 @@ class ReadLog:
         if where.conditions:
             return ()
         try:
-            rows = self.store.rows(
-                LogScope(where.scope, None), since=self.now() - POPULAR_SECONDS, limit=MAX_POPULAR_ROWS
-            )
+            rows = self.store.rows(LogScope(where.scope), since=self.now() - POPULAR_SECONDS, limit=MAX_POPULAR_ROWS)
             return tuple(islice(self._passages(_most_shown(rows), where), limit))
         except CitewiseError as error:
             _log.info("popular passages cannot be shown: %s", error)
@@ -187,7 +185,7 @@ class ReadLog:
 
 
 def _seen_row(row: Logged, seen: Mapping[ChunkId, Passage]) -> SeenRow:
-    shown = tuple(pair for pair in row.shown if pair.chunk in seen)
+    shown = tuple((chunk, document) for chunk, document in row.shown if chunk in seen)
     documents = {document: seen[chunk] for chunk, document in shown}
     return SeenRow(replace(row, shown=shown), tuple(_seen_document(passage, 1) for passage in documents.values()))
 
@@ -217,7 +215,7 @@ def percentiles(values: Sequence[float]) -> dict[str, float]:
 
 def _times_shown(rows: Iterable[Logged]) -> Mapping[DocumentId, int]:
     """How many questions each document was shown for, most first; equal ones in order of their ids."""
-    return _counted(document for row in rows for document in {shown.document for shown in row.shown})
+    return _counted(document for row in rows for document in {document for _, document in row.shown})
 
 
 def _shown_chunks(rows: Iterable[Logged]) -> Mapping[DocumentId, tuple[ChunkId, ...]]:
@@ -235,7 +233,7 @@ def _most_shown(rows: Iterable[Logged]) -> tuple[ChunkId, ...]:
     What was shown by a search that had lost a part does not count: it may have been shown for being popular.
     """
     whole = (row for row in rows if not row.degraded)
-    return tuple(_counted(shown.chunk for row in whole for shown in row.shown[:NEAR_TOP]))
+    return tuple(_counted(chunk for row in whole for chunk, _ in row.shown[:NEAR_TOP]))
 
 
 def _per_day(rows: Iterable[Logged]) -> Mapping[str, int]:

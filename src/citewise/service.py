@@ -12,7 +12,7 @@ from citewise.model.answer import Answer, AnswerEvents, Cited, Done, Failed, Mes
 from citewise.model.cancellation import Cancellation
 from citewise.model.filters import Where
 from citewise.model.ids import DocumentId
-from citewise.model.logged import ABANDONED, MAX_SHOWN, Asker, Logged, RequestKind, ShownChunk
+from citewise.model.logged import ABANDONED, MAX_SHOWN, Logged, RequestKind
 from citewise.model.query import PageRequest, Query
 from citewise.model.ranking import POPULAR, Candidate, Finding, Passage, SearchResult
 from citewise.ports.models import Generator
@@ -99,7 +99,7 @@ class Service:
         except BadRequest:
             raise  # a request that cannot be served is not part of the log
         except CitewiseError as error:
-            self._log.add(_failed_row(query, RequestKind.SEARCH, type(error).__name__, self._clock() - started))
+            self._log.add(_failed_row(query, "search", type(error).__name__, self._clock() - started))
             raise
         self._log.add(self._with_tokens(_search_row(query, result, self._clock() - started)))
         return result
@@ -126,18 +126,18 @@ class Service:
                             self._cache.keep(key, event.answer)
                         self._log.add(self._with_tokens(_answer_row(query, event.answer, spent)))
                     elif isinstance(event, Failed):
-                        self._log.add(_failed_row(query, RequestKind.ASK, type(event.error).__name__, spent))
+                        self._log.add(_failed_row(query, "ask", type(event.error).__name__, spent))
                     is_logged = is_logged or isinstance(event, Done | Failed)
                     yield event
                     resumed = self._clock()  # the time that a reader takes over each piece is not ours
         except BadRequest:
             raise
         except CitewiseError as error:
-            self._log.add(_failed_row(query, RequestKind.ASK, type(error).__name__, spent + self._clock() - resumed))
+            self._log.add(_failed_row(query, "ask", type(error).__name__, spent + self._clock() - resumed))
             raise
         except GeneratorExit:
             if not is_logged:
-                self._log.add(_failed_row(query, RequestKind.ASK, ABANDONED, spent))
+                self._log.add(_failed_row(query, "ask", ABANDONED, spent))
             raise
 
     def flush_log(self) -> None:
@@ -207,20 +207,14 @@ def _replayed(answer: Answer) -> AnswerEvents:
 def _search_row(query: Query, result: SearchResult, seconds: float) -> Logged:
     # Popular passages are not counted as shown: they would make themselves more popular.
     found = () if result.is_popular else result.findings[:MAX_SHOWN]
-    return Logged(
-        query.asked_at,
-        query.request_id,
-        query.scope,
-        RequestKind.SEARCH,
-        Asker.of(query.principal),
-        query.text,
-        latency_ms=1000 * seconds,
+    return replace(
+        Logged.of(query, "search", seconds),
         candidates=result.total_candidates,
         hits=len(result.findings),
         is_cache_hit=result.cache_hit,
         # The names of parts alone: a message may hold paths and hosts.
         degraded=tuple(dict.fromkeys(text.partition(":")[0][:MAX_PART_CHARACTERS] for text in result.degraded)),
-        shown=tuple(ShownChunk(finding.passage.chunk_id, finding.passage.document_id) for finding in found),
+        shown=tuple((finding.passage.chunk_id, finding.passage.document_id) for finding in found),
     )
 
 
@@ -228,7 +222,7 @@ def _answer_row(query: Query, answer: Answer, seconds: float) -> Logged:
     quality, is_cached = answer.quality, answer.result.cache_hit
     return replace(
         _search_row(query, answer.result, seconds),
-        kind=RequestKind.ASK,
+        kind="ask",
         quality=quality.overall,
         confidence=quality.retrieval_confidence,
         has_warning=quality.warning is not None,
@@ -236,7 +230,7 @@ def _answer_row(query: Query, answer: Answer, seconds: float) -> Logged:
         tokens_in=0 if is_cached else answer.usage.prompt_tokens,
         tokens_out=0 if is_cached else answer.usage.answer_tokens,
         shown=tuple(
-            ShownChunk(citation.chunk_id, DocumentId(citation.document_id))
+            (citation.chunk_id, DocumentId(citation.document_id))
             for citation in answer.citations[:MAX_SHOWN]
             if citation.document_id is not None
         ),
@@ -244,5 +238,4 @@ def _answer_row(query: Query, answer: Answer, seconds: float) -> Logged:
 
 
 def _failed_row(query: Query, kind: RequestKind, error: str, seconds: float) -> Logged:
-    asker = Asker.of(query.principal)
-    return Logged(query.asked_at, query.request_id, query.scope, kind, asker, query.text, 1000 * seconds, error=error)
+    return replace(Logged.of(query, kind, seconds), error=error)

@@ -13,13 +13,13 @@ import pytest
 from citewise.adapters.sqlite.query_log import SqliteLog
 from citewise.errors import Misconfigured, Unavailable
 from citewise.model.access import OWNER, Principal, Scope
-from citewise.model.logged import Logged, LogScope, RequestKind
+from citewise.model.logged import Logged, LogScope
 from citewise.ports.stores import LogStore
 from tests.builders import SCOPE
 from tests.fakes.kept_log import KeptLog
 from tests.logs import DAY, NOON, a_document_id, a_row
 
-EVERYBODYS = LogScope(SCOPE, None)
+EVERYBODYS = LogScope(SCOPE)
 ANN, BOB = Principal("ann", frozenset({"ops"})), Principal("bob", frozenset({"ops"}))
 
 
@@ -69,7 +69,7 @@ def test_a_store_that_is_not_there_yet_is_empty(store: LogStore) -> None:
 def test_every_field_comes_back_as_it_was(store: LogStore) -> None:
     row = a_row(
         who=ANN,
-        kind=RequestKind.ASK,
+        kind="ask",
         shown=[("c1", "d1"), ("c2", "d1")],
         is_cache_hit=True,
         degraded=("dense", "rerank"),

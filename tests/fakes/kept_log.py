@@ -38,11 +38,11 @@ class KeptLog:
         return sum(count for at, whose, count in self._lost if whose == scope and at >= max(since, self._oldest()))
 
     def shown(self) -> frozenset[DocumentId]:
-        return frozenset(one.document for row in self.written for one in row.shown)
+        return frozenset(document for row in self.written for _, document in row.shown)
 
     def forget(self, documents: Collection[DocumentId]) -> None:
         self.written = [
-            replace(row, shown=tuple(one for one in row.shown if one.document not in documents)) for row in self.written
+            replace(row, shown=tuple(pair for pair in row.shown if pair[1] not in documents)) for row in self.written
         ]
 
     def sweep(self) -> None:

@@ -8,7 +8,7 @@ from citewise.insights import (
     _shown_chunks,
     _times_shown,
 )
-from citewise.model.logged import Logged, RequestKind
+from citewise.model.logged import Logged
 from tests.logs import DAY, NOON, a_row
 
 
@@ -17,7 +17,7 @@ def overview(*rows: Logged) -> Overview:
 
 
 def test_volume_is_counted_by_kind_day_and_hour() -> None:
-    found = overview(a_row(), a_row(kind=RequestKind.ASK, at=NOON + 3600), a_row(at=NOON - 3 * DAY))
+    found = overview(a_row(), a_row(kind="ask", at=NOON + 3600), a_row(at=NOON - 3 * DAY))
     assert found.queries == 3
     assert found.kinds == {"search": 2, "ask": 1}
     assert found.per_day == {"2025-12-29": 1, "2025-12-30": 0, "2025-12-31": 0, "2026-01-01": 2}
@@ -60,11 +60,9 @@ def test_unanswered_is_what_found_nothing_or_not_enough() -> None:
     rows = [
         a_row("fine"),
         a_row("nothing", hits=0),
-        a_row(
-            "Too little?", kind=RequestKind.ASK, sufficient_context=False, at=NOON - 5, quality=0.3, has_warning=True
-        ),
-        a_row("too  little?", kind=RequestKind.ASK, sufficient_context=False, quality=0.2),
-        a_row("answered", kind=RequestKind.ASK, sufficient_context=True),
+        a_row("Too little?", kind="ask", sufficient_context=False, at=NOON - 5, quality=0.3, has_warning=True),
+        a_row("too  little?", kind="ask", sufficient_context=False, quality=0.2),
+        a_row("answered", kind="ask", sufficient_context=True),
         a_row("broken", hits=0, error="Unavailable"),
     ]
     found = overview(*rows).unanswered
@@ -77,9 +75,9 @@ def test_unanswered_is_what_found_nothing_or_not_enough() -> None:
 
 def test_poor_is_what_was_answered_with_a_warning() -> None:
     rows = [
-        a_row("good", kind=RequestKind.ASK, sufficient_context=True, quality=0.9),
-        a_row("poor", kind=RequestKind.ASK, sufficient_context=True, quality=0.2, has_warning=True),
-        a_row("refused", kind=RequestKind.ASK, sufficient_context=False, quality=0.1, has_warning=True),
+        a_row("good", kind="ask", sufficient_context=True, quality=0.9),
+        a_row("poor", kind="ask", sufficient_context=True, quality=0.2, has_warning=True),
+        a_row("refused", kind="ask", sufficient_context=False, quality=0.1, has_warning=True),
     ]
     found = overview(*rows).poor
     assert (found.count, found.share) == (1, 0.5)

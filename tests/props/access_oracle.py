@@ -109,7 +109,7 @@ class Oracle:
 
     def check_log(self, rows: Sequence[SeenRow], reader: Reader, scope: Scope) -> None:
         theirs = self.readable(reader, scope)
-        told = [(one.row.kind.value, one.row.text, one.row.candidates) for one in reversed(rows)]
+        told = [(one.row.kind, one.row.text, one.row.candidates) for one in reversed(rows)]
         assert told == [(one.way, one.text, one.total) for one in theirs]
         wordless = [replace(one, row=replace(one.row, text=None)) for one in rows]
         self._check_names(repr(wordless), reader, scope)

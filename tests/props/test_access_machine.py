@@ -99,8 +99,8 @@ def naming_what_is_gone(self: _Page, met: Finding | Dropped) -> None:
         self.dropped.append(met)
 
 
-def everybodys(cls: Callable[[Scope, None], object], scope: Scope, principal: Principal) -> object:
-    return cls(scope, None)
+def everybodys(cls: Callable[[Scope], object], scope: Scope, principal: Principal) -> object:
+    return cls(scope)
 
 
 def with_everybodys_figures(self: ReadLog, scope: Scope, principal: Principal, **named: float) -> Overview:

@@ -102,7 +102,9 @@ def test_the_log_tells_nobody_more_than_they_asked_and_may_see(
     assert {(seen.row.text, frozenset(one.path for one in seen.documents)) for seen in listed} == {
         (text, frozenset(visible & set(one.shown))) for text, one in own.items()
     }
-    assert {one.document for seen in listed for one in seen.row.shown} <= {document_id(scope, path) for path in visible}
+    assert {document for seen in listed for _, document in seen.row.shown} <= {
+        document_id(scope, path) for path in visible
+    }
     assert overview.queries == len(own)
     assert {one.text for one in overview.unanswered.questions} <= own.keys()
     times = Counter(path for one in own.values() for path in one.shown if path in visible)

@@ -83,8 +83,8 @@ def _row_json(seen: SeenRow) -> dict[str, object]:
         "tenant": row.scope.tenant,
         "project": row.scope.project,
         "conversation": row.conversation,
-        "kind": row.kind.value,
-        "user": row.asker.user,
+        "kind": row.kind,
+        "user": row.user,
         "query": row.text,
         "total_candidates": row.candidates,
         "hits": row.hits,
@@ -105,7 +105,7 @@ def _row_json(seen: SeenRow) -> dict[str, object]:
         "documents": [
             {"document_id": shown.id, "document": shown.path, "title": shown.title} for shown in seen.documents
         ],
-        "chunk_ids": [shown.chunk for shown in row.shown],
+        "chunk_ids": [chunk for chunk, _ in row.shown],
     }
 
 
@@ -170,7 +170,7 @@ def _show_rows(rows: Sequence[SeenRow]) -> None:
         query = Text(NO_WORDS, style="dim") if row.text is None else Text(_line(row.text))
         numbers = (f"{row.latency_ms:.0f}", str(row.hits), "" if row.quality is None else f"{row.quality:.2f}")
         remarks = Text(", ".join(_remarks(row)), style="dim")
-        table.add_row(_when(row.at), row.kind.value, row.asker.user or "", *numbers, remarks, query)
+        table.add_row(_when(row.at), row.kind, row.user or "", *numbers, remarks, query)
     console.print(table)
 
 

@@ -1,47 +1,24 @@
 """What is remembered of a question that was asked: numbers, ids and, where the settings allow it, its words."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import lru_cache
-from typing import NamedTuple, Self
+from typing import Literal, Self, TypeAlias
 
 from citewise.model.access import Principal, Scope
 from citewise.model.ids import ChunkId, DocumentId, digest
+from citewise.model.query import Query
 
 MAX_ROWS_ASKED = 1_000
 MAX_SHOWN = 20  # ids kept of one question: a default search, or the largest page
-NOBODY = ""  # what no row says of its asker
 ABANDONED = "abandoned"  # instead of an error's name: whoever asked went away before the answer was there
 
+RequestKind: TypeAlias = Literal["search", "ask"]
 
-class RequestKind(StrEnum):
-    """How it was asked."""
-
-    SEARCH = "search"
-    ASK = "ask"
-
-
-class ShownChunk(NamedTuple):
-    """What was shown, by id: the text stays in the catalog, under its own rules."""
-
-    chunk: ChunkId
-    document: DocumentId
-
-
-@dataclass(frozen=True, slots=True)
-class Asker:
-    """Who asked: a name if there was one, and a digest of whom they counted as then."""
-
-    user: str | None
-    readers: str
-
-    @classmethod
-    def of(cls, principal: Principal) -> Self:
-        return cls(principal.user, _readers(principal))
+_NOBODY = ""  # what no row says of its readers
 
 
 @lru_cache(maxsize=1_000)
-def _readers(principal: Principal) -> str:
+def _digest(principal: Principal) -> str:
     """The same people ask again and again, and hashing the names of twenty groups costs as much as all the rest."""
     readers = principal.readers
     return digest("owner") if readers is None else digest("readers", *sorted(readers))
@@ -55,7 +32,8 @@ class Logged:
     request_id: str
     scope: Scope
     kind: RequestKind
-    asker: Asker
+    user: str | None  # who asked, if they have a name
+    readers: str  # a digest of the readers that they counted as
     text: str | None  # None: the settings keep no words
     latency_ms: float
     candidates: int = 0  # different chunks that any ranking found
@@ -70,8 +48,15 @@ class Logged:
     tokens_in: int | None = None  # of the prompt and of the answer; None: it was a search; 0: from the cache
     tokens_out: int | None = None
     embedding_tokens: int = 0  # of the question, where it was embedded
-    shown: tuple[ShownChunk, ...] = ()  # best first; an answer shows what it cites
+    # What was shown, best first; an answer shows what it cites. Ids alone: texts stay in the catalog, under its rules.
+    shown: tuple[tuple[ChunkId, DocumentId], ...] = ()
     conversation: str | None = None
+
+    @classmethod
+    def of(cls, query: Query, kind: RequestKind, seconds: float) -> Self:
+        """What a query itself says."""
+        user, readers = query.principal.user, _digest(query.principal)
+        return cls(query.asked_at, query.request_id, query.scope, kind, user, readers, query.text, 1000 * seconds)
 
     @property
     def is_unanswered(self) -> bool:
@@ -88,30 +73,29 @@ class Logged:
 
 @dataclass(frozen=True, slots=True)
 class LogScope:
-    """Rows of one scope: everybody's for the library's owner, otherwise those of one asker. `admits` is the meaning."""
+    """Rows of one scope: those of a user, those of readers without a name, or everybody's. `admits` is the meaning."""
 
     scope: Scope
-    asker: Asker | None  # None: everybody's
+    user: str | None = None
+    readers: str | None = None
 
     @classmethod
     def of(cls, scope: Scope, principal: Principal) -> Self:
-        """What a principal may read of the log.
+        """What a principal may read of the log: the owner everything.
 
         Somebody with a name sees what was asked in that name, whatever they could see then. Those who are known by
         their groups alone share what was asked by exactly these groups. Strangers, whom nobody can tell apart, see
         nothing.
         """
         if principal.owns_library:
-            return cls(scope, None)
-        if principal.user is None and not principal.groups:
-            return cls(scope, Asker(None, NOBODY))
-        return cls(scope, Asker.of(principal))
+            return cls(scope)
+        if principal.user is not None:
+            return cls(scope, user=principal.user)
+        return cls(scope, readers=_digest(principal) if principal.groups else _NOBODY)
 
     def admits(self, row: Logged) -> bool:
         if row.scope != self.scope:
             return False
-        if self.asker is None:
-            return True
-        if self.asker.user is not None:
-            return row.asker.user == self.asker.user
-        return row.asker == self.asker
+        if self.user is not None:
+            return row.user == self.user
+        return self.readers is None or (row.user is None and row.readers == self.readers)

@@ -43,13 +43,12 @@ class Hydrate:
             else:
                 dropped.append(Dropped(candidate, STAGE, MALFORMED if candidate.id in read else GONE))
         if dropped:
-            gone, malformed = (
-                [item.candidate.id for item in dropped if item.reason == why] for why in (GONE, MALFORMED)
-            )
-            self._report(gone, malformed)
+            self._report(dropped)
         return Shortlist(query, tuple(findings), tuple(dropped))
 
-    def _report(self, gone: Sequence[ChunkId], malformed: Sequence[ChunkId]) -> None:
+    def _report(self, dropped: Sequence[Dropped]) -> None:
+        gone = [item.candidate.id for item in dropped if item.reason == GONE]
+        malformed = [item.candidate.id for item in dropped if item.reason == MALFORMED]
         if gone:
             _log.info("left out, no longer in the catalog for this reader: %s", ", ".join(gone))
         if malformed:

@@ -252,5 +252,5 @@ def test_a_forked_child_writes_its_own_rows_and_not_its_parents_again(tmp_path: 
     child.join(LONG)
     assert child.exitcode == 0
     log.close()
-    texts = sorted(row.text or "" for row in store.rows(LogScope(SCOPE, None), since=0.0, limit=10))
+    texts = sorted(row.text or "" for row in store.rows(LogScope(SCOPE), since=0.0, limit=10))
     assert texts == ["child", "parent"]

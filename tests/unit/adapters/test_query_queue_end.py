@@ -148,7 +148,7 @@ def test_a_program_that_ends_while_the_log_is_locked_says_how_many_rows_it_lost(
     assert done.stderr == (
         "the query log was not written within 0.3 seconds; questions that are lost if the program ends now: 2\n"
     )
-    assert SqliteLog(file, retention_days=1e6).rows(LogScope(SCOPE, None), since=0.0, limit=10) == ()
+    assert SqliteLog(file, retention_days=1e6).rows(LogScope(SCOPE), since=0.0, limit=10) == ()
 
 
 def ended(file: Path, lines: str, *, close_seconds: float = 5.0) -> subprocess.CompletedProcess[str]:
@@ -174,4 +174,4 @@ def test_a_program_that_just_ends_leaves_its_rows(tmp_path: Path) -> None:
     done = ended(tmp_path / "queries.db", "log.add(a_row('at the end'))\n")
     assert (done.returncode, done.stderr) == (0, "")
     store = SqliteLog(tmp_path / "queries.db", retention_days=1e6)
-    assert [row.text for row in store.rows(LogScope(SCOPE, None), since=0.0, limit=10)] == ["at the end"]
+    assert [row.text for row in store.rows(LogScope(SCOPE), since=0.0, limit=10)] == ["at the end"]

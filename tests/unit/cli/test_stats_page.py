@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 from citewise.cli.html import NOTHING, stats_html
 from citewise.insights import Overview, SeenDocument
-from citewise.model.logged import Logged, RequestKind
+from citewise.model.logged import Logged
 from tests.builders import SCOPE
 from tests.logs import DAY, NOON, a_document_id, a_row
 
@@ -55,7 +55,7 @@ def test_the_page_is_whole_and_needs_nothing_from_anywhere() -> None:
 def test_every_part_is_drawn() -> None:
     rows = [
         a_row("nothing?", hits=0),
-        a_row("poor?", kind=RequestKind.ASK, sufficient_context=True, has_warning=True, quality=0.2),
+        a_row("poor?", kind="ask", sufficient_context=True, has_warning=True, quality=0.2),
         a_row(degraded=("dense",)),
         a_row(error="Unavailable"),
         a_row(is_cache_hit=True),

@@ -3,7 +3,7 @@
 import pytest
 
 from citewise.model.access import OWNER, Principal
-from citewise.model.logged import Asker, LogScope
+from citewise.model.logged import LogScope
 from citewise.text.secrets import Redaction
 from tests.builders import SCOPE
 from tests.growth import assert_linear
@@ -42,8 +42,9 @@ def test_strangers_do_not_see_each_other() -> None:
 
 
 def test_who_counts_as_the_same_readers_has_the_same_digest() -> None:
-    assert Asker.of(Principal(None, frozenset({"a", "b"}))) == Asker.of(Principal(None, frozenset({"b", "a"})))
-    digests = {Asker.of(one).readers for one in (OWNER, Principal(), Principal("ann"), Principal(None, OPS))}
+    same = [a_row(who=Principal(None, frozenset(groups))).readers for groups in (("a", "b"), ("b", "a"))]
+    assert same[0] == same[1]
+    digests = {a_row(who=asker).readers for asker in (OWNER, Principal(), Principal("ann"), Principal(None, OPS))}
     assert len(digests) == 4
 
 

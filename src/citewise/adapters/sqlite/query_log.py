@@ -13,7 +13,7 @@ from citewise.adapters.sqlite.connections import PrivateFile
 from citewise.errors import Unavailable
 from citewise.model.access import Scope
 from citewise.model.ids import ChunkId, DocumentId
-from citewise.model.logged import Asker, Logged, LogScope, RequestKind, ShownChunk
+from citewise.model.logged import Logged, LogScope
 
 # No semicolon but between statements. Each row is in one of the last two indexes: by name, or by groups without a name.
 TABLES = """
@@ -48,10 +48,10 @@ NONE = "[]"
 # Columns that hold the field of the same name as it is, then the others.
 _PLAIN = (
     *("at", "request_id", "text", "latency_ms", "candidates", "hits", "error", "quality", "confidence"),
-    *("tokens_in", "tokens_out", "embedding_tokens", "conversation"),
+    *("tokens_in", "tokens_out", "embedding_tokens", "conversation", "readers"),
 )
 _OTHERS = (
-    *("tenant", "project", "way", "asker", "readers", "degraded", "shown"),
+    *("tenant", "project", "way", "asker", "degraded", "shown"),
     *("is_cache_hit", "has_warning", "sufficient_context"),
 )
 _COLUMNS = ", ".join((*_PLAIN, *_OTHERS))
@@ -94,8 +94,8 @@ class SqliteLog:
             "tenant": log_scope.scope.tenant,
             "project": log_scope.scope.project,
             "since": max(since, self._oldest()),
-            "asker": log_scope.asker.user if log_scope.asker else None,
-            "readers": log_scope.asker.readers if log_scope.asker else None,
+            "asker": log_scope.user,
+            "readers": log_scope.readers,
             "limit": limit,
         }
         with self._file.reading("read the query log") as connection:
@@ -120,7 +120,7 @@ class SqliteLog:
         with self._file.writing("remove documents from the query log") as connection:
             rows = connection.execute("SELECT id, shown FROM queries WHERE shown <> ''")
             changed = [
-                (_stored([chunk for chunk in _shown(stored) if chunk.document not in gone]), id_)
+                (_stored([pair for pair in _shown(stored) if pair[1] not in gone]), id_)
                 for id_, stored in rows
                 if not gone.isdisjoint(_documents(stored))
             ]
@@ -159,12 +159,10 @@ class SqliteLog:
 
 def _read_statement(log_scope: LogScope) -> str:
     """The rows that `LogScope.admits`; each kind of reader has an index of its own."""
-    if log_scope.asker is None:
-        theirs = ""
-    elif log_scope.asker.user is not None:
+    if log_scope.user is not None:
         theirs = "AND asker = :asker"
     else:
-        theirs = "AND asker IS NULL AND readers = :readers"
+        theirs = "AND asker IS NULL AND readers = :readers" if log_scope.readers is not None else ""
     return (
         f"SELECT {_COLUMNS} FROM queries WHERE tenant = :tenant AND project = :project AND at >= :since {theirs} "
         "ORDER BY at DESC, id DESC LIMIT :limit"
@@ -172,18 +170,18 @@ def _read_statement(log_scope: LogScope) -> str:
 
 
 def _values(row: Logged) -> tuple[object, ...]:
-    scope, asker, degraded = row.scope, row.asker, json.dumps(row.degraded) if row.degraded else NONE
-    others = (scope.tenant, scope.project, row.kind.value, asker.user, asker.readers, degraded, _stored(row.shown))
+    degraded = json.dumps(row.degraded) if row.degraded else NONE
+    others = (row.scope.tenant, row.scope.project, row.kind, row.user, degraded, _stored(row.shown))
     return (*_plain(row), *others, row.is_cache_hit, row.has_warning, row.sufficient_context)
 
 
 def _logged(scope: Scope, row: Sequence[Any]) -> Logged:
-    _, _, way, user, readers, degraded, shown, is_cache_hit, has_warning, sufficient = row[len(_PLAIN) :]
+    _, _, kind, user, degraded, shown, is_cache_hit, has_warning, sufficient = row[len(_PLAIN) :]
     return Logged(
         **dict(zip(_PLAIN, row, strict=False)),
         scope=scope,
-        kind=RequestKind(way),
-        asker=Asker(user, readers),
+        kind=kind,
+        user=user,
         degraded=tuple(json.loads(degraded)) if degraded != NONE else (),
         shown=_shown(shown),
         is_cache_hit=bool(is_cache_hit),
@@ -192,11 +190,11 @@ def _logged(scope: Scope, row: Sequence[Any]) -> Logged:
     )
 
 
-def _stored(shown: Iterable[ShownChunk]) -> str:
+def _stored(shown: Iterable[tuple[ChunkId, DocumentId]]) -> str:
     return " ".join(f"{chunk}:{document}" for chunk, document in shown)
 
 
-def _shown(stored: str) -> tuple[ShownChunk, ...]:
+def _shown(stored: str) -> tuple[tuple[ChunkId, DocumentId], ...]:
     return tuple(map(_pair, stored.split(" "))) if stored else ()
 
 
@@ -205,6 +203,6 @@ def _documents(stored: str) -> set[DocumentId]:
 
 
 @lru_cache(maxsize=100_000)  # rows name the same chunks again and again: a tenth of the time, and of the memory
-def _pair(stored: str) -> ShownChunk:
+def _pair(stored: str) -> tuple[ChunkId, DocumentId]:
     chunk, document = stored.split(":")
-    return ShownChunk(ChunkId(chunk), DocumentId(document))
+    return ChunkId(chunk), DocumentId(document)

@@ -11,7 +11,7 @@ from citewise.adapters.sqlite import query_log as module
 from citewise.adapters.sqlite.query_log import VERSION, SqliteLog
 from citewise.errors import Misconfigured
 from citewise.model.access import Principal
-from citewise.model.logged import NOBODY, Asker, LogScope
+from citewise.model.logged import LogScope
 from citewise.ports.stores import LogStore
 from tests.builders import SCOPE
 from tests.contracts.test_log_store import ANN, EVERYBODYS, Clock, all_of, files_hold, many_rows
@@ -121,7 +121,7 @@ def test_a_reading_goes_along_an_index_of_its_own_and_sorts_nothing(tmp_path: Pa
 
 
 def test_strangers_are_looked_up_where_they_have_no_rows() -> None:
-    assert LogScope.of(SCOPE, Principal()).asker == Asker(None, NOBODY)
+    assert LogScope.of(SCOPE, Principal()).readers == ""
     assert "readers = :readers" in module._read_statement(LogScope.of(SCOPE, Principal()))
 
 
