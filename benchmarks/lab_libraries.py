@@ -12,7 +12,7 @@ from citewise.adapters.local_index.texts import LocalTextIndex
 from citewise.adapters.local_index.vectors import LocalVectorIndex
 from citewise.errors import Misconfigured, Unavailable
 from citewise.model.access import Scope
-from citewise.model.chunk import EmbeddingFailure, EmbeddingModel, Point, Vector
+from citewise.model.chunk import EmbeddingModel, Point, Vector
 from citewise.ports.indexes import IndexBatch
 from citewise.ports.models import Embedder, Embedding
 from citewise.settings import Settings
@@ -35,7 +35,7 @@ class Widened:
     def model(self) -> EmbeddingModel:
         return replace(self.embedder.model, window_tokens=WIDE)
 
-    def documents(self, texts: Sequence[str]) -> tuple[Vector | EmbeddingFailure, ...]:
+    def documents(self, texts: Sequence[str]) -> tuple[Vector | Unavailable, ...]:
         return self.embedder.documents(texts)
 
     def query(self, text: str) -> Vector:
@@ -101,7 +101,7 @@ def _bare_index(corpus: Corpus, embedding: Embedding) -> Iterator[tuple[LocalVec
         yield indexes
 
 
-def _made(vector: Vector | EmbeddingFailure) -> Vector:
-    if isinstance(vector, EmbeddingFailure):
-        raise Unavailable(f"a chunk could not be embedded: {vector.reason}")
+def _made(vector: Vector | Unavailable) -> Vector:
+    if isinstance(vector, Unavailable):
+        raise Unavailable(f"a chunk could not be embedded: {vector}")
     return vector

@@ -22,9 +22,10 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.judged import KEPT
+from citewise.errors import Unavailable
 from citewise.library import OpenLibrary
 from citewise.model.access import Access, Principal, Scope
-from citewise.model.chunk import EmbeddingFailure, EmbeddingModel, Piece, Vector, chunks_of
+from citewise.model.chunk import EmbeddingModel, Piece, Vector, chunks_of
 from citewise.model.document import Document, Location
 from citewise.model.ids import ChunkId, Digest, chunk_id, digest, document_id
 from citewise.ports.catalog import DocumentWrite
@@ -137,7 +138,7 @@ class SyntheticEmbedder:
         self._documents = chunks // document_size(chunks)
         self._known: dict[str, Vector] = {}
 
-    def documents(self, texts: Sequence[str]) -> tuple[Vector | EmbeddingFailure, ...]:
+    def documents(self, texts: Sequence[str]) -> tuple[Vector | Unavailable, ...]:
         raise AssertionError("a synthetic library has its vectors ready")
 
     def query(self, text: str) -> Vector:

@@ -10,7 +10,8 @@ import pytest
 from citewise.adapters.http import Remote
 from citewise.adapters.memory.cache import RememberingEmbedder
 from citewise.adapters.openai.embedder import OpenAIEmbedder
-from citewise.model.chunk import EmbeddingFailure, EmbeddingModel, Vector
+from citewise.errors import Unavailable
+from citewise.model.chunk import EmbeddingModel, Vector
 from citewise.models import embedding_of
 from citewise.ports.models import Embedder, TokenCounter
 from citewise.settings import Settings
@@ -36,8 +37,8 @@ def embedder(request: pytest.FixtureRequest) -> Iterator[Embedder]:
             yield OpenAIEmbedder(Remote(client, "embedding", "tiny"), model, max_input_chars=768)
 
 
-def vector_of(outcome: Vector | EmbeddingFailure) -> Vector:
-    assert not isinstance(outcome, EmbeddingFailure)
+def vector_of(outcome: Vector | Unavailable) -> Vector:
+    assert not isinstance(outcome, Unavailable)
     return outcome
 
 

@@ -18,7 +18,7 @@ from citewise.adapters.breaker import Breaker
 from citewise.adapters.http import Remote
 from citewise.adapters.openai.embedder import RETRY, OpenAIEmbedder
 from citewise.errors import Misconfigured, Unavailable
-from citewise.model.chunk import EmbeddingFailure, EmbeddingModel, Vector
+from citewise.model.chunk import EmbeddingModel, Vector
 from tests.fakes.embedding_server import (
     DIMENSIONS,
     Asked,
@@ -72,8 +72,8 @@ def texts_of(count: int) -> list[str]:
     return [f"text number {number}" for number in range(count)]
 
 
-def numbers_in(vector: Vector | EmbeddingFailure) -> tuple[float, ...]:
-    assert not isinstance(vector, EmbeddingFailure), vector.reason
+def numbers_in(vector: Vector | Unavailable) -> tuple[float, ...]:
+    assert not isinstance(vector, Unavailable), vector
     return struct.unpack(f"<{DIMENSIONS}f", vector)
 
 
@@ -83,9 +83,9 @@ def right(text: str) -> Any:
     return pytest.approx([number / length for number in numbers], abs=1e-6)
 
 
-def reason_of(outcome: Vector | EmbeddingFailure) -> str:
-    assert isinstance(outcome, EmbeddingFailure)
-    return outcome.reason
+def reason_of(outcome: Vector | Unavailable) -> str:
+    assert isinstance(outcome, Unavailable)
+    return str(outcome)
 
 
 def test_texts_get_unit_vectors_in_their_order(make: Make) -> None:
@@ -174,7 +174,7 @@ def test_a_refused_batch_is_halved_until_only_the_refused_text_fails(
     body = json.dumps({"error": {"message": "input is too long"}}).encode()
     server.rule = lambda asked: Reply(status, body) if "text number 13" in asked.texts else well(asked)
     outcomes = make().documents(texts_of(64))
-    failed = [at for at, outcome in enumerate(outcomes) if isinstance(outcome, EmbeddingFailure)]
+    failed = [at for at, outcome in enumerate(outcomes) if isinstance(outcome, Unavailable)]
     assert failed == [13]
     assert reason_of(outcomes[13]) == f"the embedding server answered {status} (input is too long)"
     assert len(server.asked) == 1 + 2 * 6

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from citewise.errors import BadData
-from citewise.model.chunk import EmbeddedText, EmbeddingFailure, WordVectors
+from citewise.errors import BadData, Unavailable
+from citewise.model.chunk import Vector, WordVectors
 from citewise.models import embedding_of
 from citewise.ports.models import Embedder, WordEmbedder
 from citewise.settings import Settings
@@ -55,19 +55,19 @@ def model(request: pytest.FixtureRequest) -> Model:
     return make()
 
 
-def vectors_of(outcome: EmbeddedText | EmbeddingFailure) -> EmbeddedText:
-    assert not isinstance(outcome, EmbeddingFailure)
+def vectors_of(outcome: tuple[Vector, WordVectors] | Unavailable) -> tuple[Vector, WordVectors]:
+    assert not isinstance(outcome, Unavailable)
     return outcome
 
 
 def words_of(model: Model, *texts: str) -> list[WordVectors]:
-    return [vectors_of(outcome).words for outcome in model.words.embedded(texts)]
+    return [vectors_of(outcome)[1] for outcome in model.words.embedded(texts)]
 
 
 def test_the_vector_is_the_very_one_of_the_embedder(model: Model) -> None:
-    assert tuple(vectors_of(first).vector for first in model.words.embedded(TEXTS)) == model.embedder.documents(TEXTS)
+    assert tuple(vectors_of(first)[0] for first in model.words.embedded(TEXTS)) == model.embedder.documents(TEXTS)
     for text in TEXTS:
-        assert vectors_of(model.words.embedded([text])[0]).vector == model.embedder.documents([text])[0]
+        assert vectors_of(model.words.embedded([text])[0])[0] == model.embedder.documents([text])[0]
 
 
 def test_each_text_gets_its_words_in_order(model: Model) -> None:
@@ -150,7 +150,7 @@ def test_what_the_model_did_not_make_is_bad_data(model: Model, wrong: bytes) -> 
 def test_a_text_that_cannot_be_embedded_spoils_no_other() -> None:
     words = HashWords(HashEmbedder(poison="poison"))
     good, bad, too = words.embedded(["a tide", "poison", "a gauge"])
-    assert isinstance(bad, EmbeddingFailure)
+    assert isinstance(bad, Unavailable)
     alone = HashWords(HashEmbedder()).embedded(["a tide", "a gauge"])
     assert (good, too) == alone
 

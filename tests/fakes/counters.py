@@ -6,10 +6,8 @@ import struct
 from collections.abc import Sequence
 from hashlib import blake2b
 
-from citewise.errors import BadData
+from citewise.errors import BadData, Unavailable
 from citewise.model.chunk import (
-    EmbeddedText,
-    EmbeddingFailure,
     EmbeddingModel,
     Vector,
     WordVectors,
@@ -43,15 +41,15 @@ class HashEmbedder:
     def model(self) -> EmbeddingModel:
         return self._model
 
-    def documents(self, texts: Sequence[str]) -> tuple[Vector | EmbeddingFailure, ...]:
+    def documents(self, texts: Sequence[str]) -> tuple[Vector | Unavailable, ...]:
         return tuple(self._outcome(text) for text in texts)
 
     def query(self, text: str) -> Vector:
         return _hashed(text)
 
-    def _outcome(self, text: str) -> Vector | EmbeddingFailure:
+    def _outcome(self, text: str) -> Vector | Unavailable:
         if self._poison and self._poison in text:
-            return EmbeddingFailure("the model choked on it")
+            return Unavailable("the model choked on it")
         self.embedded.append(text)
         return _hashed(text)
 
@@ -62,10 +60,10 @@ class HashWords:
     def __init__(self, embedder: HashEmbedder) -> None:
         self._embedder = embedder
 
-    def embedded(self, texts: Sequence[str]) -> tuple[EmbeddedText | EmbeddingFailure, ...]:
+    def embedded(self, texts: Sequence[str]) -> tuple[tuple[Vector, WordVectors] | Unavailable, ...]:
         made = self._embedder.documents(texts)
         return tuple(
-            one if isinstance(one, EmbeddingFailure) else EmbeddedText(one, WordVectors(b"".join(_by_word(text))))
+            one if isinstance(one, Unavailable) else (one, WordVectors(b"".join(_by_word(text))))
             for text, one in zip(texts, made, strict=True)
         )
 

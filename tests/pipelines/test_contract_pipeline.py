@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from citewise import Library, Scope
-from citewise.errors import BadRequest
+from citewise.errors import BadRequest, Unavailable
 from citewise.ingest.targets import IngestOptions
-from citewise.model.chunk import EmbeddingFailure, Vector
+from citewise.model.chunk import Vector
 from citewise.model.document import PathRule
 from citewise.model.filters import AnyOf, conditions_of
 from citewise.model.ranking import SearchResult
@@ -165,7 +165,7 @@ class DeafEmbedder(HashEmbedder):
     def query(self, text: str) -> Vector:
         raise AssertionError("the embedder was asked")
 
-    def documents(self, texts: Sequence[str]) -> tuple[Vector | EmbeddingFailure, ...]:
+    def documents(self, texts: Sequence[str]) -> tuple[Vector | Unavailable, ...]:
         raise AssertionError("the embedder was asked")
 
 

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from citewise.errors import CitewiseError
+from citewise.errors import CitewiseError, Unavailable
 from citewise.model.answer import Context, ContextSource, Evidence, Grounds, Signals, Unit
-from citewise.model.chunk import EmbeddingFailure, Terms, cosine
+from citewise.model.chunk import Terms, cosine
 from citewise.model.ranking import DENSE, WORDS, Finding
 from citewise.ports.models import Embedder, TokenCounter
 from citewise.text.analysis import terms
@@ -181,7 +181,7 @@ class Ground:
         return {
             at: cosine(asked, outcome)
             for at, outcome in zip(chosen, outcomes, strict=True)
-            if not isinstance(outcome, EmbeddingFailure)
+            if not isinstance(outcome, Unavailable)
         }
 
     def _missing(self, question: str, sources: Sequence[Terms]) -> float:

@@ -179,7 +179,7 @@ class _Tally:
                 continue
             prepared = event.prepared
             if event.failure:
-                yield self.fail(prepared.item, f"could not be embedded: {event.failure.reason}")
+                yield self.fail(prepared.item, f"could not be embedded: {event.failure}")
                 continue
             self._masked.update(prepared.masked)
             self._warnings += [FileProblem(prepared.item.path, text) for text in prepared.warnings]
@@ -250,7 +250,7 @@ class Reembed:
             path = event.prepared.item.path
             if event.failure:  # half a library is none: stop, keep the old one, and go on from here next time
                 raise Unavailable(
-                    f"{path} could not be embedded: {event.failure.reason}; "
+                    f"{path} could not be embedded: {event.failure}; "
                     "the library is unchanged; run the command again to continue"
                 )
             documents += 1

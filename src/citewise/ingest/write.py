@@ -3,10 +3,11 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from citewise.errors import Unavailable
 from citewise.ingest.prepare import Prepared
 from citewise.ingest.project import Project
 from citewise.model.access import Scope
-from citewise.model.chunk import ChunkCounts, EmbeddedText, EmbeddingFailure, WordVectors
+from citewise.model.chunk import ChunkCounts, Vector, WordVectors
 from citewise.model.ids import Digest
 from citewise.model.report import Embedded
 from citewise.ports.catalog import Catalog, EmbeddingCache
@@ -18,7 +19,7 @@ TEXTS_AT_ONCE = 128
 DOCUMENTS_AT_ONCE = 64
 CHUNKS_BEFORE_PROJECTING = 512  # a projection has a price of its own (a commit), so not after every batch
 
-_Outcomes = Mapping[Digest, EmbeddedText | EmbeddingFailure]
+_Outcome = tuple[Vector, WordVectors] | Unavailable  # of a text and of its words
 _NO_WORDS = WordVectors(b"")  # of a text whose word vectors are not wanted
 
 
@@ -32,25 +33,25 @@ class DocumentWriter:
     project: Project
     words: WordEmbedder | None = None  # the same model, where word vectors are stored as well
 
-    def embed(self, texts: Sequence[str]) -> tuple[EmbeddedText | EmbeddingFailure, ...]:
+    def embed(self, texts: Sequence[str]) -> tuple[_Outcome, ...]:
         if self.words is not None:
             return self.words.embedded(texts)
         vectors = self.embedder.documents(texts)
-        return tuple(each if isinstance(each, EmbeddingFailure) else EmbeddedText(each, _NO_WORDS) for each in vectors)
+        return tuple(each if isinstance(each, Unavailable) else (each, _NO_WORDS) for each in vectors)
 
-    def cached(self, cache: EmbeddingCache, digests: Collection[Digest]) -> dict[Digest, EmbeddedText]:
+    def cached(self, cache: EmbeddingCache, digests: Collection[Digest]) -> dict[Digest, tuple[Vector, WordVectors]]:
         """What a cache has. A text whose word vectors are wanted and missing counts as unknown."""
         vectors = cache.vectors(digests)
         if self.words is None:
-            return {key: EmbeddedText(vector, _NO_WORDS) for key, vector in vectors.items()}
+            return {key: (vector, _NO_WORDS) for key, vector in vectors.items()}
         words = cache.word_vectors(digests)
-        return {key: EmbeddedText(vectors[key], words[key]) for key in vectors.keys() & words.keys()}
+        return {key: (vectors[key], words[key]) for key in vectors.keys() & words.keys()}
 
-    def keep(self, outcomes: _Outcomes) -> int:
+    def keep(self, outcomes: Mapping[Digest, _Outcome]) -> int:
         """Store vectors in the library's own cache; returns how many there were."""
-        vectors = {key: each for key, each in outcomes.items() if not isinstance(each, EmbeddingFailure)}
-        words = {key: each.words for key, each in vectors.items() if each.words is not _NO_WORDS}
-        self.caches[0].keep({key: each.vector for key, each in vectors.items()}, words)
+        embedded = {key: pair for key, pair in outcomes.items() if not isinstance(pair, Unavailable)}
+        vectors = {key: vector for key, (vector, _) in embedded.items()}
+        self.caches[0].keep(vectors, {key: words for key, (_, words) in embedded.items() if words is not _NO_WORDS})
         return len(vectors)
 
 
@@ -59,7 +60,7 @@ class Written:
     """An item was stored, or not, because one of its texts could not be embedded."""
 
     prepared: Prepared
-    failure: EmbeddingFailure | None
+    failure: Unavailable | None
 
 
 class WriteBatch:
@@ -85,7 +86,7 @@ class WriteBatch:
         waiting, self._waiting = self._waiting, []
         if not waiting:
             return
-        outcomes: dict[Digest, EmbeddedText | EmbeddingFailure] = {}
+        outcomes: dict[Digest, _Outcome] = {}
         yield from self._embed(waiting, outcomes)
         written = [Written(prepared, _failure(prepared, outcomes)) for prepared in waiting]
         writes = [write for each in written if not each.failure for write in each.prepared.writes]
@@ -96,9 +97,7 @@ class WriteBatch:
             self._writer.project(self._scope)
             self._unprojected = 0
 
-    def _embed(
-        self, waiting: Sequence[Prepared], outcomes: dict[Digest, EmbeddedText | EmbeddingFailure]
-    ) -> Iterator[Embedded]:
+    def _embed(self, waiting: Sequence[Prepared], outcomes: dict[Digest, _Outcome]) -> Iterator[Embedded]:
         """Fill in what the library does not have yet. Equal texts are embedded once, and vectors are kept at once:
         neither a refused neighbor nor an interruption makes anyone pay for them again."""
         writer = self._writer
@@ -118,6 +117,6 @@ class WriteBatch:
             yield Embedded(len(keys))
 
 
-def _failure(prepared: Prepared, outcomes: _Outcomes) -> EmbeddingFailure | None:
+def _failure(prepared: Prepared, outcomes: Mapping[Digest, _Outcome]) -> Unavailable | None:
     of_chunks = (outcomes.get(chunk.text_digest) for write in prepared.writes for chunk in write.chunks)
-    return next((outcome for outcome in of_chunks if isinstance(outcome, EmbeddingFailure)), None)
+    return next((outcome for outcome in of_chunks if isinstance(outcome, Unavailable)), None)

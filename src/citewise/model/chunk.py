@@ -28,21 +28,6 @@ class EmbeddingModel:
     window_tokens: int  # tokens it sees at once, special ones included
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddedText:
-    """What a pass through a model gives: the vector of the text, and those of its words."""
-
-    vector: Vector
-    words: WordVectors
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddingFailure:
-    """Why a text has no vector."""
-
-    reason: str
-
-
 class TermField(StrEnum):
     """The two BM25 rankings: stemmed natural language, and code tokens."""
 

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from citewise.errors import Unavailable
 from citewise.model.answer import Citation, ContextSource, Evidence, Prompt, Quality, Shortened
 from citewise.model.cancellation import Cancellation
-from citewise.model.chunk import EmbeddedText, EmbeddingFailure, EmbeddingModel, Vector, WordVectors
+from citewise.model.chunk import EmbeddingModel, Vector, WordVectors
 
 
 class Embedder(Protocol):
@@ -14,12 +15,12 @@ class Embedder(Protocol):
 
     Promises: one outcome per text, in order; unit length; every token counts, however long the text;
     the same text gives the same vector whatever its neighbors in the call; a text that cannot be
-    embedded is an EmbeddingFailure and spoils no other; wrong credentials raise Misconfigured.
+    embedded is Unavailable and spoils no other; wrong credentials raise Misconfigured.
     """
 
     @property
     def model(self) -> EmbeddingModel: ...
-    def documents(self, texts: Sequence[str]) -> tuple[Vector | EmbeddingFailure, ...]: ...
+    def documents(self, texts: Sequence[str]) -> tuple[Vector | Unavailable, ...]: ...
     def query(self, text: str) -> Vector: ...
 
 
@@ -27,13 +28,13 @@ class WordEmbedder(Protocol):
     """Turns text into a vector of its meaning and vectors of its words, in one pass.
 
     Promises: one outcome per text, in order; the vector is the very one that the model's Embedder gives; a text that
-    cannot be embedded is an EmbeddingFailure and spoils no other. `closeness` is how near, on average, each word of the
+    cannot be embedded is Unavailable and spoils no other. `closeness` is how near, on average, each word of the
     question finds one in a text, beyond what one of its length has by chance: higher is nearer, and only texts for the
     same question can be compared; but for rounding it does not depend on a text's neighbors; what cannot be vectors of
     this model raises BadData.
     """
 
-    def embedded(self, texts: Sequence[str]) -> tuple[EmbeddedText | EmbeddingFailure, ...]: ...
+    def embedded(self, texts: Sequence[str]) -> tuple[tuple[Vector, WordVectors] | Unavailable, ...]: ...
     def closeness(self, question: str, texts: Sequence[WordVectors]) -> tuple[float, ...]: ...
 
 

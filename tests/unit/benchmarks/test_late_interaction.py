@@ -240,7 +240,7 @@ def test_tokens_of_a_long_text_lie_around_the_vector_that_the_product_keeps(
 def test_the_products_form_is_what_the_product_stores(encoder: TokenEncoder, model: OnnxWordEmbedder) -> None:
     texts = [*TEXTS, TEXTS[0] * 20]
     for ours, theirs in zip(encoder.windows(texts), model.embedded(texts), strict=True):
-        codes = [np.frombuffer(stored, np.uint8) for stored in (PRODUCT.stored(ours), theirs.words)]
+        codes = [np.frombuffer(stored, np.uint8) for stored in (PRODUCT.stored(ours), theirs[1])]
         assert np.mean(codes[0] == codes[1]) > 0.999  # all but what the last bits of a product decide
 
 
@@ -250,7 +250,7 @@ def test_the_default_blend_does_what_the_products_stage_does(
 ) -> None:
     asked = "why do workloads lose their storage?"
     findings = [found_at(f"{at}", 0.9 - at / 50, cosine, TEXTS[at % 5]) for at in range(DEPTH + 3)]
-    theirs = {digest(text): one.words for text, one in zip(TEXTS, model.embedded(TEXTS), strict=True)}
+    theirs = {digest(text): stored for text, (_, stored) in zip(TEXTS, model.embedded(TEXTS), strict=True)}
     product = Late(model, Told(theirs))(a_shortlist(*findings, query=a_query(asked)))
     *windows, question = encoder.windows([*TEXTS, asked])
     ours = {one.candidate.id: PRODUCT.stored(windows[at % 5]) for at, one in enumerate(findings)}

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from citewise.model.chunk import EmbeddedText, Vector, WordVectors
+from citewise.errors import Unavailable
+from citewise.model.chunk import Vector, WordVectors
 from citewise.model.ids import Digest
 from citewise.model.query import BY_WORD, LATE_WEIGHT
 from citewise.model.ranking import DENSE, Candidate, Finding, Shortlist, in_order
@@ -26,8 +27,8 @@ class Shelved:
     def __init__(self, *texts: str) -> None:
         self.words: dict[Digest, WordVectors] = {}
         for text, made in zip(texts, HashWords(HashEmbedder()).embedded(texts), strict=True):
-            assert isinstance(made, EmbeddedText)
-            self.words[a_named_finding("x", text=text).passage.text_digest] = made.words
+            assert not isinstance(made, Unavailable)
+            self.words[a_named_finding("x", text=text).passage.text_digest] = made[1]
         self.asked: list[Digest] = []
 
     def vectors(self, digests: Collection[Digest]) -> Mapping[Digest, Vector]:

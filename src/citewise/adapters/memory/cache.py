@@ -9,8 +9,9 @@ from sys import getsizeof
 
 from cachetools import TTLCache
 
+from citewise.errors import Unavailable
 from citewise.model.answer import Answer
-from citewise.model.chunk import EmbeddingFailure, EmbeddingModel, Vector, cosine
+from citewise.model.chunk import EmbeddingModel, Vector, cosine
 from citewise.model.ranking import SearchResult
 from citewise.ports.models import Embedder
 from citewise.ports.stores import CachedResult, CacheKey, SavedRanking
@@ -125,7 +126,7 @@ class RememberingEmbedder:
     def model(self) -> EmbeddingModel:
         return self._embedder.model
 
-    def documents(self, texts: Sequence[str]) -> tuple[Vector | EmbeddingFailure, ...]:
+    def documents(self, texts: Sequence[str]) -> tuple[Vector | Unavailable, ...]:
         return self._embedder.documents(texts)
 
     def query(self, text: str) -> Vector:

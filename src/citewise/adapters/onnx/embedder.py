@@ -18,7 +18,7 @@ from citewise.adapters.onnx.runtime import TextModel
 from citewise.adapters.onnx.word_vectors import closenesses, packed, paired
 from citewise.adapters.onnx.wordpiece import token_ids, word_weights
 from citewise.errors import Misconfigured
-from citewise.model.chunk import EmbeddedText, EmbeddingModel, Vector, WordVectors
+from citewise.model.chunk import EmbeddingModel, Vector, WordVectors
 
 Ids = list[int]
 Floats = NDArray[np.float32]
@@ -149,11 +149,11 @@ class OnnxWordEmbedder(OnnxEmbedder):
         super().__init__(encoder, model=model, batch_tokens=batch_tokens)
         self._weights = word_weights(encoder.tokenizer)
 
-    def embedded(self, texts: Sequence[str]) -> tuple[EmbeddedText, ...]:
+    def embedded(self, texts: Sequence[str]) -> tuple[tuple[Vector, WordVectors], ...]:
         results = self.outputs(texts, self._reduced)
         words = packed([np.concatenate(_preferred([found for _, found in windows])) for windows in results])
         means = (_pooled([mean for mean, _ in windows]) for windows in results)
-        return tuple(map(EmbeddedText, means, words))
+        return tuple(zip(means, words, strict=True))
 
     def closeness(self, question: str, texts: Sequence[WordVectors]) -> tuple[float, ...]:
         windows = self.question_outputs(question)

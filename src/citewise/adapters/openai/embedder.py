@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from citewise.adapters.http import Refused, Remote, Retry
 from citewise.errors import Misconfigured, Unavailable
-from citewise.model.chunk import EmbeddingFailure, EmbeddingModel, Vector
+from citewise.model.chunk import EmbeddingModel, Vector
 from citewise.text.secrets import masked
 
 Floats = npt.NDArray[np.float64]
-Outcome = Floats | EmbeddingFailure
+Outcome = Floats | Unavailable
 
 RETRY = Retry(tries=3, first_wait_seconds=1.0, max_wait_seconds=120.0)
 _DEADLINE_SECONDS = 300.0  # for a batch with all its tries
@@ -42,16 +42,16 @@ class OpenAIEmbedder:
     max_input_chars: int = 24_000  # three for each of 8,000 tokens
     threads: Executor = field(default_factory=lambda: ThreadPoolExecutor(2, thread_name_prefix="citewise-embedder"))
 
-    def documents(self, texts: Sequence[str]) -> tuple[Vector | EmbeddingFailure, ...]:
+    def documents(self, texts: Sequence[str]) -> tuple[Vector | Unavailable, ...]:
         return self._embedded(texts, self.document_prefix)
 
     def query(self, text: str) -> Vector:
         (outcome,) = self._embedded((text,), self.query_prefix)
-        if isinstance(outcome, EmbeddingFailure):
-            raise Unavailable(f"the question could not be embedded: {outcome.reason}")
+        if isinstance(outcome, Unavailable):
+            raise Unavailable(f"the question could not be embedded: {outcome}")
         return outcome
 
-    def _embedded(self, texts: Sequence[str], prefix: str) -> tuple[Vector | EmbeddingFailure, ...]:
+    def _embedded(self, texts: Sequence[str], prefix: str) -> tuple[Vector | Unavailable, ...]:
         room = max(1, self.max_input_chars - len(prefix))
         windows = [tuple(_windows(text, room)) for text in texts]
         pieces = [prefix + window for parts in windows for window in parts]
@@ -77,9 +77,9 @@ class OpenAIEmbedder:
         except Refused as error:
             if len(texts) == 1:
                 refused.append(error)
-                return (EmbeddingFailure(f"{error}{_message(error, texts[0])}"),)
+                return (Unavailable(f"{error}{_message(error, texts[0])}"),)
         except Unavailable as error:
-            return [EmbeddingFailure(str(error))] * len(texts)
+            return [error] * len(texts)
         middle = len(texts) // 2
         return (*self._halved(texts[:middle], refused), *self._halved(texts[middle:], refused))
 
@@ -105,15 +105,15 @@ class OpenAIEmbedder:
 
 def _vector(values: object, dimensions: int) -> Outcome:
     if not isinstance(values, list) or not set(map(type, values)) <= {int, float}:
-        return EmbeddingFailure("the embedding server returned something else than numbers")
+        return Unavailable("the embedding server returned something else than numbers")
     if len(values) != dimensions:
-        return EmbeddingFailure(f"the embedding server returned {len(values)} dimensions instead of {dimensions}")
+        return Unavailable(f"the embedding server returned {len(values)} dimensions instead of {dimensions}")
     try:
         vector = _unit(np.array(values, dtype=np.float64))
     except OverflowError:  # a whole number of more than 300 digits
         vector = None
     if vector is None:
-        return EmbeddingFailure("the embedding server returned a vector without a direction (zero, NaN or infinite)")
+        return Unavailable("the embedding server returned a vector without a direction (zero, NaN or infinite)")
     return vector
 
 
@@ -148,14 +148,14 @@ def _windows(text: str, room: int) -> Iterator[str]:
         yield rest
 
 
-def _pooled(windows: Sequence[str], outcomes: Sequence[Outcome]) -> Vector | EmbeddingFailure:
+def _pooled(windows: Sequence[str], outcomes: Sequence[Outcome]) -> Vector | Unavailable:
     vectors = []
     for outcome in outcomes:
-        if isinstance(outcome, EmbeddingFailure):
+        if isinstance(outcome, Unavailable):
             return outcome
         vectors.append(outcome)
     if not vectors:
-        return EmbeddingFailure("the text is empty")
+        return Unavailable("the text is empty")
     weights = np.array([len(window) for window in windows], dtype=np.float64)
     pooled = _unit(np.average(np.stack(vectors), axis=0, weights=weights))
-    return EmbeddingFailure("its windows cancel out") if pooled is None else Vector(pooled.astype("<f4").tobytes())
+    return Unavailable("its windows cancel out") if pooled is None else Vector(pooled.astype("<f4").tobytes())

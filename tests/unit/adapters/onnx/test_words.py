@@ -40,7 +40,7 @@ def test_a_question_passes_through_the_graph_once_for_its_whole_and_its_words(
     counted: tuple[Counted, OnnxWordEmbedder], embedder: OnnxEmbedder
 ) -> None:
     session, words = counted
-    (stored,) = (each.words for each in words.embedded(["the arm of a robot"]))
+    (stored,) = (each for _, each in words.embedded(["the arm of a robot"]))
     session.windows.clear()
     assert words.query("a robot arm") == embedder.query("a robot arm")
     assert words.closeness("a robot arm", [stored, stored]) == words.closeness("a robot arm", [stored, stored])
@@ -89,7 +89,7 @@ def test_a_stretch_of_mere_punctuation_adds_nothing_to_a_text_that_has_words() -
     words = minilm.load()
     text = "The gauge is read at noon. " + 400 * "| --- "
     (embedded,) = words.embedded([text])
-    assert len(embedded.words) == 3 * MINILM.dimensions // 4
+    assert len(embedded[1]) == 3 * MINILM.dimensions // 4
 
 
 def test_of_a_very_long_text_the_words_of_the_first_windows_are_kept(embedder: OnnxEmbedder) -> None:
@@ -97,13 +97,13 @@ def test_of_a_very_long_text_the_words_of_the_first_windows_are_kept(embedder: O
     text = "gauge " * (MAX_WORD_WINDOWS + 2) * MINILM.window_tokens
     (embedded,) = words.embedded([text])
     room = MINILM.window_tokens - 2
-    assert len(embedded.words) == MAX_WORD_WINDOWS * room // 2 * MINILM.dimensions // 4
-    assert embedded.vector == embedder.documents([text])[0]
+    assert len(embedded[1]) == MAX_WORD_WINDOWS * room // 2 * MINILM.dimensions // 4
+    assert embedded[0] == embedder.documents([text])[0]
 
 
 def test_a_question_without_any_word_has_a_closeness_too() -> None:
     words = minilm.load()
-    (stored,) = (each.words for each in words.embedded(["the arm of a robot"]))
+    (stored,) = (each for _, each in words.embedded(["the arm of a robot"]))
     (close,) = words.closeness("?!", [stored])
     assert -1 <= close <= 1
 
@@ -114,7 +114,7 @@ def test_a_question_without_any_word_has_a_closeness_too() -> None:
 )
 def test_rows_are_pairs_of_words_and_of_all_tokens_where_there_is_no_word(text: str, rows: int) -> None:
     (embedded,) = minilm.load().embedded([text])
-    assert len(embedded.words) == rows * MINILM.dimensions // 4
+    assert len(embedded[1]) == rows * MINILM.dimensions // 4
 
 
 def test_stored_words_stay_close_to_what_the_graph_gives(embedder: OnnxEmbedder) -> None:
@@ -124,5 +124,5 @@ def test_stored_words_stay_close_to_what_the_graph_gives(embedder: OnnxEmbedder)
     )
     pairs = rotated(paired(exact[0]))
     (embedded,) = minilm.load().embedded([text])
-    rows = UNPACKED[np.frombuffer(embedded.words, np.uint8)].reshape(len(pairs), -1)
+    rows = UNPACKED[np.frombuffer(embedded[1], np.uint8)].reshape(len(pairs), -1)
     assert (unit(rows) * pairs).sum(axis=1).min() > 0.9
