@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 
 from citewise.adapters.markdown.frontmatter import split_front_matter
 from citewise.adapters.markdown.parser import MarkdownParser
-from citewise.adapters.markdown.rules import Notes, _State, block_parser
 from citewise.model.document import Block, BlockKind
 
 PARSER = MarkdownParser()
@@ -150,14 +148,6 @@ def test_on_plain_commonmark_the_blocks_are_those_of_markdown_it(text: str) -> N
     blocks = PARSER.parse_text(text).blocks
     outline = [(str(block.kind), block.location.first, block.location.last) for block in blocks]
     assert outline == plain_outline(tokens, lines_of(text))
-
-
-@given(st.text("ab \t\n>-\u2028"))
-def test_our_line_marks_are_those_that_markdown_it_makes(text: str) -> None:
-    parser = block_parser()
-    ours, theirs = _State(text, parser, notes=Notes()), StateBlock(text, parser, {}, [])
-    for name in ("bMarks", "eMarks", "tShift", "sCount", "bsCount", "lineMax"):
-        assert getattr(ours, name) == getattr(theirs, name)
 
 
 @given(st.lists(st.sampled_from("abc:-#'\"[]{}&*!|>%@`,\n\t ?.") | st.just("access: "), max_size=40).map("".join))

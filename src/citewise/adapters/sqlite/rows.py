@@ -125,7 +125,9 @@ def _json(value: object) -> str:
 
 
 def _location_json(location: Location) -> list[object]:
-    return [*astuple(location)][: None if location.unit == "messages" else 3]  # only messages have more
+    if location.unit == "messages":  # only they have more
+        return [*astuple(location)]
+    return [location.unit, location.first, location.last]
 
 
 def _block_json(block: Block) -> list[object]:

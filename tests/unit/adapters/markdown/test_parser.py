@@ -203,6 +203,7 @@ def test_the_parts_of_a_quote_share_out_all_its_lines() -> None:
         ("## a <!-- b -->", ["## a"]),
         ("- <!-- b -->\n- c\n- d <!-- b -->", ["- c\n- d"]),
         ("> <!-- b -->\n> c", ["> c"]),
+        ("- a\n<!-- b\n\nb -->\nc", ["- a", "c"]),
         ("|a `|\n|--|\n|`<!-- c -->`|\n|<!-- b -->d|", ["|a `|\n|--|\n|`<!-- c -->`|\n|d|"]),
         (":::note\n<!-- b -->\n```\n<!-- c -->\n```\n:::", [":::note\n```\n<!-- c -->\n```\n:::"]),
     ],
@@ -271,16 +272,15 @@ def test_text_nested_too_deeply_to_follow_is_still_there() -> None:
 
 
 def test_lines_that_no_rule_claims_become_paragraphs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("citewise.adapters.markdown.parser.block_tokens", lambda *_, **__: [])
+    monkeypatch.setattr("markdown_it.parser_block.ParserBlock.parse", lambda *_: [])
     assert parsed("# a\nb\n\nc\n").blocks == (
         Block(BlockKind.PARAGRAPH, "# a\nb", Location("lines", 1, 2)),
         Block(BlockKind.PARAGRAPH, "c", Location("lines", 4, 4)),
     )
 
 
-def test_a_fault_in_the_block_rules_costs_the_structure_but_no_word() -> None:
-    parser = MarkdownParser()
-    parser._blocks.block.ruler.at("any", lambda *_: False)
-    found = parser.parse_text("# a\n\nb\n")
+def test_a_fault_in_the_block_rules_costs_the_structure_but_no_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("markdown_it.rules_block.paragraph", lambda *_: False)
+    found = parsed("# a\n\nb\n")
     assert [block.text for block in found.blocks] == ["# a", "b"]
     assert found.warnings == ("line 1: blocks could not be parsed (RuntimeError); read as paragraphs",)
