@@ -198,8 +198,8 @@ def search_of(
     fusions: dict[str, Callable[..., Fusion]] = {"nearness": Nearness, "minmax": MinMax, "rrf": ReciprocalRanks}
     fusion, min_candidates = fusions[chosen.fusion], MIN_CANDIDATES if reranker is None else settings.rerank.depth
     is_large = library.vectors.size_bytes() >= LARGE_INDEX_BYTES
-    turn = turns or nullcontext()
-    is_remote = reranker is not None and settings.rerank.provider != "onnx"  # it may wait for a server: not in a turn
+    is_remote = reranker is not None and settings.rerank.provider != "onnx"  # a turn must not wait for a server
+    turn = nullcontext() if is_remote or turns is None else turns
     embedder, side_by_side = library.embedding.embedder, threads if is_large else None
     return Search(
         Retrieve(embedder, library.vectors, library.texts, side_by_side, without, turn),
@@ -207,7 +207,6 @@ def search_of(
         tuple(stage for stage in refine if stage.name not in without),
         _addresses(settings),
         fusion(chosen.weights) if chosen.weights else fusion(),
-        nullcontext() if is_remote else turn,
     )
 
 

@@ -23,9 +23,8 @@ from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId
 from citewise.model.query import Query
-from citewise.model.ranking import Dropped, Finding, SearchResult
+from citewise.model.ranking import Candidate, Dropped, SearchResult, Shortlist
 from citewise.model.report import IngestReport
-from citewise.search.pages import _Page
 from citewise.search.pipeline import Search
 from tests.props.access_library import make_template
 from tests.props.access_machine import Readers, taken
@@ -76,7 +75,7 @@ def seeing_all(scope: Scope, readers: object, conditions: Any = ()) -> Where:
 
 
 searched, read_on, read = Search.__call__, Search.passages, SqliteCatalog.passages
-missed, ingested, looked_over = _Page.take, Library.ingest, ReadLog.overview
+ingested, looked_over = Library.ingest, ReadLog.overview
 
 
 def for_the_owner(self: Search, query: Query, candidates: Any) -> Any:
@@ -93,10 +92,11 @@ def with_a_foreign_sentence(self: SqliteCatalog, ids: Sequence[ChunkId], *, wher
     return {id_: replace(one, text=f"{one.text}\nTom has the key.") for id_, one in found.items() if one}
 
 
-def naming_what_is_gone(self: _Page, met: Finding | Dropped) -> None:
-    missed(self, met)
-    if isinstance(met, Dropped):
-        self.dropped.append(met)
+def naming_what_is_gone(self: Search, query: Query, candidates: Sequence[Candidate]) -> Shortlist:
+    found = read_on(self, query, candidates)
+    there = {finding.candidate.id for finding in found.findings}
+    gone = [Dropped(candidate, "hydrate", "gone") for candidate in candidates if candidate.id not in there]
+    return replace(found, dropped=(*found.dropped, *gone))
 
 
 def everybodys(cls: Callable[[Scope], object], scope: Scope, principal: Principal) -> object:
@@ -141,7 +141,7 @@ MUTATIONS: Mapping[str, Mapping[str, object]] = {
         "citewise.library.LibraryReader.version": own_version,
     },
     "pages for everybody": {"citewise.search.pipeline.Search.passages": for_the_owner},
-    "pages that name what is gone": {"citewise.search.pages._Page.take": naming_what_is_gone},
+    "pages that name what is gone": {"citewise.search.pipeline.Search.passages": naming_what_is_gone},
     "cursors for everybody": {"citewise.search.pages._purpose": lambda query, request: ""},
     "names in the log for everybody": {"citewise.insights.Where": seeing_all},
     "questions and their number for everybody": {"citewise.model.logged.LogScope.of": classmethod(everybodys)},

@@ -19,7 +19,7 @@ fusions = st.sampled_from([ReciprocalRanks(), MinMax(), Nearness(), MinMax({"den
 
 @given(arms, fusions)
 def test_everything_found_is_fused_on_one_scale(found: dict[str, tuple[Hit, ...]], fusion: Fusion) -> None:
-    fused = fusion(Rankings(a_query(), found)).candidates
+    fused = fusion(Rankings(a_query(), found)).candidates()
     assert {each.id for each in fused} == {hit.id for hits in found.values() for hit in hits}
     assert all(0.0 <= each.score <= 1.0 + 1e-9 for each in fused)
     assert list(fused) == sorted(fused, key=lambda each: (-each.score, each.id))
@@ -30,6 +30,6 @@ def test_the_order_of_the_arms_does_not_matter(
     found: dict[str, tuple[Hit, ...]], fusion: Fusion, names: list[str]
 ) -> None:
     shuffled = {name: found[name] for name in names}
-    assert tuple(fusion(Rankings(a_query(), shuffled)).candidates) == tuple(
-        fusion(Rankings(a_query(), found)).candidates
+    assert tuple(fusion(Rankings(a_query(), shuffled)).candidates()) == tuple(
+        fusion(Rankings(a_query(), found)).candidates()
     )

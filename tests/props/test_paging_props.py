@@ -67,8 +67,8 @@ def test_pages_of_any_size_are_one_order_whose_head_is_the_unpaged_search(
         assert found == ids(*walked(book, [20]))
         head = ids(book.unpaged(ASKED))  # fewer than twenty where much of what it read says the same
         assert found[: len(head)] == head
-        whole = book.pages.search.continued(book.query(ASKED))
-        order = [*ids(whole.result), *(one.id for one in whole.unread)]
+        whole, unread, _ = book.pages.search.continued(book.query(ASKED))
+        order = [*ids(whole), *(candidate.id for candidate in unread)]
         paths = [one.path for one in all_documents(book.library.catalog, Scope()) if may_read(principal, one.path)]
         visible = {chunk.id for path in paths for chunk in chunks_at(book.library.catalog, Scope(), path)}
     dropped = {one.candidate.id for page in pages for one in page.dropped}

@@ -1,7 +1,7 @@
 """What a search gives back."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
@@ -11,9 +11,9 @@ from citewise.model.ids import ChunkId, Digest, DocumentId
 from citewise.model.query import BY_WORD, FEATURES, Mode, Query
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: a search reads forty, and to make a frozen one takes ten times as long
 class Passage:
-    """A chunk with the document it stands in. What a corpus does not have is None."""
+    """A chunk with the document it stands in. What a corpus does not have is None. Nobody changes one."""
 
     chunk_id: ChunkId
     document_id: DocumentId
@@ -127,10 +127,26 @@ class Rankings:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """One order of candidates, best first, scores in 0..1."""
+    """One order of chunks, best first, scores in 0..1, and the rankings that it was made of."""
 
-    query: Query
-    candidates: Sequence[Candidate]
+    rankings: Rankings
+    fused: Mapping[ChunkId, float]  # in order
+
+    def candidates(self, start: int = 0, end: int | None = None) -> tuple[Candidate, ...]:
+        """Those at these places: of two hundred that rankings find, a search reads forty."""
+        places = {arm: {hit.id: rank for rank, hit in enumerate(hits)} for arm, hits in self.rankings.arms.items()}
+        candidates = []
+        for id_ in list(self.fused)[start:end]:
+            scores: dict[str, float] = {}
+            ranks: dict[str, int] = {}
+            for arm, hits in self.rankings.arms.items():
+                place = places[arm].get(id_)
+                if place is not None:
+                    scores[arm] = hits[place].score
+                    ranks[arm] = place + 1
+            scores[FUSED] = self.fused[id_]
+            candidates.append(Candidate(id_, self.fused[id_], scores, ranks))
+        return tuple(candidates)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,9 @@
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
 from typing import ClassVar
 
 from citewise.model.ids import ChunkId
@@ -12,7 +12,6 @@ from citewise.model.query import DEFAULT_BOOSTS, BoostRule
 from citewise.model.ranking import CUT, Finding, Shortlist
 
 DAY = 86_400.0  # seconds
-FEW = 16  # tokens of a passage that tell most pairs apart; 0: all of every pair are compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,27 +77,30 @@ class Deduplicate:
     min_jaccard: float = 0.95  # of the token sets; 1: only equal sets; 0: everything but the first
 
     def __call__(self, found: Shortlist) -> Shortlist:
-        different: list[tuple[ChunkId, frozenset[str]]] = []
+        different: dict[ChunkId, list[str]] = {}
+        seen: set[str] = set()  # tokens of all before
         reasons: dict[ChunkId, str] = {}
         for finding in found.findings:
             if len(different) == found.query.top_k:
                 break  # the rest is cut anyway
-            tokens = frozenset(finding.passage.text.lower().split())
-            few = frozenset(islice(tokens, FEW))
-            twin = next((id_ for id_, others in different if self._are_alike(tokens, others, few)), None)
+            tokens = finding.passage.text.lower().split()
+            before = len(seen)
+            seen.update(tokens)
+            # Nearly all have more new tokens than one with a twin could have; 1 more: rounding decides nothing.
+            is_new = len(seen) - before > (1 - self.min_jaccard) * len(tokens) + 1
+            twin = None if is_new else self._twin(set(tokens), different)
             if twin is None:
-                different.append((finding.candidate.id, tokens))
+                different[finding.candidate.id] = tokens
             else:
                 reasons[finding.candidate.id] = f"says the same as {twin}"
         return found.without(self.name, reasons) if reasons else found
 
-    def _are_alike(self, tokens: frozenset[str], others: frozenset[str], few: frozenset[str]) -> bool:
-        both = len(tokens) + len(others)
-        min_shared = self.min_jaccard * both / (1 + self.min_jaccard)
-        if len(few - others) > len(tokens) - min_shared + 1:  # one more than allowed, so that rounding decides nothing
-            return False
-        shared = len(tokens & others)
-        return shared >= self.min_jaccard * (both - shared)
+    def _twin(self, tokens: set[str], different: Mapping[ChunkId, list[str]]) -> ChunkId | None:
+        for id_, others in different.items():
+            shared, either = len(tokens.intersection(others)), len(tokens.union(others))
+            if shared >= self.min_jaccard * either:
+                return id_
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,11 @@
 """Rankings -> Ranking: several orders become one, on one scale from 0 to 1."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import overload
 
 from citewise.model.chunk import Hit
 from citewise.model.ids import ChunkId
-from citewise.model.ranking import CODE, DENSE, FUSED, WORDS, Candidate, Ranking, Rankings
+from citewise.model.ranking import CODE, DENSE, WORDS, Ranking, Rankings
 
 RANK_CONSTANT = 60  # of reciprocal rank fusion; 0: the first place is everything; large: places hardly differ
 
@@ -105,39 +104,6 @@ def _between(hits: tuple[Hit, ...], low: float, high: float) -> dict[ChunkId, fl
 
 
 def _ranking(found: Rankings, fused: Mapping[ChunkId, float]) -> Ranking:
-    """Every chunk that any ranking found takes part, with what each of them said of it."""
-    order = sorted(sorted(fused), key=fused.__getitem__, reverse=True)  # equal ones stay in the order of ids
-    places = {arm: {id_: place for place, (id_, _) in enumerate(hits)} for arm, hits in found.arms.items()}
-
-    def candidate(at: int) -> Candidate:
-        id_ = order[at]
-        scores: dict[str, float] = {}
-        ranks: dict[str, int] = {}
-        for arm, hits in found.arms.items():
-            place = places[arm].get(id_)
-            if place is not None:
-                scores[arm] = hits[place].score
-                ranks[arm] = place + 1
-        scores[FUSED] = fused[id_]
-        return Candidate(id_, fused[id_], scores, ranks)
-
-    return Ranking(found.query, _Candidates(len(order), candidate))
-
-
-class _Candidates(Sequence[Candidate]):
-    """Candidates that are made when they are looked at: of two hundred that rankings find, a search reads twenty."""
-
-    def __init__(self, count: int, made: Callable[[int], Candidate]) -> None:
-        self._places = range(count)
-        self._made = made
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    @overload
-    def __getitem__(self, at: int) -> Candidate: ...
-    @overload
-    def __getitem__(self, at: slice) -> tuple[Candidate, ...]: ...
-    def __getitem__(self, at: int | slice) -> Candidate | tuple[Candidate, ...]:
-        places = self._places[at]
-        return self._made(places) if isinstance(places, int) else tuple(map(self._made, places))
+    """Every chunk that any ranking found takes part; equal ones are in the order of their ids."""
+    order = sorted(sorted(fused), key=fused.__getitem__, reverse=True)
+    return Ranking(found, {id_: fused[id_] for id_ in order})

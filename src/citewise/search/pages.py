@@ -9,7 +9,6 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from citewise.errors import BadRequest, CitewiseError
 from citewise.model.ids import ChunkId, digest
@@ -18,8 +17,7 @@ from citewise.model.ranking import Candidate, Dropped, Finding, SearchResult
 from citewise.ports.stores import RankingStore, SavedRanking
 from citewise.search.adjust import Deduplicate
 from citewise.search.cache import key_parts
-from citewise.search.hydrate import GONE
-from citewise.search.pipeline import Continued, Search, Stopwatch
+from citewise.search.pipeline import Search, Stopwatch
 
 START_AGAIN = "search again without a cursor"
 
@@ -39,19 +37,22 @@ class PageBuilder:
     clock: Callable[[], float] = time.time
 
     def __call__(self, query: Query, request: PageRequest) -> SearchResult:
-        watch = Stopwatch()
+        stopwatch = Stopwatch()
         if request.cursor is None:
-            found = self._found(query, request)
-            result, ranking = found.result, self._ranking(found, query, request)
+            result, ranking = self._begun(query, request)
             page = _Page(request.limit, read={finding.candidate.id: finding for finding in result.findings})
+            stopwatch.lap(None)
         else:
-            ranking = watch.timed("load", partial(self._loaded, query, request), request.cursor)
+            ranking = self._loaded(query, request, request.cursor)
             result = SearchResult(query, (), 0, {}, {"candidates": ranking.total_candidates})
             page = _Page(request.limit, shown=set(ranking.shown))
-        watch.timed("fill", partial(self._fill, page, query), ranking.candidates)
+            stopwatch.lap("load")
+        self._fill(page, query, ranking.candidates)
+        stopwatch.lap("fill")
         if page.next_place is None and not ranking.is_complete:
-            ranking = watch.timed("deepen", partial(self._deepened, query), ranking)
+            ranking = self._deepened(query, ranking)
             self._fill(page, query, ranking.candidates)
+            stopwatch.lap("deepen")
         result = replace(
             result,
             query=query,
@@ -66,28 +67,29 @@ class PageBuilder:
             result = _without_ranks(result)
         if page.next_place is not None:
             rest = replace(ranking.after(page.next_place), shown=frozenset(page.shown))
-            result = watch.timed("save", partial(self._with_cursor, result), rest)
-        return replace(result, timings_ms={**result.timings_ms, **watch.timings_ms()})
+            result = self._with_cursor(result, rest)
+            stopwatch.lap("save")
+        return replace(result, timings_ms={**result.timings_ms, **stopwatch.timings_ms()})
 
     def renewed(self, cursor: str) -> str | None:
         """The cursor, valid for as long as a new one; None if its ranking is no longer saved."""
         now = self.clock()
         return cursor if self.rankings.renew(cursor, now=now, expires_at=now + self.ttl_seconds) else None
 
-    def _found(self, query: Query, request: PageRequest) -> Continued:
+    def _begun(self, query: Query, request: PageRequest) -> tuple[SearchResult, SavedRanking]:
         """With a top_k, its hits and no more; without, those of the usual search and everything behind them."""
+        unread: tuple[Candidate, ...] = ()
+        is_complete = True
         if request.is_open:
-            return self.search.continued(replace(query, top_k=SEARCH_TOP_K))
-        return Continued(self.search(replace(query, top_k=min(query.top_k, self.depth))))
-
-    def _ranking(self, found: Continued, query: Query, request: PageRequest) -> SavedRanking:
-        result = found.result
-        candidates = (*(finding.candidate for finding in result.findings), *found.unread)
-        return SavedRanking(
+            result, unread, is_complete = self.search.continued(replace(query, top_k=SEARCH_TOP_K))
+        else:
+            result = self.search(replace(query, top_k=min(query.top_k, self.depth)))
+        candidates = (*(finding.candidate for finding in result.findings), *unread)
+        return result, SavedRanking(
             _purpose(query, request),
             candidates[: self.depth],
             result.total_candidates,
-            is_complete=found.is_complete or len(candidates) >= self.depth,
+            is_complete=is_complete or len(candidates) >= self.depth,
             known=tuple(dropped.candidate.id for dropped in result.dropped),
             degraded=result.degraded,
             notes=(*result.notes, *self._bound(len(candidates))),
@@ -120,7 +122,7 @@ class PageBuilder:
                 met |= {finding.candidate.id: finding for finding in read.findings}
                 met |= {dropped.candidate.id: dropped for dropped in read.dropped}
             for candidate in part:
-                page.take(met[candidate.id])
+                page.take(met.get(candidate.id))
             count *= 2  # much is gone: fewer, larger reads
 
     def _deepened(self, query: Query, ranking: SavedRanking) -> SavedRanking:
@@ -164,13 +166,14 @@ class _Page:
     dropped: list[Dropped] = field(default_factory=list)
     next_place: int | None = None  # where the next page begins, once this one is full
 
-    def take(self, met: Finding | Dropped) -> None:
-        """Show it if it is there and its text is new; once the page is full, the next one begins with it."""
+    def take(self, met: Finding | Dropped | None) -> None:
+        """Show it if its text is new; once the page is full, the next one begins with it. None: it is gone."""
         if self.next_place is not None:
             return
         if isinstance(met, Dropped):
-            if met.reason != GONE:  # what this reader may not see is not even named
-                self.dropped.append(met)
+            self.dropped.append(met)
+        elif met is None:
+            pass
         elif (text := digest(met.passage.text)[:16]) in self.shown:
             self.dropped.append(Dropped(met.candidate, Deduplicate.name, "says the same as one that was shown"))
         elif len(self.findings) == self.limit:

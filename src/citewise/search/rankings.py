@@ -2,18 +2,17 @@
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
 from citewise.errors import CitewiseError, Unavailable
 from citewise.model.chunk import Hit, TermField
-from citewise.model.filters import Where
 from citewise.model.query import Query
-from citewise.model.ranking import ARMS, CODE, DENSE, WORDS, Rankings
+from citewise.model.ranking import ARMS, DENSE, Rankings
 from citewise.ports.indexes import TextIndex, VectorIndex
 from citewise.ports.models import Embedder
 from citewise.text import analysis
@@ -31,15 +30,6 @@ LARGE_INDEX_BYTES = 20_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Outcome:
-    """What became of one ranking."""
-
-    hits: tuple[Hit, ...] = ()
-    timings_ms: Mapping[str, float] = field(default_factory=dict)
-    error: CitewiseError | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Retrieve:
     """Rank by dense vectors, stemmed words and code tokens. One that fails is reported; an error if all do."""
 
@@ -48,33 +38,44 @@ class Retrieve:
     texts: TextIndex
     threads: Executor | None = None  # None: one ranking after the other
     without: frozenset[str] = frozenset()  # rankings that are left out, to measure what they are worth
-    # Held by each ranking of a small index while it searches, but not while a model embeds or is waited for. Rankings
-    # of a large one spend their time outside of Python and hold none.
     turns: AbstractContextManager[object] = field(default_factory=nullcontext)
 
     def __call__(self, query: Query, *, depth: int = 0) -> Rankings:
         """What each ranking finds for the query's top_k, and behind it more, up to `depth` hits."""
-        where, limit = query.where, max(self.head_limit(query), depth)
-        searches: dict[str, Callable[[], _Outcome]] = {
-            DENSE: partial(self._dense, query.text, where, limit),
-            CODE: partial(self._by_terms, query.text, TermField.CODE, where, limit),
-            WORDS: partial(self._by_terms, query.text, TermField.WORDS, where, limit),
-        }
-        chosen = {name: search for name, search in searches.items() if name not in self.without}
-        if self.threads is not None and chosen:
-            outcomes = _side_by_side(chosen, self.threads)
-        else:
-            outcomes = dict(zip(chosen, map(_tried, chosen.values()), strict=True))
-        if all(outcome.error is not None for outcome in outcomes.values()):
-            error = next((outcome.error for outcome in outcomes.values()), "every ranking is left out")
-            raise Unavailable(f"no ranking could answer: {error}")
-        in_order = {name: outcomes[name] for name in ARMS if name in outcomes}
-        return Rankings(
-            query,
-            arms={name: outcome.hits for name, outcome in in_order.items()},
-            timings_ms={part: ms for outcome in in_order.values() for part, ms in outcome.timings_ms.items()},
-            degraded=tuple(f"{name}: {found.error}" for name, found in in_order.items() if found.error is not None),
-        )
+        with self.in_turn(query, depth=depth) as rankings:
+            return rankings
+
+    @contextmanager
+    def in_turn(self, query: Query, *, depth: int = 0) -> Iterator[Rankings]:
+        """The same, and the search has a turn until the block ends.
+
+        It waits for none while a model embeds, which may be a server's, nor while a large index is searched, which
+        takes its time outside of Python.
+        """
+        arms = [arm for arm in ARMS if arm not in self.without]
+        limit = max(self.head_limit(query), depth)
+        timings_ms: dict[str, float] = {}
+        embed = partial(_attempt, "embed", partial(self.embedder.query, query.text), timings_ms)
+        vector = embed() if self.threads is None and DENSE in arms else None
+
+        def hits(arm: str) -> tuple[Hit, ...] | CitewiseError:
+            if arm != DENSE:
+                return _attempt(arm, partial(self._by_terms, TermField(arm), query, limit), timings_ms)
+            embedded = embed() if vector is None else vector
+            if isinstance(embedded, CitewiseError):
+                return embedded
+            search = partial(self.vectors.search, embedded, where=query.where, limit=limit)
+            return _attempt(arm, partial(retried, search), timings_ms)
+
+        if self.threads is None:
+            with self.turns:
+                yield _rankings(query, {arm: hits(arm) for arm in arms}, timings_ms)
+            return
+        waiting = {arm: self.threads.submit(hits, arm) for arm in arms[:-1]}
+        last = {arm: hits(arm) for arm in arms[-1:]}  # in this thread: it is the slowest
+        rankings = _rankings(query, {**{arm: each.result() for arm, each in waiting.items()}, **last}, timings_ms)
+        with self.turns:
+            yield rankings
 
     @staticmethod
     def head_limit(query: Query) -> int:
@@ -85,34 +86,26 @@ class Retrieve:
         """Whether a ranking gave as many hits as it was asked for, so that there may be others behind them."""
         return any(len(hits) >= self.head_limit(found.query) for hits in found.arms.values())
 
-    def _dense(self, text: str, where: Where, limit: int) -> _Outcome:
-        started = time.perf_counter()
-        vector = self.embedder.query(text)
-        embedded = time.perf_counter()
-        with self._turn():
-            hits = retried(partial(self.vectors.search, vector, where=where, limit=limit))
-        return _Outcome(hits, {"embed": 1000 * (embedded - started), DENSE: 1000 * (time.perf_counter() - embedded)})
-
-    def _by_terms(self, text: str, field: TermField, where: Where, limit: int) -> _Outcome:
-        started = time.perf_counter()
-        both = analysis.terms(text)  # here and not before: if it fails, the dense ranking is left
+    def _by_terms(self, field: TermField, query: Query, limit: int) -> tuple[Hit, ...]:
+        both = analysis.terms(query.text)  # here and not before: if it fails, the dense ranking is left
         # A word counts as often as the question has it. An identifier gives several tokens, so repeated tokens are no
         # sign of what matters: counted, they cost 0.013 nDCG@10 of runbooks and 0.004 of api_docs.
         terms = both.words if field is TermField.WORDS else tuple(dict.fromkeys(both.code))
-        with self._turn():
-            hits = retried(partial(self.texts.search, terms, field=field, where=where, limit=limit))
-        return _Outcome(hits, {field.value: 1000 * (time.perf_counter() - started)})
-
-    def _turn(self) -> AbstractContextManager[object]:
-        return self.turns if self.threads is None else nullcontext()
+        return retried(partial(self.texts.search, terms, field=field, where=query.where, limit=limit))
 
 
-def _side_by_side(searches: Mapping[str, Callable[[], _Outcome]], threads: Executor) -> dict[str, _Outcome]:
-    """In threads, the last one in this thread."""
-    *others, last = searches
-    waiting = {name: threads.submit(_tried, searches[name]) for name in others}
-    here = _tried(searches[last])
-    return {**{name: future.result() for name, future in waiting.items()}, last: here}
+def _rankings(
+    query: Query, outcomes: Mapping[str, tuple[Hit, ...] | CitewiseError], timings_ms: Mapping[str, float]
+) -> Rankings:
+    errors = {arm: outcome for arm, outcome in outcomes.items() if isinstance(outcome, CitewiseError)}
+    if len(errors) == len(outcomes):
+        raise Unavailable(f"no ranking could answer: {next(iter(errors.values()), 'every ranking is left out')}")
+    return Rankings(
+        query,
+        arms={arm: () if isinstance(outcome, CitewiseError) else outcome for arm, outcome in outcomes.items()},
+        timings_ms={part: timings_ms[part] for part in ("embed", *ARMS) if part in timings_ms},
+        degraded=tuple(f"{arm}: {error}" for arm, error in errors.items()),
+    )
 
 
 def retried(call: Callable[[], T]) -> T:
@@ -124,11 +117,15 @@ def retried(call: Callable[[], T]) -> T:
     return call()
 
 
-def _tried(search: Callable[[], _Outcome]) -> _Outcome:
+def _attempt(name: str, call: Callable[[], T], timings_ms: dict[str, float]) -> T | CitewiseError:
+    """The result of a call, timed, or its error: whatever broke in one ranking, the others may answer."""
+    started = time.perf_counter()
     try:
-        return search()
+        result = call()
     except CitewiseError as error:
-        return _Outcome(error=error)
-    except Exception as error:  # noqa: BLE001  whatever broke in one ranking, the others may answer
+        return error
+    except Exception as error:  # noqa: BLE001  see above
         _log.warning("a ranking failed", exc_info=True)
-        return _Outcome(error=Unavailable(f"it failed ({type(error).__name__})"))
+        return Unavailable(f"it failed ({type(error).__name__})")
+    timings_ms[name] = 1000 * (time.perf_counter() - started)
+    return result

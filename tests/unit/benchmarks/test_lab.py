@@ -84,7 +84,7 @@ def a_row(name: str, small: float, *large: float) -> Alternative:
 def test_candidates_are_ordered_as_the_product_orders_them(seed: int, scoring: Scoring, fusion: Fusion) -> None:
     arms = some_arms(seed)
     pool = a_pool(arms)
-    ranked = fusion(Rankings(Query("?", request_id="", asked_at=0.0, principal=OWNER), arms)).candidates
+    ranked = fusion(Rankings(Query("?", request_id="", asked_at=0.0, principal=OWNER), arms)).candidates()
     scores = dict(zip(pool.ids, scoring(pool), strict=True))
     largest = max(scores.values()) / ranked[0].score  # reciprocal ranks are on a scale of their own
     assert [scores[one.id] / largest for one in ranked] == pytest.approx([one.score for one in ranked])

@@ -25,7 +25,7 @@ def rankings(**arms: tuple[Hit, ...]) -> Rankings:
 
 
 def order(ranking: Ranking) -> list[str]:
-    return [candidate.id for candidate in ranking.candidates]
+    return [candidate.id for candidate in ranking.candidates()]
 
 
 def ids(*names: str) -> list[str]:
@@ -41,7 +41,7 @@ def test_reciprocal_ranks_are_what_one_works_out_by_hand() -> None:
     assert sums[an_id("d")] == pytest.approx(1 / 62)  # 0.016129
     fused = ReciprocalRanks()(rankings(**arms))
     assert order(fused) == ids("b", "c", "a", "d")
-    assert fused.candidates[0].score == pytest.approx(0.048652 / (3 / 61), rel=1e-4)
+    assert fused.candidates()[0].score == pytest.approx(0.048652 / (3 / 61), rel=1e-4)
 
 
 def test_the_fifth_place_twice_narrowly_beats_the_first_and_the_tenth() -> None:
@@ -70,8 +70,8 @@ def test_stretched_scores_are_what_one_works_out_by_hand() -> None:
     found = rankings(dense=hits(("a", 0.8), ("b", 0.6), ("c", 0.4)), words=hits(("c", 12.0), ("a", 6.0), ("d", 2.0)))
     # Meaning counts 0.8 either way (times the nearest cosine, 0.8), words 0.2: a = (0.8*1 + 0.2*0.4) / 1.0
     fused = Nearness({"dense": 1.0, "words": 0.2})(found)
-    assert tuple(fused.candidates) == tuple(MinMax({"dense": 0.8, "words": 0.2})(found).candidates)
-    scores = {candidate.id: candidate.score for candidate in fused.candidates}
+    assert tuple(fused.candidates()) == tuple(MinMax({"dense": 0.8, "words": 0.2})(found).candidates())
+    scores = {candidate.id: candidate.score for candidate in fused.candidates()}
     assert scores[an_id("a")] == pytest.approx(0.88)
     assert scores[an_id("b")] == pytest.approx(0.40)
     assert scores[an_id("c")] == pytest.approx(0.20)
@@ -97,7 +97,7 @@ def test_more_hits_do_not_move_those_that_were_there() -> None:
     few = MinMax()(rankings(dense=many[:60], words=words[:60]))
     more = MinMax()(rankings(dense=many, words=words))
     assert order(more)[:20] == order(few)[:20]
-    assert len(more.candidates) == 150
+    assert len(more.candidates()) == 150
 
 
 @pytest.mark.parametrize("fusion", FUSIONS)
@@ -107,14 +107,14 @@ def test_one_ranking_keeps_its_order(fusion: Fusion) -> None:
 
 @pytest.mark.parametrize("fusion", FUSIONS)
 def test_nothing_found_is_nothing_fused(fusion: Fusion) -> None:
-    assert not fusion(rankings()).candidates
+    assert not fusion(rankings()).candidates()
 
 
 @pytest.mark.parametrize("fusion", FUSIONS)
 @pytest.mark.parametrize("arm", ["dense", "words", "code"])
 def test_a_chunk_that_one_ranking_found_takes_full_part(fusion: Fusion, arm: str) -> None:
     fused = fusion(rankings(**{arm: ranked("alone", "other")}))
-    alone = fused.candidates[0]
+    alone = fused.candidates()[0]
     assert alone.id == an_id("alone")
     assert alone.ranks == {arm: 1}
     assert set(alone.scores) == {arm, "fused"}
@@ -130,4 +130,4 @@ def test_equal_scores_are_ordered_by_id(fusion: Fusion) -> None:
 def test_first_everywhere_is_first_and_scores_one(fusion: Fusion) -> None:
     fused = fusion(rankings(dense=ranked("a", "b"), words=ranked("a", "c"), code=ranked("a", "b")))
     assert order(fused)[0] == an_id("a")
-    assert fused.candidates[0].score == pytest.approx(1.0)
+    assert fused.candidates()[0].score == pytest.approx(1.0)
