@@ -69,11 +69,12 @@ class Retrieve:
 
         if self.threads is None:
             with self.turns:
-                yield _rankings(query, {arm: hits(arm) for arm in arms}, timings_ms)
+                yield _rankings(query, dict(zip(arms, map(hits, arms), strict=True)), timings_ms)
             return
-        waiting = {arm: self.threads.submit(hits, arm) for arm in arms[:-1]}
-        last = {arm: hits(arm) for arm in arms[-1:]}  # in this thread: it is the slowest
-        rankings = _rankings(query, {**{arm: each.result() for arm, each in waiting.items()}, **last}, timings_ms)
+        waiting = [self.threads.submit(hits, arm) for arm in arms[:-1]]
+        last = [hits(arm) for arm in arms[-1:]]  # in this thread: it is the slowest
+        found = [*(each.result() for each in waiting), *last]
+        rankings = _rankings(query, dict(zip(arms, found, strict=True)), timings_ms)
         with self.turns:
             yield rankings
 
@@ -97,12 +98,18 @@ class Retrieve:
 def _rankings(
     query: Query, outcomes: Mapping[str, tuple[Hit, ...] | CitewiseError], timings_ms: Mapping[str, float]
 ) -> Rankings:
-    errors = {arm: outcome for arm, outcome in outcomes.items() if isinstance(outcome, CitewiseError)}
-    if len(errors) == len(outcomes):
+    arms: dict[str, tuple[Hit, ...]] = {}
+    errors: dict[str, CitewiseError] = {}
+    for arm, outcome in outcomes.items():
+        if isinstance(outcome, CitewiseError):
+            arms[arm], errors[arm] = (), outcome
+        else:
+            arms[arm] = outcome
+    if len(errors) == len(arms):
         raise Unavailable(f"no ranking could answer: {next(iter(errors.values()), 'every ranking is left out')}")
     return Rankings(
         query,
-        arms={arm: () if isinstance(outcome, CitewiseError) else outcome for arm, outcome in outcomes.items()},
+        arms,
         timings_ms={part: timings_ms[part] for part in ("embed", *ARMS) if part in timings_ms},
         degraded=tuple(f"{arm}: {error}" for arm, error in errors.items()),
     )
