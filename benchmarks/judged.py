@@ -1,15 +1,15 @@
 """Judged sets as libraries, made by the harness itself: a BEIR folder's corpus, or the textbook's pages."""
 
 import json
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from citewise import Library, Scope, Settings
+from citewise import Library, Scope
 from citewise.evaluation import metrics
-from citewise.evaluation.cases import Kind
-from citewise.evaluation.pipeline import Request, ready
-from citewise.evaluation.sets import judged_set, path_of
+from citewise.evaluation.beir import ingest_corpus, path_of
+from citewise.evaluation.sets import judged_set
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 KEPT = Path(__file__).parents[1] / ".bench"  # libraries made once; embedding the sets takes minutes
@@ -48,14 +48,11 @@ def _place(name: str, data: Path) -> Path:
 def library_at(name: str, *, kept: Path = KEPT, data: Path = DATA) -> Path:
     """The folder of a set's library, brought up to date. The first time embeds everything."""
     folder = kept / name / "library"
-    if name == TEXTBOOK:
-        with Library(folder) as library:
+    with Library(folder) as library:
+        if name == TEXTBOOK:
             library.ingest(data / name / "website" / "docs")
-    else:
-        settings = Settings(library=folder)
-        with Library(settings=settings) as library:
-            for _ in ready(library, settings, Request(judged_at(name, data), Scope())):
-                pass  # ingests the corpus
+        else:
+            deque(ingest_corpus(library, judged_at(name, data) / "corpus.jsonl", Scope()), maxlen=0)
     return folder
 
 
@@ -66,7 +63,7 @@ def library_of(name: str, *, kept: Path = KEPT, data: Path = DATA) -> Library:
 
 def beir(folder: Path) -> Judged:
     """The questions of a BEIR folder that have an answer there."""
-    cases = [case for case in judged_set(folder).cases.cases if case.kind is Kind.ANSWERABLE]
+    cases = [case for case in judged_set(folder).cases if case.kind == "answerable"]
     ids = {path_of(id_): id_ for id_ in _ids(folder / "corpus.jsonl")}
     return Judged(
         {case.id: case.question for case in cases},

@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from citewise.evaluation.cases import JudgedUnit
+from citewise.evaluation.cases import Unit
 from citewise.model.chunk import Hit
 from citewise.model.ids import ChunkId
 from citewise.model.ranking import CODE, DENSE, WORDS
@@ -40,7 +40,7 @@ class Pool:
     grades: Counts  # of the candidate, or of its document
     tokens: Counts
     cosines: Numbers  # of every candidate, those that only words found as well; NaN where nobody looked
-    unit: JudgedUnit
+    unit: Unit
     ideal: float  # gain of the best order there could be, where documents are judged
 
     def chosen(self, places: Counts) -> "Pool":
@@ -82,7 +82,7 @@ def pool_of(
     arms: Mapping[str, Sequence[Hit]],
     places: Mapping[ChunkId, Place],
     *,
-    unit: JudgedUnit,
+    unit: Unit,
     judged: Sequence[int],
     cosines: Mapping[ChunkId, float] = MappingProxyType({}),
 ) -> Pool:
@@ -105,7 +105,7 @@ def pool_of(
 def worth(pool: Pool, scores: Numbers) -> float:
     """nDCG@10 where documents are judged; else 1 if one of the first five passages answers in full."""
     order = np.argsort(-scores, kind="stable")  # equal scores stay in order of id, as they do in the product
-    if pool.unit is JudgedUnit.PASSAGE:
+    if pool.unit == "passage":
         return float((pool.grades[order[:PASSAGES]] >= FULL_ANSWER).any())
     _, first = np.unique(pool.documents[order], return_index=True)
     grades = np.maximum(pool.grades[order[np.sort(first)[:DEPTH]]], 0)
@@ -135,7 +135,7 @@ def measured(scored: Mapping[str, Sequence[tuple[Pool, Numbers]]]) -> Worths:
     made: dict[str, Numbers] = {}
     for stratum, pairs in scored.items():
         made[stratum] = np.array([worth(*pair) for pair in pairs])
-        if pairs and pairs[0][0].unit is JudgedUnit.PASSAGE:
+        if pairs and pairs[0][0].unit == "passage":
             made[f"{stratum}{BY_PLACE}"] = np.array([place_worth(*pair) for pair in pairs])
     return made
 

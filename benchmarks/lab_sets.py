@@ -12,8 +12,8 @@ from benchmarks.judged import DATA, KEPT, beir, library_of
 from benchmarks.lab_choice import Parts
 from benchmarks.lab_pools import Place, Pool, pool_of
 from citewise import Library
-from citewise.evaluation.cases import Gold, JudgedUnit
 from citewise.evaluation.cases import Place as FoundPlace
+from citewise.evaluation.cases import Unit
 from citewise.evaluation.metrics import grade_of
 from citewise.library import OpenLibrary
 from citewise.model.access import Scope
@@ -44,7 +44,7 @@ class Case:
 
     question: str
     stratum: str
-    gold: Mapping[str, tuple[Gold, ...]]  # by document
+    gold: Mapping[str, tuple[FoundPlace, ...]]  # by document
 
     @property
     def grades(self) -> list[int]:
@@ -95,7 +95,11 @@ def _beir_cases(name: str) -> tuple[Case, ...]:
     judged = beir(DATA / name)
     files = {document: path for path, document in judged.names.items()}
     return tuple(
-        Case(text, name, {files[one]: (Gold(files[one], grade),) for one, grade in judged.judgments[id_].items()})
+        Case(
+            text,
+            name,
+            {files[one]: (FoundPlace(files[one], grade=grade),) for one, grade in judged.judgments[id_].items()},
+        )
         for id_, text in judged.questions.items()
     )
 
@@ -104,9 +108,10 @@ def _textbook_cases() -> tuple[Case, ...]:
     questions = json.loads((DATA / TEXTBOOK / "questions" / "answerable.json").read_text("utf-8"))
     cases = []
     for one in questions:
-        gold: dict[str, tuple[Gold, ...]] = {}
+        gold: dict[str, tuple[FoundPlace, ...]] = {}
         for place in one["relevant"]:
-            found = Gold(place["doc"], place["grade"], first_line=place["line_start"], last_line=place["line_end"])
+            lines = (place["line_start"], place["line_end"])
+            found = FoundPlace(place["doc"], lines=lines, grade=place["grade"])
             gold[found.document] = (*gold.get(found.document, ()), found)
         cases.append(Case(one["question"], PARAPHRASED if one["type"] == "paraphrase" else PLAIN, gold))
     return tuple(cases)
@@ -185,7 +190,7 @@ def pools_of(
 ) -> dict[str, list[Pool]]:
     """What the arms found for each case, by stratum."""
     numbers = {path: at for at, path in enumerate(dict.fromkeys(held.path for held in corpus.values()))}
-    unit = JudgedUnit.PASSAGE if name == TEXTBOOK else JudgedUnit.DOCUMENT
+    unit: Unit = "passage" if name == TEXTBOOK else "document"
 
     def place(id_: ChunkId, case: Case) -> Place:
         held = corpus[id_]

@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.judged import DATA, KEPT, SETS, TEXTBOOK, is_there, judged_at, library_at
 from benchmarks.printing import say
 from benchmarks.results import RESULTS, Table, results_now, write_results
-from citewise.evaluation.compare import differences
+from citewise.evaluation.compare import Comparison
 from citewise.evaluation.pipeline import evaluate, finished
 from citewise.evaluation.runs import Run
 from citewise.model.ranking import ARMS
@@ -99,7 +99,7 @@ def _worths(run: Run) -> dict[str, float]:
 
 
 def _recall(run: Run, label: str) -> float:
-    found = [one.measures["recall@5"] for one in _of_group(run, label).outcomes]
+    found = [one.measures["recall@5"] for one in _of_group(run, label).questions]
     return sum(found) / len(found)
 
 
@@ -138,8 +138,8 @@ def _all(runs: Iterable[Run]) -> dict[str, float]:
 def _p_value(runs: Mapping[str, Mapping[str, Run]], column: str) -> float:
     name, _, label = column.partition(", ")
     before, after = (_of_group(runs[kind][name], label) for kind in (RRF, DEFAULT))
-    (difference,) = differences(before, after, ("recall@5" if label else "ndcg@10",))
-    return difference.p_value
+    (difference,) = Comparison(before, after).differences(("recall@5" if label else "ndcg@10",))
+    return difference.p
 
 
 def _of_group(run: Run, label: str) -> Run:
@@ -147,8 +147,10 @@ def _of_group(run: Run, label: str) -> Run:
     if not label:
         return run
     is_paraphrased = label == "paraphrased"
-    chosen = [one for one in run.outcomes if "recall@5" in one.measures and (one.group == PARAPHRASE) == is_paraphrased]
-    return replace(run, outcomes=tuple(chosen))
+    chosen = [
+        one for one in run.questions if "recall@5" in one.measures and (one.group == PARAPHRASE) == is_paraphrased
+    ]
+    return replace(run, questions=tuple(chosen))
 
 
 def all_metrics(runs: Mapping[str, Run]) -> Table:

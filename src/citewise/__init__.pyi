@@ -24,6 +24,8 @@ from citewise.model.answer import Token as Token
 from citewise.model.cancellation import Cancellation as Cancellation
 from citewise.model.chunk import Chunk as Chunk
 from citewise.model.document import Document as Document
+from citewise.model.document import FileProblem as FileProblem
+from citewise.model.document import Item as Item
 from citewise.model.query import Selection as Selection
 from citewise.model.ranking import SearchResult as SearchResult
 from citewise.model.report import Check as Check
@@ -45,6 +47,7 @@ from citewise.ports.models import QualityEvaluator as QualityEvaluator
 from citewise.ports.models import Reranker as Reranker
 from citewise.ports.models import TokenCounter as TokenCounter
 from citewise.ports.models import WordEmbedder as WordEmbedder
+from citewise.ports.sources import Source as Source
 from citewise.ports.stores import QueryCache as QueryCache
 from citewise.ports.stores import QueryLog as QueryLog
 from citewise.settings import Settings as Settings

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from citewise.model.document import Document
     from citewise.ports.catalog import Catalog, DocumentSummary
     from citewise.ports.indexes import TextIndex, VectorIndex
+    from citewise.ports.sources import Source
     from citewise.ports.stores import QueryCache, QueryLog
     from citewise.service import Service
 
@@ -277,6 +278,13 @@ class Library:
         options = IngestOptions(Scope() if scope is None else Scope.checked(scope), tuple(access), corpus_type, name)
         targets = dict.fromkeys(existing(Path(path)) for path in paths)
         return self._stored().ingest(targets, options)
+
+    def ingest_source(self, source: "Source", *, name: str, scope: Scope | None = None) -> Iterator[IngestEvent]:
+        """Ingest a source of your own; the paths of its documents start with `name`.
+
+        If the library has all of it already, there are no events, and nothing is written.
+        """
+        return self._stored().ingest_source(source, name, Scope() if scope is None else Scope.checked(scope))
 
     def watch(
         self,

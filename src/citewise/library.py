@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from citewise.errors import CitewiseError, Locked, Misconfigured, Unavailable
+from citewise.errors import BadRequest, CitewiseError, Locked, Misconfigured, Unavailable
 from citewise.ingest.project import Project
 from citewise.insights import ReadLog
 from citewise.model.access import Scope
@@ -34,7 +34,7 @@ from citewise.text.analysis import ANALYZER_VERSION
 if TYPE_CHECKING:  # what only writing needs is imported by those who write: a search starts sooner
     from citewise.ingest.pipeline import Reembedded
     from citewise.ingest.policy import AccessPolicy
-    from citewise.ingest.prepare import Prepare
+    from citewise.ingest.prepare import IngestRequest, Prepare
     from citewise.ingest.targets import IngestOptions, Target
     from citewise.ingest.write import DocumentWriter
     from citewise.search.pages import PageBuilder
@@ -97,7 +97,7 @@ class OpenLibrary:
                     report += event
                 else:
                     yield event
-        self.catalog.record_ingest(report.summary(datetime.now(UTC).isoformat(timespec="seconds")))
+        self._record(report)
         yield report
 
     def _ingest_path(
@@ -115,6 +115,35 @@ class OpenLibrary:
         self.catalog.register(options.scope, target.source)
         request = IngestRequest(options.scope, self.policy(target.source), options.corpus_type, target.only)
         return Ingest(prepare, self.writer)(source, request)
+
+    def ingest_source(self, source: Source, name: str, scope: Scope) -> Iterator[IngestEvent]:
+        """Ingest a source of the caller's own, unless its name is that of other documents."""
+        from citewise.ingest.pipeline import Ingest
+
+        folders = {ref.mount for ref in self.catalog.sources(scope) if ref.kind == "folder"}
+        others = {*self.catalog.paths(scope, under=name)} - {*self.catalog.paths(scope, mount=name)}
+        if not name or name in folders or others:
+            raise BadRequest(f"{scope} has other documents in {name or '.'}: choose another name, or another project")
+        request = self._request_of(name, scope)
+        self.catalog.register(scope, request.policy.source)
+        for event in Ingest(self.prepare, self.writer)(source, request):
+            if isinstance(event, IngestReport):
+                self._record(event)
+            yield event
+
+    def has_source(self, source: Source, name: str, scope: Scope) -> bool:
+        """Whether it has just the documents of a source of the caller's own, as they would be stored now."""
+        from citewise.ingest.pipeline import Ingest
+
+        return Ingest(self.prepare, self.writer).is_current(source, self._request_of(name, scope))
+
+    def _request_of(self, name: str, scope: Scope) -> "IngestRequest":
+        from citewise.ingest.prepare import IngestRequest
+
+        return IngestRequest(scope, self.policy(SourceRef(name, "", kind="custom")))
+
+    def _record(self, report: IngestReport) -> None:
+        self.catalog.record_ingest(report.summary(datetime.now(UTC).isoformat(timespec="seconds")))
 
     def lacks_words(self) -> bool:
         """Whether vectors of words are wanted, and some chunk has none."""
@@ -223,6 +252,15 @@ class StoredLibrary:
         """Open the library and ingest. The write lock is held until the last event."""
         with self.writing() as library:
             yield from library.ingest(paths, options)
+
+    def ingest_source(self, source: Source, name: str, scope: Scope) -> Iterator[IngestEvent]:
+        """Open the library and ingest; if it has all of the source already, nothing is locked or written."""
+        if self.storage.mark() is not None:
+            with self.reading() as library:
+                if library.has_source(source, name, scope):
+                    return
+        with self.writing() as library:
+            yield from library.ingest_source(source, name, scope)
 
     def watch(self, paths: Sequence[Path], options: "IngestOptions") -> Iterator[IngestEvent]:
         """Ingest changes as they come; while another process is writing, they are tried again."""

@@ -118,7 +118,7 @@ def test_an_input_that_cannot_be_read_is_no_fault_of_the_output(home: Path) -> N
     name = "x" * 300  # longer than any file system allows, so that even root gets an error
     assert f"cannot read {name}: file name too long: check the path" in error_of("eval", name, cwd=home, code=2)
     message = error_of("eval", "questions", "--library", name, cwd=home, code=4)
-    assert f"cannot use {name}/" in message
+    assert f"cannot use {name}" in message
     assert "check the path" in message
 
 

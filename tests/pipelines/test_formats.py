@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from citewise import Library
 from citewise.answer.pack import _citation
-from citewise.errors import Misconfigured
+from citewise.errors import BadRequest, Misconfigured
 from citewise.ingest.pipeline import Ingest, Reembed
 from citewise.ingest.policy import AccessPolicy
 from citewise.ingest.prepare import Format, IngestRequest, Prepare
@@ -172,3 +173,16 @@ def test_a_chunker_that_another_format_has_now_is_noticed(shelf: Shelf) -> None:
     changed = replace(stored, chunkers={**stored.chunkers, THREAD: ThreadChunker()})
     with pytest.raises(Misconfigured, match=r"the settings say .*; thread-1"), changed.reading():
         pass
+
+
+def test_a_source_of_your_own_is_ingested_once_below_its_name(shelf: Shelf) -> None:
+    source = MemorySource({"readme.md": CONTENT["readme.md"]})
+    parts = shelf.embedding
+    with Library(settings=shelf.settings, embedder=parts.embedder, token_counter=parts.counter) as library:
+        *_, last = library.ingest_source(source, name="notes")
+        assert isinstance(last, IngestReport)
+        assert last.ingested == 1
+        assert list(library.ingest_source(source, name="notes")) == []
+        assert [document.path for document in library.as_owner().documents()] == ["notes/readme.md"]
+        with pytest.raises(BadRequest, match="choose another name"):
+            list(library.ingest_source(source, name=""))

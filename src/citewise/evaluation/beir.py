@@ -1,41 +1,183 @@
-"""A BEIR corpus in a library: each row of corpus.jsonl is a Markdown document, ingested once below the set's name."""
+"""BEIR folders: queries.jsonl and qrels/*.tsv are a judged set, and each row of corpus.jsonl is a Markdown document."""
 
 import ast
+import json
 import logging
-import os
 import re
+import unicodedata
 import warnings
-from collections.abc import Generator, Iterator, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
-from urllib.parse import quote, unquote_to_bytes
+from urllib.parse import quote
 
 from citewise.api import Library
-from citewise.errors import BadData, Unavailable
-from citewise.evaluation.cases import counted
-from citewise.evaluation.sets import BeirRow, path_of
-from citewise.ingest.pipeline import Ingest
-from citewise.ingest.prepare import IngestRequest
-from citewise.library import OpenLibrary
+from citewise.errors import BadData, BadRequest, Unavailable
+from citewise.evaluation.cases import Case, JudgedSet, Place, read_bytes
 from citewise.model.access import Scope
-from citewise.model.document import FileProblem, Item, SourceRef
+from citewise.model.document import FileProblem, Item
+from citewise.model.query import MAX_CHARACTERS
 from citewise.model.report import IngestEvent, IngestReport
 
 _log = logging.getLogger(__name__)
 
-CORPUS = "corpus"  # the kind of a source whose documents are the rows of a corpus
+CORPUS, QUERIES, UNANSWERED = "corpus.jsonl", "queries.jsonl", "queries.no_page.jsonl"
+MAX_BYTES = 500_000_000  # of the questions or the judgments of a folder: the largest public sets have a tenth
 MAX_ROW_BYTES = 10_000_000  # of one document; a longer line is skipped
 MAX_PARSED = 100_000  # characters that are parsed to see whether they are Python; more would take seconds
+JUDGMENT = "question, document and grade, separated by tabs"
 
+_GRADE = re.compile(r"(-?[0-9]{1,9})(?:\.0*)?")  # some tools write 1.0
 _TICKS = re.compile(r"`+")
 
 
-def page(title: str, text: str) -> str:
-    """A document as a Markdown file: its title as the heading, Python as a code block."""
-    body = _fenced(text) if _is_python(text) else text
-    line = " ".join(title.split())
-    return f"# {line}\n\n{body}\n" if line else f"{body}\n"
+def beir_set(folder: Path) -> JudgedSet:
+    """The questions of a folder. Without a corpus, judgments name documents by their path in the library."""
+    corpus = folder / CORPUS if (folder / CORPUS).is_file() else None
+    prefix, path = ("", str) if corpus is None else (f"{_mount(corpus)}/", path_of)
+    judgments = _judgments(_qrels(folder))
+    texts = dict(_questions(folder / QUERIES))
+    _warn(folder / QUERIES, "judged questions without a text", [id_ for id_ in judgments if id_ not in texts])
+    cases = [
+        Case(
+            id_, texts[id_], "answerable", tuple(Place(prefix + path(doc), grade=grade) for doc, grade in found.items())
+        )
+        for id_, found in judgments.items()
+        if id_ in texts
+    ]
+    if (folder / UNANSWERED).is_file():
+        cases += [Case(id_, text, "unanswerable") for id_, text in _questions(folder / UNANSWERED)]
+    return JudgedSet(folder.resolve().name, "document", tuple(cases), corpus)
+
+
+def path_of(id_: str) -> str:
+    """The path of the document with this id: valid for any id, and different for each."""
+    return quote(id_, safe="") + ".md"
+
+
+def ingest_corpus(library: Library, corpus: Path, scope: Scope) -> Iterator[IngestEvent]:
+    """Bring the library up to date with a corpus; nothing is written if it is there already."""
+    source = BeirSource(corpus)
+    entries = tuple(source.items())
+    if not any(isinstance(entry, Item) for entry in entries):
+        first = next((f" ({entry.path}: {entry.reason})" for entry in entries if isinstance(entry, FileProblem)), "")
+        raise BadData(
+            f"{corpus} has no document{first}: each line must be a JSON object with _id, title and text. "
+            "If judgments name documents of the library by their paths, remove the file"
+        )
+    for event in library.ingest_source(source, name=_mount(corpus), scope=scope):
+        yield event
+        if isinstance(event, IngestReport):
+            for problem, rows in (("rows left out", event.skipped), ("rows failed", event.failed)):
+                _warn(corpus, problem, [f"{row.path}: {row.reason}" for row in rows])
+
+
+def _mount(corpus: Path) -> str:
+    """What the paths of the documents start with: the name of the folder, which may be any bytes."""
+    return quote(corpus.resolve().parent.name, safe="") or "corpus"
+
+
+def _warn(file: Path, problem: str, examples: Sequence[str]) -> None:
+    if examples:
+        _log.warning("%s: %s (%d, such as %s)", file, problem, len(examples), examples[0])
+
+
+# Questions and judgments
+
+
+def _qrels(folder: Path) -> Path:
+    """qrels/test.tsv; if it is absent, the only file there."""
+    found = sorted((folder / "qrels").glob("*.tsv"))
+    test = folder / "qrels" / "test.tsv"
+    if test in found or len(found) == 1:
+        return test if test in found else found[0]
+    if not found:
+        raise BadRequest(f"{folder} has no judgments: qrels/test.tsv is missing")
+    names = ", ".join(file.name for file in found)
+    raise BadRequest(f"{folder / 'qrels'} has {names} and no test.tsv: name the one to use test.tsv")
+
+
+def _judgments(file: Path) -> Mapping[str, Mapping[str, int]]:
+    """By question, then by document: the grades above 0. Questions without any are left out with a warning."""
+    judgments: dict[str, dict[str, int]] = {}
+    for number, line in _lines(file):
+        parts = line.rstrip("\r").split("\t")
+        if number == 1 and parts[-1].strip() == "score":
+            continue
+        if len(parts) == 4:  # the TREC format: question, 0, document, grade
+            del parts[1]
+        match = _GRADE.fullmatch(parts[-1].strip())
+        if len(parts) != 3 or match is None:
+            raise BadRequest(f"{file}, line {number}: must be {JUDGMENT}; the grade is a whole number")
+        question, document, grade = parts[0], parts[1], int(match[1])
+        if judgments.setdefault(question, {}).setdefault(document, grade) != grade:
+            raise BadData(f"{file}, line {number}: document {document!r} has two grades for question {question!r}")
+    relevant = {id_: {doc: grade for doc, grade in found.items() if grade > 0} for id_, found in judgments.items()}
+    if not any(relevant.values()):
+        raise BadData(f"{file} has no grade above 0: write a judgment per line, {JUDGMENT}")
+    _warn(file, "questions left out, since no grade is above 0", [id_ for id_ in relevant if not relevant[id_]])
+    return {id_: grades for id_, grades in relevant.items() if grades}
+
+
+def _questions(file: Path) -> Iterator[tuple[str, str]]:
+    """Id and text of each question that can be asked, with a warning for the others."""
+    empty, changed, seen = [], [], set[str]()
+    for number, line in _lines(file):
+        try:
+            id_, _, text = _row(line)
+        except BadData as error:
+            raise BadRequest(f"{file}, line {number}: {error}") from error
+        if id_ in seen:
+            raise BadData(f"{file}, line {number}: the question {id_!r} is there twice")
+        seen.add(id_)
+        question = _askable(text)
+        if question != text.strip():
+            changed.append(id_)
+        if question:
+            yield id_, question
+        else:
+            empty.append(id_)
+    _warn(file, "questions left out, since they are empty", empty)
+    _warn(file, f"questions cut to {MAX_CHARACTERS:,} characters or stripped of control characters", changed)
+
+
+def _askable(text: str) -> str:
+    """The question without control characters and cut to what may be asked."""
+    clean = "".join(" " if unicodedata.category(char) in ("Cc", "Cs") else char for char in text).strip()
+    return clean if len(clean) <= MAX_CHARACTERS else clean[:MAX_CHARACTERS].rsplit(" ", 1)[0]
+
+
+def _lines(file: Path) -> Iterator[tuple[int, str]]:
+    """Lines that are not empty, with their numbers."""
+    data = read_bytes(file, max_bytes=MAX_BYTES)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise BadRequest(f"{file}, line {line}: not valid UTF-8") from error
+    return ((number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
+
+
+def _row(line: str | bytes) -> tuple[str, str, str]:
+    """Id, title and text of a line of corpus.jsonl or queries.jsonl; half a character becomes a question mark."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise BadData("not a line of JSON") from error
+    if not isinstance(row, dict):
+        raise BadData("must be a JSON object")
+    id_, title, text = row.get("_id"), row.get("title") or "", row.get("text")
+    id_ = str(id_) if type(id_) is int else id_
+    if not (isinstance(id_, str) and isinstance(title, str) and isinstance(text, str) and id_):
+        raise BadData("must have an _id and a text; both are strings, as is the title if there is one")
+    return _whole(id_), _whole(title), _whole(text)
+
+
+def _whole(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
+
+
+# The corpus as documents
 
 
 class BeirSource:
@@ -49,7 +191,7 @@ class BeirSource:
         self._rows.clear()
         try:
             with self._file.open("rb") as opened:
-                for number, (offset, length, line) in enumerate(_lines(opened), start=1):
+                for number, (offset, length, line) in enumerate(_rows(opened), start=1):
                     if line.strip():
                         yield self._item(number, line, offset, length)
         except OSError as error:
@@ -63,17 +205,17 @@ class BeirSource:
                 line = opened.read(length)
         except OSError as error:
             raise BadData(str(error.strerror).lower()) from error
-        row = BeirRow.read(line)
-        if path_of(row.id) != item.path:
+        id_, title, text = _row(line)
+        if path_of(id_) != item.path:
             raise BadData("the file has changed while it was read: try again")
-        return page(row.title or "", row.text).encode("utf-8", "replace")
+        return _page(title, text).encode()
 
     def _item(self, number: int, line: bytes, offset: int, length: int) -> Item | FileProblem:
         place = f"{self._file.name}:{number}"
         if length > MAX_ROW_BYTES:
             return FileProblem(place, f"longer than {MAX_ROW_BYTES:,} bytes")
         try:
-            id_ = BeirRow.read(line).id
+            id_, _, _ = _row(line)
         except BadData as error:
             return FileProblem(place, str(error))
         path = path_of(id_)
@@ -83,7 +225,7 @@ class BeirSource:
         return Item(path, length, "text/markdown")
 
 
-def _lines(opened: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
+def _rows(opened: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
     """Offset, length and content of each line; of one that is too long, only the beginning."""
     offset = 0
     while line := opened.readline(MAX_ROW_BYTES + 1):
@@ -93,6 +235,13 @@ def _lines(opened: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
             length += len(end)
         yield offset, length, line
         offset += length
+
+
+def _page(title: str, text: str) -> str:
+    """A document as a Markdown file: its title as the heading, Python as a code block."""
+    body = _fenced(text) if _is_python(text) else text
+    line = " ".join(title.split())
+    return f"# {line}\n\n{body}\n" if line else f"{body}\n"
 
 
 def _fenced(code: str) -> str:
@@ -114,87 +263,3 @@ def _is_python(text: str) -> bool:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return starts_like_python
     return True
-
-
-def ingest_corpus(library: Library, corpus: Path, scope: Scope) -> Generator[IngestEvent, None, str]:
-    """Bring the library up to date with a corpus; returns what the paths of its documents start with.
-
-    The library is opened for writing only if something has changed: a library that may only be read can be measured.
-    """
-    source = BeirSource(corpus)
-    items = _checked_items(source, corpus)
-    stored = library._stored()
-    if stored.settings.library.exists():
-        with stored.reading() as opened:
-            for mount in _candidates(opened, corpus, scope):
-                if Ingest(opened.prepare, opened.writer).is_current(
-                    source, _request(opened, corpus, scope, mount), items
-                ):
-                    return mount
-    with stored.writing() as opened:
-        mount = _free_mount(opened, corpus, scope)
-        opened.catalog.register(scope, SourceRef(mount, _root(opened, corpus), kind=CORPUS))
-        for event in Ingest(opened.prepare, opened.writer)(source, _request(opened, corpus, scope, mount)):
-            yield event
-            if isinstance(event, IngestReport):
-                opened.catalog.record_ingest(event.summary(datetime.now(UTC).isoformat(timespec="seconds")))
-                for what, entries in (("left out", event.skipped), ("failed", event.failed)):
-                    for first in entries[:1]:
-                        rows = counted(len(entries), "row")
-                        _log.warning("%s: %s %s, such as %s: %s", corpus, rows, what, first.path, first.reason)
-    return mount
-
-
-def _checked_items(source: BeirSource, corpus: Path) -> Sequence[Item]:
-    entries = tuple(source.items())
-    items = [entry for entry in entries if isinstance(entry, Item)]
-    if not items:
-        first = next((f" ({entry.path}: {entry.reason})" for entry in entries if isinstance(entry, FileProblem)), "")
-        raise BadData(
-            f"{corpus} has no document{first}: each line must be a JSON object with _id, title and text. "
-            "If judgments name documents of the library by their paths, remove the file"
-        )
-    return items
-
-
-def _request(opened: OpenLibrary, corpus: Path, scope: Scope, mount: str) -> IngestRequest:
-    return IngestRequest(scope, opened.policy(SourceRef(mount, str(corpus))))
-
-
-def _candidates(opened: OpenLibrary, corpus: Path, scope: Scope) -> list[str]:
-    """Mounts that may have the corpus: its own, else those of sets with its name, since folders are copied."""
-    corpora, others = _mounts(opened, scope)
-    own = [mount for mount, root in corpora.items() if root == _root(opened, corpus)]
-    names = sorted(_names(corpus, len(corpora) + len(others) + 1))
-    stored = [mount for mount in names if opened.catalog.paths(scope, mount=mount)]
-    return [mount for mount in own or stored if mount not in others]
-
-
-def _free_mount(opened: OpenLibrary, corpus: Path, scope: Scope) -> str:
-    """The name of the set, unless a source of the owner or another set has it."""
-    corpora, taken = _mounts(opened, scope)
-    root = _root(opened, corpus)
-    taken |= {path.split("/")[0] for path in opened.catalog.paths(scope, mount="")}
-    own = [mount for mount, known in corpora.items() if known == root and mount not in taken]
-    home = opened.storage.root.resolve()
-    for mount, known in corpora.items():
-        if known != root and (home / os.fsdecode(unquote_to_bytes(known))).is_file():
-            taken.add(mount)
-    return next(mount for mount in (*own, *_names(corpus, len(taken) + 1)) if mount not in taken)
-
-
-def _mounts(opened: OpenLibrary, scope: Scope) -> tuple[dict[str, str], set[str]]:
-    """The roots of corpora by mount, and the mounts of all other sources."""
-    sources = opened.catalog.sources(scope)
-    corpora = {source.mount: source.root for source in sources if source.kind == CORPUS}
-    return corpora, {source.mount for source in sources if source.kind != CORPUS}
-
-
-def _names(corpus: Path, count: int) -> list[str]:
-    name = quote(corpus.resolve().parent.name, safe="") or "corpus"
-    return [name, *(f"{name}-{number}" for number in range(2, count + 1))]
-
-
-def _root(opened: OpenLibrary, corpus: Path) -> str:
-    """Relative to the library, so that both can be moved together; quoted, since a name may be any bytes."""
-    return quote(os.fsencode(os.path.relpath(corpus.resolve(), opened.storage.root.resolve())))

@@ -1,64 +1,37 @@
-"""Questions with their expected answers, and places in documents. Reading them from files is in sets.py."""
+"""Judged questions and the places that answer them. Question files are read in sets.py, BEIR folders in beir.py."""
 
+from collections import Counter
 from dataclasses import dataclass
-from enum import StrEnum
+from pathlib import Path
+from typing import Literal
 
-from citewise.model.ids import ChunkId
+from citewise.errors import BadRequest
 from citewise.model.query import Selection
 
-
-class Kind(StrEnum):
-    """What a case tests: finding and answering, refusing, or staying inside a selection."""
-
-    ANSWERABLE = "answerable"
-    UNANSWERABLE = "unanswerable"
-    SELECTED = "selected"
-
-
-class JudgedUnit(StrEnum):
-    """What is judged: whole documents (BEIR), or places in them (question files)."""
-
-    DOCUMENT = "document"
-    PASSAGE = "passage"
+Kind = Literal["answerable", "unanswerable", "selected"]  # finding and answering, refusing, or keeping to a selection
+KINDS: tuple[Kind, ...] = ("answerable", "unanswerable", "selected")
+Unit = Literal["document", "passage"]  # what is judged: whole documents (BEIR), or places in them (question files)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something was found or expected."""
+    """A place in a document that was found, or that is expected to answer a question."""
 
     document: str  # its path in the library
     section: str = ""
     lines: tuple[int, int] | None = None  # first and last
     chunk: str | None = None
-    grade: int = 0  # of what was found: 0 if it answers nothing
+    grade: int = 0  # 0 if it answers nothing; the highest grade of a question is a full answer
 
-
-@dataclass(frozen=True, slots=True)
-class Gold:
-    """A place that answers a question. The narrowest part given counts: chunk, lines, section, else the document."""
-
-    document: str  # its path in the library
-    grade: int = 1  # higher is better; the highest grade of a case is a full answer
-    section: str | None = None
-    first_line: int | None = None
-    last_line: int | None = None
-    chunk: ChunkId | None = None
-
-    def matches(self, place: Place) -> bool:
+    def matches(self, found: "Place") -> bool:
+        """Whether this place was found. The narrowest part given counts: chunk, lines, section, else the document."""
         if self.chunk is not None:
-            return place.chunk == self.chunk
-        if place.document != self.document:
+            return found.chunk == self.chunk
+        if found.document != self.document:
             return False
-        if self.first_line is None or self.last_line is None:
-            return self.section is None or place.section == self.section
-        if place.lines is None:
-            return False
-        return place.lines[0] <= self.last_line and place.lines[1] >= self.first_line
-
-    def as_place(self) -> Place:
-        has_lines = self.first_line is not None and self.last_line is not None
-        lines = (self.first_line or 0, self.last_line or 0) if has_lines else None
-        return Place(self.document, self.section or "", lines, self.chunk, self.grade)
+        if self.lines is None:
+            return self.section in ("", found.section)
+        return found.lines is not None and found.lines[0] <= self.lines[1] and found.lines[1] >= self.lines[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +41,7 @@ class Case:
     id: str
     question: str
     kind: Kind
-    gold: tuple[Gold, ...] = ()
+    gold: tuple[Place, ...] = ()
     group: str = ""  # the author's own label; results are also shown for each group
     answer: str | None = None  # as the author would answer; shown beside the answer given
     selection: Selection | None = None
@@ -77,12 +50,32 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class CaseSet:
-    """The cases of one evaluation."""
+class JudgedSet:
+    """The cases of one evaluation, and the corpus that they are about if the set has its own."""
 
     name: str
-    unit: JudgedUnit
+    unit: Unit
     cases: tuple[Case, ...]
+    corpus: Path | None = None  # corpus.jsonl, ingested below the name of its folder
+
+    def __post_init__(self) -> None:
+        if not self.cases:
+            raise BadRequest(f"{self.name} has no questions")
+        id_, count = Counter(case.id for case in self.cases).most_common(1)[0]
+        if count > 1:
+            raise BadRequest(f"{self.name}: two questions have the id {id_!r}; each needs its own")
+
+
+def read_bytes(file: Path, *, max_bytes: int) -> bytes:
+    """The content of a file; BadRequest if it cannot be read or is larger than that."""
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(max_bytes + 1)
+    except OSError as error:
+        raise BadRequest(f"cannot read {file}: {error.strerror}") from error
+    if len(data) > max_bytes:
+        raise BadRequest(f"{file} is larger than {max_bytes:,} bytes")
+    return data
 
 
 def counted(number: int, word: str, plural: str | None = None) -> str:

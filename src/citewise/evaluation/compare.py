@@ -3,32 +3,27 @@
 Both tests are seeded, so that the same two runs always give the same numbers.
 """
 
-import math
-import random
-import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
 
 from citewise.evaluation.runs import SUMS, QuestionResult, Run
 
 SEED = 20_240_229
 TRIALS = 10_000  # of the randomization test, where there are too many swaps to try all; p is then exact to about 0.004
 EXACT_QUESTIONS = 16  # that differ: up to 65,536 swaps, all of which are tried
-MAX_RESAMPLES = 2_000  # of the bootstrap
-MAX_DRAWS = 2_000_000  # in the whole bootstrap, so that thousands of questions take seconds too
+RESAMPLES = 2_000  # of the bootstrap
+MAX_CELLS = 1_000_000  # random numbers drawn at once, so that many questions take no more memory
 SIGNIFICANT = 0.05
-PRIMARY = ("ndcg@10", "recall@5", "refusal_accuracy", "selected_accuracy")  # the first that a run has
+
+Floats = npt.NDArray[np.float64]
+Verdict = Literal["better", "worse", "unclear", "same"]
 
 _NOISE = 1e-12  # between sums of the same numbers in another order
-_BITS = 8
-
-
-class Verdict(StrEnum):
-    BETTER = "better"
-    WORSE = "worse"
-    UNCLEAR = "unclear"
-    SAME = "same"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +33,13 @@ class Difference:
     metric: str
     before: float
     after: float
+    change: float
+    interval: tuple[float, float]  # 95 % of the mean difference, by bootstrap
+    p: float  # two-sided, by a paired randomization test
     questions: int
     better: int  # questions for which `after` is higher
     worse: int
-    low: float  # 95 % interval of the mean difference, by bootstrap
-    high: float
-    p_value: float  # two-sided, by a paired randomization test
-
-    @property
-    def change(self) -> float:
-        return self.after - self.before
-
-    @property
-    def verdict(self) -> Verdict:
-        if not self.better and not self.worse:
-            return Verdict.SAME
-        if self.p_value >= SIGNIFICANT:
-            return Verdict.UNCLEAR
-        return Verdict.BETTER if (self.change > 0) is not (self.metric in SUMS) else Verdict.WORSE
+    verdict: Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,103 +51,97 @@ class Ablation:
     differences: tuple[Difference, ...]  # from everything; empty for that row itself
 
 
-def changed_settings(before: Run, after: Run) -> Mapping[str, tuple[object, object]]:
-    """The settings that differ, with both values; None where a run does not name one, because it is the default."""
-    names = dict.fromkeys((*before.settings, *after.settings))
-    pairs = {name: (before.settings.get(name), after.settings.get(name)) for name in names}
-    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs, by the questions of both. A question is the same by id and text: ids are often just numbers."""
+
+    before: Run
+    after: Run
+
+    @cached_property
+    def pairs(self) -> Sequence[tuple[QuestionResult, QuestionResult]]:
+        later = {(question.id, question.question): question for question in self.after.questions}
+        keys = ((question, (question.id, question.question)) for question in self.before.questions)
+        return [(question, later[key]) for question, key in keys if key in later]
+
+    def differences(self, metrics: Iterable[str] | None = None) -> tuple[Difference, ...]:
+        """Each metric over the questions that have it in both runs."""
+        values = {name: self._values(name) for name in (self.before.metrics if metrics is None else metrics)}
+        return tuple(_difference(name, pairs) for name, pairs in values.items() if pairs)
+
+    def changed_most(self, metric: str) -> list[tuple[QuestionResult, float, float]]:
+        """The questions with another value of a metric, with both values, those that changed most first."""
+        changed = [
+            (first, first.measures[metric], second.measures[metric])
+            for first, second in self.pairs
+            if metric in first.measures
+            and first.measures[metric] != second.measures.get(metric, first.measures[metric])
+        ]
+        return sorted(changed, key=lambda row: (-abs(row[2] - row[1]), row[0].id))
+
+    @property
+    def settings(self) -> Mapping[str, tuple[object, object]]:
+        """The settings that differ, with both values; None where a run does not name one, because it is the default."""
+        before, after = self.before.settings, self.after.settings
+        pairs = {name: (before.get(name), after.get(name)) for name in (*before, *after)}
+        return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+    def _values(self, metric: str) -> list[tuple[float, float]]:
+        measures = ((first.measures, second.measures) for first, second in self.pairs)
+        return [(first[metric], second[metric]) for first, second in measures if metric in first and metric in second]
 
 
-def differences(before: Run, after: Run, metrics: Iterable[str] | None = None) -> tuple[Difference, ...]:
-    """Each metric over the questions that have it in both runs."""
-    pairs = _paired(before, after)
-    values = {
-        name: [(a.measures[name], b.measures[name]) for a, b in pairs if name in a.measures and name in b.measures]
-        for name in (before.metrics if metrics is None else metrics)
-    }
-    return tuple(_difference(name, paired) for name, paired in values.items() if paired)
-
-
-def primary_metric(run: Run) -> str | None:
-    """The metric by which questions are ordered."""
-    return next((name for name in PRIMARY if name in run.metrics), None)
-
-
-def changed_most(before: Run, after: Run, metric: str) -> tuple[tuple[QuestionResult, float, float], ...]:
-    """The questions with another value of a metric, with both values, those that changed most first."""
-    changed = [
-        (first, first.measures[metric], second.measures[metric])
-        for first, second in _paired(before, after)
-        if metric in first.measures and first.measures[metric] != second.measures.get(metric, first.measures[metric])
-    ]
-    return tuple(sorted(changed, key=lambda each: (-abs(each[2] - each[1]), each[0].id)))
-
-
-def common_questions(before: Run, after: Run) -> int:
-    return len(_paired(before, after))
-
-
-def _paired(before: Run, after: Run) -> list[tuple[QuestionResult, QuestionResult]]:
-    """The questions of both runs. The same question has the same id and text: ids alone are often just numbers."""
-    later = {(outcome.id, outcome.question): outcome for outcome in after.outcomes}
-    pairs = ((outcome, later.get((outcome.id, outcome.question))) for outcome in before.outcomes)
-    return [(first, second) for first, second in pairs if second is not None]
-
-
-def _difference(metric: str, paired: Sequence[tuple[float, float]]) -> Difference:
-    changes = [after - before for before, after in paired]
-    low, high = _bootstrap_interval(changes)
+def _difference(metric: str, pairs: Sequence[tuple[float, float]]) -> Difference:
+    before, after = np.array(pairs).T
+    changes = after - before
+    changes[np.abs(changes) < _NOISE] = 0.0
+    better, worse, change = int((changes > 0).sum()), int((changes < 0).sum()), float(changes.mean())
+    p = _randomization_p(changes[changes != 0])
+    verdict: Verdict = "unclear" if better or worse else "same"
+    if p < SIGNIFICANT:
+        verdict = "better" if (change > 0) is not (metric in SUMS) else "worse"
     return Difference(
         metric=metric,
-        before=statistics.fmean(before for before, _ in paired),
-        after=statistics.fmean(after for _, after in paired),
-        questions=len(paired),
-        better=sum(change > _NOISE for change in changes),
-        worse=sum(change < -_NOISE for change in changes),
-        low=low,
-        high=high,
-        p_value=_randomization_p(changes),
+        before=float(before.mean()),
+        after=float(after.mean()),
+        change=change,
+        interval=_bootstrap_interval(changes),
+        p=p,
+        questions=len(pairs),
+        better=better,
+        worse=worse,
+        verdict=verdict,
     )
 
 
-def _randomization_p(changes: Sequence[float]) -> float:
+def _randomization_p(changes: Floats) -> float:
     """How often swapping the two runs' values at random, question by question, gives as large a mean difference.
 
     Two-sided (Fisher's paired randomization test). Every swap is tried where few questions differ.
     """
-    differing = [change for change in changes if abs(change) > _NOISE]
-    if not differing:
-        return 1.0
-    total = math.fsum(differing)
-    tables = [_partial_sums(differing[at : at + _BITS]) for at in range(0, len(differing), _BITS)]
+    count = len(changes)
+    threshold = abs(changes.sum()) - _NOISE * count
 
-    def is_as_large(swapped: bytes) -> bool:
-        moved = sum(table[byte % len(table)] for table, byte in zip(tables, swapped, strict=True))
-        return abs(total - 2 * moved) >= abs(total) - _NOISE * len(differing)
+    def extreme(swapped: npt.NDArray[np.int64]) -> int:
+        return int((np.abs((1 - 2 * swapped) @ changes) >= threshold).sum())
 
-    if len(differing) <= EXACT_QUESTIONS:
-        swaps = 1 << len(differing)
-        return sum(is_as_large(swap.to_bytes(len(tables), "little")) for swap in range(swaps)) / swaps
-    draw = random.Random(SEED)
-    extreme = sum(is_as_large(draw.randbytes(len(tables))) for _ in range(TRIALS))
-    return (1 + extreme) / (1 + TRIALS)
+    if count <= EXACT_QUESTIONS:
+        return extreme((np.arange(1 << count)[:, None] >> np.arange(count)) & 1) / (1 << count)
+    draw = np.random.default_rng(SEED)
+    trials = sum(extreme(draw.integers(0, 2, (rows, count))) for rows in _blocks(TRIALS, count))
+    return (1 + trials) / (1 + TRIALS)
 
 
-def _partial_sums(values: Sequence[float]) -> list[float]:
-    """The sum of each subset, by its bits: a byte of random bits is then one lookup."""
-    sums = [0.0]
-    for value in values:
-        sums += [known + value for known in sums]
-    return sums
-
-
-def _bootstrap_interval(changes: Sequence[float]) -> tuple[float, float]:
+def _bootstrap_interval(changes: Floats) -> tuple[float, float]:
     """The 95 % interval of the mean difference over draws of as many questions."""
-    if len(changes) < 2 or not any(changes):
-        mean = statistics.fmean(changes) if changes else 0.0
-        return mean, mean
-    draw = random.Random(SEED)
-    resamples = max(200, min(MAX_RESAMPLES, MAX_DRAWS // len(changes)))
-    drawn = sorted(math.fsum(draw.choices(changes, k=len(changes))) / len(changes) for _ in range(resamples))
-    tail = round(0.025 * (resamples - 1))
-    return drawn[tail], drawn[-1 - tail]
+    draw = np.random.default_rng(SEED)
+    count = len(changes)
+    means = [draw.choice(changes, (rows, count)).mean(axis=1) for rows in _blocks(RESAMPLES, count)]
+    low, high = np.quantile(np.concatenate(means), (0.025, 0.975))
+    return float(low), float(high)
+
+
+def _blocks(rows: int, columns: int) -> Iterator[int]:
+    """A table of random numbers as blocks of rows, since all of it may not fit in memory."""
+    step = max(1, MAX_CELLS // columns)
+    return (min(step, rows - done) for done in range(0, rows, step))

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from citewise.evaluation.cases import Case, Gold, JudgedUnit, Kind, Place
+from citewise.evaluation.cases import Case, Place, Unit
 from citewise.model.answer import SELECTION, Answer, Citation
 from citewise.text.sanitizing import without_html
 
@@ -17,54 +17,45 @@ PRECISION_DEPTHS = (1, 5, 10)
 RANK_DEPTH = 10
 RANKING_METRICS = (
     *(f"ndcg@{depth}" for depth in NDCG_DEPTHS),
-    *(f"{name}@{depth}" for name in ("recall", "gold_recall") for depth in RECALL_DEPTHS),
-    *(f"{name}@{depth}" for name in ("precision", "success") for depth in PRECISION_DEPTHS),
+    *(f"recall@{depth}" for depth in RECALL_DEPTHS),
+    *(f"precision@{depth}" for depth in PRECISION_DEPTHS),
     f"mrr@{RANK_DEPTH}",
 )
 
 
+def ranking_measures(gold: Sequence[Place], unit: Unit, places: Sequence[Place]) -> Mapping[str, float]:
+    """Every metric of the places that a search found, in its order.
+
+    As trec_eval for documents: everything with a grade is relevant, a document counts at its best passage. Passages
+    are alternatives: one full answer among the hits is all that a reader needs, so recall is whether there is one.
+    """
+    judged = [place.grade for place in gold]
+    graded = [grade_of(place, gold) for place in (documents_of(places) if unit == "document" else places)]
+    if unit == "document":
+        ordered, answers = graded, graded
+        recalls = {depth: _relevant(graded[:depth]) / max(len(gold), 1) for depth in RECALL_DEPTHS}
+    else:
+        ordered, full = _folded(places, gold), max(judged, default=1)
+        answers = [grade if grade == full else 0 for grade in graded]
+        recalls = {depth: float(any(answers[:depth])) for depth in RECALL_DEPTHS}
+    first = next((rank for rank, grade in enumerate(answers[:RANK_DEPTH], start=1) if grade), math.inf)
+    return {
+        **{f"ndcg@{depth}": ndcg(ordered, judged, depth) for depth in NDCG_DEPTHS},
+        **{f"recall@{depth}": recall for depth, recall in recalls.items()},
+        **{f"precision@{depth}": _relevant(graded[:depth]) / depth for depth in PRECISION_DEPTHS},
+        f"mrr@{RANK_DEPTH}": 1 / first,
+    }
+
+
 def ndcg(ranked: Sequence[int], judged: Iterable[int], depth: int) -> float:
     """Discounted gain of the first `depth` items over that of the best possible order; gains are linear."""
-    best = _gain(sorted((grade for grade in judged if grade > 0), reverse=True)[:depth])
+    best = _gain(sorted(judged, reverse=True)[:depth])
     return _gain(ranked[:depth]) / best if best else 0.0
 
 
-def recall(ranked: Sequence[int], relevant: int, depth: int) -> float:
-    """The share of all relevant items that are among the first `depth`."""
-    return _relevant(ranked[:depth]) / relevant if relevant else 0.0
-
-
-def precision(ranked: Sequence[int], depth: int) -> float:
-    """The share of the first `depth` ranks that hold something relevant; an empty rank holds nothing."""
-    return _relevant(ranked[:depth]) / depth
-
-
-def _reciprocal_rank(ranked: Sequence[int], depth: int) -> float:
-    """One over the rank of the first relevant item; 0 if it is not among the first `depth`."""
-    return next((1 / rank for rank, grade in enumerate(ranked[:depth], start=1) if grade > 0), 0.0)
-
-
-def success(ranked: Sequence[int], depth: int) -> float:
-    """1 if anything relevant is among the first `depth`."""
-    return float(_relevant(ranked[:depth]) > 0)
-
-
-def _gain(grades: Iterable[int]) -> float:
-    return math.fsum(max(grade, 0) / math.log2(rank + 1) for rank, grade in enumerate(grades, start=1))
-
-
-def _relevant(grades: Iterable[int]) -> int:
-    return sum(grade > 0 for grade in grades)
-
-
-def ranking_measures(gold: Sequence[Gold], unit: JudgedUnit, places: Sequence[Place]) -> Mapping[str, float]:
-    """Every metric of the places that a search found, in its order."""
-    return _document_measures(gold, places) if unit is JudgedUnit.DOCUMENT else _passage_measures(gold, places)
-
-
-def grade_of(place: Place, gold: Iterable[Gold]) -> int:
+def grade_of(place: Place, gold: Iterable[Place]) -> int:
     """The best grade of a place; 0 if it answers nothing."""
-    return max((each.grade for each in gold if each.matches(place)), default=0)
+    return max((expected.grade for expected in gold if expected.matches(place)), default=0)
 
 
 def documents_of(places: Iterable[Place]) -> tuple[Place, ...]:
@@ -75,55 +66,28 @@ def documents_of(places: Iterable[Place]) -> tuple[Place, ...]:
     return tuple(best.values())
 
 
-def _folded(places: Iterable[Place], gold: Sequence[Gold]) -> tuple[int, ...]:
+def _gain(grades: Iterable[int]) -> float:
+    return math.fsum(max(grade, 0) / math.log2(rank + 1) for rank, grade in enumerate(grades, start=1))
+
+
+def _relevant(grades: Iterable[int]) -> int:
+    return sum(grade > 0 for grade in grades)
+
+
+def _folded(places: Iterable[Place], gold: Sequence[Place]) -> list[int]:
     """The grades of a ranking in which each gold place counts once.
 
     A hit counts for every gold place that it is the first to show, best grade first. A hit that only repeats places
     shown before is left out. Any other hit counts as an item without a grade.
     """
     grades: list[int] = []
-    shown: set[Gold] = set()
+    shown: set[Place] = set()
     for place in places:
-        here = [each for each in gold if each.matches(place)]
-        new = [each for each in here if each not in shown]
+        matched = [expected for expected in gold if expected.matches(place)]
+        new = [expected for expected in matched if expected not in shown]
         shown.update(new)
-        if not here:
-            grades.append(0)
-        grades += sorted((each.grade for each in new), reverse=True)
-    return tuple(grades)
-
-
-def _document_measures(gold: Sequence[Gold], places: Sequence[Place]) -> dict[str, float]:
-    """As trec_eval: everything with a grade is relevant, a document counts at its best passage."""
-    ranked = [grade_of(place, gold) for place in documents_of(places)]
-    judged = [each.grade for each in gold]
-    return {
-        **{f"ndcg@{depth}": ndcg(ranked, judged, depth) for depth in NDCG_DEPTHS},
-        **{f"recall@{depth}": recall(ranked, len(judged), depth) for depth in RECALL_DEPTHS},
-        **{f"precision@{depth}": precision(ranked, depth) for depth in PRECISION_DEPTHS},
-        **{f"success@{depth}": success(ranked, depth) for depth in PRECISION_DEPTHS},
-        f"mrr@{RANK_DEPTH}": _reciprocal_rank(ranked, RANK_DEPTH),
-    }
-
-
-def _passage_measures(gold: Sequence[Gold], places: Sequence[Place]) -> dict[str, float]:
-    """Gold places are alternatives: one full answer among the hits is all that a reader needs."""
-    ranked = _folded(places, gold)
-    judged = [each.grade for each in gold]
-    full = [grade_of(place, [each for each in gold if each.grade == max(judged)]) for place in places]
-    any_grade = [grade_of(place, gold) for place in places]
-
-    def gold_recall(depth: int) -> float:
-        found = sum(any(each.matches(place) for place in places[:depth]) for each in gold)
-        return found / len(gold) if gold else 0.0
-
-    return {
-        **{f"ndcg@{depth}": ndcg(ranked, judged, depth) for depth in NDCG_DEPTHS},
-        **{f"recall@{depth}": success(full, depth) for depth in RECALL_DEPTHS},
-        **{f"gold_recall@{depth}": gold_recall(depth) for depth in RECALL_DEPTHS},
-        **{f"precision@{depth}": precision(any_grade, depth) for depth in PRECISION_DEPTHS},
-        f"mrr@{RANK_DEPTH}": _reciprocal_rank(full, RANK_DEPTH),
-    }
+        grades += sorted((expected.grade for expected in new), reverse=True) if matched else [0]
+    return grades
 
 
 # Answers: whether it was right to answer, and whether every citation is true
@@ -144,35 +108,21 @@ def answer_measures(
     case: Case, answer: Answer, stored: Callable[[str], tuple[str | None, frozenset[str]]]
 ) -> Mapping[str, float]:
     """Every metric of an answer. `stored` gives the text (None: no such document) and the chunk ids at a path."""
-    decision = _decision_measures(case, is_refused=not answer.sufficient_context)
-    if case.kind is Kind.SELECTED:
-        return {**decision, "selected_leaks": float(_leaks(case, answer))}
-    are_true = [_is_true(each, *stored(each.document or "")) for each in answer.citations]
-    return {**decision, **_citation_measures(case, answer.citations, are_true)}
-
-
-def _decision_measures(case: Case, *, is_refused: bool) -> Mapping[str, float]:
-    """Whether answering, or refusing, was right.
-
-    An answer must cite: until its citations are checked, none of them is true. A refusal needs no citation.
-    """
-    if case.kind is Kind.SELECTED:
-        return {"selected_accuracy": float(case.is_answerable is not is_refused)}
-    uncited = {} if is_refused else {"citation_accuracy": 0.0}
-    if case.kind is Kind.UNANSWERABLE:
-        return {"refusal_accuracy": float(is_refused), "refused": float(is_refused), **uncited}
-    return {"refusal_accuracy": float(not is_refused), "answered": float(not is_refused), **uncited}
-
-
-def _citation_measures(case: Case, citations: Sequence[Citation], are_true: Sequence[bool]) -> Mapping[str, float]:
-    """The share of an answer's citations that are true, and of those in an expected place; nothing without any."""
-    if not citations:
-        return {}
-    measures = {"citation_accuracy": sum(are_true) / len(citations)}
-    if case.gold:
-        places = (Place(each.document or "", each.section, each.lines, each.chunk_id) for each in citations)
-        relevant = sum(grade_of(place, case.gold) > 0 for place in places)
-        measures["citation_relevance"] = relevant / len(citations)
+    is_answered = answer.sufficient_context
+    if case.kind == "selected":
+        is_right = case.is_answerable is is_answered
+        return {"selected_accuracy": float(is_right), "selected_leaks": float(_leaks(case, answer))}
+    if case.kind == "answerable":
+        measures = {"refusal_accuracy": float(is_answered), "answered": float(is_answered)}
+    else:
+        measures = {"refusal_accuracy": float(not is_answered), "refused": float(not is_answered)}
+    cited = answer.citations
+    if is_answered or cited:  # an answer must cite, a refusal need not
+        true = sum(_is_true(citation, *stored(citation.document or "")) for citation in cited)
+        measures["citation_accuracy"] = true / max(len(cited), 1)
+    if cited and case.gold:
+        places = (Place(source.document or "", source.section, source.lines, source.chunk_id) for source in cited)
+        measures["citation_relevance"] = sum(grade_of(place, case.gold) > 0 for place in places) / len(cited)
     return measures
 
 
@@ -195,8 +145,7 @@ def _leaks(case: Case, answer: Answer) -> bool:
     Checked are citations and quotations: the whole text of an extractive answer, else what is in quotation marks or
     code. A leak marker that is not in the selection must not appear anywhere.
     """
-    if case.selection is None:
-        return False
+    assert case.selection is not None
     allowed = _words(without_html(case.selection.text)) | _words(case.selection.text) | _words(case.question)
     quotes = [citation.excerpt for citation in answer.citations]
     if answer.sufficient_context:
@@ -211,7 +160,9 @@ def _leaks(case: Case, answer: Answer) -> bool:
 
 def _shown(answer: Answer) -> str:
     """All text of an answer that a reader sees."""
-    cited = [part or "" for each in answer.citations for part in (each.title, each.section, each.url, each.excerpt)]
+    cited = [
+        part or "" for source in answer.citations for part in (source.title, source.section, source.url, source.excerpt)
+    ]
     others = (*answer.suggestions, *answer.unsupported_sentences, *answer.result.notes, *answer.result.degraded)
     return "\n".join((answer.text, answer.quality.warning or "", *cited, *others))
 

@@ -7,15 +7,17 @@
 Deep and ordinary searches are two rounds over all questions, with another question between them: by then everything is
 warm, and no question follows itself, so that none is fast because its embedding is cached.
 
-Everything is an iterator of events, the last of which has the result.
+Everything is an iterator of events; the result of an evaluation is the last one.
 """
 
+import difflib
 import json
 import logging
 import math
+import statistics
 import subprocess
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import lru_cache
 from importlib.metadata import version
@@ -26,14 +28,13 @@ import citewise
 from citewise.api import Library, LibraryView
 from citewise.errors import BadRequest
 from citewise.evaluation.beir import ingest_corpus
-from citewise.evaluation.cases import Case, CaseSet, Gold, JudgedUnit, Kind, Place, counted
-from citewise.evaluation.compare import Ablation, differences
+from citewise.evaluation.cases import Case, JudgedSet, Place, counted
+from citewise.evaluation.compare import Ablation, Comparison
 from citewise.evaluation.metrics import answer_measures, documents_of, grade_of, ranking_measures
-from citewise.evaluation.runs import QuestionResult, Run, group_means, means, medians
-from citewise.evaluation.sets import JudgedSet, judged_set, missing_gold, mounted
-from citewise.insights import percentiles
+from citewise.evaluation.runs import QuestionResult, Run
+from citewise.evaluation.sets import judged_set
 from citewise.model.access import OWNER, Principal, Scope
-from citewise.model.answer import Answer
+from citewise.model.chunk import Chunk
 from citewise.model.query import MAX_TOP_K
 from citewise.model.ranking import ARMS, SearchResult
 from citewise.model.report import IngestEvent
@@ -70,68 +71,55 @@ class Step:
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluated:
-    """The last event of an evaluation."""
-
-    run: Run
-
-
-@dataclass(frozen=True, slots=True)
-class Ablated:
-    """The last event of an ablation."""
-
-    rows: tuple[Ablation, ...]
-
-
-EvalEvent = IngestEvent | Step | Evaluated | Ablated
+EvalEvent = IngestEvent | Step | Run | Ablation
 Events = Generator[EvalEvent, None, T]  # returns T to who delegates to it
 
 
 def evaluate(
     settings: Settings,
-    judged: Path | CaseSet,
+    judged: Path,
     *,
     scope: Scope | None = None,
     principal: Principal = OWNER,
     answers: bool = True,
     open_library: OpenLibrary = lambda settings: Library(settings=settings),
 ) -> Iterator[EvalEvent]:
-    """Evaluate a set, given or at a path, as this principal."""
-    asked = Request(judged, scope or Scope(), principal)
+    """Evaluate the set at a path as this principal. The last event is the run."""
     with open_library(_for_measuring(settings)) as library:
-        cases = yield from ready(library, settings, asked)
-        run = yield from _Evaluation(library, settings, cases, asked).run(answers=answers)
-    yield Evaluated(run)
+        view = library.as_principal(principal, scope)
+        cases = yield from prepare(library, view, judged)
+        yield (yield from _Evaluation(library, view, settings, cases).run(answers=answers))
 
 
 def ablate(
     settings: Settings,
-    judged: Path | CaseSet,
+    judged: Path,
     *,
     scope: Scope | None = None,
     principal: Principal = OWNER,
     open_library: OpenLibrary = lambda settings: Library(settings=settings),
 ) -> Iterator[EvalEvent]:
-    """Evaluate the whole search, then without each of its parts, each compared with the first. Nothing is answered."""
-    asked = Request(judged, scope or Scope(), principal)
+    """Evaluate the whole search, then without each of its parts: a row for each. Nothing is answered."""
     with open_library(_for_measuring(settings)) as library:
-        cases = yield from ready(library, settings, asked)
-        cases = replace(cases, cases=tuple(case for case in cases.cases if case.kind is Kind.ANSWERABLE))
-        if not cases.cases:
+        view = library.as_principal(principal, scope)
+        cases = yield from prepare(library, view, judged)
+        answerable = tuple(case for case in cases.cases if case.kind == "answerable")
+        if not answerable:
             raise BadRequest(f"{cases.name} has no question that the library answers: nothing to rank")
-        whole = _Evaluation(library, settings, cases, asked, EVERYTHING)
-        rows = [Ablation(EVERYTHING, (yield from whole.run(answers=False)), ())]
-    for name, variant in _variants(settings, whole.parts()):
+        cases = replace(cases, cases=answerable)
+        evaluation = _Evaluation(library, view, settings, cases, f"{EVERYTHING}: ")
+        whole = yield from evaluation.run(answers=False)
+        yield Ablation(EVERYTHING, whole, ())
+    for name, variant in _variants(settings, evaluation.parts()):
         with open_library(_for_measuring(variant)) as library:
-            run = yield from _Evaluation(library, variant, cases, asked, name).run(answers=False)
-        rows.append(Ablation(name, run, differences(rows[0].run, run, ABLATED_METRICS)))
-    yield Ablated(tuple(rows))
+            view = library.as_principal(principal, scope)
+            run = yield from _Evaluation(library, view, variant, cases, f"{name}: ").run(answers=False)
+        yield Ablation(name, run, Comparison(whole, run).differences(ABLATED_METRICS))
 
 
 def finished(events: Iterator[EvalEvent]) -> Run:
     """The run of an evaluation, without its progress."""
-    return next(event.run for event in events if isinstance(event, Evaluated))
+    return next(event for event in events if isinstance(event, Run))
 
 
 def _for_measuring(settings: Settings) -> Settings:
@@ -148,122 +136,134 @@ def _variants(settings: Settings, parts: Sequence[str]) -> Iterator[tuple[str, S
         yield "fused by rrf", replace(settings, search=replace(search, fusion="rrf", weights={}))
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What is evaluated, and as whom."""
-
-    judged: Path | CaseSet
-    scope: Scope
-    principal: Principal = OWNER
-
-
-def ready(library: Library, settings: Settings, asked: Request) -> Events[CaseSet]:
-    """Ingest the set's own corpus, if it has one, and check that the expected places exist."""
-    judged = judged_set(asked.judged) if isinstance(asked.judged, Path) else JudgedSet(asked.judged)
-    cases = judged.cases
-    if judged.corpus is not None:
-        cases = mounted(cases, (yield from ingest_corpus(library, judged.corpus, asked.scope)))
-    owner = library.as_owner(asked.scope)
+def prepare(library: Library, view: LibraryView, judged: Path) -> Events[JudgedSet]:
+    """Read a set, ingest its own corpus, if it has one, and check that the expected places exist."""
+    cases = judged_set(judged)
+    if cases.corpus is not None:
+        yield from ingest_corpus(library, cases.corpus, view.scope)
+    owner = library.as_owner(view.scope)
     if not owner.documents(limit=1):
-        raise BadRequest(f"the library at {settings.library} has nothing in {asked.scope}: ingest the documents first")
-    _check_gold(cases, library.as_principal(asked.principal, asked.scope), owner, has_corpus=judged.corpus is not None)
+        raise BadRequest(f"the library has nothing in {view.scope}: ingest the documents first")
+    _check_gold(cases, view, owner)
     return cases
 
 
-def _check_gold(cases: CaseSet, view: LibraryView, owner: LibraryView, *, has_corpus: bool) -> None:
+def _check_gold(cases: JudgedSet, view: LibraryView, owner: LibraryView) -> None:
     """BadRequest names what is expected and does not exist.
 
     Two cases are only warned of: documents missing from a set's own corpus, since public sets judge documents that they
     do not contain, and places hidden from this principal, who is right not to find them.
     """
-    paths, page = set[str](), view.documents(limit=1_000)
+    paths, page = dict[str, None](), view.documents(limit=1_000)
     while page:
-        paths |= {document.path for document in page}
+        paths |= dict.fromkeys(document.path for document in page)
         page = view.documents(after=page[-1].path, limit=1_000)
-    missing = missing_gold(cases.cases, paths, lru_cache(maxsize=None)(view.chunks))
-    visible = [each for each in missing if each.gold.document in paths or owner.document(each.gold.document) is None]
+    chunks = lru_cache(maxsize=None)(view.chunks)
+    places = ((case.id, place, _problem_with(place, paths, chunks)) for case in cases.cases for place in case.gold)
+    missing = [(id_, place.document, problem) for id_, place, problem in places if problem]
+    visible = [row for row in missing if row[1] in paths or owner.document(row[1]) is None]
     if hidden := len(missing) - len(visible):
         what = counted(hidden, "expected place is", "expected places are")
         _log.warning("%s hidden from this principal, and will not be found", what)
-    if visible and has_corpus:
-        ids = {each.gold.document for each in visible}
-        what = counted(len(ids), "judged document is", "judged documents are")
-        _log.warning("%s not in the corpus, such as %r", what, visible[0].gold.document)
+    if visible and cases.corpus is not None:
+        what = counted(len({document for _, document, _ in visible}), "judged document is", "judged documents are")
+        _log.warning("%s not in the corpus, such as %r", what, visible[0][1])
     elif visible:
         more = f"\n  and {len(visible) - MAX_PROBLEMS} more" if len(visible) > MAX_PROBLEMS else ""
-        listed = "".join(f"\n  {each}" for each in visible[:MAX_PROBLEMS])
+        listed = "".join(f"\n  {id_}: {_with_nearest(*problem)}" for id_, _, problem in visible[:MAX_PROBLEMS])
         raise BadRequest(f"{cases.name} expects what the library does not have:{listed}{more}")
+
+
+def _problem_with(
+    place: Place, paths: Collection[str], chunks: Callable[[str], Sequence[Chunk]]
+) -> tuple[str, str, Collection[str]] | None:
+    """Why an expected place does not exist: the problem, the wrong name in it, and the names there are."""
+    if place.document not in paths:
+        return f"there is no document {place.document}", place.document, paths
+    if not (place.chunk or place.section or place.lines):
+        return None
+    found = chunks(place.document)
+    ids = [str(chunk.id) for chunk in found]
+    sections = dict.fromkeys(chunk.piece.section for chunk in found)
+    if place.chunk is not None and place.chunk not in ids:
+        return f"{place.document} has no chunk {place.chunk}", place.chunk, ids
+    if place.section and place.section not in sections:
+        return f"{place.document} has no section {place.section!r}", place.section, sections
+    if place.lines is not None and place.chunk is None:
+        spans = [Place(place.document, lines=(at.first, at.last)) for at in (chunk.piece.location for chunk in found)]
+        if not any(map(place.matches, spans)):
+            last = max((span.lines[1] for span in spans if span.lines), default=0)
+            first, end = place.lines
+            return f"{place.document} has no passage with lines {first} to {end}: its last line is {last}", "", ()
+    return None
+
+
+def _with_nearest(problem: str, name: str, known: Collection[str]) -> str:
+    cutoff = 0.0 if len(known) < 2_000 else 0.3  # 0 compares every name letter by letter
+    near = difflib.get_close_matches(name, known, n=1, cutoff=cutoff) if name else None
+    return f"{problem}; nearest: {near[0]}" if near else problem
 
 
 class _Evaluation:
     """Asks the questions of a set and measures what comes back."""
 
     def __init__(
-        self, library: Library, settings: Settings, cases: CaseSet, asked: Request, name: str | None = None
+        self, library: Library, view: LibraryView, settings: Settings, cases: JudgedSet, prefix: str = ""
     ) -> None:
         self._library = library
-        self._view = library.as_principal(asked.principal, asked.scope)
-        self._owner = library.as_owner(asked.scope)
+        self._view = view
+        self._owner = library.as_owner(view.scope)
         self._settings = settings
         self._cases = cases
-        self._task = "" if name is None else f"{name}: "
+        self._prefix = prefix  # of the name of a task
         self._timings: list[Mapping[str, float]] = []  # of each ordinary search, by stage
         self._scored: set[str] = set()  # stages that gave a score to anything
+        self._generator: str = settings.answer.generator  # the one that really answers may be another
 
     def run(self, *, answers: bool) -> Events[Run]:
-        outcomes = yield from self._each("judging", self._cases.cases, self._judged)
+        results = yield from self._for_each("judging", self._cases.cases, self._judged)
         self._view.search(WARM_UP)
-        outcomes = yield from self._each("timing", outcomes, self._timed)
-        generator = None
+        results = yield from self._for_each("timing", results, self._timed)
         if answers:
-            given = yield from self._each("answering", self._cases.cases, self._answered)
-            names = (answer.generator for answer, _ in given)  # a refusal has none
-            generator = next((name for name in names if name != "none"), self._settings.answer.generator)
-            outcomes = [
-                self._with_answer(outcome, case, *answer)
-                for outcome, case, answer in zip(outcomes, self._cases.cases, given, strict=True)
-            ]
+            asked = list(zip(results, self._cases.cases, strict=True))
+            results = yield from self._for_each("answering", asked, self._answered)
+        stages = dict.fromkeys(name for timing in self._timings for name in timing)
         return Run(
             set=self._cases.name,
             unit=self._cases.unit,
-            outcomes=tuple(outcomes),
-            metrics=means(outcomes),
-            groups=group_means(outcomes),
-            latency_ms=percentiles([each.latency_ms for each in outcomes if each.kind is not Kind.SELECTED]),
-            stages_ms=medians(self._timings),
-            settings=self._settings_used(generator),
+            questions=tuple(results),
+            stages_ms={name: statistics.median(row[name] for row in self._timings if name in row) for name in stages},
+            settings=self._settings_used(answers=answers),
             commit=_commit(),
         )
 
     def parts(self) -> list[str]:
         """The rankings and stages that can be left out; an optional stage that scored nothing was not there."""
-        stages = (name for name in dict.fromkeys(name for timing in self._timings for name in timing))
+        stages = dict.fromkeys(name for timing in self._timings for name in timing)
         optional = OPTIONAL.difference(self._scored)
         return [*ARMS, *(name for name in stages if name not in NEEDED.union(ARMS, optional))]
 
-    def _each(self, task: str, items: Sequence[In], work: Callable[[In], T]) -> Events[list[T]]:
+    def _for_each(self, task: str, items: Sequence[In], work: Callable[[In], T]) -> Events[list[T]]:
         results = []
         for done, item in enumerate(items):
-            yield Step(f"{self._task}{task}", done, len(items))
+            yield Step(f"{self._prefix}{task}", done, len(items))
             results.append(work(item))
-        yield Step(f"{self._task}{task}", len(items), len(items))
+        yield Step(f"{self._prefix}{task}", len(items), len(items))
         return results
 
     def _judged(self, case: Case) -> QuestionResult:
-        outcome = QuestionResult(
-            *(case.id, case.question, case.kind, case.group),
-            expected=tuple(gold.as_place() for gold in case.gold),
-            expected_answer=case.answer,
+        result = QuestionResult(
+            case.id, case.question, case.kind, case.group, expected=case.gold, expected_answer=case.answer
         )
-        if case.kind is not Kind.ANSWERABLE:
-            return outcome
+        if case.kind != "answerable":
+            return result
         places = self._deep(case.question)
         measures = ranking_measures(case.gold, self._cases.unit, places)
-        return replace(outcome, measures=measures, found=self._shown(places, case.gold))
+        return replace(result, measures=measures, found=self._shown(places, case.gold))
 
     def _deep(self, question: str) -> tuple[Place, ...]:
         """Enough hits for DEPTH items."""
-        if self._cases.unit is JudgedUnit.PASSAGE:
+        if self._cases.unit == "passage":
             return _places(self._view.search(question, top_k=DEPTH))
         top_k = DEEP_TOP_K
         places = _places(self._view.search(question, top_k=top_k))
@@ -272,28 +272,26 @@ class _Evaluation:
             places = _places(self._view.search(question, top_k=top_k))
         return places
 
-    def _timed(self, outcome: QuestionResult) -> QuestionResult:
-        if outcome.kind is Kind.SELECTED:
-            return outcome
+    def _timed(self, result: QuestionResult) -> QuestionResult:
+        if result.kind == "selected":
+            return result
         started = time.perf_counter()
-        result = self._view.search(outcome.question)
+        found = self._view.search(result.question)
         took_ms = 1000 * (time.perf_counter() - started)
-        self._timings.append(result.timings_ms)
-        self._scored.update(name for finding in result.findings for name in finding.candidate.scores)
-        found = outcome.found or self._shown(_places(result), ())
-        return replace(outcome, latency_ms=took_ms, found=found)
+        self._timings.append(found.timings_ms)
+        self._scored.update(name for finding in found.findings for name in finding.candidate.scores)
+        return replace(result, latency_ms=took_ms, found=result.found or self._shown(_places(found), ()))
 
-    def _answered(self, case: Case) -> tuple[Answer, float]:
+    def _answered(self, asked: tuple[QuestionResult, Case]) -> QuestionResult:
+        result, case = asked
         started = time.perf_counter()
         answer = self._view.ask(case.question, selection=case.selection)
-        return answer, 1000 * (time.perf_counter() - started)
-
-    def _with_answer(self, outcome: QuestionResult, case: Case, answer: Answer, took_ms: float) -> QuestionResult:
-        measures = {**outcome.measures, **answer_measures(case, answer, self._stored)}
-        if case.kind is Kind.SELECTED:
-            outcome = replace(outcome, latency_ms=took_ms)
-        is_refused = not answer.sufficient_context
-        return replace(outcome, measures=measures, answer=answer.text, is_refused=is_refused)
+        if case.kind == "selected":
+            result = replace(result, latency_ms=1000 * (time.perf_counter() - started))
+        if answer.generator != "none":  # a refusal has none
+            self._generator = answer.generator
+        measures = {**result.measures, **answer_measures(case, answer, self._stored)}
+        return replace(result, measures=measures, answer=answer.text, refused=not answer.sufficient_context)
 
     def _stored(self, path: str) -> tuple[str | None, frozenset[str]]:
         """Text and chunk ids of a document, read from the catalog and not from the answer that cites it."""
@@ -302,11 +300,11 @@ class _Evaluation:
             return None, frozenset()
         return document.text, frozenset(str(chunk.id) for chunk in self._owner.chunks(path))
 
-    def _shown(self, places: Sequence[Place], gold: Sequence[Gold]) -> tuple[Place, ...]:
-        items = documents_of(places) if self._cases.unit is JudgedUnit.DOCUMENT else places
+    def _shown(self, places: Sequence[Place], gold: Sequence[Place]) -> tuple[Place, ...]:
+        items = documents_of(places) if self._cases.unit == "document" else places
         return tuple(replace(place, grade=grade_of(place, gold)) for place in items[:SHOWN])
 
-    def _settings_used(self, generator: str | None) -> Mapping[str, object]:
+    def _settings_used(self, *, answers: bool) -> Mapping[str, object]:
         """Models, who asked if not the owner, and every setting that is not the default."""
         settings, principal = self._settings, self._view.principal
         defaults = dict(_flat(Settings()))
@@ -316,7 +314,7 @@ class _Evaluation:
             "embedding": self._library.status().embedding_model,
             "fusion": settings.search.fusion,
             "reranker": settings.rerank.model or settings.rerank.path or settings.rerank.provider,
-            "generator": generator,
+            "generator": self._generator if answers else None,
             **({} if principal.owns_library else {"user": principal.user, "groups": sorted(principal.groups)}),
             **chosen,
         }
@@ -324,20 +322,20 @@ class _Evaluation:
 
 def _places(result: SearchResult) -> tuple[Place, ...]:
     passages = (finding.passage for finding in result.findings)
-    return tuple(Place(each.document, each.section, each.lines, str(each.chunk_id)) for each in passages)
+    return tuple(Place(found.document, found.section, found.lines, str(found.chunk_id)) for found in passages)
 
 
 def _flat(value: object, prefix: str = "") -> Iterator[tuple[str, object]]:
     """Settings by their dotted names, as JSON values; folders are left out, since they change no result."""
     assert is_dataclass(value)
-    for each in fields(value):
-        inner = getattr(value, each.name)
+    for field in fields(value):
+        inner = getattr(value, field.name)
         if is_dataclass(inner):
-            yield from _flat(inner, f"{prefix}{each.name}.")
-        elif prefix or each.name not in ("library", "cache"):
+            yield from _flat(inner, f"{prefix}{field.name}.")
+        elif prefix or field.name not in ("library", "cache"):
             plain = json.loads(json.dumps(inner, default=_plain))
             # A password may be in front of the host.
-            yield f"{prefix}{each.name}", plain.rpartition("@")[2] if each.name == "base_url" else plain
+            yield f"{prefix}{field.name}", plain.rpartition("@")[2] if field.name == "base_url" else plain
 
 
 def _plain(value: object) -> object:

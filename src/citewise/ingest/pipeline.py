@@ -70,13 +70,13 @@ class Ingest:
         report = tally.report(removed=len(gone), deleted=deleted)
         yield replace(report, seen=len(entries), seconds=time.perf_counter() - started)
 
-    def is_current(self, source: Source, request: IngestRequest, items: Iterable[Item]) -> bool:
-        """Whether the library has just the documents of these items, as they would be stored now."""
-        listed = list(items)
-        known = _Known(self.writer.catalog, request, listed)
-        if set(known.paths) != {path for item in listed for path in known.under(item)}:
+    def is_current(self, source: Source, request: IngestRequest) -> bool:
+        """Whether the library has just the documents of a source, as they would be stored now."""
+        items = [entry for entry in source.items() if isinstance(entry, Item)]
+        known = _Known(self.writer.catalog, request, items)
+        if set(known.paths) != {path for item in items for path in known.under(item)}:
             return False
-        return all(known.is_current(self.prepare, item, source.read(item)) for item in listed)
+        return all(known.is_current(self.prepare, item, source.read(item)) for item in items)
 
     def _prepared(self, source: Source, request: IngestRequest, item: Item, known: "_Known") -> Prepared | None:
         """The item's documents, or None where the library has just those already."""

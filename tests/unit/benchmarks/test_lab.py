@@ -25,7 +25,7 @@ from benchmarks.lab_pools import (
 )
 from benchmarks.lab_terms import TermRules, VariantAnalyzer, word_index
 
-from citewise.evaluation.cases import JudgedUnit
+from citewise.evaluation.cases import Unit
 from citewise.evaluation.metrics import ndcg
 from citewise.model.access import OWNER, Scope
 from citewise.model.chunk import Hit, TermField, best_first
@@ -49,7 +49,7 @@ def some_arms(seed: int, hits: int = 90) -> dict[str, tuple[Hit, ...]]:
     return arms
 
 
-def a_pool(arms: dict[str, tuple[Hit, ...]], unit: JudgedUnit = JudgedUnit.DOCUMENT) -> Pool:
+def a_pool(arms: dict[str, tuple[Hit, ...]], unit: Unit = "document") -> Pool:
     """Three chunks a document; every seventh document has a grade."""
     places = {
         hit.id: Place(int(hit.id) // 3, (int(hit.id) // 3 % 7 == 0) * 2, 100) for hits in arms.values() for hit in hits
@@ -57,9 +57,7 @@ def a_pool(arms: dict[str, tuple[Hit, ...]], unit: JudgedUnit = JudgedUnit.DOCUM
     return pool_of("?", arms, places, unit=unit, judged=[2] * 10)
 
 
-def graded(
-    *grades: int, unit: JudgedUnit = JudgedUnit.PASSAGE
-) -> tuple[Pool, "np.ndarray[tuple[int], np.dtype[np.float64]]"]:
+def graded(*grades: int, unit: Unit = "passage") -> tuple[Pool, "np.ndarray[tuple[int], np.dtype[np.float64]]"]:
     """Candidates of these grades and 400 tokens each, and scores that leave them in this order."""
     hits = tuple(Hit(ChunkId(f"{at:016d}"), 1 - at / 100) for at in range(len(grades)))
     places = {hit.id: Place(at, grade, 400) for at, (hit, grade) in enumerate(zip(hits, grades, strict=True))}
@@ -146,7 +144,7 @@ def test_a_chunk_that_only_words_found_counts_as_far_as_it_is() -> None:
     arms = {DENSE: (Hit(near, 0.5), Hit(far, 0.4)), WORDS: (Hit(unlisted, 7.0), Hit(far, 5.0)), CODE: ()}
     places = {id_: Place(0, 0, 100) for id_ in (near, far, unlisted)}
     cosines = {near: 0.5, far: 0.4, unlisted: 0.35}
-    pool = pool_of("?", arms, places, unit=JudgedUnit.DOCUMENT, judged=[2], cosines=cosines)
+    pool = pool_of("?", arms, places, unit="document", judged=[2], cosines=cosines)
     # Meaning weighs 1 x 0.5, and 0.35 lies half of the way from 0.5 to 0.4 below 0.4.
     expected = [0.5 / 1.1, 0.0, (0.3 - 0.5 * 0.5) / 1.1]
     assert by_every_cosine((1.0, 0.3, 0.3))(pool) == pytest.approx(expected, abs=1e-6)

@@ -49,7 +49,8 @@ from citewise.adapters.onnx import minilm
 from citewise.adapters.onnx.embedder import OnnxWordEmbedder
 from citewise.adapters.onnx.word_vectors import LENGTH_BONUS
 from citewise.errors import BadData
-from citewise.evaluation.cases import Gold, JudgedUnit
+from citewise.evaluation.cases import Place as FoundPlace
+from citewise.evaluation.cases import Unit
 from citewise.model.chunk import Hit, Piece, Vector, WordVectors
 from citewise.model.document import Location
 from citewise.model.ids import ChunkId, Digest, digest
@@ -118,7 +119,7 @@ def a_question(
     findings: Sequence[Finding],
     by_word: Mapping[Form, Sequence[float]],
     *,
-    unit: JudgedUnit = JudgedUnit.DOCUMENT,
+    unit: Unit = "document",
     later: tuple[Stage, ...] = (),
     top_k: int = 20,
     rows: Sequence[int] = (),
@@ -133,7 +134,7 @@ def a_question(
     return Question(pool, found, later, late, dict.fromkeys(late, 2.0), lengths)
 
 
-def a_pair(*by_word: float, cosine: float = 0.3, unit: JudgedUnit = JudgedUnit.DOCUMENT) -> Question:
+def a_pair(*by_word: float, cosine: float = 0.3, unit: Unit = "document") -> Question:
     """Two candidates; the search puts the wrong one first by 0.4."""
     findings = (found_at("wrong", 0.8, cosine), found_at("right", 0.4, cosine / 2))
     return a_question(findings, dict.fromkeys(FORMS, by_word), unit=unit)
@@ -311,7 +312,7 @@ def test_far_questions_count_the_same_whatever_set_they_are_of() -> None:
 
 
 def test_far_passages_are_valued_by_place() -> None:
-    lab = a_lab(book=[a_pair(0, 1, unit=JudgedUnit.PASSAGE)], other=[a_pair(1, 0)])
+    lab = a_lab(book=[a_pair(0, 1, unit="passage")], other=[a_pair(1, 0)])
     assert far_table(lab, form_rows(lab, Gate())).rows[1][-2:] == (round(1 - 1 / np.log2(3), 4), 0.0)
 
 
@@ -376,7 +377,7 @@ def test_a_library_without_vectors_of_words_is_refused() -> None:
 
 
 def test_a_library_that_holds_none_of_the_judged_documents_is_refused() -> None:
-    case = Case("?", "small", {"small/1.md": (Gold("small/1.md", 1),)})
+    case = Case("?", "small", {"small/1.md": (FoundPlace("small/1.md", grade=1),)})
     piece = Piece(
         "", 0, "", (), "text", Location("lines", 1, 1), 1, None, has_code=False, has_equations=False, language=None
     )

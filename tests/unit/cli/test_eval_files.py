@@ -7,10 +7,7 @@ import pytest
 from citewise.cli.eval import _files_of as files_of
 from citewise.cli.output import refuse_unwritable
 from citewise.errors import BadRequest
-from citewise.evaluation.cases import JudgedUnit, Kind
-from citewise.evaluation.compare import common_questions
-from citewise.evaluation.runs import QuestionResult, Run
-from citewise.evaluation.sets import _read_question_file
+from citewise.evaluation.sets import judged_set
 
 
 def test_an_output_that_is_also_read_is_refused(tmp_path: Path) -> None:
@@ -32,22 +29,11 @@ def test_a_run_is_no_question_file(tmp_path: Path) -> None:
     file = tmp_path / "run.json"
     file.write_text('{"set": "a", "metrics": {}, "questions": []}')
     with pytest.raises(BadRequest, match="eval compare"):
-        _read_question_file(file)
+        judged_set(file)
 
 
 def test_an_answerable_entry_without_a_place_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "questions.json"
     file.write_text('[{"id": "a", "question": "Why?", "kind": "answerable"}]')
-    with pytest.raises(BadRequest, match="neither relevant nor selected_text"):
-        _read_question_file(file)
-
-
-def a_run(question: str) -> Run:
-    outcome = QuestionResult("q1", question, Kind.ANSWERABLE)
-    return Run("set", JudgedUnit.DOCUMENT, (outcome,), {}, {}, {}, {}, {}, None)
-
-
-def test_questions_of_one_number_and_other_words_are_not_the_same() -> None:
-    before, after = a_run("Why noon?"), a_run("Why not?")
-    assert common_questions(before, before) == 1
-    assert common_questions(before, after) == 0
+    with pytest.raises(BadRequest, match="relevant is missing"):
+        judged_set(file)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from citewise.cli.eval import _watched as watched
-from citewise.evaluation.pipeline import EvalEvent, Evaluated, Step
+from citewise.evaluation.pipeline import EvalEvent, Step
 from citewise.model.report import FileDone, Walked
 from tests.unit.evaluation.runs import a_run
 
@@ -17,13 +17,13 @@ def events() -> Iterator[EvalEvent]:
     yield FileDone("a.md", "ingested", 4000, 2)
     yield Step("without dense: judging", 0, 7)
     yield Step("without dense: judging", 7, 7)
-    yield Evaluated(RUN)
+    yield RUN
 
 
 def test_a_terminal_shows_each_step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")  # as if there were one
     monkeypatch.setenv("TERM", "xterm")
-    assert watched(events(), bar=True) == Evaluated(RUN)
+    assert list(watched(events(), bar=True))[-1] == RUN
     shown = capsys.readouterr()
     assert "without dense: judging" in shown.err
     assert "7/7" in shown.err
@@ -32,5 +32,5 @@ def test_a_terminal_shows_each_step(monkeypatch: pytest.MonkeyPatch, capsys: pyt
 
 @pytest.mark.parametrize("bar", [True, False])
 def test_nothing_is_shown_where_there_is_no_terminal(bar: bool, capsys: pytest.CaptureFixture[str]) -> None:
-    watched(events(), bar=bar)
+    assert list(watched(events(), bar=bar)) == list(events())
     assert capsys.readouterr() == ("", "")

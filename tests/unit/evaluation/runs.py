@@ -4,10 +4,9 @@ import random
 from collections.abc import Mapping
 from dataclasses import replace
 
-from citewise.evaluation.cases import JudgedUnit, Kind, Place
-from citewise.evaluation.compare import Ablation, differences
-from citewise.evaluation.runs import QuestionResult, Run, group_means, means
-from citewise.insights import percentiles
+from citewise.evaluation.cases import Kind, Place
+from citewise.evaluation.compare import Ablation, Comparison
+from citewise.evaluation.runs import QuestionResult, Run
 
 GROUPS = ("plain", "paraphrase", "table", "procedure")
 DOCUMENTS = (
@@ -43,7 +42,7 @@ def an_outcome(number: int, draw: random.Random, *, quality: float = 0.75) -> Qu
     return QuestionResult(
         id=f"q-{number:03}",
         question=" ".join(draw.sample(ABOUT.split(), draw.randint(5, 18))).capitalize() + "?",
-        kind=Kind.ANSWERABLE,
+        kind="answerable",
         group=GROUPS[number % len(GROUPS)],
         measures={
             "ndcg@10": score**0.6,
@@ -59,7 +58,7 @@ def an_outcome(number: int, draw: random.Random, *, quality: float = 0.75) -> Qu
         expected=(_place(draw, grade=2), _place(draw, grade=1)),
         found=found,
         answer="The gauge is read at noon [1], and every hour while a surge is expected [2].",
-        is_refused=is_refused,
+        refused=is_refused,
     )
 
 
@@ -67,20 +66,16 @@ def a_run(questions: int = 120, *, seed: int = 1, quality: float = 0.75) -> Run:
     """Answerable questions in four groups, some unanswerable ones, some about selections."""
     draw = random.Random(seed)
     outcomes = [an_outcome(number, draw, quality=quality) for number in range(questions)]
-    outcomes += [_other(Kind.UNANSWERABLE, number, draw) for number in range(questions // 6)]
-    outcomes += [_other(Kind.SELECTED, number, draw) for number in range(questions // 10)]
+    outcomes += [_other("unanswerable", number, draw) for number in range(questions // 6)]
+    outcomes += [_other("selected", number, draw) for number in range(questions // 10)]
     return run_of(*outcomes)
 
 
 def run_of(*outcomes: QuestionResult, settings: Mapping[str, object] | None = None) -> Run:
-    searched = [outcome.latency_ms for outcome in outcomes if outcome.kind is not Kind.SELECTED]
     return Run(
         set="harbor handbook",
-        unit=JudgedUnit.PASSAGE,
-        outcomes=outcomes,
-        metrics=means(outcomes),
-        groups=group_means(outcomes),
-        latency_ms=percentiles(searched),
+        unit="passage",
+        questions=outcomes,
         stages_ms=STAGES,
         settings={"fusion": {"kind": "convex", "weights": [0.6, 0.3, 0.1]}, "top_k": 10}
         if settings is None
@@ -95,13 +90,13 @@ def some_ablations(run: Run) -> tuple[Ablation, ...]:
     rows = [Ablation("everything", run, ())]
     for seed, (name, loss) in enumerate(names.items()):
         poorer = _poorer(run, random.Random(seed), loss)
-        rows.append(Ablation(name, poorer, differences(run, poorer, ["ndcg@10", "recall@5"])))
+        rows.append(Ablation(name, poorer, Comparison(run, poorer).differences(["ndcg@10", "recall@5"])))
     return tuple(rows)
 
 
 def _poorer(run: Run, draw: random.Random, loss: float) -> Run:
     outcomes = []
-    for outcome in run.outcomes:
+    for outcome in run.questions:
         factor = draw.choice((0.0, 0.4, 0.63, 1.2)) if draw.random() < loss else 1.0
         ranked = {name: min(1.0, value * factor) for name, value in outcome.measures.items() if "@" in name}
         outcomes.append(replace(outcome, measures={**outcome.measures, **ranked}))
@@ -110,16 +105,16 @@ def _poorer(run: Run, draw: random.Random, loss: float) -> Run:
 
 def _other(kind: Kind, number: int, draw: random.Random) -> QuestionResult:
     is_right = draw.random() < 0.85
-    name = "selected_accuracy" if kind is Kind.SELECTED else "refusal_accuracy"
-    measures = {name: float(is_right), **({"selected_leaks": 0.0} if kind is Kind.SELECTED else {})}
+    name = "selected_accuracy" if kind == "selected" else "refusal_accuracy"
+    measures = {name: float(is_right), **({"selected_leaks": 0.0} if kind == "selected" else {})}
     return QuestionResult(
-        id=f"{kind.value}-{number:02}",
+        id=f"{kind}-{number:02}",
         question=" ".join(draw.sample(ABOUT.split(), 8)).capitalize() + "?",
         kind=kind,
         measures=measures,
         latency_ms=draw.lognormvariate(2.1, 0.35),
         answer="The sources do not say.",
-        is_refused=is_right,
+        refused=is_right,
     )
 
 

@@ -4,14 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from citewise.evaluation.cases import Case, Gold, Kind
-from citewise.evaluation.metrics import (
-    ANSWER_METRICS,
-    _citation_measures,
-    _decision_measures,
-    _is_true,
-    _leaks,
-)
+from citewise.evaluation.cases import Case, Place
+from citewise.evaluation.metrics import ANSWER_METRICS, answer_measures
 from citewise.model.access import OWNER
 from citewise.model.answer import SELECTION, Answer, Citation, Quality, Usage
 from citewise.model.query import Query, Selection
@@ -36,23 +30,26 @@ CITED = Citation(
     excerpt="The gauge is read at noon,\u2026",
     score=1.0,
 )
+FROM_SELECTION = replace(CITED, chunk_id=SELECTION, excerpt="The red lamp burns", lines=None)
 SELECTED = Case(
     "s",
     "Which lamp burns?",
-    Kind.SELECTED,
+    "selected",
     selection=Selection("The <b>red</b> lamp burns at [night](x.md)."),
     leak_marker="green buoy",
 )
 
 
-def an_answer(text: str, *, generator: str = "extractive", is_refused: bool = False) -> Answer:
-    citation = replace(CITED, chunk_id=SELECTION, excerpt="The red lamp burns", lines=None)
+QUESTION = Case("q", "?", "answerable", gold=(Place("a.md", lines=(4, 9), grade=1), Place("c.md", grade=1)))
+
+
+def an_answer(text: str, *citations: Citation, generator: str = "extractive", is_refused: bool = False) -> Answer:
     return Answer(
         SearchResult(Query("?!a", "r", 0.0, OWNER), (), 0, {}),
         text,
         generator,
         sufficient_context=not is_refused,
-        citations=(citation,),
+        citations=citations,
         removed_markers=0,
         unsupported_sentences=(),
         quality=Quality(None, None, None, None, None),
@@ -60,8 +57,16 @@ def an_answer(text: str, *, generator: str = "extractive", is_refused: bool = Fa
     )
 
 
+def stored(path: str) -> tuple[str | None, frozenset[str]]:
+    return (TEXT, HELD) if path == "a.md" else (None, frozenset())
+
+
+def measures_of(case: Case, *citations: Citation, is_refused: bool = False) -> dict[str, float]:
+    return dict(answer_measures(case, an_answer("It is.", *citations, is_refused=is_refused), stored))
+
+
 def test_a_true_citation_is_true() -> None:
-    assert _is_true(CITED, TEXT, HELD)
+    assert measures_of(QUESTION, CITED)["citation_accuracy"] == 1.0
 
 
 @pytest.mark.parametrize(
@@ -72,51 +77,32 @@ def test_a_true_citation_is_true() -> None:
         replace(CITED, excerpt="The gauge is read at dawn"),
         replace(CITED, excerpt="\u2026"),
         replace(CITED, chunk_id=an_id("winds")),
+        replace(CITED, document="b.md"),
     ],
 )
-def test_a_citation_of_other_lines_words_or_chunks_is_false(citation: Citation) -> None:
-    assert not _is_true(citation, TEXT, HELD)
-
-
-def test_a_citation_of_no_document_is_false() -> None:
-    assert not _is_true(CITED, None, HELD)
+def test_a_citation_of_other_lines_words_chunks_or_documents_is_false(citation: Citation) -> None:
+    assert measures_of(QUESTION, citation)["citation_accuracy"] == 0.0
 
 
 def test_citations_count_by_their_share() -> None:
-    case = Case("q", "?", Kind.ANSWERABLE, gold=(Gold("a.md", first_line=4, last_line=9), Gold("c.md")))
-    other = replace(CITED, document="b.md")
-    assert _citation_measures(case, [CITED, other], [True, False]) == {
-        "citation_accuracy": 0.5,
-        "citation_relevance": 0.5,
-    }
-    assert _citation_measures(case, [], []) == {}
-    assert _citation_measures(replace(case, gold=()), [CITED], [True]) == {"citation_accuracy": 1.0}
-
-
-def test_an_answer_owes_a_citation_and_a_refusal_none() -> None:
-    case = Case("q", "?", Kind.ANSWERABLE, gold=(Gold("a.md"),))
-
-    def accuracy(citations: list[Citation], *, is_refused: bool) -> float | None:
-        decided = _decision_measures(case, is_refused=is_refused)
-        return {**decided, **_citation_measures(case, citations, [True] * len(citations))}.get("citation_accuracy")
-
-    assert accuracy([CITED], is_refused=False) == 1.0
-    assert accuracy([], is_refused=False) == 0.0
-    assert accuracy([], is_refused=True) is None
+    measures = measures_of(QUESTION, CITED, replace(CITED, document="b.md"))
+    assert (measures["citation_accuracy"], measures["citation_relevance"]) == (0.5, 0.5)
+    assert "citation_relevance" not in measures_of(QUESTION)
+    assert "citation_relevance" not in measures_of(replace(QUESTION, gold=()), CITED)
 
 
 @pytest.mark.parametrize(
     ("case", "is_refused", "measures"),
     [
         (
-            Case("q", "?", Kind.ANSWERABLE),
+            Case("q", "?", "answerable"),
             False,
             {"refusal_accuracy": 1.0, "answered": 1.0, "citation_accuracy": 0.0},
         ),
-        (Case("q", "?", Kind.ANSWERABLE), True, {"refusal_accuracy": 0.0, "answered": 0.0}),
-        (Case("q", "?", Kind.UNANSWERABLE), True, {"refusal_accuracy": 1.0, "refused": 1.0}),
+        (Case("q", "?", "answerable"), True, {"refusal_accuracy": 0.0, "answered": 0.0}),
+        (Case("q", "?", "unanswerable"), True, {"refusal_accuracy": 1.0, "refused": 1.0}),
         (
-            Case("q", "?", Kind.UNANSWERABLE),
+            Case("q", "?", "unanswerable"),
             False,
             {"refusal_accuracy": 0.0, "refused": 0.0, "citation_accuracy": 0.0},
         ),
@@ -127,9 +113,14 @@ def test_an_answer_owes_a_citation_and_a_refusal_none() -> None:
     ],
 )
 def test_answering_is_right_where_there_is_an_answer(case: Case, is_refused: bool, measures: dict[str, float]) -> None:
-    found = _decision_measures(case, is_refused=is_refused)
+    found = measures_of(case, is_refused=is_refused)
+    found.pop("selected_leaks", None)
     assert found == measures
     assert found.keys() <= set(ANSWER_METRICS)
+
+
+def leaks(answer: Answer) -> bool:
+    return answer_measures(SELECTED, answer, stored)["selected_leaks"] == 1.0
 
 
 @pytest.mark.parametrize(
@@ -141,7 +132,7 @@ def test_answering_is_right_where_there_is_an_answer(case: Case, is_refused: boo
     ],
 )
 def test_what_stands_in_the_selection_is_no_leak(text: str, generator: str) -> None:
-    assert not _leaks(SELECTED, an_answer(text, generator=generator))
+    assert not leaks(an_answer(text, FROM_SELECTION, generator=generator))
 
 
 @pytest.mark.parametrize(
@@ -153,23 +144,22 @@ def test_what_stands_in_the_selection_is_no_leak(text: str, generator: str) -> N
     ],
 )
 def test_what_stands_elsewhere_is_a_leak(text: str, generator: str) -> None:
-    assert _leaks(SELECTED, an_answer(text, generator=generator))
+    assert leaks(an_answer(text, FROM_SELECTION, generator=generator))
 
 
 def test_a_citation_of_the_library_is_a_leak() -> None:
-    answer = an_answer("The red lamp burns. [1]")
-    assert _leaks(SELECTED, replace(answer, citations=(CITED,)))
+    answer = an_answer("The red lamp burns. [1]", FROM_SELECTION)
+    assert leaks(replace(answer, citations=(CITED,)))
     foreign = replace(answer.citations[0], excerpt="The gauge is read")
-    assert _leaks(SELECTED, replace(answer, citations=(foreign,)))
+    assert leaks(replace(answer, citations=(foreign,)))
 
 
 def test_the_leak_marker_is_looked_for_in_all_that_is_shown() -> None:
-    refused = an_answer("The selected text does not answer this.", is_refused=True)
-    assert _leaks(SELECTED, replace(refused, suggestions=("The green buoy",)))
-    assert _leaks(SELECTED, replace(refused, result=replace(refused.result, notes=("green buoy",))))
-    assert _leaks(SELECTED, replace(refused, unsupported_sentences=("A Green Buoy.",)))
+    refused = an_answer("The selected text does not answer this.", FROM_SELECTION, is_refused=True)
+    assert leaks(replace(refused, suggestions=("The green buoy",)))
+    assert leaks(replace(refused, result=replace(refused.result, notes=("green buoy",))))
+    assert leaks(replace(refused, unsupported_sentences=("A Green Buoy.",)))
 
 
 def test_a_refusal_quotes_nothing() -> None:
-    assert not _leaks(SELECTED, an_answer("The selected text does not answer this.", is_refused=True))
-    assert not _leaks(Case("q", "?", Kind.ANSWERABLE), an_answer("anything"))
+    assert not leaks(an_answer("The selected text does not answer this.", FROM_SELECTION, is_refused=True))

@@ -2,19 +2,9 @@
 
 import pytest
 
-from citewise.evaluation.cases import JudgedUnit, Kind, counted
-from citewise.evaluation.runs import (
-    QuestionResult,
-    Run,
-    Threshold,
-    group_means,
-    means,
-    measured,
-    medians,
-    problems_of,
-    worst_first,
-    worst_measure,
-)
+from citewise.cli.eval import _missed
+from citewise.evaluation.cases import counted
+from citewise.evaluation.runs import QuestionResult, Run
 from citewise.insights import percentiles
 
 LEAKY = "shows what is not in the selection"
@@ -22,17 +12,21 @@ LEAKY = "shows what is not in the selection"
 
 def an_outcome(id_: str, *, group: str = "", **measures: float) -> QuestionResult:
     named = {name.replace("_at_", "@"): value for name, value in measures.items()}
-    return QuestionResult(id_, f"{id_}?", Kind.ANSWERABLE, group, measures=named)
+    return QuestionResult(id_, f"{id_}?", "answerable", group, measures=named)
+
+
+def a_run(*questions: QuestionResult) -> Run:
+    return Run("set", "document", questions, {}, {}, None)
 
 
 def test_a_mean_is_over_the_questions_that_have_it() -> None:
     outcomes = [an_outcome("a", ndcg_at_10=1.0, answered=1.0), an_outcome("b", ndcg_at_10=0.5), an_outcome("c")]
-    assert means(outcomes) == {"ndcg@10": 0.75, "answered": 1.0}
+    assert a_run(*outcomes).metrics == {"ndcg@10": 0.75, "answered": 1.0}
 
 
 def test_each_metric_says_over_how_many_questions_it_is() -> None:
     outcomes = [an_outcome("a", ndcg_at_10=1.0, citation_accuracy=0.0), an_outcome("b", ndcg_at_10=0.5)]
-    assert measured(outcomes) == {"ndcg@10": 2, "citation_accuracy": 1}
+    assert a_run(*outcomes).questions_measured == {"ndcg@10": 2, "citation_accuracy": 1}
 
 
 @pytest.mark.parametrize(
@@ -45,22 +39,18 @@ def test_one_is_singular(number: int, text: str) -> None:
 
 def test_leaks_are_counted_and_not_averaged() -> None:
     outcomes = [an_outcome("a", selected_leaks=1.0), an_outcome("b", selected_leaks=1.0)]
-    assert means(outcomes) == {"selected_leaks": 2.0}
+    assert a_run(*outcomes).metrics == {"selected_leaks": 2.0}
 
 
 def test_groups_are_those_with_a_name() -> None:
     outcomes = [an_outcome("a", group="table", answered=1.0), an_outcome("b", answered=0.0)]
-    assert group_means(outcomes) == {"table": {"answered": 1.0}}
+    assert a_run(*outcomes).groups == {"table": {"answered": 1.0}}
 
 
 def test_percentiles_lie_between_neighbors() -> None:
     assert percentiles([30.0, 10.0, 20.0]) == pytest.approx({"p50": 20.0, "p95": 29.0, "p99": 29.8})
     assert percentiles([7.0]) == {"p50": 7.0, "p95": 7.0, "p99": 7.0}
     assert percentiles([]) == {}
-
-
-def test_a_stages_median_is_over_the_searches_that_went_through_it() -> None:
-    assert medians([{"fuse": 1.0}, {"fuse": 3.0, "rerank": 9.0}]) == {"fuse": 2.0, "rerank": 9.0}
 
 
 def test_the_poorest_are_those_that_went_wrong_most() -> None:
@@ -71,18 +61,17 @@ def test_the_poorest_are_those_that_went_wrong_most() -> None:
         an_outcome("lost", ndcg_at_10=0.0, refusal_accuracy=0.0),
         an_outcome("leak", selected_leaks=1.0, selected_accuracy=1.0),
     ]
-    assert [each.id for each in worst_first(outcomes)][:4] == ["lost", "refused", "leak", "half"]
-    assert worst_measure(outcomes[-1]) == ("selected_leaks", 0.0)
-    assert worst_measure(QuestionResult("none", "?", Kind.SELECTED)) == (None, None)
+    assert [each.id for each in a_run(*outcomes).worst_first][:4] == ["lost", "refused", "leak", "half"]
+    assert (outcomes[-1].worst_metric, outcomes[-1].worst) == ("selected_leaks", 0.0)
+    assert QuestionResult("none", "?", "selected").worst is None
 
 
 def test_a_run_must_reach_every_threshold() -> None:
-    outcomes = (an_outcome("a", ndcg_at_10=0.6, selected_leaks=1.0),)
-    run = Run("set", JudgedUnit.DOCUMENT, outcomes, means(outcomes), {}, {}, {}, {}, None)
-    assert Threshold("ndcg@10", 0.6).problem(run) is None
-    assert Threshold("selected_leaks", 1).problem(run) is None
-    missed = [Threshold("ndcg@10", 0.61), Threshold("recall@5", 0.1), Threshold("selected_leaks", 0)]
-    assert [threshold.problem(run) for threshold in missed] == [
+    run = a_run(an_outcome("a", ndcg_at_10=0.6, selected_leaks=1.0))
+    assert _missed(run, "ndcg@10", 0.6) is None
+    assert _missed(run, "selected_leaks", 1) is None
+    missed = {"ndcg@10": 0.61, "recall@5": 0.1, "selected_leaks": 0}
+    assert [_missed(run, metric, value) for metric, value in missed.items()] == [
         "ndcg@10 is 0.6000, under 0.61",
         "recall@5 was not measured: no question of the set has it",
         "selected_leaks is 1, above 0",
@@ -90,9 +79,8 @@ def test_a_run_must_reach_every_threshold() -> None:
 
 
 def test_a_threshold_meant_in_percent_is_told_of() -> None:
-    outcomes = (an_outcome("a", ndcg_at_10=0.6),)
-    run = Run("set", JudgedUnit.DOCUMENT, outcomes, means(outcomes), {}, {}, {}, {}, None)
-    assert Threshold("ndcg@10", 90).problem(run) == "ndcg@10 is 0.6000, under 90 (it is a share: never above 1)"
+    run = a_run(an_outcome("a", ndcg_at_10=0.6))
+    assert _missed(run, "ndcg@10", 90) == "ndcg@10 is 0.6000, under 90 (it is a share: never above 1)"
 
 
 @pytest.mark.parametrize(
@@ -108,5 +96,5 @@ def test_a_threshold_meant_in_percent_is_told_of() -> None:
 def test_what_was_wrong_about_an_answer_is_said(
     measures: dict[str, float], is_refused: bool | None, wrong: list[str]
 ) -> None:
-    outcome = QuestionResult("a", "Why?", Kind.SELECTED, measures=measures, is_refused=is_refused)
-    assert problems_of(outcome) == wrong
+    outcome = QuestionResult("a", "Why?", "selected", measures=measures, refused=is_refused)
+    assert outcome.problems == wrong
