@@ -25,7 +25,6 @@ from benchmarks.lab_pools import (
 from benchmarks.lab_sets import EVERYTHING, PARAPHRASED, PLAIN, Arms, Asked, asked_set, parts_of, pools_of
 from benchmarks.lab_terms import TermRules, VariantAnalyzer, word_index
 from benchmarks.results import Cell
-from citewise.model.chunk import TermField
 from citewise.model.ranking import CODE, DENSE, WORDS
 from citewise.ports.models import Embedding
 from citewise.search.fuse import BY_NEARNESS, HALVES, HEAD, RANK_CONSTANT
@@ -138,8 +137,8 @@ def _with_terms(lab: Lab, analyzer: VariantAnalyzer) -> Pools:
                 terms = analyzer.terms(question)
                 arms[question] = {
                     DENSE: found[DENSE][:MIN_HITS],
-                    WORDS: index.search(terms.words, field=TermField.WORDS, where=EVERYTHING, limit=MIN_HITS),
-                    CODE: index.search(terms.code, field=TermField.CODE, where=EVERYTHING, limit=MIN_HITS),
+                    WORDS: index.search(terms.words, field="words", where=EVERYTHING, limit=MIN_HITS),
+                    CODE: index.search(terms.code, field="code", where=EVERYTHING, limit=MIN_HITS),
                 }
         pools |= pools_of(asked.name, asked.cases, asked.corpus, arms.__getitem__)
     return pools

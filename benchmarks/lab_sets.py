@@ -17,7 +17,7 @@ from citewise.evaluation.cases import Unit
 from citewise.evaluation.metrics import grade_of
 from citewise.library import OpenLibrary
 from citewise.model.access import Scope
-from citewise.model.chunk import Hit, Piece, TermField, Vector, searchable_text
+from citewise.model.chunk import Hit, Piece, Vector, searchable_text
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId
 from citewise.model.ranking import CODE, DENSE, WORDS
@@ -174,8 +174,8 @@ def index_asking(index: VectorIndex, texts: TextIndex, vectors: Mapping[str, Vec
         terms = analysis.terms(question)
         return {
             DENSE: index.search(vectors[question], where=EVERYTHING, limit=limit),
-            WORDS: texts.search(terms.words, field=TermField.WORDS, where=EVERYTHING, limit=limit),
-            CODE: texts.search(terms.code, field=TermField.CODE, where=EVERYTHING, limit=limit),
+            WORDS: texts.search(terms.words, field="words", where=EVERYTHING, limit=limit),
+            CODE: texts.search(terms.code, field="code", where=EVERYTHING, limit=limit),
         }
 
     return asking

@@ -78,7 +78,7 @@ class BruteForceTextIndex(InMemory):  # citewise.ports.indexes.TextIndex
     name = "brute-force texts"
 
     def search(self, terms: Sequence[str], *, field: TermField, where: Where, limit: int) -> tuple[Hit, ...]:
-        counts = {point.id: Counter(getattr(point.terms, field.value)) for point in self.everything(where.scope)}
+        counts = {point.id: Counter(getattr(point.terms, field)) for point in self.everything(where.scope)}
         average = sum(count.total() for count in counts.values()) / max(1, len(counts))
         having = {term: sum(term in count for count in counts.values()) for term in terms}
 

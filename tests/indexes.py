@@ -48,6 +48,6 @@ class Indexes:
         return self.vectors.search(vector, where=where, limit=limit)
 
     def matching(
-        self, terms: Sequence[str], *, field: TermField = TermField.WORDS, where: Where, limit: int
+        self, terms: Sequence[str], *, field: TermField = "words", where: Where, limit: int
     ) -> tuple[Hit, ...]:
         return self.texts.search(terms, field=field, where=where, limit=limit)

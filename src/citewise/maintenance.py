@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from citewise.errors import CitewiseError, Locked, Misconfigured
 from citewise.library import OpenLibrary, StoredLibrary, emptied_message
 from citewise.model.access import Scope
-from citewise.model.chunk import TermField, Vector
+from citewise.model.chunk import Vector
 from citewise.model.filters import Where
 from citewise.model.ids import document_id
 from citewise.model.report import Check, Compaction, Reindexed, ScopeStatus, Status
@@ -199,8 +199,8 @@ def _search_index(library: OpenLibrary) -> None:
     terms, dimensions = analysis.terms(chunk.piece.text), library.embedding.embedder.model.dimensions
     vector = Vector(struct.pack(f"<{dimensions}f", 1.0, *[0.0] * (dimensions - 1)))
     library.vectors.search(vector, where=where, limit=1)
-    library.texts.search(terms.words, field=TermField.WORDS, where=where, limit=1)
-    library.texts.search(terms.code, field=TermField.CODE, where=where, limit=1)
+    library.texts.search(terms.words, field="words", where=where, limit=1)
+    library.texts.search(terms.code, field="code", where=where, limit=1)
     catalog.passages([chunk.id], where=where)
 
 

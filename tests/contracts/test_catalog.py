@@ -79,7 +79,7 @@ def test_only_what_changed_is_logged(catalog: Catalog) -> None:
     now = a_write("a.md", ["one", "TWO"])
     assert put(catalog, now) == ChunkCounts(updated=1, deleted=1, unchanged=1)
     changes = catalog.changes(SCOPE, after=before, limit=10)
-    assert {change.chunk_id: change.record is not None for change in changes} == {
+    assert {change.chunk_id: change.text is not None for change in changes} == {
         now.chunks[1].id: True,
         a_write("a.md", ["one", "two", "three"]).chunks[2].id: False,
     }
@@ -104,7 +104,7 @@ def test_removing_a_document_drops_its_chunks(catalog: Catalog) -> None:
     put(catalog, a_write("a.md", ["one", "two"]), a_write("b.md", ["three"]))
     assert catalog.remove(SCOPE, ["a.md", "never.md"]) == 2
     assert chunks_at(catalog, SCOPE, "a.md") == ()
-    drops = [change for change in catalog.changes(SCOPE, after=0, limit=10) if change.record is None]
+    drops = [change for change in catalog.changes(SCOPE, after=0, limit=10) if change.text is None]
     assert len(drops) == 2
     assert catalog.count(SCOPE) == (1, 1)
 
@@ -232,7 +232,7 @@ def test_reading_the_log_from_zero_gives_every_living_chunk_once(catalog: Catalo
     put(catalog, a_write("a.md", ["one", "two"]))
     put(catalog, a_write("a.md", ["ONE", "two"]))
     changes = catalog.changes(SCOPE, after=0, limit=10)
-    assert [change.record.text for change in changes if change.record] == ["two", "ONE"]
+    assert [change.text for change in changes if change.text is not None] == ["two", "ONE"]
     assert [change.position for change in changes] == sorted(change.position for change in changes)
 
 
@@ -254,13 +254,13 @@ def test_trimming_keeps_what_was_put(catalog: Catalog) -> None:
     last = catalog.last_position(SCOPE)
     catalog.trim(SCOPE, up_to=last)
     assert catalog.last_position(SCOPE) == last
-    assert [change.record.text for change in catalog.changes(SCOPE, after=0, limit=9) if change.record] == ["two"]
+    assert [change.text for change in catalog.changes(SCOPE, after=0, limit=9) if change.text is not None] == ["two"]
 
 
 def test_scopes_have_their_own_documents_and_logs(catalog: Catalog) -> None:
     put(catalog, a_write("a.md", ["ours"]), a_write("a.md", ["theirs"], scope=OTHER))
     assert catalog.scopes() == (SCOPE, OTHER)
-    assert [change.record.text for change in catalog.changes(SCOPE, after=0, limit=9) if change.record] == ["ours"]
+    assert [change.text for change in catalog.changes(SCOPE, after=0, limit=9) if change.text is not None] == ["ours"]
     assert catalog.remove(OTHER, ["a.md"]) == 1
     assert len(chunks_at(catalog, SCOPE, "a.md")) == 1
 

@@ -10,7 +10,6 @@ from citewise.adapters.local_index.texts import LocalTextIndex
 from citewise.adapters.local_index.vectors import LocalVectorIndex
 from citewise.errors import Unavailable
 from citewise.model.access import PUBLIC, Reader, Scope
-from citewise.model.chunk import TermField
 from citewise.model.filters import AnyOf, Between, Condition, Where
 from citewise.ports.catalog import ProjectionState
 from citewise.ports.indexes import IndexBatch, KeepsPosition
@@ -45,7 +44,7 @@ def where(*conditions: Condition, readers: frozenset[Reader] | None = None, scop
 
 def test_an_empty_index_answers_nothing(index: Indexes) -> None:
     assert index.nearest(a_vector(1), where=where(), limit=5) == ()
-    assert index.matching(["tide"], field=TermField.WORDS, where=where(), limit=5) == ()
+    assert index.matching(["tide"], field="words", where=where(), limit=5) == ()
     assert states(index, SCOPE) == {None}
 
 
@@ -60,8 +59,8 @@ def test_the_nearest_point_comes_first(index: Indexes) -> None:
 def test_words_and_code_are_separate_rankings(index: Indexes) -> None:
     points = [a_point("prose", words="tide gauge tide"), a_point("code", code="tide read_gauge")]
     index.write(SCOPE, puts=points)
-    by_words = index.matching(["tide"], field=TermField.WORDS, where=where(), limit=5)
-    by_code = index.matching(["tide"], field=TermField.CODE, where=where(), limit=5)
+    by_words = index.matching(["tide"], field="words", where=where(), limit=5)
+    by_code = index.matching(["tide"], field="code", where=where(), limit=5)
     assert [hit.id for hit in by_words] == [an_id("prose")]
     assert [hit.id for hit in by_code] == [an_id("code")]
 
@@ -73,25 +72,25 @@ def test_equal_scores_come_in_the_order_of_ids_even_at_the_cut(index: Indexes) -
     index.write(SCOPE, puts=points[25:], position=2)
     expected = sorted(point.id for point in points)[:7]
     assert [hit.id for hit in index.nearest(same, where=where(), limit=7)] == expected
-    found = index.matching(["tide"], field=TermField.WORDS, where=where(), limit=7)
+    found = index.matching(["tide"], field="words", where=where(), limit=7)
     assert [hit.id for hit in found] == expected
 
 
 def test_a_term_that_nearly_every_chunk_has_still_fills_the_list(index: Indexes) -> None:
     points = [a_point(n, words="tide gauge" if n == 7 else "tide") for n in range(30)]
     index.write(SCOPE, puts=points)
-    found = index.matching(["tide", "gauge"], field=TermField.WORDS, where=where(), limit=10)
+    found = index.matching(["tide", "gauge"], field="words", where=where(), limit=10)
     others = sorted(point.id for point in points if point.id != an_id(7))
     assert [hit.id for hit in found] == [an_id(7), *others[:9]]
-    assert len(index.matching(["tide", "ebb"], field=TermField.WORDS, where=where(), limit=10)) == 10
+    assert len(index.matching(["tide", "ebb"], field="words", where=where(), limit=10)) == 10
 
 
 def test_a_filter_never_moves_a_score(index: Indexes) -> None:
     points = [a_point(n, words="tide " * (n % 3 + 1), labels=[f"module={n % 2}"]) for n in range(10)]
     index.write(SCOPE, puts=points)
-    free = index.matching(["tide"], field=TermField.WORDS, where=where(), limit=10)
+    free = index.matching(["tide"], field="words", where=where(), limit=10)
     odd = where(AnyOf("module", frozenset({"1"})))
-    narrowed = index.matching(["tide"], field=TermField.WORDS, where=odd, limit=10)
+    narrowed = index.matching(["tide"], field="words", where=odd, limit=10)
     assert len(narrowed) == 5
     assert set(narrowed) <= set(free)
 
@@ -101,7 +100,7 @@ def test_limit_hits_come_back_whenever_that_many_are_visible(index: Indexes) -> 
     index.write(SCOPE, puts=points)
     ops = where(readers=frozenset({PUBLIC, Reader("group:ops")}))
     assert len(index.nearest(a_vector("q"), where=ops, limit=20)) == 20
-    assert len(index.matching(["tide"], field=TermField.WORDS, where=ops, limit=20)) == 20
+    assert len(index.matching(["tide"], field="words", where=ops, limit=20)) == 20
     assert len(index.nearest(a_vector("q"), where=ops, limit=100)) == 20
 
 
@@ -111,7 +110,7 @@ def test_a_filter_that_admits_most_but_none_of_the_best_is_filled_from_the_rest(
     ]
     index.write(SCOPE, puts=points)
     narrow = where(AnyOf("in", frozenset({"True"})))
-    found = index.matching(["tide"], field=TermField.WORDS, where=narrow, limit=20)
+    found = index.matching(["tide"], field="words", where=narrow, limit=20)
     assert [hit.id for hit in found] == sorted(point.id for point in points[40:])[:20]
 
 
@@ -129,7 +128,7 @@ def test_numbers_are_filtered_by_range_with_both_ends_included(index: Indexes) -
     ):
         narrow = where(Between("metadata.draft: no\"'*", low, high))
         assert len(index.nearest(a_vector(1), where=narrow, limit=50)) == count
-        assert len(index.matching(["tide"], field=TermField.WORDS, where=narrow, limit=50)) == count
+        assert len(index.matching(["tide"], field="words", where=narrow, limit=50)) == count
 
 
 def test_scopes_never_meet(index: Indexes) -> None:
@@ -137,14 +136,14 @@ def test_scopes_never_meet(index: Indexes) -> None:
     index.write(OTHER, puts=[a_point("theirs", words="tide")])
     for scope, name in ((SCOPE, "ours"), (OTHER, "theirs")):
         assert [hit.id for hit in index.nearest(a_vector(1), where=where(scope=scope), limit=9)] == [an_id(name)]
-        found = index.matching(["tide"], field=TermField.WORDS, where=where(scope=scope), limit=9)
+        found = index.matching(["tide"], field="words", where=where(scope=scope), limit=9)
         assert [hit.id for hit in found] == [an_id(name)]
 
 
 def test_writing_again_replaces_and_dropping_removes(index: Indexes) -> None:
     index.write(SCOPE, puts=[a_point(1, words="ebb"), a_point(2, words="ebb")])
     index.write(SCOPE, puts=[a_point(1, words="flood", vector=a_vector("new"))], drops=[an_id(2)], position=2)
-    assert index.matching(["ebb"], field=TermField.WORDS, where=where(), limit=5) == ()
+    assert index.matching(["ebb"], field="words", where=where(), limit=5) == ()
     assert [hit.id for hit in index.nearest(a_vector("new"), where=where(), limit=5)] == [an_id(1)]
     assert states(index, SCOPE) == {ProjectionState(1, 2)}
 
@@ -155,24 +154,24 @@ def test_a_chunk_is_found_by_its_latest_labels_alone(index: Indexes) -> None:
     narrow = where(AnyOf("in", frozenset({"yes"})))
     expected = {an_id(n) for n in range(3, 10)}
     assert {hit.id for hit in index.nearest(a_vector(1), where=narrow, limit=9)} == expected
-    assert {hit.id for hit in index.matching(["tide"], field=TermField.WORDS, where=narrow, limit=9)} == expected
+    assert {hit.id for hit in index.matching(["tide"], field="words", where=narrow, limit=9)} == expected
 
 
 def test_a_filter_admits_what_was_written_after_it_was_first_asked(index: Indexes) -> None:
     narrow = where(AnyOf("in", frozenset({"yes"})))
     index.write(SCOPE, puts=[a_point(1, words="tide", labels=["in=no"])])
     assert index.nearest(a_vector(1), where=narrow, limit=9) == ()
-    assert index.matching(["tide"], field=TermField.WORDS, where=narrow, limit=9) == ()
+    assert index.matching(["tide"], field="words", where=narrow, limit=9) == ()
     index.write(SCOPE, puts=[a_point(2, words="tide", labels=["in=yes"])], position=2)
     assert [hit.id for hit in index.nearest(a_vector(1), where=narrow, limit=9)] == [an_id(2)]
-    assert [hit.id for hit in index.matching(["tide"], field=TermField.WORDS, where=narrow, limit=9)] == [an_id(2)]
+    assert [hit.id for hit in index.matching(["tide"], field="words", where=narrow, limit=9)] == [an_id(2)]
 
 
 def test_writing_twice_is_writing_once(index: Indexes) -> None:
     for _ in range(2):
         index.write(SCOPE, puts=[a_point(1, words="ebb"), a_point(2, words="ebb")], drops=[an_id(3)], position=4)
     assert len(index.nearest(a_vector(1), where=where(), limit=9)) == 2
-    assert len(index.matching(["ebb"], field=TermField.WORDS, where=where(), limit=9)) == 2
+    assert len(index.matching(["ebb"], field="words", where=where(), limit=9)) == 2
 
 
 def test_a_term_counts_as_often_as_the_query_has_it(index: Indexes) -> None:

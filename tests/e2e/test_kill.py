@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from citewise.model.access import Scope
-from citewise.model.chunk import TermField, Vector
+from citewise.model.chunk import Vector
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId
 from citewise.models import embedding_of
@@ -61,7 +61,7 @@ def contents(library: Path, embedding: Embedding) -> dict[str, list[tuple[ChunkI
             vectors = catalog.vectors([chunk.text_digest for chunk in chunks])
             found[document.path] = [(chunk.id, chunk.piece.text, vectors[chunk.text_digest]) for chunk in chunks]
         ids = {id_ for chunks in found.values() for id_, _, _ in chunks}
-        by_words = opened.texts.search(["harbor"], field=TermField.WORDS, where=EVERYTHING, limit=10_000)
+        by_words = opened.texts.search(["harbor"], field="words", where=EVERYTHING, limit=10_000)
         by_meaning = opened.vectors.search(embedding.embedder.query("harbor"), where=EVERYTHING, limit=10_000)
         assert {hit.id for hit in by_meaning} == ids
         assert {hit.id for hit in by_words} == ids

@@ -13,7 +13,6 @@ from pyroaring import BitMap
 from citewise.adapters.local_index.segments import Segment
 from citewise.adapters.local_index.vectors import MAX_MASKS, VectorSet
 from citewise.model.access import Scope
-from citewise.model.chunk import TermField
 from citewise.model.filters import AnyOf, Where
 from citewise.models import embedding_of
 from citewise.settings import Settings
@@ -43,7 +42,7 @@ def test_a_reader_sees_an_ingestion_of_another_process_grow(tmp_path: Path) -> N
     )
     with stored_library(settings, embedding).reading() as library:
         while writer.poll() is None:
-            by_words = library.texts.search(["harbor"], field=TermField.WORDS, where=EVERYTHING, limit=5000)
+            by_words = library.texts.search(["harbor"], field="words", where=EVERYTHING, limit=5000)
             by_meaning = library.vectors.search(query, where=EVERYTHING, limit=5000)
             assert by_words
             assert by_meaning
@@ -54,7 +53,7 @@ def test_a_reader_sees_an_ingestion_of_another_process_grow(tmp_path: Path) -> N
         assert writer.communicate()[1] == ""
         assert writer.returncode == 0
         assert len(library.vectors.search(query, where=EVERYTHING, limit=5000)) == 1601
-        assert len(library.texts.search(["harbor"], field=TermField.WORDS, where=EVERYTHING, limit=5000)) == 1601
+        assert len(library.texts.search(["harbor"], field="words", where=EVERYTHING, limit=5000)) == 1601
     assert seen == sorted(seen)
     assert len(set(seen)) > 1
 
@@ -69,7 +68,7 @@ def test_threads_search_one_index_while_it_is_written(tmp_path: Path) -> None:
         runs = 0
         while not done:
             assert len(index.nearest(a_vector(thread), where=everything, limit=20)) == 20
-            assert len(index.matching(["tide"], field=TermField.WORDS, where=everything, limit=20)) == 20
+            assert len(index.matching(["tide"], field="words", where=everything, limit=20)) == 20
             runs += 1
         return runs
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from citewise.errors import Misconfigured
 from citewise.model.access import Scope
-from citewise.model.chunk import Change, Chunk, ChunkCounts, IndexRecord, Vector, WordVectors
+from citewise.model.chunk import Change, Chunk, ChunkCounts, Vector, WordVectors
 from citewise.model.document import Document, Json, KnownDocument, SourceRef
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId, Digest, DocumentId
@@ -183,16 +183,17 @@ class MemoryCatalog:
         with self._lock:
             log = sorted((position, id_, is_put) for id_, (position, is_put) in self._scope(scope).log.items())
             return tuple(
-                Change(position, id_, self._record(id_) if is_put else None)
+                self._put(position, id_) if is_put else Change(position, id_, None)
                 for position, id_, is_put in log
                 if position > after
             )[:limit]
 
-    def _record(self, id_: ChunkId) -> IndexRecord:
+    def _put(self, position: int, id_: ChunkId) -> Change:
         chunk = next(chunks[id_] for chunks in self._chunks.values() if id_ in chunks)
         if chunk.text_digest not in self._vectors:
             raise Misconfigured(f"chunk {id_} has no vector of the library's model: run `citewise reindex`")
-        return IndexRecord(chunk.embedded_text, self._vectors[chunk.text_digest], chunk.labels, chunk.numbers)
+        vector = self._vectors[chunk.text_digest]
+        return Change(position, id_, chunk.embedded_text, vector, chunk.labels, chunk.numbers)
 
     def last_position(self, scope: Scope) -> int:
         with self._lock:

@@ -94,7 +94,7 @@ class PlainTextIndex(PlainPoints):
 
 
 def _terms(point: Point, field: TermField) -> tuple[str, ...]:
-    return point.terms.words if field is TermField.WORDS else point.terms.code
+    return point.terms.words if field == "words" else point.terms.code
 
 
 def _bm25(term: str, counts: Counter[str], documents: dict[ChunkId, Counter[str]], average: float) -> float:

@@ -9,7 +9,6 @@ from typing import Any, Self
 from citewise.ingest.targets import IngestOptions
 from citewise.library import OpenLibrary
 from citewise.model.access import OWNER, Principal, Scope
-from citewise.model.chunk import TermField
 from citewise.model.filters import Where
 from citewise.model.query import Query
 from citewise.model.ranking import SearchResult
@@ -80,7 +79,7 @@ class Shelf:
         """The ids that both rankings can see for a word: in the index by words, and in it by vectors at all."""
         where = Where(scope or Scope(), principal.readers)
         with self.opened() as library:
-            by_words = library.texts.search(terms(word).words, field=TermField.WORDS, where=where, limit=1000)
+            by_words = library.texts.search(terms(word).words, field="words", where=where, limit=1000)
             by_meaning = library.vectors.search(self.embedder.query(word), where=where, limit=1000)
             ids = {hit.id for hit in by_words}
             assert ids <= {hit.id for hit in by_meaning}

@@ -59,7 +59,7 @@ def ids_of(shelf: Shelf, path: str) -> list[ChunkId]:
 
 def terms_of(shelf: Shelf, path: str) -> dict[TermField, set[str]]:
     found = terms((shelf.docs / path).read_text())
-    return {TermField.WORDS: set(found.words), TermField.CODE: set(found.code)}
+    return {"words": set(found.words), "code": set(found.code)}
 
 
 def in_index(shelf: Shelf, terms: dict[TermField, set[str]]) -> set[str]:
@@ -68,10 +68,7 @@ def in_index(shelf: Shelf, terms: dict[TermField, set[str]]) -> set[str]:
     searchers = [tantivy.Index.open(str(folder)).searcher() for folder in folders]
     assert searchers
     return {
-        term
-        for field, each in terms.items()
-        for term in each
-        if any(one.doc_freq(field.value, term) for one in searchers)
+        term for field, each in terms.items() for term in each if any(one.doc_freq(field, term) for one in searchers)
     }
 
 

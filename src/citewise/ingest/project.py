@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from citewise.model.access import Scope
-from citewise.model.chunk import Change, Point
+from citewise.model.chunk import Point
 from citewise.ports.catalog import ChangeLog, ProjectionState
 from citewise.ports.indexes import IndexBatch, KeepsPosition, Projection
 from citewise.text.analysis import terms
@@ -68,8 +68,12 @@ class Project:
         position, last = after, self.log.last_position(scope)
         while changes := self.log.changes(scope, after=position, limit=CHANGES_PER_BATCH):
             position = changes[-1].position
-            puts = [_point(change) for change in changes if change.record]
-            drops = [change.chunk_id for change in changes if not change.record]
+            puts = [
+                Point(change.chunk_id, change.vector, terms(change.text), change.labels, change.numbers)
+                for change in changes
+                if change.text is not None
+            ]
+            drops = [change.chunk_id for change in changes if change.text is None]
             for index, generation in targets:
                 index.write(scope, generation, IndexBatch(puts, drops, position))
             yield position, len(changes)
@@ -97,14 +101,3 @@ class Project:
     def _record(self, scope: Scope, targets: _Targets, position: int) -> None:
         for index, generation in targets:
             self.log.record_projection(index.name, scope, ProjectionState(generation, position))
-
-
-def _point(change: Change) -> Point:
-    assert change.record is not None
-    return Point(
-        id=change.chunk_id,
-        vector=change.record.vector,
-        terms=terms(change.record.text),
-        labels=change.record.labels,
-        numbers=change.record.numbers,
-    )

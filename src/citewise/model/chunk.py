@@ -2,11 +2,10 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, field
 from itertools import repeat
 from operator import itemgetter, mul
-from typing import NamedTuple, NewType, TypeAlias
+from typing import Literal, NamedTuple, NewType, TypeAlias
 
 from citewise.model.access import Scope
 from citewise.model.document import BlockSpan, Document, Location
@@ -28,11 +27,7 @@ class EmbeddingModel:
     window_tokens: int  # tokens it sees at once, special ones included
 
 
-class TermField(StrEnum):
-    """The two BM25 rankings: stemmed natural language, and code tokens."""
-
-    WORDS = "words"
-    CODE = "code"
+TermField: TypeAlias = Literal["words", "code"]  # the two BM25 rankings: stemmed natural language, and code tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,22 +200,15 @@ def best_first(hits: Iterable[Hit]) -> list[Hit]:
 
 
 @dataclass(frozen=True, slots=True)
-class IndexRecord:
-    """What a projection needs to know of a chunk."""
-
-    text: str  # what is searched: breadcrumb and text
-    vector: Vector
-    labels: frozenset[Label]
-    numbers: Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True)
 class Change:
-    """A chunk was put (record) or dropped (None) at this position of the log."""
+    """A chunk was put or dropped at this position of the log, with what an index needs to know of it."""
 
     position: int
     chunk_id: ChunkId
-    record: IndexRecord | None
+    text: str | None  # what is searched: breadcrumb and text; None: the chunk was dropped
+    vector: Vector = Vector(b"")
+    labels: frozenset[Label] = frozenset()
+    numbers: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

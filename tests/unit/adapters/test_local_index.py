@@ -11,7 +11,7 @@ from citewise.adapters.local_index.scan import Admitted, SignsFirst, Whole, scan
 from citewise.adapters.local_index.segments import Floats, Keys, Quantizer, Rows, Segment, keys_of
 from citewise.adapters.local_index.texts import LocalTextIndex
 from citewise.adapters.local_index.vectors import LocalVectorIndex
-from citewise.model.chunk import Point, TermField, Vector
+from citewise.model.chunk import Point, Vector
 from citewise.model.filters import AnyOf, Where
 from citewise.model.ids import ChunkId
 from citewise.ports.indexes import IndexBatch
@@ -175,4 +175,4 @@ def found_by_texts(folder: Path, puts: list[Point], *, bitmaps: Bitmaps, limit: 
     texts.write(SCOPE, 1, IndexBatch(puts, (), 1))
     texts.activate(SCOPE, 1)
     narrow = Where(SCOPE, None, (AnyOf("in", frozenset({"yes"})),))
-    return {hit.id for hit in texts.search(["tide"], field=TermField.WORDS, where=narrow, limit=limit)}
+    return {hit.id for hit in texts.search(["tide"], field="words", where=narrow, limit=limit)}

@@ -28,7 +28,7 @@ from benchmarks.lab_terms import TermRules, VariantAnalyzer, word_index
 from citewise.evaluation.cases import Unit
 from citewise.evaluation.metrics import ndcg
 from citewise.model.access import OWNER, Scope
-from citewise.model.chunk import Hit, TermField, best_first
+from citewise.model.chunk import Hit, best_first
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId
 from citewise.model.query import Query
@@ -265,5 +265,5 @@ def test_texts_are_found_by_terms_of_the_same_rules() -> None:
     whole = VariantAnalyzer(replace(TermRules(), words_are_stemmed=False))
     texts = {ChunkId("0" * 16): "running water", ChunkId("1" * 16): "run"}
     with word_index(texts, whole) as index:
-        found = index.search(whole.terms("running").words, field=TermField.WORDS, where=Where(Scope(), None), limit=10)
+        found = index.search(whole.terms("running").words, field="words", where=Where(Scope(), None), limit=10)
     assert [hit.id for hit in found] == ["0" * 16]

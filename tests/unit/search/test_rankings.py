@@ -60,5 +60,5 @@ class NotedTexts(PlainTextIndex):
 def test_a_repeated_word_counts_as_often_as_the_question_has_it_but_a_repeated_token_once() -> None:
     texts = NotedTexts()
     Retrieve(HashEmbedder(), Indexes.plain().vectors, texts)(a_query("the ferry and the other ferry"))
-    assert list(texts.asked[TermField.WORDS]).count("ferri") == 2
-    assert list(texts.asked[TermField.CODE]) == ["the", "ferry", "and", "other"]
+    assert list(texts.asked["words"]).count("ferri") == 2
+    assert list(texts.asked["code"]) == ["the", "ferry", "and", "other"]

@@ -59,8 +59,8 @@ def _schema() -> tantivy.Schema:
     builder = SchemaBuilder()
     builder.add_text_field("id", tokenizer_name="raw", index_option="basic")
     builder.add_unsigned_field("key", fast=True)  # the same id as a number: read in bulk for the hits
-    builder.add_text_field(TermField.WORDS.value, tokenizer_name="whitespace", index_option="freq")
-    builder.add_text_field(TermField.CODE.value, tokenizer_name="whitespace", index_option="freq")
+    builder.add_text_field("words", tokenizer_name="whitespace", index_option="freq")
+    builder.add_text_field("code", tokenizer_name="whitespace", index_option="freq")
     builder.add_text_field("labels", tokenizer_name="raw", index_option="basic")
     builder.add_json_field("numbers", fast=True, tokenizer_name="raw", index_option="basic")
     return builder.build()
@@ -131,8 +131,8 @@ def _document(point: Point) -> Document:
     document = Document()
     document.add_text("id", point.id)
     document.add_unsigned("key", int(point.id, 16))
-    document.add_text(TermField.WORDS.value, " ".join(point.terms.words))
-    document.add_text(TermField.CODE.value, " ".join(point.terms.code))
+    document.add_text("words", " ".join(point.terms.words))
+    document.add_text("code", " ".join(point.terms.code))
     for name in point.labels:
         document.add_text("labels", name)
     if point.numbers:
@@ -208,7 +208,7 @@ def _without_common(searcher: Searcher, field: TermField, counts: Mapping[str, i
     if searcher.num_docs < LARGE:
         return counts
     most = MAX_TERM_SHARE * searcher.num_docs
-    return {term: count for term, count in counts.items() if searcher.doc_freq(field.value, term) <= most}
+    return {term: count for term, count in counts.items() if searcher.doc_freq(field, term) <= most}
 
 
 def _best(
@@ -227,7 +227,7 @@ def _best(
 
 
 def _term_query(field: TermField, term: str, count: int) -> Query:
-    query = Query.term_query(SCHEMA, field.value, term, "freq")
+    query = Query.term_query(SCHEMA, field, term, "freq")
     return query if count == 1 else Query.boost_query(query, float(count))
 
 

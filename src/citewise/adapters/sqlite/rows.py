@@ -10,7 +10,7 @@ from typing import Any
 
 from citewise.errors import Misconfigured
 from citewise.model.access import Access, Reader, Scope
-from citewise.model.chunk import Change, Chunk, IndexRecord, Piece, Vector, searchable_text
+from citewise.model.chunk import Change, Chunk, Piece, Vector, searchable_text
 from citewise.model.document import (
     Block,
     BlockKind,
@@ -107,13 +107,14 @@ def change_of(row: sqlite3.Row) -> Change:
         raise Misconfigured(
             f"chunk {row['chunk_id']} has no vector of the library's model: run `citewise reindex` to embed it again"
         )
-    record = IndexRecord(
+    return Change(
+        row["position"],
+        ChunkId(row["chunk_id"]),
         text=searchable_text(_texts(row["breadcrumb"]), row["text"]),
         vector=Vector(row["vector"]),
         labels=_labels(row["labels"]),
         numbers=json.loads(row["numbers"]),
     )
-    return Change(row["position"], ChunkId(row["chunk_id"]), record)
 
 
 def _labels(stored: str) -> frozenset[Label]:

@@ -4,7 +4,6 @@ import shutil
 from pathlib import Path
 
 from citewise.adapters.local_index.texts import LocalTextIndex
-from citewise.model.chunk import TermField
 from citewise.model.filters import Where
 from citewise.ports.indexes import IndexBatch
 from tests.builders import SCOPE, a_point, an_id
@@ -22,5 +21,5 @@ def test_deletions_that_no_commit_names_do_not_stop_the_next_writer(tmp_path: Pa
     for file in left:  # all that the killed writer had done
         shutil.copy(file, tmp_path / "index" / file.relative_to(tmp_path / "killed"))
     index.write(SCOPE, 1, removal)
-    hits = index.search(["tide"], field=TermField.WORDS, where=Where(SCOPE, None), limit=9)
+    hits = index.search(["tide"], field="words", where=Where(SCOPE, None), limit=9)
     assert {hit.id for hit in hits} == {an_id(0), an_id(2)}
