@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from citewise.errors import BadRequest, Misconfigured
@@ -130,20 +130,24 @@ class Pack:
             room = left - self._tokens(RULE) if n > 1 else left
             chosen = draft if draft.n == n else self._draft(n, draft.findings, draft.text, draft.blocks)
             if chosen.tokens > room and draft.n == 1:
-                chosen = self._beginning(draft.findings, room)
+                chosen = self._beginning(draft, room)
             if chosen.text and chosen.tokens <= room:
                 yield chosen
                 left, n = room - chosen.tokens, n + 1
 
-    def _beginning(self, findings: Neighbors, room: int) -> "_Draft":
+    def _beginning(self, draft: "_Draft", room: int) -> "_Draft":
         """The best finding with the neighbors that fit; if it alone is too long, its beginning."""
-        core = _core(findings, lambda part: self._draft(1, part).tokens <= room)
-        draft = self._draft(1, core)
+        best, findings = in_order(draft.findings)[0], draft.findings
+        while draft.tokens > room and len(findings) > 1:
+            first, last = findings[0], findings[-1]
+            is_last_worse = last is not best and (first is best or last.score <= first.score)
+            findings = findings[:-1] if is_last_worse else findings[1:]
+            draft = self._draft(1, findings)
         if draft.tokens <= room:
             return draft
-        text = cut_to_fit(draft.text, lambda beginning: self._draft(1, core, beginning).tokens <= room)
+        text = cut_to_fit(draft.text, lambda beginning: self._draft(1, findings, beginning).tokens <= room)
         shown = (span._replace(end=min(span.end, len(text))) for span in draft.blocks if span.start < len(text))
-        return self._draft(1, core, text, tuple(shown))
+        return self._draft(1, findings, text, tuple(shown))
 
     def _draft(self, n: int, findings: Neighbors, text: str | None = None, blocks: Blocks = ()) -> "_Draft":
         """Source `n` with this text and its blocks; None: all that the findings say."""
@@ -241,22 +245,6 @@ def _neighbors_of(findings: Iterable[Finding]) -> list[Neighbors]:
     best = {id(group): in_order(group)[0] for group in groups}
     groups.sort(key=lambda group: (-best[id(group)].score, best[id(group)].candidate.id))
     return [tuple(group) for group in groups]
-
-
-def _core(findings: Neighbors, fits: Callable[[Neighbors], bool]) -> Neighbors:
-    """The best finding, and around it as many neighbors as fit, the better one first."""
-    first = findings.index(in_order(findings)[0])
-    end = first + 1
-    while True:
-        wider = [
-            (findings[new].score, min(first, new), max(end, new + 1))
-            for new in (first - 1, end)
-            if 0 <= new < len(findings)
-        ]
-        fitting = [(low, high) for _, low, high in sorted(wider, reverse=True) if fits(findings[low:high])]
-        if not fitting:
-            return findings[first:end]
-        first, end = fitting[0]
 
 
 def _joined(passages: Sequence[Passage]) -> tuple[str, Blocks]:

@@ -77,15 +77,10 @@ class AnswerPipeline:
     ) -> AnswerEvents:
         """Answer from the library."""
         found = search(replace(query, top_k=max(GROUNDING_TOP_K, query.top_k)))
-        context, grounds, result = self._grounded(found.cut_to(query), found)
-        prompt = self._prompt(query, Mode.NORMAL, context, grounds, history)
-        yield Sources(tuple(self.pack.citation(source, grounds) for source in context.sources))
-        if grounds.is_sufficient:
-            yield from self._written(prompt, result, cancellation or Cancellation())
-            return
-        text = NOT_SEARCHED if found.is_popular else NOT_ANSWERED if result.findings else NOTHING_FOUND
+        text = NOT_SEARCHED if found.is_popular else NOT_ANSWERED if found.findings else NOTHING_FOUND
         topics = tuple(dict.fromkeys(finding.passage.topic for finding in found.findings))
-        yield from self._refused(prompt, result, text, topics[:MAX_SUGGESTIONS])
+        refusal = (text, topics[:MAX_SUGGESTIONS])
+        yield from self._events(found.cut_to(query), found, refusal, history, cancellation)
 
     def ask_selected(
         self,
@@ -97,15 +92,27 @@ class AnswerPipeline:
     ) -> AnswerEvents:
         """Answer from selected text alone."""
         header = SearchResult(query, (), total_candidates=1, timings_ms={}, mode=Mode.SELECTED_TEXT_ONLY)
-        context, grounds, result = self._grounded(header, selection)
-        (source,) = context.sources
-        result = replace(result, findings=(Finding(source.passages[0], Candidate(SELECTION, 1.0, {}, {})),))
-        prompt = self._prompt(query, Mode.SELECTED_TEXT_ONLY, context, grounds, history)
-        yield Sources((replace(source.citation, n=None),))
+        return self._events(header, selection, (NOT_IN_SELECTION, (ASK_LIBRARY,)), history, cancellation)
+
+    def _events(
+        self,
+        result: SearchResult,
+        material: SearchResult | Selection,
+        refusal: tuple[str, tuple[str, ...]],
+        history: Sequence[Message],
+        cancellation: Cancellation | None,
+    ) -> AnswerEvents:
+        context, grounds, result = self._grounded(result, material)
+        if isinstance(material, Selection):
+            selected = Finding(context.sources[0].passages[0], Candidate(SELECTION, 1.0, {}, {}))
+            result = replace(result, findings=(selected,))
+        messages = messages_of(result.query.text, result.mode, context, history, self.pack.counter)
+        prompt = Prompt(result.query.text, result.mode, context, grounds, messages)
+        yield Sources(tuple(self.pack.citation(source, grounds) for source in context.sources))
         if grounds.is_sufficient:
             yield from self._written(prompt, result, cancellation or Cancellation())
         else:
-            yield from self._refused(prompt, result, NOT_IN_SELECTION, (ASK_LIBRARY,))
+            yield from self._refused(prompt, result, *refusal)
 
     def _grounded(
         self, result: SearchResult, material: SearchResult | Selection
@@ -134,12 +141,6 @@ class AnswerPipeline:
         # No answer may rest on what is popular. The decision looks at more than the answer may quote.
         context = pack(() if material.is_popular else material.findings[: query.top_k])
         return context, ground(query.text, context, material.findings, threshold=threshold)
-
-    def _prompt(
-        self, query: Query, mode: Mode, context: Context, grounds: Grounds, history: Sequence[Message]
-    ) -> Prompt:
-        messages = messages_of(query.text, mode, context, history, self.pack.counter)
-        return Prompt(query.text, mode, context, grounds, messages)
 
     def _refused(
         self, prompt: Prompt, result: SearchResult, text: str, suggestions: tuple[str, ...]
@@ -189,11 +190,9 @@ class AnswerPipeline:
         citations: Sequence[Citation],
         markers: MarkerFilter,
     ) -> Answer:
-        used = [
-            *markers.used,
-            *(source.n for source in prompt.context.sources),
-        ]  # under the numbers that the text shows
-        support = Support.of(text, sorted(prompt.context.sources, key=lambda source: used.index(source.n)))
+        # The text numbers its sources in the order of first use.
+        numbers = [*markers.used, *(source.n for source in prompt.context.sources)]
+        support = Support.of(text, sorted(prompt.context.sources, key=lambda source: numbers.index(source.n)))
         # What it cites all the same is a statement: "there is no network code [1]".
         is_silent = not citations and support.says_nothing
         faithfulness = None if is_silent else support.faithfulness
