@@ -23,7 +23,7 @@ _Counts = Callable[[Sequence[str]], list[int]]  # as a TokenCounter counts
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class _Part:
     """A unit as it stands in its source, with what it takes and what it is worth."""
 
     unit: Unit
@@ -99,7 +99,7 @@ class _Layout:
     """A source's text as parts that may be left out, and a frame that may not: label, headings, marks of lists."""
 
     source: ContextSource
-    parts: tuple[Part, ...]
+    parts: tuple[_Part, ...]
     begins: int  # behind a heading that the source's label repeats
     frame_tokens: int  # with the rule above it
 
@@ -109,11 +109,11 @@ class _Layout:
         texts = [source.text[slice(*span)] if span else "" for span in spans]
         done = begins = _behind_title(source)
         *tokens, title = counts([*texts, source.text[:begins]])
-        parts: list[Part] = []
+        parts: list[_Part] = []
         for (unit, worth), span, text, spent in zip(worths, spans, texts, tokens, strict=True):
             if span is not None:
                 stands_apart = bool(source.text[done : span[0]].strip(_BETWEEN))
-                parts.append(Part(unit, span, text, spent, worth, stands_apart))
+                parts.append(_Part(unit, span, text, spent, worth, stands_apart))
                 done = span[1]
         return cls(source, tuple(parts), begins, source.tokens - sum(tokens) - title + RULE_TOKENS)
 
@@ -147,7 +147,7 @@ class _Layout:
         return MARK_TOKENS * marks
 
 
-def _best_first(parts: Iterable[Part]) -> list[Part]:
+def _best_first(parts: Iterable[_Part]) -> list[_Part]:
     return sorted(parts, key=lambda part: (-part.worth, part.unit.source, part.unit.position))
 
 

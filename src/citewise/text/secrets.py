@@ -4,10 +4,10 @@ import base64
 import binascii
 import itertools
 import re
-import string
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
+from importlib.resources import files
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -132,48 +132,26 @@ _MAX_JUDGED = 400  # characters; what a value is shows in its beginning
 
 # Tokens: a telling beginning and a long random rest, without a break.
 
-_RUN_CHARACTERS = frozenset((string.ascii_letters + string.digits + "_-.").encode())
-_RUNS = bytes(ord("a") if byte in _RUN_CHARACTERS else ord(" ") for byte in range(256))
-_LONG = b"a" * 20  # the shortest token of all, an AWS access key id, has 20 characters
+_RUN = re.compile(rb"[A-Za-z0-9_.-]{20,}+")  # the shortest token of all, an AWS access key id, has 20 characters
 # Few long names in links and code have a digit; of these tokens, some in a hundred have none either.
 _VARIED = re.compile(rb"[0-9]|A(?:[KS]IA|Iza)|gh[opsur]_|hf_|glpat-|[rs]k[_-]|npm_|xox")
 # A token starts where a word starts, also behind an escape such as \n or %20.
 _START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-F]{2}))"
 _END = r"(?![A-Za-z0-9])"
-_SHAPES = {
-    "aws-access-key": r"(?:AKIA|ASIA)[A-Z0-9]{16}",
-    "github-token": r"(?:gh[opsur]_[A-Za-z0-9]{30,}+|github_pat_[A-Za-z0-9_]{30,}+)",
-    "gitlab-token": r"glpat-[A-Za-z0-9_-]{20,}+",
-    "slack-token": r"(?:xox[a-z]|xapp)-[A-Za-z0-9-]{16,}+",
-    "google-api-key": r"AIza[A-Za-z0-9_-]{35}",
-    "stripe-key": r"[rs]k_(?:live|test)_[A-Za-z0-9]{16,}+",
-    "model-api-key": r"(?<![_-])sk-[A-Za-z0-9_-]{20,}+",
-    "hugging-face-token": r"hf_[A-Za-z0-9]{30,}+",
-    "npm-token": r"npm_[A-Za-z0-9]{30,}+",
-    "pypi-token": r"pypi-[A-Za-z0-9_-]{40,}+",
-    "sendgrid-key": r"SG\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{32,64}",
-    "twilio-key": r"SK[0-9a-f]{32}",
-    "digitalocean-token": r"do[opr]_v1_[0-9a-f]{64}",
-    "vault-token": r"hv[sb]\.[A-Za-z0-9_-]{24,}+",
-    "google-oauth-token": r"ya29\.[A-Za-z0-9_-]{20,}+",
-    "docker-token": r"dckr_pat_[A-Za-z0-9_-]{20,}+",
-    "shopify-token": r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}",
-    "jwt": r"(?<![_-])eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+",
-}
+# Kinds of tokens and their shapes.
+_SHAPES = dict(
+    line.split(" ", 1)
+    for line in files("citewise").joinpath("data", "secret-shapes.txt").read_text("utf-8").splitlines()
+)
 _TOKEN = re.compile(f"{_START}(?:{'|'.join(f'({shape})' for shape in _SHAPES.values())}){_END}")
 _TOKEN_KINDS = tuple(_SHAPES)
 
 
 def _tokens(text: str, plain: bytes) -> Iterator[_Span]:
-    runs = plain.translate(_RUNS)
-    start = runs.find(_LONG)
-    while start >= 0:
-        end = runs.find(b" ", start)
-        end = len(runs) if end < 0 else end
-        for match in _TOKEN.finditer(text, start, end) if _VARIED.search(plain, start, end) else ():
+    for run in _RUN.finditer(plain):
+        for match in _TOKEN.finditer(text, *run.span()) if _VARIED.search(plain, *run.span()) else ():
             if match.lastindex is not None and _is_token(match.group()[:_MAX_JUDGED]):
                 yield _Span(*match.span(), _TOKEN_KINDS[match.lastindex - 1])
-        start = runs.find(_LONG, end)
 
 
 # Values behind a telling name. In each pattern the last group that matched is the value.
