@@ -190,7 +190,7 @@ START = """
 import time
 clock = [time.perf_counter()]
 from citewise.adapters.onnx import minilm; clock.append(time.perf_counter())
-embedder = minilm.load(); clock.append(time.perf_counter())
+embedder = minilm.MiniLm(); clock.append(time.perf_counter())
 embedder.query("how do nodes talk to each other?"); clock.append(time.perf_counter())
 steps = [f"{1000 * (b - a):.0f}" for a, b in zip(clock, clock[1:])]
 print(f"import {steps[0]} ms, load {steps[1]} ms, first query {steps[2]} ms, CPU {time.process_time():.2f} s")

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from benchmarks.lab_pools import Numbers
 from citewise.adapters.onnx import MINILM, minilm
 from citewise.adapters.onnx.word_vectors import LENGTH_BONUS, closenesses, packed, paired, unit
-from citewise.adapters.onnx.wordpiece import STOP_WORD, token_ids, uncased_tokenizer, word_weights
+from citewise.adapters.onnx.wordpiece import token_ids, uncased_tokenizer
 from citewise.adapters.rotation import rotated
 from citewise.model.chunk import WordVectors
 from citewise.model.ids import digest
@@ -94,7 +94,7 @@ class Form:
     def asked(self, text: Sequence[Window]) -> AskedWords:
         counted = np.concatenate(self.counted([window.kinds for window in text]))
         kinds = np.concatenate([window.kinds for window in text])[counted]
-        weights = np.where(kinds == Kind.WORD, STOP_WORD, 1).astype(np.float32)
+        weights = np.where(kinds == Kind.WORD, minilm.STOP_WORD, 1).astype(np.float32)
         return AskedWords(np.concatenate(self.tokens(text)), weights)
 
     def stored(self, text: Sequence[Window]) -> WordVectors:
@@ -148,10 +148,10 @@ class TokenEncoder:
     """The product's embedder, asked for what it makes of each token before the mean is taken."""
 
     def __init__(self) -> None:
-        self._embedder = minilm.load()
+        self._embedder = minilm.MiniLm()
         self._tokenizer = uncased_tokenizer()
         vocabulary: dict[str, int] = self._tokenizer.get_vocab()
-        self._kinds = np.where(word_weights(self._tokenizer) > 0, Kind.CONTENT, Kind.ANY).astype(np.uint8)
+        self._kinds = np.where(self._embedder.word_weights > 0, Kind.CONTENT, Kind.ANY).astype(np.uint8)
         self._kinds[[vocabulary[word] for word in STOP_WORDS if word in vocabulary]] = Kind.WORD
 
     def kinds(self, texts: Sequence[str]) -> list[list[Kinds]]:

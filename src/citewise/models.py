@@ -27,7 +27,7 @@ from citewise.settings import Settings
 
 if TYPE_CHECKING:
     from citewise.adapters.http import Remote, Retry
-    from citewise.adapters.onnx.embedder import OnnxWordEmbedder
+    from citewise.adapters.onnx.minilm import MiniLm
     from citewise.ports import catalog, indexes, stores
 
 CHARS_PER_TOKEN = 3  # of a remote model, whose tokenizer is not here: a careful guess, so that no text is cut off
@@ -71,10 +71,10 @@ def embedding_of(settings: Settings, parts: Parts = NO_PARTS) -> Embedding:
 def _minilm(settings: Settings) -> Embedding:
     from citewise.adapters.onnx import MINILM
 
-    def load() -> "OnnxWordEmbedder":
-        from citewise.adapters.onnx.minilm import load
+    def load() -> "MiniLm":
+        from citewise.adapters.onnx.minilm import MiniLm
 
-        return load()
+        return MiniLm()
 
     embedder = lazily(MINILM.name, load, model=MINILM)
 
@@ -157,7 +157,7 @@ def _onnx_reranker(settings: Settings) -> Reranker:
         if chosen.path
         else downloaded(chosen.model, settings.cache, deadline_seconds=DOWNLOAD_SECONDS)
     )
-    return OnnxReranker.from_folder(folder, window_tokens=chosen.window_tokens)
+    return OnnxReranker(folder, window_tokens=chosen.window_tokens)
 
 
 def _http_reranker(settings: Settings) -> Reranker:
@@ -215,7 +215,7 @@ def compress_of(settings: Settings, counter: TokenCounter, compressor: Compresso
         def load() -> Compressor:
             from citewise.adapters.onnx.llmlingua import LlmLingua2
 
-            return LlmLingua2.from_folder(folder, counter)
+            return LlmLingua2(folder, counter)
 
         compressor = lazily(folder.name, load, retry_seconds=RETRY_SECONDS, name=folder.name)
     return Compress(compressor, is_on=chosen.compression != "none", tokens=chosen.compressed_tokens)

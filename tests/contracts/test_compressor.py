@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=["extractive", "llmlingua"])
 def compressor(request: pytest.FixtureRequest, folder: Path) -> Compressor:
-    return Extractive(WordCounter()) if request.param == "extractive" else LlmLingua2.from_folder(folder, WordCounter())
+    return Extractive(WordCounter()) if request.param == "extractive" else LlmLingua2(folder, WordCounter())
 
 
 @pytest.fixture(scope="module")

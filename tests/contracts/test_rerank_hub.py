@@ -88,10 +88,10 @@ def hub(model: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     thread.join()
 
 
-def failure(cache: Path, *, deadline_seconds: float = 60.0, max_bytes: int = 2**31) -> CitewiseError:
+def failure(cache: Path, *, deadline_seconds: float = 60.0) -> CitewiseError:
     """What is raised; it always names the model and the way without network, and leaves no half files."""
     with pytest.raises(CitewiseError, match=r"tiny.*rerank\.path") as caught:
-        downloaded(NAME, cache, deadline_seconds=deadline_seconds, max_bytes=max_bytes)
+        downloaded(NAME, cache, deadline_seconds=deadline_seconds)
     assert not (cache / "hub" / NAME / COMPLETE).exists()
     assert not list(cache.rglob(".model.onnx.*"))
     return caught.value
@@ -102,9 +102,7 @@ def test_a_name_becomes_a_folder_with_both_files(hub: Hub, tmp_path: Path, model
     folder = downloaded(NAME, tmp_path)
     assert (folder / "onnx" / "model.onnx").is_file()
     assert folder.is_relative_to(tmp_path)
-    assert OnnxReranker.from_folder(folder).scores("tide", ["a tide"]) == OnnxReranker.from_folder(model).scores(
-        "tide", ["a tide"]
-    )
+    assert OnnxReranker(folder).scores("tide", ["a tide"]) == OnnxReranker(model).scores("tide", ["a tide"])
 
 
 @pytest.mark.server
@@ -173,11 +171,6 @@ def test_a_hub_that_is_not_there_is_unavailable(hub: Hub, tmp_path: Path, monkey
     error = failure(tmp_path)
     assert isinstance(error, Unavailable)
     assert "password" not in str(error)
-
-
-@pytest.mark.server
-def test_a_file_that_is_too_large_is_refused(hub: Hub, tmp_path: Path) -> None:
-    assert isinstance(failure(tmp_path, max_bytes=1000), Misconfigured)
 
 
 @pytest.mark.server

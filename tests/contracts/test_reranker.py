@@ -45,9 +45,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(params=["onnx", "lazy onnx", *get_args(Style)])
 def reranker(request: pytest.FixtureRequest, folder: Path) -> Iterator[Reranker]:
     if request.param == "onnx":
-        yield OnnxReranker.from_folder(folder)
+        yield OnnxReranker(folder)
     elif request.param == "lazy onnx":
-        yield lazily("tiny", lambda: OnnxReranker.from_folder(folder), name="tiny")
+        yield lazily("tiny", lambda: OnnxReranker(folder), name="tiny")
     else:
         with http_reranker(request.param) as remote:
             yield remote

@@ -9,4 +9,4 @@ from citewise.adapters.onnx.embedder import OnnxEmbedder
 @pytest.fixture(scope="module")
 def embedder() -> OnnxEmbedder:
     """The built-in model with its real weights."""
-    return minilm.load()
+    return minilm.MiniLm()

@@ -156,7 +156,7 @@ def test_sessions_run_no_more_at_once_than_there_are() -> None:
 
 
 def test_threads_sessions_and_batch_sizes_change_no_bit() -> None:
-    embedder = minilm.load()
+    embedder = minilm.MiniLm()
     graph, tokenizer = minilm.GRAPH, uncased_tokenizer()
     expected = matrix(embedder.documents(TEXTS))
     for engine in (Sessions(session(graph, threads=2, level="off")), session(graph, level="all")):

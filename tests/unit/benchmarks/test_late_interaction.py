@@ -46,7 +46,6 @@ from benchmarks.lab_sets import Case, Held
 from benchmarks.late_interaction import check_fit, set_names, stored_words, with_scores
 
 from citewise.adapters.onnx import minilm
-from citewise.adapters.onnx.embedder import OnnxWordEmbedder
 from citewise.adapters.onnx.word_vectors import LENGTH_BONUS
 from citewise.errors import BadData
 from citewise.evaluation.cases import Place as FoundPlace
@@ -150,8 +149,8 @@ def encoder() -> TokenEncoder:
 
 
 @pytest.fixture(scope="module")
-def model() -> OnnxWordEmbedder:
-    return minilm.load()
+def model() -> minilm.MiniLm:
+    return minilm.MiniLm()
 
 
 def test_neighbors_share_their_mean_at_unit_length() -> None:
@@ -229,7 +228,7 @@ def test_only_texts_that_are_new_are_embedded_again(tmp_path: Path) -> None:
 
 
 def test_tokens_of_a_long_text_lie_around_the_vector_that_the_product_keeps(
-    encoder: TokenEncoder, model: OnnxWordEmbedder
+    encoder: TokenEncoder, model: minilm.MiniLm
 ) -> None:
     (windows,) = encoder.windows([TEXTS[0] * 20])
     product = np.frombuffer(model.query(TEXTS[0] * 20), "<f4")
@@ -238,7 +237,7 @@ def test_tokens_of_a_long_text_lie_around_the_vector_that_the_product_keeps(
     assert float(mean @ product) > 0.98
 
 
-def test_the_products_form_is_what_the_product_stores(encoder: TokenEncoder, model: OnnxWordEmbedder) -> None:
+def test_the_products_form_is_what_the_product_stores(encoder: TokenEncoder, model: minilm.MiniLm) -> None:
     texts = [*TEXTS, TEXTS[0] * 20]
     for ours, theirs in zip(encoder.windows(texts), model.embedded(texts), strict=True):
         codes = [np.frombuffer(stored, np.uint8) for stored in (PRODUCT.stored(ours), theirs[1])]
@@ -247,7 +246,7 @@ def test_the_products_form_is_what_the_product_stores(encoder: TokenEncoder, mod
 
 @pytest.mark.parametrize("cosine", [0.2, FAR, 0.52, NEAR, 0.9, None])
 def test_the_default_blend_does_what_the_products_stage_does(
-    encoder: TokenEncoder, model: OnnxWordEmbedder, cosine: float | None
+    encoder: TokenEncoder, model: minilm.MiniLm, cosine: float | None
 ) -> None:
     asked = "why do workloads lose their storage?"
     findings = [found_at(f"{at}", 0.9 - at / 50, cosine, TEXTS[at % 5]) for at in range(DEPTH + 3)]

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewise.adapters.onnx.runtime import TextModel
-from citewise.adapters.onnx.word_vectors import closenesses, packed, paired
-from citewise.adapters.onnx.wordpiece import token_ids, word_weights
+from citewise.adapters.onnx.wordpiece import token_ids
 from citewise.errors import Misconfigured
-from citewise.model.chunk import EmbeddingModel, Vector, WordVectors
+from citewise.model.chunk import EmbeddingModel, Vector
 
 Ids = list[int]
 Floats = NDArray[np.float32]
@@ -26,8 +25,6 @@ T = TypeVar("T")
 # From a window's place in its text, its tokens and the output of the graph for them.
 Reduce = Callable[[int, Ids, Floats], T]
 
-# Of a text, windows whose word vectors are stored, up to 100 kB; 1: of long sections a part; all: any size.
-MAX_WORD_WINDOWS = 8
 # Questions whose outputs are cached, 0.4 MB per window: a search asks for the whole, then for the words.
 CACHED_QUESTIONS = 8
 ADVICE = "Set embedding.window_tokens to what the model sees."
@@ -50,7 +47,7 @@ class OnnxEmbedder:
         batch_tokens: int = 1,
     ) -> None:
         self._encoder = encoder
-        self._model = model
+        self.model = model
         self._batch_tokens = batch_tokens
         head, self._tail = encoder.special_ids()
         query, document = token_ids(encoder.tokenizer, [query_prefix, document_prefix])
@@ -81,19 +78,15 @@ class OnnxEmbedder:
         known = EmbeddingModel(name, size, window_tokens)
         return cls(encoder, model=known, query_prefix=query_prefix, document_prefix=document_prefix)
 
-    @property
-    def model(self) -> EmbeddingModel:
-        return self._model
-
     def counts(self, texts: Sequence[str]) -> list[int]:
         """The port `TokenCounter`, on all cores."""
         return [len(ids) for ids in token_ids(self._encoder.tokenizer, texts)]
 
     def documents(self, texts: Sequence[str]) -> tuple[Vector, ...]:
-        return tuple(map(_pooled, self.outputs(texts, _mean)))
+        return tuple(map(self._pooled, self.outputs(texts, self._mean)))
 
     def query(self, text: str) -> Vector:
-        return _pooled([_mean(at, *window) for at, window in enumerate(self.question_outputs(text))])
+        return self._pooled([self._mean(at, *window) for at, window in enumerate(self.question_outputs(text))])
 
     def _question_outputs(self, text: str) -> list[tuple[Ids, Floats]]:
         """The windows of a question, each with the output of the graph."""
@@ -133,56 +126,21 @@ class OnnxEmbedder:
 
     def _windows(self, ids: Ids, head: Ids) -> list[Ids]:
         """The text in full windows and a last shorter one, each with prefix and special tokens."""
-        room = self._model.window_tokens - len(head) - len(self._tail)
+        room = self.model.window_tokens - len(head) - len(self._tail)
         if room < 1:
             raise Misconfigured(
-                f"A window of {self._model.window_tokens} tokens leaves {self._model.name} no room for text "
+                f"A window of {self.model.window_tokens} tokens leaves {self.model.name} no room for text "
                 "after its prefix. Shorten the prefix or widen the window."
             )
         return [[*head, *ids[at : at + room], *self._tail] for at in range(0, max(1, len(ids)), room)]
 
+    @staticmethod
+    def _mean(_: int, window: Ids, output: Floats) -> tuple[Floats, int]:
+        """The mean over its tokens, unless the graph has taken it, and how many they are."""
+        return output.mean(axis=0) if output.ndim == 2 else output, len(window)
 
-class OnnxWordEmbedder(OnnxEmbedder):
-    """The port `WordEmbedder` too, over a graph that gives a vector for every token."""
-
-    def __init__(self, encoder: TextModel, *, model: EmbeddingModel, batch_tokens: int = 1) -> None:
-        super().__init__(encoder, model=model, batch_tokens=batch_tokens)
-        self._weights = word_weights(encoder.tokenizer)
-
-    def embedded(self, texts: Sequence[str]) -> tuple[tuple[Vector, WordVectors], ...]:
-        results = self.outputs(texts, self._reduced)
-        words = packed([np.concatenate(_preferred([found for _, found in windows])) for windows in results])
-        means = (_pooled([mean for mean, _ in windows]) for windows in results)
-        return tuple(zip(means, words, strict=True))
-
-    def closeness(self, question: str, texts: Sequence[WordVectors]) -> tuple[float, ...]:
-        windows = self.question_outputs(question)
-        words = np.concatenate(_preferred([self._of_words(*window) for window in windows]))
-        weights = np.concatenate(_preferred([self._of_words(ids, self._weights[ids]) for ids, _ in windows]))
-        return closenesses(words, weights if weights.any() else np.ones_like(weights), texts)
-
-    def _reduced(self, at: int, window: Ids, output: Floats) -> tuple[tuple[Floats, int], tuple[bool, Floats]]:
-        """The mean, and the words of the first windows: a table of a megabyte would store as much again."""
-        has_words, found = self._of_words(window, output) if at < MAX_WORD_WINDOWS else (False, output[:0])
-        return _mean(at, window, output), (has_words, paired(found))
-
-    def _of_words(self, window: Ids, values: Floats) -> tuple[bool, Floats]:
-        """The values of its words, if it has any; else of all its tokens."""
-        are_words = self._weights[window] > 0
-        return (True, values[are_words]) if are_words.any() else (False, values)
-
-
-def _preferred(windows: Sequence[tuple[bool, Floats]]) -> list[Floats]:
-    """Of the windows that have words; of all of them, where none has."""
-    return [found for has_words, found in windows if has_words] or [found for _, found in windows]
-
-
-def _mean(_: int, window: Ids, output: Floats) -> tuple[Floats, int]:
-    """The mean over its tokens, unless the graph has taken it, and how many they are."""
-    return output.mean(axis=0) if output.ndim == 2 else output, len(window)
-
-
-def _pooled(windows: Sequence[tuple[Floats, int]]) -> Vector:
-    """The mean of the windows' unit vectors, weighted by their tokens, at unit length."""
-    total = sum(mean.astype(np.float64) / np.linalg.norm(mean) * tokens for mean, tokens in windows)
-    return Vector((total / np.linalg.norm(total)).astype("<f4").tobytes())
+    @staticmethod
+    def _pooled(windows: Sequence[tuple[Floats, int]]) -> Vector:
+        """The mean of the windows' unit vectors, weighted by their tokens, at unit length."""
+        total = sum(mean.astype(np.float64) / np.linalg.norm(mean) * tokens for mean, tokens in windows)
+        return Vector((total / np.linalg.norm(total)).astype("<f4").tobytes())

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,24 +48,15 @@ class _Word:
 class LlmLingua2:
     """The port `Compressor` over one text model, safe to share between threads."""
 
-    def __init__(self, encoder: TextModel, counter: TokenCounter, *, name: str, window_tokens: int) -> None:
-        self._encoder = encoder
+    def __init__(self, folder: Path, counter: TokenCounter, *, window_tokens: int = WINDOW_TOKENS) -> None:
+        """From a folder with model.onnx and tokenizer.json, after one trial that fills its window."""
+        advice = "Export it for windows of that many."
+        self._encoder = TextModel.from_folder(folder, purpose="compressing", advice=advice)
         self._counter = counter
-        self._name = name
-        self._head, self._tail = encoder.special_ids()
+        self.name = folder.resolve().name
+        self._head, self._tail = self._encoder.special_ids()
         self._room = window_tokens - len(self._head) - len(self._tail)
-
-    @classmethod
-    def from_folder(cls, folder: Path, counter: TokenCounter, *, window_tokens: int = WINDOW_TOKENS) -> Self:
-        """The compressor in a folder with model.onnx and tokenizer.json, after one trial that fills its window."""
-        encoder = TextModel.from_folder(folder, purpose="compressing", advice="Export it for windows of that many.")
-        compressor = cls(encoder, counter, name=folder.resolve().name, window_tokens=window_tokens)
-        compressor.judged(["a " * window_tokens])
-        return compressor
-
-    @property
-    def name(self) -> str:
-        return self._name
+        self.judged(["a " * window_tokens])
 
     def shortened(
         self,

@@ -1,31 +1,84 @@
 """all-MiniLM-L6-v2, which is shipped with citewise as a graph that tools/prepare_minilm.py makes."""
 
 import hashlib
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
+import numpy as np
+from tokenizers import Tokenizer
+
 from citewise.adapters.onnx import MINILM
-from citewise.adapters.onnx.embedder import ADVICE, OnnxWordEmbedder
+from citewise.adapters.onnx.embedder import ADVICE, Floats, Ids, OnnxEmbedder
 from citewise.adapters.onnx.runtime import TextModel, open_session
+from citewise.adapters.onnx.word_vectors import closenesses, packed, paired
 from citewise.adapters.onnx.wordpiece import uncased_tokenizer
 from citewise.errors import Misconfigured
+from citewise.model.chunk import Vector, WordVectors
+from citewise.text.analysis import STOP_WORDS
 
 # Tokens a batch may hold; a longer window goes alone. At 1 every window does, which short ones pay for; at
 # 1024 long ones pay, as a layer no longer fits the cache (benchmarks/embedding_graph.py, ADR 0004).
 BATCH_TOKENS = 256
 GRAPH = Path(str(files("citewise").joinpath("data", "minilm.onnx")))
+# Of a text, windows whose word vectors are stored, up to 100 kB; 1: of long sections a part; all: any size.
+MAX_WORD_WINDOWS = 8
+STOP_WORD = 0.5  # what "how" and "it" say in a question; 0: nothing; 1: as much as any word
 
 
-def load(graph: Path = GRAPH) -> OnnxWordEmbedder:
-    """The model, if its file is the one that the checksum beside it is of."""
-    repair = "Install citewise again: pip install --force-reinstall --no-deps citewise"
-    try:
-        with graph.open("rb") as content:
-            found = hashlib.file_digest(content, "sha256").hexdigest()
-    except OSError as error:
-        raise Misconfigured(f"The embedding model {graph} cannot be read: {error}. {repair}") from error
-    expected = GRAPH.with_suffix(".sha256").read_text("ascii").strip()
-    if found != expected:
-        raise Misconfigured(f"The embedding model {graph} is damaged: its sha256 is {found}, not {expected}. {repair}")
-    encoder = TextModel(open_session(graph, optimize=False), uncased_tokenizer(), title=MINILM.name, advice=ADVICE)
-    return OnnxWordEmbedder(encoder, model=MINILM, batch_tokens=BATCH_TOKENS)
+class MiniLm(OnnxEmbedder):
+    """The ports `Embedder` and `WordEmbedder`: the graph gives a vector for every token."""
+
+    def __init__(self, graph: Path = GRAPH) -> None:
+        """From the graph, if it is the one that the checksum beside the shipped one is of."""
+        repair = "Install citewise again: pip install --force-reinstall --no-deps citewise"
+        try:
+            with graph.open("rb") as content:
+                found = hashlib.file_digest(content, "sha256").hexdigest()
+        except OSError as error:
+            raise Misconfigured(f"The embedding model {graph} cannot be read: {error}. {repair}") from error
+        expected = GRAPH.with_suffix(".sha256").read_text("ascii").strip()
+        if found != expected:
+            raise Misconfigured(
+                f"The embedding model {graph} is damaged: its sha256 is {found}, not {expected}. {repair}"
+            )
+        encoder = TextModel(open_session(graph, optimize=False), uncased_tokenizer(), title=MINILM.name, advice=ADVICE)
+        super().__init__(encoder, model=MINILM, batch_tokens=BATCH_TOKENS)
+        self.word_weights = _word_weights(encoder.tokenizer)
+
+    def embedded(self, texts: Sequence[str]) -> tuple[tuple[Vector, WordVectors], ...]:
+        results = self.outputs(texts, self._reduced)
+        words = packed([np.concatenate(_preferred([found for _, found in windows])) for windows in results])
+        means = (self._pooled([mean for mean, _ in windows]) for windows in results)
+        return tuple(zip(means, words, strict=True))
+
+    def closeness(self, question: str, texts: Sequence[WordVectors]) -> tuple[float, ...]:
+        windows = self.question_outputs(question)
+        words = np.concatenate(_preferred([self._of_words(*window) for window in windows]))
+        weights = np.concatenate(_preferred([self._of_words(ids, self.word_weights[ids]) for ids, _ in windows]))
+        return closenesses(words, weights if weights.any() else np.ones_like(weights), texts)
+
+    def _reduced(self, at: int, window: Ids, output: Floats) -> tuple[tuple[Floats, int], tuple[bool, Floats]]:
+        """The mean, and the words of the first windows: a table of a megabyte would store as much again."""
+        has_words, found = self._of_words(window, output) if at < MAX_WORD_WINDOWS else (False, output[:0])
+        return self._mean(at, window, output), (has_words, paired(found))
+
+    def _of_words(self, window: Ids, values: Floats) -> tuple[bool, Floats]:
+        """The values of its words, if it has any; else of all its tokens."""
+        are_words = self.word_weights[window] > 0
+        return (True, values[are_words]) if are_words.any() else (False, values)
+
+
+def _preferred(windows: Sequence[tuple[bool, Floats]]) -> list[Floats]:
+    """Of the windows that have words; of all of them, where none has."""
+    return [found for has_words, found in windows if has_words] or [found for _, found in windows]
+
+
+def _word_weights(tokenizer: Tokenizer) -> Floats:
+    """By token, how much it says by itself: 1 for a word or a part of one, less for a stop word, 0 for all others."""
+    weights = np.zeros(tokenizer.get_vocab_size(), np.float32)
+    special = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}
+    for token, number in tokenizer.get_vocab().items():
+        if token not in special and any(letter.isalnum() for letter in token):
+            weights[number] = STOP_WORD if token in STOP_WORDS else 1
+    return weights

@@ -8,7 +8,6 @@ CPU-ms per row alone, 44 in fours, 46 in eights).
 from collections.abc import Sequence
 from math import exp, isfinite
 from pathlib import Path
-from typing import Self
 
 import numpy as np
 from tokenizers import Encoding
@@ -25,32 +24,21 @@ class OnnxReranker:
     half.
     """
 
-    def __init__(self, encoder: TextModel, *, name: str, window_tokens: int) -> None:
-        self._encoder = encoder
-        self._name = name
-        if window_tokens < encoder.tokenizer.num_special_tokens_to_add(is_pair=True) + 2:
-            raise Misconfigured(
-                f"A window of {window_tokens} tokens leaves {name} no room for a question and a passage. "
-                "Set rerank.window_tokens higher, for example to 128."
-            )
-        encoder.tokenizer.enable_truncation(window_tokens, strategy="longest_first")
-
-    @classmethod
-    def from_folder(cls, folder: Path, *, window_tokens: int = 128) -> Self:
-        """The reranker in a folder with model.onnx and tokenizer.json.
+    def __init__(self, folder: Path, *, window_tokens: int = 128) -> None:
+        """From a folder with model.onnx and tokenizer.json.
 
         A trial fills the window, so that a model that does not fit is refused here and not at the first question.
         """
-        encoder = TextModel.from_folder(
-            folder, purpose="reranking", advice="Set rerank.window_tokens to what the model sees."
-        )
-        reranker = cls(encoder, name=folder.resolve().name, window_tokens=window_tokens)
-        reranker.scores("a", ["a " * window_tokens])
-        return reranker
-
-    @property
-    def name(self) -> str:
-        return self._name
+        advice = "Set rerank.window_tokens to what the model sees."
+        self._encoder = TextModel.from_folder(folder, purpose="reranking", advice=advice)
+        self.name = folder.resolve().name
+        if window_tokens < self._encoder.tokenizer.num_special_tokens_to_add(is_pair=True) + 2:
+            raise Misconfigured(
+                f"A window of {window_tokens} tokens leaves {self.name} no room for a question and a passage. "
+                "Set rerank.window_tokens higher, for example to 128."
+            )
+        self._encoder.tokenizer.enable_truncation(window_tokens, strategy="longest_first")
+        self.scores("a", ["a " * window_tokens])
 
     def scores(self, question: str, texts: Sequence[str]) -> tuple[float, ...]:
         pairs = [(well_formed(question), well_formed(text)) for text in texts]

@@ -78,9 +78,8 @@ class TextModel:
 
     def run(self, ids: Array, types: Array | None = None) -> Array:
         """The output for a batch of token ids, all of one length."""
+        types = np.zeros_like(ids) if types is None else types
         values = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}
-        if types is None:
-            values["token_type_ids"] = np.zeros_like(ids)
         feed = {name: np.asarray(values[name], kind) for name, kind in self._inputs.items()}
         try:
             output: Array = self.session.run([self._output], feed)[0]

@@ -5,19 +5,15 @@ from collections.abc import Sequence
 from functools import lru_cache
 from importlib.resources import files
 
-import numpy as np
-from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from tokenizers.models import WordPiece
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import BertProcessing
 
-from citewise.text.analysis import STOP_WORDS
 from citewise.text.encoding import well_formed
 
 VOCABULARY = "bert-uncased-vocab.txt"
-STOP_WORD = 0.5  # what "how" and "it" say in a question; 0: nothing; 1: as much as any word
 CACHED_WORDS = 200_000  # 0: every word is tokenized again; a word takes about 120 bytes
 
 PLAIN = re.compile(r"[\t\n\r -~]*")  # text in which BERT splits exactly where WORD does
@@ -35,16 +31,6 @@ def uncased_tokenizer() -> Tokenizer:
     tokenizer.pre_tokenizer = BertPreTokenizer()
     tokenizer.post_processor = BertProcessing(("[SEP]", vocabulary["[SEP]"]), ("[CLS]", vocabulary["[CLS]"]))
     return tokenizer
-
-
-def word_weights(tokenizer: Tokenizer) -> NDArray[np.float32]:
-    """By token, how much it says by itself: 1 for a word or a part of one, less for a stop word, 0 for all others."""
-    weights = np.zeros(tokenizer.get_vocab_size(), np.float32)
-    special = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}
-    for token, number in tokenizer.get_vocab().items():
-        if token not in special and any(letter.isalnum() for letter in token):
-            weights[number] = STOP_WORD if token in STOP_WORDS else 1
-    return weights
 
 
 def token_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:

@@ -106,12 +106,12 @@ def test_a_damaged_graph_is_refused(tmp_path: Path) -> None:
     damaged = tmp_path / "minilm.onnx"
     damaged.write_bytes(minilm.GRAPH.read_bytes()[:-1] + b"\0")
     with pytest.raises(Misconfigured, match=r"damaged: its sha256 .* pip install --force-reinstall"):
-        minilm.load(damaged)
+        minilm.MiniLm(damaged)
 
 
 def test_a_missing_graph_is_named(tmp_path: Path) -> None:
     with pytest.raises(Misconfigured, match="absent"):
-        minilm.load(tmp_path / "absent.onnx")
+        minilm.MiniLm(tmp_path / "absent.onnx")
 
 
 @pytest.mark.parametrize("missing", ["model.onnx", "tokenizer.json"])

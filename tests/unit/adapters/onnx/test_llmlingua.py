@@ -23,7 +23,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def compressor(folder: Path) -> LlmLingua2:
-    return LlmLingua2.from_folder(folder, WordCounter())
+    return LlmLingua2(folder, WordCounter())
 
 
 def left(compressor: LlmLingua2, text: str, tokens: int) -> str:
@@ -55,7 +55,7 @@ def test_a_sentence_of_which_nothing_is_left_becomes_a_mark(compressor: LlmLingu
 
 def test_a_text_longer_than_the_window_is_read_to_its_end(folder: Path) -> None:
     text = f"{FIRST} " + " ".join(f"It is at the quay{at}." for at in range(40))
-    narrow, wide = (LlmLingua2.from_folder(folder, WordCounter(), window_tokens=window) for window in (16, 512))
+    narrow, wide = (LlmLingua2(folder, WordCounter(), window_tokens=window) for window in (16, 512))
     assert left(narrow, text, 140) == left(wide, text, 140)
     assert "quay39" in left(narrow, text, 140)
 
@@ -64,7 +64,7 @@ def test_a_model_may_lie_in_a_folder_of_its_own_as_on_the_hub(folder: Path, tmp_
     (tmp_path / "onnx").mkdir()
     shutil.copy(folder / "model.onnx", tmp_path / "onnx")
     shutil.copy(folder / "tokenizer.json", tmp_path)
-    assert left(LlmLingua2.from_folder(tmp_path, WordCounter()), f"{FIRST} {SECOND}", 20).endswith("not moved 12 men")
+    assert left(LlmLingua2(tmp_path, WordCounter()), f"{FIRST} {SECOND}", 20).endswith("not moved 12 men")
 
 
 @pytest.mark.parametrize("missing", ["model.onnx", "tokenizer.json"])
@@ -72,19 +72,19 @@ def test_a_folder_without_its_files_says_which_and_what_to_do(folder: Path, tmp_
     for name in {"model.onnx", "tokenizer.json"} - {missing}:
         shutil.copy(folder / name, tmp_path)
     with pytest.raises(Misconfigured, match=rf"compressing model folder .* no {missing}.* Export the model"):
-        LlmLingua2.from_folder(tmp_path, WordCounter())
+        LlmLingua2(tmp_path, WordCounter())
 
 
 def test_a_model_with_three_labels_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Misconfigured, match=r"shape \(1, 512, 3\).*token classification"):
-        LlmLingua2.from_folder(write_tiny_token_classifier(tmp_path, labels=3), WordCounter())
+        LlmLingua2(write_tiny_token_classifier(tmp_path, labels=3), WordCounter())
 
 
 def test_a_window_that_the_model_does_not_see_is_refused_when_it_is_opened(tmp_path: Path) -> None:
     with pytest.raises(Misconfigured, match=r"cannot take 512 tokens"):
-        LlmLingua2.from_folder(write_tiny_token_classifier(tmp_path, tokens=64), WordCounter())
+        LlmLingua2(write_tiny_token_classifier(tmp_path, tokens=64), WordCounter())
 
 
 def test_a_model_that_gives_no_number_is_unavailable(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="no numbers"):
-        LlmLingua2.from_folder(write_tiny_token_classifier(tmp_path, sure=math.nan), WordCounter())
+        LlmLingua2(write_tiny_token_classifier(tmp_path, sure=math.nan), WordCounter())

@@ -23,13 +23,13 @@ def test_models_run_where_the_platform_cannot_tell_its_affinity(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(os, "sched_getaffinity")
-    assert len(minilm.load().documents(TEXTS)) == len(TEXTS)
+    assert len(minilm.MiniLm().documents(TEXTS)) == len(TEXTS)
     write_tiny_cross_encoder(tmp_path)
-    assert len(OnnxReranker.from_folder(tmp_path).scores("text", TEXTS)) == len(TEXTS)
+    assert len(OnnxReranker(tmp_path).scores("text", TEXTS)) == len(TEXTS)
 
 
 def test_threads_outlive_a_call() -> None:
-    embedder = minilm.load()
+    embedder = minilm.MiniLm()
     embedder.documents(TEXTS)
     before = set(threading.enumerate())
     embedder.documents(TEXTS)

@@ -1,15 +1,16 @@
 """The default model word by word, with its real weights: what passes through the graph, and what is kept of it."""
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
 
 from citewise.adapters.onnx import MINILM, minilm
-from citewise.adapters.onnx.embedder import CACHED_QUESTIONS, MAX_WORD_WINDOWS, OnnxEmbedder, OnnxWordEmbedder
-from citewise.adapters.onnx.runtime import TextModel, onnxruntime, open_session
+from citewise.adapters.onnx.embedder import CACHED_QUESTIONS, OnnxEmbedder
+from citewise.adapters.onnx.minilm import MAX_WORD_WINDOWS, STOP_WORD, MiniLm
+from citewise.adapters.onnx.runtime import onnxruntime, open_session
 from citewise.adapters.onnx.word_vectors import UNPACKED, paired, unit
-from citewise.adapters.onnx.wordpiece import STOP_WORD, uncased_tokenizer, word_weights
+from citewise.adapters.onnx.wordpiece import uncased_tokenizer
 from citewise.adapters.rotation import rotated
 from tests.unit.adapters.onnx.test_embedder import MIXED
 
@@ -30,14 +31,14 @@ class Counted:
 
 
 @pytest.fixture
-def counted() -> tuple[Counted, OnnxWordEmbedder]:
+def counted(monkeypatch: pytest.MonkeyPatch) -> tuple[Counted, MiniLm]:
     session = Counted(open_session(minilm.GRAPH))
-    encoder = TextModel(cast("Any", session), uncased_tokenizer(), title="it")
-    return session, OnnxWordEmbedder(encoder, model=MINILM, batch_tokens=minilm.BATCH_TOKENS)
+    monkeypatch.setattr(minilm, "open_session", lambda graph, *, optimize: session)
+    return session, MiniLm()
 
 
 def test_a_question_passes_through_the_graph_once_for_its_whole_and_its_words(
-    counted: tuple[Counted, OnnxWordEmbedder], embedder: OnnxEmbedder
+    counted: tuple[Counted, MiniLm], embedder: OnnxEmbedder
 ) -> None:
     session, words = counted
     (stored,) = (each for _, each in words.embedded(["the arm of a robot"]))
@@ -50,7 +51,7 @@ def test_a_question_passes_through_the_graph_once_for_its_whole_and_its_words(
     assert session.windows == [1, 1]
 
 
-def test_only_the_last_questions_are_remembered(counted: tuple[Counted, OnnxWordEmbedder]) -> None:
+def test_only_the_last_questions_are_remembered(counted: tuple[Counted, MiniLm]) -> None:
     session, words = counted
     for at in range(CACHED_QUESTIONS + 1):
         words.query(f"robot {at}")
@@ -62,7 +63,7 @@ def test_only_the_last_questions_are_remembered(counted: tuple[Counted, OnnxWord
 
 
 def test_a_text_passes_through_the_graph_once_for_its_whole_and_its_words(
-    counted: tuple[Counted, OnnxWordEmbedder],
+    counted: tuple[Counted, MiniLm],
 ) -> None:
     session, words = counted
     words.documents(MIXED)
@@ -74,7 +75,7 @@ def test_a_text_passes_through_the_graph_once_for_its_whole_and_its_words(
 
 def test_words_are_neither_special_nor_punctuation_and_stop_words_say_less() -> None:
     tokenizer = uncased_tokenizer()
-    weights = word_weights(tokenizer)
+    weights = MiniLm().word_weights
     assert len(weights) == tokenizer.get_vocab_size()
 
     def chosen(*tokens: str) -> list[float]:
@@ -86,14 +87,14 @@ def test_words_are_neither_special_nor_punctuation_and_stop_words_say_less() -> 
 
 
 def test_a_stretch_of_mere_punctuation_adds_nothing_to_a_text_that_has_words() -> None:
-    words = minilm.load()
+    words = MiniLm()
     text = "The gauge is read at noon. " + 400 * "| --- "
     (embedded,) = words.embedded([text])
     assert len(embedded[1]) == 3 * MINILM.dimensions // 4
 
 
 def test_of_a_very_long_text_the_words_of_the_first_windows_are_kept(embedder: OnnxEmbedder) -> None:
-    words = minilm.load()
+    words = MiniLm()
     text = "gauge " * (MAX_WORD_WINDOWS + 2) * MINILM.window_tokens
     (embedded,) = words.embedded([text])
     room = MINILM.window_tokens - 2
@@ -102,7 +103,7 @@ def test_of_a_very_long_text_the_words_of_the_first_windows_are_kept(embedder: O
 
 
 def test_a_question_without_any_word_has_a_closeness_too() -> None:
-    words = minilm.load()
+    words = MiniLm()
     (stored,) = (each for _, each in words.embedded(["the arm of a robot"]))
     (close,) = words.closeness("?!", [stored])
     assert -1 <= close <= 1
@@ -113,16 +114,15 @@ def test_a_question_without_any_word_has_a_closeness_too() -> None:
     [("a robot arm", 2), ("a robot arm moves", 2), ("a, robot! (arm)?", 2), ("?!", 2), ("", 1), ("?", 2), ("robot", 1)],
 )
 def test_rows_are_pairs_of_words_and_of_all_tokens_where_there_is_no_word(text: str, rows: int) -> None:
-    (embedded,) = minilm.load().embedded([text])
+    (embedded,) = MiniLm().embedded([text])
     assert len(embedded[1]) == rows * MINILM.dimensions // 4
 
 
-def test_stored_words_stay_close_to_what_the_graph_gives(embedder: OnnxEmbedder) -> None:
+def test_stored_words_stay_close_to_what_the_graph_gives() -> None:
     text = "ROS 2 nodes publish to topics, and a robot arm subscribes to them."
-    (exact,) = embedder.outputs(
-        [text], lambda at, window, output: output[word_weights(uncased_tokenizer())[window] > 0]
-    )
+    words = MiniLm()
+    (exact,) = words.outputs([text], lambda at, window, output: output[words.word_weights[window] > 0])
     pairs = rotated(paired(exact[0]))
-    (embedded,) = minilm.load().embedded([text])
+    (embedded,) = words.embedded([text])
     rows = UNPACKED[np.frombuffer(embedded[1], np.uint8)].reshape(len(pairs), -1)
     assert (unit(rows) * pairs).sum(axis=1).min() > 0.9
