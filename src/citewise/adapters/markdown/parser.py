@@ -11,7 +11,6 @@ from itertools import groupby
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference
 from markdown_it.token import Token
-from markdown_it.tree import SyntaxTreeNode
 
 from citewise.adapters.markdown.frontmatter import split_front_matter
 from citewise.adapters.markdown.rules import COMMENT_ENDS, BlockParser
@@ -23,17 +22,17 @@ from citewise.text.urls import Slugger
 MAX_WARNINGS = 20  # per document; a broken generator can make thousands of the same kind
 _MAX_TITLE = 2_000  # characters; a longer heading is an accident, and inline parsing is not linear
 _KINDS = {
-    "heading": BlockKind.HEADING,
-    "paragraph": BlockKind.PARAGRAPH,
+    "heading_open": BlockKind.HEADING,
+    "paragraph_open": BlockKind.PARAGRAPH,
     "comment": BlockKind.PARAGRAPH,  # what is left of its lines once the comment is out
-    "bullet_list": BlockKind.LIST,
-    "ordered_list": BlockKind.LIST,
-    "list_item": BlockKind.ITEM,
-    "blockquote": BlockKind.QUOTE,
+    "bullet_list_open": BlockKind.LIST,
+    "ordered_list_open": BlockKind.LIST,
+    "list_item_open": BlockKind.ITEM,
+    "blockquote_open": BlockKind.QUOTE,
     "fence": BlockKind.CODE,
     "code_block": BlockKind.CODE,
     "table": BlockKind.TABLE,
-    "admonition": BlockKind.ADMONITION,
+    "admonition_open": BlockKind.ADMONITION,
     "math": BlockKind.MATH,
     "html_block": BlockKind.HTML,
     "hr": BlockKind.RULE,
@@ -104,14 +103,14 @@ class _HeadingReader:
         self._body = body
         self._slugger = Slugger()
 
-    def read(self, content: str, level: int) -> Heading:
-        content = content.rstrip()
+    def read(self, node: Token) -> Heading:
+        content = "".join(inline.content for inline in node.children or ()).rstrip()
         explicit = _EXPLICIT_ID.search(content) if content.endswith("}") else None
         if explicit is not None:
             content = content[: explicit.start()]
         title = " ".join(self._plain(_without_comments(content)[0]).split())
         anchor = (explicit["classic"] or explicit["mdx"]) if explicit else self._slugger.anchor(title)
-        return Heading(level, title, anchor)
+        return Heading(int(node.tag[1]), title, anchor)
 
     def _plain(self, content: str) -> str:
         if len(content) > _MAX_TITLE or not _NEEDS_PARSING.search(content):
@@ -204,21 +203,21 @@ class _Body:
         self._headings = headings
         self._dropped: set[int] = set()
 
-    def drop_imports(self, roots: Sequence[SyntaxTreeNode]) -> None:
+    def drop_imports(self, roots: Sequence[Token]) -> None:
         for node in roots:
             first, end = _span(node)
-            if node.type == "paragraph" and self._lines[first].startswith("import"):
+            if node.type == "paragraph_open" and self._lines[first].startswith("import"):
                 text = "\n".join(self._lines[first:end])
                 dropped = _imports_end(text)
                 count = text.count("\n", 0, dropped) + (0 < dropped == len(text))
                 for line in range(first, first + count):
                     self._replace(line, "")
 
-    def drop_comments(self, nodes: Sequence[SyntaxTreeNode]) -> None:
+    def drop_comments(self, nodes: Sequence[Token]) -> None:
         for node in nodes:
             kind = _KINDS[node.type]
             if kind in _CONTAINERS:
-                self.drop_comments(node.children)
+                self.drop_comments(node.children or ())
             elif kind in _COMMENTED:
                 first, end = _span(node)
                 # A table's cells end with its row, so a stray backtick must not reach into the next one.
@@ -241,7 +240,7 @@ class _Body:
         if not left:
             self._dropped.add(line)
 
-    def blocks(self, roots: Sequence[SyntaxTreeNode]) -> Iterator[Block]:
+    def blocks(self, roots: Sequence[Token]) -> Iterator[Block]:
         """The blocks in order. Lines that no rule claimed are paragraphs: nothing may vanish."""
         done = 0
         for node in roots:
@@ -260,7 +259,7 @@ class _Body:
                 text = self._text(run[0], run[-1] + 1)
                 yield Block(BlockKind.PARAGRAPH, text, self._location(run[0], run[-1] + 1))
 
-    def _block(self, node: SyntaxTreeNode, *, first: int, end: int) -> Block | None:
+    def _block(self, node: Token, *, first: int, end: int) -> Block | None:
         while first < end and not self._lines[first].strip():
             first += 1
         while first < end and not self._lines[end - 1].strip():
@@ -271,7 +270,7 @@ class _Body:
         if kind in _CONTAINERS:
             edge = kind is BlockKind.ADMONITION  # its first and last line are in no child
             children = tuple(self._children(node, first=first + edge, end=end - edge))
-        heading = self._headings.read(node.children[0].content, int(node.tag[1])) if kind is BlockKind.HEADING else None
+        heading = self._headings.read(node) if kind is BlockKind.HEADING else None
         language = self._language(node) if node.type == "fence" else None
         return Block(kind, self._text(first, end), self._location(first, end), children, heading, language)
 
@@ -283,15 +282,16 @@ class _Body:
             return "\n".join(self._lines[first:end])
         return "\n".join(self._lines[line] for line in range(first, end) if line not in self._dropped)
 
-    def _children(self, node: SyntaxTreeNode, *, first: int, end: int) -> Iterator[Block]:
+    def _children(self, node: Token, *, first: int, end: int) -> Iterator[Block]:
         """Blocks inside, which share out all lines of their parent: each reaches to where the next begins."""
-        starts = (first, *(_span(child)[0] for child in node.children[1:]))
-        for child, start, stop in zip(node.children, starts, (*starts[1:], end), strict=False):  # there may be no child
+        children = node.children or []
+        starts = (first, *(_span(child)[0] for child in children[1:]))
+        for child, start, stop in zip(children, starts, (*starts[1:], end), strict=False):  # there may be no child
             block = self._block(child, first=start, end=stop)
             if block is not None:
                 yield block
 
-    def _language(self, node: SyntaxTreeNode) -> str | None:
+    def _language(self, node: Token) -> str | None:
         fence = node.markup
         first, end = _span(node)
         last = self._lines[end - 1].lstrip(" \t>").rstrip()
@@ -301,7 +301,7 @@ class _Body:
         return language[1].lower() if language else None
 
 
-def _span(node: SyntaxTreeNode) -> tuple[int, int]:
+def _span(node: Token) -> tuple[int, int]:
     """The lines of a block of the body, counted from 0; the second is the one after the last."""
-    assert node.map is not None  # every block rule sets it
-    return node.map
+    first, end = node.map or (0, 0)  # every block rule sets it
+    return first, end

@@ -11,7 +11,7 @@ from markdown_it import rules_block as standard
 from markdown_it.parser_block import RuleFuncBlockType
 from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock
-from markdown_it.tree import SyntaxTreeNode
+from markdown_it.token import Token
 
 from citewise.text.markdown import Line
 
@@ -190,13 +190,26 @@ class BlockParser:
         ruler.before("fence", "math", _math, block)
         ruler.before("fence", "admonition", _admonition, block)
 
-    def __call__(self, text: str) -> tuple[Sequence[SyntaxTreeNode], dict[int, str]]:
-        """The blocks, and warnings by line; lines are counted from 0."""
+    def __call__(self, text: str) -> tuple[Sequence[Token], dict[int, str]]:
+        """The blocks, each with those inside it as its children, and warnings by line; lines are counted from 0."""
         warnings: dict[int, str] = {}
         env = {"warnings": warnings, "failed": {}}
         try:
-            tokens = self._markdown.block.parse(text, self._markdown, env, []) or ()
+            tokens = self._markdown.block.parse(text, self._markdown, env, []) or []
         except (IndexError, RuntimeError) as error:  # what markdown-it 4 is known to raise on some broken input
             warnings[0] = f"blocks could not be parsed ({type(error).__name__}); read as paragraphs"
-            tokens = ()
-        return SyntaxTreeNode(tokens).children, warnings
+            tokens = []
+        return _nested(tokens), warnings
+
+
+def _nested(tokens: Sequence[Token]) -> list[Token]:
+    levels: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.nesting < 0:
+            levels.pop()
+            continue
+        levels[-1].append(token)
+        if token.nesting > 0:
+            token.children = []
+            levels.append(token.children)
+    return levels[0]
