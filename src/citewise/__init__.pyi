@@ -48,8 +48,8 @@ from citewise.ports.models import Reranker as Reranker
 from citewise.ports.models import TokenCounter as TokenCounter
 from citewise.ports.models import WordEmbedder as WordEmbedder
 from citewise.ports.sources import Source as Source
+from citewise.ports.stores import LogStore as LogStore
 from citewise.ports.stores import QueryCache as QueryCache
-from citewise.ports.stores import QueryLog as QueryLog
 from citewise.settings import Settings as Settings
 
 __all__: list[str]

@@ -22,7 +22,7 @@ from citewise.model.cancellation import Cancellation
 from citewise.model.filters import Filters, Where, conditions_of
 from citewise.model.ids import document_id
 from citewise.model.logged import MAX_ROWS_ASKED
-from citewise.model.query import ANSWER_TOP_K, PAGE_LIMIT, SEARCH_TOP_K, PageRequest, Query, Selection
+from citewise.model.query import ANSWER_TOP_K, PAGE_LIMIT, SEARCH_TOP_K, PageRequest, Query, Selection, check_whole
 from citewise.model.ranking import SearchResult
 from citewise.model.report import Check, Compaction, IngestEvent, IngestReport, Reindexed, Status
 from citewise.models import Parts, compress_of, embedding_of, generator_of
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from citewise.ports.catalog import Catalog, DocumentSummary
     from citewise.ports.indexes import TextIndex, VectorIndex
     from citewise.ports.sources import Source
-    from citewise.ports.stores import QueryCache, QueryLog
+    from citewise.ports.stores import LogStore, QueryCache
     from citewise.service import Service
 
 
@@ -83,6 +83,9 @@ class LibraryView:
     ) -> SearchResult:
         """Find the passages nearest to a question, best first, with every score explained.
 
+        Options: `top_k` (20), `filters` (`{"module": "m-1"}`, `"module=m-1"` or `[{"field", "operator", "value"}]`),
+        `rerank`, `expand_graph`, and `half_life_days` and `freshness_weight` of conversations.
+
         With a limit (1 to 20) or a cursor, the result is a page: pass its `next_cursor` as `cursor`, with the same
         question and options, to get the next one. Pages continue through everything that was found, or up to `top_k`.
         """
@@ -103,7 +106,8 @@ class LibraryView:
         """Answer a question. Every statement of the answer cites its source.
 
         With a selection, the answer comes from that text alone and the library is not opened. `history` is the
-        conversation so far, as Message objects or as `{"role", "content"}`.
+        conversation so far, as Message objects or as `{"role", "content"}`. Options are those of `search` (`top_k` is
+        5), `budget_tokens` of the sources, and `compress`, to keep only their sentences relevant to the question.
         """
         events = self.stream(question, selection=selection, history=history, **options)
         return Answer.of(events)
@@ -122,7 +126,7 @@ class LibraryView:
         An error before the first event is raised. `cancellation.cancel()` from another thread ends the answer.
         """
         query = self._query(question, ANSWER_TOP_K, options)
-        messages = [_message(message) for message in history]
+        messages = [_message(message) for message in history or ()]
         if selection is None:
             return self._library._service().ask(query, messages, cancellation)
         selected = selection if isinstance(selection, Selection) else Selection(selection)
@@ -130,25 +134,26 @@ class LibraryView:
 
     def documents(self, *, after: str = "", limit: int = 100) -> "tuple[DocumentSummary, ...]":
         """List documents by path, a page at a time: pass the last path as `after` to get the next page."""
+        check_whole("limit", limit, 1, MAX_ROWS_ASKED)
         with self._library._stored().catalog() as catalog:
-            return catalog.documents(self._where, after=after, limit=limit)
+            return catalog.documents(self._where, after=str(after), limit=limit)
 
     def document(self, path: str) -> "Document | None":
         """The document at a path, with its text; None if there is none, or not for this principal."""
         with self._library._stored().catalog() as catalog:
-            return catalog.document(self._where, document_id(self.scope, path))
+            return catalog.document(self._where, document_id(self.scope, str(path)))
 
     def chunks(self, path: str) -> "tuple[Chunk, ...]":
         """The chunks of the document at a path, in order; empty if there is none, or not for this principal."""
         with self._library._stored().catalog() as catalog:
-            return catalog.chunks(self._where, document_id(self.scope, path))
+            return catalog.chunks(self._where, document_id(self.scope, str(path)))
 
     def log(self, *, since: float = 0.0, limit: int = 20) -> "tuple[SeenRow, ...]":
         """List what was asked, newest first: the owner sees every question of the scope, others see their own.
 
         `since` is in seconds since 1970.
         """
-        _check_limit(limit)
+        check_whole("limit", limit, 1, MAX_ROWS_ASKED)
         with self._library._opened_log() as log:
             return log.rows(self.scope, self.principal, since=since, limit=limit)
 
@@ -203,11 +208,12 @@ class Library:
         text_index: "TextIndex | None" = None,
         catalog: "Catalog | None" = None,
         cache: "QueryCache | None" = None,
-        query_log: "QueryLog | None" = None,
+        query_log: "LogStore | None" = None,
     ) -> None:
         """Name a folder, which need not exist yet; without one, the settings name it (.citewise by default).
 
-        Every other argument replaces a part that the settings would choose; it stays yours to close.
+        Every other argument replaces a part that the settings would choose (its type says what it promises) and stays
+        yours to close. A catalog, an index or a log that is handed in must be the same whenever this folder is opened.
         """
         chosen = settings or Settings()
         self._settings = chosen if folder is None else replace(chosen, library=Path(folder))
@@ -242,7 +248,7 @@ class Library:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            if name in {"search", "ask", "stream", "documents", "document", "chunks", "log", "stats"}:
+            if not name.startswith("_") and hasattr(LibraryView, name):
                 raise AttributeError(
                     f"say who asks: library.as_owner().{name}(…), or library.as_principal(principal).{name}(…)"
                 )
@@ -252,11 +258,16 @@ class Library:
         self,
         *paths: str | PathLike[str],
         scope: Scope | None = None,
-        access: Iterable[str] = (),
+        access: str | Iterable[str] = (),
         name: str | None = None,
         corpus_type: str | None = None,
     ) -> IngestReport:
-        """Bring the library up to date with folders or files; it is created if it does not exist."""
+        """Bring the library up to date with folders or files; it is created if it does not exist.
+
+        `access` says who may read them (`public`, `project`, `owner:USER`, `group:GROUP`), `name` is what the paths
+        of a source start with, `corpus_type` is such as DOC_TEXTBOOK; all three follow from settings and path if left
+        out.
+        """
         events = self.ingest_events(*paths, scope=scope, access=access, name=name, corpus_type=corpus_type)
         (report,) = (event for event in events if isinstance(event, IngestReport))
         return report
@@ -265,7 +276,7 @@ class Library:
         self,
         *paths: str | PathLike[str],
         scope: Scope | None = None,
-        access: Iterable[str] = (),
+        access: str | Iterable[str] = (),
         name: str | None = None,
         corpus_type: str | None = None,
     ) -> Iterator[IngestEvent]:
@@ -275,7 +286,8 @@ class Library:
         """
         from citewise.ingest.targets import IngestOptions, existing
 
-        options = IngestOptions(Scope() if scope is None else Scope.checked(scope), tuple(access), corpus_type, name)
+        rules = (access,) if isinstance(access, str) else tuple(access)
+        options = IngestOptions(Scope() if scope is None else Scope.checked(scope), rules, corpus_type, name)
         targets = dict.fromkeys(existing(Path(path)) for path in paths)
         return self._stored().ingest(targets, options)
 
@@ -376,7 +388,7 @@ class Library:
 
         self._flush_log()
         with self._stored().catalog() as catalog:
-            yield ReadLog(log_store_of(self._settings), catalog)
+            yield ReadLog(log_store_of(self._settings, self._parts), catalog)
 
     def _pipeline(self) -> "AnswerPipeline":
         """Answers from selected text. Nothing below this line may import a store."""
@@ -402,20 +414,12 @@ class Library:
             return self._made_embedding
 
 
-def _check_limit(limit: int) -> None:
-    """How many rows may be asked for at once."""
-    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MAX_ROWS_ASKED:
-        raise BadRequest(f"limit is {limit}; it is in 1..{MAX_ROWS_ASKED}")
-
-
 def _message(message: Message | Mapping[str, str]) -> Message:
     """One turn of a conversation, as a Message or as `{"role", "content"}`."""
-    if isinstance(message, Message):
-        return message
     try:
-        role, content = Role(message["role"]), message["content"]
+        given = message if isinstance(message, Message) else Message(Role(message["role"]), message["content"])
     except (KeyError, TypeError, ValueError) as error:
         raise BadRequest(f'a message is {{"role": "user" or "assistant", "content": text}}, not {message!r}') from error
-    if not isinstance(content, str):
-        raise BadRequest(f"the content of a message is text, not {type(content).__name__}")
-    return Message(role, content)
+    if given.role is Role.SYSTEM or not isinstance(given.content, str):
+        raise BadRequest(f"a message is text of the user or of the assistant, not {given!r}")
+    return given

@@ -23,7 +23,7 @@ from citewise.model.query import PageRequest, Query
 from citewise.model.ranking import Passage, SearchResult
 from citewise.model.report import IngestEvent, IngestReport, LibraryFacts
 from citewise.ports.catalog import Catalog
-from citewise.ports.indexes import TextIndex, VectorIndex
+from citewise.ports.indexes import KeepsPosition, TextIndex, VectorIndex
 from citewise.ports.models import Embedding
 from citewise.ports.sources import Chunker, Source
 from citewise.ports.storage import Generation, Storage
@@ -161,7 +161,7 @@ class OpenLibrary:
                 deque(self.project.rebuild(scope), maxlen=0)
             else:
                 self.project(scope)
-        if has_other_terms:
+        if self.catalog.facts() != self.facts:  # another analyzer, or a new kind of document
             self.catalog.record_facts(self.facts)
 
     def mismatch(self) -> str | None:
@@ -203,7 +203,7 @@ class StoredLibrary:
     def facts(self) -> LibraryFacts:
         """What a library is built with under these settings."""
         model = self.embedding.embedder.model
-        chunkers = "; ".join(dict.fromkeys(chunker.version for chunker in self.chunkers.values()))
+        chunkers = {media_type: chunker.version for media_type, chunker in self.chunkers.items()}
         return LibraryFacts(model.name, model.dimensions, model.window_tokens, chunkers, ANALYZER_VERSION)
 
     @contextmanager
@@ -289,6 +289,7 @@ class StoredLibrary:
             if not is_same:
                 following = self.storage.build(is_empty=True)
             with self.inspecting() as old, self._opened(following, may_create=True) as new:
+                _refuse_shared(old, new)
                 new.catalog.record_facts(new.facts)
                 if summary := old.catalog.last_ingest():
                     new.catalog.record_ingest(summary)
@@ -317,6 +318,16 @@ def _refuse_mismatch(library: OpenLibrary) -> None:
     problem = library.mismatch()
     if problem:
         raise Misconfigured(problem)
+
+
+def _refuse_shared(old: OpenLibrary, new: OpenLibrary) -> None:
+    """What is handed in serves both builds of a library: writing to it would destroy the one that serves."""
+    shared = [index for index in (new.vectors, new.texts) if index in (old.vectors, old.texts)]
+    if new.catalog is old.catalog or not all(isinstance(index, KeepsPosition) for index in shared):
+        raise Misconfigured(
+            "a catalog that is handed in, or an index that does not keep its position, cannot be built again beside "
+            "itself: ingest the sources into a new library with other stores"
+        )
 
 
 @dataclass(slots=True)

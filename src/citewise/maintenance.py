@@ -37,7 +37,7 @@ class Upkeep:
     """What maintenance needs besides the library itself; `wiring` makes it."""
 
     log: LogStore
-    log_file: Path
+    log_file: Path | None  # None: the log was handed in
     pages_file: Path
     make_reranker: Callable[[], Reranker | None]
     make_generator: Callable[[], Generator]
@@ -61,7 +61,7 @@ def status(library: StoredLibrary) -> Status:
             library=str(storage.root),
             embedding_model=facts.model,
             dimensions=facts.dimensions,
-            chunker=facts.chunker,
+            chunker="; ".join(dict.fromkeys(facts.chunkers.values())),
             engines={"catalog": catalog.engine, "words": words, "vectors": vectors},
             scopes=scopes,
             catalog_bytes=catalog.size_bytes(),
@@ -209,7 +209,7 @@ def log_check(library: StoredLibrary, upkeep: Upkeep) -> Check:
     name, chosen, file = "query log", library.settings.query_log, upkeep.log_file
     if not chosen.retention_days:
         return Check(name, "off: query_log.retention_days is 0")
-    if not can_write(file):
+    if file and not can_write(file):
         return Check(name, f"{file} cannot be written to: questions are not logged", "change its permissions")
     try:
         with library.catalog() as catalog:
@@ -217,7 +217,7 @@ def log_check(library: StoredLibrary, upkeep: Upkeep) -> Check:
             dropped = sum(upkeep.log.lost(scope, since=since) for scope in catalog.scopes())
     except CitewiseError as error:
         return Check(name, str(error), "move the file away; the next question starts a new log")
-    size = file.stat().st_size / 1e6 if file.is_file() else 0.0
+    size = file.stat().st_size / 1e6 if file and file.is_file() else 0.0
     detail = f"{size:.1f} MB, {chosen.retention_days:g} days, text {chosen.text}; {dropped:,} dropped in a week"
     remedy = "raise query_log.queue, or check the disk: questions came faster than they could be written"
     return Check(name, detail, remedy if dropped else "")

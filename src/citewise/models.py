@@ -50,7 +50,7 @@ class Parts:
     text_index: "indexes.TextIndex | None" = None
     catalog: "catalog.Catalog | None" = None
     cache: "stores.QueryCache | None" = None
-    query_log: "stores.QueryLog | None" = None
+    query_log: "stores.LogStore | None" = None
 
 
 NO_PARTS = Parts()

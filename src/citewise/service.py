@@ -145,10 +145,8 @@ class Service:
         self._log.flush()
 
     def close(self) -> None:
-        """Write the log, empty the cache and close the library."""
-        self._log.close()
-        if self._cache is not None:
-            self._cache.clear()
+        """Write the log and close the library."""
+        self._log.flush()
         self.library.close()
 
     def _search_or_popular(self, query: Query, page: PageRequest | None = None) -> SearchResult:

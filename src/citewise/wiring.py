@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from citewise import library, maintenance, service
     from citewise.adapters.folder.storage import LibraryFolder
-    from citewise.adapters.sqlite.query_log import SqliteLog
     from citewise.answer.pipeline import AnswerPipeline
     from citewise.ingest import policy, targets
     from citewise.ingest.prepare import Prepare
@@ -234,12 +233,12 @@ def service_of(
     def make_answers() -> Answers:
         return answer_pipeline(settings, remembering, generator(), compress, parts.quality_evaluator)
 
-    stored, log_store = stored_library(settings, remembering, parts), log_store_of(settings)
+    stored, log_store = stored_library(settings, remembering, parts), log_store_of(settings, parts)
     reader = LibraryReader(stored, make_pages=make_pages, log_store=log_store)
     return Service(
         reader,
         make_answers,
-        log=parts.query_log or query_log_of(settings),
+        log=query_log_of(settings, parts),
         cache=_cache(settings, reader, remembering.embedder, reranker, parts.cache),
         addresses=_addresses(settings),
         count_tokens=lambda text: embedding.counter.counts([text])[0],
@@ -290,7 +289,7 @@ def _cache(
     )
 
 
-def query_log_of(settings: Settings) -> "stores.QueryLog":
+def query_log_of(settings: Settings, parts: Parts = NO_PARTS) -> "stores.QueryLog":
     """The query log; one that keeps nothing if the settings want none, or if the folder can only be read."""
     from citewise.adapters.memory.query_log import NoLog, QueuedLog
     from citewise.maintenance import can_write
@@ -299,17 +298,18 @@ def query_log_of(settings: Settings) -> "stores.QueryLog":
     chosen = settings.query_log
     if not chosen.retention_days:
         return NoLog()
-    if settings.library.is_dir() and not can_write(settings.library / LOG_FILE):
+    if parts.query_log is None and settings.library.is_dir() and not can_write(settings.library / LOG_FILE):
         _log.info("questions are not logged: %s cannot be written to", settings.library)
         return NoLog()
-    return QueuedLog(log_store_of(settings), redact=Redaction(chosen.text), max_waiting=chosen.queue)
+    return QueuedLog(log_store_of(settings, parts), redact=Redaction(chosen.text), max_waiting=chosen.queue)
 
 
-def log_store_of(settings: Settings) -> "SqliteLog":
+def log_store_of(settings: Settings, parts: Parts = NO_PARTS) -> "stores.LogStore":
     from citewise.adapters.sqlite.query_log import SqliteLog
 
     chosen = settings.query_log
-    return SqliteLog(settings.library / LOG_FILE, retention_days=chosen.retention_days, max_rows=chosen.rows)
+    file = settings.library / LOG_FILE
+    return parts.query_log or SqliteLog(file, retention_days=chosen.retention_days, max_rows=chosen.rows)
 
 
 def upkeep_of(settings: Settings, parts: Parts = NO_PARTS) -> "maintenance.Upkeep":
@@ -317,8 +317,8 @@ def upkeep_of(settings: Settings, parts: Parts = NO_PARTS) -> "maintenance.Upkee
     from citewise.maintenance import Upkeep
 
     return Upkeep(
-        log_store_of(settings),
-        settings.library / LOG_FILE,
+        log_store_of(settings, parts),
+        None if parts.query_log else settings.library / LOG_FILE,
         settings.library / PAGES_FILE,
         make_reranker=lambda: parts.reranker or reranker_of(settings),
         make_generator=lambda: parts.generator or generator_of(settings),

@@ -105,14 +105,6 @@ def test_a_result_larger_than_the_bound_is_not_kept_and_drives_nothing_out() -> 
     assert cache.get(asked("small")) is not None
 
 
-def test_nothing_is_left_after_clear(cache: MemoryCache) -> None:
-    cache.put(KEY, a_result(), a_vector("ferry"))
-    cache.clear()
-    assert cache.size == 0
-    assert cache.get(KEY) is None
-    assert cache.nearest(asked("x"), a_vector("ferry"), min_cosine=0.0) is None
-
-
 def test_threads_that_share_a_cache_never_see_the_entries_of_another_bucket() -> None:
     cache = MemoryCache(max_bytes=20 * size_of(a_result("user 10")), ttl_seconds=60)
 

@@ -1,5 +1,6 @@
 """Every part of a library can be handed in, and is the one that is used."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,13 +9,13 @@ import pytest
 
 from citewise import Library, LibraryView
 from citewise.adapters.memory.cache import MemoryCache
-from citewise.errors import Unavailable
+from citewise.errors import Misconfigured, Unavailable
 from citewise.model.answer import Quality
 from tests.fakes.counters import HashEmbedder, HashWords, WordCounter
+from tests.fakes.kept_log import KeptLog
 from tests.fakes.memory_catalog import MemoryCatalog
 from tests.fakes.plain_index import PlainTextIndex, PlainVectorIndex
 from tests.fakes.scripted_generator import ScriptedGenerator
-from tests.fakes.searchable import ListLog
 
 QUESTION = "When is the tide gauge read?"
 PAGE = "# Gauge\n\nThe tide gauge is read at noon.\n"
@@ -73,7 +74,7 @@ PARTS: dict[str, tuple[Callable[[], object], Callable[[LibraryView], None], str]
     "text_index": (PlainTextIndex, search, "search"),
     "catalog": (MemoryCatalog, search, "passages"),
     "cache": (lambda: MemoryCache(max_bytes=1_000_000, ttl_seconds=60), search, "put"),
-    "query_log": (ListLog, search, "add"),
+    "query_log": (KeptLog, search, "write"),
 }
 
 
@@ -86,6 +87,7 @@ def test_a_part_that_is_handed_in_is_used(name: str, tmp_path: Path) -> None:
         library.ingest(tmp_path / "gauge.md")
         use(library.as_owner())
     assert method in part.calls
+    assert not {"close", "clear"} & part.calls  # what is handed in stays its owner's to close
 
 
 def test_every_part_of_the_signature_is_handed_in_here() -> None:
@@ -100,3 +102,34 @@ def test_status_names_the_engines_that_are_used(tmp_path: Path) -> None:
     with Library(tmp_path / "library", vector_index=PlainVectorIndex(), **MODELS) as library:  # type: ignore[arg-type]
         library.ingest(tmp_path / "gauge.md")
         assert library.status().engines == {"catalog": "sqlite", "words": "tantivy", "vectors": "plain vectors"}
+
+
+def test_a_log_that_is_handed_in_is_the_one_that_is_read(tmp_path: Path) -> None:
+    (tmp_path / "gauge.md").write_text(PAGE)
+    store = KeptLog(now=time.time())
+    with Library(tmp_path / "library", query_log=store, **MODELS) as library:  # type: ignore[arg-type]
+        library.ingest(tmp_path / "gauge.md")
+        library.as_owner().search(QUESTION)
+        assert [seen.row.text for seen in library.as_owner().log()] == [QUESTION]
+        assert all(check.is_ok for check in library.doctor())
+    assert not (tmp_path / "library" / "queries.db").exists()
+
+
+class Stateless(PlainVectorIndex):
+    """An index that does not keep its position."""
+
+    state = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("part", [{"catalog": MemoryCatalog}, {"vector_index": Stateless}], ids=str)
+def test_a_library_whose_stores_were_handed_in_is_not_built_again_over_itself(part: Any, tmp_path: Path) -> None:
+    (tmp_path / "gauge.md").write_text(PAGE)
+    (name, make), *_ = part.items()
+    shared = {name: make()}
+    with Library(tmp_path / "library", **MODELS, **shared) as library:  # type: ignore[arg-type]
+        library.ingest(tmp_path / "gauge.md")
+    other = {"embedder": HashEmbedder(name="another"), "token_counter": WordCounter()}
+    with pytest.raises(Misconfigured, match="ingest the sources into a new library"):
+        Library(tmp_path / "library", **other, **shared).reindex()  # type: ignore[arg-type]
+    with Library(tmp_path / "library", **MODELS, **shared) as library:  # type: ignore[arg-type]
+        search(library.as_owner())

@@ -167,11 +167,17 @@ def test_stored_documents_are_cut_and_embedded_again_without_a_parser(shelf: She
     assert ingest(other, {**CONTENT}).unchanged == 3
 
 
-def test_a_chunker_that_another_format_has_now_is_noticed(shelf: Shelf) -> None:
+def test_a_new_kind_of_document_is_no_reason_to_refuse_a_library_but_another_chunker_is(shelf: Shelf) -> None:
     shelf.ingest()
     stored = stored_library(shelf.settings, shelf.embedding)
-    changed = replace(stored, chunkers={**stored.chunkers, THREAD: ThreadChunker()})
-    with pytest.raises(Misconfigured, match=r"the settings say .*; thread-1"), changed.reading():
+    with replace(stored, chunkers={**stored.chunkers, THREAD: ThreadChunker()}).writing() as library:
+        assert library.catalog.facts() == library.facts
+    (markdown,) = stored.chunkers
+    changed = replace(stored, chunkers={markdown: ThreadChunker()})
+    with (
+        pytest.raises(Misconfigured, match=f"chunker of {markdown} is .*, the settings say thread-1"),
+        changed.reading(),
+    ):
         pass
 
 

@@ -104,9 +104,6 @@ class BrokenCache:
     def put(self, key: CacheKey, value: CachedResult, vector: Vector | None = None) -> None:
         raise Unavailable("the cache is away")
 
-    def clear(self) -> None:
-        raise Unavailable("the cache is away")
-
 
 def an_answer(result: SearchResult) -> Answer:
     return Answer(

@@ -152,7 +152,9 @@ def _written(filters: Filters | None) -> list[_Filter]:
     if isinstance(filters, Mapping):
         found = [part for field, value in filters.items() for part in _of_field(field, value)]
     else:
-        listed = [filters] if isinstance(filters, str) else list(filters)
+        listed = [filters] if isinstance(filters, str) else filters
+        if not isinstance(listed, Iterable):
+            raise BadRequest(f"filters are a mapping, a list or a string, not {filters!r}")
         found = [part for item in listed for part in (_of_text(item) if isinstance(item, str) else _of_operator(item))]
     if len(found) > MAX_FILTERS:
         raise BadRequest(f"{len(found)} filters were given; {MAX_FILTERS} are allowed")

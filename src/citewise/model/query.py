@@ -17,6 +17,16 @@ MAX_SELECTED_CHARACTERS = 200_000
 _BLANKS = "\t\n\r"
 
 
+def check_whole(name: str, value: object, low: int, high: int) -> None:
+    """Raise BadRequest unless the value is a whole number in low..high."""
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise BadRequest(f"{name} is {value!r}; it must be a whole number from {low} to {high}")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def checked_question(text: str) -> str:
     """The question, trimmed; BadRequest if there is none, if it is too long, or if it holds what nobody types."""
     if not isinstance(text, str):
@@ -64,6 +74,8 @@ class Selection:
     section: str | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            raise BadRequest(f"a selection is text, not {type(self.text).__name__}")
         if len(self.text) > MAX_SELECTED_CHARACTERS:
             raise BadRequest(
                 f"the selection has {len(self.text):,} characters; {MAX_SELECTED_CHARACTERS:,} are allowed: "
@@ -148,16 +160,20 @@ class Query:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "text", checked_question(self.text))
-        if not isinstance(self.top_k, int) or isinstance(self.top_k, bool) or not 1 <= self.top_k <= MAX_TOP_K:
-            raise BadRequest(f"top_k is {self.top_k}; it can be 1 to {MAX_TOP_K}")
+        check_whole("top_k", self.top_k, 1, MAX_TOP_K)
         Scope.checked(self.scope)
         Principal.checked(self.principal)
-        if self.half_life_days is not None and not 0 < self.half_life_days < math.inf:
-            raise BadRequest(f"half_life_days is {self.half_life_days}; it is above 0")
-        if self.freshness_weight is not None and not 0 <= self.freshness_weight <= 1:
-            raise BadRequest(f"freshness_weight is {self.freshness_weight}; it is in 0..1")
-        if self.budget_tokens is not None and not MIN_BUDGET <= self.budget_tokens <= MAX_BUDGET:
-            raise BadRequest(f"budget_tokens is {self.budget_tokens}; it is in {MIN_BUDGET}..{MAX_BUDGET}")
+        if self.budget_tokens is not None:
+            check_whole("budget_tokens", self.budget_tokens, MIN_BUDGET, MAX_BUDGET)
+        half_life, weight = self.half_life_days, self.freshness_weight
+        if half_life is not None and not (_is_number(half_life) and 0 < half_life < math.inf):
+            raise BadRequest(f"half_life_days is {half_life!r}; it must be a number above 0")
+        if weight is not None and not (_is_number(weight) and 0 <= weight <= 1):
+            raise BadRequest(f"freshness_weight is {weight!r}; it must be a number from 0 to 1")
+        switches = {"rerank": self.rerank, "expand_graph": self.expand_graph, "compress": self.compress or False}
+        for name, value in switches.items():
+            if not isinstance(value, bool):
+                raise BadRequest(f"{name} is {value!r}; it must be True or False")
 
     @property
     def where(self) -> Where:
@@ -174,5 +190,4 @@ class PageRequest:
     is_open: bool = True  # no top_k was given: the pages go on through everything that was found
 
     def __post_init__(self) -> None:
-        if not isinstance(self.limit, int) or isinstance(self.limit, bool) or not 1 <= self.limit <= MAX_PAGE_LIMIT:
-            raise BadRequest(f"limit is {self.limit}; a page has 1 to {MAX_PAGE_LIMIT} hits")
+        check_whole("limit", self.limit, 1, MAX_PAGE_LIMIT)

@@ -163,20 +163,24 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class LibraryFacts:
-    """What a library was built with: the embedding model, the chunker and the analyzer of terms."""
+    """What a library was built with: the embedding model, the chunkers and the analyzer of terms."""
 
     model: str
     dimensions: int
     window_tokens: int
-    chunker: str
+    chunkers: Mapping[str, str]  # media type -> version of the chunker
     analyzer: str
 
     def differences(self, ours: "LibraryFacts") -> tuple[str, ...]:
-        """In words, what keeps this library and those settings apart; the analyzer's work is redone unasked."""
-        named = (
+        """In words, what keeps this library and those settings apart.
+
+        The analyzer's work is redone unasked, and a new kind of document changes no old one.
+        """
+        named = [
             ("embedding model", self.model, ours.model),
             ("dimensions", self.dimensions, ours.dimensions),
             ("window", self.window_tokens, ours.window_tokens),
-            ("chunker", self.chunker, ours.chunker),
-        )
+        ]
+        common = sorted(self.chunkers.keys() & ours.chunkers.keys())
+        named += [(f"chunker of {kind}", self.chunkers[kind], ours.chunkers[kind]) for kind in common]
         return tuple(f"{name} is {theirs}, the settings say {mine}" for name, theirs, mine in named if theirs != mine)

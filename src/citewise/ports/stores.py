@@ -16,13 +16,11 @@ class QueryLog(Protocol):
     """Takes a row for each question.
 
     Promises: `add` never waits for a disk and never raises; what cannot be stored is dropped and counted. After
-    `flush`, what was added before is written, or counted as lost; it waits for a bounded time. `close` flushes and
-    lets go of everything; a later `add` starts again.
+    `flush`, what was added before is written, or counted as lost; it waits for a bounded time.
     """
 
     def add(self, row: Logged) -> None: ...
     def flush(self) -> None: ...
-    def close(self) -> None: ...
 
 
 class LogStore(Protocol):
@@ -71,14 +69,13 @@ class QueryCache(Protocol):
     Promises: `get` gives what was put under an equal key; `nearest` gives the result of the question whose vector is
     nearest, among those that were put with a vector and whose keys differ in the words alone, if its cosine reaches
     `min_cosine`; nothing is older than the time to live. The cache is bounded: what was used longest ago goes first,
-    and what is larger than the bound is not kept. `clear` leaves nothing. Threads may share it. A cache that cannot
-    be reached raises Unavailable.
+    and what is larger than the bound is not kept. Threads may share it. A cache that cannot be
+    reached raises Unavailable.
     """
 
     def get(self, key: CacheKey) -> CachedResult | None: ...
     def nearest(self, key: CacheKey, vector: Vector, *, min_cosine: float) -> CachedResult | None: ...
     def put(self, key: CacheKey, value: CachedResult, vector: Vector | None = None) -> None: ...
-    def clear(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

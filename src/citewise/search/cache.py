@@ -73,9 +73,6 @@ class ResultCache:
                 # A cursor belongs to the question that it was given for: other words must not find it.
                 self.store.put(key, kept, self._vector(key) if result.next_cursor is None else None)
 
-    def clear(self) -> None:
-        self.store.clear()
-
     def _found(self, key: CacheKey | None) -> SearchResult | Answer | None:
         if key is None:
             return None

@@ -62,10 +62,6 @@ class MemoryCache:
             if size_of(value) <= self._entries.maxsize:
                 self._entries[key] = _Entry(value, vector)
 
-    def clear(self) -> None:
-        with self._lock:
-            self._entries.clear()
-
 
 def size_of(value: CachedResult) -> int:
     """Bytes that a result takes, by an estimate that errs upward."""

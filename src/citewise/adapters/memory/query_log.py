@@ -40,6 +40,18 @@ class QueuedLog:
         self._begin()
         _OPEN.add(self)
 
+    def _begin(self) -> None:
+        self._process = os.getpid()
+        self._guard = threading.RLock()  # the garbage collector may log an abandoned answer in the middle of `add`
+        self._writing = threading.Lock()
+        self._hurry = threading.Event()
+        self._waiting: list[Logged] = []
+        self._lost: Counter[Scope] = Counter()  # rows that are neither waiting nor written
+        self._unwritten = 0  # rows that were added and are in the store neither as rows nor as lost
+        self._reported = 0  # how many of those were said to be missing; 0: the last write worked
+        self._writer: threading.Thread | None = None  # the last one that was started
+        self._is_due = False  # whether it has yet to take what is waiting
+
     def add(self, row: Logged) -> None:
         if self._process != os.getpid():
             self._begin()  # forked: what was waiting is the parent's to write
@@ -72,18 +84,6 @@ class QueuedLog:
         if self._unwritten > self._reported > 0:
             self._reported = self._unwritten
             _log.warning("questions that were answered but not logged, in all: %d", self._reported)
-
-    def _begin(self) -> None:
-        self._process = os.getpid()
-        self._guard = threading.RLock()  # the garbage collector may log an abandoned answer in the middle of `add`
-        self._writing = threading.Lock()
-        self._hurry = threading.Event()
-        self._waiting: list[Logged] = []
-        self._lost: Counter[Scope] = Counter()  # rows that are neither waiting nor written
-        self._unwritten = 0  # rows that were added and are in the store neither as rows nor as lost
-        self._reported = 0  # how many of those were said to be missing; 0: the last write worked
-        self._writer: threading.Thread | None = None  # the last one that was started
-        self._is_due = False  # whether it has yet to take what is waiting
 
     def _has_writer(self) -> bool:
         """Start one if there is none; not possible if the system has no thread left, or the interpreter is ending."""
@@ -132,9 +132,6 @@ class NoLog:
         pass
 
     def flush(self) -> None:
-        pass
-
-    def close(self) -> None:
         pass
 
 
