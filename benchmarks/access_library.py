@@ -19,7 +19,7 @@ from benchmarks.judged import KEPT
 from benchmarks.synthetic import GROUP, Ready, synthetic_embedding, write_of
 from citewise.library import OpenLibrary
 from citewise.model.access import Access, Principal, Scope
-from citewise.model.chunk import chunks_of
+from citewise.model.chunk import Chunk
 from citewise.ports.catalog import DocumentWrite
 from citewise.settings import Settings
 from citewise.wiring import stored_library
@@ -76,7 +76,7 @@ def _writes() -> Iterator[Ready]:
     for number in range(CHUNKS):
         write, ready = write_of(number, chunks=1)
         document = replace(write.document, access=rules_of(number))
-        yield DocumentWrite(document, chunks_of(document, tuple(chunk.piece for chunk in write.chunks))), ready
+        yield DocumentWrite(document, Chunk.of_document(document, tuple(chunk.piece for chunk in write.chunks))), ready
 
 
 def _ranks(draw: np.random.Generator, count: int) -> list[int]:

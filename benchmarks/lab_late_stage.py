@@ -14,7 +14,7 @@ from benchmarks.lab_late import PRODUCT, Form
 from benchmarks.lab_pools import Numbers, Pool
 from citewise.adapters.onnx.word_vectors import LENGTH_BONUS
 from citewise.model.query import LATE_WEIGHT
-from citewise.model.ranking import DENSE, Finding, Shortlist, in_order
+from citewise.model.ranking import DENSE, Finding, Shortlist
 from citewise.search.pipeline import Stage
 from citewise.search.rescore import FAR, NEAR, Late, stretched
 
@@ -83,12 +83,12 @@ class Question:
         head, tail = findings[: blend.depth], findings[blend.depth :]
         weight = self.weight(blend)
         if not weight:
-            return self.found.with_findings(in_order(findings))
+            return self.found.with_findings(Finding.in_order(findings))
         late = stretched(self.near(blend)[: len(head)].tolist())
         scores = [(one.score + weight * share) / (1 + weight) for one, share in zip(head, late, strict=True)]
         scores += [one.score / (1 + weight) for one in tail]
         changed = (one.rescored(Late.name, score) for one, score in zip(findings, scores, strict=True))
-        return self.found.with_findings(in_order(changed))
+        return self.found.with_findings(Finding.in_order(changed))
 
     def near(self, blend: Blend) -> Numbers:
         """How near its words are to each passage."""

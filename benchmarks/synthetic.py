@@ -25,7 +25,7 @@ from benchmarks.judged import KEPT
 from citewise.errors import Unavailable
 from citewise.library import OpenLibrary
 from citewise.model.access import Access, Principal, Scope
-from citewise.model.chunk import EmbeddingModel, Piece, Vector, chunks_of
+from citewise.model.chunk import Chunk, EmbeddingModel, Piece, Vector
 from citewise.model.document import Document, Location
 from citewise.model.ids import ChunkId, Digest, chunk_id, digest, document_id
 from citewise.ports.catalog import DocumentWrite
@@ -215,7 +215,7 @@ def _topics(dimensions: int, seed: int) -> Floats:
 def _write(number: int, ranks: npt.NDArray[np.int64], vectors: Floats) -> Ready:
     document = _document(number)
     pieces = tuple(_piece(" ".join(map(word_of, row)), ordinal) for ordinal, row in enumerate(ranks.tolist()))
-    chunks = chunks_of(document, pieces)
+    chunks = Chunk.of_document(document, pieces)
     ready = {chunk.text_digest: _unit(vector) for chunk, vector in zip(chunks, vectors, strict=True)}
     return DocumentWrite(document, chunks), ready
 

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from citewise import Library
 from citewise.model.access import Scope
-from citewise.model.chunk import Hit, Point, TermField, Vector, best_first, cosine
+from citewise.model.chunk import Hit, Point, TermField, Vector, cosine
 from citewise.model.filters import Where
 from citewise.ports.catalog import ProjectionState
 from citewise.ports.indexes import IndexBatch
@@ -70,8 +70,8 @@ class BruteForceVectorIndex(InMemory):  # citewise.ports.indexes.VectorIndex
     name = "brute-force vectors"
 
     def search(self, vector: Vector, *, where: Where, limit: int) -> tuple[Hit, ...]:
-        hits = [Hit(point.id, cosine(vector, point.vector)) for point in self.visible(where)]
-        return tuple(best_first(hits)[:limit])
+        found = self.visible(where)
+        return Hit.best([point.id for point in found], [cosine(vector, point.vector) for point in found], limit)
 
 
 class BruteForceTextIndex(InMemory):  # citewise.ports.indexes.TextIndex
@@ -88,7 +88,8 @@ class BruteForceTextIndex(InMemory):  # citewise.ports.indexes.TextIndex
             return idf * 2.2 * count[term] / (count[term] + 1.2 * (0.25 + 0.75 * count.total() / average))
 
         found = [point for point in self.visible(where) if any(term in counts[point.id] for term in terms)]
-        return tuple(best_first(Hit(point.id, sum(bm25(point, term) for term in terms)) for point in found)[:limit])
+        scores = [sum(bm25(point, term) for term in terms) for point in found]
+        return Hit.best([point.id for point in found], scores, limit)
 
 
 if __name__ == "__main__":

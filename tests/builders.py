@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterable, Mapping
 
 from citewise.model.access import Access, Scope
-from citewise.model.chunk import Piece, Point, Terms, Vector, chunks_of
+from citewise.model.chunk import Chunk, Piece, Point, Terms, Vector
 from citewise.model.document import Document, Location
 from citewise.model.filters import Label, label
 from citewise.model.ids import ChunkId, Digest, digest, document_id
@@ -90,7 +90,7 @@ def a_piece(text: str, *, ordinal: int = 0) -> Piece:
 
 def a_write(path: str, texts: Iterable[str], *, scope: Scope = SCOPE, access: Access | None = None) -> DocumentWrite:
     document = a_document(path, scope=scope, access=access)
-    chunks = chunks_of(document, tuple(a_piece(text, ordinal=n) for n, text in enumerate(texts)))
+    chunks = Chunk.of_document(document, tuple(a_piece(text, ordinal=n) for n, text in enumerate(texts)))
     return DocumentWrite(document, chunks)
 
 

@@ -13,7 +13,7 @@ from benchmarks.drivers import last_line, make_environment, quietly, silent_envi
 from benchmarks.judged import KEPT
 from benchmarks.peers.contenders import Contender
 from benchmarks.results import ROOT
-from citewise.model.ids import digest, digest_bytes
+from citewise.model.ids import digest
 
 PINS = Path(__file__).parent / "pins"
 HOME = KEPT / "peers"
@@ -60,7 +60,7 @@ def recipe_of(contender: Contender) -> str:
     if pins.exists():
         return digest(*contender.first, pins.read_text("utf-8"))
     files = [ROOT / "pyproject.toml", *sorted(file for file in OURS.rglob("*") if file.suffix != ".pyc")]
-    return digest(*(digest_bytes(file.read_bytes()) for file in files if file.is_file()))
+    return digest(*(file.read_bytes() for file in files if file.is_file()))
 
 
 def measured(contender: Contender, python: Path) -> Install:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from citewise.model.access import Scope
-from citewise.model.chunk import Hit, Point, TermField, Vector, best_first
+from citewise.model.chunk import Hit, Point, TermField, Vector
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId
 from citewise.ports.catalog import ProjectionState
@@ -73,7 +73,7 @@ class PlainVectorIndex(PlainPoints):
 
     def search(self, vector: Vector, *, where: Where, limit: int) -> tuple[Hit, ...]:
         hits = [Hit(point.id, _dot(vector, point.vector)) for point in self.visible(where)]
-        return tuple(best_first(hits)[:limit])
+        return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit])
 
 
 class PlainTextIndex(PlainPoints):
@@ -90,7 +90,7 @@ class PlainTextIndex(PlainPoints):
             score = sum(_bm25(term, documents[point.id], documents, average) for term in terms)
             if score > 0:
                 hits.append(Hit(point.id, score))
-        return tuple(best_first(hits)[:limit])
+        return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit])
 
 
 def _terms(point: Point, field: TermField) -> tuple[str, ...]:

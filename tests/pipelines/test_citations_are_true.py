@@ -13,7 +13,7 @@ from citewise.ingest.chunkers.markdown import HeadingChunker, _sections
 from citewise.ingest.policy import AccessPolicy
 from citewise.ingest.prepare import Format, IngestRequest, Prepare
 from citewise.model.document import DEFAULT_RULES, Item, SourceRef
-from citewise.model.ids import digest_bytes
+from citewise.model.ids import digest
 from citewise.model.ranking import Passage
 from citewise.text.urls import Addresses
 from tests.builders import SCOPE
@@ -44,7 +44,7 @@ def pages(request: pytest.FixtureRequest) -> list[tuple[str, tuple[Passage, ...]
 def prepared(file: Path, tree: Path) -> tuple[str, tuple[Passage, ...]]:
     data = file.read_bytes()
     item = Item(file.relative_to(tree).as_posix(), len(data), "text/markdown")
-    (write,) = PREPARE(REQUEST, item, data, digest_bytes(data)).writes
+    (write,) = PREPARE(REQUEST, item, data, digest(data)).writes
     return write.document.text, tuple(passage_of(chunk, write.document) for chunk in write.chunks)
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewise.model.chunk import Hit, best_first
+from citewise.model.chunk import Hit
 from citewise.model.ranking import ARMS, Rankings
 from citewise.search.fuse import Fusion, MinMax, Nearness, ReciprocalRanks
 from tests.builders import an_id
@@ -11,7 +11,7 @@ from tests.shortlists import a_query
 
 scores = st.floats(min_value=-1, max_value=1, width=32)
 arm = st.dictionaries(st.integers(0, 15), scores, max_size=10).map(
-    lambda found: tuple(best_first([Hit(an_id(name), score) for name, score in found.items()]))
+    lambda found: Hit.best(map(an_id, found), found.values(), len(found))
 )
 arms = st.fixed_dictionaries({name: arm for name in ARMS})
 fusions = st.sampled_from([ReciprocalRanks(), MinMax(), Nearness(), MinMax({"dense": 0.0, "words": 1.0, "code": 0.5})])

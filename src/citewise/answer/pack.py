@@ -11,7 +11,7 @@ from citewise.model.chunk import NO_SECTION
 from citewise.model.document import BlockSpan, Location
 from citewise.model.ids import DocumentId, digest
 from citewise.model.query import Query, Selection
-from citewise.model.ranking import Candidate, Finding, Passage, in_order
+from citewise.model.ranking import Candidate, Finding, Passage
 from citewise.ports.models import TokenCounter
 from citewise.text.analysis import terms
 from citewise.text.markdown import Markdown
@@ -137,7 +137,7 @@ class Pack:
 
     def _beginning(self, draft: "_Draft", room: int) -> "_Draft":
         """The best finding with the neighbors that fit; if it alone is too long, its beginning."""
-        best, findings = in_order(draft.findings)[0], draft.findings
+        best, findings = Finding.in_order(draft.findings)[0], draft.findings
         while draft.tokens > room and len(findings) > 1:
             first, last = findings[0], findings[-1]
             is_last_worse = last is not best and (first is best or last.score <= first.score)
@@ -153,11 +153,11 @@ class Pack:
         """Source `n` with this text and its blocks; None: all that the findings say."""
         if text is None:
             text, blocks = _joined([finding.passage for finding in findings])
-        block = _block(n, in_order(findings)[0].passage, text)
+        block = _block(n, Finding.in_order(findings)[0].passage, text)
         return _Draft(n, findings, text, blocks, block, self._tokens(block))
 
     def _source(self, draft: "_Draft") -> ContextSource:
-        best, passages = in_order(draft.findings)[0], tuple(finding.passage for finding in draft.findings)
+        best, passages = Finding.in_order(draft.findings)[0], tuple(finding.passage for finding in draft.findings)
         citation = _citation(draft.n, passages, self.addresses, best=best.passage, score=best.score)
         units = units_of(draft.n, draft.text, draft.blocks)
         return ContextSource(draft.n, passages, draft.text, draft.tokens, best.score, citation, units)
@@ -233,7 +233,7 @@ def _passage(selection: Selection, text: str, tokens: int) -> Passage:
 
 def _neighbors_of(findings: Iterable[Finding]) -> list[Neighbors]:
     """The findings with neighbors together, those with the best finding first; equal ones by id."""
-    once = {finding.passage.chunk_id: finding for finding in reversed(in_order(findings))}
+    once = {finding.passage.chunk_id: finding for finding in reversed(Finding.in_order(findings))}
     groups: list[list[Finding]] = []
     for finding in sorted(once.values(), key=lambda finding: (finding.passage.document_id, finding.passage.position)):
         before, after = groups[-1][-1].passage if groups else None, finding.passage
@@ -242,7 +242,7 @@ def _neighbors_of(findings: Iterable[Finding]) -> list[Neighbors]:
             groups[-1].append(finding)
         else:
             groups.append([finding])
-    best = {id(group): in_order(group)[0] for group in groups}
+    best = {id(group): Finding.in_order(group)[0] for group in groups}
     groups.sort(key=lambda group: (-best[id(group)].score, best[id(group)].candidate.id))
     return [tuple(group) for group in groups]
 

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from citewise.errors import BadRequest
 from citewise.evaluation.beir import CORPUS, QUERIES, beir_set
 from citewise.evaluation.cases import Case, JudgedSet, Place, counted, read_bytes
-from citewise.model.query import Selection, checked_question
+from citewise.model.query import Query, Selection
 
 _log = logging.getLogger(__name__)
 
@@ -102,7 +102,7 @@ class _GoldRow(_Row):
 
 class _QuestionRow(_Row):
     id: Text
-    question: Annotated[Text, AfterValidator(checked_question)]
+    question: Annotated[Text, AfterValidator(Query.checked_text)]
     relevant: Annotated[list[_GoldRow], Field(min_length=1)] | None = None
     selected_text: Text | None = None
     source_doc: Text | None = None

@@ -17,7 +17,7 @@ from citewise.model.access import Scope
 from citewise.model.chunk import ChunkCounts
 from citewise.model.document import FileProblem, Item, at_or_above
 from citewise.model.filters import Where
-from citewise.model.ids import digest_bytes
+from citewise.model.ids import digest
 from citewise.model.report import (
     Embedded,
     FileDone,
@@ -84,7 +84,7 @@ class Ingest:
         data = source.read(item)
         if known.is_current(self.prepare, item, data):
             return None
-        prepared = self.prepare(request, item, data, digest_bytes(data))
+        prepared = self.prepare(request, item, data, digest(data))
         if len(prepared.writes) > 1:
             known.add_stamps([write.document.path for write in prepared.writes])
         for write in prepared.writes:
@@ -126,7 +126,7 @@ class _Known:
         documents = self.under(item)
         if not documents:
             return False
-        source, whole = digest_bytes(data), self._request.mounted(item.path)
+        source, whole = digest(data), self._request.mounted(item.path)
         names = (path.removeprefix(whole).removeprefix("/") for path in documents)
         return all(
             self._stamps[path].stamp == prepare.stamp(self._request, item, name, source)

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from citewise.errors import BadData
 from citewise.ingest.policy import AccessPolicy
 from citewise.model.access import Scope
-from citewise.model.chunk import LABELING, chunks_of
+from citewise.model.chunk import LABELING, Chunk
 from citewise.model.document import (
     UNKNOWN,
     BlockKind,
@@ -16,7 +16,6 @@ from citewise.model.document import (
     Item,
     ParsedDocument,
     PathRule,
-    path_facts,
 )
 from citewise.model.ids import Digest, digest, document_id
 from citewise.ports.catalog import DocumentWrite
@@ -98,11 +97,11 @@ class Prepare:
         """A document with its chunks: from its stored blocks, so that no parser is needed to cut it again."""
         chunker = self.format_of(document.media_type).chunker
         pieces = chunker(document.blocks, title=document.title if document.is_titled else None)
-        return DocumentWrite(document, chunks_of(document, pieces))
+        return DocumentWrite(document, Chunk.of_document(document, pieces))
 
     def _document(self, request: IngestRequest, item: Item, parsed: ParsedDocument, stamp: Digest) -> Document:
         path = request.mounted(_path(item, parsed.name))
-        facts = path_facts(path, self.path_rules)
+        facts = PathRule.facts_of(path, self.path_rules)
         chapter_number, chapter_title = _chapter_parts(facts["chapter"])
         title = _own_title(parsed)
         return Document(

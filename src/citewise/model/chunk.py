@@ -1,16 +1,17 @@
 """Chunks: their pieces, vectors, terms and labels, and the log of their changes."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from itertools import repeat
 from operator import itemgetter, mul
 from typing import Literal, NamedTuple, NewType, TypeAlias
 
 from citewise.model.access import Scope
 from citewise.model.document import BlockSpan, Document, Location
-from citewise.model.filters import ACCESS_FIELD, Label, label, label_text
-from citewise.model.ids import ChunkId, Digest, DocumentId, chunk_id, digest, digest_bytes
+from citewise.model.filters import ACCESS_FIELD, Label, label
+from citewise.model.ids import ChunkId, Digest, DocumentId, chunk_id, digest
 
 Vector = NewType("Vector", bytes)
 
@@ -88,20 +89,20 @@ class Chunk:
     fingerprint: Digest  # changes when the index must be updated; a moved chunk is no reason
     word_count: int
 
+    @staticmethod
+    def of_document(document: Document, pieces: Iterable[Piece]) -> "tuple[Chunk, ...]":
+        """Each piece with its id, its labels and its place in the document."""
+        shared = _document_labels(document)
+        numbers = _document_numbers(document)
+        return tuple(
+            _chunk(document, piece, position=position, labels=shared | _piece_labels(piece), numbers=numbers)
+            for position, piece in enumerate(pieces)
+        )
+
 
 def searchable_text(breadcrumb: tuple[str, ...], text: str) -> str:
     """A chunk's text behind the headings it stands under."""
     return f"{' > '.join(breadcrumb)}\n\n{text}" if breadcrumb else text
-
-
-def chunks_of(document: Document, pieces: Iterator[Piece] | tuple[Piece, ...]) -> tuple[Chunk, ...]:
-    """Give each piece its id, its labels and its place in the document."""
-    shared = _document_labels(document)
-    numbers = _document_numbers(document)
-    return tuple(
-        _chunk(document, piece, position=position, labels=shared | _piece_labels(piece), numbers=numbers)
-        for position, piece in enumerate(pieces)
-    )
 
 
 def _chunk(
@@ -121,7 +122,7 @@ def _chunk(
         numbers=numbers,
         embedded_text=embedded_text,
         text_digest=digest(embedded_text),
-        content_hash=digest_bytes(piece.text.encode("utf-8", "surrogatepass")),
+        content_hash=Digest(sha256(piece.text.encode("utf-8", "surrogatepass")).hexdigest()),
         fingerprint=digest(embedded_text, content_type, *sorted(labels), *named_numbers),
         word_count=len(piece.text.split()),
     )
@@ -141,7 +142,7 @@ def _document_labels(document: Document) -> frozenset[Label]:
     for name, value in document.metadata.items():
         for item in value if isinstance(value, list | tuple) else (value,):
             if isinstance(item, str | bool | int | float) and len(str(item)) <= MAX_LABEL_CHARACTERS:
-                labels.add(label(f"metadata.{name}", label_text(item)))
+                labels.add(label(f"metadata.{name}", item))
     return frozenset(labels)
 
 
@@ -155,8 +156,8 @@ def _document_numbers(document: Document) -> dict[str, float]:
 
 def _piece_labels(piece: Piece) -> frozenset[Label]:
     labels = {
-        label("has_code", "true" if piece.has_code else "false"),
-        label("has_equations", "true" if piece.has_equations else "false"),
+        label("has_code", piece.has_code),
+        label("has_equations", piece.has_equations),
     }
     if piece.kind:
         labels.add(label("content_type", piece.kind))  # beside the document's: a lab's code is both
@@ -185,18 +186,14 @@ class Hit(NamedTuple):  # nearly two hundred for a question: a tuple costs a qua
     id: ChunkId
     score: float
 
-
-def hits_of(ids: Iterable[ChunkId], scores: Iterable[float]) -> Iterable[Hit]:
-    """A hit for each id and its score, without a call into Python for each."""
-    return map(tuple.__new__, repeat(Hit), zip(ids, scores, strict=True))
-
-
-def best_first(hits: Iterable[Hit]) -> list[Hit]:
-    """Highest score first, equal scores by id, so that the same query gives the same order."""
-    ordered = sorted(hits, key=_score, reverse=True)  # mostly they come so, and no two of them are equal
-    if len({score for _, score in ordered}) == len(ordered):
-        return ordered
-    return sorted(sorted(ordered, key=_id), key=_score, reverse=True)  # the second sort keeps the order of equal ones
+    @classmethod
+    def best(cls, ids: Iterable[ChunkId], scores: Iterable[float], limit: int) -> tuple["Hit", ...]:
+        """Highest score first, equal scores by id, so that the same query gives the same order."""
+        hits = map(tuple.__new__, repeat(cls), zip(ids, scores, strict=True))  # without a call into Python for each
+        ordered = sorted(hits, key=_score, reverse=True)  # mostly they come so, and no two of them are equal
+        if len({score for _, score in ordered}) < len(ordered):
+            ordered = sorted(sorted(ordered, key=_id), key=_score, reverse=True)  # equal ones stay in the order of ids
+        return tuple(ordered[:limit])
 
 
 @dataclass(frozen=True, slots=True)

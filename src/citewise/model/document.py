@@ -211,6 +211,14 @@ class PathRule:
         found = {**self.sets, **match.groupdict()} if match else {}
         return {name: value for name, value in found.items() if value is not None}
 
+    @staticmethod
+    def facts_of(path: str, rules: "Iterable[PathRule]") -> dict[str, str]:
+        """The fields of a path: for each the first rule that fills it wins; what none fills gets its default."""
+        facts = dict(_DEFAULTS)
+        for rule in reversed(tuple(rules)):
+            facts |= rule.facts(path)
+        return facts
+
 
 def _word(*words: str) -> str:
     return rf"(?:^|[/_. -])(?:{'|'.join(words)})(?:[/_. -]|$)"
@@ -226,11 +234,3 @@ DEFAULT_RULES = (
     PathRule(r"^(?P<module>[^/]+)/(?P<chapter>[^/]+)/"),
     PathRule(r"^(?P<module>[^/]+)/"),
 )
-
-
-def path_facts(path: str, rules: Iterable[PathRule] = DEFAULT_RULES) -> dict[str, str]:
-    """The fields of a path: for each the first rule that fills it wins; what none fills gets its default."""
-    facts = dict(_DEFAULTS)
-    for rule in reversed(tuple(rules)):
-        facts |= rule.facts(path)
-    return facts

@@ -20,8 +20,10 @@ Label = NewType("Label", str)  # "field=value"
 
 ACCESS_FIELD = "access"
 
+FilterValue: TypeAlias = str | bool | int | float
 
-def label_text(value: str | bool | int | float) -> str:
+
+def _label_text(value: FilterValue) -> str:
     """A value as labels spell it: 2 and 2.0 are the same, as they are to whoever filters by them."""
     if isinstance(value, bool):
         return str(value).lower()
@@ -30,9 +32,9 @@ def label_text(value: str | bool | int | float) -> str:
     return str(value)
 
 
-def label(field: str, value: str) -> Label:
+def label(field: str, value: FilterValue) -> Label:
     """The label that says: this chunk's `field` has `value` (among others)."""
-    return Label(f"{field}={value}")
+    return Label(f"{field}={_label_text(value)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,6 @@ class Where:
         )
 
 
-FilterValue: TypeAlias = str | bool | int | float
 # `{"module": "m-1", "tags": ["a", "b"], "metadata.year": ">=2020"}`, `"module=m-1"` or a list of such texts, or
 # `[{"field": "metadata.year", "operator": "range", "value": {"gte": 2020}}]`; operators are eq, in and range.
 Filters: TypeAlias = (
@@ -203,7 +204,7 @@ def _text(field: str, value: object) -> str:
         raise BadRequest(
             f"filter on {field}: {value!r} is not a value; give text, a number, true or false, or a list of them"
         )
-    return label_text(value)
+    return _label_text(value)
 
 
 def _checked(field: str, sign: str, value: str) -> _Filter:
@@ -233,7 +234,7 @@ def _unknown(field: str) -> str:
 def _value(field: str, value: str) -> str:
     if field.startswith(METADATA):
         with contextlib.suppress(ValueError):
-            return label_text(float(value)) if not value.isalpha() else value
+            return _label_text(float(value)) if not value.isalpha() else value
     if not field.startswith("has_"):
         return value
     lowered = value.lower()

@@ -10,19 +10,14 @@ ChunkId = NewType("ChunkId", str)  # 16 hex digits
 Digest = NewType("Digest", str)  # 64 hex digits of SHA-256
 
 
-def digest(*parts: str) -> Digest:
+def digest(*parts: str | bytes) -> Digest:
     """SHA-256 over the parts, each behind its length, so that no two lists of parts look the same."""
     hashed = hashlib.sha256()
     for part in parts:
-        data = part.encode("utf-8", "surrogatepass")
+        data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")
         hashed.update(b"%d:" % len(data))
         hashed.update(data)
     return Digest(hashed.hexdigest())
-
-
-def digest_bytes(data: bytes) -> Digest:
-    """SHA-256 of raw bytes."""
-    return Digest(hashlib.sha256(data).hexdigest())
 
 
 def document_id(scope: Scope, path: str) -> DocumentId:

@@ -27,26 +27,6 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def checked_question(text: str) -> str:
-    """The question, trimmed; BadRequest if there is none, if it is too long, or if it holds what nobody types."""
-    if not isinstance(text, str):
-        raise BadRequest(f"a question is text, not {type(text).__name__}")
-    if len(text) > MAX_CHARACTERS * 10:  # before anything looks at each of them
-        raise BadRequest(_too_long(len(text)))
-    if not text.isprintable():  # it nearly always is
-        found = next(filter(_is_control, text), None)
-        if found is not None and unicodedata.category(found) == "Cs":
-            raise BadRequest("the question is not valid UTF-8: type it again")
-        if found is not None:
-            raise BadRequest(f"the question holds the control character U+{ord(found):04X}: remove it and ask again")
-    question = text.strip()
-    if not any(map(_is_visible, question)):
-        raise BadRequest("the question is empty: ask something")
-    if len(question) > MAX_CHARACTERS:
-        raise BadRequest(_too_long(len(question)))
-    return question
-
-
 def _too_long(characters: int) -> str:
     return (
         f"the question has {characters:,} characters; {MAX_CHARACTERS:,} are allowed: "
@@ -159,7 +139,7 @@ class Query:
     compress: bool | None = None  # sources, to what speaks of the question; None: as the settings say
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "text", checked_question(self.text))
+        object.__setattr__(self, "text", self.checked_text(self.text))
         check_whole("top_k", self.top_k, 1, MAX_TOP_K)
         Scope.checked(self.scope)
         Principal.checked(self.principal)
@@ -174,6 +154,28 @@ class Query:
         for name, value in switches.items():
             if not isinstance(value, bool):
                 raise BadRequest(f"{name} is {value!r}; it must be True or False")
+
+    @staticmethod
+    def checked_text(text: str) -> str:
+        """The question, trimmed; BadRequest if there is none, if it is too long, or if it holds what nobody types."""
+        if not isinstance(text, str):
+            raise BadRequest(f"a question is text, not {type(text).__name__}")
+        if len(text) > MAX_CHARACTERS * 10:  # before anything looks at each of them
+            raise BadRequest(_too_long(len(text)))
+        if not text.isprintable():  # it nearly always is
+            found = next(filter(_is_control, text), None)
+            if found is not None and unicodedata.category(found) == "Cs":
+                raise BadRequest("the question is not valid UTF-8: type it again")
+            if found is not None:
+                raise BadRequest(
+                    f"the question holds the control character U+{ord(found):04X}: remove it and ask again"
+                )
+        question = text.strip()
+        if not any(map(_is_visible, question)):
+            raise BadRequest("the question is empty: ask something")
+        if len(question) > MAX_CHARACTERS:
+            raise BadRequest(_too_long(len(question)))
+        return question
 
     @property
     def where(self) -> Where:

@@ -167,6 +167,11 @@ class Finding:
         scores = {**before.scores, **parts, stage: score}
         return Finding(self.passage, Candidate(before.id, score, scores, before.ranks), self.url)
 
+    @staticmethod
+    def in_order(findings: Iterable["Finding"]) -> tuple["Finding", ...]:
+        """Highest score first; equal ones stay as they stood, which fusion has settled by id."""
+        return tuple(sorted(findings, key=_score, reverse=True))
+
     def with_score(self, score: float) -> "Finding":
         return replace(self, candidate=replace(self.candidate, score=score))
 
@@ -187,7 +192,7 @@ class Shortlist:
         for finding in self.findings:
             new = score(finding)
             scored.append(finding if new is None else finding.rescored(stage, new))
-        return self.with_findings(in_order(scored))
+        return self.with_findings(Finding.in_order(scored))
 
     def with_findings(self, findings: tuple[Finding, ...]) -> "Shortlist":
         """The same search with these findings, in this order."""
@@ -209,11 +214,6 @@ class Shortlist:
 
     def with_note(self, what: str) -> "Shortlist":
         return replace(self, notes=(*self.notes, what))
-
-
-def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Highest score first; equal ones stay as they stood, which fusion has settled by id."""
-    return tuple(sorted(findings, key=_score, reverse=True))
 
 
 @dataclass(frozen=True, slots=True)

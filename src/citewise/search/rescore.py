@@ -9,7 +9,7 @@ from typing import ClassVar
 from citewise.errors import Unavailable
 from citewise.model.chunk import Places, searchable_text
 from citewise.model.query import BY_WORD, FEATURE_WEIGHTS, LATE_WEIGHT, PROXIMITY, TITLE
-from citewise.model.ranking import DENSE, FUSED, Finding, Shortlist, in_order
+from citewise.model.ranking import DENSE, FUSED, Finding, Shortlist
 from citewise.ports.catalog import EmbeddingCache
 from citewise.ports.models import Reranker, WordEmbedder
 from citewise.text.analysis import terms
@@ -50,7 +50,7 @@ class Features:
             score = finding.score + sum([weights[name] * value for name, value in chosen.items()])
             rescored.append(finding.rescored(self.name, score / total, parts=chosen))
         rescored += [finding.rescored(self.name, finding.score / total) for finding in tail]
-        return found.with_findings(in_order(rescored))
+        return found.with_findings(Finding.in_order(rescored))
 
 
 def proximity(pairs: Sequence[tuple[str, str]], places: Places) -> float:
@@ -104,7 +104,7 @@ class Late:
             for finding, by_word, share in zip(head, close, stretched(close), strict=True)
         ]
         rescored += [finding.rescored(self.name, finding.score / total) for finding in tail]
-        return found.with_findings(in_order(rescored))
+        return found.with_findings(Finding.in_order(rescored))
 
     @staticmethod
     def by_rankings(finding: Finding) -> tuple[float, str]:
@@ -142,6 +142,8 @@ class Rerank:
         scores = self.reranker.scores(found.query.text, texts)
         if len(scores) != len(head) or not all(0.0 <= score <= 1.0 for score in scores):
             raise Unavailable(f"the reranker did not give {len(head)} scores in 0..1")
-        reranked = in_order(finding.rescored(self.name, score) for finding, score in zip(head, scores, strict=True))
+        reranked = Finding.in_order(
+            finding.rescored(self.name, score) for finding, score in zip(head, scores, strict=True)
+        )
         lowest = min((finding.score for finding in reranked), default=1.0)
         return found.with_findings((*reranked, *(finding.with_score(finding.score * lowest) for finding in tail)))

@@ -28,7 +28,7 @@ from benchmarks.lab_terms import TermRules, VariantAnalyzer, word_index
 from citewise.evaluation.cases import Unit
 from citewise.evaluation.metrics import ndcg
 from citewise.model.access import OWNER, Scope
-from citewise.model.chunk import Hit, best_first
+from citewise.model.chunk import Hit
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId
 from citewise.model.query import Query
@@ -45,7 +45,7 @@ def some_arms(seed: int, hits: int = 90) -> dict[str, tuple[Hit, ...]]:
     arms = {}
     for arm in ARMS:
         ids = draw.sample(range(200), draw.choice((0, 5, hits)) if arm == CODE else hits)
-        arms[arm] = tuple(best_first([Hit(ChunkId(f"{id_:016d}"), round(draw.random(), 2)) for id_ in ids]))
+        arms[arm] = Hit.best([ChunkId(f"{id_:016d}") for id_ in ids], [round(draw.random(), 2) for _ in ids], len(ids))
     return arms
 
 

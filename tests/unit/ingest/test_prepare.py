@@ -7,7 +7,7 @@ from citewise.ingest.chunkers.markdown import HeadingChunker
 from citewise.ingest.policy import AccessPolicy
 from citewise.ingest.prepare import Format, IngestRequest, Prepare
 from citewise.model.document import Document, Item, SourceRef
-from citewise.model.ids import digest_bytes
+from citewise.model.ids import digest
 from tests.builders import SCOPE
 from tests.fakes.counters import WordCounter
 
@@ -17,7 +17,7 @@ MARKDOWN = Format("text/markdown", (".md",), MarkdownParser(), HeadingChunker(Wo
 def a_prepared_document(text: str, path: str, *, mount: str = "") -> Document:
     request = IngestRequest(SCOPE, AccessPolicy(SourceRef(mount, "docs")))
     data = text.encode()
-    prepared = Prepare((MARKDOWN,), ())(request, Item(path, len(data), "text/markdown"), data, digest_bytes(data))
+    prepared = Prepare((MARKDOWN,), ())(request, Item(path, len(data), "text/markdown"), data, digest(data))
     (write,) = prepared.writes
     return write.document
 

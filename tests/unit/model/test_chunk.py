@@ -1,7 +1,7 @@
 """How chunks are named and labeled."""
 
 from citewise.model.access import Scope
-from citewise.model.chunk import chunks_of
+from citewise.model.chunk import Chunk
 from citewise.model.ids import chunk_id, digest, document_id
 from tests.builders import SCOPE, a_document, a_piece
 
@@ -20,19 +20,19 @@ def test_ids_depend_on_every_part_and_on_nothing_else() -> None:
 
 
 def test_labels_say_what_filters_may_ask() -> None:
-    (chunk,) = chunks_of(a_document("guide/a.md"), (a_piece("words"),))
+    (chunk,) = Chunk.of_document(a_document("guide/a.md"), (a_piece("words"),))
     assert {"document=guide/a.md", "tags=tide", "access=project", "metadata.draft=false"} <= chunk.labels
     assert chunk.numbers == {"metadata.sidebar_position": 2.0}
 
 
 def test_a_line_number_is_no_reason_to_index_again() -> None:
     document = a_document("a.md")
-    here, there = chunks_of(document, (a_piece("same"), a_piece("same", ordinal=0)))
+    here, there = Chunk.of_document(document, (a_piece("same"), a_piece("same", ordinal=0)))
     assert here.position != there.position
     assert here.fingerprint == there.fingerprint
 
 
 def test_a_chunk_knows_its_digests_and_its_words() -> None:
-    (chunk,) = chunks_of(a_document("a.md"), (a_piece("two words"),))
+    (chunk,) = Chunk.of_document(a_document("a.md"), (a_piece("two words"),))
     assert (chunk.embedded_text, chunk.word_count) == ("two words", 2)
     assert chunk.text_digest == digest("two words")

@@ -3,7 +3,7 @@
 import pytest
 
 from citewise.ingest.prepare import _chapter_parts
-from citewise.model.document import Location, PathRule, path_facts
+from citewise.model.document import DEFAULT_RULES, Location, PathRule
 
 
 @pytest.mark.parametrize(
@@ -41,13 +41,13 @@ def test_a_chapter_has_a_number_and_a_title_where_its_name_does(
     ],
 )
 def test_paths_tell_module_chapter_and_types(path: str, module: str, chapter: str, corpus: str, content: str) -> None:
-    facts = path_facts(path)
+    facts = PathRule.facts_of(path, DEFAULT_RULES)
     assert list(facts.values()) == [module, chapter, corpus, content]
 
 
 def test_path_rules_can_be_replaced() -> None:
     rules = (PathRule(r"^(?P<chapter>[^/]+)/", {"module": "all"}),)
-    facts = path_facts("one/two.md", rules)
+    facts = PathRule.facts_of("one/two.md", rules)
     assert (facts["module"], facts["chapter"]) == ("all", "one")
 
 

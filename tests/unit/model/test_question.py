@@ -4,38 +4,38 @@ import pytest
 
 from citewise.errors import BadRequest
 from citewise.model.access import OWNER
-from citewise.model.query import Query, Selection, checked_question
+from citewise.model.query import Query, Selection
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\t", "\u200b\u200b", "\u2003"])
 def test_nothing_asked_is_refused(text: str) -> None:
     with pytest.raises(BadRequest, match="question is empty"):
-        checked_question(text)
+        Query.checked_text(text)
     with pytest.raises(BadRequest, match="selection is empty"):
         Selection(text)
 
 
 def test_two_thousand_characters_are_allowed_and_one_more_is_not() -> None:
-    assert len(checked_question(f"  {'x' * 2000} ")) == 2000
+    assert len(Query.checked_text(f"  {'x' * 2000} ")) == 2000
     with pytest.raises(BadRequest, match=r"2,001 characters; 2,000 are allowed"):
-        checked_question("x" * 2001)
+        Query.checked_text("x" * 2001)
 
 
 @pytest.mark.parametrize("character", ["\x00", "\x1b", "\x7f", "\x85"])
 def test_what_nobody_types_is_refused_by_name(character: str) -> None:
     with pytest.raises(BadRequest, match=f"U\\+{ord(character):04X}"):
-        checked_question(f"a{character}b")
+        Query.checked_text(f"a{character}b")
 
 
 def test_half_a_character_is_bad_input() -> None:
     with pytest.raises(BadRequest, match="not valid UTF-8"):
-        checked_question("caf\udce9")
+        Query.checked_text("caf\udce9")
 
 
 @pytest.mark.parametrize("question", [None, 3, b"noon", ["noon"]])
 def test_what_is_no_text_is_no_question(question: object) -> None:
     with pytest.raises(BadRequest, match="a question is text"):
-        checked_question(question)  # type: ignore[arg-type]
+        Query.checked_text(question)  # type: ignore[arg-type]
 
 
 def test_a_selection_loses_its_form_feeds_and_nothing_else() -> None:
@@ -43,7 +43,7 @@ def test_a_selection_loses_its_form_feeds_and_nothing_else() -> None:
 
 
 def test_line_breaks_tabs_and_other_scripts_are_fine() -> None:
-    assert checked_question(" Wann fährt\n\tdie Fähre? 渡船 👩‍🚀 ") == "Wann fährt\n\tdie Fähre? 渡船 👩‍🚀"
+    assert Query.checked_text(" Wann fährt\n\tdie Fähre? 渡船 👩‍🚀 ") == "Wann fährt\n\tdie Fähre? 渡船 👩‍🚀"
 
 
 @pytest.mark.parametrize("top_k", [0, -1, 1001, 10**9])

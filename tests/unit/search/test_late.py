@@ -11,7 +11,7 @@ from citewise.errors import Unavailable
 from citewise.model.chunk import Vector, WordVectors
 from citewise.model.ids import Digest
 from citewise.model.query import BY_WORD, LATE_WEIGHT
-from citewise.model.ranking import DENSE, Candidate, Finding, Shortlist, in_order
+from citewise.model.ranking import DENSE, Candidate, Finding, Shortlist
 from citewise.ports.catalog import NO_WORDS
 from citewise.search.rescore import FAR, NEAR, Late, stretched
 from tests.fakes.counters import HashEmbedder, HashWords
@@ -215,7 +215,7 @@ def test_reading_more_passages_does_not_change_the_first_twenty() -> None:
 def test_who_is_looked_at_is_chosen_as_rankings_have_them_whatever_features_said() -> None:
     found, cache = many(25)
     moved = [each.rescored("features", 0.95) if at >= 20 else each for at, each in enumerate(found.findings)]
-    late(cache)(found.with_findings(in_order(moved)))
+    late(cache)(found.with_findings(Finding.in_order(moved)))
     assert set(cache.asked) == {each.passage.text_digest for each in found.findings[:20]}
 
 

@@ -25,7 +25,7 @@ from citewise.adapters.local_index.generations import Generations, Manifest, crc
 from citewise.adapters.local_index.segments import Keys, ids_of
 from citewise.adapters.local_index.vectors import LocalVectorIndex
 from citewise.model.access import Scope
-from citewise.model.chunk import Hit, Point, TermField, best_first, hits_of
+from citewise.model.chunk import Hit, Point, TermField
 from citewise.model.filters import AnyOf, Between, Condition, Where
 from citewise.ports.indexes import IndexBatch
 
@@ -176,7 +176,7 @@ class _TextFolder:
         found = _best(searcher, field, chosen, narrowing, admits, wanted)
         if len(found) < wanted and len(chosen) < len(counts):
             found = _best(searcher, field, counts, narrowing, admits, wanted)
-        return tuple(best_first(hits_of(ids_of(_keys(searcher, found)), [score for score, _ in found]))[:wanted])
+        return Hit.best(ids_of(_keys(searcher, found)), [score for score, _ in found], wanted)
 
     def _new_searching(self) -> "tuple[Searcher, Callable[[tuple[Condition, ...]], _Filter]]":
         """What is committed now, and how it is filtered: both rankings of a question have the same filter, and so has

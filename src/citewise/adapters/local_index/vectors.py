@@ -18,7 +18,7 @@ from citewise.adapters.local_index.generations import FileMark, Generations, Man
 from citewise.adapters.local_index.scan import Admitted, Bits, SignsFirst, gathered, scan_of
 from citewise.adapters.local_index.segments import Keys, Quantizer, Rows, Segment, ids_of, keys_of
 from citewise.model.access import Scope
-from citewise.model.chunk import Hit, Vector, best_first, hits_of
+from citewise.model.chunk import Hit, Vector
 from citewise.model.filters import AnyOf, Condition, Where
 from citewise.model.ids import ChunkId
 from citewise.ports.indexes import IndexBatch
@@ -146,13 +146,13 @@ class VectorSet:
         if not isinstance(self._scan, SignsFirst):
             scores, rows = self._scan.best(query, admitted, wanted)
             coarse = self._quantizer.coarse_cosines(scores)
-            return tuple(best_first(hits_of(ids_of(self._keys[rows]), coarse))[:wanted])
+            return Hit.best(ids_of(self._keys[rows]), coarse, wanted)
         _, rows = self._scan.best(query, admitted, min(RESCORED * wanted, admitted.count))
         rows = np.sort(rows)
         codes = gathered([segment.codes for segment in self._segments], self._starts, rows)
         remainders = gathered([segment.remainders for segment in self._segments], self._starts, rows)
         cosines = self._quantizer.cosines(fine_query, np.concatenate(codes), np.concatenate(remainders))
-        return tuple(best_first(hits_of(ids_of(self._keys[rows]), cosines))[:wanted])
+        return Hit.best(ids_of(self._keys[rows]), cosines, wanted)
 
     def admits(self, keys: Keys, conditions: tuple[Condition, ...]) -> npt.NDArray[np.bool_] | None:
         """Which of these chunks the conditions admit; None if one of them is not here."""
