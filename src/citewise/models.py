@@ -176,8 +176,7 @@ def _http_reranker(settings: Settings) -> Reranker:
 
 def _remote(settings: Settings, section: str, retry: "Retry") -> "Remote":
     """The server that a section of the settings names, with a circuit breaker of its own."""
-    from citewise.adapters.breaker import Breaker
-    from citewise.adapters.http import Remote
+    from citewise.adapters.http import Breaker, Remote
 
     chosen = getattr(settings, section)
     guard = settings.guard

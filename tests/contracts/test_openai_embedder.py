@@ -14,8 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from citewise.adapters.breaker import Breaker
-from citewise.adapters.http import Remote
+from citewise.adapters.http import Breaker, Remote
 from citewise.adapters.openai.embedder import RETRY, OpenAIEmbedder
 from citewise.errors import Misconfigured, Unavailable
 from citewise.model.chunk import EmbeddingModel, Vector
@@ -61,7 +60,7 @@ def make(server: EmbeddingServer, waits: Waits) -> Iterator[Make]:
             model = EmbeddingModel("test", DIMENSIONS, 8191)
             tries, jitter = options.pop("tries", 3), options.pop("jitter", lambda: 1.0)
             retry = replace(RETRY, tries=tries, sleep=waits.append, jitter=jitter)
-            remote = Remote(client, "embedding", "remote", retry=retry, breaker=options.pop("breaker", None))
+            remote = Remote(client, "embedding", "remote", retry=retry, breaker=options.pop("breaker", Breaker()))
             threads = pools.enter_context(ThreadPoolExecutor(options.pop("concurrency", 1)))
             return OpenAIEmbedder(remote, model, threads=threads, **options)
 

@@ -10,8 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from citewise.adapters.breaker import Breaker
-from citewise.adapters.http import Refused, Remote, Retry
+from citewise.adapters.http import Breaker, Refused, Remote, Retry
 from citewise.errors import Cancelled, Misconfigured, Unavailable
 from citewise.model.cancellation import Cancellation
 from tests.fakes.chat_server import ChatServer, Reply, refusing, running_chat_server
@@ -64,7 +63,7 @@ def make(server: ChatServer, waits: Waits) -> Iterator[Make]:
 
         def remote_with(breaker: Breaker | None = None, **options: Any) -> Remote:
             retry = Retry(**{"sleep": waits.append, "jitter": lambda: 1.0, **options})
-            return Remote(client, "rerank", "tiny", retry=retry, breaker=breaker)
+            return Remote(client, "rerank", "tiny", retry=retry, breaker=breaker or Breaker())
 
         yield remote_with
 

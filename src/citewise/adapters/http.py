@@ -1,6 +1,7 @@
 """Requests to remote models over httpx: the same limits, retries, breaker and errors for every adapter."""
 
 import json
+import logging
 import os
 import random
 import re
@@ -9,7 +10,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from threading import Lock, Thread
@@ -17,9 +18,10 @@ from typing import Any, Self, TypeVar
 
 import httpx
 
-from citewise.adapters.breaker import Breaker
 from citewise.errors import Cancelled, CitewiseError, Misconfigured, Unavailable
 from citewise.model.cancellation import Cancellation
+
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Row = dict[str, object]
@@ -82,6 +84,68 @@ class Retry:
         raise AssertionError("there is at least one try")
 
 
+class Breaker:
+    """A circuit breaker: a server that keeps failing is left alone for a while. Threads may share it."""
+
+    def __init__(
+        self,
+        server: str = "the server",
+        *,
+        max_failures: int = 5,  # in a row; 1: opens at a single hiccup; many: a dead server is waited for often
+        pause_seconds: float = 30.0,  # short: a dead server is waited for again and again; long: its return goes unseen
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._server = server
+        self._max_failures = max_failures
+        self._pause_seconds = pause_seconds
+        self._clock = clock
+        self._lock = Lock()
+        self._failures = 0
+        self._last_error = ""
+        self._retry_at: float | None = None  # None: closed
+
+    def __call__(self, call: Callable[[], T]) -> T:
+        """What the call returns or raises; Unavailable at once while the server is left alone.
+
+        After the pause one call goes through, and its outcome decides for the others; if it has none, another may try
+        after another pause.
+        """
+        self._admit()
+        try:
+            answer = call()
+        except Cancelled:  # says nothing about the server
+            raise
+        except CitewiseError as error:
+            self._record(error if isinstance(error, Unavailable) and not isinstance(error, Refused) else None)
+            raise
+        self._record(None)
+        return answer
+
+    def _admit(self) -> None:
+        with self._lock:
+            now = self._clock()
+            left = 0.0 if self._retry_at is None else self._retry_at - now
+            if left > 0:
+                raise Unavailable(
+                    f"{self._server} failed {self._failures} times in a row and is not asked for another {left:.0f} s; "
+                    f"last error: {self._last_error}"
+                )
+            if self._retry_at is not None:
+                self._retry_at = now + self._pause_seconds
+
+    def _record(self, error: Unavailable | None) -> None:
+        with self._lock:
+            was_open = self._retry_at is not None
+            self._failures = self._failures + 1 if error else 0
+            is_open = error is not None and (was_open or self._failures >= self._max_failures)
+            self._last_error = str(error)
+            self._retry_at = self._clock() + self._pause_seconds if is_open else None
+        if is_open:
+            _log.warning("%s is not asked for %.0f s: %s", self._server, self._pause_seconds, error)
+        elif was_open:
+            _log.info("%s answers again", self._server)
+
+
 @dataclass(frozen=True, slots=True)
 class Remote:
     """The server of a model: every request to it goes through here."""
@@ -91,7 +155,7 @@ class Remote:
     model: str
     key_variable: str = ""  # the environment variable that has the key, for messages
     retry: Retry = Retry()
-    breaker: Breaker | None = None
+    breaker: Breaker = field(default_factory=Breaker)
 
     @classmethod
     def at(cls, base_url: str, section: str, model: str, *, key_variable: str, timeout_seconds: float) -> Self:
@@ -126,7 +190,7 @@ class Remote:
             except TimeoutError as error:
                 raise _NoAnswer(f"{self.name} did not answer in time") from error
 
-        return self.parsed(self._guarded(lambda: self.retry(in_time, ends_at=ends_at, sleep=time.sleep)))
+        return self.parsed(self.breaker(lambda: self.retry(in_time, ends_at=ends_at, sleep=time.sleep)))
 
     def stream(
         self, path: str, payload: object, read: Read[T], *, ends_at: float, cancellation: Cancellation
@@ -160,7 +224,7 @@ class Remote:
             items = attempt()
             return next(items), items
 
-        item, items = self._guarded(lambda: self.retry(begin, ends_at=ends_at, sleep=cancellation.wait))
+        item, items = self.breaker(lambda: self.retry(begin, ends_at=ends_at, sleep=cancellation.wait))
         with closing(items):
             yield item
             try:
@@ -203,23 +267,6 @@ class Remote:
             if time.monotonic() > ends_at:
                 raise Unavailable(f"{self.name} did not finish its answer in time: ask for less, or again later")
             yield chunk
-
-    def _guarded(self, call: Callable[[], T]) -> T:
-        if self.breaker is None:
-            return call()
-        self.breaker.admit()
-        try:
-            answer = call()
-        except Cancelled:  # says nothing about the server
-            raise
-        except CitewiseError as error:
-            if isinstance(error, Unavailable) and not isinstance(error, Refused):
-                self.breaker.record_failure(str(error))
-            else:  # it answers
-                self.breaker.record_success()
-            raise
-        self.breaker.record_success()
-        return answer
 
     def _check(self, response: httpx.Response, chunks: Iterable[bytes]) -> None:
         """Raise what the status of an error means."""

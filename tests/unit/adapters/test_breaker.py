@@ -1,11 +1,12 @@
 """The circuit breaker: when it opens, when it lets a call through again, and what it says meanwhile."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from citewise.adapters.breaker import Breaker
-from citewise.errors import Unavailable
+from citewise.adapters.http import Breaker
+from citewise.errors import Cancelled, Misconfigured, Unavailable
 from tests.fakes.clock import Clock
 
 PAUSE = 30.0
@@ -21,28 +22,42 @@ def breaker(clock: Clock) -> Breaker:
     return Breaker("the server", max_failures=3, pause_seconds=PAUSE, clock=clock)
 
 
+def raising(error: Exception) -> Callable[[], None]:
+    def call() -> None:
+        raise error
+
+    return call
+
+
 def fail(breaker: Breaker, times: int) -> None:
     for number in range(times):
-        breaker.admit()
-        breaker.record_failure(f"failure {number}")
+        with pytest.raises(Unavailable, match=f"failure {number}"):
+            breaker(raising(Unavailable(f"failure {number}")))
 
 
 def is_admitted(breaker: Breaker) -> bool:
-    try:
-        breaker.admit()
-    except Unavailable:
-        return False
-    return True
+    """Whether a call goes through, by one that says nothing about the server."""
+    with pytest.raises((Cancelled, Unavailable)) as caught:
+        breaker(raising(Cancelled("by the test")))
+    return isinstance(caught.value, Cancelled)
 
 
 def test_it_stays_closed_below_its_number_of_failures(breaker: Breaker) -> None:
     fail(breaker, 2)
-    assert is_admitted(breaker)
+    assert breaker(lambda: "fine") == "fine"
 
 
 def test_a_success_in_between_starts_the_count_again(breaker: Breaker) -> None:
     fail(breaker, 2)
-    breaker.record_success()
+    breaker(lambda: "fine")
+    fail(breaker, 2)
+    assert is_admitted(breaker)
+
+
+def test_a_server_that_answers_with_an_error_answers(breaker: Breaker) -> None:
+    fail(breaker, 2)
+    with pytest.raises(Misconfigured):
+        breaker(raising(Misconfigured("no such model")))
     fail(breaker, 2)
     assert is_admitted(breaker)
 
@@ -51,9 +66,9 @@ def test_it_opens_and_says_why_and_for_how_long(breaker: Breaker, clock: Clock) 
     fail(breaker, 3)
     clock.now += 10
     with pytest.raises(Unavailable, match=r"the server failed 3 times in a row and is not asked for another 20 s"):
-        breaker.admit()
+        breaker(lambda: "fine")
     with pytest.raises(Unavailable, match="last error: failure 2"):
-        breaker.admit()
+        breaker(lambda: "fine")
 
 
 def test_after_the_pause_a_single_call_goes_through(breaker: Breaker, clock: Clock) -> None:
@@ -65,8 +80,7 @@ def test_after_the_pause_a_single_call_goes_through(breaker: Breaker, clock: Clo
 def test_a_trial_that_succeeds_closes_it(breaker: Breaker, clock: Clock) -> None:
     fail(breaker, 3)
     clock.now += PAUSE
-    breaker.admit()
-    breaker.record_success()
+    breaker(lambda: "fine")
     fail(breaker, 2)
     assert is_admitted(breaker)
 

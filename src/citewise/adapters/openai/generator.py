@@ -12,10 +12,11 @@ from citewise.errors import Misconfigured, Unavailable
 from citewise.model.answer import Prompt
 from citewise.model.cancellation import Cancellation
 
-MAX_LINE_BYTES = 1_000_000
+MAX_EVENT_BYTES = 1_000_000
 CUT_OFF = " \u2026"  # ends an answer that reached its token limit: what there is of it stands, and a reader sees why
 
-_LINE_END = re.compile(rb"\r\n|\n|\r(?=.)", re.DOTALL)  # a last \r may be half of \r\n
+_EVENT_END = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2}")
+_LINE_END = re.compile(rb"\r\n|\n|\r")
 _THOUGHT, _THOUGHT_END = "<think>", "</think>"
 
 Fields = Mapping[str, int | float]
@@ -92,7 +93,7 @@ class OpenAIGenerator:
     def _streamed(self, chunks: Iterable[bytes]) -> Iterator[str]:
         """Unavailable when the stream stops before the answer does, or the answer does not stop."""
         size = 0
-        for data in _events(_lines(chunks)):
+        for data in _events(chunks):
             if data.strip() == b"[DONE]":
                 return
             text, finish = _choice(self._remote.parsed(data), key="delta")
@@ -144,27 +145,17 @@ def _ending(finish: str) -> Iterator[str]:
         yield CUT_OFF
 
 
-def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    rest = b""
-    for chunk in chunks:
-        *lines, rest = _LINE_END.split(rest + chunk)
-        yield from lines
-        if len(rest) > MAX_LINE_BYTES:
-            raise Unavailable(f"the language model's server sent a line of more than {MAX_LINE_BYTES:,} bytes")
-    yield rest.removesuffix(b"\r")
-
-
-def _events(lines: Iterable[bytes]) -> Iterator[bytes]:
+def _events(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """The data of each event. Comments keep a connection alive; names, ids and retry times say nothing here."""
-    data: list[bytes] = []
-    for line in lines:
-        if line.startswith(b"data:"):
-            data.append(line[5:].removeprefix(b" "))
-        elif not line and data:
-            yield b"\n".join(data)
-            data = []
-    if data:
-        yield b"\n".join(data)
+    rest = b""
+    for chunk in itertools.chain(chunks, [b"\n\n"]):
+        *events, rest = _EVENT_END.split(rest + chunk)
+        for event in events:
+            data = [line[5:].removeprefix(b" ") for line in _LINE_END.split(event) if line.startswith(b"data:")]
+            if data:
+                yield b"\n".join(data)
+        if len(rest) > MAX_EVENT_BYTES:
+            raise Unavailable(f"the language model's server sent an event of more than {MAX_EVENT_BYTES:,} bytes")
 
 
 def _choice(answer: object, *, key: str) -> tuple[str, str]:
