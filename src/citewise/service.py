@@ -22,7 +22,7 @@ from citewise.text.urls import Addresses
 
 MAX_PART_CHARACTERS = 40  # of the name of a degraded part, in the log
 CACHE = "cache"  # the only stage of a cached result
-NOTE_POPULAR = "popular: these passages are often shown; they were not found by this question"
+NOTE_POPULAR = "popular: passages that are often read, not results for this question"
 REMEDY = "try again in a moment; if it keeps failing, `citewise doctor` says what to repair"
 
 

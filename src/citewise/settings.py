@@ -111,9 +111,6 @@ class _SearchSettings:
             raise Misconfigured(f"settings search.weights: {', '.join(ARMS)}, at least one of them above 0")
         if not self.features.keys() <= set(FEATURES):
             raise Misconfigured(f"settings search.features: there are {' and '.join(FEATURES)}")
-        unknown = set(self.without).difference(ARMS, ("features", "late", "rerank", "freshness", "boost", "dedup"))
-        if unknown:
-            raise Misconfigured(f"setting search.without names no ranking and no stage: {', '.join(sorted(unknown))}")
         if any(rule.factor <= 0 for rule in self.boosts):
             raise Misconfigured("settings search.boosts: every factor is above 0")
         if not all(keyword.strip() for rule in self.boosts for keyword in rule.keywords or ("",)):

@@ -13,6 +13,7 @@ from citewise.errors import Misconfigured
 from citewise.model.access import Access, Scope
 from citewise.model.chunk import EmbeddingModel
 from citewise.model.document import SourceRef
+from citewise.model.ranking import ARMS
 from citewise.models import NO_PARTS, Parts, compress_of, embedding_of, generator_of, reranker_of
 from citewise.ports.models import Embedder, Embedding, Generator, QualityEvaluator, Reranker
 from citewise.settings import Settings
@@ -194,12 +195,14 @@ def search_of(
         Deduplicate(),
         Cut(),
     )
+    if unknown := without - {*ARMS, *(stage.name for stage in refine)}:
+        raise Misconfigured(f"setting search.without names no ranking and no stage: {', '.join(sorted(unknown))}")
     fusions: dict[str, Callable[..., Fusion]] = {"nearness": Nearness, "minmax": MinMax, "rrf": ReciprocalRanks}
     fusion, min_candidates = fusions[chosen.fusion], MIN_CANDIDATES if reranker is None else settings.rerank.depth
-    is_large = library.vectors.size_bytes() >= LARGE_INDEX_BYTES
+    is_small = 0 < library.vectors.size_bytes() < LARGE_INDEX_BYTES  # 0: not known, it may wait for a server
     is_remote = reranker is not None and settings.rerank.provider != "onnx"  # a turn must not wait for a server
     turn = nullcontext() if is_remote or turns is None else turns
-    embedder, side_by_side = library.embedding.embedder, threads if is_large else None
+    embedder, side_by_side = library.embedding.embedder, None if is_small else threads
     return Search(
         Retrieve(embedder, library.vectors, library.texts, side_by_side, without, turn),
         Hydrate(library.catalog, min_candidates, library.catalog.request_reingest),

@@ -1,5 +1,6 @@
 """Every part of a library can be handed in, and is the one that is used."""
 
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from citewise import Library, LibraryView
 from citewise.adapters.memory.cache import MemoryCache
 from citewise.errors import Misconfigured, Unavailable
 from citewise.model.answer import Quality
+from citewise.model.chunk import Hit
 from tests.fakes.counters import HashEmbedder, HashWords, WordCounter
 from tests.fakes.kept_log import KeptLog
 from tests.fakes.memory_catalog import MemoryCatalog
@@ -132,4 +134,28 @@ def test_a_library_whose_stores_were_handed_in_is_not_built_again_over_itself(pa
     with pytest.raises(Misconfigured, match="ingest the sources into a new library"):
         Library(tmp_path / "library", **other, **shared).reindex()  # type: ignore[arg-type]
     with Library(tmp_path / "library", **MODELS, **shared) as library:  # type: ignore[arg-type]
+        search(library.as_owner())
+
+
+class Waiting(PlainVectorIndex):
+    """An index that answers only when all three rankings of a question are being searched: as servers, side by side."""
+
+    together = threading.Barrier(3)
+
+    def search(self, *args: Any, **named: Any) -> tuple[Hit, ...]:
+        self.together.wait(60)
+        return super().search(*args, **named)
+
+
+class WaitingTexts(PlainTextIndex):
+    def search(self, *args: Any, **named: Any) -> tuple[Hit, ...]:
+        Waiting.together.wait(60)
+        return super().search(*args, **named)
+
+
+def test_indexes_whose_size_is_not_known_are_searched_side_by_side(tmp_path: Path) -> None:
+    (tmp_path / "gauge.md").write_text(PAGE)
+    indexes = {"vector_index": Waiting(), "text_index": WaitingTexts()}
+    with Library(tmp_path / "library", **MODELS, **indexes) as library:  # type: ignore[arg-type]
+        library.ingest(tmp_path / "gauge.md")
         search(library.as_owner())

@@ -208,3 +208,9 @@ def test_embedding_is_misconfigured_if_its_address_is_none(tmp_path: Path, addre
     library = Library(settings=Settings(library=tmp_path / "library").changed(embedding=embedding))
     with pytest.raises(Misconfigured, match=r"embedding\.base_url is no address"):
         library.ingest(tmp_path / "page.md")
+
+
+def test_a_ranking_or_stage_that_does_not_exist_cannot_be_left_out(shelf: Shelf) -> None:
+    library = library_of(shelf, searching(shelf, without=("dense", "magic")))
+    with pytest.raises(Misconfigured, match="names no ranking and no stage: magic"):
+        library.as_owner().search("tides")

@@ -145,7 +145,6 @@ def test_settings_changed_in_code_take_the_values_of_a_file_and_of_python(tmp_pa
         ("search", {"weights": {"dense": -1.0}}, r"search\.weights\.dense must be at least 0"),
         ("search", {"weights": {"dense": 0.0}}, "at least one of them above 0"),
         ("search", {"weights": {"sparse": 1.0}}, "dense, words, code"),
-        ("search", {"without": ("magic",)}, "magic"),
         ("search", {"boosts": [{"keywords": ["a"], "corpus_types": ["b"], "factor": 0}]}, "factor"),
         ("search", {"boosts": [{"keywords": [" "], "corpus_types": ["b"], "factor": 1}]}, "keywords"),
         ("query_cache", {"min_cosine": 0}, r"query_cache\.min_cosine must be above 0 and at most 1, not 0"),
