@@ -90,7 +90,7 @@ def test_a_thread_is_found_with_author_channel_and_time(shelf: Shelf) -> None:
     ingest(shelf, {**CONTENT})
     passage = found(shelf, "valve stuck oil")
     assert passage.text == "ann: The valve is stuck.\nbob: Oil it."
-    assert (passage.author, passage.channel, passage.sent_at) == ("ann", "ops", 1000.0)
+    assert (passage.location.author, passage.location.channel, passage.location.sent_at) == ("ann", "ops", 1000.0)
     assert (passage.location.first, passage.location.last) == (1, 2)
     assert (passage.page, passage.lines, passage.is_conversation) == (None, None, True)
     assert [passage.text[block.start : block.end] for block in passage.blocks] == [
@@ -163,7 +163,7 @@ def test_stored_documents_are_cut_and_embedded_again_without_a_parser(shelf: She
         *_, last = Reembed(old.catalog, blind, new.writer)()
     assert (last.documents, last.chunks.created) == (4, 5)
     assert other.snapshot() == before
-    assert found(other, "valve stuck oil").author == "ann"
+    assert found(other, "valve stuck oil").location.author == "ann"
     assert ingest(other, {**CONTENT}).unchanged == 3
 
 

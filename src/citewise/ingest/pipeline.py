@@ -9,13 +9,14 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
 
 from citewise.errors import BadData, BadRequest, Unavailable
 from citewise.ingest.prepare import IngestRequest, Prepare, Prepared
 from citewise.ingest.write import DOCUMENTS_AT_ONCE, DocumentWriter, WriteBatch, Written
 from citewise.model.access import Scope
 from citewise.model.chunk import ChunkCounts
-from citewise.model.document import FileProblem, Item, at_or_above
+from citewise.model.document import FileProblem, Item
 from citewise.model.filters import Where
 from citewise.model.ids import digest
 from citewise.model.report import (
@@ -139,9 +140,9 @@ class _Known:
     def gone(self, tally: "_Tally") -> list[str]:
         """What the source does not have any more. What could not be read stays: missing permissions are no deletion."""
         stays = {path for item in tally.staying for path in self.under(item)} | tally.stored
-        unread = [self._request.mounted(entry.path) for entry in tally.skipped if entry.is_unseen]
-        unseen = {*unread, *(f"{path}/" for path in unread)}  # an item may hold several documents
-        return [path for path in self.paths if path not in stays and unseen.isdisjoint(at_or_above(path))]
+        unseen = {PurePosixPath(self._request.mounted(entry.path)) for entry in tally.skipped if entry.is_unseen}
+        missing = ((path, PurePosixPath(path)) for path in self.paths if path not in stays)
+        return [path for path, place in missing if unseen.isdisjoint((place, *place.parents))]
 
 
 class _Tally:
@@ -200,7 +201,7 @@ class _Tally:
                 chunks, deleted=chunks.deleted + deleted, unchanged=chunks.unchanged + self._unchanged_chunks
             ),
             embedded=self._batch.embedded,
-            masked=dict(self._masked),
+            masked=self._masked,
         )
 
     def _done(self, path: str, outcome: FileOutcome, size: int, chunks: int = 0) -> FileDone:

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import Protocol
 
 from citewise.model.access import Access
-from citewise.model.document import SourceRef, at_or_above
+from citewise.model.document import SourceRef
 
 
 class _PathPattern(Protocol):
@@ -45,8 +46,8 @@ def with_rule(source: SourceRef, rule: tuple[str, ...], parts: Iterable[str]) ->
 
 def _rule_for(source: SourceRef, path: str) -> tuple[str, ...]:
     rules = dict(source.access)
-    above = sorted({"", *(each.rstrip("/") for each in at_or_above(path))}, key=len, reverse=True)
-    return next((rules[part] for part in above if part in rules), ())
+    parts = (path, *map(str, PurePosixPath(path).parents))  # the innermost first
+    return next((rules[part] for part in parts if part in rules), rules.get("", ()))
 
 
 def _covers(part: str, other: str) -> bool:

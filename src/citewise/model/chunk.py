@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from hashlib import sha256
 from itertools import repeat
-from operator import itemgetter, mul
+from operator import add, itemgetter, mul
 from typing import Literal, NamedTuple, NewType, TypeAlias
 
 from citewise.model.access import Scope
@@ -223,12 +223,7 @@ class ChunkCounts:
         return self.created + self.updated + self.unchanged
 
     def __add__(self, other: "ChunkCounts") -> "ChunkCounts":
-        return ChunkCounts(
-            self.created + other.created,
-            self.updated + other.updated,
-            self.deleted + other.deleted,
-            self.unchanged + other.unchanged,
-        )
+        return ChunkCounts(*map(add, astuple(self), astuple(other)))
 
 
 def cosine(left: Vector, right: Vector) -> float:

@@ -1,7 +1,7 @@
 """Documents: the items they are read from, the blocks they are made of, and what their paths say about them."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
@@ -169,14 +169,6 @@ class SourceRef:
     root: str  # relative to the library folder, so that moving both together changes nothing
     access: tuple[tuple[str, tuple[str, ...]], ...] = ()  # part (empty: all) -> the rule it was last given
     kind: str = "folder"
-
-
-def at_or_above(path: str) -> Iterator[str]:
-    """The path itself, and the folders above it with the slash that they are written with."""
-    yield path
-    for at, character in enumerate(path):
-        if character == "/":
-            yield path[: at + 1]
 
 
 UNKNOWN = "Unknown"

@@ -69,18 +69,6 @@ class Passage:
     def page(self) -> int | None:
         return self.location.first if self.location.unit == "pages" else None
 
-    @property
-    def author(self) -> str | None:
-        return self.location.author
-
-    @property
-    def channel(self) -> str | None:
-        return self.location.channel
-
-    @property
-    def sent_at(self) -> float | None:
-        return self.location.sent_at
-
 
 DENSE, WORDS, CODE = "dense", "words", "code"
 ARMS = (DENSE, WORDS, CODE)

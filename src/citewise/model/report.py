@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal, TypeAlias
 
 from citewise.model.chunk import ChunkCounts
@@ -49,24 +49,12 @@ class IngestReport:
     warnings: tuple[FileProblem, ...] = ()  # of files that were ingested all the same
     chunks: ChunkCounts = field(default_factory=ChunkCounts)
     embedded: int = 0
-    masked: Mapping[str, int] = field(default_factory=dict)  # kinds of secrets and how many were masked
+    masked: Counter[str] = field(default_factory=Counter)  # kinds of secrets and how many were masked
     seconds: float = 0.0
 
     def __add__(self, other: "IngestReport") -> "IngestReport":
         """Several sources' reports as one."""
-        return IngestReport(
-            seen=self.seen + other.seen,
-            ingested=self.ingested + other.ingested,
-            unchanged=self.unchanged + other.unchanged,
-            removed=self.removed + other.removed,
-            skipped=self.skipped + other.skipped,
-            failed=self.failed + other.failed,
-            warnings=self.warnings + other.warnings,
-            chunks=self.chunks + other.chunks,
-            embedded=self.embedded + other.embedded,
-            masked=Counter(self.masked) + Counter(other.masked),
-            seconds=self.seconds + other.seconds,
-        )
+        return IngestReport(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(self)))
 
     def summary(self, finished_at: str) -> Mapping[str, Json]:
         """What is remembered of the last ingestion, by the names that `citewise status --json` shows."""

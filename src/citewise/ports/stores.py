@@ -55,12 +55,8 @@ class CacheKey:
 
     def differs_in_words(self, other: "CacheKey") -> bool:
         """Whether nothing but the words of the question differs."""
-        return (
-            self.question != other.question
-            and self.bucket == other.bucket
-            and self.version == other.version
-            and self.scope == other.scope
-        )
+        ours, theirs = ((key.bucket, key.version, key.scope) for key in (self, other))
+        return self.question != other.question and ours == theirs
 
 
 class QueryCache(Protocol):

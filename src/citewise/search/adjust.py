@@ -28,13 +28,13 @@ class Freshness:
         weight = self.weight if query.freshness_weight is None else query.freshness_weight
 
         def aged(finding: Finding) -> float | None:
-            sent_at = finding.passage.sent_at
+            sent_at = finding.passage.location.sent_at
             if not finding.passage.is_conversation or sent_at is None:
                 return None
             age_days = max(0.0, (query.asked_at - sent_at) / DAY)  # a time in the future counts as now
             return (1 - weight) * finding.score + weight * math.exp2(-age_days / half_life_days)
 
-        has_conversations = any(finding.passage.sent_at is not None for finding in found.findings)
+        has_conversations = any(finding.passage.location.sent_at is not None for finding in found.findings)
         return found.rescored(self.name, aged) if weight > 0 and has_conversations else found
 
 
