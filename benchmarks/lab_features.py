@@ -1,98 +1,123 @@
-"""Cheap features of a candidate's text, and the search for weights that hold on sets which took no part in it. Pure.
+"""What the places of words add to the fused score: title and proximity, as the product's stage counts them.
 
-Every feature is a share in 0..1 of the question's terms, each weighing as much as it is rare among the candidates.
+Each weight alone, both together, and weights that are climbed to on all sets but one and tried on that one.
 """
 
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 
 import numpy as np
 
-from benchmarks.lab_pools import Numbers
+from benchmarks.lab_choice import Alternative, Parts, change, mean_worth
+from benchmarks.lab_pools import Numbers, Pool, Worths, measured, nearness, stretched
+from benchmarks.lab_rows import DEFAULT, Lab
+from benchmarks.lab_sets import Corpus
+from benchmarks.printing import DECIMALS
+from benchmarks.results import Cell, Table
+from citewise.model.query import FEATURE_WEIGHTS, FEATURES
+from citewise.model.ranking import CODE, DENSE, WORDS
+from citewise.search.rescore import proximity
+from citewise.text.analysis import terms
+from citewise.text.positions import term_positions
 
-TITLE, PROXIMITY, RARE_PROXIMITY, WINDOW_20, WINDOW_40 = (
-    *("title", "proximity", "proximity by rarity"),
-    *("window of 20", "window of 40"),
-)
-FEATURES = (TITLE, PROXIMITY, RARE_PROXIMITY, WINDOW_20, WINDOW_40)
-SIZES = (20, 40)  # terms of the windows
+TRIED = (0.05, 0.1, 0.2, 0.3)  # of a fused score in 0..1; 0: the feature says nothing
+STEPS = (0.1, 0.05)  # of the ascent
 GAIN = 1e-4  # of the mean over sets, below which a step is no step: a hundredth of what the intervals span
+ROWS = (DENSE, WORDS, CODE, *FEATURES)
+CLIMBED = (WORDS, CODE, *FEATURES)
 
 Weights = tuple[float, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Worded:
-    """A chunk as terms: its headings, and its text in order."""
-
-    title: frozenset[str]
-    text: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """A question's terms in one text, by where they stand."""
-
-    places: tuple[tuple[int, str], ...]
-
-    @property
-    def by_term(self) -> Mapping[str, list[int]]:
-        found: dict[str, list[int]] = {}
-        for at, term in self.places:
-            found.setdefault(term, []).append(at)
-        return found
-
-
-def features(question: Sequence[str], candidates: Sequence[Worded]) -> Numbers:
+def features(question: str, headings: Sequence[str], texts: Sequence[str]) -> Numbers:
     """Feature x candidate, in the order of FEATURES."""
-    wanted = frozenset(question)
-    seen = [_Seen(tuple((at, term) for at, term in enumerate(one.text) if term in wanted)) for one in candidates]
-    rarity = local_rarity(wanted, candidates)
-    total = sum(rarity.values()) or 1.0
-    rows = [
-        [sum(rarity[term] for term in wanted & one.title) / total for one in candidates],
-        [proximity(one.by_term, question, dict.fromkeys(wanted, 1.0)) for one in seen],
-        [proximity(one.by_term, question, rarity) for one in seen],
-        *([best_window(one.places, rarity, size) / total for one in seen] for size in SIZES),
+    words = terms(question).words
+    different = frozenset(words)
+    places = term_positions([*headings, *texts], different)
+    pairs = [(word, following) for word, following in pairwise(words) if word != following]
+    titles = [len(found) / max(len(different), 1) for found in places[: len(headings)]]
+    return np.array([titles, [proximity(pairs, found) for found in places[len(headings) :]]])
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """A pool, and for each candidate the parts of its fused score and its features, in the order of ROWS."""
+
+    pool: Pool
+    rows: Numbers
+
+
+class FeatureLab:
+    """The pools of a lab with the features of their candidates, and what any weighting of them is worth."""
+
+    def __init__(self, lab: Lab) -> None:
+        self.parts = lab.parts
+        self._known: dict[Weights, Worths] = {}
+        corpora = {stratum: lab.asked[name].corpus for name, strata in lab.parts.items() for stratum in strata}
+        self._candidates = {
+            stratum: [_with_features(pool, corpora[stratum]) for pool in pools] for stratum, pools in lab.pools.items()
+        }
+
+    def worths(self, weights: Mapping[str, float]) -> Worths:
+        """With these weights instead of the default's, which have 0 for every feature; remembered."""
+        usual = {DENSE: DEFAULT[0], WORDS: DEFAULT[1], CODE: DEFAULT[2]}
+        row = tuple({**usual, **weights}.get(name, 0.0) for name in ROWS)
+        if row not in self._known:
+            self._known[row] = measured(
+                {
+                    stratum: [(question.pool, np.array(row) @ question.rows) for question in questions]
+                    for stratum, questions in self._candidates.items()
+                }
+            )
+        return self._known[row]
+
+
+def _with_features(pool: Pool, corpus: Corpus) -> _Candidates:
+    meaning = nearness(pool)
+    total = DEFAULT[0] * meaning + DEFAULT[1] + DEFAULT[2]
+    parts = stretched(pool) * np.array([[meaning], [1.0], [1.0]]) / total
+    pieces = [corpus[id_].piece for id_ in pool.ids]
+    headings = [" ".join(piece.breadcrumb) for piece in pieces]
+    return _Candidates(pool, np.vstack([parts, features(pool.question, headings, [piece.text for piece in pieces])]))
+
+
+def feature_rows(lab: FeatureLab) -> list[Alternative]:
+    both = ", ".join(f"{name} {weight}" for name, weight in FEATURE_WEIGHTS.items())
+    alone = [(name, weight) for name in FEATURES for weight in TRIED]
+    return [
+        Alternative("none", lab.worths({})),
+        Alternative(f"{both} (default)", lab.worths(FEATURE_WEIGHTS)),
+        *(Alternative(f"{name} {weight}", lab.worths({name: weight})) for name, weight in alone),
     ]
-    return np.array(rows).reshape(len(FEATURES), -1)
 
 
-def local_rarity(wanted: frozenset[str], candidates: Sequence[Worded]) -> Mapping[str, float]:
-    """How much each term tells the candidates apart: log(1 + n / (1 + how many have it))."""
-    having = Counter(term for one in candidates for term in wanted & (one.title | frozenset(one.text)))
-    return {term: math.log(1 + len(candidates) / (1 + having[term])) for term in wanted}
+def ascent_table(lab: FeatureLab, title: str, note: str) -> Table:
+    """Weights climbed to on all sets but one, and what they give on that one; then on all sets."""
+    usual = lab.worths({})
+    unseen: dict[str, Numbers] = {}
+    rows: list[tuple[Cell, ...]] = []
+    for name, strata in lab.parts.items():
+        others = {other: parts for other, parts in lab.parts.items() if other != name}
+        weights = _climbed(lab, others)
+        found = lab.worths(weights)
+        unseen |= {stratum: found[stratum] for stratum in strata}
+        rows.append((f"without {name}", *weights.values(), *_changes(found, usual, {name: strata})))
+    weights = _climbed(lab, lab.parts)
+    rows.append(("each set by the others' weights", *[None] * len(CLIMBED), *_changes(unseen, usual, lab.parts)))
+    on_all = _changes(lab.worths(weights), usual, lab.parts)
+    rows.append(("on all sets, in sight of them", *weights.values(), *on_all))
+    columns = ("", *CLIMBED, "no features give", "these give", "difference", "95 % from", "to")
+    return Table(title, columns, tuple(rows), note)
 
 
-def proximity(places: Mapping[str, list[int]], question: Sequence[str], weights: Mapping[str, float]) -> float:
-    """Over neighbors in the question, the mean of 1 / their least distance in the text; 0 where one is missing."""
-    gained = total = 0.0
-    for one, other in pairwise(question):
-        weight = weights[one] + weights[other]
-        total += weight
-        if one in places and other in places:
-            gained += weight / (min(abs(a - b) for a in places[one] for b in places[other]) or 1)
-    return gained / total if total else 0.0
+def _climbed(lab: FeatureLab, parts: Parts) -> Mapping[str, float]:
+    def goal(weights: Weights) -> float:
+        return mean_worth(lab.worths(dict(zip(CLIMBED, weights, strict=True))), parts)
 
-
-def best_window(places: Sequence[tuple[int, str]], weights: Mapping[str, float], size: int) -> float:
-    """The largest sum of weights of different terms that stand within `size` terms of each other."""
-    held: Counter[str] = Counter()
-    best = now = 0.0
-    start = 0
-    for at, term in places:
-        held[term] += 1
-        now += weights[term] if held[term] == 1 else 0.0
-        while at - places[start][0] >= size:
-            gone = places[start][1]
-            held[gone] -= 1
-            now -= weights[gone] if held[gone] == 0 else 0.0
-            start += 1
-        best = max(best, now)
-    return best
+    start = (DEFAULT[1], DEFAULT[2], *[0.0] * len(FEATURES))
+    return dict(zip(CLIMBED, climbed(start, goal, STEPS), strict=True))
 
 
 def climbed(start: Weights, goal: Callable[[Weights], float], steps: Sequence[float]) -> Weights:
@@ -102,15 +127,15 @@ def climbed(start: Weights, goal: Callable[[Weights], float], steps: Sequence[fl
         is_moving = True
         while is_moving:
             is_moving = False
-            for at, change in product(range(len(start)), (step, -step)):
-                there = (*here[:at], round(here[at] + change, 6), *here[at + 1 :])
+            for at, move in product(range(len(start)), (step, -step)):
+                there = (*here[:at], round(here[at] + move, 6), *here[at + 1 :])
                 reached = goal(there) if min(there) >= 0 else -math.inf
                 if reached > best + GAIN:
                     here, best, is_moving = there, reached, True
     return here
 
 
-def spread(found: Numbers) -> Numbers:
-    """Each feature stretched to 0..1 over the candidates; one that tells nothing apart is 0."""
-    low, high = found.min(axis=1, keepdims=True), found.max(axis=1, keepdims=True)
-    return np.asarray((found - low) / np.where(high > low, high - low, 1.0))
+def _changes(found: Worths, usual: Worths, parts: Parts) -> tuple[Cell, ...]:
+    gained = change(found, usual, parts)
+    means = (mean_worth(usual, parts), mean_worth(found, parts))
+    return tuple(round(value, DECIMALS) for value in (*means, gained.mean, gained.low, gained.high))

@@ -5,7 +5,6 @@ Pure. `blended` and `by_nearness` do what citewise.search.fuse does; a test hold
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +37,6 @@ class Pool:
     ranks: Counts  # arm x candidate, from 1; NOWHERE where the arm did not list it
     documents: Counts  # a number for each candidate's document
     grades: Counts  # of the candidate, or of its document
-    tokens: Counts
-    cosines: Numbers  # of every candidate, those that only words found as well; NaN where nobody looked
     unit: Unit
     ideal: float  # gain of the best order there could be, where documents are judged
 
@@ -52,8 +49,6 @@ class Pool:
             ranks=self.ranks[:, places],
             documents=self.documents[places],
             grades=self.grades[places],
-            tokens=self.tokens[places],
-            cosines=self.cosines[places],
         )
 
     def within(self, limit: int) -> "Pool":
@@ -70,11 +65,10 @@ Worths = Mapping[str, Numbers]  # by stratum: what each question is worth, in 0.
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a candidate stands, and how long it is."""
+    """Where a candidate stands."""
 
     document: int
     grade: int
-    tokens: int
 
 
 def pool_of(
@@ -84,7 +78,6 @@ def pool_of(
     *,
     unit: Unit,
     judged: Sequence[int],
-    cosines: Mapping[ChunkId, float] = MappingProxyType({}),
 ) -> Pool:
     """What the arms found, side by side; `judged` are the grades of all that there is to find."""
     ids = sorted({hit.id for hits in arms.values() for hit in hits})
@@ -94,12 +87,11 @@ def pool_of(
     for row, arm in enumerate(ORDER):
         for rank, hit in enumerate(arms[arm], start=1):
             scores[row, at[hit.id]], ranks[row, at[hit.id]] = hit.score, rank
-    held = [(places[id_].document, places[id_].grade, places[id_].tokens) for id_ in ids]
-    documents, grades, tokens = np.array(held, np.int64).reshape(-1, 3).T
-    near = np.array([cosines.get(id_, np.nan) for id_ in ids], float)
+    held = [(places[id_].document, places[id_].grade) for id_ in ids]
+    documents, grades = np.array(held, np.int64).reshape(-1, 2).T
     best = np.sort(np.maximum(judged, 0))[::-1][:DEPTH]
     ideal = float(best @ DISCOUNTS[: len(best)])
-    return Pool(question, tuple(ids), scores, ranks, documents, grades, tokens, near, unit, ideal)
+    return Pool(question, tuple(ids), scores, ranks, documents, grades, unit, ideal)
 
 
 def worth(pool: Pool, scores: Numbers) -> float:
@@ -110,13 +102,6 @@ def worth(pool: Pool, scores: Numbers) -> float:
     _, first = np.unique(pool.documents[order], return_index=True)
     grades = np.maximum(pool.grades[order[np.sort(first)[:DEPTH]]], 0)
     return float(grades @ DISCOUNTS[: len(grades)] / pool.ideal) if pool.ideal else 0.0
-
-
-def answered_within(pool: Pool, scores: Numbers, tokens: int) -> float:
-    """1 if the passages that start within the first `tokens` hold a full answer: long passages are no advantage."""
-    order = np.argsort(-scores, kind="stable")
-    starts = np.cumsum(pool.tokens[order]) - pool.tokens[order]
-    return float((pool.grades[order[starts < tokens]] >= FULL_ANSWER).any())
 
 
 def place_worth(pool: Pool, scores: Numbers) -> float:
@@ -178,47 +163,12 @@ def by_nearness(weights: Sequence[float], head: int = HEAD) -> Scoring:
     return lambda pool: _mean(pool, np.array(weights, float) * (nearness(pool), 1.0, 1.0), head)
 
 
-def by_every_cosine(weights: Sequence[float]) -> Scoring:
-    """By nearness, but what only words found counts as being as far as it is, below 0, and not as far as the last."""
-
-    def scored(pool: Pool) -> Numbers:
-        listed = pool.ranks[0] < NOWHERE
-        made = stretched(pool)
-        if listed.any() and not listed.all():
-            nearest, last = pool.cosines[listed].max(), pool.cosines[listed].min()
-            far = (pool.cosines - last) / max(nearest - last, MIN_NEARNESS)
-            made[0] = np.where(listed, made[0], np.minimum(far, 0.0))
-        return _weighed(pool, np.array(weights, float) * (nearness(pool), 1.0, 1.0), made)
-
-    return scored
-
-
 def _mean(pool: Pool, weights: Numbers, head: int) -> Numbers:
-    return _weighed(pool, weights, stretched(pool, head))
-
-
-def _weighed(pool: Pool, weights: Numbers, scores: Numbers) -> Numbers:
     has_hits = (pool.ranks < NOWHERE).any(axis=1)
     counted = weights if weights[has_hits].any() else np.ones(len(ORDER))
-    return np.asarray(counted @ scores / counted.sum())
+    return np.asarray(counted @ stretched(pool, head) / counted.sum())
 
 
 def by_ranks(constant: int) -> Scoring:
     """Reciprocal rank fusion with equal weights."""
     return lambda pool: np.where(pool.ranks < NOWHERE, 1 / (constant + pool.ranks), 0.0).sum(axis=0)
-
-
-def by_cosine(words: float, code: float) -> Scoring:
-    """The cosine as it is, with no stretching, plus stretched words; unlisted chunks are as far as the last listed."""
-
-    def scored(pool: Pool) -> Numbers:
-        listed = pool.ranks[0] < NOWHERE
-        far = pool.scores[0][listed].min() if listed.any() else 0.0
-        return np.asarray(np.where(listed, pool.scores[0], far) + (0.0, words, code) @ stretched(pool))
-
-    return scored
-
-
-def best_places(scores: Numbers, count: int) -> Counts:
-    """The places of the best candidates, in order of id."""
-    return np.sort(np.argsort(-scores, kind="stable")[:count])

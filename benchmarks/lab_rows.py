@@ -5,26 +5,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
-
 from benchmarks.lab_choice import Alternative, Parts
-from benchmarks.lab_libraries import asked_in_chunks, bare_arms
-from benchmarks.lab_pools import (
-    Pool,
-    Pools,
-    Scoring,
-    answered_within,
-    blended,
-    by_cosine,
-    by_every_cosine,
-    by_nearness,
-    by_ranks,
-    within,
-    worths,
-)
-from benchmarks.lab_sets import EVERYTHING, PARAPHRASED, PLAIN, Arms, Asked, asked_set, parts_of, pools_of
+from benchmarks.lab_pools import Pool, Pools, Scoring, blended, by_nearness, by_ranks, within, worths
+from benchmarks.lab_sets import EVERYTHING, Arms, Asked, asked_set, parts_of, pools_of
 from benchmarks.lab_terms import TermRules, VariantAnalyzer, word_index
-from benchmarks.results import Cell
 from citewise.model.ranking import CODE, DENSE, WORDS
 from citewise.ports.models import Embedding
 from citewise.search.fuse import BY_NEARNESS, HALVES, HEAD, RANK_CONSTANT
@@ -35,14 +19,6 @@ NEARNESS = by_nearness(DEFAULT)
 GRID = (0.2, 0.3, 0.4)  # weights of words and of code, where that of meaning is 1 at a cosine of 1
 ONE_FIELD = DEFAULT[1] + DEFAULT[2]  # the weight of words where only one form of them is looked at
 FETCHED = ((20, 20), (40, 40), (100, HEAD), (200, HEAD), (100, 100), (200, 200), (200, 20), (200, 40))  # hits, head
-SIZES = ((350, 512), (500, 800))  # target and ceiling, in tokens
-READ_TOKENS = 1_000  # that somebody reads: five long passages hold more than five short ones
-CHUNK_COLUMNS = (
-    "chunks",
-    "tokens a chunk",
-    f"plain in {READ_TOKENS:,} tokens",
-    f"paraphrased in {READ_TOKENS:,} tokens",
-)
 
 
 @dataclass
@@ -85,8 +61,6 @@ def fusion_rows(lab: Lab) -> list[Alternative]:
         "min-max, 0.5 / 0.25 / 0.25": blended((HALVES[DENSE], HALVES[WORDS], HALVES[CODE])),
         f"reciprocal ranks, k {RANK_CONSTANT}": by_ranks(RANK_CONSTANT),
         "reciprocal ranks, k 10": by_ranks(10),
-        **{f"nearness to all, words and code {each}": by_every_cosine((1.0, each, each)) for each in (*GRID, 0.35)},
-        **{f"raw cosine, words and code {each}": by_cosine(each, each) for each in (0.05, 0.1, 0.2)},
         "dense alone": blended((1.0, 0.0, 0.0)),
         "words alone": blended((0.0, 1.0, 0.0)),
         "code alone": blended((0.0, 0.0, 1.0)),
@@ -142,52 +116,3 @@ def _with_terms(lab: Lab, analyzer: VariantAnalyzer) -> Pools:
                 }
         pools |= pools_of(asked.name, asked.cases, asked.corpus, arms.__getitem__)
     return pools
-
-
-def breadcrumb_rows(lab: Lab) -> list[Alternative]:
-    """The headings above a chunk in front of what is embedded, of what is looked up as words, of both, of neither."""
-    bare: dict[str, Mapping[str, Arms]] = {}
-    for name, asked in lab.asked.items():
-        lab.say(f"embedding {len(asked.corpus):,} chunks of {name} without their headings")
-        bare[name] = bare_arms(asked, lab.embedding)
-
-    def pools(*, is_in_dense: bool, is_in_words: bool) -> Pools:
-        made: dict[str, list[Pool]] = {}
-        for name, asked in lab.asked.items():
-            dense, words = (asked.arms if has else bare[name] for has in (is_in_dense, is_in_words))
-            arms = {
-                question: {DENSE: dense[question][DENSE], **{arm: words[question][arm] for arm in (WORDS, CODE)}}
-                for question in asked.arms
-            }
-            made |= pools_of(name, asked.cases, asked.corpus, arms.__getitem__)
-        return within(made, MIN_HITS)
-
-    rows = {
-        "embedded and in words (default)": pools(is_in_dense=True, is_in_words=True),
-        "embedded only": pools(is_in_dense=True, is_in_words=False),
-        "in words only": pools(is_in_dense=False, is_in_words=True),
-        "nowhere": pools(is_in_dense=False, is_in_words=False),
-    }
-    return [Alternative(name, worths(found, NEARNESS)) for name, found in rows.items()]
-
-
-def chunk_rows(lab: Lab) -> list[Alternative]:
-    """Sections whole up to the ceiling, as they are, against chunks of other sizes that the model sees in windows."""
-    rows = [_cut_row("sections whole up to 800, longer ones cut to the window (default)", lab, lab.asked)]
-    for target, ceiling in SIZES:
-        made = {}
-        for name in lab.names:
-            lab.say(f"{name} in chunks of {target}")
-            made[name] = asked_in_chunks(name, (target, ceiling), lab.embedding, kept=lab.kept)
-        rows.append(_cut_row(f"target {target}, at most {ceiling}", lab, made))
-    return rows
-
-
-def _cut_row(title: str, lab: Lab, asked: Mapping[str, Asked]) -> Alternative:
-    pools = within({stratum: some for one in asked.values() for stratum, some in one.pools().items()}, MIN_HITS)
-    tokens = [held.piece.tokens for one in asked.values() for held in one.corpus.values()]
-    extra: list[Cell] = [len(tokens), round(float(np.mean(tokens)), 1)]
-    for stratum in (PLAIN, PARAPHRASED):
-        found = [answered_within(pool, NEARNESS(pool), READ_TOKENS) for pool in pools.get(stratum, ())]
-        extra.append(int(sum(found)) if found else None)
-    return Alternative(title, worths(pools, NEARNESS), tuple(extra))

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 from benchmarks.catalogs import chunks_at
 from benchmarks.judged import DATA, KEPT, beir, library_of
@@ -75,11 +74,10 @@ class Asked:
     vectors: Mapping[str, Vector]  # by question
     corpus: Corpus
     arms: Mapping[str, Arms]  # by question
-    cosines: Mapping[str, Mapping[ChunkId, float]]  # of what any arm found, by question
 
     def pools(self) -> dict[str, list[Pool]]:
         """The candidates of each question, by stratum."""
-        return pools_of(self.name, self.cases, self.corpus, self.arms.__getitem__, self.cosines)
+        return pools_of(self.name, self.cases, self.corpus, self.arms.__getitem__)
 
 
 def parts_of(names: Sequence[str]) -> Parts:
@@ -128,16 +126,7 @@ def asked_of(name: str, library: OpenLibrary, cases: tuple[Case, ...], embedding
     asking = index_asking(library.vectors, library.texts, vectors)
     corpus = corpus_of(library)
     arms = {question: asking(question) for question in vectors}
-    cosines = {
-        question: _cosines(library.vectors, vector, arms[question], len(corpus)) for question, vector in vectors.items()
-    }
-    return Asked(name, cases, vectors, corpus, arms, cosines)
-
-
-def _cosines(index: VectorIndex, vector: Vector, arms: Arms, chunks: int) -> dict[ChunkId, float]:
-    """Of what any arm found: the whole corpus is ranked for those that only words did."""
-    found = {hit.id for hits in arms.values() for hit in hits}
-    return {hit.id: hit.score for hit in index.search(vector, where=EVERYTHING, limit=chunks) if hit.id in found}
+    return Asked(name, cases, vectors, corpus, arms)
 
 
 @contextmanager
@@ -186,7 +175,6 @@ def pools_of(
     cases: Sequence[Case],
     corpus: Corpus,
     asking: Asking,
-    cosines: Mapping[str, Mapping[ChunkId, float]] = MappingProxyType({}),
 ) -> dict[str, list[Pool]]:
     """What the arms found for each case, by stratum."""
     numbers = {path: at for at, path in enumerate(dict.fromkeys(held.path for held in corpus.values()))}
@@ -196,12 +184,11 @@ def pools_of(
         held = corpus[id_]
         here = FoundPlace(held.path, held.piece.section, (held.piece.location.first, held.piece.location.last), id_)
         grade = grade_of(here, case.gold.get(held.path, ()))
-        return Place(numbers[held.path], grade, held.piece.tokens)
+        return Place(numbers[held.path], grade)
 
     made: dict[str, list[Pool]] = {stratum: [] for stratum in parts_of([name])[name]}
     for case in cases:
         arms = asking(case.question)
         places = {hit.id: place(hit.id, case) for hits in arms.values() for hit in hits}
-        near = cosines.get(case.question, {})
-        made[case.stratum].append(pool_of(case.question, arms, places, unit=unit, judged=case.grades, cosines=near))
+        made[case.stratum].append(pool_of(case.question, arms, places, unit=unit, judged=case.grades))
     return made

@@ -6,16 +6,12 @@ from random import Random
 import numpy as np
 import pytest
 from benchmarks.lab_choice import Alternative, change, choices_table, left_out, mean_worth, table, unseen_worths
-from benchmarks.lab_features import FEATURES, Worded, best_window, climbed, features, local_rarity, proximity, spread
+from benchmarks.lab_features import climbed, features
 from benchmarks.lab_pools import (
     Place,
     Pool,
     Scoring,
-    answered_within,
-    best_places,
     blended,
-    by_cosine,
-    by_every_cosine,
     by_nearness,
     by_ranks,
     measured,
@@ -31,10 +27,12 @@ from citewise.model.access import OWNER, Scope
 from citewise.model.chunk import Hit
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId
-from citewise.model.query import Query
+from citewise.model.query import FEATURES, Query
 from citewise.model.ranking import ARMS, CODE, DENSE, WORDS, Rankings
 from citewise.search.fuse import Fusion, MinMax, Nearness, ReciprocalRanks
+from citewise.search.rescore import Features
 from citewise.text.analysis import terms
+from tests.shortlists import a_named_finding, a_shortlist
 
 PARTS = {"small": ("small",), "large": ("large",)}
 TEXT = "The Runner's running; Ümlaut ﬁles, snake_case and 3 getHTTPCodes isn't."
@@ -52,15 +50,15 @@ def some_arms(seed: int, hits: int = 90) -> dict[str, tuple[Hit, ...]]:
 def a_pool(arms: dict[str, tuple[Hit, ...]], unit: Unit = "document") -> Pool:
     """Three chunks a document; every seventh document has a grade."""
     places = {
-        hit.id: Place(int(hit.id) // 3, (int(hit.id) // 3 % 7 == 0) * 2, 100) for hits in arms.values() for hit in hits
+        hit.id: Place(int(hit.id) // 3, (int(hit.id) // 3 % 7 == 0) * 2) for hits in arms.values() for hit in hits
     }
     return pool_of("?", arms, places, unit=unit, judged=[2] * 10)
 
 
 def graded(*grades: int, unit: Unit = "passage") -> tuple[Pool, "np.ndarray[tuple[int], np.dtype[np.float64]]"]:
-    """Candidates of these grades and 400 tokens each, and scores that leave them in this order."""
+    """Candidates of these grades, and scores that leave them in this order."""
     hits = tuple(Hit(ChunkId(f"{at:016d}"), 1 - at / 100) for at in range(len(grades)))
-    places = {hit.id: Place(at, grade, 400) for at, (hit, grade) in enumerate(zip(hits, grades, strict=True))}
+    places = {hit.id: Place(at, grade) for at, (hit, grade) in enumerate(zip(hits, grades, strict=True))}
     pool = pool_of("?", {DENSE: hits, WORDS: (), CODE: ()}, places, unit=unit, judged=grades)
     return pool, pool.scores[0]
 
@@ -127,33 +125,6 @@ def test_passages_are_valued_by_place_beside_being_found_or_not() -> None:
     assert dict(zip(made.columns, made.rows[0], strict=True))["mean by place"] == 0.5
 
 
-def test_a_long_passage_that_starts_within_the_tokens_is_read() -> None:
-    pool, scores = graded(0, 0, 2)
-    assert answered_within(pool, scores, 801) == 1.0
-    assert answered_within(pool, scores, 800) == 0.0
-
-
-def test_a_chunk_without_a_cosine_counts_as_the_farthest_that_has_one() -> None:
-    near, far, unlisted = (ChunkId(f"{at:016d}") for at in range(3))
-    arms = {DENSE: (Hit(near, 0.9), Hit(far, 0.4)), WORDS: (Hit(unlisted, 7.0),), CODE: ()}
-    assert by_cosine(0.3, 0.3)(a_pool(arms)) == pytest.approx([0.9, 0.4, 0.7])
-
-
-def test_a_chunk_that_only_words_found_counts_as_far_as_it_is() -> None:
-    near, far, unlisted = (ChunkId(f"{at:016d}") for at in range(3))
-    arms = {DENSE: (Hit(near, 0.5), Hit(far, 0.4)), WORDS: (Hit(unlisted, 7.0), Hit(far, 5.0)), CODE: ()}
-    places = {id_: Place(0, 0, 100) for id_ in (near, far, unlisted)}
-    cosines = {near: 0.5, far: 0.4, unlisted: 0.35}
-    pool = pool_of("?", arms, places, unit="document", judged=[2], cosines=cosines)
-    # Meaning weighs 1 x 0.5, and 0.35 lies half of the way from 0.5 to 0.4 below 0.4.
-    expected = [0.5 / 1.1, 0.0, (0.3 - 0.5 * 0.5) / 1.1]
-    assert by_every_cosine((1.0, 0.3, 0.3))(pool) == pytest.approx(expected, abs=1e-6)
-
-
-def test_the_best_candidates_keep_their_order_of_id() -> None:
-    assert best_places(np.array([0.1, 0.9, 0.5, 0.9]), 2).tolist() == [1, 3]
-
-
 def test_every_set_counts_the_same_however_many_questions_it_has() -> None:
     assert mean_worth(a_row("one", 1.0, 0.0, 0.0, 0.0).worths, PARTS) == 0.5
 
@@ -205,37 +176,17 @@ def test_questions_that_are_answered_or_not_are_counted() -> None:
     assert made.rows == (("default", 2, 0.6667, None, None, None),)
 
 
-def test_a_term_that_every_candidate_has_tells_little() -> None:
-    candidates = [Worded(frozenset({"a"}), ()), Worded(frozenset(), ("a", "b"))]
-    rarity = local_rarity(frozenset("ab"), candidates)
-    assert rarity == pytest.approx({"a": np.log(1 + 2 / 3), "b": np.log(1 + 2 / 2)})
-
-
-def test_features_are_shares_of_what_the_question_asks() -> None:
-    full = Worded(frozenset("ab"), ("a", "b"))
-    found = dict(zip(FEATURES, features(("a", "b"), [full, Worded(frozenset(), ("x",))]).tolist(), strict=True))
-    assert found == {name: [1.0, 0.0] for name in FEATURES}
-
-
-def test_proximity_is_one_over_the_least_distance_of_neighbors_in_the_question() -> None:
-    places = {"a": [0, 9], "b": [11]}
-    assert proximity(places, ("a", "b"), {"a": 1.0, "b": 1.0}) == 0.5
-    assert proximity(places, ("a", "b", "c"), {"a": 1.0, "b": 1.0, "c": 2.0}) == pytest.approx(2 * 0.5 / (2 + 3))
-    assert proximity(places, ("a",), {"a": 1.0}) == 0.0
-
-
-def test_the_best_window_counts_each_term_once_and_none_beyond_its_size() -> None:
-    weights = {"a": 1.0, "b": 2.0, "c": 4.0}
-    places = [(0, "c"), (5, "a"), (6, "a"), (14, "b")]
-    assert best_window(places, weights, 10) == 5.0
-    assert best_window(places, weights, 15) == 7.0
-
-
-def test_a_feature_that_tells_nothing_apart_is_spread_to_nothing() -> None:
-    assert spread(np.array([[0.2, 0.6, 0.4], [0.3, 0.3, 0.3]])).tolist() == [
-        pytest.approx([0.0, 1.0, 0.5]),
-        [0.0, 0.0, 0.0],
+def test_features_are_those_of_the_product() -> None:
+    question, headings, texts = "red lamp post", ["Lamp", "Other"], ["A red lamp.", "The lamp is near a red post."]
+    values = features(question, headings, texts)
+    findings = [
+        a_named_finding(at, 0.5, text, breadcrumb=(heading,))
+        for at, (heading, text) in enumerate(zip(headings, texts, strict=True))
     ]
+    query = Query(question, request_id="", asked_at=0.0, principal=OWNER)
+    rescored = Features()(a_shortlist(*findings, query=query)).findings
+    scores = {finding.passage.text: finding.candidate.scores for finding in rescored}
+    assert values.T.tolist() == [[scores[text][name] for name in FEATURES] for text in texts]
 
 
 def test_the_ascent_climbs_to_the_top_and_never_below_zero() -> None:

@@ -125,7 +125,7 @@ def a_question(
 ) -> Question:
     """The last of the findings is the right one."""
     hits = [Hit(one.candidate.id, one.score) for one in findings]
-    places = {hit.id: Place(at, 2 * (at == len(hits) - 1), 100) for at, hit in enumerate(hits)}
+    places = {hit.id: Place(at, 2 * (at == len(hits) - 1)) for at, hit in enumerate(hits)}
     pool = pool_of("?", {DENSE: hits, WORDS: (), CODE: ()}, places, unit=unit, judged=[2])
     late = {form: np.array(scores) for form, scores in by_word.items()}
     found = a_shortlist(*findings, query=a_query(top_k=top_k))

@@ -18,7 +18,7 @@ from citewise.model.chunk import Vector, WordVectors
 from citewise.text.analysis import STOP_WORDS
 
 # Tokens a batch may hold; a longer window goes alone. At 1 every window does, which short ones pay for; at
-# 1024 long ones pay, as a layer no longer fits the cache (benchmarks/embedding_graph.py, ADR 0004).
+# 1024 long ones pay, as a layer no longer fits the cache (ADR 0004).
 BATCH_TOKENS = 256
 GRAPH = Path(str(files("citewise").joinpath("data", "minilm.onnx")))
 # Of a text, windows whose word vectors are stored, up to 100 kB; 1: of long sections a part; all: any size.
