@@ -89,12 +89,8 @@ class Pack:
         weighed = [evidence for evidence in grounds.evidence if evidence.unit.source == source.n]
         if not weighed or citation.chunk_id == SELECTION:
             return citation
-        unit = max(weighed, key=lambda evidence: evidence.score).unit.text
-        start = source.text.find(unit)
-        if start < 0:  # the text's own beginning
-            return replace(citation, excerpt=_excerpt(source.text))
-        end = Markdown(source.text).paragraph_end(start + len(unit))
-        return replace(citation, excerpt=_excerpt(source.text[start:end]))
+        start, end = max(weighed, key=lambda evidence: evidence.score).unit.span
+        return replace(citation, excerpt=_excerpt(source.text[start : Markdown(source.text).paragraph_end(end)]))
 
     def within(self, budget_tokens: int | None) -> "Pack":
         """The same under another budget; None: as it is."""

@@ -40,7 +40,8 @@ class Unit:
     source: int  # the number of the source it stands in
     position: int  # within the source, from 0
     kind: Literal["sentence", "code", "table"]
-    text: str
+    text: str  # sentences on one line, code as it would stand outside of a list
+    span: tuple[int, int] = (0, 0)  # where it stands in the source's text
     list_mark: str = ""  # that the text begins with, and the blanks behind it
     stems: frozenset[str] = frozenset()  # of its content
 

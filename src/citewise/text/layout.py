@@ -1,11 +1,8 @@
 """Sources made shorter: which of their units are kept, within how many tokens, and how the rest reads."""
 
-import re
-from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 
 from citewise.model.answer import ContextSource, Evidence, Shortened, Unit
 from citewise.text.markdown import Line
@@ -15,10 +12,7 @@ MARK_TOKENS = 1
 RULE_TOKENS = 3  # what stands between two sources
 
 _BETWEEN = " \t\n>"  # what may stand between the units of a paragraph, a list or a quotation
-_LOST = re.compile(r"[\s>\\]+")  # what a unit may have lost: white space, quote marks, hard breaks
-_VISIBLE = re.compile(r"[^\s>\\]+")
 
-_Span = tuple[int, int]
 _Counts = Callable[[Sequence[str]], list[int]]  # as a TokenCounter counts
 
 
@@ -27,7 +21,6 @@ class _Part:
     """A unit as it stands in its source, with what it takes and what it is worth."""
 
     unit: Unit
-    span: _Span
     text: str
     tokens: int
     worth: float
@@ -105,16 +98,14 @@ class _Layout:
 
     @classmethod
     def of(cls, source: ContextSource, worths: Sequence[tuple[Unit, float]], counts: _Counts) -> "_Layout":
-        spans = tuple(_spans_of(source.text, [unit for unit, _ in worths]))
-        texts = [source.text[slice(*span)] if span else "" for span in spans]
+        texts = [source.text[slice(*unit.span)] for unit, _ in worths]
         done = begins = _behind_title(source)
         *tokens, title = counts([*texts, source.text[:begins]])
         parts: list[_Part] = []
-        for (unit, worth), span, text, spent in zip(worths, spans, texts, tokens, strict=True):
-            if span is not None:
-                stands_apart = bool(source.text[done : span[0]].strip(_BETWEEN))
-                parts.append(_Part(unit, span, text, spent, worth, stands_apart))
-                done = span[1]
+        for (unit, worth), text, spent in zip(worths, texts, tokens, strict=True):
+            stands_apart = bool(source.text[done : unit.span[0]].strip(_BETWEEN))
+            parts.append(_Part(unit, text, spent, worth, stands_apart))
+            done = unit.span[1]
         return cls(source, tuple(parts), begins, source.tokens - sum(tokens) - title + RULE_TOKENS)
 
     def with_units(self, kept: Collection[int], texts: Mapping[Unit, str]) -> Shortened:
@@ -125,8 +116,8 @@ class _Layout:
             is_kept = part.unit.position in kept
             if is_kept or not is_marked or part.stands_apart:
                 shown = texts.get(part.unit, part.text) if is_kept else MARK
-                pieces += (self.source.text[done : part.span[0]], shown)
-            done, is_marked = part.span[1], not is_kept
+                pieces += (self.source.text[done : part.unit.span[0]], shown)
+            done, is_marked = part.unit.span[1], not is_kept
         pieces.append(self.source.text[done:])
         positions = tuple(part.unit.position for part in self.parts if part.unit.position in kept)
         return Shortened(self.source.n, "".join(pieces).strip("\n"), positions)
@@ -157,35 +148,3 @@ def _behind_title(source: ContextSource) -> int:
     title = first.lstrip("#").strip()
     is_repeated = Line(first).is_heading and title in (source.citation.section, source.citation.title)
     return len(source.text) - len(rest.lstrip("\n")) if rest and is_repeated else 0
-
-
-def _spans_of(text: str, units: Sequence[Unit]) -> Iterator[_Span | None]:
-    """For each unit of a text, in their order, from where to where it stands; None for one that cannot be found.
-
-    Between two spans is what nobody quotes: white space, headings, marks of lists and quotations. They are found by
-    comparing what is left of both without the characters that units lose.
-    """
-    runs = [match.span() for match in _VISIBLE.finditer(text)]
-    visible = "".join(text[start:end] for start, end in runs)
-    firsts = list(accumulate((end - start for start, end in runs), initial=0))  # of each run, in `visible`
-
-    def place(at: int) -> int:
-        run = bisect_right(firsts, at) - 1
-        return runs[run][0] + at - firsts[run]
-
-    def is_in_markup(at: int) -> bool:
-        """A sentence never begins in a heading that has the same words."""
-        begin, end = text.rfind("\n", 0, place(at)) + 1, text.find("\n", place(at))
-        return Line(text[begin : end if end >= 0 else len(text)]).unquoted.is_markup
-
-    done = 0
-    for unit in units:
-        wanted = _LOST.sub("", unit.text)
-        at = visible.find(wanted, done)
-        while at >= 0 and unit.is_prose and is_in_markup(at):
-            at = visible.find(wanted, at + 1)
-        if at < 0 or not wanted:
-            yield None
-            continue
-        done = at + len(wanted)
-        yield place(at), place(done - 1) + 1

@@ -4,7 +4,7 @@ import re
 import textwrap
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Literal
 
 from citewise.model.answer import Unit
@@ -22,6 +22,7 @@ _STOP = re.compile(
 _OPENERS = "\"'\u201c\u2018([*_`\u00ab~"
 _CLAUSE = re.compile(r"[;:,\u2014\u2013]\s+|\s+[\u2014\u2013-]\s+")
 _BLANK = re.compile(r"\s+")
+_RUN_END = re.compile(r"(?:  |\\|:[^\S\n]*)\r?\n")  # a hard line break, or a line that leads in what follows
 _LINE_END = re.compile(r"\n\s*")
 _WORD_END = re.compile(r"(?<=\S)(?=\s)")
 
@@ -37,7 +38,8 @@ _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)\s*")
 _DELIMITER = re.compile(r":?-+:?")
 
 _Lines = Sequence[Line]
-_Block = tuple[Literal["sentence", "code", "table"], str]  # "sentence": prose, still whole
+# Kind, where it begins, how it stands there (with blanks for quote marks), and how code and tables are quoted.
+_Block = tuple[Literal["sentence", "code", "table"], int, str, str]
 
 
 def units_of(source: int, text: str, spans: Sequence[BlockSpan] = ()) -> tuple[Unit, ...]:
@@ -46,11 +48,14 @@ def units_of(source: int, text: str, spans: Sequence[BlockSpan] = ()) -> tuple[U
     `spans` are its blocks, if they are known; else the text is parsed.
     """
     units: list[Unit] = []
-    for kind, block in _stored_blocks(text, spans) if spans else _blocks(text):
-        for part in _sentences_of(block) if kind == "sentence" else (block,):
-            if any(map(str.isalnum, part)):
-                mark = Line(part).list_mark
-                units.append(Unit(source, len(units), kind, part, mark, terms(part[len(mark) :]).stems))
+    for kind, start, block, whole in _stored_blocks(text, spans) if spans else _blocks(text):
+        lead = max(block.find(whole[:1]), 0)
+        for first, part in _sentences_of(block) if kind == "sentence" else [(lead, block[lead:].rstrip())]:
+            quoted = whole or _BLANK.sub(" ", part)
+            if any(map(str.isalnum, quoted)):
+                mark = Line(quoted).list_mark
+                span = (start + first, start + first + len(part))
+                units.append(Unit(source, len(units), kind, quoted, span, mark, terms(quoted[len(mark) :]).stems))
     return tuple(units)
 
 
@@ -59,44 +64,56 @@ def _stored_blocks(text: str, spans: Iterable[BlockSpan]) -> Iterator[_Block]:
     for span in spans:
         line_start = text.rfind("\n", 0, span.start) + 1
         is_led = span.kind in (BlockKind.ITEM, BlockKind.QUOTE)  # by a mark in front of the span
-        lines = [Line(line) for line in text[line_start if is_led else span.start : span.end].split("\n")]
+        start = line_start if is_led else span.start
+        block, lines = text[start : span.end], [Line(line) for line in text[start : span.end].split("\n")]
         if text[line_start : span.end].lstrip().startswith(">"):
-            lines = [line.unquoted for line in lines]
+            block, lines = _without_quote_marks(block), [line.unquoted for line in lines]
         if span.kind is BlockKind.CODE:
-            yield "code", _code_text(lines)
+            yield "code", start, block, _code_text(lines)
         elif span.kind is BlockKind.TABLE:
-            yield "table", "\n".join(line.strip() for line in lines)
+            yield "table", start, block, "\n".join(line.strip() for line in lines)
         elif span.kind is BlockKind.HTML:
-            yield from _blocks("\n".join(lines))
+            yield from ((kind, start + at, inner, whole) for kind, at, inner, whole in _blocks(block))
         elif span.kind not in (BlockKind.HEADING, BlockKind.ADMONITION, BlockKind.RULE):
-            yield "sentence", "\n".join(lines)
+            yield "sentence", start, block, ""
+
+
+def _without_quote_marks(text: str) -> str:
+    """The text with blanks for the marks of quotations."""
+    if ">" not in text:
+        return text
+    lines = map(Line, text.splitlines(keepends=True))
+    return "".join(" " * len(line.quote_mark) + line.unquoted for line in lines)
 
 
 def _blocks(text: str) -> Iterator[_Block]:
-    """Code, tables and paragraphs in order, without what is markup alone. A paragraph keeps its lines."""
-    raw = [Line(line) for line in text.splitlines()]
+    """Code, tables and paragraphs in order, without what is markup alone."""
+    unmarked, raw = _without_quote_marks(text), [Line(line) for line in text.splitlines()]
     plain, depths = [line.unquoted for line in raw], [line.quote_mark.count(">") for line in raw]
+    starts = list(accumulate(map(len, text.splitlines(keepends=True)), initial=0))
     at, in_list = 0, False
     while at < len(raw):
+        kind: Literal["sentence", "code", "table"] | None = "sentence"
+        whole = ""
         if end := _fence_end(plain, depths, at):
-            yield "code", _code_text(plain[at:end] if depths[at] else raw[at:end])
+            kind, whole = "code", _code_text(plain[at:end] if depths[at] else raw[at:end])
         elif end := _table_end(plain, at):
-            yield "table", "\n".join(line.strip() for line in plain[at:end])
+            kind, whole = "table", "\n".join(line.strip() for line in plain[at:end])
         elif end := 0 if in_list else _indented_end(plain, at):
-            yield "code", _code_text(plain[at:end])
+            kind, whole = "code", _code_text(plain[at:end])
         elif end := _math_end(plain, at):
-            yield "sentence", "\n".join(plain[at:end])
+            pass
         elif not plain[at].strip() or plain[at].is_markup:
-            end = at + 1
+            kind, end = None, at + 1
             in_list = in_list and not plain[at].strip()
         else:
             end = _paragraph_end(plain, depths, at)
             in_list = bool(plain[at].list_mark) or (in_list and plain[at][0].isspace())
             is_single = end == at + 1 < len(raw) and depths[end] == depths[at]
             if is_single and _UNDERLINE.fullmatch(plain[end]) and not in_list:
-                end += 1  # the line was a heading; several lines over a rule are more likely a paragraph
-            else:
-                yield "sentence", "\n".join(plain[at:end])
+                kind, end = None, end + 1  # a heading; several lines over a rule are more likely a paragraph
+        if kind:
+            yield kind, starts[at], unmarked[starts[at] : starts[end]], whole
         at = end
 
 
@@ -225,38 +242,23 @@ def _ends_of_lines(text: str, *, only_safe: bool) -> Iterator[int]:
             yield end
 
 
-def _sentences_of(paragraph: str) -> Iterator[str]:
-    """The sentences of a paragraph, each on one line; very long ones are cut at a clause."""
-    lines = paragraph.split("\n")
-    is_formula = len(lines) > 1 and lines[0].strip() == "$$" == lines[-1].strip()
-    if is_formula:
-        yield _one_line(paragraph)
+def _sentences_of(paragraph: str) -> Iterator[tuple[int, str]]:
+    """The sentences of a paragraph, and where each begins; very long ones are cut at a clause."""
+    lines = paragraph.strip().split("\n")
+    if len(lines) > 1 and lines[0].strip() == "$$" == lines[-1].strip():  # a displayed formula
+        yield from _cut(0, paragraph, ())
         return
-    for run in _runs(lines):
-        for sentence in _cut(run, _sentence_starts(run)):
-            yield from _cut(sentence, _clause_starts(sentence))
+    for run_start, run in _cut(0, paragraph, (match.end() for match in _RUN_END.finditer(paragraph))):
+        run = run.removesuffix("\\")
+        for start, sentence in _cut(run_start, run, _sentence_starts(run)):
+            yield from _cut(start, sentence, _clause_starts(sentence))
 
 
-def _one_line(text: str) -> str:
-    return _BLANK.sub(" ", text).strip()
-
-
-def _runs(lines: Iterable[str]) -> Iterator[str]:
-    """A paragraph's lines joined, up to each hard line break or line that leads in what follows."""
-    run: list[str] = []
-    for line in lines:
-        run.append(line.removesuffix("\\"))
-        if line.endswith(("  ", "\\")) or line.rstrip().endswith(":"):
-            yield _one_line(" ".join(run))
-            run = []
-    if run:
-        yield _one_line(" ".join(run))
-
-
-def _cut(text: str, starts: Iterable[int]) -> Iterator[str]:
+def _cut(at: int, text: str, starts: Iterable[int]) -> Iterator[tuple[int, str]]:
+    """The parts of a text that stands at `at`, without the blanks around them, and where each begins."""
     for start, end in pairwise((0, *starts, len(text))):
         if part := text[start:end].strip():
-            yield part
+            yield at + text.index(part[0], start), part
 
 
 def _ends_sentence(text: str, stop: re.Match[str], *, is_caseless: bool) -> bool:

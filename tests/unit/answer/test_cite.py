@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from citewise.answer.pack import _citation, _excerpt
 from citewise.text.urls import Addresses
+from tests.compressing import PACK, a_wide_context, evidence_of, grounds_of
 from tests.passages import a_passage
 
 WORDS = " ".join(f"word{n}" for n in range(100))
@@ -88,3 +89,9 @@ def test_an_excerpt_ends_with_its_paragraph_if_something_was_left_out_of_the_pas
 ) -> None:
     passage = a_passage(text, lines=lines)
     assert _citation(1, (passage,), Addresses(), best=passage, score=1.0).excerpt == expected
+
+
+def test_the_excerpt_begins_with_the_unit_that_speaks_most_of_the_question_though_it_is_wrapped() -> None:
+    context = a_wide_context(("Gulls rest here. The gauge\nis read at noon. So it is.\n\nThen sign.", 0.9))
+    grounds = grounds_of(evidence_of(context, {"noon": 0.9}))
+    assert PACK.citation(context.sources[0], grounds).excerpt == "The gauge\nis read at noon. So it is."
