@@ -5,14 +5,16 @@ Never raises, and never opens a document whose access rule it could not read.
 
 import math
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Container, Iterator, Mapping
+from dataclasses import replace
 from datetime import date
+from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import yaml
 
-from citewise.model.document import Json
+from citewise.model.document import Json, ParsedDocument
 
 MAX_CHARACTERS = 64 * 1024  # real front matter is under 2 KB; parsing YAML is slow and its aliases multiply
 MAX_NODES = 10_000  # with aliases written out; real front matter has a few dozen
@@ -21,7 +23,7 @@ MAX_SALVAGED = 200  # top-level entries read separately when the whole is malfor
 UNREADABLE_ACCESS = "(one that cannot be read)"  # Access.of rejects it, so the document stays closed
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C loader is an optional part of PyYAML
-_OPENING = re.compile(r"\ufeff?---[ \t]*\n")
+_OPENING = re.compile(r"---[ \t]*\n")
 _CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
 _ENTRY = re.compile(r"^([A-Za-z_][\w-]*)[ \t]*:(?=\s|$)", re.MULTILINE)
 _FIRST_ENTRY = re.compile(r"""\s*(?:#.*\n\s*)*["']?[\w-]+["']?[ \t]*:(?:\s|$)""")
@@ -31,54 +33,43 @@ _NO_TEXT = ("[", "{", "&", "*", "!", "|", ">")
 _NULL = "tag:yaml.org,2002:null"
 _TEXT = "tag:yaml.org,2002:str"
 
-_LINES = ("title", "description", "slug", "id", "sidebar_label")
-_NAMED = frozenset({*_LINES, "sidebar_position", "tags", "learning_objectives"})
-
 _Fields = Mapping[str, yaml.Node]
 
 
-@dataclass(frozen=True, slots=True)
-class FrontMatter:
-    """What a Docusaurus page says about itself before its body; absent values are None or empty."""
+def split_front_matter(text: str) -> tuple[ParsedDocument, int]:
+    """The document as its front matter describes it, without blocks, and the line (from 1) on which its body starts.
 
-    title: str | None = None
-    description: str = ""
-    tags: tuple[str, ...] = ()
-    access: tuple[str, ...] = ()  # rules as in Access.of; empty: it says nothing about access
-    metadata: Mapping[str, Json] = field(default_factory=dict)  # the rest: slug, id, sidebar_label, unknown keys
-
-
-def split_front_matter(text: str) -> tuple[FrontMatter, int, tuple[str, ...]]:
-    """What the front matter says, the line (from 1) on which the body starts, and what was wrong with it."""
-    if not text.startswith(("---", "\ufeff---")):
-        return FrontMatter(), 1, ()
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    The text has plain line feeds.
+    """
+    document = ParsedDocument(text, ())
     opening = _OPENING.match(text)
     if opening is None:
-        return FrontMatter(), 1, ()
+        return document, 1
     closing = _CLOSING.search(text, opening.end())
     if closing is None:
         head = text[opening.end() : opening.end() + MAX_CHARACTERS].partition("\n\n")[0]
-        return _closed_if_ruled(head), 1, ("front matter is never closed; read as text",)
+        return _unread(document, head, "front matter is never closed; read as text"), 1
     inside = text[opening.end() : closing.start()]
     body_line = text.count("\n", 0, closing.start()) + 2
     if len(inside) > MAX_CHARACTERS:
         is_metadata = _FIRST_ENTRY.match(inside) is not None
         what = "its metadata is dropped" if is_metadata else "read as text"
         warning = f"front matter is over {MAX_CHARACTERS // 1024} KB; {what}"
-        return _closed_if_ruled(inside), body_line if is_metadata else 1, (warning,)
+        return _unread(document, inside, warning), body_line if is_metadata else 1
     warnings: list[str] = []
     fields = _top_level(inside, warnings)
     if fields is None:  # more likely two rules with prose between them than metadata
-        return _closed_if_ruled(inside), 1, (*warnings, "front matter is not a mapping; read as text")
-    front = _front_matter(fields, warnings)
-    if warnings and not front.access:  # malformed: the rule may have been in the part that is lost
-        front = replace(front, access=_closed_if_ruled(inside).access)
-    return front, body_line, tuple(warnings)
+        return _unread(document, inside, *warnings, "front matter is not a mapping; read as text"), 1
+    document = _described(document, fields, warnings)
+    if warnings and not document.access:  # malformed: the rule may have been in the part that is lost
+        document = _unread(document, inside, *warnings)
+    return replace(document, warnings=tuple(warnings)), body_line
 
 
-def _closed_if_ruled(unread: str) -> FrontMatter:
-    return FrontMatter(access=(UNREADABLE_ACCESS,) if _ACCESS_KEY.search(unread) else ())
+def _unread(document: ParsedDocument, unread: str, *warnings: str) -> ParsedDocument:
+    """The document, closed if a rule may have been in what could not be read."""
+    access = (UNREADABLE_ACCESS,) if _ACCESS_KEY.search(unread) else ()
+    return replace(document, access=access, warnings=warnings)
 
 
 class _Unreadable(Exception):
@@ -88,68 +79,55 @@ class _Unreadable(Exception):
 def _top_level(text: str, warnings: list[str]) -> _Fields | None:
     """The entries of a mapping, as many as possible of a malformed one; None if it is no mapping."""
     try:
-        return _fields(text, warnings)
+        entries = _entries(text)
     except _Unreadable as error:
         warnings.append(f"front matter is not valid YAML: {error}")
-    try:
-        return _fields(_LEADING_TABS.sub(lambda tabs: "  " * len(tabs[0]), text), warnings)
-    except _Unreadable:
-        return _salvaged(text, warnings) or None
-
-
-def _fields(text: str, warnings: list[str]) -> _Fields | None:
-    root = _root(text)
-    if root is None:
-        return {}
-    if not isinstance(root, yaml.MappingNode):
+        text = _LEADING_TABS.sub(lambda tabs: "  " * len(tabs[0]), text)
+        try:
+            entries = _entries(text)
+        except _Unreadable:
+            entries = list(_salvaged(text)) or None
+    if entries is None:
         return None
     fields: dict[str, yaml.Node] = {}
-    values = _Values()
-    for key, value in root.value:
-        _add(fields, values.key(key), value=value, warnings=warnings)
+    for key, node in entries:
+        if key in fields:
+            warnings.append(f"front matter has the key {key[:80]!r} twice; the last one counts")
+            if key.lower() == "access":  # a guess between two rules might open what was meant to be closed
+                node = yaml.ScalarNode(_TEXT, "(given twice)")
+        fields[key] = node
     return fields
 
 
-def _root(text: str) -> yaml.Node | None:
+def _entries(text: str) -> list[tuple[str, yaml.Node]] | None:
+    """The entries of a mapping; None if it is none. Raises _Unreadable."""
     try:
         depth = 0  # checked before composing: nodes are composed by recursion, in C without a limit
         for count, event in enumerate(yaml.parse(text, Loader=_LOADER)):
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > MAX_DEPTH or count > 2 * MAX_NODES:
                 raise _Unreadable("it is nested too deeply or too long")
-        loader = _LOADER(text)
-        try:
-            return loader.get_single_node()
-        finally:
-            loader.dispose()
+        root = yaml.compose(text, Loader=_LOADER)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise _Unreadable(str(getattr(error, "problem", None) or type(error).__name__)) from error
+    if root is None:
+        return []
+    values = _Values()
+    return [(values.key(key), node) for key, node in root.value] if isinstance(root, yaml.MappingNode) else None
 
 
-def _add(fields: dict[str, yaml.Node], key: str, *, value: yaml.Node, warnings: list[str]) -> None:
-    if key in fields:
-        warnings.append(f"front matter has the key {key[:80]!r} twice; the last one counts")
-        if key.lower() == "access":  # a guess between two rules might open what was meant to be closed
-            value = yaml.ScalarNode(_TEXT, "(given twice)")
-    fields[key] = value
-
-
-def _salvaged(text: str, warnings: list[str]) -> _Fields:
+def _salvaged(text: str) -> Iterator[tuple[str, yaml.Node]]:
     """Each top-level `key: ...`, read with the lines that belong to it."""
     starts = [match.start() for match in _ENTRY.finditer(text)][:MAX_SALVAGED]
-    fields: dict[str, yaml.Node] = {}
     for start, end in pairwise([*starts, len(text)]):
         entry = text[start:end]
         try:
-            for key, value in (_fields(entry, warnings) or {}).items():
-                _add(fields, key, value=value, warnings=warnings)
+            yield from _entries(entry) or ()
         except _Unreadable:
             key, _, rest = entry.partition(":")
-            if rest.lstrip().startswith(_NO_TEXT) and key.strip().lower() != "access":
-                continue  # a list or mapping that never ends is no text; an access rule must not vanish this way
-            bare = yaml.ScalarNode(_TEXT, rest.strip().strip("\"'"))
-            _add(fields, key.strip(), value=bare, warnings=warnings)
-    return fields
+            # A list or mapping that never ends is no text; but an access rule must not vanish this way.
+            if not rest.lstrip().startswith(_NO_TEXT) or key.strip().lower() == "access":
+                yield key.strip(), yaml.ScalarNode(_TEXT, rest.strip().strip("\"'"))
 
 
 class _Values:
@@ -181,35 +159,36 @@ class _Values:
             return str(node.value)
         if isinstance(value, date):  # or a datetime
             return value.isoformat()
-        is_too_large = isinstance(value, int) and abs(value) >= 2**63  # more than a database stores
-        if is_too_large or (isinstance(value, float) and not math.isfinite(value)):
+        if isinstance(value, int | float) and not -(2**63) < value < 2**63:  # nan, or more than a database stores
             return str(node.value)
         return value if isinstance(value, str | int | float | None) else str(node.value)
 
 
-def _front_matter(fields: _Fields, warnings: list[str]) -> FrontMatter:
+def _described(document: ParsedDocument, fields: _Fields, warnings: list[str]) -> ParsedDocument:
+    """The document with what Docusaurus knows read as it was meant; the rest is its metadata, as YAML reads it."""
     converter, values = _Values(), dict[str, Json]()
-    for key in sorted(fields, key=lambda key: key not in _NAMED and key.lower() != "access"):  # first to be counted
+    for key in sorted(fields, key=lambda key: key not in _READERS and key.lower() != "access"):  # first to be counted
         try:
             values[key] = converter.value(fields[key])
         except _Unreadable as error:
             warnings.append(f"front matter key {key[:80]!r} is dropped: {error}")
-    nodes = {key: fields[key] for key in values}
-    lines = {name: _line(nodes.get(name)) for name in _LINES}
-    tags = tuple(_texts(nodes.get("tags"), separator=","))
-    objectives = tuple(_texts(nodes.get("learning_objectives"), separator="\n", marks=" \t-*"))
-    position = _number(_line(nodes.get("sidebar_position")))
-    rest: dict[str, Json] = {**lines, "sidebar_position": position, "learning_objectives": objectives or None}
-    known: dict[str, Json] = {**rest, "tags": tags or None}
-    others = {key: value for key, value in values.items() if key.lower() != "access" and known.get(key) is None}
-    for key in sorted(_NAMED & others.keys()):
-        if others[key] in (None, "", []):
-            del others[key]
-        else:
-            warnings.append(f"front matter key {key!r} holds something else than expected")
-    named = {key: value for key, value in rest.items() if value is not None and key not in ("title", "description")}
-    access = _access(fields, nodes)
-    return FrontMatter(lines["title"], lines["description"] or "", tags, access, {**others, **named})
+    known: dict[str, Any] = {}
+    others = {key: value for key, value in values.items() if key.lower() != "access"}
+    for key in [key for key in _READERS if key in others]:
+        value, known[key] = others.pop(key), _READERS[key](fields[key])
+        if known[key] in (None, ()):
+            del known[key]
+            if value not in (None, "", []):
+                others[key] = value
+                warnings.append(f"front matter key {key!r} holds something else than expected")
+    return replace(
+        document,
+        title=known.pop("title", None),
+        description=known.pop("description", ""),
+        tags=known.pop("tags", ()),
+        access=_access(fields, values),
+        metadata={**others, **known},
+    )
 
 
 def _typed(node: yaml.Node | None) -> str | None:
@@ -219,28 +198,27 @@ def _typed(node: yaml.Node | None) -> str | None:
     return str(node.value).strip() or None
 
 
-def _line(node: yaml.Node | None) -> str | None:
+def _line(node: yaml.Node) -> str | None:
     text = _typed(node)
     return None if text is None else " ".join(text.split())
 
 
-def _number(text: str | None) -> float | None:
+def _number(node: yaml.Node) -> float | None:
     try:
-        number = float(text or "nan")
+        number = float(_line(node) or "nan")
     except ValueError:
         return None
     return number if math.isfinite(number) else None
 
 
-def _texts(node: yaml.Node | None, *, separator: str, marks: str | None = None) -> Iterator[str]:
+def _texts(node: yaml.Node, *, separator: str = ",", marks: str | None = None) -> tuple[str, ...]:
     """The texts of a list, or of a scalar that is written as one."""
     if isinstance(node, yaml.ScalarNode):
-        yield from filter(None, (part.strip(marks) for part in (_typed(node) or "").split(separator)))
-        return
-    for item in node.value if isinstance(node, yaml.SequenceNode) else ():
-        label = _pair_label(item) if isinstance(item, yaml.MappingNode) else _line(item)
-        if label:
-            yield label
+        texts = [part.strip(marks) for part in (_typed(node) or "").split(separator)]
+    else:
+        items = node.value if isinstance(node, yaml.SequenceNode) else ()
+        texts = [_pair_label(item) if isinstance(item, yaml.MappingNode) else _line(item) or "" for item in items]
+    return tuple(filter(None, texts))
 
 
 def _pair_label(node: yaml.MappingNode) -> str:
@@ -249,7 +227,19 @@ def _pair_label(node: yaml.MappingNode) -> str:
     return pairs.get("label") or ", ".join(f"{key}: {value}" for key, value in pairs.items())
 
 
-def _access(fields: _Fields, bounded: _Fields) -> tuple[str, ...]:
+_READERS: dict[str, Callable[[yaml.Node], object]] = {
+    "title": _line,
+    "description": _line,
+    "slug": _line,
+    "id": _line,
+    "sidebar_label": _line,
+    "sidebar_position": _number,
+    "tags": _texts,
+    "learning_objectives": partial(_texts, separator="\n", marks=" \t-*"),
+}
+
+
+def _access(fields: _Fields, bounded: Container[str]) -> tuple[str, ...]:
     """The rules as Access.of reads them; whatever is not understood stays as a rule that it rejects."""
     given = [key for key in fields if key.lower() == "access"]
     if not given:

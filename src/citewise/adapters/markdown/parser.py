@@ -71,7 +71,7 @@ class MarkdownParser:
     def parse_text(self, text: str) -> ParsedDocument:
         """The document of a text in which nothing needs to be masked. Never raises."""
         text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-        front, body_line, warnings = split_front_matter(text)
+        document, body_line = split_front_matter(text)
         lines = text.split("\n")[body_line - 1 :]
         body = text if body_line == 1 else "\n".join(lines)
         roots, notes = self._blocks(body)
@@ -80,19 +80,11 @@ class MarkdownParser:
         if _may_hold_comment(body):
             page.drop_comments(roots)
         blocks = tuple(page.blocks(roots))
-        warnings += tuple(f"line {line + body_line}: {text}" for line, text in sorted(notes.items()))
+        about_lines = (f"line {line + body_line}: {warning}" for line, warning in sorted(notes.items()))
+        warnings = (*document.warnings, *about_lines)
         if (more := len(warnings) - MAX_WARNINGS) > 0:
             warnings = (*warnings[:MAX_WARNINGS], f"and {more} more warnings")
-        return ParsedDocument(
-            text=text,
-            blocks=blocks,
-            title=front.title,
-            description=front.description,
-            tags=front.tags,
-            metadata=front.metadata,
-            access=front.access,
-            warnings=warnings,
-        )
+        return replace(document, blocks=blocks, warnings=warnings)
 
 
 class _HeadingReader:

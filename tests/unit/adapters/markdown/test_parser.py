@@ -58,6 +58,8 @@ def tree(block: Block) -> list[object]:
         ("a\u2028b\x0bc\x85d\n\n# e", ["paragraph 1-1", "heading 3-3"]),
         ("a\0b\n# c\0d", ["paragraph 1-1", "heading 2-2"]),
         ("\ufeff# a", ["heading 1-1"]),
+        ("\ufeff---\r\ntitle: x\r\n---\r\n# a", ["heading 4-4"]),
+        ("---\rtitle: x\r---\r# a", ["heading 4-4"]),
         ("---\ntitle: x\n---\n\n# a\n", ["heading 5-5"]),
         ("---\ntitle: x\n# a\n", ["rule 1-1", "paragraph 2-2", "heading 3-3"]),
     ],
