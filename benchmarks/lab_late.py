@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from benchmarks.lab_pools import Numbers
 from citewise.adapters.onnx import MINILM, minilm
-from citewise.adapters.onnx.word_vectors import LENGTH_BONUS, closenesses, packed, paired, unit
+from citewise.adapters.onnx.word_vectors import LENGTH_BONUS, closenesses, packed, paired
 from citewise.adapters.onnx.wordpiece import token_ids, uncased_tokenizer
 from citewise.adapters.rotation import rotated
 from citewise.model.chunk import WordVectors
@@ -135,6 +135,11 @@ FORMS = (
     *(Form(Kind.WORD, *kept) for kept in ((1, 16), (2, 16), (2, 2), (2, 1), (4, 2))),
     *(Form(Kind.CONTENT, *kept) for kept in ((1, 16), (2, 2), (2, 1))),
 )
+
+
+def unit(vectors: Floats) -> Floats:
+    scaled: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-9))
+    return scaled
 
 
 def pooled(vectors: Floats, neighbors: int) -> Floats:

@@ -7,7 +7,7 @@ answered with these alone, so nothing of a store may be imported here.
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from citewise.adapters.lazy import lazily
 from citewise.answer.compress import Compress
@@ -58,14 +58,14 @@ NO_PARTS = Parts()
 
 def embedding_of(settings: Settings, parts: Parts = NO_PARTS) -> Embedding:
     """The embedding that the settings name, with what was handed in."""
-    if parts.embedder is not None and parts.token_counter is not None:
-        return Embedding(parts.embedder, parts.token_counter, words=parts.word_embedder)
+    given, counter = parts.embedder, parts.token_counter
+    if given is not None and counter is not None:
+        return Embedding(given, counter, words=parts.word_embedder)
     make = {"minilm": _minilm, "onnx": _onnx_embedding, "openai": _openai_embedding}[settings.embedding.provider]
     made = make(settings)
-    counter = parts.token_counter or made.counter
-    if parts.embedder is not None:
-        return Embedding(parts.embedder, counter, words=parts.word_embedder)
-    return Embedding(made.embedder, counter, made.warm, parts.word_embedder or made.words)
+    if given is not None:
+        return Embedding(given, made.counter, words=parts.word_embedder)
+    return replace(made, counter=counter or made.counter, words=parts.word_embedder or made.words)
 
 
 def _minilm(settings: Settings) -> Embedding:
@@ -140,53 +140,37 @@ def reranker_of(settings: Settings) -> Reranker | None:
     chosen = settings.rerank
     if chosen.provider == "none":
         return None
-    load, name = (_http_reranker, chosen.style) if chosen.provider == "http" else (_onnx_reranker, chosen.path)
-    name = chosen.model or name
-    return lazily(name, lambda: load(settings), retry_seconds=RETRY_SECONDS, name=name)
+    name = chosen.model or (chosen.style if chosen.provider == "http" else chosen.path)
+    return lazily(name, lambda: _reranker(settings), retry_seconds=RETRY_SECONDS, name=name)
 
 
-def _onnx_reranker(settings: Settings) -> Reranker:
+def _reranker(settings: Settings) -> Reranker:
+    chosen = settings.rerank
+    if chosen.provider == "http":
+        from citewise.adapters.openai.reranker import RETRY, HttpReranker
+
+        if not chosen.base_url:
+            raise Misconfigured("rerank.provider is http: set rerank.base_url to the URL in front of /rerank")
+        remote, are_logits = _remote(settings, "rerank", RETRY), chosen.scores == "logits"
+        return HttpReranker(remote, chosen.style, are_logits, deadline_seconds=chosen.timeout_seconds)
     from citewise.adapters.onnx.hub import downloaded
     from citewise.adapters.onnx.reranker import OnnxReranker
 
-    chosen = settings.rerank
     if not chosen.path and not chosen.model:
         raise Misconfigured("rerank.provider is onnx: set rerank.path to the model's folder, or rerank.model")
-    folder = (
-        Path(chosen.path).expanduser()
-        if chosen.path
-        else downloaded(chosen.model, settings.cache, deadline_seconds=DOWNLOAD_SECONDS)
-    )
+    folder = Path(chosen.path).expanduser()
+    if not chosen.path:
+        folder = downloaded(chosen.model, settings.cache, deadline_seconds=DOWNLOAD_SECONDS)
     return OnnxReranker(folder, window_tokens=chosen.window_tokens)
 
 
-def _http_reranker(settings: Settings) -> Reranker:
-    from citewise.adapters.openai.reranker import RETRY, HttpReranker
-
-    chosen = settings.rerank
-    if not chosen.base_url:
-        raise Misconfigured("rerank.provider is http: set rerank.base_url to the URL in front of /rerank")
-    return HttpReranker(
-        _remote(settings, "rerank", RETRY),
-        style=chosen.style,
-        are_logits=chosen.scores == "logits",
-        deadline_seconds=chosen.timeout_seconds,
-    )
-
-
-def _remote(settings: Settings, section: str, retry: "Retry") -> "Remote":
+def _remote(settings: Settings, section: Literal["embedding", "rerank", "answer"], retry: "Retry") -> "Remote":
     """The server that a section of the settings names, with a circuit breaker of its own."""
     from citewise.adapters.http import Breaker, Remote
 
-    chosen = getattr(settings, section)
-    guard = settings.guard
-    remote = Remote.at(
-        chosen.base_url,
-        section,
-        chosen.model,
-        key_variable=chosen.api_key_variable,
-        timeout_seconds=chosen.timeout_seconds,
-    )
+    chosen, guard = getattr(settings, section), settings.guard
+    key, seconds = chosen.api_key_variable, chosen.timeout_seconds
+    remote = Remote.at(chosen.base_url, section, chosen.model, key_variable=key, timeout_seconds=seconds)
     breaker = Breaker(remote.name, max_failures=guard.failures, pause_seconds=guard.pause_seconds)
     return replace(remote, retry=retry, breaker=breaker)
 

@@ -8,14 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewise.adapters.onnx.word_vectors import unit
 from citewise.adapters.rotation import rotated
 
 Floats = npt.NDArray[np.float32]
 
 
 def some_vectors(seed: int, dimensions: int) -> Floats:
-    return unit(np.random.default_rng(seed).standard_normal((4, dimensions)).astype(np.float32))
+    vectors = np.random.default_rng(seed).standard_normal((4, dimensions))
+    scaled: Floats = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    return scaled
 
 
 @settings(max_examples=25, deadline=None)

@@ -30,10 +30,10 @@ UNPACKED: Floats = VALUES[(np.arange(256)[:, None] >> np.array([6, 4, 2, 0])) & 
 
 def paired(words: Floats) -> Floats:
     """The means of neighbors, two by two; a last word without a neighbor stays. All at unit length."""
-    whole = unit(words)
+    whole = _unit(words)
     sums = whole[::2].copy()
     sums[: len(whole) // 2] += whole[1::2]
-    return unit(sums)
+    return _unit(sums)
 
 
 def packed(texts: Sequence[Floats]) -> list[WordVectors]:
@@ -66,13 +66,13 @@ def closenesses(question: Floats, weights: Floats, texts: Sequence[WordVectors])
     starts = np.cumsum([0, *rows])[:-1]
     # `take` is ten times as fast as an index; a maximum over rows ten times as fast as over columns.
     stored = np.take(UNPACKED, np.frombuffer(b"".join(texts), np.uint8), axis=0).reshape(-1, dimensions)
-    products = single_threaded_product(stored, rotated(unit(question)).T)
+    products = _single_threaded_product(stored, rotated(_unit(question)).T)
     nearest = np.maximum.reduceat(products, starts, axis=0) @ weights
     cosines = nearest / (weights.sum() * np.sqrt(dimensions))
     return tuple(map(float, cosines - LENGTH_BONUS * np.log(rows)))
 
 
-def single_threaded_product(left: Floats, right: Floats) -> Floats:
+def _single_threaded_product(left: Floats, right: Floats) -> Floats:
     """The product, block by block, in this thread alone.
 
     For anything larger BLAS would use its own threads; on a busy machine, waiting for them takes ten times as long as
@@ -90,6 +90,6 @@ def _by_rows(left: Floats, columns: Floats) -> Floats:
     return np.concatenate([products.reshape(whole, columns.shape[1]), left[whole:] @ columns])
 
 
-def unit(vectors: Floats) -> Floats:
+def _unit(vectors: Floats) -> Floats:
     scaled: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-9))
     return scaled
