@@ -65,7 +65,7 @@ bench-defaults: $(READY)  ## the ranking defaults against their alternatives, cr
 	$(BIN)/python -m benchmarks.defaults
 	$(BIN)/python -m benchmarks.bench_page
 
-bench-late: $(READY)  ## what late interaction is worth and costs (needs the judged sets; a quarter of an hour)
+bench-late: $(READY)  ## what late interaction is worth and costs (needs the judged sets)
 	$(BIN)/python -m benchmarks.late_interaction
 	$(BIN)/python -m benchmarks.bench_page
 

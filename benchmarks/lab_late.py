@@ -1,246 +1,289 @@
-"""Late interaction: a chunk as vectors of its tokens, ways to keep fewer of them in fewer bits, and MaxSim.
+"""Late interaction with other numbers than the product's: a question as the stage finds it, and tables over sets.
 
-Where a form does what the product does, it is the product's own code that does it.
+Pure. With the product's numbers `Blend` does what citewise.search.rescore does; a test compares them.
 """
 
-import os
-import zipfile
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from enum import IntEnum
-from itertools import islice, pairwise
-from pathlib import Path
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from inspect import signature
 
 import numpy as np
-from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
-from benchmarks.lab_pools import Numbers
-from citewise.adapters.onnx import MINILM, minilm
-from citewise.adapters.onnx.word_vectors import LENGTH_BONUS, closenesses, packed, paired
-from citewise.adapters.onnx.wordpiece import token_ids, uncased_tokenizer
-from citewise.adapters.rotation import rotated
-from citewise.model.chunk import WordVectors
-from citewise.model.ids import digest
-from citewise.text.analysis import STOP_WORDS
+from benchmarks.lab_choice import Alternative, Change, Parts, change, choices_table, table
+from benchmarks.lab_pools import BY_PLACE, Numbers, Pool, Worths, measured
+from benchmarks.printing import DECIMALS
+from benchmarks.results import Cell, Table
+from citewise.adapters.onnx import MINILM
+from citewise.adapters.onnx.word_vectors import COMPONENTS_PER_BYTE, LENGTH_BONUS
+from citewise.model.query import LATE_WEIGHT
+from citewise.model.ranking import DENSE, Finding, Shortlist
+from citewise.search.pipeline import Stage
+from citewise.search.rescore import FAR, NEAR, Late, stretched
 
-Floats = NDArray[np.float32]
-Halves = NDArray[np.float16]
-Kinds = NDArray[np.uint8]  # a `Kind` for each token
-Encode = Callable[[Sequence[str]], Sequence[Halves]]  # for each text, a unit vector a token
+DEPTH = int(signature(Late).parameters["depth"].default)
+ROW_BYTES = MINILM.dimensions // COMPONENTS_PER_BYTE  # of one vector of words
+ONE_VECTOR_BYTES = MINILM.dimensions  # what the index keeps of a chunk without late interaction
+NONE = "no late interaction"
+DEFAULT = " (default)"
+POOL = "questions of all sets as one"
+WEIGHTS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0)  # 1: as much as all else together
+BONUSES = (0.0, 0.01, 0.02, LENGTH_BONUS, 0.04, 0.05)  # subtracted for each factor e of length
+DEPTHS = (10, 20, 40)  # 40: all that a search reads for a caller who names no number
 
-BLOCK = 256  # texts embedded before they are written: 1 keeps one core waiting, a thousand need half a gigabyte
-ONE_VECTOR_BYTES = MINILM.dimensions  # what the index keeps of a chunk without any of this: a byte a component
-DIGEST_OF = "unit vectors of tokens"  # what is kept, so that a file that held something else is made anew
+FAR_NOTE = (
+    f"Questions whose nearest passage has a cosine below {NEAR:g}, all sets as one: each question counts the same. "
+    "nDCG@10 of documents; of the textbook, where the first full answer stands. By set: the difference."
+)
+LENGTH_NOTE = (
+    "How much nearer, by the mean cosine of what each word finds, the best 20 passages of a question are for each time "
+    f"that they are e times as long; within questions, right or not. {LENGTH_BONUS:g} is taken off."
+)
+POOLED_NOTE = (
+    "nDCG@10 of documents; of the textbook, questions with a full answer among the first five passages. The difference "
+    "is to no late interaction, paired by question, every set counts the same, 95 % by bootstrap. Pooled: each "
+    f"question counts the same, the textbook's by place; far ones have no passage with a cosine of {NEAR:g} or more."
+)
+COST_NOTE = (
+    "Means over the passages that were found; bytes include the chunk's one vector. Milliseconds: the median over "
+    "questions, from what is stored, and only as good as the machine is quiet."
+)
 
-
-class Kind(IntEnum):
-    """What a token is; a form keeps those from one kind on."""
-
-    ANY = 0  # special ones and punctuation
-    WORD = 1  # one of the stop words
-    CONTENT = 2
+Shown = tuple[Pool, Numbers]  # what a caller gets, and scores that put it into its order
+Chosen = Mapping[str, NDArray[np.bool_]]  # by stratum, which questions are meant
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """As much of a text as the model sees at once."""
+class Gate:
+    """Which questions the stage is for, by the cosine of their nearest passage."""
 
-    vectors: Halves | Floats
-    kinds: Kinds
-
-
-@dataclass(frozen=True, slots=True)
-class AskedWords:
-    """A question's tokens that take part, and how much each of them says."""
-
-    vectors: Floats
-    weights: Floats
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """How a chunk's token vectors are stored."""
-
-    least: Kind  # what takes part, in chunk and question
-    pooled: int  # neighbors that share one vector, their mean; 1: each has its own
-    bits: int  # a component: 16, 2 or 1
+    far: float = FAR  # up to which it has its whole weight
+    near: float = NEAR  # from which it has none; between the two it falls
 
     @property
     def name(self) -> str:
-        mean = {1: "", 2: ", mean of two", 4: ", mean of four"}[self.pooled]
-        return f"{KINDS[self.least]}{mean}, {self.bits} bit{'s' if self.bits > 1 else ''}"
+        return "everywhere" if math.isinf(self.far) else f"{self.far:g} to {self.near:g}"
 
-    @property
-    def row_bytes(self) -> int:
-        return MINILM.dimensions * self.bits // 8
-
-    def vectors(self, windows: Sequence[Kinds]) -> int:
-        """How many vectors such a text has."""
-        return sum(-(-int(counted.sum()) // self.pooled) for counted in self.counted(windows))
-
-    def counted(self, windows: Sequence[Kinds]) -> list[NDArray[np.bool_]]:
-        """Which tokens of each window take part; all of them in a text that has none of the kind."""
-        chosen = [kinds >= self.least for kinds in windows]
-        return chosen if any(each.any() for each in chosen) else [np.ones_like(each) for each in chosen]
-
-    def tokens(self, text: Sequence[Window]) -> list[Floats]:
-        """Those that take part, by window."""
-        counted = self.counted([window.kinds for window in text])
-        pairs = zip(text, counted, strict=True)
-        return [window.vectors[chosen].astype(np.float32) for window, chosen in pairs if chosen.any()]
-
-    def asked(self, text: Sequence[Window]) -> AskedWords:
-        counted = np.concatenate(self.counted([window.kinds for window in text]))
-        kinds = np.concatenate([window.kinds for window in text])[counted]
-        weights = np.where(kinds == Kind.WORD, minilm.STOP_WORD, 1).astype(np.float32)
-        return AskedWords(np.concatenate(self.tokens(text)), weights)
-
-    def stored(self, text: Sequence[Window]) -> WordVectors:
-        means = np.concatenate([pooled(tokens, self.pooled) for tokens in self.tokens(text)])
-        if self.bits == 1:
-            return WordVectors(np.packbits(rotated(means) > 0, axis=1).tobytes())
-        return packed([means])[0] if self.bits == 2 else WordVectors(means.astype(np.float16).tobytes())
-
-    def closeness(self, asked: AskedWords, texts: Sequence[WordVectors]) -> Numbers:
-        """MaxSim of each text beyond chance."""
-        if self.bits == 2:
-            return np.array(closenesses(asked.vectors, asked.weights, texts))
-        rows = self.rows(texts)
-        starts = np.cumsum([0, *rows])[:-1]
-        products = self._unpacked(b"".join(texts)) @ self._turned(unit(asked.vectors)).T
-        nearest = np.maximum.reduceat(products, starts, axis=0) @ asked.weights
-        return np.asarray(nearest / asked.weights.sum() - LENGTH_BONUS * np.log(rows), np.float64)
-
-    def rows(self, texts: Sequence[WordVectors]) -> list[int]:
-        """How many vectors each of them is."""
-        return [len(text) // self.row_bytes for text in texts]
-
-    def _unpacked(self, stored: bytes) -> Floats:
-        """At unit length: a bit is a sign; other numbers are taken as they are."""
-        if self.bits == 1:
-            signs = np.unpackbits(np.frombuffer(stored, np.uint8)).reshape(-1, MINILM.dimensions) * np.float32(2) - 1
-            return signs / np.float32(np.sqrt(MINILM.dimensions))
-        return np.frombuffer(stored, np.float16).reshape(-1, MINILM.dimensions).astype(np.float32)
-
-    def _turned(self, question: Floats) -> Floats:
-        return rotated(question) if self.bits == 1 else question
+    def farness(self, nearest: float) -> float:
+        if nearest <= self.far:
+            return 1.0
+        return max(0.0, (self.near - nearest) / (self.near - self.far))
 
 
-KINDS = {Kind.ANY: "all tokens", Kind.WORD: "words", Kind.CONTENT: "content words"}
-PRODUCT = Form(Kind.WORD, 2, 2)  # what the product stores
-FORMS = (
-    Form(Kind.ANY, 1, 16),
-    *(Form(Kind.WORD, *kept) for kept in ((1, 16), (2, 16), (2, 2), (2, 1), (4, 2))),
-    *(Form(Kind.CONTENT, *kept) for kept in ((1, 16), (2, 2), (2, 1))),
+EVERYWHERE = Gate(math.inf, math.inf)
+GATES = (
+    *(Gate(*ends) for ends in ((0.35, 0.5), (0.4, 0.5), (0.4, 0.55), (0.45, 0.55), (0.4, 0.6), (0.5, 0.6))),
+    EVERYWHERE,
 )
 
 
-def unit(vectors: Floats) -> Floats:
-    scaled: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-9))
-    return scaled
+@dataclass(frozen=True, slots=True)
+class Blend:
+    """The numbers of the stage; the product's, unless others are given."""
+
+    weight: float = LATE_WEIGHT  # beside the search's score, which weighs 1; 0: the stage is off
+    gate: Gate = Gate()
+    depth: int = DEPTH  # passages that are scored
+    length_bonus: float = LENGTH_BONUS  # subtracted for each factor e of length
 
 
-def pooled(vectors: Floats, neighbors: int) -> Floats:
-    """The mean of each run of neighbors, at unit length."""
-    if neighbors == 2:
-        return paired(vectors)
-    return unit(np.add.reduceat(unit(vectors), np.arange(0, len(vectors), neighbors), axis=0))
+WITHOUT = Blend(weight=0.0)
 
 
-class TokenEncoder:
-    """The product's embedder, asked for what it makes of each token before the mean is taken."""
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the stage is given for one question, and how near its words are to each passage."""
 
-    def __init__(self) -> None:
-        self._embedder = minilm.MiniLm()
-        self._tokenizer = uncased_tokenizer()
-        vocabulary: dict[str, int] = self._tokenizer.get_vocab()
-        self._kinds = np.where(self._embedder.word_weights > 0, Kind.CONTENT, Kind.ANY).astype(np.uint8)
-        self._kinds[[vocabulary[word] for word in STOP_WORDS if word in vocabulary]] = Kind.WORD
+    pool: Pool
+    found: Shortlist  # in the order of fusion, by which the stage chooses the passages it scores
+    later: tuple[Stage, ...]  # the stages behind it
+    by_word: Numbers  # as the product gives it, for each passage
+    vectors: Numbers  # how many each passage has
+    ms: float | None  # for the first DEPTH passages; None where nothing was found
 
-    def kinds(self, texts: Sequence[str]) -> list[list[Kinds]]:
-        """For each text, each of its windows' tokens: the text's own between two special ones."""
-        room = MINILM.window_tokens - 2
-        special = np.array([Kind.ANY], np.uint8)
-        return [
-            [
-                np.concatenate((special, self._kinds[ids[at : at + room]], special))
-                for at in range(0, max(1, len(ids)), room)
-            ]
-            for ids in token_ids(self._tokenizer, texts)
-        ]
+    @property
+    def nearest(self) -> float:
+        return nearest_cosine(self.found.findings[:DEPTH])
 
-    def vectors(self, texts: Sequence[str]) -> list[Halves]:
-        """At unit length and rounded, as they are kept."""
-        made = self._embedder.outputs(texts, lambda at, ids, output: unit(output).astype(np.float16))
-        return [np.concatenate(windows) for windows in made]
+    def shown(self, blend: Blend) -> Shown:
+        """What a caller gets."""
+        found = self.reordered(blend)
+        for stage in self.later:
+            found = stage(found)
+        at = {id_: place for place, id_ in enumerate(self.pool.ids)}
+        places = np.array([at[finding.candidate.id] for finding in found.findings], np.int64)
+        return self.pool.chosen(places), -np.arange(len(places), dtype=float)
 
-    def windows(self, texts: Sequence[str]) -> list[list[Window]]:
-        """As the graph gives them; for questions, which nobody keeps."""
-        made = self._embedder.outputs(texts, lambda at, ids, output: output)
-        return [windows_of(np.concatenate(each), kinds) for each, kinds in zip(made, self.kinds(texts), strict=True)]
+    def reordered(self, blend: Blend) -> Shortlist:
+        """What the stage makes of it; the order before it where it has nothing to say."""
+        findings = self.found.findings
+        head, tail = findings[: blend.depth], findings[blend.depth :]
+        weight = self.weight(blend)
+        if not weight:
+            return self.found.with_findings(Finding.in_order(findings))
+        late = stretched(self.near(blend)[: len(head)].tolist())
+        scores = [(finding.score + weight * share) / (1 + weight) for finding, share in zip(head, late, strict=True)]
+        scores += [finding.score / (1 + weight) for finding in tail]
+        rescored = (finding.rescored(Late.name, score) for finding, score in zip(findings, scores, strict=True))
+        return self.found.with_findings(Finding.in_order(rescored))
 
+    def near(self, blend: Blend) -> Numbers:
+        return self.by_word + (LENGTH_BONUS - blend.length_bonus) * np.log(self.vectors)
 
-def windows_of(vectors: Halves | Floats, kinds: Sequence[Kinds]) -> list[Window]:
-    """A text's vectors by window, as its tokens are."""
-    ends = np.cumsum([0, *map(len, kinds)])
-    if len(vectors) != ends[-1]:
-        raise ValueError(f"{len(vectors)} vectors for {ends[-1]} tokens: they are not of the same text")
-    return [Window(vectors[start:end], each) for (start, end), each in zip(pairwise(ends), kinds, strict=True)]
-
-
-class KeptVectors:
-    """Token vectors by text, read from the file one text at a time."""
-
-    def __init__(self, file: NpzFile) -> None:
-        self._file = file
-
-    def __contains__(self, text: str) -> bool:
-        return key(text) in self._file
-
-    def __getitem__(self, text: str) -> Halves:
-        found: Halves = self._file[key(text)]
-        return found
+    def weight(self, blend: Blend) -> float:
+        """The weight that the stage has for this question."""
+        head = self.found.findings[: blend.depth]
+        return blend.weight * blend.gate.farness(nearest_cosine(head)) if len(head) > 1 else 0.0
 
 
-def key(text: str) -> str:
-    """Of the text, not of its chunk: a chunk keeps its id when it is cut differently."""
-    return digest(MINILM.name, DIGEST_OF, text)[:32]
+def nearest_cosine(findings: Sequence[Finding]) -> float:
+    """Infinite where nobody looked: such a question is not far from anything."""
+    cosines = (finding.candidate.scores.get(DENSE) for finding in findings)
+    return max((cosine for cosine in cosines if cosine is not None), default=math.inf)
 
 
-@contextmanager
-def kept_vectors(file: Path, texts: Collection[str], encode: Encode) -> Iterator[KeptVectors]:
-    """The vectors of at least these texts; those that the file does not hold are made and written first."""
-    with _opened(file) as before:
-        if not all(text in before for text in texts):
-            _write(file, texts, before, encode)
-    with _opened(file) as kept:
-        yield kept
+@dataclass(frozen=True, slots=True)
+class LateLab:
+    """The questions of all sets, and what each shows without the stage."""
+
+    parts: Parts
+    questions: Mapping[str, Sequence[Question]]  # by stratum
+    without: Mapping[str, Sequence[Shown]]
+
+    def worths(self, blend: Blend) -> Worths:
+        """What each question is worth; one that the stage leaves alone is not asked again."""
+        return measured(
+            {
+                stratum: [
+                    question.shown(blend) if question.weight(blend) else shown
+                    for question, shown in zip(questions, self.without[stratum], strict=True)
+                ]
+                for stratum, questions in self.questions.items()
+            }
+        )
+
+    def far(self) -> Chosen:
+        """The questions that have no near passage."""
+        return {
+            name: np.array([question.nearest < NEAR for question in questions], bool)
+            for name, questions in self.questions.items()
+        }
+
+    def changed(self, worths: Worths, before: Worths, among: Chosen) -> Change:
+        """The mean difference over these questions of all sets as one."""
+        return change({POOL: self.pooled(worths, among)}, {POOL: self.pooled(before, among)}, {POOL: (POOL,)})
+
+    def pooled(self, worths: Worths, among: Chosen) -> Numbers:
+        return np.concatenate([worths[_by_place(name, worths)][among[name]] for name in self.questions])
 
 
-@contextmanager
-def _opened(file: Path) -> Iterator[KeptVectors]:
-    if not file.exists():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        zipfile.ZipFile(file, "w").close()
-    with np.load(file) as opened:
-        yield KeptVectors(opened)
+def late_lab(parts: Parts, questions: Mapping[str, Sequence[Question]]) -> LateLab:
+    without = {name: [question.shown(WITHOUT) for question in some] for name, some in questions.items()}
+    return LateLab(parts, questions, without)
 
 
-def _write(file: Path, texts: Collection[str], kept: KeptVectors, encode: Encode) -> None:
-    """All or nothing, a block in memory at a time."""
-    draft = file.with_name(f"{file.name}~")
-    with zipfile.ZipFile(draft, "w") as archive:
-        for block in _blocks(iter(dict.fromkeys(texts))):
-            new = [text for text in block if text not in kept]
-            vectors = dict(zip(new, encode(new), strict=True))
-            for text in block:
-                with archive.open(f"{key(text)}.npy", "w") as member:
-                    np.lib.format.write_array(member, vectors[text] if text in vectors else kept[text])
-    os.replace(draft, file)
+def late_tables(lab: LateLab) -> list[Table]:
+    weights = blend_rows(lab, {f"{weight:g}": Blend(weight=weight) for weight in WEIGHTS})
+    gates = blend_rows(lab, {gate.name: Blend(gate=gate) for gate in GATES})
+    depths = blend_rows(lab, {str(depth): Blend(depth=depth) for depth in DEPTHS})
+    bonuses = blend_rows(lab, {f"{bonus:g}": Blend(length_bonus=bonus) for bonus in BONUSES})
+    choices = choices_table("Late interaction, weight chosen without each set", weights, lab.parts)
+    columns = tuple("none gives" if name == "default gives" else name for name in choices.columns)
+    return [
+        far_table(lab),
+        pooled_table(lab, weights, "by weight"),
+        replace(choices, columns=columns),
+        pooled_table(lab, gates, "by the cosines between which its weight falls to nothing"),
+        pooled_table(lab, depths, "by passages scored"),
+        length_table(lab),
+        pooled_table(lab, bonuses, "by what is taken off for length"),
+        cost_table(lab),
+    ]
 
 
-def _blocks(texts: Iterator[str]) -> Iterator[list[str]]:
-    while block := list(islice(texts, BLOCK)):
-        yield block
+def blend_rows(lab: LateLab, blends: Mapping[str, Blend]) -> list[Alternative]:
+    """None first; each with what it changes for far questions and for all, every question counting the same."""
+    none = Alternative(NONE, lab.worths(WITHOUT), (None,) * 4)
+    every = {name: np.ones(len(questions), bool) for name, questions in lab.questions.items()}
+    rows = [none]
+    for name, blend in blends.items():
+        worths = lab.worths(blend)
+        far, whole = (lab.changed(worths, none.worths, among) for among in (lab.far(), every))
+        extra = tuple(_rounded(value) for value in (far.mean, far.low, far.high, whole.mean))
+        rows.append(Alternative(f"{name}{DEFAULT if blend == Blend() else ''}", worths, extra))
+    return rows
+
+
+def pooled_table(lab: LateLab, rows: Sequence[Alternative], by: str) -> Table:
+    extra = ("far pooled", "95 % from (far)", "to (far)", "all pooled")
+    return table(f"Late interaction, {by}", rows, lab.parts, note=POOLED_NOTE, extra=extra)
+
+
+def far_table(lab: LateLab) -> Table:
+    """What it is worth to the questions that the stage is for."""
+    none, worths, far = lab.worths(WITHOUT), lab.worths(Blend()), lab.far()
+    level, gain = lab.pooled(none, far).mean(), lab.changed(worths, none, far)
+    by_stratum: list[Cell] = []
+    for stratum, are_far in far.items():
+        name = _by_place(stratum, none)
+        differences = (worths[name] - none[name])[are_far]
+        by_stratum.append(_rounded(differences.mean()) if len(differences) else None)
+    cells = [_rounded(value) for value in (level + gain.mean, gain.mean, gain.low, gain.high)]
+    counts = [f"{name}, {int(are_far.sum())} of {len(are_far)}" for name, are_far in far.items()]
+    total, every = sum(int(are_far.sum()) for are_far in far.values()), sum(map(len, far.values()))
+    return Table(
+        f"Late interaction, the {total} far questions of {every}",
+        ("", "mean", "difference", "95 % from", "to", *counts),
+        ((NONE, _rounded(level), *[None] * (3 + len(far))), (f"far questions only{DEFAULT}", *cells, *by_stratum)),
+        FAR_NOTE,
+    )
+
+
+def length_table(lab: LateLab) -> Table:
+    """By how much longer passages are nearer, whether they are right or not: no judgment is looked at."""
+    far = lab.far()
+    slopes: dict[str, Sequence[float | None]] = {}
+    for name, strata in lab.parts.items():
+        every = [question for stratum in strata for question in lab.questions[stratum]]
+        are_far = np.concatenate([far[stratum] for stratum in strata])
+        slopes[name] = (
+            length_slope(every),
+            length_slope([question for question, is_far in zip(every, are_far, strict=True) if is_far]),
+        )
+    known = [[slope for slope in column if slope is not None] for column in zip(*slopes.values(), strict=True)]
+    slopes["mean"] = [float(np.mean(column)) if column else None for column in known]
+    rows = tuple((name, *(None if slope is None else _rounded(slope) for slope in row)) for name, row in slopes.items())
+    return Table("Late interaction: nearer for being longer", ("", "all questions", "far questions"), rows, LENGTH_NOTE)
+
+
+def length_slope(questions: Sequence[Question]) -> float | None:
+    """How much nearer a passage is that is e times as long, within questions; None where nothing says."""
+    lengths, near = [np.zeros(0)], [np.zeros(0)]
+    for question in questions:
+        raw = question.near(Blend(length_bonus=0.0))[:DEPTH]
+        if len(raw) > 1:
+            length = np.log(question.vectors[:DEPTH])
+            lengths.append(length - length.mean())
+            near.append(raw - raw.mean())
+    apart = np.concatenate(lengths)
+    spread = float(apart @ apart)
+    return float(apart @ np.concatenate(near)) / spread if spread else None
+
+
+def cost_table(lab: LateLab) -> Table:
+    every = [question for questions in lab.questions.values() for question in questions]
+    vectors = float(np.mean(np.concatenate([question.vectors for question in every])))
+    ms = [question.ms for question in every if question.ms is not None]
+    row = (round(vectors, 1), round(ONE_VECTOR_BYTES + vectors * ROW_BYTES), round(float(np.median(ms)), 2))
+    columns = ("vectors a chunk", "bytes a chunk", f"ms for {DEPTH}")
+    return Table("Late interaction: what it costs", columns, (row,), COST_NOTE)
+
+
+def _by_place(stratum: str, worths: Worths) -> str:
+    """Valued by place, where that can be."""
+    return f"{stratum}{BY_PLACE}" if f"{stratum}{BY_PLACE}" in worths else stratum
+
+
+def _rounded(value: float) -> float:
+    return round(float(value), DECIMALS)
