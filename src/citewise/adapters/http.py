@@ -179,9 +179,8 @@ class Remote:
         """The JSON of a successful answer; `ends_at` (time.monotonic) is the limit for all tries together."""
 
         def attempt() -> bytes:
-            with self._errors(), self.client.stream("POST", path, **_json_request(payload)) as response:
-                self._check(response, response.iter_bytes())
-                return self.bounded(response.iter_bytes(), max_bytes)
+            with self._asked(path, payload, ends_at) as (_, chunks):
+                return self.bounded(chunks, max_bytes)
 
         def in_time() -> bytes:
             # In a thread, since a slow name server and drops of bytes pass the client's time-outs.
@@ -200,19 +199,11 @@ class Remote:
         Tried again until the first item has come; then errors are final. `cancellation` ends it while it waits, for
         headers too.
         """
-        # A connection of its own: that of an earlier request would be open already, and not be traced.
-        request = _json_request(payload, Connection="close")
 
         def attempt() -> Generator[T, None, None]:
             cancellation.raise_if_cancelled()
             try:
-                with (
-                    self._errors(),
-                    _shut_by(cancellation) as trace,
-                    self.client.stream("POST", path, **request, extensions={"trace": trace}) as response,
-                ):
-                    chunks = self._in_time(response.iter_bytes(), ends_at)
-                    self._check(response, chunks)
+                with _shut_by(cancellation) as trace, self._asked(path, payload, ends_at, trace) as (response, chunks):
                     for item in read(response, chunks):
                         cancellation.raise_if_cancelled()
                         yield item
@@ -268,32 +259,22 @@ class Remote:
                 raise Unavailable(f"{self.name} did not finish its answer in time: ask for less, or again later")
             yield chunk
 
-    def _check(self, response: httpx.Response, chunks: Iterable[bytes]) -> None:
-        """Raise what the status of an error means."""
-        if response.is_success:
-            return
-        body = b""
-        for chunk in chunks:
-            body += chunk
-            if len(body) > _MAX_ERROR_BYTES:
-                break
-        status, url = response.status_code, response.request.url
-        said = f"{self.name} answered {status}{_error_code(body)}"
-        if status in _RETRIED or status >= 500:
-            raise _NoAnswer(said, _retry_after(response.headers.get("Retry-After")))
-        if status in _REFUSED:
-            raise Refused(said, body)
-        if status in (401, 403):
-            variable = self.key_variable or f"the variable that {self.section}.api_key_variable names"
-            raise Misconfigured(f"{said}: check the API key in {variable}")
-        settings = f"{self.section}.base_url and {self.section}.model ({self.model})"
-        raise Misconfigured(f"{said} at {url.host}{url.path}: check {settings}")
-
     @contextmanager
-    def _errors(self) -> Iterator[None]:
-        """httpx's errors as ours."""
+    def _asked(
+        self, path: str, payload: object, ends_at: float, trace: Trace | None = None
+    ) -> Iterator[tuple[httpx.Response, Iterator[bytes]]]:
+        """A successful response and its body, as it comes; httpx's errors as ours."""
+        # Plain ASCII: half a surrogate pair in a text must reach the server, not break the call.
+        content, headers = json.dumps(payload).encode("ascii"), {"Content-Type": "application/json"}
+        if trace:  # a connection of its own: that of an earlier request would be open already, and not be traced
+            headers["Connection"] = "close"
+        extensions = {"trace": trace} if trace else None
         try:
-            yield
+            with self.client.stream("POST", path, content=content, headers=headers, extensions=extensions) as response:
+                chunks = self._in_time(response.iter_bytes(), ends_at)
+                if not response.is_success:
+                    raise self._error(response, chunks)
+                yield response, chunks
         except httpx.TimeoutException as error:
             raise _NoAnswer(f"{self.name} did not answer in time") from error
         except (httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.InvalidURL):
@@ -307,6 +288,25 @@ class Remote:
             ) from error
         except httpx.RequestError as error:
             raise Unavailable(f"{self.name} sent a broken answer ({type(error).__name__})") from error
+
+    def _error(self, response: httpx.Response, chunks: Iterable[bytes]) -> Exception:
+        """What the status of an error means."""
+        body = b""
+        for chunk in chunks:
+            body += chunk
+            if len(body) > _MAX_ERROR_BYTES:
+                break
+        status, url = response.status_code, response.request.url
+        said = f"{self.name} answered {status}{_error_code(body)}"
+        if status in _RETRIED or status >= 500:
+            return _NoAnswer(said, _retry_after(response.headers.get("Retry-After")))
+        if status in _REFUSED:
+            return Refused(said, body)
+        if status in (401, 403):
+            variable = self.key_variable or f"the variable that {self.section}.api_key_variable names"
+            return Misconfigured(f"{said}: check the API key in {variable}")
+        settings = f"{self.section}.base_url and {self.section}.model ({self.model})"
+        return Misconfigured(f"{said} at {url.host}{url.path}: check {settings}")
 
 
 def _error_in(body: bytes) -> dict[str, object]:
@@ -357,14 +357,6 @@ def _shut_by(cancellation: Cancellation) -> Iterator[Trace]:
         with lock:
             while sockets:
                 sockets.pop().close()
-
-
-def _json_request(payload: object, **headers: str) -> dict[str, Any]:
-    # Plain ASCII: half a surrogate pair in a text must reach the server, not break the call.
-    return {
-        "content": json.dumps(payload).encode("ascii"),
-        "headers": {"Content-Type": "application/json", **headers},
-    }
 
 
 def _retry_after(value: str | None) -> float | None:

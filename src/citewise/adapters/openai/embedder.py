@@ -61,27 +61,25 @@ class OpenAIEmbedder:
         return tuple(_pooled(parts, tuple(itertools.islice(outcomes, len(parts)))) for parts in windows)
 
     def _batch(self, texts: Sequence[str]) -> Sequence[Outcome]:
-        refused: list[Refused] = []
-        outcomes = self._halved(texts, refused)
-        if len(refused) == len(texts) >= _TELLING_BATCH:
+        outcomes = self._halved(texts)
+        if len(texts) >= _TELLING_BATCH and all(isinstance(outcome, Refused) for outcome in outcomes):
             raise Misconfigured(
-                f"the embedding server refuses every text ({refused[0]}): check "
+                f"the embedding server refuses every text ({outcomes[0]}): check "
                 f"embedding.model ({self.remote.model}) and embedding.base_url"
             )
         return outcomes
 
-    def _halved(self, texts: Sequence[str], refused: list[Refused]) -> Sequence[Outcome]:
+    def _halved(self, texts: Sequence[str]) -> Sequence[Outcome]:
         """A refused batch goes again in halves, until only the texts that are refused alone are left out."""
         try:
             return self._vectors(texts)
         except Refused as error:
             if len(texts) == 1:
-                refused.append(error)
-                return (Unavailable(f"{error}{_message(error, texts[0])}"),)
+                return (Refused(f"{error}{_message(error, texts[0])}", error.body),)
         except Unavailable as error:
             return [error] * len(texts)
         middle = len(texts) // 2
-        return (*self._halved(texts[:middle], refused), *self._halved(texts[middle:], refused))
+        return (*self._halved(texts[:middle]), *self._halved(texts[middle:]))
 
     def _vectors(self, texts: Sequence[str]) -> list[Outcome]:
         """The outcome for each text, in the order of the texts."""
