@@ -1,7 +1,7 @@
 """Chunks: their pieces, vectors, terms and labels, and the log of their changes."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, field
 from hashlib import sha256
 from itertools import repeat
@@ -42,10 +42,6 @@ class Terms:
     def stems(self) -> frozenset[str]:
         """The different words, stemmed, without stop words."""
         return frozenset(self.words)
-
-
-# Where terms stand in a text, in order, counted among its words that are no stop words.
-Places: TypeAlias = Mapping[str, Sequence[int]]
 
 
 NO_SECTION = "N/A"

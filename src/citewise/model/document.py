@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from citewise.errors import Misconfigured
@@ -175,11 +174,6 @@ UNKNOWN = "Unknown"
 _DEFAULTS = {"module": UNKNOWN, "chapter": UNKNOWN, "corpus_type": "DOC_PAGE", "content_type": "prose"}
 
 
-@lru_cache(maxsize=256)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
-
-
 @dataclass(frozen=True, slots=True)
 class PathRule:
     """Where `pattern` is found in the path (case does not matter), its named groups and `sets` fill fields."""
@@ -189,7 +183,7 @@ class PathRule:
 
     def __post_init__(self) -> None:
         try:
-            names = {*self.sets, *_compiled(self.pattern).groupindex}
+            names = {*self.sets, *re.compile(self.pattern, re.IGNORECASE).groupindex}
         except re.error as error:
             raise Misconfigured(f"path rule {self.pattern!r} is no regular expression: {error}") from error
         if unknown := names - _DEFAULTS.keys():
@@ -197,18 +191,14 @@ class PathRule:
                 f"path rule {self.pattern!r} fills {', '.join(sorted(unknown))}: use {', '.join(_DEFAULTS)}"
             )
 
-    def facts(self, path: str) -> dict[str, str]:
-        """The fields that it fills for a path."""
-        match = _compiled(self.pattern).search(path)
-        found = {**self.sets, **match.groupdict()} if match else {}
-        return {name: value for name, value in found.items() if value is not None}
-
     @staticmethod
     def facts_of(path: str, rules: "Iterable[PathRule]") -> dict[str, str]:
         """The fields of a path: for each the first rule that fills it wins; what none fills gets its default."""
         facts = dict(_DEFAULTS)
         for rule in reversed(tuple(rules)):
-            facts |= rule.facts(path)
+            if match := re.search(rule.pattern, path, re.IGNORECASE):
+                facts |= rule.sets
+                facts |= {name: value for name, value in match.groupdict().items() if value is not None}
         return facts
 
 

@@ -7,13 +7,13 @@ from math import inf
 from typing import ClassVar
 
 from citewise.errors import Unavailable
-from citewise.model.chunk import Places, searchable_text
+from citewise.model.chunk import searchable_text
 from citewise.model.query import BY_WORD, FEATURE_WEIGHTS, LATE_WEIGHT, PROXIMITY, TITLE
 from citewise.model.ranking import DENSE, FUSED, Finding, Shortlist
 from citewise.ports.catalog import EmbeddingCache
 from citewise.ports.models import Reranker, WordEmbedder
 from citewise.text.analysis import terms
-from citewise.text.positions import term_positions
+from citewise.text.positions import Places, term_positions
 
 # Cosines of the nearest passage: from NEAR on the stage has nothing to say, from FAR down its whole weight. Questions
 # that are far gain by it; near ones gain here and lose there (ADR 15), and every search would take its time.

@@ -1,15 +1,18 @@
 """Where some terms stand in many texts. Apart from `analysis`, since this alone needs numpy: it is five times as fast
 as to make all terms of forty passages, and looks only at words that begin as a wanted term does."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, count
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from citewise.model.chunk import Places
 from citewise.text.analysis import STOP_WORDS, character_pairs, plain_words, stemmer
+
+# Where terms stand in a text, in order, counted among its words that are no stop words.
+Places: TypeAlias = Mapping[str, Sequence[int]]
 
 _Numbers = npt.NDArray[np.uint64]
 

@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewise.model.chunk import Places
 from citewise.model.query import FEATURE_WEIGHTS, PROXIMITY, TITLE
 from citewise.model.ranking import Shortlist
 from citewise.search.rescore import Features, proximity
 from citewise.text.analysis import terms
-from citewise.text.positions import term_positions
+from citewise.text.positions import Places, term_positions
 from tests.shortlists import a_named_finding, a_query, a_shortlist
 
 PLACES = st.dictionaries(st.integers(0, 60), st.sampled_from("abcd")).map(lambda terms: placed(terms))
