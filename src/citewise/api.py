@@ -280,7 +280,7 @@ class Library:
         name: str | None = None,
         corpus_type: str | None = None,
     ) -> Iterator[IngestEvent]:
-        """Ingest, and tell what happens to each file as it happens; the last event has the report.
+        """Ingest, and tell what happens to each file as it happens; the last event is the report.
 
         A file is announced when it is stored. The library is locked for other writers until the last event.
         """

@@ -99,26 +99,13 @@ Filters: TypeAlias = (
 
 METADATA = "metadata."
 NUMBERS = ("timestamp",)
-LABELS = (
-    "document",
-    "module",
-    "chapter",
-    "content_type",
-    "corpus_type",
-    "tags",
-    "language",
-    "has_code",
-    "has_equations",
-    "service",
-    "repo",
-    "author",
-    "channel",
+SWITCHES = ("has_code", "has_equations")
+NAMES = (
+    *("document", "module", "chapter", "content_type", "corpus_type", "language"),
+    *("service", "repo", "author", "channel"),
 )
-PLURALS: Mapping[str, str] = {
-    **{f"{name}s": name for name in LABELS if not name.startswith("has_") and name not in ("tags", "repo")},
-    "repos": "repo",
-    "tag": "tags",
-}
+LABELS = (*NAMES, "tags", *SWITCHES)
+PLURALS: Mapping[str, str] = {"tag": "tags", **{f"{name}s": name for name in NAMES}}
 MAX_FILTERS = 100
 
 _FIELD = r"[\w.\-](?:[\w.\- ]*[\w.\-])?"
@@ -235,7 +222,7 @@ def _value(field: str, value: str) -> str:
     if field.startswith(METADATA):
         with contextlib.suppress(ValueError):
             return _label_text(float(value)) if not value.isalpha() else value
-    if not field.startswith("has_"):
+    if field not in SWITCHES:
         return value
     lowered = value.lower()
     if lowered not in ("true", "false"):
