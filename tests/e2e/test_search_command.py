@@ -208,7 +208,7 @@ def test_filters_narrow_and_whose_question_it_is_counts(home: Path, tmp_path: Pa
         (("search", "x", "--tenant", "a/b"), "is not a usable name"),
         (("search", "x", "--library", "nowhere"), "there is no library at nowhere"),
         (("ask", "x", "--library", "nowhere"), "there is no library at nowhere"),
-        (("ask", "x", "--selection-file", "nowhere.txt"), "cannot read the selection"),
+        (("ask", "x", "--selection-file", "nowhere.txt"), "'nowhere.txt': No such file"),
     ],
 )
 def test_bad_input_is_one_clear_line(home: Path, words: tuple[str, ...], said: str) -> None:

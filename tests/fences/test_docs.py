@@ -10,8 +10,8 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
-from typer.main import get_command
 
 from citewise.cli.main import app
 from citewise.settings import Settings
@@ -76,18 +76,18 @@ def test_every_setting_is_documented() -> None:
     assert page.read_text() == fresh
 
 
-def commands_below(command: Any, *words: str) -> Iterator[tuple[str, ...]]:
-    """The words of a command, then of each below it; a hidden one has another way of being called."""
+def commands_below(command: click.Command, *words: str) -> Iterator[tuple[str, ...]]:
+    """The words of a command, then of each below it."""
     yield words
-    for name, inner in getattr(command, "commands", {}).items():
-        if not inner.hidden:
-            yield from commands_below(inner, *words, name)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(click.Context(command)):
+            yield from commands_below(command.commands[name], *words, name)
 
 
 def test_the_help_of_every_command_is_documented() -> None:
     page = ROOT / "docs" / "commands.md"
     fresh = "# Commands\n\nGenerated from `--help` by tests/fences/test_docs.py (CITEWISE_WRITE_DOCS=1 renews it).\n"
-    for words in commands_below(get_command(app)):
+    for words in commands_below(app):
         done = subprocess.run(
             [str(Path(sys.executable).with_name("citewise")), *words, "--help"],
             capture_output=True,

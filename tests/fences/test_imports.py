@@ -40,6 +40,11 @@ def test_nothing_heavy_is_imported_before_it_is_needed(statement: str) -> None:
     assert modules_after(statement).isdisjoint(HEAVY)
 
 
+def test_help_and_usage_errors_do_not_wait_for_the_library() -> None:
+    done = run(sys.executable, "-c", "import sys, citewise.cli.main; print(*sys.modules)")
+    assert not {"citewise.api", "citewise.settings", "citewise.model.ranking"} & set(done.stdout.split())
+
+
 def test_the_embedder_is_not_loaded_to_find_that_nothing_changed(tmp_path: Path) -> None:
     statement = (
         "from pathlib import Path\n"

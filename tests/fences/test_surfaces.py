@@ -3,10 +3,8 @@
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import typer
-from typer.core import TyperGroup, TyperOption
+import click
 
 from citewise import Library, LibraryView, Settings
 from citewise.api import QueryOptions
@@ -40,14 +38,13 @@ def methods() -> set[str]:
     }
 
 
-def commands(command: Any = None, name: str = "citewise") -> Iterator[tuple[str, Any]]:
-    """Every command that can be run, down to the last group's. Not typed: click's types move with typer's version."""
-    chosen = command or typer.main.get_command(app)
-    if not isinstance(chosen, TyperGroup):
-        yield name, chosen
-        return
-    for word, inner in chosen.commands.items():
-        yield from commands(inner, f"{name} {word}")
+def commands(command: click.Command = app, name: str = "citewise") -> Iterator[tuple[str, click.Command]]:
+    """Every command that can be run, down to the last group's."""
+    if not isinstance(command, click.Group) or command.invoke_without_command:
+        yield name, command
+    if isinstance(command, click.Group):
+        for word, inner in command.commands.items():
+            yield from commands(inner, f"{name} {word}")
 
 
 def is_exempt(name: str) -> bool:
@@ -78,7 +75,7 @@ def test_what_asks_who_you_are_is_not_exempt() -> None:
     """A command that takes a name answers to it. To `ingest` a name is only how a rule is spelled."""
     for name, command in commands():
         if is_exempt(name) and name != "citewise ingest":
-            assert not {"user", "group"} & {param.name for param in command.params}, name
+            assert not {"user", "groups"} & {param.name for param in command.params}, name
 
 
 def test_every_option_of_a_command_that_is_asked_is_said() -> None:
@@ -90,7 +87,7 @@ def test_every_option_of_a_command_that_is_asked_is_said() -> None:
         for name, command in commands()
         if name in asked
         for param in command.params
-        if isinstance(param, TyperOption)
+        if isinstance(param, click.Option)
         for option in param.opts
     }
     assert options == {word for word in said if word.startswith("--")}

@@ -15,11 +15,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-import typer
-
 from citewise.api import Library, LibraryView, QueryOptions
 from citewise.cli.main import app
-from citewise.cli.output import answer_json, search_json
+from citewise.cli.results import answer_json, search_json
 from citewise.errors import CitewiseError
 from citewise.model.answer import AnswerEvent, Done, Token
 from citewise.model.query import Selection
@@ -287,7 +285,7 @@ def _printed(opened: OpenedLibrary, command: str, request: Request, *flags: str)
     out, is_error = io.StringIO(), False
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out), _without_our_variables():
         try:
-            typer.main.get_command(app).main(args=words_of(opened, command, request, *flags), standalone_mode=False)
+            app.main(args=words_of(opened, command, request, *flags), standalone_mode=False)
         except CitewiseError as error:
             out.write(f"citewise: {error}\n")
             is_error = True
@@ -333,6 +331,6 @@ SURFACES: tuple[Surface, ...] = (
     _command("stats", takes_question=False),
     _command("stats", "--json", takes_question=False),
     Surface("citewise stats --plot", "citewise stats", _plot_command, is_quick=False),
-    Surface("citewise eval", "citewise eval run", partial(_eval_command, name="eval"), is_quick=False),
+    Surface("citewise eval", "citewise eval", partial(_eval_command, name="eval"), is_quick=False),
     Surface("citewise eval ablate", "citewise eval ablate", partial(_eval_command, name="eval ablate"), is_quick=False),
 )

@@ -183,7 +183,7 @@ def test_a_scan_of_signs_that_forgets_the_filter_is_noticed(monkeypatch: pytest.
 
 @pytest.mark.parametrize("name", ["citewise ask", "citewise log", "citewise eval"])
 def test_a_command_that_ignores_who_asks_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("citewise.cli.options.principal_of", lambda user, groups: OWNER)
+    monkeypatch.setattr("citewise.cli.options._principal", lambda user, groups: OWNER)
     before = ("Library.search", "Library.log")  # they fill the log and write it to disk
     found = report_of_commands([each for each in SURFACES if each.name in before or each.name.startswith(name)])
     assert {leak.kind for leak in found.leaks} & {"text", "id"}

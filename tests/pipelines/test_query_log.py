@@ -5,18 +5,18 @@ import logging
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from citewise.adapters.memory.query_log import NoLog
-from citewise.cli.insights import run_log, run_stats, since_of
-from citewise.cli.options import Caller
+from citewise.cli.main import app
 from citewise.errors import BadRequest, Misconfigured
 from citewise.ingest.targets import IngestOptions
 from citewise.model.access import OWNER, Principal, Scope
@@ -63,12 +63,18 @@ def printed(capsys: pytest.CaptureFixture[str]) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
-def options(who: Principal = OWNER) -> Caller:
-    return Caller(who, Scope())
+def run(shelf: Shelf, command: str, *flags: object, who: Principal = OWNER, since: str = "2000-01-01") -> None:
+    config = shelf.settings.library.parent / "citewise.toml"
+    config.write_text(f"[query_log]\nretention_days = {shelf.settings.query_log.retention_days}\n")
+    words = [command, "--library", shelf.settings.library, "--config", config, "--since", since, *flags]
+    words += [] if who.user is None else ["--user", who.user]
+    assert app.main(list(map(str, words)), standalone_mode=False) is None
 
 
-def log_of(shelf: Shelf, capsys: pytest.CaptureFixture[str], who: Principal = OWNER) -> list[Any]:
-    assert run_log(shelf.settings, options(who), as_json=True) == 0
+def log_of(
+    shelf: Shelf, capsys: pytest.CaptureFixture[str], who: Principal = OWNER, since: str = "2000-01-01"
+) -> list[Any]:
+    run(shelf, "log", "--json", who=who, since=since)
     return list(printed(capsys)["queries"])
 
 
@@ -161,14 +167,14 @@ def test_statistics_in_json_have_every_figure(shelf: Shelf, capsys: pytest.Captu
         for _ in range(3):
             ask("tide gauge")
         ask("nets", who=ANN, at=NOW - DAY)
-    assert run_stats(shelf.settings, options(), as_json=True) == 0
+    run(shelf, "stats", "--json")
     found = printed(capsys)
     assert (found["queries"], found["kinds"], found["dropped"]) == (4, {"search": 4, "ask": 0}, 0)
     assert [one["queries"] for one in found["per_day"]] == [1, 3]
     assert found["latency_ms"].keys() == {"p50", "p95", "p99"}
     assert (found["cache_hit_rate"], found["degraded"]["share"], found["unanswered"]["count"]) == (0.0, 0.0, 0)
     assert {one["document"]: one["queries"] for one in found["top_documents"]} == {"tides.md": 4, "nets.md": 4}
-    assert run_stats(shelf.settings, options(ANN), as_json=True) == 0
+    run(shelf, "stats", "--json", who=ANN)
     own = printed(capsys)
     assert (own["queries"], own["dropped"]) == (1, None)
 
@@ -179,13 +185,12 @@ def test_a_reader_is_told_nothing_of_what_others_asked(shelf: Shelf, capsys: pyt
     with logging_search(shelf) as ask:
         for _ in range(3):
             ask("heron lighthouse", who=Principal("bob"))
-    for run in (run_log, run_stats):
-        for as_json in (True, False):
-            assert run(shelf.settings, options(ANN), as_json=as_json) == 0
-            assert "eron" not in capsys.readouterr().out
-    run_stats(shelf.settings, options(ANN), plot=shelf.docs / "plot.html")
+    for words in (("log",), ("log", "--json"), ("stats",), ("stats", "--json")):
+        run(shelf, *words, who=ANN)
+        assert "eron" not in capsys.readouterr().out
+    run(shelf, "stats", "--plot", shelf.docs / "plot.html", who=ANN)
     assert "eron" not in (shelf.docs / "plot.html").read_text()
-    run_stats(shelf.settings, options(), plot=shelf.docs / "plot.html")
+    run(shelf, "stats", "--plot", shelf.docs / "plot.html")
     assert "Heron" in (shelf.docs / "plot.html").read_text()
 
 
@@ -193,12 +198,12 @@ def test_tables_show_the_same_to_people(shelf: Shelf, capsys: pytest.CaptureFixt
     with logging_search(shelf) as ask:
         ask("tide gauge\twith a tab", who=ANN)
         ask("nets", at=time.time() - 60)  # of late: what is popular is
-    run_log(shelf.settings, options())
+    run(shelf, "log")
     told = capsys.readouterr().out
     assert "2024-01-01 12:00" in told
     assert "\t" not in told
     assert "ann" in told
-    run_stats(shelf.settings, options())
+    run(shelf, "stats")
     told = capsys.readouterr().out
     assert "2 search" in told
     assert "tides.md" in told
@@ -207,7 +212,7 @@ def test_tables_show_the_same_to_people(shelf: Shelf, capsys: pytest.CaptureFixt
 def test_a_long_question_without_an_answer_is_cut_in_a_list(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
     row = replace(a_row("tide " * 300, hits=0, at=NOW), scope=Scope())
     log_store_of(shelf.settings).write([row], lost={})
-    run_stats(shelf.settings, options())
+    run(shelf, "stats")
     told = capsys.readouterr().out
     assert "Unanswered" in told
     assert "…" in told
@@ -215,39 +220,53 @@ def test_a_long_question_without_an_answer_is_cut_in_a_list(shelf: Shelf, capsys
 
 
 def test_an_empty_log_says_so(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
-    run_log(shelf.settings, options())
-    run_stats(shelf.settings, options())
+    run(shelf, "log")
+    run(shelf, "stats")
     assert capsys.readouterr().out.count("Nobody asked anything") == 2
 
 
-@pytest.mark.parametrize("run", [run_log, run_stats])
-def test_a_folder_in_the_logs_place_is_no_empty_log(shelf: Shelf, run: Callable[..., int]) -> None:
+@pytest.mark.parametrize("command", ["log", "stats"])
+def test_a_folder_in_the_logs_place_is_no_empty_log(shelf: Shelf, command: str) -> None:
     log_file(shelf.settings).mkdir()
     with pytest.raises(Misconfigured, match="it is not a file; move it away"):
-        run(shelf.settings, options())
+        run(shelf, command)
     assert "not a file" in log_check(shelf.settings).detail
 
 
 def test_a_plot_that_cannot_be_written_is_said_before_anything_is_read(shelf: Shelf) -> None:
     with pytest.raises(BadRequest, match="no folder"):
-        run_stats(shelf.settings, options(), plot=shelf.docs / "nowhere" / "plot.html")
+        run(shelf, "stats", "--plot", shelf.docs / "nowhere" / "plot.html")
     log_store_of(shelf.settings).write([], lost={})
     with pytest.raises(BadRequest, match="read or written already"):
-        run_stats(shelf.settings, options(), plot=log_file(shelf.settings))
+        run(shelf, "stats", "--plot", log_file(shelf.settings))
 
 
-def test_since_is_a_while_ago_or_a_date() -> None:
-    assert since_of("7d", now=NOW) == NOW - 7 * DAY
-    assert since_of(" 30m ", now=NOW) == NOW - 1800
-    assert since_of("2024-01-01T12:00") == NOW
-    assert since_of("2024-01-01T13:00+01:00") == NOW
-    assert since_of("2024-01-01") == NOW - 12 * 3600
+@pytest.mark.parametrize(
+    ("since", "asked"),
+    [
+        ("2024-01-01T12:00", ["lately", "at noon"]),
+        ("2024-01-01T13:00+01:00", ["lately", "at noon"]),
+        ("2024-01-01", ["lately", "at noon"]),
+        ("2024-01-01T12:01", ["lately"]),
+        ("2024-01-02", ["lately"]),
+        (" 90m ", ["lately"]),
+        ("2h", ["lately"]),
+        ("30m", []),
+    ],
+)
+def test_since_is_a_while_ago_or_a_date(
+    shelf: Shelf, capsys: pytest.CaptureFixture[str], since: str, asked: list[str]
+) -> None:
+    with logging_search(shelf) as ask:
+        ask("at noon")
+        ask("lately", at=time.time() - 3600)
+    assert [row["query"] for row in log_of(shelf, capsys, since=since)] == asked
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "-3d", "7 days", "999999w", "2027-13-01"])
-def test_another_since_is_refused_with_examples(text: str) -> None:
-    with pytest.raises(BadRequest, match="24h"):
-        since_of(text)
+def test_another_since_is_refused_with_examples(shelf: Shelf, text: str) -> None:
+    with pytest.raises(click.UsageError, match="24h"):
+        run(shelf, "log", since=text)
 
 
 def test_a_library_that_may_only_be_read_is_read_without_a_word(shelf: Shelf) -> None:

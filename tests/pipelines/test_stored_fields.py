@@ -4,7 +4,7 @@ import hashlib
 from datetime import UTC, datetime
 from pathlib import Path
 
-from citewise.cli.output import hit_json
+from citewise.cli.results import search_json
 from tests.pipelines.harness import Shelf
 
 PAGE = "# Sensors\n\n## Lidar\n\nA lidar measures distance by light.\n\n```python\nscan()\n```\n"
@@ -12,7 +12,9 @@ PAGE = "# Sensors\n\n## Lidar\n\nA lidar measures distance by light.\n\n```pytho
 
 def test_a_hit_shows_what_is_stored_about_its_chunk(tmp_path: Path) -> None:
     shelf = Shelf.holding(tmp_path, {"module-1/chapter-02-sensing/lidar.md": PAGE})
-    hit = hit_json(shelf.search("What does a lidar measure?").findings[0])
+    hits = search_json(shelf.search("What does a lidar measure?"))["hits"]
+    assert isinstance(hits, list)
+    hit = hits[0]
     text = str(hit["text"])
     assert hit["content_hash"] == hashlib.sha256(text.encode()).hexdigest()
     assert hit["word_count"] == len(text.split())

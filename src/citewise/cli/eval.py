@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from citewise.cli.ingest import shown_progress
-from citewise.cli.options import Caller
+from citewise.cli.options import Session
 from citewise.cli.output import print_json, printable, refuse_unwritable, write_file
 from citewise.errors import BadRequest
 from citewise.evaluation.cases import Place, counted
@@ -55,7 +55,7 @@ class EvalOptions:
     as_json: bool
 
 
-def run_eval(settings: Settings, judged: Path, caller: Caller, options: EvalOptions) -> int:
+def run_eval(settings: Settings, judged: Path, caller: Session, options: EvalOptions) -> int:
     """Evaluate a set; the exit code is 1 if a threshold is not reached."""
     thresholds = dict(_threshold_of(text) for text in options.fail_under)
     for metric in thresholds:
@@ -77,7 +77,7 @@ def run_eval(settings: Settings, judged: Path, caller: Caller, options: EvalOpti
     return 1 if problems else 0
 
 
-def run_ablate(settings: Settings, judged: Path, caller: Caller, *, report: Path | None, as_json: bool) -> int:
+def run_ablate(settings: Settings, judged: Path, caller: Session, *, report: Path | None, as_json: bool) -> int:
     """Show a row for each part of the search that was left out."""
     refuse_unwritable(report, read=_files_of(judged))
     events = ablate(settings, judged, scope=caller.scope, principal=caller.principal)

@@ -1,143 +1,97 @@
 """`citewise eval` and its subcommands: names and flags. The work is imported when it runs, so that help is fast."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-from typer.core import TyperCommand, TyperGroup
+import click
 
-from citewise.cli.options import (
-    ConfigOption,
-    GroupOption,
-    JsonOption,
-    LibraryOption,
-    ProjectOption,
-    TenantOption,
-    UserOption,
-    settings_of,
-)
-
-DEFAULT = "run"
-SET_HELP = "A BEIR folder (corpus.jsonl, queries.jsonl, qrels/test.tsv), a question file, or a folder of them."
+from citewise.cli.options import FILE, GIVEN_PATH, Session, app, reader_options
 
 
-class _Unnamed(typer.Context):
-    """The context of a command that is run without its name."""
+class _SetOrCommand(click.Group):
+    """A group that is a command too: `eval SET` evaluates a set, unless its name is that of a subcommand."""
 
-    @property
-    def command_path(self) -> str:
-        return self.parent.command_path if self.parent else super().command_path
+    allow_extra_args, allow_interspersed_args = False, True
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        command = self.commands.get(args[0]) if args else None
+        if command is None:
+            return super().make_context(info_name, args, parent, **extra)
+        return command.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
 
-class _SetCommand(TyperCommand):
-    """The command that `eval SET` runs."""
-
-    context_class = _Unnamed
-
-    def format_usage(self, ctx: Any, formatter: Any) -> None:
-        formatter.write_usage(ctx.command_path, "[OPTIONS] SET")
-
-
-class _SetOrCommand(TyperGroup):
-    """A group whose first word may be a set instead of a command: `eval SET` runs it.
-
-    Contexts and formatters are not typed: where their types live depends on the version of typer.
-    """
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
-            args = [DEFAULT, *args]
-        return super().parse_args(ctx, args)
-
-    def format_usage(self, ctx: Any, formatter: Any) -> None:
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_usage(ctx.command_path, "[OPTIONS] SET")
         formatter.write_usage(ctx.command_path, "COMMAND [ARGS]...", prefix="       ")
 
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        self.commands[DEFAULT].format_options(ctx, formatter)
-        self.format_commands(ctx, formatter)
 
-
-evaluation = typer.Typer(
-    cls=_SetOrCommand,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Evaluate the library on judged questions.\n\n"
-    "Measures ranking, citations, refusals and latency. The corpus of a BEIR folder is ingested first if needed. "
-    "A set with the name of a command is written ./compare.",
+_COUNT = click.IntRange(min=0)
+_set_argument = click.argument(
+    "judged",
+    metavar="SET",
+    type=GIVEN_PATH,
+    help="A BEIR folder (corpus.jsonl, queries.jsonl, qrels/test.tsv), a question file, or a folder of them.",
 )
-
-SetArgument = Annotated[str, typer.Argument(metavar="SET", help=SET_HELP)]
-ReportOption = Annotated[
-    Path | None, typer.Option("--report", metavar="FILE.html", help="Write an HTML report, in one file.")
-]
+_report_option = click.option("--report", metavar="FILE.html", type=FILE, help="Write an HTML report, in one file.")
 
 
-@evaluation.command(DEFAULT, hidden=True, cls=_SetCommand)
-def run(
-    judged: SetArgument,
-    library: LibraryOption = None,
-    tenant: TenantOption = "default",
-    project: ProjectOption = "default",
-    user: UserOption = None,
-    group: GroupOption = None,
-    report: ReportOption = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="RUN.json", help="Write the run to a file, for `eval compare`.")
-    ] = None,
-    fail_under: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--fail-under",
-            metavar="METRIC=VALUE",
-            help="Exit with 1 if METRIC is lower, such as ndcg@10=0.7. Repeatable.",
-        ),
-    ] = None,
-    no_answers: Annotated[bool, typer.Option("--no-answers", help="Search only; skip answers.")] = False,
-    worst: Annotated[int, typer.Option("--worst", metavar="N", min=0, help="Show the N worst questions.")] = 10,
-    config: ConfigOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Ask every question of a set and measure the results."""
+@app.group("eval", cls=_SetOrCommand, invoke_without_command=True, no_args_is_help=True)
+@_set_argument
+@reader_options
+@_report_option
+@click.option("--out", metavar="RUN.json", type=FILE, help="Write the run to a file, for `eval compare`.")
+@click.option(
+    "--fail-under",
+    metavar="METRIC=VALUE",
+    multiple=True,
+    help="Exit with 1 if METRIC is lower, such as ndcg@10=0.7. Repeatable.",
+)
+@click.option("--no-answers", is_flag=True, help="Search only; skip answers.")
+@click.option("--worst", metavar="N", type=_COUNT, default=10, show_default=True, help="Show the N worst questions.")
+def _evaluate(
+    session: Session,
+    judged: Path,
+    *,
+    report: Path | None,
+    out: Path | None,
+    fail_under: Sequence[str],
+    no_answers: bool,
+    worst: int,
+) -> int:
+    """Evaluate the library on judged questions.
+
+    Measures ranking, citations, refusals and latency. The corpus of a BEIR folder is ingested first if needed. A set
+    with the name of a command is written ./compare.
+    """
     from citewise.cli.eval import EvalOptions, run_eval
-    from citewise.cli.options import caller_of, named_path
 
-    caller = caller_of(tenant, project, user, group)
-    options = EvalOptions(not no_answers, worst, report, out, tuple(fail_under or ()), as_json)
-    raise typer.Exit(run_eval(settings_of(library, config), named_path(judged), caller, options))
+    options = EvalOptions(not no_answers, worst, report, out, tuple(fail_under), session.as_json)
+    return run_eval(session.settings, judged, session, options)
 
 
-@evaluation.command()
-def compare(
-    before: Annotated[Path, typer.Argument(metavar="A", help="A run, written with --out or --json.")],
-    after: Annotated[Path, typer.Argument(metavar="B", help="Another run of the same questions.")],
-    worst: Annotated[
-        int, typer.Option("--worst", metavar="N", min=0, help="Show the N questions that changed most.")
-    ] = 10,
-    report: ReportOption = None,
-    as_json: JsonOption = False,
-) -> None:
+@_evaluate.command("compare")
+@click.argument("before", metavar="A", type=FILE, help="A run, written with --out or --json.")
+@click.argument("after", metavar="B", type=FILE, help="Another run of the same questions.")
+@click.option(
+    "--worst", metavar="N", type=_COUNT, default=10, show_default=True, help="Show the N questions that changed most."
+)
+@_report_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON to standard output.")
+def _compare(before: Path, after: Path, *, worst: int, report: Path | None, as_json: bool) -> int:
     """Compare two runs, with a significance test."""
     from citewise.cli.eval import run_compare
 
-    raise typer.Exit(run_compare(before, after, worst=worst, report=report, as_json=as_json))
+    return run_compare(before, after, worst=worst, report=report, as_json=as_json)
 
 
-@evaluation.command()
-def ablate(
-    judged: SetArgument,
-    library: LibraryOption = None,
-    tenant: TenantOption = "default",
-    project: ProjectOption = "default",
-    user: UserOption = None,
-    group: GroupOption = None,
-    report: ReportOption = None,
-    config: ConfigOption = None,
-    as_json: JsonOption = False,
-) -> None:
+@_evaluate.command("ablate")
+@_set_argument
+@reader_options
+@_report_option
+def _ablate(session: Session, judged: Path, *, report: Path | None) -> int:
     """Measure what each part of the search is worth by leaving it out."""
     from citewise.cli.eval import run_ablate
-    from citewise.cli.options import caller_of, named_path
 
-    caller, settings = caller_of(tenant, project, user, group), settings_of(library, config)
-    raise typer.Exit(run_ablate(settings, named_path(judged), caller, report=report, as_json=as_json))
+    return run_ablate(session.settings, judged, session, report=report, as_json=session.as_json)

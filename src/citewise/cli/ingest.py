@@ -1,211 +1,118 @@
 """`citewise ingest` and `citewise demo`: show progress on standard error, print the report, watch if asked to."""
 
-import shlex
-import shutil
+import functools
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
-from importlib.resources import as_file, files
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.table import Table
+import click
 
-from citewise.api import Library
-from citewise.cli.output import print_json
-from citewise.model.access import Scope
-from citewise.model.document import FileProblem
-from citewise.model.report import (
-    Embedded,
-    FileDone,
-    IngestEvent,
-    IngestReport,
-    Walked,
-)
-from citewise.settings import Settings
+from citewise.cli.options import FILE, GIVEN_PATH, Session, app, library_options, reader_options
+from citewise.cli.output import print_json, show_figures, show_list
+
+if TYPE_CHECKING:
+    from citewise.model.access import Principal
+    from citewise.model.document import FileProblem
+    from citewise.model.report import IngestEvent, IngestReport
 
 MAX_NAMED = 5  # files; more are counted by reason
 MAX_LINES = 12  # of each list; the JSON report has them all
 
 
-def run_ingest(
-    settings: Settings,
-    paths: list[Path],
+@app.command("ingest")
+@click.argument("paths", metavar="PATH…", nargs=-1, required=True, type=GIVEN_PATH, help="Folders or files.")
+@reader_options
+@click.option(
+    "--access",
+    metavar="RULE",
+    multiple=True,
+    help="Who may read: public, project, owner:USER, group:GROUP; owner alone is --user, "
+    "group alone is each --group. Repeatable.",
+)
+@click.option(
+    "--name",
+    metavar="NAME",
+    help="Name of the source; the paths of its documents start with it ('.': the first source).",
+)
+@click.option(
+    "--include",
+    metavar="GLOB",
+    multiple=True,
+    help="Ingest only files that match; needed for hidden and vendored folders. Repeatable.",
+)
+@click.option(
+    "--exclude",
+    metavar="GLOB",
+    multiple=True,
+    help="Skip files that match, and remove them from the library. Repeatable.",
+)
+@click.option("--max-file-mb", metavar="MB", type=click.FloatRange(min=0.001), help="Skip larger files (default 10).")
+@click.option("--corpus-type", metavar="TYPE", help="Such as DOC_TEXTBOOK; by default decided by the path.")
+@click.option("--watch", is_flag=True, help="Keep running and ingest files that change.")
+@click.option("--verbose", "-v", is_flag=True, help="Print a line for each file once it is stored.")
+def _ingest(
+    session: Session,
+    paths: Sequence[Path],
     *,
-    scope: Scope | None = None,
-    access: tuple[str, ...] = (),
-    name: str | None = None,
-    corpus_type: str | None = None,
-    watch: bool = False,
-    verbose: bool = False,
-    as_json: bool = False,
+    access: Sequence[str],
+    name: str | None,
+    include: Sequence[str],
+    exclude: Sequence[str],
+    max_file_mb: float | None,
+    corpus_type: str | None,
+    watch: bool,
+    verbose: bool,
 ) -> int:
-    """Ingest; returns 1 if any file failed. With --watch this goes on until it is interrupted."""
-    library = Library(settings=settings)
+    """Ingest folders or files.
+
+    Creates the library if it does not exist. Only new and changed documents are embedded; deleted ones are removed.
+    """
+    rules = session.settings.ingest
+    rules_changed = {
+        "include": include or rules.include,
+        "exclude": (*rules.exclude, *exclude),
+        "max_file_mb": max_file_mb or rules.max_file_mb,
+    }
+    session = replace(session, settings=session.settings.changed(ingest=rules_changed))
+    library, scope = session.library, session.scope
+    access = _named_readers(access, session.principal)
     events = library.ingest_events(*paths, scope=scope, access=access, name=name, corpus_type=corpus_type)
-    has_failed = False
-    for report in _reports(events, verbose=verbose, bar=not as_json):
-        _show_report(report, as_json=as_json)
-        has_failed = bool(report.failed)
+    (report,) = _reports(events, verbose=verbose, bar=not session.as_json)
+    _show_report(report, as_json=session.as_json)
     if watch:
         sys.stderr.write("watching for changes; stop with Ctrl-C\n")
-        changes = library.watch(*paths, scope=scope, name=name, corpus_type=corpus_type)
-        for report in _reports(changes, verbose=verbose, bar=False):
-            if report.ingested or report.removed or report.failed:
-                _show_report(report, as_json=as_json)
-    return 1 if has_failed else 0
+        events = library.watch(*paths, scope=scope, name=name, corpus_type=corpus_type)
+        for changes in _reports(events, verbose=verbose, bar=False):
+            if changes.ingested or changes.removed or changes.failed:
+                _show_report(changes, as_json=session.as_json)
+    return 1 if report.failed else 0
 
 
-def _reports(events: Iterable[IngestEvent], *, verbose: bool, bar: bool) -> Iterable[IngestReport]:
-    """Show the events; what comes out are the reports."""
-    with shown_progress(verbose=verbose, bar=bar) as show:
-        for event in events:
-            show(event)
-            if isinstance(event, IngestReport):
-                yield event
+_DEMO_LIBRARY = click.Option(
+    ["--library"], type=FILE, metavar="DIR", default=".demo", show_default=True, help="Library folder."
+)
 
 
-def _report_json(report: IngestReport) -> dict[str, object]:
-    return {
-        "seen": report.seen,
-        "ingested": report.ingested,
-        "unchanged": report.unchanged,
-        "removed": report.removed,
-        "folders_left_out": report.folders_left_out,
-        "skipped": _problems_json(report.skipped),
-        "failed": _problems_json(report.failed),
-        "warnings": _problems_json(report.warnings),
-        "chunks": asdict(report.chunks),
-        "embedded": report.embedded,
-        "masked": dict(report.masked),
-        "seconds": round(report.seconds, 3),
-        "chunks_per_second": round(report.chunks_per_second, 1),
-    }
+@app.command("demo")
+@functools.partial(library_options, library=_DEMO_LIBRARY)
+def _demo(session: Session) -> int:
+    """Ingest the sample handbook."""
+    import shlex
+    import shutil
+    from importlib.resources import as_file, files
 
-
-def _problems_json(entries: Iterable[FileProblem]) -> list[dict[str, str]]:
-    return [{"path": entry.path, "reason": entry.reason} for entry in entries]
-
-
-def _show_report(report: IngestReport, *, as_json: bool) -> None:
-    if as_json:
-        print_json(_report_json(report))
-        return
-    console, chunks = Console(), report.chunks
-    table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_column(style="bold")
-    table.add_column()
-    table.add_row(
-        "files",
-        f"{report.seen} seen: {report.ingested} ingested, {report.unchanged} unchanged, "
-        f"{len(report.skipped)} skipped, {len(report.failed)} failed; {report.removed} removed",
-    )
-    if report.folders_left_out:
-        table.add_row("folders", f"{report.folders_left_out} left out, hidden or vendored (ingest them with --include)")
-    table.add_row(
-        "chunks",
-        f"{chunks.created} created, {chunks.updated} updated, {chunks.deleted} deleted, {chunks.unchanged} unchanged",
-    )
-    rate = f"{report.chunks_per_second:.1f} chunks/s"
-    table.add_row("embedded", f"{report.embedded} texts; {report.seconds:.1f} s in all, {rate}")
-    if report.masked:
-        table.add_row("masked", ", ".join(f"{count} {kind}" for kind, count in sorted(report.masked.items())))
-    console.print(table)
-    _show_reasons(console, "skipped", report.skipped)
-    _show_reasons(console, "warnings", report.warnings)
-    if report.failed:
-        console.print("[bold red]failed[/bold red]")
-        _show_entries(console, report.failed[:MAX_LINES])
-    if len(report.failed) > MAX_LINES:
-        console.print(f"  … {len(report.failed) - MAX_LINES} more; --json lists every file")
-
-
-def _show_reasons(console: Console, title: str, entries: Sequence[FileProblem]) -> None:
-    """A few by name, more by reason: there may be thousands."""
-    if 0 < len(entries) <= MAX_NAMED:
-        console.print(f"[bold]{title}[/bold]")
-        _show_entries(console, entries)
-        return
-    reasons = Counter(entry.reason for entry in entries)
-    if reasons:
-        console.print(f"[bold]{title}[/bold] (--json names each file)")
-    for reason, count in reasons.most_common(MAX_LINES):
-        console.print(f"  {count:>5} x {reason}", markup=False, highlight=False)
-    if len(reasons) > MAX_LINES:
-        console.print(f"  … {len(reasons) - MAX_LINES} more reasons; --json lists every file")
-
-
-def _show_entries(console: Console, entries: Iterable[FileProblem]) -> None:
-    for entry in entries:
-        console.print(f"  {entry.path}: {entry.reason}", markup=False, highlight=False)
-
-
-@contextmanager
-def shown_progress(*, verbose: bool, bar: bool) -> Iterator[Callable[[IngestEvent], None]]:
-    """A function that shows each event of an ingestion."""
-    console = Console(stderr=True)
-    if verbose or not bar or not console.is_terminal:
-        yield _print_line if verbose else lambda event: None
-        return
-    columns = (
-        TextColumn("[bold]{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("kB,"),
-        TextColumn("{task.fields[embedded]} embedded"),
-        TimeElapsedColumn(),
-        TextColumn("elapsed,"),
-        TimeRemainingColumn(),
-        TextColumn("left"),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
-        yield _Bar(progress)
-
-
-class _Bar:
-    """Counts kilobytes: files differ in size, and time goes with size."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._task = progress.add_task("looking", total=None, embedded=0)
-        self._embedded = 0
-
-    def __call__(self, event: IngestEvent) -> None:
-        if isinstance(event, Walked):
-            self._progress.reset(self._task, description="ingesting", total=event.bytes // 1000 + event.files)
-        elif isinstance(event, Embedded):
-            self._embedded += event.texts
-            self._progress.update(self._task, embedded=self._embedded)
-        elif isinstance(event, FileDone):
-            self._progress.advance(self._task, event.size // 1000 + 1)
-
-
-def _print_line(event: IngestEvent) -> None:
-    if isinstance(event, FileDone):
-        chunks = f" ({event.chunks} chunks)" if event.outcome == "ingested" else ""
-        sys.stderr.write(f"{event.outcome} {event.path}{chunks}\n")
-        sys.stderr.flush()
-
-
-def run_demo(settings: Settings, *, as_json: bool) -> int:
-    """Ingest the handbook and say what can be done with it."""
     with as_file(files("citewise") / "data" / "handbook") as handbook:
-        code = run_ingest(settings, [handbook], as_json=as_json)
-    if not as_json:
-        library = shlex.quote(str(settings.library))
-        citewise = shlex.quote(_command())
+        (report,) = _reports(session.library.ingest_events(handbook), verbose=False, bar=not session.as_json)
+    _show_report(report, as_json=session.as_json)
+    if not session.as_json:
+        library = shlex.quote(str(session.settings.library))
+        citewise = shlex.quote("citewise" if shutil.which("citewise") else sys.argv[0])  # as it can be typed here
         sys.stdout.write(f"\nThe Harbor Handbook is in {library}. Try next:\n{_hints(citewise, library)}")
-    return code
+    return 1 if report.failed else 0
 
 
 def _hints(citewise: str, library: str) -> str:
@@ -222,6 +129,125 @@ def _hints(citewise: str, library: str) -> str:
     ) + "".join(f"  {citewise} {command:<{width}}    # {what}\n" for command, what in explained.items())
 
 
-def _command() -> str:
-    """The command as it can be typed here: its bare name only where the shell would find it."""
-    return "citewise" if shutil.which("citewise") else sys.argv[0]
+def _named_readers(rules: Iterable[str], principal: "Principal") -> tuple[str, ...]:
+    """Access rules with `owner` and `group` alone replaced by whom they mean."""
+    owner = (f"owner:{principal.user}",) if principal.user else ()
+    meant = {"owner": owner, "group": tuple(f"group:{group}" for group in sorted(principal.groups))}
+    return tuple(named for rule in rules for named in meant.get(rule) or (rule,))
+
+
+def _reports(events: "Iterable[IngestEvent]", *, verbose: bool, bar: bool) -> "Iterator[IngestReport]":
+    """Show the events; what comes out are the reports."""
+    from citewise.model.report import IngestReport
+
+    with shown_progress(verbose=verbose, bar=bar) as show:
+        for event in events:
+            show(event)
+            if isinstance(event, IngestReport):
+                yield event
+
+
+@contextmanager
+def shown_progress(*, verbose: bool, bar: bool) -> "Iterator[Callable[[IngestEvent], None]]":
+    """A function that shows each event of an ingestion: as a line, or by a bar if standard error is a terminal."""
+    from rich import progress as rich
+    from rich.console import Console
+
+    from citewise.model.report import Embedded, FileDone, Walked
+
+    console = Console(stderr=True)
+    if verbose or not bar or not console.is_terminal:
+        yield _print_line if verbose else lambda event: None
+        return
+    columns = (
+        rich.TextColumn("[bold]{task.description}"),
+        rich.BarColumn(),
+        rich.MofNCompleteColumn(),
+        rich.TextColumn("kB, {task.fields[embedded]} embedded"),
+        rich.TimeElapsedColumn(),
+        rich.TextColumn("elapsed,"),
+        rich.TimeRemainingColumn(),
+        rich.TextColumn("left"),
+    )
+    with rich.Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("looking", total=None, embedded=0)
+
+        def show(event: "IngestEvent") -> None:
+            """Count kilobytes: files differ in size, and time goes with size."""
+            if isinstance(event, Walked):
+                progress.reset(task, description="ingesting", total=event.bytes // 1000 + event.files)
+            elif isinstance(event, Embedded):
+                progress.update(task, embedded=progress.tasks[0].fields["embedded"] + event.texts)
+            elif isinstance(event, FileDone):
+                progress.advance(task, event.size // 1000 + 1)
+
+        yield show
+
+
+def _print_line(event: "IngestEvent") -> None:
+    from citewise.model.report import FileDone
+
+    if isinstance(event, FileDone):
+        chunks = f" ({event.chunks} chunks)" if event.outcome == "ingested" else ""
+        sys.stderr.write(f"{event.outcome} {event.path}{chunks}\n")
+        sys.stderr.flush()
+
+
+def _show_report(report: "IngestReport", *, as_json: bool) -> None:
+    if as_json:
+        print_json(_report_json(report))
+        return
+    show_figures(_figures(report))
+    _show_files("skipped", report.skipped)
+    _show_files("warnings", report.warnings)
+    show_list("failed", _first([f"{entry.path}: {entry.reason}" for entry in report.failed]), style="bold red")
+
+
+def _report_json(report: "IngestReport") -> dict[str, object]:
+    return {
+        **asdict(report),
+        "folders_left_out": report.folders_left_out,
+        "skipped": _problems_json(report.skipped),
+        "failed": _problems_json(report.failed),
+        "warnings": _problems_json(report.warnings),
+        "masked": dict(report.masked),
+        "seconds": round(report.seconds, 3),
+        "chunks_per_second": round(report.chunks_per_second, 1),
+    }
+
+
+def _problems_json(entries: "Iterable[FileProblem]") -> list[dict[str, str]]:
+    return [{"path": entry.path, "reason": entry.reason} for entry in entries]
+
+
+def _figures(report: "IngestReport") -> Iterator[tuple[str, str]]:
+    chunks = report.chunks
+    yield (
+        "files",
+        f"{report.seen} seen: {report.ingested} ingested, {report.unchanged} unchanged, "
+        f"{len(report.skipped)} skipped, {len(report.failed)} failed; {report.removed} removed",
+    )
+    if report.folders_left_out:
+        yield "folders", f"{report.folders_left_out} left out, hidden or vendored (ingest them with --include)"
+    yield (
+        "chunks",
+        f"{chunks.created} created, {chunks.updated} updated, {chunks.deleted} deleted, {chunks.unchanged} unchanged",
+    )
+    rate = f"{report.chunks_per_second:.1f} chunks/s"
+    yield "embedded", f"{report.embedded} texts; {report.seconds:.1f} s in all, {rate}"
+    if report.masked:
+        yield "masked", ", ".join(f"{count} {kind}" for kind, count in sorted(report.masked.items()))
+
+
+def _show_files(title: str, entries: "Sequence[FileProblem]") -> None:
+    """A few by name, more by reason: there may be thousands."""
+    if len(entries) <= MAX_NAMED:
+        show_list(title, [f"{entry.path}: {entry.reason}" for entry in entries])
+    else:
+        reasons = Counter(entry.reason for entry in entries).most_common()
+        show_list(f"{title} (--json names each file)", _first([f"{count:>5} x {reason}" for reason, count in reasons]))
+
+
+def _first(lines: list[str]) -> list[str]:
+    more = len(lines) - MAX_LINES
+    return lines if more <= 0 else [*lines[:MAX_LINES], f"… {more} more; --json lists every file"]

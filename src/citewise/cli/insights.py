@@ -5,22 +5,28 @@ import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+import click
 
-from citewise.api import Library
-from citewise.cli.options import Caller
-from citewise.cli.output import print_json, printable, refuse_unwritable, rounded, write_file
-from citewise.errors import BadRequest
-from citewise.insights import Group, Overview, SeenRow
-from citewise.model.access import Scope
-from citewise.model.logged import Logged
-from citewise.settings import Settings
-from citewise.wiring import LOG_FILE
+from citewise.cli.options import FILE, Session, app, reader_options
+from citewise.cli.output import (
+    console,
+    instant,
+    print_json,
+    printable,
+    refuse_unwritable,
+    rounded,
+    show_figures,
+    show_list,
+    write_file,
+)
 
-LOG_LIMIT = 20
+if TYPE_CHECKING:
+    from citewise.insights import Group, Overview, SeenRow
+    from citewise.model.access import Scope
+    from citewise.model.logged import Logged
+
 NOTHING = "Nobody asked anything in this time, as far as you may see."
 NO_WORDS = "(not kept)"
 FEW_DAYS = 14  # that are listed; --json and --plot have all of them
@@ -30,55 +36,76 @@ _AGO = re.compile(r"(\d{1,5})([mhdw])")
 _SECONDS = {"m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
 
 
-def run_log(
-    settings: Settings, caller: Caller, *, since: float = 0.0, limit: int = LOG_LIMIT, as_json: bool = False
-) -> int:
-    """Print what was asked, newest first; an empty log is not a failure."""
-    rows = caller.view(Library(settings=settings)).log(since=since, limit=limit)
-    if as_json:
+class _Since(click.ParamType[float]):
+    """An instant: `30m`, `24h`, `7d` or `4w` ago, or a date such as 2026-01-31 or 2026-01-31T08:00 (UTC)."""
+
+    name = "since"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if ago := _AGO.fullmatch(value.strip()):
+            return time.time() - int(ago[1]) * _SECONDS[ago[2]]
+        try:
+            moment = datetime.fromisoformat(value.strip())
+        except ValueError:
+            choices = "say how long ago (30m, 24h, 7d, 4w), or when (2026-01-31, 2026-01-31T08:00)"
+            self.fail(f"{value!r} is no time: {choices}", param, ctx)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+_since_option = click.option(
+    "--since",
+    metavar="WHEN",
+    type=_Since(),
+    default="30d",
+    show_default=True,
+    help="30m, 24h, 7d or 4w ago, or a date such as 2026-01-31 (UTC).",
+)
+
+
+@app.command("log")
+@reader_options
+@click.option("--limit", metavar="N", type=int, default=20, show_default=True, help="At most N (1 to 1000).")
+@_since_option
+def _log(session: Session, *, since: float, limit: int) -> None:
+    """List past questions, newest first.
+
+    With --user or --group, the questions of that principal; without, all questions of the project.
+    """
+    rows = session.view.log(since=since, limit=limit)
+    if session.as_json:
         print_json({"queries": [_row_json(row) for row in rows]})
     else:
         _show_rows(rows)
-    return 0
 
 
-def run_stats(
-    settings: Settings, caller: Caller, *, since: float = 0.0, plot: Path | None = None, as_json: bool = False
-) -> int:
-    """Print a summary of the log, and draw it if a file is named."""
-    refuse_unwritable(plot, read=(settings.library / LOG_FILE,))
-    view = caller.view(Library(settings=settings))
-    overview = view.stats(since=since)
+@app.command("stats")
+@reader_options
+@_since_option
+@click.option("--plot", metavar="FILE.html", type=FILE, help="Write an HTML page with plots.")
+def _stats(session: Session, *, since: float, plot: Path | None) -> None:
+    """Summarize the query log.
+
+    Shows volume, latency, cache hits, questions without a good answer, and the documents shown most.
+    """
+    from citewise.wiring import LOG_FILE
+
+    refuse_unwritable(plot, read=(session.settings.library / LOG_FILE,))
+    overview = session.view.stats(since=since)
     if plot is not None:
         from citewise.cli.html import stats_html
 
-        write_file(plot, stats_html(caller.scope, overview))
-    if as_json:
-        print_json(_overview_json(caller.scope, overview))
+        write_file(plot, stats_html(session.scope, overview))
+    if session.as_json:
+        print_json(_overview_json(session.scope, overview))
     else:
         _show_overview(overview)
-    return 0
 
 
-def since_of(text: str, *, now: float | None = None) -> float:
-    """An instant: `30m`, `24h`, `7d` or `4w` ago, or a date such as 2026-01-31 or 2026-01-31T08:00 (UTC)."""
-    ago = _AGO.fullmatch(text.strip())
-    if ago is not None:
-        return (time.time() if now is None else now) - int(ago[1]) * _SECONDS[ago[2]]
-    try:
-        moment = datetime.fromisoformat(text.strip())
-    except ValueError as error:
-        raise BadRequest(
-            f"--since {text!r} is no time: say how long ago (30m, 24h, 7d, 4w), or when (2026-01-31, 2026-01-31T08:00)"
-        ) from error
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-
-
-def _row_json(seen: SeenRow) -> dict[str, object]:
+def _row_json(seen: "SeenRow") -> dict[str, object]:
     """One question of `citewise log`; of what was shown, what its reader may still see."""
     row = seen.row
     return {
-        "at": _instant(row.at),
+        "at": instant(int(row.at)),
         "request_id": row.request_id,
         "tenant": row.scope.tenant,
         "project": row.scope.project,
@@ -109,13 +136,13 @@ def _row_json(seen: SeenRow) -> dict[str, object]:
     }
 
 
-def _overview_json(scope: Scope, overview: Overview) -> dict[str, object]:
+def _overview_json(scope: "Scope", overview: "Overview") -> dict[str, object]:
     """`citewise stats`."""
     return {
         "tenant": scope.tenant,
         "project": scope.project,
-        "since": _instant(overview.since),
-        "until": _instant(overview.until),
+        "since": instant(int(overview.since)),
+        "until": instant(int(overview.until)),
         "is_cut": overview.is_cut,
         "queries": overview.queries,
         "kinds": dict(overview.kinds),
@@ -135,17 +162,12 @@ def _overview_json(scope: Scope, overview: Overview) -> dict[str, object]:
     }
 
 
-def _instant(seconds: float) -> str:
-    """To the second, in UTC."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
-def _group_json(group: Group) -> dict[str, object]:
+def _group_json(group: "Group") -> dict[str, object]:
     questions = [
         {
             "query": asked.text,
             "times": asked.times,
-            "last_at": _instant(asked.last_at),
+            "last_at": instant(int(asked.last_at)),
             "quality": rounded(asked.quality),
         }
         for asked in group.questions
@@ -153,51 +175,42 @@ def _group_json(group: Group) -> dict[str, object]:
     return {"count": group.count, "share": rounded(group.share), "questions": questions}
 
 
-def _show_rows(rows: Sequence[SeenRow]) -> None:
-    console = Console(highlight=False)
+def _show_rows(rows: "Sequence[SeenRow]") -> None:
+    from rich.table import Table
+
     if not rows:
-        console.print(NOTHING)
+        console().print(NOTHING)
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("at (UTC)", "kind", "user"):
         table.add_column(name, no_wrap=True)
     for name in ("ms", "hits", "quality"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("remarks")
+    table.add_column("remarks", style="dim")
     table.add_column("query", ratio=1)
-    for seen in rows:
-        row = seen.row
-        query = Text(NO_WORDS, style="dim") if row.text is None else Text(_line(row.text))
+    for row in (seen.row for seen in rows):
         numbers = (f"{row.latency_ms:.0f}", str(row.hits), "" if row.quality is None else f"{row.quality:.2f}")
-        remarks = Text(", ".join(_remarks(row)), style="dim")
-        table.add_row(_when(row.at), row.kind, row.user or "", *numbers, remarks, query)
-    console.print(table)
+        query = NO_WORDS if row.text is None else _line(row.text)
+        table.add_row(_when(row.at), row.kind, row.user, *numbers, ", ".join(_remarks(row)), query)
+    console().print(table)
 
 
-def _show_overview(overview: Overview) -> None:
-    console = Console(highlight=False)
+def _show_overview(overview: "Overview") -> None:
     if not overview.queries:
-        console.print(NOTHING)
+        console().print(NOTHING)
     else:
-        table = Table(show_header=False, box=None, pad_edge=False)
-        table.add_column(style="bold")
-        table.add_column()
-        for name, figure in _figures(overview):
-            table.add_row(name, Text(figure))
-        console.print(table)
+        show_figures(_figures(overview))
         days = list(overview.per_day.items())[-FEW_DAYS:]
         longest = max(count for _, count in days) or 1
         busiest = max(range(len(overview.per_hour)), key=lambda hour: overview.per_hour[hour])
-        lines = [f"{day}  {count:>6,}  {'█' * round(BAR * count / longest)}" for day, count in days]
-        _show_list(console, f"Per day (busiest hour: {busiest:02}:00 UTC)", lines)
-        _show_group(console, "Unanswered", overview.unanswered)
-        _show_group(console, "Answered with a warning", overview.poor)
-        _show_list(
-            console, "Documents shown most", [f"{shown.times:>6,}  {shown.path}" for shown in overview.documents]
-        )
+        bars = [f"{day}  {count:>6,}  {'█' * round(BAR * count / longest)}" for day, count in days]
+        show_list(f"\nPer day (busiest hour: {busiest:02}:00 UTC)", bars)
+        show_list("\nUnanswered", _questions(overview.unanswered))
+        show_list("\nAnswered with a warning", _questions(overview.poor))
+        show_list("\nDocuments shown most", [f"{shown.times:>6,}  {shown.path}" for shown in overview.documents])
 
 
-def _figures(overview: Overview) -> Iterator[tuple[str, str]]:
+def _figures(overview: "Overview") -> Iterator[tuple[str, str]]:
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in overview.kinds.items() if count)
     yield "queries", f"{overview.queries:,} ({kinds}) from {_when(overview.since)} to {_when(overview.until)} UTC"
     if overview.is_cut:
@@ -215,23 +228,14 @@ def _figures(overview: Overview) -> Iterator[tuple[str, str]]:
         yield "dropped", f"{overview.lost:,} questions could not be logged; `citewise doctor` says more"
 
 
-def _show_group(console: Console, title: str, group: Group) -> None:
-    lines = []
-    for asked in group.questions:
-        line = _line(asked.text)
-        lines.append(f"{asked.times:>6,}  {line[:MAX_CHARACTERS]}{'…' * (len(line) > MAX_CHARACTERS)}")
-    _show_list(console, title, lines or ([f"{group.count:,} questions, whose words are not kept"] * bool(group.count)))
+def _questions(group: "Group") -> list[str]:
+    if group.count and not group.questions:
+        return [f"{group.count:,} questions, whose words are not kept"]
+    lines = [(asked.times, _line(asked.text)) for asked in group.questions]
+    return [f"{times:>6,}  {line[:MAX_CHARACTERS]}{'…' * (len(line) > MAX_CHARACTERS)}" for times, line in lines]
 
 
-def _show_list(console: Console, title: str, lines: Sequence[str]) -> None:
-    if lines:
-        console.print()
-        console.print(Text(title, style="bold"))
-    for line in lines:
-        console.print(Text(f"  {printable(line)}"), soft_wrap=True)
-
-
-def _remarks(row: Logged) -> Iterator[str]:
+def _remarks(row: "Logged") -> Iterator[str]:
     if row.error is not None:
         yield row.error
     if row.is_cache_hit:

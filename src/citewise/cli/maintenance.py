@@ -1,124 +1,123 @@
 """`citewise status`, `doctor`, `reindex` and `compact`: call, then show."""
 
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.table import Table
+from citewise.cli.options import Session, app, library_options
+from citewise.cli.output import console, print_json, show_figures
 
-from citewise.api import Library
-from citewise.cli.output import print_json
-from citewise.model.report import Check, Reindexed, Status
-from citewise.settings import Settings
-
-
-def run_status(settings: Settings, *, as_json: bool) -> int:
-    """Print what a library holds; problems do not fail the command, `doctor` does that."""
-    found = Library(settings=settings).status()
-    if as_json:
-        print_json(_status_json(found))
-    else:
-        _show_status(found)
-    return 0
+if TYPE_CHECKING:
+    from citewise.model.report import Status
 
 
-def _status_json(found: Status) -> dict[str, object]:
+@app.command("status")
+@library_options
+def _status(session: Session) -> None:
+    """Show what the library contains."""
+    status = session.library.status()
+    if session.as_json:
+        print_json(_status_json(status))
+        return
+    show_figures(_figures(status))
+    for problem in status.problems:
+        console().print(f"problem: {problem}", style="bold red")
+
+
+def _status_json(status: "Status") -> dict[str, object]:
     """The keys that programs rely on: some may be added, none renamed."""
     return {
-        "library": found.library,
-        "documents": found.documents,
-        "chunks": found.chunks,
-        "scopes": [asdict(scope) for scope in found.scopes],
-        "embedding_model": {"name": found.embedding_model, "dimensions": found.dimensions},
-        "chunker": found.chunker,
-        "engines": dict(found.engines),
-        "sizes": {"catalog_bytes": found.catalog_bytes, "index_bytes": found.index_bytes},
-        "log_position": max((scope.log_position for scope in found.scopes), default=0),
-        "last_ingest": found.last_ingest,
-        "problems": list(found.problems),
+        "library": status.library,
+        "documents": status.documents,
+        "chunks": status.chunks,
+        "scopes": [asdict(scope) for scope in status.scopes],
+        "embedding_model": {"name": status.embedding_model, "dimensions": status.dimensions},
+        "chunker": status.chunker,
+        "engines": dict(status.engines),
+        "sizes": {"catalog_bytes": status.catalog_bytes, "index_bytes": status.index_bytes},
+        "log_position": max((scope.log_position for scope in status.scopes), default=0),
+        "last_ingest": status.last_ingest,
+        "problems": list(status.problems),
     }
 
 
-def _show_status(found: Status) -> None:
-    console = Console(markup=False)
-    table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_column(style="bold")
-    table.add_column()
-    table.add_row("library", found.library)
-    table.add_row("holds", f"{found.documents} documents, {found.chunks} chunks")
-    table.add_row("model", f"{found.embedding_model}, {found.dimensions} dimensions")
-    table.add_row("engines", ", ".join(f"{part}: {engine}" for part, engine in found.engines.items()))
-    table.add_row("size", f"catalog {found.catalog_bytes / 1e6:.1f} MB, index {found.index_bytes / 1e6:.1f} MB")
-    if found.last_ingest:
-        last = found.last_ingest
-        table.add_row(
+def _figures(status: "Status") -> Iterator[tuple[str, str]]:
+    yield "library", status.library
+    yield "holds", f"{status.documents} documents, {status.chunks} chunks"
+    yield "model", f"{status.embedding_model}, {status.dimensions} dimensions"
+    yield "engines", ", ".join(f"{part}: {engine}" for part, engine in status.engines.items())
+    yield "size", f"catalog {status.catalog_bytes / 1e6:.1f} MB, index {status.index_bytes / 1e6:.1f} MB"
+    if last := status.last_ingest:
+        yield (
             "last ingest",
             f"{last['finished_at']}: {last['seen']} files in {last['seconds']} s, {last['failed']} failed",
         )
-    for scope in found.scopes:
-        table.add_row(
-            f"{scope.tenant}/{scope.project}",
-            f"{scope.documents} documents, {scope.chunks} chunks; "
-            f"log at {scope.log_position}, index at {scope.index_position}",
-        )
-    console.print(table, highlight=False)
-    for problem in found.problems:
-        console.print(f"problem: {problem}", style="bold red", highlight=False)
+    for scope in status.scopes:
+        holds = f"{scope.documents} documents, {scope.chunks} chunks"
+        positions = f"log at {scope.log_position}, index at {scope.index_position}"
+        yield f"{scope.tenant}/{scope.project}", f"{holds}; {positions}"
 
 
-def run_doctor(settings: Settings, *, as_json: bool) -> int:
-    """Return 0 if every check passes, else 1."""
-    checks = Library(settings=settings).doctor()
-    if as_json:
-        print_json({"checks": [_check_json(check) for check in checks], "ok": all(check.is_ok for check in checks)})
-    else:
-        _show_checks(checks)
-    return 0 if all(check.is_ok for check in checks) else 1
-
-
-def _check_json(check: Check) -> dict[str, object]:
-    return {
-        "name": check.name,
-        "ok": check.is_ok,
-        "detail": check.detail,
-        "problem": None if check.is_ok else check.detail,
-        "remedy": check.remedy or None,
-    }
-
-
-def _show_checks(checks: tuple[Check, ...]) -> None:
-    console = Console()
+@app.command("doctor")
+@library_options
+def _doctor(session: Session) -> int:
+    """Check the installation and suggest fixes."""
+    checks = session.library.doctor()
+    is_ok = all(check.is_ok for check in checks)
+    if session.as_json:
+        described = [
+            {
+                "name": check.name,
+                "ok": check.is_ok,
+                "detail": check.detail,
+                "problem": None if check.is_ok else check.detail,
+                "remedy": check.remedy or None,
+            }
+            for check in checks
+        ]
+        print_json({"checks": described, "ok": is_ok})
+        return 0 if is_ok else 1
+    shown = console()
     for check in checks:
-        mark = "[green]ok[/green]     " if check.is_ok else "[bold red]problem[/bold red]"
-        console.print(f"{mark} [bold]{check.name}[/bold]: ", end="")
-        console.print(check.detail, markup=False, highlight=False, soft_wrap=True)
+        shown.print(f"{'ok' if check.is_ok else 'problem':7}", style="green" if check.is_ok else "bold red", end=" ")
+        shown.print(check.name, style="bold", end=": ")
+        shown.print(check.detail, soft_wrap=True)
         if check.remedy:
-            console.print(f"        what to do: {check.remedy}", markup=False, highlight=False, soft_wrap=True)
+            shown.print(f"        what to do: {check.remedy}", soft_wrap=True)
+    return 0 if is_ok else 1
 
 
-def run_reindex(settings: Settings, *, as_json: bool) -> int:
-    """Rebuild the indexes, or re-embed where the settings ask for it."""
+@app.command("reindex")
+@library_options
+def _reindex(session: Session) -> None:
+    """Rebuild the index.
+
+    Embeds the stored text again if the settings name another model or other chunk sizes.
+    """
+    from citewise.model.report import Reindexed
+
     done, is_shown = Reindexed(), sys.stderr.isatty()
-    for done in Library(settings=settings).reindex_events():
+    for done in session.library.reindex_events():
         if is_shown:
             sys.stderr.write(f"\r{done.chunks} chunks ")
     sys.stderr.write("\n" * is_shown)
-    if as_json:
+    if session.as_json:
         print_json({"reembedded": done.is_reembedded, "chunks": done.chunks, "embedded": done.embedded})
     else:
         what = "library rebuilt" if done.is_reembedded else "index rebuilt from the catalog"
-        Console().print(f"{what}: {done.chunks} chunks, {done.embedded} texts embedded", highlight=False)
-    return 0
+        console().print(f"{what}: {done.chunks} chunks, {done.embedded} texts embedded")
 
 
-def run_compact(settings: Settings, *, as_json: bool) -> int:
-    """Reclaim space; returns 1 if another process kept it from finishing."""
-    done = Library(settings=settings).compact()
-    if as_json:
+@app.command("compact")
+@library_options
+def _compact(session: Session) -> int:
+    """Reclaim space and erase deleted content from disk."""
+    done = session.library.compact()
+    if session.as_json:
         print_json(asdict(done))
     else:
-        console = Console(highlight=False)
-        console.print(f"{done.bytes_before / 1e6:.1f} MB before, {done.bytes_after / 1e6:.1f} MB now")
+        console().print(f"{done.bytes_before / 1e6:.1f} MB before, {done.bytes_after / 1e6:.1f} MB now")
         if not done.is_complete:
-            console.print("another process was reading, so deleted content may still be on disk; run it again")
+            console().print("another process was reading, so deleted content may still be on disk; run it again")
     return 0 if done.is_complete else 1

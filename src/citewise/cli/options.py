@@ -1,149 +1,169 @@
-"""Flags that several commands share, and what they mean: settings, who asks, and options of a question.
+"""The group of all commands, and the flags that several of them share.
 
-Every command reads its flags from here, so what is heavy is imported inside the functions: help must be quick.
+A command is a function in the module of its subject: its flags above it, its work in its body. Help and usage errors
+import all of these modules, so a module imports what is heavy inside its functions.
 """
 
+import functools
 import os
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 if TYPE_CHECKING:
     from citewise.api import Library, LibraryView, QueryOptions
     from citewise.model.access import Principal, Scope
     from citewise.settings import Settings
 
-LibraryOption = Annotated[
-    Path | None,
-    typer.Option("--library", metavar="DIR", help="Library folder (default .citewise, or CITEWISE_LIBRARY)."),
-]
-DemoLibraryOption = Annotated[Path, typer.Option("--library", metavar="DIR", help="Library folder.")]
-ConfigOption = Annotated[
-    Path | None, typer.Option("--config", metavar="FILE", help="Settings file (default citewise.toml here).")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON to standard output.")]
-TenantOption = Annotated[str, typer.Option("--tenant", metavar="T", help="Tenant.")]
-UserOption = Annotated[
-    str | None, typer.Option("--user", metavar="U", help="User to run as (default: the owner of the library).")
-]
-GroupOption = Annotated[list[str] | None, typer.Option("--group", metavar="G", help="Group of the user. Repeatable.")]
-ProjectOption = Annotated[str, typer.Option("--project", metavar="P", help="Project of the tenant.")]
-TopKOption = Annotated[int | None, typer.Option("--top-k", metavar="N", help="How many passages (1 to 1000).")]
-FilterOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--filter",
+_Command = Callable[..., int | None]  # returns the exit code; None is 0
+
+
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order in which they are needed, not in that of the alphabet."""
+        order = "ingest search ask log stats status doctor reindex compact demo eval"
+        return order.split()
+
+
+@click.group(cls=_Commands)
+@click.version_option(
+    package_name="citewise", prog_name="citewise", message="%(prog)s %(version)s", help="Print the version and exit."
+)
+def app() -> None:
+    """Ask your own documents and get answers that cite their sources."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """What the shared flags of a command say: which library, who asks, and how to print."""
+
+    settings: "Settings"
+    principal: "Principal"
+    scope: "Scope"
+    as_json: bool
+
+    @functools.cached_property
+    def library(self) -> "Library":
+        from citewise.api import Library
+
+        return Library(settings=self.settings)
+
+    @property
+    def view(self) -> "LibraryView":
+        return self.library.as_principal(self.principal, self.scope)
+
+
+class _GivenPath(click.ParamType[Path]):
+    """A path that was really given: an empty one (an unset variable) would mean the current folder."""
+
+    name = "path"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        if value == "":
+            self.fail("an empty path names nothing: write . for the current folder", param, ctx)
+        return Path(value)
+
+
+GIVEN_PATH = _GivenPath()
+FILE = click.Path(path_type=Path)
+_JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON to standard output.")
+_LIBRARY = click.Option(
+    ["--library"], type=FILE, metavar="DIR", help="Library folder (default .citewise, or CITEWISE_LIBRARY)."
+)
+_CONFIG = click.Option(["--config"], type=FILE, metavar="FILE", help="Settings file (default citewise.toml here).")
+_READER = (
+    click.Option(["--tenant"], metavar="T", default="default", show_default=True, help="Tenant."),
+    click.Option(["--project"], metavar="P", default="default", show_default=True, help="Project of the tenant."),
+    click.Option(["--user"], metavar="U", help="User to run as (default: the owner of the library)."),
+    click.Option(["--group", "groups"], metavar="G", multiple=True, help="Group of the user. Repeatable."),
+)
+_PASSAGES = (
+    click.Option(["--top-k"], metavar="N", type=int, help="How many passages (1 to 1000)."),
+    click.Option(
+        ["--filter", "filters"],
         metavar="FIELD=VALUE",
+        multiple=True,
         help="Only passages whose FIELD has VALUE; also FIELD>=N, FIELD<=N. Repeatable: one field's values are "
         "alternatives, different fields must all hold.",
     ),
-]
-CursorOption = Annotated[str | None, typer.Option("--cursor", metavar="C", help="Cursor of the previous page.")]
-SinceOption = Annotated[
-    str, typer.Option("--since", metavar="WHEN", help="30m, 24h, 7d or 4w ago, or a date such as 2026-01-31 (UTC).")
-]
-ExplainOption = Annotated[bool, typer.Option("--explain", help="Show the score of each ranking and stage.")]
-NoRerankOption = Annotated[bool, typer.Option("--no-rerank", help="Keep the fused order.")]
-GraphOption = Annotated[bool, typer.Option("--expand-graph", help="Add neighboring services of the service graph.")]
+)
+_STAGES = (
+    click.Option(["--explain"], is_flag=True, help="Show the score of each ranking and stage."),
+    click.Option(["--no-rerank"], is_flag=True, help="Keep the fused order."),
+    click.Option(["--expand-graph"], is_flag=True, help="Add neighboring services of the service graph."),
+)
 
 
-AccessOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--access",
-        help="Who may read: public, project, owner:USER, group:GROUP; owner alone is --user, "
-        "group alone is each --group. Repeatable.",
-    ),
-]
-NameOption = Annotated[
-    str | None,
-    typer.Option(
-        "--name", help="Name of the source; the paths of its documents start with it ('.': the first source)."
-    ),
-]
-_ONLY = "Ingest only files that match; needed for hidden and vendored folders. Repeatable."
-IncludeOption = Annotated[list[str] | None, typer.Option("--include", metavar="GLOB", help=_ONLY)]
-_SKIP = "Skip files that match, and remove them from the library. Repeatable."
-ExcludeOption = Annotated[list[str] | None, typer.Option("--exclude", metavar="GLOB", help=_SKIP)]
+def library_options(command: _Command, *, library: click.Option = _LIBRARY) -> _Command:
+    """`--library`, `--config` and `--json`: the command takes a `session`."""
+    return _with_options(command, _session, first=[library], last=[_CONFIG, _JSON])
 
 
-def settings_of(library: Path | None, config: Path | None) -> "Settings":
+def reader_options(command: _Command) -> _Command:
+    """The library's, and who asks: the command takes a `session`."""
+    return _with_options(command, _session, first=[_LIBRARY, *_READER], last=[_CONFIG, _JSON])
+
+
+def query_options(command: _Command) -> _Command:
+    """The reader's, and what to find and how: the command takes a `session`, `options` and `explain`."""
+    first, last = [_LIBRARY, *_READER, *_PASSAGES], [*_STAGES, _CONFIG, _JSON]
+    return _with_options(command, _query, first=first, last=last)
+
+
+def _with_options(
+    command: _Command,
+    read: Callable[..., dict[str, Any]],
+    *,
+    first: Sequence[click.Option],
+    last: Sequence[click.Option],
+) -> _Command:
+    """The command with shared flags around its own; `read` turns all values into the arguments of the command."""
+
+    @functools.wraps(command)
+    def run(**values: Any) -> int | None:
+        return command(**read(**values))
+
+    params = vars(run).setdefault("__click_params__", [])  # where click's decorators put them, the last one first
+    params[:] = [*reversed(last), *params, *reversed(first)]
+    return run
+
+
+def _session(
+    *,
+    library: Path | None,
+    config: Path | None,
+    as_json: bool,
+    tenant: str = "default",
+    project: str = "default",
+    user: str | None = None,
+    groups: Sequence[str] = (),
+    **own: Any,
+) -> dict[str, Any]:
     """The settings from file and environment; the library that was named wins."""
+    from citewise.model.access import Scope
     from citewise.settings import Settings
 
+    principal, scope = _principal(user, groups), Scope(tenant, project)
     settings = Settings.read(config, os.environ)
-    return settings if library is None else replace(settings, library=library)
+    if library is not None:
+        settings = replace(settings, library=library)
+    return {"session": Session(settings, principal, scope, as_json), **own}
 
 
-def with_ingest_flags(
-    settings: "Settings", include: list[str] | None, exclude: list[str] | None, max_file_mb: float | None
-) -> "Settings":
-    """What the command line says about files wins over what the settings say."""
-    rules = settings.ingest
-    changes = {
-        "include": include or rules.include,
-        "exclude": (*rules.exclude, *(exclude or ())),
-        "max_file_mb": max_file_mb or rules.max_file_mb,
-    }
-    return settings.changed(ingest=changes)
-
-
-def named_path(text: str) -> Path:
-    """A path that was really given: an empty one (an unset variable) would mean the current folder."""
-    from citewise.errors import BadRequest
-
-    if not text:
-        raise BadRequest("an empty path names nothing: write . for the current folder")
-    return Path(text)
-
-
-def named_readers(rules: Iterable[str], user: str | None, groups: Iterable[str]) -> tuple[str, ...]:
-    """Access rules with `owner` and `group` alone replaced by whom they mean."""
-    meant = {"owner": (f"owner:{user}",) if user else (), "group": tuple(f"group:{group}" for group in groups)}
-    return tuple(named for rule in rules for named in meant.get(rule) or (rule,))
-
-
-class Caller(NamedTuple):
-    """Who asks, and in which scope."""
-
-    principal: "Principal"
-    scope: "Scope"
-
-    def view(self, library: "Library") -> "LibraryView":
-        return library.as_principal(self.principal, self.scope)
-
-
-def caller_of(tenant: str, project: str, user: str | None, groups: Iterable[str] | None) -> Caller:
-    from citewise.model.access import Scope
-
-    return Caller(principal_of(user, groups or ()), Scope(tenant, project))
-
-
-def principal_of(user: str | None, groups: Iterable[str]) -> "Principal":
+def _principal(user: str | None, groups: Sequence[str]) -> "Principal":
     """Who asks; without a name, the library's owner."""
     from citewise.model.access import OWNER, Principal
 
-    named = frozenset(groups)
-    return OWNER if user is None and not named else Principal(user, named)
+    return OWNER if user is None and not groups else Principal(user, frozenset(groups))
 
 
-def query_options(
-    filters: Iterable[str] | None, top_k: int | None, *, rerank: bool, expand_graph: bool
-) -> "QueryOptions":
-    """What `search` and `ask` have in common."""
-    options: QueryOptions = {"filters": tuple(filters or ()), "rerank": rerank, "expand_graph": expand_graph}
+def _query(
+    *, top_k: int | None, filters: tuple[str, ...], no_rerank: bool, expand_graph: bool, **own: Any
+) -> dict[str, Any]:
+    options: QueryOptions = {"filters": filters, "rerank": not no_rerank, "expand_graph": expand_graph}
     if top_k is not None:
         options["top_k"] = top_k
-    return options
-
-
-def fewest(top_k: int | None, limit: int | None) -> int | None:
-    """What both bounds leave; none if neither was given."""
-    from citewise.errors import BadRequest
-
-    if limit is not None and limit < 1:
-        raise BadRequest(f"limit is {limit}; it is at least 1")
-    return min((bound for bound in (top_k, limit) if bound is not None), default=None)
+    return {"options": options, **_session(**own)}

@@ -1,0 +1,233 @@
+"""What `citewise search` and `citewise ask` show: JSON whose keys programs rely on, hits, sources and explanations."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from citewise.cli.output import console, instant, printable, rounded
+from citewise.model.answer import Answer
+from citewise.model.query import NOT_SHARED, Mode
+from citewise.model.ranking import ARMS, CUT, FUSED, SCORES, Candidate, Finding, SearchResult
+
+SNIPPET_CHARACTERS = 240
+MAX_WIDTH = 110  # of running text; longer lines are hard to read
+PATH_WIDTH = 40
+MIN_WIDTH = 165  # numbers that are cut off explain nothing: a narrower terminal wraps the lines
+FEW_DROPPED = 5  # candidates beyond top_k that are shown; --json names each
+
+# The fields of a passage that a hit has under the same name
+_SAME = (
+    *("chunk_id", "document_id", "document", "title", "section", "breadcrumb", "lines", "page", "source_uri"),
+    *("context_prefix", "content_hash", "word_count", "has_code", "has_equations", "chapter_number", "chapter_title"),
+    *("corpus_type", "content_type", "module", "chapter", "tags", "language", "symbol", "signature", "service"),
+    *("repo", "text"),
+)
+
+
+def search_json(result: SearchResult, *, explain: bool = False) -> dict[str, object]:
+    """`search`: the header and the hits, of one page if pages were asked for."""
+    hits = [_hit_json(finding) for finding in result.findings]
+    return {**_header(result), "hits": hits, **(_dropped_json(result) if explain else {})}
+
+
+def answer_json(answer: Answer, *, explain: bool = False) -> dict[str, object]:
+    """`ask`: the search's header, the answer, and everything it rests on."""
+    usage, result = answer.usage, answer.result
+    hits = [_hit_json(finding) for finding in result.findings]
+    quality = asdict(answer.quality)
+    return {
+        **_header(result),
+        "answer": answer.text,
+        "generator": answer.generator,
+        "sufficient_context": answer.sufficient_context,
+        "citations": [{**asdict(source), "score": rounded(source.score)} for source in answer.citations],
+        "removed_markers": answer.removed_markers,
+        "unsupported_sentences": list(answer.unsupported_sentences),
+        "quality": {name: value if isinstance(value, str) else rounded(value) for name, value in quality.items()},
+        "usage": {
+            "context_tokens_before": usage.context_tokens_before,
+            "context_tokens_after": usage.context_tokens_after,
+            "total_tokens": usage.total_tokens,
+        },
+        "suggestions": list(answer.suggestions),
+        **({"hits": hits, **_dropped_json(result)} if explain else {}),
+    }
+
+
+def _header(result: SearchResult) -> dict[str, object]:
+    return {
+        "request_id": result.query.request_id,
+        "query": result.query.text,
+        "mode": result.mode.value,
+        "total_candidates": result.total_candidates,
+        "next_cursor": result.next_cursor,
+        "has_more": result.next_cursor is not None,
+        "cache_hit": result.cache_hit,
+        "degraded": list(result.degraded),
+        "notes": list(result.notes),
+        "counts": dict(result.counts),
+        "timings_ms": {stage: round(ms, 3) for stage, ms in result.timings_ms.items()},
+        "services": None,
+    }
+
+
+def _hit_json(finding: Finding) -> dict[str, object]:
+    """A HIT; absent values are null."""
+    passage = finding.passage
+    return {
+        **{name: getattr(passage, name) for name in _SAME},
+        "url": finding.url,
+        "chunk_index": passage.position,
+        "token_count": passage.tokens,
+        "created_at": None if passage.created_at is None else instant(passage.created_at),
+        "author": passage.location.author,
+        "channel": passage.location.channel,
+        "timestamp": None if passage.location.sent_at is None else instant(passage.location.sent_at),
+        "score": rounded(finding.score),
+        **_marks(finding.candidate),
+    }
+
+
+def _dropped_json(result: SearchResult) -> dict[str, object]:
+    dropped = [
+        {"chunk_id": drop.candidate.id, "stage": drop.stage, "reason": drop.reason, **_marks(drop.candidate)}
+        for drop in result.dropped
+    ]
+    return {"dropped": dropped}
+
+
+def _marks(candidate: Candidate) -> dict[str, object]:
+    return {
+        "scores": {stage: rounded(candidate.scores.get(stage)) for stage in SCORES},
+        "ranks": {arm: candidate.ranks.get(arm) for arm in ARMS},
+    }
+
+
+def show_search(result: SearchResult, max_shown: int | None, *, explain: bool) -> None:
+    _show_warnings(result)
+    shown = console()
+    if explain:
+        _show_explanation(shown, result)
+    else:
+        _show_findings(shown, result, max_shown)
+    if result.next_cursor is None:
+        return
+    if NOT_SHARED in result.notes:  # the cursor ends with this command
+        shown.print("there are more results, but no cursor can be saved; `citewise doctor` says why", style="dim")
+    else:
+        shown.print(Text("more: repeat the command with --cursor", style="dim"), result.next_cursor, soft_wrap=True)
+
+
+def show_answer(answer: Answer, *, is_compressed: bool, explain: bool) -> None:
+    """What stands below the text of an answer, which was printed while it came."""
+    _show_warnings(answer.result)
+    sys.stdout.write(printable("\n".join(_below(answer))) + "\n")
+    if is_compressed:
+        before, after = answer.usage.context_tokens_before, answer.usage.context_tokens_after
+        sys.stdout.write(f"(compressed: {after:,} of the {before:,} tokens that were found)\n")
+    if explain:
+        _show_explanation(console(), answer.result)
+
+
+def _show_warnings(result: SearchResult) -> None:
+    """What should have worked and did not, on standard error."""
+    for line in result.degraded:
+        sys.stderr.write(f"citewise: degraded: {printable(line)}\n")
+
+
+def _show_findings(shown: Console, result: SearchResult, max_shown: int | None) -> None:
+    findings = result.findings[:max_shown]
+    if not findings:
+        shown.print("No results: nothing you can access matches these filters.")
+    for place, finding in enumerate(findings, start=1):
+        _show_finding(shown, place, finding)
+    again = ", from the cache" if result.cache_hit else ""
+    took = f"{result.timings_ms['total']:.0f} ms{again}"
+    shown.print(f"{len(findings)} of {result.total_candidates} candidates in {took}", style="dim")
+    if more := len(result.findings) - len(findings):
+        shown.print(f"{more} more with --limit {len(result.findings)}", style="dim")
+
+
+def _show_finding(shown: Console, place: int, finding: Finding) -> None:
+    passage = finding.passage
+    title = printable(" > ".join(passage.breadcrumb) or passage.title)
+    shown.print(Text.assemble(f"{place:>2}. ", (title, "bold"), (f"  {finding.score:.3f}", "cyan")))
+    place_in_file = f"{passage.document}:{passage.location.first}-{passage.location.last}"
+    shown.print(printable(f"    {place_in_file}  {finding.url or ''}".rstrip()), style="dim", soft_wrap=True)
+    lines = [line for line in passage.text.splitlines() if not line.lstrip().startswith("#")]
+    snippet = printable(" ".join(" ".join(lines).split()))
+    cut = snippet if len(snippet) <= SNIPPET_CHARACTERS else f"{snippet[:SNIPPET_CHARACTERS].rsplit(' ', 1)[0]} …"
+    shown.print(Padding(cut, (0, 0, 0, 4)), width=min(shown.width, MAX_WIDTH))
+    shown.print()
+
+
+def _below(answer: Answer) -> Iterator[str]:
+    """The sources of an answer, what to ask instead, and remarks."""
+    yield ""
+    if answer.citations:
+        yield "Sources"
+    for source in answer.citations:
+        yield f"  [{source.n}] {' > '.join(source.breadcrumb) or source.title}"
+        lines = f":{source.lines[0]}-{source.lines[1]}" if source.lines else ""
+        place = f"{source.document}{lines}" if source.document else None
+        if where := "  ".join(part for part in (place, source.url) if part):
+            yield f"      {where}"
+    if answer.suggestions:
+        yield "What it does know" if answer.result.mode is Mode.NORMAL else "What you can do"
+    for topic in answer.suggestions:
+        yield f"  - {topic}"
+    for sentence in answer.unsupported_sentences:
+        yield f"not supported by its source: {sentence}"
+    if answer.removed_markers:
+        yield f"{answer.removed_markers} markers pointed at no source and were removed"
+    by = f"{answer.generator}, quality {answer.quality.overall or 0:.2f}, " if answer.sufficient_context else ""
+    yield f"({by}{answer.result.timings_ms.get('total', 0.0):.0f} ms)"
+
+
+def _show_explanation(shown: Console, result: SearchResult) -> None:
+    """Place and score per ranking and stage, what became of each candidate, and where the time went."""
+    shown.width = max(shown.width, MIN_WIDTH)
+    candidates = [*(finding.candidate for finding in result.findings), *(drop.candidate for drop in result.dropped)]
+    stages = [
+        name
+        for name in SCORES[len(ARMS) :]
+        if name == FUSED or any(name in candidate.scores for candidate in candidates)
+    ]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("#", justify="right")
+    table.add_column("passage", no_wrap=True)
+    for name in (*ARMS, *stages, "final"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("why dropped", max_width=40)
+    for place, finding in enumerate(result.findings, start=1):
+        where = _short(printable(f"{finding.passage.document}:{finding.passage.location.first}"))
+        table.add_row(str(place), where, *_cells(finding.candidate, stages), "")
+    cut = [drop for drop in result.dropped if drop.stage == CUT]
+    for drop in [*(drop for drop in result.dropped if drop.stage != CUT), *cut[:FEW_DROPPED]]:
+        why = f"{drop.stage}: {drop.reason}"
+        table.add_row("", drop.candidate.id, *_cells(drop.candidate, stages), why, style="dim")
+    shown.print(table)
+    if hidden := len(cut[FEW_DROPPED:]):
+        shown.print(f"{hidden} more beyond the first {result.query.top_k}; --json names each", style="dim")
+    timings = "  ".join(f"{stage} {ms:.1f}" for stage, ms in result.timings_ms.items())
+    for line in (f"milliseconds, where dense, words and code run side by side within arms: {timings}", *result.notes):
+        shown.print(line, style="dim", soft_wrap=True)
+
+
+def _short(path: str) -> str:
+    """A path that fits its column: cut in the middle, since both its ends tell it apart."""
+    if len(path) <= PATH_WIDTH:
+        return path
+    return f"{path[: PATH_WIDTH // 2 - 1]}\u2026{path[-(PATH_WIDTH // 2) :]}"
+
+
+def _cells(candidate: Candidate, stages: Sequence[str]) -> list[str]:
+    """`place score` for each ranking, then the score of each stage behind them, then the last one."""
+    arms = [f"{candidate.ranks[arm]} {candidate.scores[arm]:6.3f}" if arm in candidate.ranks else "-" for arm in ARMS]
+    later = [f"{candidate.scores[name]:.3f}" if name in candidate.scores else "-" for name in stages]
+    return [*arms, *later, f"{candidate.score:.3f}"]
