@@ -22,6 +22,10 @@ MIN_DIMENSIONS = 256  # fewer signs tell too little
 COMPARED = 4_000
 COMPARED_A_HIT = 20  # the same for a caller who wants many more
 EXACT_FROM_FILES = 20_000  # rows a filter may admit to be compared without looking at signs: about 2 ms
+# A filter that admits at least this share is checked after the signs were compared, and so many more rows are taken: a
+# filter inside that loop makes it twice as slow where it admits half of a million rows (10.8 instead of 6.1 ms), and
+# changes none of 12,000 hits.
+MIN_SHARE, SPARE = 0.25, 1.2
 BLOCK = 2048  # rows whose signs are read at once: they fit into the processor's cache
 
 
@@ -107,7 +111,13 @@ class SignsFirst:
         if admitted.bits is not None and admitted.count <= EXACT_FROM_FILES:
             return admitted.rows
         compared = min(admitted.count, max(COMPARED, COMPARED_A_HIT * wanted))
-        _, rows = _searched(self._signs, np.packbits(query >= 0, axis=1), compared, admitted)
+        signs, total = np.packbits(query >= 0, axis=1), int(self._starts[-1])
+        if admitted.bits is not None and admitted.count >= MIN_SHARE * total:
+            _, rows = _searched(self._signs, signs, min(total, int(SPARE * compared * total / admitted.count)))
+            rows = rows[admitted.holds(rows)][:compared]
+            if len(rows) == compared:
+                return np.sort(rows)
+        _, rows = _searched(self._signs, signs, compared, admitted)
         return np.sort(rows)
 
 
