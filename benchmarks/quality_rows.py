@@ -12,7 +12,7 @@ from citewise.answer.quality import CalibratedQuality
 from citewise.model.access import OWNER, Scope
 from citewise.model.answer import Context, Grounds, Signals
 from citewise.model.filters import AnyOf, Condition
-from citewise.model.query import ANSWER_TOP_K, Mode, Query
+from citewise.model.query import ANSWER_TOP_K, Query
 from citewise.search.pipeline import Search
 from citewise.settings import Settings
 from citewise.text.urls import Addresses
@@ -39,7 +39,7 @@ class Row:
 
     @property
     def overall(self) -> float:
-        return CalibratedQuality.chance(Mode.NORMAL, Grounds(self.confidence, is_sufficient=True, evidence=()))
+        return CalibratedQuality.chance("normal", Grounds(self.confidence, is_sufficient=True, evidence=()))
 
     @property
     def is_answered(self) -> bool:

@@ -2,7 +2,6 @@
 
 from citewise.answer.pack import SEPARATOR, _label
 from citewise.model.answer import Citation, Context, ContextSource, Grounds, Message, Prompt, Role
-from citewise.model.query import Mode
 from citewise.text.units import units_of
 from tests.passages import a_passage
 
@@ -37,4 +36,4 @@ def a_context(*sources: ContextSource) -> Context:
 def a_prompt(*sources: ContextSource, question: str = "When is the gauge read?") -> Prompt:
     messages = (Message(Role.SYSTEM, "Answer from the sources."), Message(Role.USER, question))
     context = a_context(*(sources or (a_source(),)))
-    return Prompt(question, Mode.NORMAL, context, Grounds(0.9, is_sufficient=True, evidence=()), messages)
+    return Prompt(question, "normal", context, Grounds(0.9, is_sufficient=True, evidence=()), messages)

@@ -21,7 +21,7 @@ from citewise.model.document import SourceRef
 from citewise.model.filters import Where
 from citewise.model.query import PageRequest, Query
 from citewise.model.ranking import Passage, SearchResult
-from citewise.model.report import IngestEvent, IngestReport, LibraryFacts
+from citewise.model.report import IngestEvent, IngestReport, LibraryFacts, Reindexed
 from citewise.ports.catalog import Catalog
 from citewise.ports.indexes import KeepsPosition, TextIndex, VectorIndex
 from citewise.ports.models import Embedding
@@ -32,7 +32,6 @@ from citewise.settings import Settings
 from citewise.text.analysis import ANALYZER_VERSION
 
 if TYPE_CHECKING:  # what only writing needs is imported by those who write: a search starts sooner
-    from citewise.ingest.pipeline import Reembedded
     from citewise.ingest.policy import AccessPolicy
     from citewise.ingest.prepare import IngestRequest, Prepare
     from citewise.ingest.targets import IngestOptions, Target
@@ -277,7 +276,7 @@ class StoredLibrary:
                     continue
             pending.clear()
 
-    def reembed(self) -> "Iterator[Reembedded]":
+    def reembed(self) -> Iterator[Reindexed]:
         """Build the library again beside the old one, with the settings' model and chunk sizes, then swap."""
         from citewise.ingest.pipeline import Reembed
         from citewise.ingest.write import DocumentWriter

@@ -236,8 +236,7 @@ def reindex(library: StoredLibrary) -> Iterator[Reindexed]:
     with library.inspecting() as opened:
         is_current = opened.mismatch() is None and not opened.lacks_words()
     if not is_current:
-        for step in library.reembed():
-            yield Reindexed(step.chunks.total, step.embedded, is_reembedded=True)
+        yield from library.reembed()
         return
     with library.writing() as opened:
         done = Reindexed()

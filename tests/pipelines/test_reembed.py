@@ -8,6 +8,7 @@ from citewise.errors import Misconfigured, Unavailable
 from citewise.ingest.targets import IngestOptions
 from citewise.model.access import Scope
 from citewise.model.filters import Where
+from citewise.model.report import Reindexed
 from citewise.ports.models import Embedding
 from citewise.wiring import stored_library
 from tests.fakes.counters import HashEmbedder, WordCounter
@@ -25,9 +26,10 @@ def shelf(tmp_path: Path) -> Shelf:
     return shelf
 
 
-def reembedded(shelf: Shelf, embedder: HashEmbedder) -> list[str]:
+def reembedded(shelf: Shelf, embedder: HashEmbedder) -> Reindexed:
     shelf.embedder = embedder
-    return [done.path for done in stored_library(shelf.settings, Embedding(embedder, WordCounter())).reembed()]
+    *_, done = stored_library(shelf.settings, Embedding(embedder, WordCounter())).reembed()
+    return done
 
 
 def generations(shelf: Shelf) -> list[str]:
@@ -36,7 +38,7 @@ def generations(shelf: Shelf) -> list[str]:
 
 def test_another_model_embeds_every_text_and_the_next_ingest_finds_nothing_to_do(shelf: Shelf) -> None:
     before = shelf.snapshot()
-    assert len(reembedded(shelf, HashEmbedder(name="hash-2"))) == 6
+    assert reembedded(shelf, HashEmbedder(name="hash-2")) == Reindexed(6, 6, is_reembedded=True)
     assert len(shelf.embedder.embedded) == 6
     assert generations(shelf) == ["gen-2"]
     assert shelf.snapshot() == before
@@ -89,3 +91,12 @@ def test_what_was_left_by_a_run_for_another_model_is_not_taken_up(shelf: Shelf) 
     reembedded(shelf, HashEmbedder(name="hash-3"))
     assert len(shelf.embedder.embedded) == 6
     assert len(shelf.found("harbor")) == 6
+
+
+def test_a_library_without_documents_is_built_again_too(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    shelf.write("empty.md", "gone soon")
+    shelf.ingest()
+    (shelf.docs / "empty.md").unlink()
+    shelf.ingest()
+    assert reembedded(shelf, HashEmbedder(name="hash-2")) == Reindexed(is_reembedded=True)

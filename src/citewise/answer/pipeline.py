@@ -35,7 +35,7 @@ from citewise.model.answer import (
     Usage,
 )
 from citewise.model.cancellation import Cancellation
-from citewise.model.query import Mode, Query, Selection
+from citewise.model.query import Query, Selection
 from citewise.model.ranking import Candidate, Finding, SearchResult
 from citewise.ports.models import Generator, QualityEvaluator
 
@@ -91,7 +91,7 @@ class AnswerPipeline:
         cancellation: Cancellation | None = None,
     ) -> AnswerEvents:
         """Answer from selected text alone."""
-        header = SearchResult(query, (), total_candidates=1, timings_ms={}, mode=Mode.SELECTED_TEXT_ONLY)
+        header = SearchResult(query, (), total_candidates=1, timings_ms={}, mode="selected_text_only")
         return self._events(header, selection, (NOT_IN_SELECTION, (ASK_LIBRARY,)), history, cancellation)
 
     def _events(
@@ -217,4 +217,4 @@ def _closable(pieces: Iterator[str]) -> abc.Generator[str, None, None]:
 
 def _always_cited(prompt: Prompt) -> tuple[Citation, ...]:
     """Every answer about a selection shows what was selected."""
-    return (prompt.context.sources[0].citation,) if prompt.mode is Mode.SELECTED_TEXT_ONLY else ()
+    return (prompt.context.sources[0].citation,) if prompt.mode == "selected_text_only" else ()

@@ -17,7 +17,7 @@ HISTORY_MESSAGES = 10  # as the contract says; 0: every question stands alone
 HISTORY_TOKENS = 1_000  # 0: every question stands alone; half of what the sources get keeps them in front
 _TAG_CHARACTERS = 20  # of a hexadecimal digest: 80 bits, which nobody hits by trying
 
-_PROMPTS = {Mode.NORMAL: "library.txt", Mode.SELECTED_TEXT_ONLY: "selection.txt"}
+_PROMPTS = {"normal": "library.txt", "selected_text_only": "selection.txt"}
 
 
 def messages_of(
@@ -27,7 +27,7 @@ def messages_of(
     tag = f"sources-{sha256(context.text.encode('utf-8', 'surrogatepass')).hexdigest()[:_TAG_CHARACTERS]}"
     quoted = f"<{tag}>\n{context.text}\n</{tag}>\n\nQuestion: {question}"
     # An earlier answer may hold what the library says; a selection is answered without it.
-    heard = (Role.USER,) if mode is Mode.SELECTED_TEXT_ONLY else (Role.USER, Role.ASSISTANT)
+    heard = (Role.USER,) if mode == "selected_text_only" else (Role.USER, Role.ASSISTANT)
     turns = [turn for turn in _fitting_history(history, counter) if turn.role in heard]
     joined: list[Message] = []  # turns of one side in a row as one: many models insist that the two take turns
     for turn in (*turns, Message(Role.USER, quoted)):

@@ -61,7 +61,7 @@ class CalibratedQuality:
     def chance(mode: Mode, grounds: Grounds) -> float:
         """How likely a right passage is among the sources; of a selection, how likely it holds the answer."""
         confidence = grounds.confidence
-        if mode is Mode.SELECTED_TEXT_ONLY or not 0 < confidence < 1:
+        if mode == "selected_text_only" or not 0 < confidence < 1:
             return confidence
         logits = RIGHT_SHIFT + RIGHT_SLOPE * math.log(confidence / (1 - confidence))
         return 1 / (1 + math.exp(-logits))
@@ -70,7 +70,7 @@ class CalibratedQuality:
 def _retrieval_confidence(prompt: Prompt) -> float | None:
     """None where no ranking said anything; nothing is searched for a selection, which is the right passage or not."""
     signals = prompt.grounds.signals
-    if prompt.mode is Mode.SELECTED_TEXT_ONLY or not prompt.context.sources:
+    if prompt.mode == "selected_text_only" or not prompt.context.sources:
         return prompt.grounds.confidence
     is_known = any(signals.get(name) is not None for name in RETRIEVAL.weights)
     return RETRIEVAL.confidence(signals) if is_known else None

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from citewise.cli.output import console, instant, printable, rounded
 from citewise.model.answer import Answer
-from citewise.model.query import NOT_SHARED, Mode
+from citewise.model.query import NOT_SHARED
 from citewise.model.ranking import ARMS, CUT, FUSED, SCORES, Candidate, Finding, SearchResult
 
 SNIPPET_CHARACTERS = 240
@@ -63,7 +63,7 @@ def _header(result: SearchResult) -> dict[str, object]:
     return {
         "request_id": result.query.request_id,
         "query": result.query.text,
-        "mode": result.mode.value,
+        "mode": result.mode,
         "total_candidates": result.total_candidates,
         "next_cursor": result.next_cursor,
         "has_more": result.next_cursor is not None,
@@ -178,7 +178,7 @@ def _below(answer: Answer) -> Iterator[str]:
         if where := "  ".join(part for part in (place, source.url) if part):
             yield f"      {where}"
     if answer.suggestions:
-        yield "What it does know" if answer.result.mode is Mode.NORMAL else "What you can do"
+        yield "What it does know" if answer.result.mode == "normal" else "What you can do"
     for topic in answer.suggestions:
         yield f"  - {topic}"
     for sentence in answer.unsupported_sentences:

@@ -8,14 +8,13 @@ import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from citewise.errors import BadData, BadRequest, Unavailable
 from citewise.ingest.prepare import IngestRequest, Prepare, Prepared
 from citewise.ingest.write import DOCUMENTS_AT_ONCE, DocumentWriter, WriteBatch, Written
 from citewise.model.access import Scope
-from citewise.model.chunk import ChunkCounts
 from citewise.model.document import FileProblem, Item
 from citewise.model.filters import Where
 from citewise.model.ids import digest
@@ -25,6 +24,7 @@ from citewise.model.report import (
     FileOutcome,
     IngestEvent,
     IngestReport,
+    Reindexed,
     Walked,
 )
 from citewise.ports.catalog import Catalog
@@ -213,16 +213,6 @@ class _Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Reembedded:
-    """What the new library has so far. `path`: the document that was stored last."""
-
-    path: str = ""
-    documents: int = 0
-    chunks: ChunkCounts = field(default_factory=ChunkCounts)
-    embedded: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Reembed:
     """Cuts and embeds every stored document again, without its file. Interrupted, it goes on from what it has."""
 
@@ -230,32 +220,27 @@ class Reembed:
     prepare: Prepare
     writer: DocumentWriter
 
-    def __call__(self) -> Iterator[Reembedded]:
-        """A running total after each document."""
-        done = Reembedded()
+    def __call__(self) -> Iterator[Reindexed]:
+        """A running total, at the start and after each document."""
+        done = Reindexed(is_reembedded=True)
+        yield done
         new = self.writer.catalog
         for scope in self.old.scopes():
             for source in self.old.sources(scope):
                 new.register(scope, source)
-            before = done
-            for done in self._scope(scope, before):
+            batch, before = WriteBatch(self.writer, scope), done
+            for event in self._events(scope, batch):
+                if event.failure:  # half a library is none: stop, keep the old one, and go on from here next time
+                    raise Unavailable(
+                        f"{event.prepared.item.path} could not be embedded: {event.failure}; "
+                        "the library is unchanged; run the command again to continue"
+                    )
+                chunks, embedded = before.chunks + batch.chunks.total, before.embedded + batch.embedded
+                done = Reindexed(chunks, embedded, is_reembedded=True)
                 yield done
             # Documents that an interrupted run had stored and the old library has lost since.
             new.remove(scope, sorted({*new.paths(scope)} - {*self.old.paths(scope)}))
             self.writer.project(scope)
-
-    def _scope(self, scope: Scope, before: Reembedded) -> Iterator[Reembedded]:
-        batch = WriteBatch(self.writer, scope)
-        documents = before.documents
-        for event in self._events(scope, batch):
-            path = event.prepared.item.path
-            if event.failure:  # half a library is none: stop, keep the old one, and go on from here next time
-                raise Unavailable(
-                    f"{path} could not be embedded: {event.failure}; "
-                    "the library is unchanged; run the command again to continue"
-                )
-            documents += 1
-            yield Reembedded(path, documents, before.chunks + batch.chunks, before.embedded + batch.embedded)
 
     def _events(self, scope: Scope, batch: WriteBatch) -> Iterator[Written]:
         after, where = "", Where(scope, None)

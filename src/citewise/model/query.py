@@ -4,7 +4,7 @@ import math
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
+from typing import Literal, TypeAlias
 
 from citewise.errors import BadRequest
 from citewise.model.access import Principal, Scope
@@ -113,11 +113,7 @@ NOT_SHARED = "paging: the library's folder cannot be written to; cursors work in
 MIN_BUDGET, MAX_BUDGET = 50, 100_000  # tokens of sources: fewer hold no passage, more no model reads
 
 
-class Mode(StrEnum):
-    """Where an answer may come from."""
-
-    NORMAL = "normal"
-    SELECTED_TEXT_ONLY = "selected_text_only"
+Mode: TypeAlias = Literal["normal", "selected_text_only"]  # where an answer may come from
 
 
 @dataclass(frozen=True, slots=True)

@@ -216,7 +216,7 @@ class SearchResult:
     dropped: tuple[Dropped, ...] = ()
     degraded: tuple[str, ...] = ()  # what should have worked and did not
     notes: tuple[str, ...] = ()  # what was not asked for or is not there
-    mode: Mode = Mode.NORMAL
+    mode: Mode = "normal"
     cache_hit: bool = False
     next_cursor: str | None = None  # where the page after this one begins; None on the last
 

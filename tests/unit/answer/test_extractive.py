@@ -6,7 +6,6 @@ import pytest
 
 from citewise.answer.extractive import MAX_CODE_LINES, ExtractiveGenerator
 from citewise.model.answer import Context, Evidence, Grounds, Prompt
-from citewise.model.query import Mode
 from citewise.text.units import units_of
 
 
@@ -21,7 +20,7 @@ def evidence(*sources: tuple[str, Sequence[float]]) -> tuple[Evidence, ...]:
 
 def answer(*sources: tuple[str, Sequence[float]], is_sufficient: bool = True) -> str:
     grounds = Grounds(0.9, is_sufficient, evidence(*sources))
-    prompt = Prompt("?", Mode.NORMAL, Context("", (), 0, 0), grounds, ())
+    prompt = Prompt("?", "normal", Context("", (), 0, 0), grounds, ())
     return "".join(ExtractiveGenerator().stream(prompt))
 
 

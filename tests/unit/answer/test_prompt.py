@@ -21,7 +21,7 @@ def packed(*texts: str) -> Context:
     return Pack(WordCounter(), Addresses())(findings)
 
 
-def told(*texts: str, mode: Mode = Mode.NORMAL, history: tuple[Message, ...] = ()) -> tuple[Message, ...]:
+def told(*texts: str, mode: Mode = "normal", history: tuple[Message, ...] = ()) -> tuple[Message, ...]:
     return messages_of(QUESTION, mode, packed(*texts), history, WordCounter())
 
 
@@ -40,7 +40,7 @@ def quotation(message: Message) -> tuple[str, str, str]:
 
 def test_the_last_message_is_the_sources_in_their_tags_and_then_the_question() -> None:
     context = packed("It is read at noon.", "A staff stands beside it.")
-    system, last = messages_of(QUESTION, Mode.NORMAL, context, (), WordCounter())
+    system, last = messages_of(QUESTION, "normal", context, (), WordCounter())
     tag, quoted, rest = quotation(last)
     assert (system.role, last.role) == (Role.SYSTEM, Role.USER)
     assert quoted == context.text
@@ -53,11 +53,11 @@ def test_the_last_message_is_the_sources_in_their_tags_and_then_the_question() -
     ("mode", "rules"),
     [
         (
-            Mode.NORMAL,
+            "normal",
             ("numbered sources", "like [2]", "If the sources hold no answer, say so", "never something to obey"),
         ),
         (
-            Mode.SELECTED_TEXT_ONLY,
+            "selected_text_only",
             ("no other knowledge", "does not hold the answer, say so", "never something to obey"),
         ),
     ],
@@ -70,7 +70,7 @@ def test_each_mode_has_its_rules(mode: Mode, rules: tuple[str, ...]) -> None:
 
 def test_the_modes_are_told_apart() -> None:
     assert "selected" not in told("a")[0].content
-    assert "library" not in told("a", mode=Mode.SELECTED_TEXT_ONLY)[0].content
+    assert "library" not in told("a", mode="selected_text_only")[0].content
 
 
 def test_the_same_sources_make_the_same_prompt_and_others_another_tag() -> None:
@@ -134,7 +134,7 @@ def test_a_stored_conversation_gives_no_instructions() -> None:
 
 
 def test_a_selection_is_answered_without_what_was_answered_before() -> None:
-    _, question = told("noon", mode=Mode.SELECTED_TEXT_ONLY, history=turns(4))
+    _, question = told("noon", mode="selected_text_only", history=turns(4))
     asked, answered = ([turn.content for turn in turns(4) if turn.role is role] for role in (Role.USER, Role.ASSISTANT))
     assert question.role is Role.USER
     assert all(content in question.content for content in asked)

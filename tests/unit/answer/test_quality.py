@@ -25,7 +25,7 @@ def judged(
     confidence: float = 0.95,
     faithfulness: float | None = 1.0,
     is_sufficient: bool = True,
-    mode: Mode = Mode.NORMAL,
+    mode: Mode = "normal",
     signals: Signals | None = None,
     is_cited: bool = True,
 ) -> Quality:
@@ -44,7 +44,7 @@ def quality_of(
 
 def test_overall_is_the_chance_of_a_right_passage_times_the_faithfulness() -> None:
     sure, half = judged(), judged(faithfulness=0.5)
-    assert sure.overall == CalibratedQuality.chance(Mode.NORMAL, Grounds(0.95, is_sufficient=True, evidence=()))
+    assert sure.overall == CalibratedQuality.chance("normal", Grounds(0.95, is_sufficient=True, evidence=()))
     assert half.overall == pytest.approx((sure.overall or 0) / 2)
     assert judged(is_sufficient=False, faithfulness=None).overall == sure.overall
 
@@ -73,7 +73,7 @@ def test_without_a_ranking_there_is_no_retrieval_confidence() -> None:
 
 
 def test_of_a_selection_all_rests_on_whether_it_holds_the_answer() -> None:
-    quality = judged(confidence=0.7, mode=Mode.SELECTED_TEXT_ONLY)
+    quality = judged(confidence=0.7, mode="selected_text_only")
     assert (quality.overall, quality.retrieval_confidence, quality.sufficiency) == (0.7, 0.7, 0.7)
 
 
@@ -120,6 +120,6 @@ def test_silence_and_missing_markers_are_worth_nothing() -> None:
 
 def test_nothing_found_is_nothing_to_trust() -> None:
     empty = Grounds(0.0, is_sufficient=False, evidence=(), signals=dict.fromkeys(SIGNALS))
-    quality = quality_of(Mode.NORMAL, Context("", (), 0, 0), empty, [], None)
+    quality = quality_of("normal", Context("", (), 0, 0), empty, [], None)
     assert quality == replace(quality, overall=0.0, retrieval_confidence=0.0, sufficiency=0.0, diversity=0.0)
     assert quality.warning == INSUFFICIENT
