@@ -130,8 +130,8 @@ _OPENING_BRACKETS = "[\uff3b\u3010"
 _FILLER = "?"  # in place of the 8 in `[9[8]9]`: what stands around a removed marker must not close up to another
 _JOINABLE = ("`", "\\")
 _DOUBLE = re.compile(r"\[\[\d{1,9}\]\Z")
-_ENDS_OF_LABEL = "]\uff3d\u3011"
-_BREAKS_OF_LABEL = f"\n{_OPENING_BRACKETS}"
+_ENDS_OF_LABEL = ("]", "\uff3d", "\u3011")
+_LABEL = re.compile(f"[^\\n{re.escape(_OPENING_BRACKETS)}{re.escape(''.join(_ENDS_OF_LABEL))}]{{0,{MAX_LABEL}}}+")
 _BULLET = r"(?:[-*+>]|\d{1,9}[.)])"
 _START = re.compile(rf"[ \t]*(?:{_BULLET}[ \t]*)*")  # of a line, before its first word
 _DEFINED = re.compile(rf"{_START.pattern}\[\d{{1,9}}\]")
@@ -150,7 +150,6 @@ class MarkerFilter:
         self._new: list[int] = []
         self._ahead: deque[str] = deque()  # characters that are still to be read
         self._buffer = ""  # may become a marker, the address behind one, or code
-        self._label: str | None = None  # of a marker that has passed, not closed yet
         self._blanks = ""  # and commas between markers: one that is removed takes along what stands before it
         self._is_behind_removed = False  # a marker has just been removed behind these blanks
         self._is_behind_marker = False
@@ -178,8 +177,8 @@ class MarkerFilter:
 
     def finish(self) -> tuple[str, tuple[int, ...]]:
         """What was held back; the answer is over."""
-        while self._buffer or self._label is not None:
-            self._release_buffer() if self._buffer else self._release_label()
+        while self._buffer:
+            self._release_buffer() if _may_become_marker(self._buffer) else self._read_label(is_over=True)
             self._read_ahead()
         if not self._is_behind_removed:
             self._put(self._blanks)
@@ -203,8 +202,6 @@ class MarkerFilter:
             self._is_in_target = character not in ") \t\n"
             if character in " \t\n":
                 self._pass(character)
-        elif self._label is not None:
-            self._read_label(character)
         elif self._buffer:
             self._buffer += character
             self._read_buffer()
@@ -235,7 +232,7 @@ class MarkerFilter:
             self._drop_buffer()
             self._mark(_items(whole["twice"] or whole["once"]))
         elif not _may_become_marker(self._buffer):
-            self._end_marker()
+            self._read_label()
 
     def _drop_buffer(self) -> None:
         """Drops what is held; its end of line stays if a backtick before it would else reach into the next line."""
@@ -243,16 +240,21 @@ class MarkerFilter:
             self._pass("\n")
         self._buffer = ""
 
-    def _end_marker(self) -> None:
-        """What is held is a marker whose numbers a title follows, or none."""
-        labeled = _LABELED.match(self._buffer)
-        if labeled is None:
+    def _read_label(self, *, is_over: bool = False) -> None:
+        """A title may follow a marker's numbers, and more numbers in it: `[Source 2: Tides, Source 3]`."""
+        marker = _LABELED.match(self._buffer)
+        label = marker and _LABEL.match(self._buffer, marker.end())
+        if not marker or not label:
             self._release_buffer()
-            return
-        self._drop_buffer()
-        self._mark(_items(labeled["items"]))
-        self._label = ""  # from here on, characters are read as part of it
-        self._read_again(labeled.string[labeled.end() :])
+        elif is_over or label.end() < len(self._buffer):
+            text, items = self._buffer, _items(marker["items"])
+            is_closed = text[label.end() :].startswith(_ENDS_OF_LABEL)
+            if is_closed:
+                items += (item for more in _MORE.finditer(label.group()) for item in _items(more["items"]))
+            self._buffer = marker.group()
+            self._drop_buffer()
+            self._mark(items)
+            self._read_again(text[label.end() + 1 if is_closed else marker.end() :])  # one that never ends is text
 
     def _read_code(self) -> None:
         behind = self._buffer[-1]
@@ -269,22 +271,6 @@ class MarkerFilter:
             self._drop_buffer()
         elif len(self._buffer) >= MAX_LABEL or _EMPTY_LINE.search(self._buffer):
             self._release_buffer()
-
-    def _read_label(self, character: str) -> None:
-        label = self._label or ""
-        if character in _ENDS_OF_LABEL:
-            self._label = None
-            self._mark([item for match in _MORE.finditer(label) for item in _items(match["items"])])
-        elif character in _BREAKS_OF_LABEL or len(label) == MAX_LABEL:
-            self._read_again(character)
-            self._release_label()
-        else:
-            self._label = label + character
-
-    def _release_label(self) -> None:
-        """A label that never ends is text after all."""
-        label, self._label = self._label or "", None
-        self._read_again(label)
 
     def _release_buffer(self) -> None:
         """What was held is text after all; only its beginning is certain, the rest may hold a marker."""

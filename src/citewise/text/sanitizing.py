@@ -42,7 +42,7 @@ _TEMPLATE_TAG = re.compile(
     r")",
     re.IGNORECASE,
 )
-_TEMPLATE_BRACKET = re.compile(r"\[([ \t]{0,8}/?[ \t]{0,8}INST[ \t]{0,8})\]", re.IGNORECASE)
+_INSTRUCTION = re.compile(r"[ \t]{0,8}/?[ \t]{0,8}INST[ \t]{0,8}\]", re.IGNORECASE)
 
 _RULE = re.compile(r"\s*[-\u2010-\u2015\u2212]{3,}\s*")
 
@@ -68,9 +68,8 @@ def sanitized(text: str, *, is_code: bool = False) -> str:
     lines = visible.split("\n")
     in_code = [True] * len(lines) if is_code else visible.fenced_lines()
     # Rules come first: they are the one thing that becomes shorter, and a label is looked for within a distance.
-    ruled = "\n".join(_without_rules(lines, in_code))
-    plain = _TEMPLATE_BRACKET.sub(r"(\1)", _TEMPLATE_TAG.sub("< ", _without_labels(ruled)))
-    return "\n".join(_without_references(plain.split("\n"), in_code))
+    ruled = _without_rules(lines, in_code)
+    return _TEMPLATE_TAG.sub("< ", _without_brackets("\n".join(ruled), list(_code_ranges(ruled, in_code))))
 
 
 def sanitized_label(text: str, *, limit: int = 120) -> str:
@@ -86,26 +85,43 @@ def _kept_joiners(run: re.Match[str]) -> str:
     return run.group() if not is_hiding and _ONLY_JOINERS.fullmatch(run.group()) else ""
 
 
-def _without_labels(text: str) -> str:
-    """Brackets before `Source 9`, however it is spaced or dressed up, and those that close them, as parentheses."""
+def _without_brackets(text: str, code: Sequence[tuple[int, int]]) -> str:
+    """Parentheses for the brackets around `Source 9`, however it is spaced or dressed up, around `INST`, and around
+    `9` but for code."""
     parts: list[str] = []
-    open_labels: list[bool] = []
+    opened: list[bool] = []
     done = 0
     for bracket in _BRACKETS.finditer(text):
         if bracket.group() in _OPENING:
-            open_labels.append(_is_label(text[bracket.end() : bracket.end() + _LABEL_WINDOW]))
-            is_ours = open_labels[-1]
-        else:
-            is_ours = bool(open_labels) and open_labels.pop()
-        if is_ours:
+            at = bisect_right(code, (bracket.start(), len(text))) - 1
+            is_in_code = at >= 0 and bracket.start() < code[at][1]
+            opened.append(_is_label(text, bracket.end()) or (not is_in_code and _is_reference(text, bracket.start())))
+        if opened[-1] if bracket.group() in _OPENING else bool(opened) and opened.pop():
             parts += (text[done : bracket.start()], bracket.group().translate(_PARENTHESES))
             done = bracket.end()
     return "".join((*parts, text[done:]))
 
 
-def _is_label(following: str) -> bool:
-    letters = (character for character in unicodedata.normalize("NFKC", following) if character.isalnum())
-    return _LABEL.match("".join(letters).casefold()) is not None
+def _is_label(text: str, start: int) -> bool:
+    plain = unicodedata.normalize("NFKC", text[start : start + _LABEL_WINDOW])
+    letters = "".join(filter(str.isalnum, plain)).casefold()
+    return _LABEL.match(letters) is not None or _INSTRUCTION.match(text, start) is not None
+
+
+def _is_reference(text: str, start: int) -> bool:
+    inside = _REFERENCE.match(text, start)
+    return bool(inside and _NUMBERS.fullmatch(unicodedata.normalize("NFKC", _INVISIBLE.sub("", inside[1]))))
+
+
+def _code_ranges(lines: Sequence[str], in_code: Sequence[bool]) -> Iterator[tuple[int, int]]:
+    """Where code stands: blocks of it, and spans, which end with their paragraph."""
+    start = 0
+    flagged = ((line, is_code, bool(line.strip())) for line, is_code in zip(lines, in_code, strict=True))
+    for (is_code, _), run in groupby(flagged, key=itemgetter(1, 2)):
+        block = Markdown("\n".join(line for line, *_ in run))
+        spans = [(0, len(block))] if is_code else block.code_spans()
+        yield from ((start + first, start + end) for first, end in spans)
+        start += len(block) + 1
 
 
 def _without_rules(lines: Sequence[str], in_code: Sequence[bool]) -> list[str]:
@@ -118,28 +134,6 @@ def _without_rules(lines: Sequence[str], in_code: Sequence[bool]) -> list[str]:
         "- - -" if _RULE.fullmatch(line) and (not in_code[at] or (is_blank(at - 1) and is_blank(at + 1))) else line
         for at, line in enumerate(lines)
     ]
-
-
-def _without_references(lines: Sequence[str], in_code: Sequence[bool]) -> Iterator[str]:
-    """The lines with `[9]` as `(9)`, but for code. A span of code ends with its paragraph."""
-    flagged = ((line, not is_code and bool(line.strip())) for line, is_code in zip(lines, in_code, strict=True))
-    for is_prose, run in groupby(flagged, key=itemgetter(1)):
-        text = "\n".join(line for line, _ in run)
-        yield _prose_without_references(text) if is_prose else text
-
-
-def _prose_without_references(text: str) -> str:
-    spans = list(Markdown(text).code_spans())
-    starts = [start for start, _ in spans]
-
-    def parenthesized(match: re.Match[str]) -> str:
-        at = bisect_right(starts, match.start()) - 1
-        is_in_code = at >= 0 and match.start() < spans[at][1]
-        if is_in_code or not _NUMBERS.fullmatch(unicodedata.normalize("NFKC", _INVISIBLE.sub("", match[1]))):
-            return match.group()
-        return f"({match[1]})"
-
-    return _REFERENCE.sub(parenthesized, text)
 
 
 def without_html(text: str) -> str:
