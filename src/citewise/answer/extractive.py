@@ -44,8 +44,6 @@ class ExtractiveGenerator:
     name: ClassVar[str] = "extractive"
     only_quotes: ClassVar[bool] = True
     max_units: int = MAX_UNITS
-    max_words: int = MAX_WORDS
-    relative_floor: float = RELATIVE_FLOOR
 
     def stream(self, prompt: Prompt, cancellation: Cancellation | None = None) -> Iterator[str]:
         if not prompt.grounds.is_sufficient:
@@ -66,7 +64,7 @@ class ExtractiveGenerator:
         picked: list[Unit] = []
         left = self.max_units
         for weighed in ranked:
-            if picked and (left == 0 or weighed.score < self.relative_floor * ranked[0].score):
+            if picked and (left == 0 or weighed.score < RELATIVE_FLOOR * ranked[0].score):
                 break
             group = [unit for unit in _with_context(weighed.unit, units) if not _is_repeated(unit, picked)]
             if weighed.unit in group and self._fits(group, picked):
@@ -83,7 +81,7 @@ class ExtractiveGenerator:
         if is_procedure:
             return _prose_words(group) <= MAX_LIST_WORDS
         is_brief = all(unit.text.count("\n") < MAX_CODE_LINES for unit in group if unit.kind == "code")
-        return is_brief and _prose_words([*picked, *group]) <= self.max_words
+        return is_brief and _prose_words([*picked, *group]) <= MAX_WORDS
 
 
 def _may_answer(unit: Unit, units: Units) -> bool:

@@ -52,16 +52,15 @@ _BEGUN_DEFINITION = re.compile(r":[ \t]*+(?:\r?(?:\n[ \t]*+)?)?(?:[^\s\[]++[ \t]
 _SPAN = re.compile(r"(?P<ticks>`++)[^`\n](?:[^\n]*[^`\n])?(?P=ticks)")
 
 
-Item = tuple[int, int]  # a number or a range of a marker, both ends included
+_Item = tuple[int, int]  # a number or a range of a marker, both ends included
 
 
-def _items(text: str) -> list[Item]:
+def _items(text: str) -> list[_Item]:
     pairs = ((int(first), int(last or first)) for first, last in _EACH.findall(text))
     return [(min(pair), max(pair)) for pair in pairs]
 
 
 def _may_become_marker(buffered: str) -> bool:
-    """Whether some continuation would make this a marker."""
     return len(buffered) < MAX_BUFFERED and _BEGUN.fullmatch(buffered) is not None
 
 
@@ -88,13 +87,11 @@ class _LinkDefinitionFilter:
             self._release(_without_definition(buffered))
 
     def drained(self) -> str:
-        """What is certain by now."""
         text = "".join(self._parts)
         self._parts.clear()
         return text
 
     def finished(self) -> str:
-        """What is left when no more comes."""
         while self._buffer:
             self._release(_without_definition(f"{self._buffered_text()}\n").removesuffix("\n"))
         return self.drained()
@@ -284,7 +281,7 @@ class MarkerFilter:
         self._pass(certain)
         self._read_again(text[len(certain) :])
 
-    def _mark(self, items: Sequence[Item]) -> None:
+    def _mark(self, items: Sequence[_Item]) -> None:
         self._is_behind_marker = True
         known: dict[int, None] = {}
         for first, last in items:
@@ -357,7 +354,6 @@ class _Blocks:
         return self.line.endswith("]") and _DEFINED.fullmatch(self.line) is not None and not self.is_code_at_end_of("")
 
     def add(self, character: str) -> None:
-        """One more character has passed."""
         if character != "\n":
             self.line += character
             return
