@@ -43,21 +43,21 @@ ROOT = Path(__file__).parents[1]
 NO_CACHE = {"megabytes": 0}
 NO_LOG = {"retention_days": 0}
 
-Asking = Callable[[str], object]
+Ask = Callable[[str], object]
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--rounds", type=int, default=15, help="how often every question is asked in each way")
+    arguments.add_argument("--rounds", type=int, default=15, help="how often every question is asked of each variant")
     chosen = arguments.parse_args()
     folder = access_folder()
-    asked = questions(QUESTIONS)
+    texts = questions(QUESTIONS)
     tables = [
-        filter_table(folder, asked, chosen.rounds),
+        filter_table(folder, texts, chosen.rounds),
         loading_table(),
-        cache_table(folder, asked, chosen.rounds),
-        log_table(folder, asked, chosen.rounds),
-        page_table(folder, asked[:PAGED_QUESTIONS], chosen.rounds),
+        cache_table(folder, texts, chosen.rounds),
+        log_table(folder, texts, chosen.rounds),
+        page_table(folder, texts[:PAGED_QUESTIONS], chosen.rounds),
     ]
     results = results_now(
         "access", tables=tables, title="Access, cache, log and pages", command="python -m benchmarks.access"
@@ -65,16 +65,19 @@ def main() -> None:
     publish(results, decimals=2)
 
 
-def filter_table(folder: Path, asked: Sequence[str], rounds: int) -> Table:
+def filter_table(folder: Path, texts: Sequence[str], rounds: int) -> Table:
     readers = [member(), *(member_of(first) for first in FIRST_RANKS)]
-    ways = {"owner, no filter": OWNER, **{f"sees {100 * visible_share(one):.0f} %": one for one in readers}}
+    variants = {
+        "owner, no filter": OWNER,
+        **{f"sees {100 * visible_share(reader):.0f} %": reader for reader in readers},
+    }
     with opened(folder, query_cache=NO_CACHE, query_log=NO_LOG) as library:
-        taken = in_turn({name: _searching(library, one) for name, one in ways.items()}, asked, rounds)
-    base = statistics.median(next(iter(taken.values())))
+        times_ms = in_turn({name: _searching(library, reader) for name, reader in variants.items()}, texts, rounds)
+    base = statistics.median(next(iter(times_ms.values())))
     return Table(
         f"Filtering for a reader in {MEMBERSHIPS} groups, {CHUNKS:,} chunks",
         ("reader", "p50 ms", "p95 ms", "p99 ms", "p50 against no filter"),
-        tuple((name, *Percentiles.of(ms).row, statistics.median(ms) / base) for name, ms in taken.items()),
+        tuple((name, *Percentiles.of(ms).row, statistics.median(ms) / base) for name, ms in times_ms.items()),
         f"{CHUNKS:,} documents with {RULES_A_DOCUMENT} rules each of {GROUPS:,} groups. The first reader is in groups "
         "of every size, the others in twenty neighbors from large to small.",
         "at most 1.2",
@@ -90,35 +93,42 @@ def visible_share(principal: Principal) -> float:
 
 def loading_table() -> Table:
     loaded = [_loaded_in_new_process() for _ in range(LOADINGS)]
-    best = min(loaded, key=lambda one: one["seconds"])
+    best = min(loaded, key=lambda loading: loading["seconds"])
     return Table(
         f"Loading {CHUNKS * RULES_A_DOCUMENT:,} rules of {GROUPS:,} groups in a new process",
         ("seconds", "best", "second search ms", "resident MB"),
-        ((statistics.median(one["seconds"] for one in loaded), best["seconds"], best["search_ms"], best["mb"]),),
+        (
+            (
+                statistics.median(loading["seconds"] for loading in loaded),
+                best["seconds"],
+                best["search_ms"],
+                best["mb"],
+            ),
+        ),
         f"From opening to the first answer for a reader in {MEMBERSHIPS} groups; median and best of {LOADINGS}.",
         "under 5 s",
     )
 
 
-def cache_table(folder: Path, asked: Sequence[str], rounds: int) -> Table:
+def cache_table(folder: Path, texts: Sequence[str], rounds: int) -> Table:
     ann = member()
     with opened(folder, query_log=NO_LOG) as library:
-        for question in asked:
+        for question in texts:
             library.as_principal(ann).search(question)
-        taken = in_turn({"exact hit": _hitting(library, ann)}, asked, rounds)
-    rows = tuple((name, *Percentiles.of(ms).row) for name, ms in taken.items())
+        times_ms = in_turn({"exact hit": _hitting(library, ann)}, texts, rounds)
+    rows = tuple((name, *Percentiles.of(ms).row) for name, ms in times_ms.items())
     return Table("Questions asked before", ("", "p50 ms", "p95 ms", "p99 ms"), rows, "", "at most 2 ms at p99")
 
 
-def log_table(folder: Path, asked: Sequence[str], rounds: int) -> Table:
+def log_table(folder: Path, texts: Sequence[str], rounds: int) -> Table:
     with (
         opened(folder, query_cache=NO_CACHE, query_log=NO_LOG) as without,
         opened(folder, query_cache=NO_CACHE) as logging,
     ):
         ann = member()
-        ways = {"no log": _searching(without, ann), "with the log": _searching(logging, ann)}
-        taken = in_turn(ways, asked, rounds)
-    bare, logged = taken.values()
+        variants = {"no log": _searching(without, ann), "with the log": _searching(logging, ann)}
+        times_ms = in_turn(variants, texts, rounds)
+    bare, logged = times_ms.values()
     differences = [after - before for before, after in zip(bare, logged, strict=True)]
     return Table(
         "What the query log adds",
@@ -129,24 +139,24 @@ def log_table(folder: Path, asked: Sequence[str], rounds: int) -> Table:
     )
 
 
-def page_table(folder: Path, asked: Sequence[str], rounds: int) -> Table:
-    taken: dict[int, list[float]] = {page: [] for page in PAGES}
+def page_table(folder: Path, texts: Sequence[str], rounds: int) -> Table:
+    times_ms: dict[int, list[float]] = {page: [] for page in PAGES}
     with opened(folder, query_cache=NO_CACHE, query_log=NO_LOG) as library:
-        for question in (*asked,) * rounds:
+        for question in (*texts,) * rounds:
             cursor = library.as_owner().search(question, limit=PAGE).next_cursor
             for page in range(2, max(PAGES) + 1):
                 started = time.perf_counter()
                 result = library.as_owner().search(question, limit=PAGE, cursor=cursor)
-                if page in taken:
-                    taken[page].append(1000 * (time.perf_counter() - started))
+                if page in times_ms:
+                    times_ms[page].append(1000 * (time.perf_counter() - started))
                 cursor = result.next_cursor
                 assert cursor is not None or page == max(PAGES), f"{question!r} has only {page} pages"
-    base = statistics.median(taken[PAGES[0]])
+    base = statistics.median(times_ms[PAGES[0]])
     return Table(
         f"Leafing on, {PAGE} hits a page",
         ("page", "p50 ms", f"against page {PAGES[0]}"),
-        tuple((page, statistics.median(ms), statistics.median(ms) / base) for page, ms in taken.items()),
-        f"{len(asked)} questions of the library's owner, {rounds} times.",
+        tuple((page, statistics.median(ms), statistics.median(ms) / base) for page, ms in times_ms.items()),
+        f"{len(texts)} questions of the library's owner, {rounds} times.",
         "page 50 as fast as page 2",
     )
 
@@ -157,24 +167,24 @@ def opened(folder: Path, **settings: object) -> Library:
     return Library(settings=chosen, embedder=made.embedder, token_counter=made.counter)
 
 
-def in_turn(ways: Mapping[str, Asking], asked: Sequence[str], rounds: int) -> dict[str, list[float]]:
-    """Milliseconds of each way, every question in all of them before the next; the first round warms up."""
-    taken: dict[str, list[float]] = {name: [] for name in ways}
+def in_turn(variants: Mapping[str, Ask], texts: Sequence[str], rounds: int) -> dict[str, list[float]]:
+    """Milliseconds of each variant, every question in all of them before the next; the first round warms up."""
+    times_ms: dict[str, list[float]] = {name: [] for name in variants}
     for round_ in range(rounds + 1):
-        for question in asked:
-            for name, asking in ways.items():
+        for question in texts:
+            for name, ask in variants.items():
                 started = time.perf_counter()
-                asking(question)
+                ask(question)
                 if round_:
-                    taken[name].append(1000 * (time.perf_counter() - started))
-    return taken
+                    times_ms[name].append(1000 * (time.perf_counter() - started))
+    return times_ms
 
 
-def _searching(library: Library, principal: Principal) -> Asking:
+def _searching(library: Library, principal: Principal) -> Ask:
     return lambda question: library.as_principal(principal).search(question, top_k=10)
 
 
-def _hitting(library: Library, principal: Principal) -> Asking:
+def _hitting(library: Library, principal: Principal) -> Ask:
     def ask(question: str) -> None:
         assert library.as_principal(principal).search(question).cache_hit, f"{question!r} was not in the cache"
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.grounding_sets import EMBEDDING, GROUND, Asked, Gold, asked, gold_of, questions_of
+from benchmarks.grounding_sets import EMBEDDING, GROUND, Gold, SearchedQuestion, gold_of, questions_of, searched
 from benchmarks.printing import publish
 from benchmarks.results import Cell, Table, results_now
 from citewise.answer.compress import COMPRESSED_TOKENS, MIN_WORTH, Compress, Extractive
@@ -47,7 +47,7 @@ COLUMNS = (
 class Case:
     """A question with everything that was found, what speaks for it, and which of its units bear the answer."""
 
-    asked: Asked
+    searched: SearchedQuestion
     whole: Context
     grounds: Grounds
     bearing: tuple[Unit, ...]
@@ -80,14 +80,14 @@ def main() -> None:
 
 def cases_of(name: str) -> list[Case]:
     gold = gold_of(name)
-    return [_case(one, gold[one.id]) for one in asked(name, questions_of(name))]
+    return [_case(question, gold[question.id]) for question in searched(name, questions_of(name))]
 
 
-def _case(one: Asked, gold: Gold) -> Case:
-    whole = PACK.widened()(one.findings[:ANSWER_TOP_K])
-    grounds = GROUND.thorough()(one.question, whole, one.findings)
-    answer = _stems(gold.answer) - _stems(one.question)
-    return Case(one, whole, grounds, tuple(_bearing(whole, grounds.evidence, gold, answer)), answer)
+def _case(question: SearchedQuestion, gold: Gold) -> Case:
+    whole = PACK.widened()(question.findings[:ANSWER_TOP_K])
+    grounds = GROUND.thorough()(question.question, whole, question.findings)
+    answer = _stems(gold.answer) - _stems(question.question)
+    return Case(question, whole, grounds, tuple(_bearing(whole, grounds.evidence, gold, answer)), answer)
 
 
 def _stems(text: str) -> frozenset[str]:
@@ -95,8 +95,8 @@ def _stems(text: str) -> frozenset[str]:
 
 
 def _bearing(context: Context, evidence: Sequence[Evidence], gold: Gold, answer: frozenset[str]) -> list[Unit]:
-    holding = {one.n for one in context.sources if gold.holds(one.citation.document, one.citation.lines)}
-    units = [one.unit for one in evidence if one.unit.source in holding]
+    holding = {source.n for source in context.sources if gold.holds(source.citation.document, source.citation.lines)}
+    units = [item.unit for item in evidence if item.unit.source in holding]
     held = [_stems(unit.text) for unit in units]
     shares = coverages_of(answer, held)
     best = max(shares, default=0.0)
@@ -108,7 +108,7 @@ def measured(cases: Sequence[Case], tokens: int, min_worth: float) -> tuple[floa
     made = [compressed(case, tokens, min_worth)[0] for case in cases]
     spent = np.array([context.tokens for context in made])
     found = np.array([case.whole.tokens_before for case in cases])
-    shown = sum(case.asked.context.tokens for case in cases)
+    shown = sum(case.searched.context.tokens for case in cases)
     kept = [_kept(case.bearing, context) for case, context in zip(cases, made, strict=True) if case.bearing]
     words = [_answer_words(case, context) for case, context in zip(cases, made, strict=True) if case.bearing]
     return (
@@ -116,20 +116,20 @@ def measured(cases: Sequence[Case], tokens: int, min_worth: float) -> tuple[floa
         float(1 - spent.sum() / shown),
         float((1 - spent / found).mean()),
         sum(map(sum, kept)) / sum(map(len, kept)),
-        float(np.mean([all(one) for one in kept])),
+        float(np.mean([all(are_kept) for are_kept in kept])),
         float(np.mean(words)),
     )
 
 
 def compressed(case: Case, tokens: int, min_worth: float) -> tuple[Context, Grounds]:
     compress = Compress(Extractive(EMBEDDING.counter, min_worth), tokens=tokens)
-    made = compress(case.asked.question, case.whole, case.grounds, pack=PACK)
-    return made[:2] if made else (case.asked.context, case.grounds)
+    made = compress(case.searched.question, case.whole, case.grounds, pack=PACK)
+    return made[:2] if made else (case.searched.context, case.grounds)
 
 
 def _kept(bearing: Sequence[Unit], context: Context) -> list[bool]:
     said = [_words(part) for part in context.text.split(MARK)]
-    return [any(_words(unit.text) in one for one in said) for unit in bearing]
+    return [any(_words(unit.text) in part for part in said) for unit in bearing]
 
 
 def _words(text: str) -> str:
@@ -168,9 +168,9 @@ def answers_table(cases: Mapping[str, Sequence[Case]]) -> Table:
 
 
 def _answers(name: str, cases: Sequence[Case]) -> list[tuple[Cell, ...]]:
-    plain = [_quoted(GROUND(one.asked.question, one.asked.context, one.asked.findings)) for one in cases]
-    short = [_quoted(compressed(one, COMPRESSED_TOKENS, MIN_WORTH)[1]) for one in cases]
-    same = float(np.mean([one == other for one, other in zip(plain, short, strict=True)]))
+    plain = [_quoted(GROUND(case.searched.question, case.searched.context, case.searched.findings)) for case in cases]
+    short = [_quoted(compressed(case, COMPRESSED_TOKENS, MIN_WORTH)[1]) for case in cases]
+    same = float(np.mean([text == other for text, other in zip(plain, short, strict=True)]))
     return [
         (name, "as packed", None, *_of_answers(plain, cases)),
         (name, "compressed", same, *_of_answers(short, cases)),

@@ -29,7 +29,7 @@ SILENT = {
 }
 
 
-class Speaker:
+class DriverProcess:
     """A running program that is told and heard by lines; Unavailable with its last words once it has stopped."""
 
     def __init__(self, process: "subprocess.Popen[str]", log: Path, answer_seconds: float) -> None:
@@ -37,14 +37,14 @@ class Speaker:
         self._log = log
         self._answer_seconds = answer_seconds
 
-    def tell(self, line: str) -> None:
+    def send(self, line: str) -> None:
         assert self._process.stdin is not None
         try:
             print(line, file=self._process.stdin, flush=True)
         except BrokenPipeError as error:
             raise self._stopped() from error
 
-    def hear(self) -> str:
+    def receive(self) -> str:
         """Its next line. One that keeps silent for too long is stopped."""
         assert self._process.stdout is not None
         watch = Timer(self._answer_seconds, self._process.kill)
@@ -62,9 +62,9 @@ class Speaker:
 
 
 @contextmanager
-def speaking(
+def driver_process(
     command: Sequence[str], *, log: Path, environment: Mapping[str, str], answer_seconds: float
-) -> Iterator[Speaker]:
+) -> Iterator[DriverProcess]:
     """The program for as long as it is needed, and not longer; what it writes to standard error is in the log."""
     with log.open("w", encoding="utf-8") as written:
         process = subprocess.Popen(
@@ -77,7 +77,7 @@ def speaking(
             text=True,
         )
         try:
-            yield Speaker(process, log, answer_seconds)
+            yield DriverProcess(process, log, answer_seconds)
         finally:
             _stop(process)
 

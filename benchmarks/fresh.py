@@ -45,9 +45,9 @@ def _opened(chunks: int) -> Opened:
     from citewise import Library
     from citewise import library as _  # noqa: F401  (what a program imports before it opens anything)
 
-    asked = questions(2 + len(SHARES))
+    texts = questions(2 + len(SHARES))
     embedding = synthetic_embedding(chunks)
-    for question in asked:
+    for question in texts:
         embedding.embedder.query(question)
     started = time.perf_counter()
     library = Library(
@@ -57,11 +57,11 @@ def _opened(chunks: int) -> Opened:
         token_counter=embedding.counter,
         word_embedder=embedding.words,
     )
-    library.as_owner().search(asked[0])
+    library.as_owner().search(texts[0])
     seconds = time.perf_counter() - started
-    library.as_owner().search(asked[1])
+    library.as_owner().search(texts[1])
     first_search_ms = 1000 * (time.perf_counter() - started - seconds)
-    for question, share in zip(asked[2:], SHARES, strict=True):  # memory with all filters in use
+    for question, share in zip(texts[2:], SHARES, strict=True):  # memory with all filters in use
         library.as_principal(reader(share)).search(question)
     return Opened(seconds, first_search_ms, status_mb("VmRSS"), status_mb("RssAnon"))
 

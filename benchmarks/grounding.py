@@ -17,14 +17,14 @@ from benchmarks.grounding_sets import (
     GROUND,
     HANDBOOK_QUESTIONS,
     TEXTBOOK,
-    Asked,
     Gold,
     Questions,
     Rows,
-    asked,
+    SearchedQuestion,
     gold_of,
     questions_of,
     search_rows,
+    searched,
     selected_rows,
     selection_rows,
 )
@@ -66,7 +66,7 @@ def main() -> None:
     arguments.add_argument("--fit", action="store_true", help="print the tables that these sets would choose")
     wants_fit = arguments.parse_args().fit
     started = time.perf_counter()
-    rows = {name: asked(name, questions_of(name)) for name in ("textbook", "api_docs")}
+    rows = {name: searched(name, questions_of(name)) for name in ("textbook", "api_docs")}
     print("Is the question answered by what was found?")
     chosen_on = {name: search_rows(name) for name in ("textbook", "runbooks")}
     search = decision(chosen_on, {"handbook": search_rows("handbook")}, SEARCH, wants_fit=wants_fit)
@@ -93,7 +93,7 @@ def decision(
     rows, labels, groups = _stacked(chosen_on, names)
     runs = [unseen_logits(rows, labels, groups, ridge=RIDGE, seed=seed) for seed in range(REPEATS)]
     mean = np.mean(runs, axis=0)
-    areas = [area(one, labels) for one in runs]
+    areas = [area(logits, labels) for logits in runs]
     print(f"  {' + '.join(chosen_on)}: {int(labels.sum())} answered there, {int((1 - labels).sum())} not")
     print(f"  AUC, {REPEATS} cross-validations: {np.mean(areas):.3f} +- {np.std(areas):.3f}")
     _print_by_set(rows, labels, groups, mean)
@@ -179,20 +179,22 @@ def print_other_sets(calibration: Calibration) -> None:
 
 
 def _answered_share(library: str, questions: Questions, calibration: Calibration) -> float:
-    rows = asked(library, questions)
-    return sum(calibration.confidence(one.signals) >= QUOTE_CONFIDENCE for one in rows) / len(rows)
+    rows = searched(library, questions)
+    return sum(calibration.confidence(question.signals) >= QUOTE_CONFIDENCE for question in rows) / len(rows)
 
 
-def print_quotes(name: str, rows: Sequence[Asked], gold: Mapping[str, Gold]) -> None:
+def print_quotes(name: str, rows: Sequence[SearchedQuestion], gold: Mapping[str, Gold]) -> None:
     """Whether quoted units come from where the answer stands, and how much of the answer they hold."""
     generator = ExtractiveGenerator()
     has_gold, is_gold, recall, words = [], [], [], []
-    for one in rows:
-        wanted = gold[one.id]
+    for question in rows:
+        wanted = gold[question.id]
         holding = {
-            source.n for source in one.context.sources if wanted.holds(source.citation.document, source.citation.lines)
+            source.n
+            for source in question.context.sources
+            if wanted.holds(source.citation.document, source.citation.lines)
         }
-        units = generator.chosen(GROUND.weigh(one.question, one.context))
+        units = generator.chosen(GROUND.weigh(question.question, question.context))
         stems = frozenset(terms(wanted.answer).words)
         held = terms("\n".join(unit.text for unit in units)).words
         has_gold.append(bool(holding))
@@ -205,13 +207,13 @@ def print_quotes(name: str, rows: Sequence[Asked], gold: Mapping[str, Gold]) -> 
     )
 
 
-def print_speed(rows: Sequence[Asked]) -> None:
+def print_speed(rows: Sequence[SearchedQuestion]) -> None:
     """What the decision and its evidence cost, the embedding of the question included."""
     EMBEDDING.embedder.query("warm")
     taken = []
-    for one in rows:
+    for question in rows:
         started = time.perf_counter()
-        GROUND(one.question, one.context, one.findings)
+        GROUND(question.question, question.context, question.findings)
         taken.append(1000 * (time.perf_counter() - started))
     print(f"  grounding takes {np.median(taken):.0f} ms, {np.quantile(taken, 0.95):.0f} ms at the 95th percentile")
 

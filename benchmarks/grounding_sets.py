@@ -54,7 +54,7 @@ class Gold:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SearchedQuestion:
     """A question, what was found and packed for it, and what the decision sees."""
 
     id: str
@@ -64,7 +64,7 @@ class Asked:
     signals: Signals
 
 
-def asked(library: str, questions: Questions) -> list[Asked]:
+def searched(library: str, questions: Questions) -> list[SearchedQuestion]:
     """Each question, asked of a library."""
     with (
         ThreadPoolExecutor(2) as threads,
@@ -77,16 +77,16 @@ def asked(library: str, questions: Questions) -> list[Asked]:
             findings = search(Query(question, id_, 0.0, OWNER)).findings
             context = pack(findings[:ANSWER_TOP_K])
             signals = GROUND.search_signals(question, context, findings)
-            made.append(Asked(id_, question, findings, context, signals))
+            made.append(SearchedQuestion(id_, question, findings, context, signals))
         return made
 
 
 def questions_of(name: str) -> Questions:
     """Questions that the set's own library answers."""
     if name == "textbook":
-        return {one["id"]: one["question"] for one in _json(TEXTBOOK / "questions" / "answerable.json")}
+        return {entry["id"]: entry["question"] for entry in _json(TEXTBOOK / "questions" / "answerable.json")}
     if name == "handbook":
-        return {one["id"]: one["question"] for one in _json(HANDBOOK_QUESTIONS / "answerable.json")}
+        return {entry["id"]: entry["question"] for entry in _json(HANDBOOK_QUESTIONS / "answerable.json")}
     questions = {id_: text for id_, text in beir(DATA / name).questions.items() if text}
     return questions if name == "runbooks" else dict(list(questions.items())[:MAX_OTHERS])
 
@@ -95,15 +95,15 @@ def unanswered_of(name: str) -> Questions:
     """Questions that it does not answer. An alert without a text is asked by its name, split into words."""
     if name == "runbooks":
         alerts = _lines(DATA / name / "queries.no_page.jsonl")
-        return {one["_id"]: one["text"] or " ".join(_NAME_PARTS.findall(one["_id"])) for one in alerts}
+        return {alert["_id"]: alert["text"] or " ".join(_NAME_PARTS.findall(alert["_id"])) for alert in alerts}
     folder = HANDBOOK_QUESTIONS if name == "handbook" else TEXTBOOK / "questions"
-    return {one["id"]: one["question"] for one in _json(folder / "unanswerable.json")}
+    return {entry["id"]: entry["question"] for entry in _json(folder / "unanswerable.json")}
 
 
 def gold_of(name: str) -> Mapping[str, Gold]:
     """By question, for the sets that have reference answers."""
     if name == "api_docs":
-        answers = {one["_id"]: one["answer"] for one in _lines(DATA / name / "answers.jsonl")}
+        answers = {row["_id"]: row["answer"] for row in _lines(DATA / name / "answers.jsonl")}
         judged = beir(DATA / name)
         files = {id_: path for path, id_ in judged.names.items()}
         return {
@@ -112,17 +112,18 @@ def gold_of(name: str) -> Mapping[str, Gold]:
         }
     folder = HANDBOOK_QUESTIONS if name == "handbook" else TEXTBOOK / "questions"
     return {
-        one["id"]: Gold(
-            tuple((place["doc"], place["line_start"], place["line_end"]) for place in one["relevant"]), one["answer"]
+        entry["id"]: Gold(
+            tuple((place["doc"], place["line_start"], place["line_end"]) for place in entry["relevant"]),
+            entry["answer"],
         )
-        for one in _json(folder / "answerable.json")
+        for entry in _json(folder / "answerable.json")
     }
 
 
 def search_rows(name: str) -> Rows:
     """The signals of what a set's library answers and of what it does not."""
-    sides = [asked(name, questions) for questions in (questions_of(name), unanswered_of(name))]
-    return [one.signals for one in sides[0]], [one.signals for one in sides[1]]
+    sides = [searched(name, questions) for questions in (questions_of(name), unanswered_of(name))]
+    return [question.signals for question in sides[0]], [question.signals for question in sides[1]]
 
 
 def selection_rows(name: str) -> Rows:
@@ -133,7 +134,9 @@ def selection_rows(name: str) -> Rows:
         for id_, gold in gold_of(name).items():
             path = next(path for path in opened.catalog.paths(Scope()) if path.endswith(gold.places[0][0]))
             chunks = [chunk.piece for chunk in chunks_at(opened.catalog, Scope(), path)]
-            places = [at for at, one in enumerate(chunks) if gold.holds(path, (one.location.first, one.location.last))]
+            places = [
+                at for at, chunk in enumerate(chunks) if gold.holds(path, (chunk.location.first, chunk.location.last))
+            ]
             others = (at for at in range(len(chunks)) if at not in places and chunks[at].tokens >= MIN_TOKENS)
             near = sorted(others, key=lambda at: min(abs(at - place) for place in places))[:2]
             answering = "\n\n".join(chunks[at].text for at in places)
@@ -145,8 +148,8 @@ def selection_rows(name: str) -> Rows:
 def selected_rows(file: Path) -> Rows:
     """The sets of real selections."""
     sides: tuple[list[Signals], list[Signals]] = [], []
-    for one in _json(file):
-        sides[0 if one["answerable"] else 1].append(selection_signals(one["question"], one["selected_text"]))
+    for entry in _json(file):
+        sides[0 if entry["answerable"] else 1].append(selection_signals(entry["question"], entry["selected_text"]))
     return sides
 
 

@@ -39,7 +39,6 @@ from citewise.model.filters import Where
 from citewise.settings import Settings
 from citewise.wiring import stored_library
 from benchmarks.synthetic import query_vector
-from benchmarks.catalogs import all_chunks
 def resident_mb():  # ru_maxrss would count what the parent held when it forked
     return int(re.search(r"VmRSS:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) / 1000
 before = resident_mb()
@@ -116,7 +115,7 @@ def byte_recall(library: OpenLibrary, book: Path) -> float:
     chunks = all_chunks(library.catalog, Scope())
     vectors = library.catalog.vectors([chunk.text_digest for chunk in chunks])
     matrix = np.stack([np.frombuffer(vectors[chunk.text_digest], dtype="<f4") for chunk in chunks])
-    asked = [each["question"] for each in json.loads((book / "questions/answerable.json").read_text())]
+    asked = [entry["question"] for entry in json.loads((book / "questions/answerable.json").read_text())]
     asked += [json.loads(line)["text"] for line in (book / "known_item/queries.jsonl").read_text().splitlines()]
     found = 0
     for text in asked:

@@ -67,7 +67,7 @@ def beir(folder: Path) -> Judged:
     ids = {path_of(id_): id_ for id_ in _ids(folder / "corpus.jsonl")}
     return Judged(
         {case.id: case.question for case in cases},
-        {case.id: {ids[Path(one.document).name]: one.grade for one in case.gold} for case in cases},
+        {case.id: {ids[Path(place.document).name]: place.grade for place in case.gold} for case in cases},
         {f"{folder.name}/{path}": id_ for path, id_ in ids.items()},
     )
 

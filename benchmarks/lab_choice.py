@@ -81,15 +81,15 @@ def left_out(alternatives: Sequence[Alternative], parts: Parts) -> tuple[LeftOut
 
 
 def _best(alternatives: Sequence[Alternative], parts: Parts) -> Alternative:
-    return max(alternatives, key=lambda one: mean_worth(one.worths, parts))
+    return max(alternatives, key=lambda alternative: mean_worth(alternative.worths, parts))
 
 
 def unseen_worths(choices: Sequence[LeftOut], parts: Parts) -> Worths:
     """Each set as what was chosen without it does there."""
     made: dict[str, Numbers] = {}
-    for one in choices:
-        names = (*parts[one.set], *by_place(one.chosen.worths, parts)[one.set])
-        made |= {name: one.chosen.worths[name] for name in names}
+    for choice in choices:
+        names = (*parts[choice.set], *by_place(choice.chosen.worths, parts)[choice.set])
+        made |= {name: choice.chosen.worths[name] for name in names}
     return made
 
 
@@ -104,7 +104,7 @@ def table(
 ) -> Table:
     """A row an alternative, the default first; the last row is what choosing on the other sets gives."""
     default, *_ = alternatives
-    rows = [_row(one, default, parts) for one in alternatives]
+    rows = [_row(alternative, default, parts) for alternative in alternatives]
     if len(parts) > 1:
         unseen = unseen_worths(left_out(alternatives, parts), parts)
         rows.append(_row(Alternative("chosen on the other sets", unseen, (None,) * len(extra)), default, parts))
@@ -114,7 +114,7 @@ def table(
 def by_place(worths: Worths, parts: Parts) -> Parts:
     """The same sets, each stratum that can be valued by place taken so."""
     return {
-        name: tuple(f"{one}{BY_PLACE}" if f"{one}{BY_PLACE}" in worths else one for one in strata)
+        name: tuple(f"{stratum}{BY_PLACE}" if f"{stratum}{BY_PLACE}" in worths else stratum for stratum in strata)
         for name, strata in parts.items()
     }
 
@@ -136,19 +136,21 @@ def _is_counted(worths: Numbers) -> bool:
     return bool(np.isin(worths, (0.0, 1.0)).all())
 
 
-def _row(one: Alternative, default: Alternative, parts: Parts) -> tuple[Cell, ...]:
+def _row(alternative: Alternative, default: Alternative, parts: Parts) -> tuple[Cell, ...]:
     strata = [name for names in parts.values() for name in names]
-    cells: list[Cell] = [_cell(one.worths[name], is_counted=_is_counted(default.worths[name])) for name in strata]
+    cells: list[Cell] = [
+        _cell(alternative.worths[name], is_counted=_is_counted(default.worths[name])) for name in strata
+    ]
     placed = by_place(default.worths, parts)
-    smooth = () if placed == parts else _mean_cells(one, default, placed)
-    return (one.name, *cells, *_mean_cells(one, default, parts), *smooth, *one.extra)
+    smooth = () if placed == parts else _mean_cells(alternative, default, placed)
+    return (alternative.name, *cells, *_mean_cells(alternative, default, parts), *smooth, *alternative.extra)
 
 
-def _mean_cells(one: Alternative, default: Alternative, parts: Parts) -> tuple[Cell, ...]:
-    mean = _rounded(mean_worth(one.worths, parts))
-    if one is default:
+def _mean_cells(alternative: Alternative, default: Alternative, parts: Parts) -> tuple[Cell, ...]:
+    mean = _rounded(mean_worth(alternative.worths, parts))
+    if alternative is default:
         return (mean, None, None, None)
-    found = change(one.worths, default.worths, parts)
+    found = change(alternative.worths, default.worths, parts)
     return (mean, *(_rounded(value) for value in (found.mean, found.low, found.high)))
 
 
@@ -165,10 +167,10 @@ def choices_table(title: str, alternatives: Sequence[Alternative], parts: Parts)
     default, *_ = alternatives
     placed = left_out(alternatives, by_place(default.worths, parts))
     rows = []
-    for one, other in zip(left_out(alternatives, parts), placed, strict=True):
-        strata = parts[one.set]
-        best = _best(alternatives, {one.set: strata})
-        here, usual, most = (_rounded(set_worth(each.worths, strata)) for each in (one.chosen, default, best))
-        rows.append((one.set, one.chosen.name, here, usual, best.name, most, other.chosen.name))
+    for choice, other in zip(left_out(alternatives, parts), placed, strict=True):
+        strata = parts[choice.set]
+        best = _best(alternatives, {choice.set: strata})
+        here, usual, most = (_rounded(set_worth(row.worths, strata)) for row in (choice.chosen, default, best))
+        rows.append((choice.set, choice.chosen.name, here, usual, best.name, most, other.chosen.name))
     columns = ("left out", "chosen on the others", "gives there", "default gives", "best there", "gives")
     return Table(title, (*columns, "chosen by place"), tuple(rows))

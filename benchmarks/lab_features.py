@@ -55,7 +55,7 @@ class FeatureLab:
     def __init__(self, lab: Lab) -> None:
         self.parts = lab.parts
         self._known: dict[Weights, Worths] = {}
-        corpora = {stratum: lab.asked[name].corpus for name, strata in lab.parts.items() for stratum in strata}
+        corpora = {stratum: lab.sets[name].corpus for name, strata in lab.parts.items() for stratum in strata}
         self._candidates = {
             stratum: [_with_features(pool, corpora[stratum]) for pool in pools] for stratum, pools in lab.pools.items()
         }

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.lab_choice import Alternative, Parts
 from benchmarks.lab_pools import Pool, Pools, Scoring, blended, by_nearness, by_ranks, within, worths
-from benchmarks.lab_sets import EVERYTHING, Arms, Asked, asked_set, parts_of, pools_of
+from benchmarks.lab_sets import EVERYTHING, Arms, SearchedSet, parts_of, pools_of, searched_set
 from benchmarks.lab_terms import TermRules, VariantAnalyzer, word_index
 from citewise.model.ranking import CODE, DENSE, WORDS
 from citewise.ports.models import Embedding
@@ -23,7 +23,7 @@ FETCHED = ((20, 20), (40, 40), (100, HEAD), (200, HEAD), (100, 100), (200, 200),
 
 @dataclass
 class Lab:
-    """What is measured on: the sets, each asked once."""
+    """What is measured on: the sets, each searched once."""
 
     names: tuple[str, ...]
     embedding: Embedding
@@ -35,17 +35,17 @@ class Lab:
         return parts_of(self.names)
 
     @cached_property
-    def asked(self) -> Mapping[str, Asked]:
+    def sets(self) -> Mapping[str, SearchedSet]:
         made = {}
         for name in self.names:
             self.say(f"asking {name}")
-            made[name] = asked_set(name, self.embedding, kept=self.kept)
+            made[name] = searched_set(name, self.embedding, kept=self.kept)
         return made
 
     @cached_property
     def deep(self) -> Pools:
         """As many hits as any alternative looks at."""
-        return {stratum: pools for asked in self.asked.values() for stratum, pools in asked.pools().items()}
+        return {stratum: pools for searched in self.sets.values() for stratum, pools in searched.pools().items()}
 
     @cached_property
     def pools(self) -> Pools:
@@ -103,16 +103,16 @@ def stem_rows(lab: Lab) -> list[Alternative]:
 
 def _with_terms(lab: Lab, analyzer: VariantAnalyzer) -> Pools:
     pools: dict[str, list[Pool]] = {}
-    for asked in lab.asked.values():
-        texts = {id_: held.searchable_text for id_, held in asked.corpus.items()}
+    for searched in lab.sets.values():
+        texts = {id_: held.searchable_text for id_, held in searched.corpus.items()}
         with word_index(texts, analyzer) as index:
             arms: dict[str, Arms] = {}
-            for question, found in asked.arms.items():
+            for question, found in searched.arms.items():
                 terms = analyzer.terms(question)
                 arms[question] = {
                     DENSE: found[DENSE][:MIN_HITS],
                     WORDS: index.search(terms.words, field="words", where=EVERYTHING, limit=MIN_HITS),
                     CODE: index.search(terms.code, field="code", where=EVERYTHING, limit=MIN_HITS),
                 }
-        pools |= pools_of(asked.name, asked.cases, asked.corpus, arms.__getitem__)
+        pools |= pools_of(searched.name, searched.cases, searched.corpus, arms.__getitem__)
     return pools

@@ -34,7 +34,7 @@ LIMIT = 200  # hits an arm: the most that any alternative looks at
 EVERYTHING = Where(Scope(), None)
 
 Arms = Mapping[str, Sequence[Hit]]
-Asking = Callable[[str], Arms]  # what each arm finds for a question
+RankingsOf = Callable[[str], Arms]  # what each arm finds for a question
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Case:
 
     @property
     def grades(self) -> list[int]:
-        return [one.grade for some in self.gold.values() for one in some]
+        return [place.grade for some in self.gold.values() for place in some]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ Corpus = Mapping[ChunkId, Held]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SearchedSet:
     """A set, its corpus, and what the arms found there for each question."""
 
     name: str
@@ -96,7 +96,10 @@ def _beir_cases(name: str) -> tuple[Case, ...]:
         Case(
             text,
             name,
-            {files[one]: (FoundPlace(files[one], grade=grade),) for one, grade in judged.judgments[id_].items()},
+            {
+                files[document]: (FoundPlace(files[document], grade=grade),)
+                for document, grade in judged.judgments[id_].items()
+            },
         )
         for id_, text in judged.questions.items()
     )
@@ -105,28 +108,28 @@ def _beir_cases(name: str) -> tuple[Case, ...]:
 def _textbook_cases() -> tuple[Case, ...]:
     questions = json.loads((DATA / TEXTBOOK / "questions" / "answerable.json").read_text("utf-8"))
     cases = []
-    for one in questions:
+    for entry in questions:
         gold: dict[str, tuple[FoundPlace, ...]] = {}
-        for place in one["relevant"]:
+        for place in entry["relevant"]:
             lines = (place["line_start"], place["line_end"])
             found = FoundPlace(place["doc"], lines=lines, grade=place["grade"])
             gold[found.document] = (*gold.get(found.document, ()), found)
-        cases.append(Case(one["question"], PARAPHRASED if one["type"] == "paraphrase" else PLAIN, gold))
+        cases.append(Case(entry["question"], PARAPHRASED if entry["type"] == "paraphrase" else PLAIN, gold))
     return tuple(cases)
 
 
-def asked_set(name: str, embedding: Embedding, *, kept: Path = KEPT) -> Asked:
+def searched_set(name: str, embedding: Embedding, *, kept: Path = KEPT) -> SearchedSet:
     """Every question of a set, asked of its library as the product's defaults make it."""
     with set_library(name, embedding, kept=kept) as library:
-        return asked_of(name, library, cases_of(name), embedding)
+        return searched_of(name, library, cases_of(name), embedding)
 
 
-def asked_of(name: str, library: OpenLibrary, cases: tuple[Case, ...], embedding: Embedding) -> Asked:
+def searched_of(name: str, library: OpenLibrary, cases: tuple[Case, ...], embedding: Embedding) -> SearchedSet:
     vectors = {case.question: embedding.embedder.query(case.question) for case in cases}
-    asking = index_asking(library.vectors, library.texts, vectors)
+    rankings_of = index_rankings(library.vectors, library.texts, vectors)
     corpus = corpus_of(library)
-    arms = {question: asking(question) for question in vectors}
-    return Asked(name, cases, vectors, corpus, arms)
+    arms = {question: rankings_of(question) for question in vectors}
+    return SearchedSet(name, cases, vectors, corpus, arms)
 
 
 @contextmanager
@@ -156,10 +159,12 @@ def corpus_of(library: OpenLibrary) -> Corpus:
     }
 
 
-def index_asking(index: VectorIndex, texts: TextIndex, vectors: Mapping[str, Vector], limit: int = LIMIT) -> Asking:
+def index_rankings(
+    index: VectorIndex, texts: TextIndex, vectors: Mapping[str, Vector], limit: int = LIMIT
+) -> RankingsOf:
     """The three arms as the product runs them, one after the other."""
 
-    def asking(question: str) -> Arms:
+    def rankings_of(question: str) -> Arms:
         terms = analysis.terms(question)
         return {
             DENSE: index.search(vectors[question], where=EVERYTHING, limit=limit),
@@ -167,14 +172,14 @@ def index_asking(index: VectorIndex, texts: TextIndex, vectors: Mapping[str, Vec
             CODE: texts.search(terms.code, field="code", where=EVERYTHING, limit=limit),
         }
 
-    return asking
+    return rankings_of
 
 
 def pools_of(
     name: str,
     cases: Sequence[Case],
     corpus: Corpus,
-    asking: Asking,
+    rankings_of: RankingsOf,
 ) -> dict[str, list[Pool]]:
     """What the arms found for each case, by stratum."""
     numbers = {path: at for at, path in enumerate(dict.fromkeys(held.path for held in corpus.values()))}
@@ -188,7 +193,7 @@ def pools_of(
 
     made: dict[str, list[Pool]] = {stratum: [] for stratum in parts_of([name])[name]}
     for case in cases:
-        arms = asking(case.question)
+        arms = rankings_of(case.question)
         places = {hit.id: place(hit.id, case) for hits in arms.values() for hit in hits}
         made[case.stratum].append(pool_of(case.question, arms, places, unit=unit, judged=case.grades))
     return made

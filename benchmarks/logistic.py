@@ -1,4 +1,4 @@
-"""Logistic regression with a ridge, its cross-validation and its area under the curve."""
+"""Logistic regression with a ridge, its cross-validation, its area under the curve, and how well it is calibrated."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ Numbers = NDArray[np.float64]
 
 FOLDS = 5
 REPEATS = 20
+BINS = 10  # of a score in 0..1, for its calibration
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,31 @@ def area(scores: Numbers, labels: Numbers) -> float:
     """Area under the curve: how often a positive scores above a negative; a tie is half a success."""
     above = scores[labels == 1][:, None] - scores[labels == 0][None]
     return float((above > 0).mean() + (above == 0).mean() / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Scores in 0..1 and what was true, with the weight of each question."""
+
+    scores: Numbers
+    true: Numbers
+    weights: Numbers
+
+    def bins(self) -> list[tuple[int, float, float] | None]:
+        """For each tenth: questions, the mean score, and the share that was true."""
+        places = np.minimum((self.scores * BINS).astype(int), BINS - 1)
+        return [self._bin(places == at) if (places == at).any() else None for at in range(BINS)]
+
+    def _bin(self, own: Numbers) -> tuple[int, float, float]:
+        weights = self.weights[own]
+        score, true = (float((weights * of[own]).sum() / weights.sum()) for of in (self.scores, self.true))
+        return int(own.sum()), score, true
+
+    def error(self) -> float:
+        """Expected calibration error: how far off a bin is, on average over the questions."""
+        places = np.minimum((self.scores * BINS).astype(int), BINS - 1)
+        off = [abs(float((self.weights * (self.scores - self.true))[places == at].sum())) for at in range(BINS)]
+        return sum(off) / float(self.weights.sum())
 
 
 def _with_ones(columns: Numbers) -> Numbers:

@@ -99,7 +99,7 @@ def _worths(run: Run) -> dict[str, float]:
 
 
 def _recall(run: Run, label: str) -> float:
-    found = [one.measures["recall@5"] for one in _of_group(run, label).questions]
+    found = [question.measures["recall@5"] for question in _of_group(run, label).questions]
     return sum(found) / len(found)
 
 
@@ -148,7 +148,9 @@ def _of_group(run: Run, label: str) -> Run:
         return run
     is_paraphrased = label == "paraphrased"
     chosen = [
-        one for one in run.questions if "recall@5" in one.measures and (one.group == PARAPHRASE) == is_paraphrased
+        question
+        for question in run.questions
+        if "recall@5" in question.measures and (question.group == PARAPHRASE) == is_paraphrased
     ]
     return replace(run, questions=tuple(chosen))
 

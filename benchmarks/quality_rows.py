@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from benchmarks.grounding_sets import EMBEDDING, GROUND, asked, gold_of, questions_of, unanswered_of
+from benchmarks.grounding_sets import EMBEDDING, GROUND, gold_of, questions_of, searched, unanswered_of
 from benchmarks.judged import DATA, KEPT, beir
 from citewise.answer.ground import QUOTE_CONFIDENCE, SEARCH
 from citewise.answer.pack import Pack
@@ -48,7 +48,7 @@ class Row:
 
 def rows_of(name: str) -> list[Row]:
     """Every question of a set, asked of its library in each way that there is."""
-    asked(name, {})  # makes the library, if it is not there
+    searched(name, {})  # makes the library, if it is not there
     gold, documents = right_of(name)
     with (
         ThreadPoolExecutor(2) as threads,
@@ -58,13 +58,13 @@ def rows_of(name: str) -> list[Row]:
         paths = frozenset(opened.catalog.paths(Scope()))
         rows = []
         for id_, question in questions_of(name).items():
-            signals, context = _asked(search, question)
+            signals, context = _searched(search, question)
             rows.append(Row(name, ANSWERED, signals, gold[id_](context)))
             others = frozenset(path for path in paths if not path.endswith(tuple(documents[id_])))
-            rows.append(Row(name, WITHHELD, _asked(search, question, AnyOf("document", others))[0], is_right=False))
+            rows.append(Row(name, WITHHELD, _searched(search, question, AnyOf("document", others))[0], is_right=False))
         if name != "api_docs":  # has none
             for question in unanswered_of(name).values():
-                rows.append(Row(name, UNANSWERED, _asked(search, question)[0], is_right=False))
+                rows.append(Row(name, UNANSWERED, _searched(search, question)[0], is_right=False))
         return rows
 
 
@@ -78,19 +78,19 @@ def right_of(name: str) -> tuple[Mapping[str, Gold], Mapping[str, Sequence[str]]
         )
     judged = beir(DATA / name)
     files = {id_: path for path, id_ in judged.names.items()}
-    documents = {id_: [files[one] for one in grades] for id_, grades in judged.judgments.items()}
+    documents = {id_: [files[document] for document in grades] for id_, grades in judged.judgments.items()}
     return {id_: _holding(_one_of(some)) for id_, some in documents.items()}, documents
 
 
 def _holding(holds: Callable[[str | None, tuple[int, int] | None], bool]) -> Gold:
-    return lambda context: any(holds(one.citation.document, one.citation.lines) for one in context.sources)
+    return lambda context: any(holds(source.citation.document, source.citation.lines) for source in context.sources)
 
 
 def _one_of(paths: Sequence[str]) -> Callable[[str | None, tuple[int, int] | None], bool]:
     return lambda document, _: (document or "").endswith(tuple(paths))
 
 
-def _asked(search: Search, question: str, *conditions: Condition) -> tuple[Signals, Context]:
+def _searched(search: Search, question: str, *conditions: Condition) -> tuple[Signals, Context]:
     findings = search(Query(question, "r", 0.0, OWNER, conditions=conditions)).findings
     context = PACK(findings[:ANSWER_TOP_K])
     return GROUND.search_signals(question, context, findings), context

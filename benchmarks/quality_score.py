@@ -19,10 +19,9 @@ from benchmarks.grounding_sets import (
     selected_rows,
     selection_rows,
 )
-from benchmarks.logistic import REPEATS, Fit, Numbers, area, balanced, fitted, stretched, unseen_logits
+from benchmarks.logistic import BINS, REPEATS, Curve, Fit, Numbers, area, balanced, fitted, stretched, unseen_logits
 from benchmarks.printing import publish
 from benchmarks.quality_rows import ANSWERED, UNANSWERED, WITHHELD, Row, rows_of
-from benchmarks.reliability import BINS, Curve
 from benchmarks.results import Cell, Table, results_now
 from citewise.answer.ground import SELECTION
 from citewise.answer.quality import LOW, RETRIEVAL
@@ -73,7 +72,7 @@ def _by_rankings(rows: Sequence[Row], names: Sequence[str]) -> Fit:
 
 def _matrix(rows: Sequence[Row], names: Sequence[str]) -> Numbers:
     values = [[row.signals[name] for name in names] for row in rows]
-    matrix = np.array([[math.nan if one is None else one for one in of_row] for of_row in values])
+    matrix = np.array([[math.nan if value is None else value for value in of_row] for of_row in values])
     return np.where(np.isnan(matrix), np.nanmean(matrix, axis=0), matrix)
 
 
@@ -163,7 +162,9 @@ def selection_points() -> Curve:
 
 
 def errors_table(curves: Mapping[str, Curve]) -> Table:
-    rows = tuple((name, len(one.said), area(one.said, one.true), one.error()) for name, one in curves.items())
+    rows = tuple(
+        (name, len(curve.scores), area(curve.scores, curve.true), curve.error()) for name, curve in curves.items()
+    )
     columns = ("score", "questions", "AUC", "expected calibration error")
     note = (
         "Every set's two classes weigh the same. AUC: a right passage among the sources or none, all sets on one scale."
@@ -173,7 +174,7 @@ def errors_table(curves: Mapping[str, Curve]) -> Table:
 
 def bins_table(curves: Mapping[str, Curve]) -> Table:
     columns = ("score", *(f"{at / BINS:.1f} to {(at + 1) / BINS:.1f}" for at in range(BINS)))
-    rows = tuple((name, *(_told(one) for one in curve.bins())) for name, curve in curves.items())
+    rows = tuple((name, *(_told(tenth) for tenth in curve.bins())) for name, curve in curves.items())
     return Table("Reliability, by tenths", columns, rows, "Share that is right (questions in the tenth).")
 
 

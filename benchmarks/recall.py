@@ -34,8 +34,8 @@ def recalls(folder: Path, chunks: int, questions: Sequence[str]) -> Mapping[str,
     """For readers of each share, how many of the 60 nearest chunks the index gives among its 60."""
     embedding = synthetic_embedding(chunks)
     vectors = [embedding.embedder.query(question) for question in questions]
-    asked = np.stack([np.frombuffer(vector, dtype="<f4") for vector in vectors])
-    exact = _exact(chunks, asked)
+    queries = np.stack([np.frombuffer(vector, dtype="<f4") for vector in vectors])
+    exact = _exact(chunks, queries)
     found = {}
     with stored_library(Settings(library=folder), embedding).reading() as library:
         for share, best in exact.items():
@@ -46,15 +46,15 @@ def recalls(folder: Path, chunks: int, questions: Sequence[str]) -> Mapping[str,
     return found
 
 
-def _exact(chunks: int, asked: Floats) -> dict[str, list[npt.NDArray[np.int64]]]:
+def _exact(chunks: int, queries: Floats) -> dict[str, list[npt.NDArray[np.int64]]]:
     """The numbers of the nearest chunks, for each share and question."""
     size = document_size(chunks)
     documents = chunks // size
-    nothing: Best = (np.empty((len(asked), 0), dtype=np.float32), np.empty((len(asked), 0), dtype=np.int64))
+    nothing: Best = (np.empty((len(queries), 0), dtype=np.float32), np.empty((len(queries), 0), dtype=np.int64))
     best = dict.fromkeys(SHARES, nothing)
     for start in range(0, documents, BLOCK):
         numbers = range(start, min(documents, start + BLOCK))
-        scores = asked @ np.concatenate([document_vectors(number, chunks) for number in numbers]).T
+        scores = queries @ np.concatenate([document_vectors(number, chunks) for number in numbers]).T
         at = np.arange(numbers.start * size, numbers.stop * size)
         for share, one_in in SHARES.items():
             seen = at // size % one_in == 0

@@ -72,20 +72,20 @@ def measure(chunks: int, seconds: float) -> Measured:
     print(f"{chunks:,} chunks …", flush=True)
     folder = library_folder(chunks)
     openings = [opened_in_new_process(chunks) for _ in range(OPENINGS)]
-    asked = questions(QUESTIONS)
+    texts = questions(QUESTIONS)
     made = synthetic_embedding(chunks)
     with Library(folder, settings=FORGETFUL, embedder=made.embedder, token_counter=made.counter) as library:
-        warm(library, asked, 4 * seconds)
-        searches = {name: timed(library, asked, principal, seconds) for name, principal in READERS.items()}
+        warm(library, texts, 4 * seconds)
+        searches = {name: timed(library, texts, principal, seconds) for name, principal in READERS.items()}
         a_second = {
-            threads: searches_a_second(library, asked, READERS[STAGED], seconds, threads=threads) for threads in THREADS
+            threads: searches_a_second(library, texts, READERS[STAGED], seconds, threads=threads) for threads in THREADS
         }
     return Measured(
         chunks,
         searches,
         a_second,
         openings,
-        recalls(folder, chunks, asked[:RECALL_QUESTIONS]),
+        recalls(folder, chunks, texts[:RECALL_QUESTIONS]),
         json.loads((folder / "made.json").read_text()),
         disk_mb(folder),
     )
@@ -106,26 +106,34 @@ def tables_of(measured: Sequence[Measured]) -> list[Table]:
             "Search without embedding, by size and by what the reader may see",
             ("chunks", "reader sees", "first ms", "p50 ms", "p95 ms", "p99 ms", "CPU p50 ms", "CPU p99 ms", "searches"),
             tuple(
-                (each.chunks, name, one.first_ms, *one.stages[WHOLE].row, one.cpu.p50, one.cpu.p99, one.searches)
-                for each in measured
-                for name, one in each.searches.items()
+                (
+                    size.chunks,
+                    name,
+                    times.first_ms,
+                    *times.stages[WHOLE].row,
+                    times.cpu.p50,
+                    times.cpu.p99,
+                    times.searches,
+                )
+                for size in measured
+                for name, times in size.searches.items()
             ),
             "The whole call of a warm process, one after the other; `first` is the first one with that filter. CPU is "
             "the time of all its threads: what a search costs, whatever else the machine does.",
             "p99 under 100 ms at a million, with every filter",
         ),
-        _stage_table(f"Where the time goes, for a reader of {STAGED}", {each.chunks: each for each in measured}),
+        _stage_table(f"Where the time goes, for a reader of {STAGED}", {size.chunks: size for size in measured}),
         Table(
             f"Searches a second, a reader of {STAGED}",
             ("chunks", *(f"{threads} threads" for threads in THREADS)),
-            tuple((each.chunks, *each.a_second.values()) for each in measured),
+            tuple((size.chunks, *size.a_second.values()) for size in measured),
             "Each thread asks again as soon as it has its answer.",
         ),
         _opening_table(measured),
         Table(
             "Recall@60 of the nearest vectors, by what the reader may see",
             ("chunks", *(f"{share} %" for share in SHARES)),
-            tuple((each.chunks, *each.recalls.values()) for each in measured),
+            tuple((size.chunks, *size.recalls.values()) for size in measured),
             f"Against every vector in 32-bit floats; {RECALL_QUESTIONS} questions.",
             "0.95",
         ),
@@ -137,18 +145,18 @@ def _stage_table(title: str, by_size: Mapping[int, Measured]) -> Table:
     columns = [f"{chunks:,} chunks, {which} ms" for chunks in by_size for which in ("p50", "p99")]
     rows: list[tuple[Cell, ...]] = []
     for stage in STAGES[1:]:  # nothing is embedded
-        taken = [each.searches[STAGED].stages[stage] for each in by_size.values()]
-        rows.append((stage, *(ms for one in taken for ms in (one.p50, one.p99))))
+        times = [size.searches[STAGED].stages[stage] for size in by_size.values()]
+        rows.append((stage, *(ms for stage_ms in times for ms in (stage_ms.p50, stage_ms.p99))))
     note = "Dense, words and code run side by side, and are together the arms."
     return Table(title, ("stage", *columns), tuple(rows), note)
 
 
 def _opening_table(measured: Sequence[Measured]) -> Table:
     rows: list[tuple[Cell, ...]] = []
-    for each in measured:
-        best = min(each.openings, key=lambda one: one.seconds)
-        middle = statistics.median(one.seconds for one in each.openings)
-        rows.append((each.chunks, middle, best.seconds, best.first_search_ms, best.resident_mb, best.own_mb))
+    for size in measured:
+        best = min(size.openings, key=lambda opening: opening.seconds)
+        middle = statistics.median(opening.seconds for opening in size.openings)
+        rows.append((size.chunks, middle, best.seconds, best.first_search_ms, best.resident_mb, best.own_mb))
     return Table(
         "Opening a library in a new process",
         ("chunks", "seconds", "best", "second search ms", "resident MB", "of its own MB"),
@@ -164,8 +172,8 @@ def _weight_table(measured: Sequence[Measured]) -> Table:
         "Making and keeping it",
         ("chunks", "catalog chunks/s", "index chunks/s", "catalog MB", "words MB", "vectors MB"),
         tuple(
-            (each.chunks, *(each.chunks / taken for taken in each.made_seconds.values()), *each.disk_mb.values())
-            for each in measured
+            (size.chunks, *(size.chunks / seconds for seconds in size.made_seconds.values()), *size.disk_mb.values())
+            for size in measured
         ),
         "Vectors were ready. Measured when the library was made.",
     )
@@ -177,18 +185,18 @@ def textbook_tables(seconds: float) -> list[Table]:
     if not book.is_dir():
         print(f"no shared data at {book}: the textbook is left out")
         return []
-    asked = [case["question"] for case in json.loads((book / "questions" / "answerable.json").read_text("utf-8"))]
+    texts = [case["question"] for case in json.loads((book / "questions" / "answerable.json").read_text("utf-8"))]
     folder = KEPT / "textbook" / "library"
     with Library(folder, settings=FORGETFUL) as library:
         library.ingest(book / "website" / "docs")
-        taken = timed(library, asked, OWNER, seconds)
+        times = timed(library, texts, OWNER, seconds)
     cold = sorted(_cold_seconds(folder) for _ in range(7))
     return [
         Table(
             "The textbook, embedding included",
             ("stage", "p50 ms", "p95 ms", "p99 ms"),
-            tuple((stage, *taken.stages[stage].row) for stage in STAGES),
-            f"{len(asked)} questions in turn, {taken.searches} searches.",
+            tuple((stage, *times.stages[stage].row) for stage in STAGES),
+            f"{len(texts)} questions in turn, {times.searches} searches.",
         ),
         Table(
             "`citewise search` from a cold shell",

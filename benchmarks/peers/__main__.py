@@ -19,7 +19,7 @@ from benchmarks.peers.files import TENANTS, Job, write_job
 from benchmarks.peers.material import JUDGED, write_material
 from benchmarks.peers.measures import measures
 from benchmarks.peers.outcome import Outcome, outcome_of
-from benchmarks.peers.report import printed, results_of, spoken
+from benchmarks.peers.report import printed, results_of, summary
 from benchmarks.peers.turns import in_turns
 from benchmarks.peers.venvs import HOME, drive, measured, python_in, python_of
 from benchmarks.printing import say
@@ -35,7 +35,7 @@ RUN_SECONDS = 1_140  # for all contenders; each gets its share of what the quick
 
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--only", choices=[one.name for one in ALL])
+    arguments.add_argument("--only", choices=[contender.name for contender in ALL])
     arguments.add_argument("--chunks", type=int, default=10_000)
     arguments.add_argument("--questions", type=int, default=100)
     chosen = arguments.parse_args()
@@ -44,12 +44,14 @@ def main() -> int:
     except CitewiseError as error:
         say(str(error))
         return 3
-    contenders = [one for one in ALL if chosen.only in (None, one.name)]
+    contenders = [contender for contender in ALL if chosen.only in (None, contender.name)]
     outcomes = run_all(contenders)
     started = time.monotonic()
-    outcomes = in_turns(outcomes, {one: (python_in(one), job_for(one)) for one in contenders}, list(PRINCIPALS))
+    outcomes = in_turns(
+        outcomes, {contender: (python_in(contender), job_for(contender)) for contender in contenders}, list(PRINCIPALS)
+    )
     say(f"in turns: {time.monotonic() - started:.0f} s")
-    told(outcomes)
+    print_report(outcomes)
     if chosen.only is None:
         print(f"written to {write_results(results_of(outcomes, list(PRINCIPALS), JUDGED)).name}")
     return 0
@@ -58,7 +60,7 @@ def main() -> int:
 def run_all(contenders: list[Contender]) -> list[Outcome]:
     """Environments first, since making them is not part of the run's time; then one contender after the other."""
     judged = {name: beir(DATA / name) for name in JUDGED}
-    ready = {one: environment(one) for one in contenders}
+    ready = {contender: environment(contender) for contender in contenders}
     until = time.monotonic() + RUN_SECONDS
     outcomes: list[Outcome] = []
     for contender, python in ready.items():
@@ -99,10 +101,10 @@ def job_for(contender: Contender) -> Path:
     return HOME / "work" / contender.name / "job.json"
 
 
-def told(outcomes: list[Outcome]) -> None:
+def print_report(outcomes: list[Outcome]) -> None:
     columns = measures(list(PRINCIPALS), JUDGED)
     print("\n".join(printed(outcomes, columns)))
-    print("\n".join(spoken(outcomes, list(PRINCIPALS), columns)))
+    print("\n".join(summary(outcomes, list(PRINCIPALS), columns)))
 
 
 if __name__ == "__main__":

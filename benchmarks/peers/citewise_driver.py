@@ -25,7 +25,7 @@ class Ready:
         self._vectors = vectors
 
     def documents(self, texts: Sequence[str]) -> tuple[Vector, ...]:
-        return tuple(Vector(one.tobytes()) for one in self._vectors.documents(texts))
+        return tuple(Vector(vector.tobytes()) for vector in self._vectors.documents(texts))
 
     def query(self, text: str) -> Vector:
         return Vector(self._vectors.query(text).tobytes())
@@ -57,10 +57,10 @@ class CitewiseHybrid:
         found = self._library.as_principal(principal).search(question, top_k=top_k).findings
         return [
             Hit(
-                f"{one.passage.document}#{one.passage.position}",
-                searchable_text(one.passage.breadcrumb, one.passage.text),
+                f"{finding.passage.document}#{finding.passage.position}",
+                searchable_text(finding.passage.breadcrumb, finding.passage.text),
             )
-            for one in found
+            for finding in found
         ]
 
 

@@ -54,7 +54,7 @@ class Job:
 
 def write_corpus(folder: Path, corpus: Corpus) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    kept = {"chunks": [asdict(one) for one in corpus.chunks], "questions": [asdict(one) for one in corpus.questions]}
+    kept = {"chunks": [asdict(row) for row in corpus.chunks], "questions": [asdict(row) for row in corpus.questions]}
     (folder / "corpus.json").write_text(json.dumps(kept), "utf-8")
     np.save(folder / "vectors.npy", corpus.vectors)
     np.save(folder / "question_vectors.npy", corpus.question_vectors)
@@ -63,9 +63,9 @@ def write_corpus(folder: Path, corpus: Corpus) -> None:
 def corpus_of(folder: Path) -> Corpus:
     kept = json.loads((folder / "corpus.json").read_text("utf-8"))
     return Corpus(
-        chunks=tuple(Chunk(**one) for one in kept["chunks"]),
+        chunks=tuple(Chunk(**row) for row in kept["chunks"]),
         vectors=np.load(folder / "vectors.npy"),
-        questions=tuple(Question(**one) for one in kept["questions"]),
+        questions=tuple(Question(**row) for row in kept["questions"]),
         question_vectors=np.load(folder / "question_vectors.npy"),
         pages=folder / "pages",
     )

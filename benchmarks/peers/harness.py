@@ -48,7 +48,9 @@ class ReadyVectors:
             texts = [chunk.text for chunk in corpus.chunks]
             self._known.update(zip((text[:LONGEST_QUESTION] for text in texts), corpus.vectors, strict=True))
             self._known.update(zip(texts, corpus.vectors, strict=True))
-            self._known.update(zip((one.text for one in corpus.questions), corpus.question_vectors, strict=True))
+            self._known.update(
+                zip((question.text for question in corpus.questions), corpus.question_vectors, strict=True)
+            )
 
     def documents(self, texts: Sequence[str]) -> Floats:
         self.embedded += len(texts)
@@ -58,7 +60,7 @@ class ReadyVectors:
         return self._known[text]
 
 
-class Searching(Protocol):
+class Store(Protocol):
     """A framework that holds chunks."""
 
     def ingest(self, corpus: Corpus) -> None:
@@ -68,20 +70,20 @@ class Searching(Protocol):
         """Best first; only chunks of these tenants, of all where None."""
 
 
-Opening = Callable[[ReadyVectors, Path], Searching]
+OpenStore = Callable[[ReadyVectors, Path], Store]
 
 
 @dataclass(frozen=True, slots=True)
 class Driver:
     """A framework: how a careful user sets it up, other settings worth a row, and ways to bring it up to date."""
 
-    careful: Opening
-    others: Mapping[str, Opening] = field(default_factory=dict)  # asked under the filters only
-    updates: Mapping[str, Opening] = field(default_factory=dict)  # way of ingesting again -> a store that does so
+    careful: OpenStore
+    others: Mapping[str, OpenStore] = field(default_factory=dict)  # asked under the filters only
+    updates: Mapping[str, OpenStore] = field(default_factory=dict)  # way of ingesting again -> a store that does so
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SearchTimes:
     """One principal's questions."""
 
     principal: str
@@ -131,7 +133,7 @@ def measure(driver: Driver, job: Job) -> None:
         job.out.write_text(json.dumps(seen), "utf-8")
 
 
-def speed(opening: Opening, job: Job) -> dict[str, object]:
+def speed(opening: OpenStore, job: Job) -> dict[str, object]:
     """Ingestion of the large corpus with ready vectors, then every principal's questions, one after the other."""
     corpus = corpus_of(job.material / "tenants")
     vectors = ReadyVectors([corpus])
@@ -139,16 +141,16 @@ def speed(opening: Opening, job: Job) -> dict[str, object]:
     started = time.perf_counter()
     store.ingest(corpus)
     ingested = time.perf_counter() - started
-    asked = [asked_as(name, tenants, store, corpus, job) for name, tenants in job.principals.items()]
+    searches = [search_times(name, tenants, store, corpus, job) for name, tenants in job.principals.items()]
     return {
         "ingest_seconds": ingested,
         "chunks": len(corpus.chunks),
         "embedded": vectors.embedded,
-        "asked": [asdict(one) for one in asked],
+        "searches": [asdict(row) for row in searches],
     }
 
 
-def take_turns(opening: Opening, job: Job, lines: Iterable[str], answers: TextIO) -> None:
+def take_turns(opening: OpenStore, job: Job, lines: Iterable[str], answers: TextIO) -> None:
     """Take the large corpus in and say so; then for each line, a principal's name, ask its questions once."""
     corpus = corpus_of(job.material / "tenants")
     store = opening(ReadyVectors([corpus]), _emptied(job.work / "tenants"))
@@ -156,10 +158,12 @@ def take_turns(opening: Opening, job: Job, lines: Iterable[str], answers: TextIO
     print(json.dumps({"chunks": len(corpus.chunks)}), file=answers, flush=True)
     for line in lines:
         name = line.strip()
-        print(json.dumps(asdict(asked_as(name, job.principals[name], store, corpus, job))), file=answers, flush=True)
+        print(
+            json.dumps(asdict(search_times(name, job.principals[name], store, corpus, job))), file=answers, flush=True
+        )
 
 
-def asked_as(name: str, tenants: frozenset[str] | None, store: Searching, corpus: Corpus, job: Job) -> Asked:
+def search_times(name: str, tenants: frozenset[str] | None, store: Store, corpus: Corpus, job: Job) -> SearchTimes:
     tenant_of = {chunk.key: chunk.tenant for chunk in corpus.chunks}
     visible = sum(tenants is None or tenant in tenants for tenant in tenant_of.values())
     wanted = min(job.top_k, visible)
@@ -178,10 +182,10 @@ def asked_as(name: str, tenants: frozenset[str] | None, store: Searching, corpus
         short += len(own) < wanted
     cpu_ms = 1000 * (time.process_time() - used) / len(timed)
     cuts = statistics.quantiles(times, n=100, method="inclusive")
-    return Asked(name, visible, len(timed), cuts[49], cuts[94], cuts[98], cpu_ms, wrong, short)
+    return SearchTimes(name, visible, len(timed), cuts[49], cuts[94], cuts[98], cpu_ms, wrong, short)
 
 
-def updated(opening: Opening, job: Job) -> Updated:
+def updated(opening: OpenStore, job: Job) -> Updated:
     """The same documents twice, then with one of them edited; old and new texts are then asked for word by word."""
     before, after = corpus_of(job.material / "before"), corpus_of(job.material / "after")
     vectors = ReadyVectors([before, after])
@@ -200,13 +204,13 @@ def updated(opening: Opening, job: Job) -> Updated:
     )
 
 
-def is_found(text: str, store: Searching, top_k: int) -> bool:
+def is_found(text: str, store: Store, top_k: int) -> bool:
     """Whether the store gives back this very text when it is asked for."""
     hits = store.search(text[:LONGEST_QUESTION], tenants=None, top_k=top_k)
     return any(hit.text.strip() == text.strip() for hit in hits)
 
 
-def rankings(opening: Opening, name: str, job: Job) -> dict[str, list[str]]:
+def rankings(opening: OpenStore, name: str, job: Job) -> dict[str, list[str]]:
     """For each question of a judged set the documents found, best chunk first."""
     corpus = corpus_of(job.material / name)
     store = opening(ReadyVectors([corpus]), _emptied(job.work / name))
@@ -258,4 +262,4 @@ def _shut_sockets() -> None:
     socket.socket.connect = refused  # type: ignore[method-assign,assignment]
 
 
-__all__ = ["Chunk", "Corpus", "Driver", "Hit", "Question", "ReadyVectors", "Searching", "by_document", "run"]
+__all__ = ["Chunk", "Corpus", "Driver", "Hit", "Question", "ReadyVectors", "Store", "by_document", "run"]

@@ -54,7 +54,7 @@ class HaystackHybrid:
                 "joiner": {"top_k": top_k},
             }
         )
-        return [Hit(one.meta["key"], one.content) for one in found["joiner"]["documents"]]
+        return [Hit(document.meta["key"], document.content) for document in found["joiner"]["documents"]]
 
 
 class NamedByPlace(HaystackHybrid):

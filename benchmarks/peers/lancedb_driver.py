@@ -41,7 +41,7 @@ class LanceHybrid:
     def search(self, question: str, *, tenants: frozenset[str] | None, top_k: int) -> list[Hit]:
         query = self._table.search(query_type="hybrid").vector(self._vectors.query(question)).text(question)
         if tenants is not None:
-            query = query.where(f"tenant IN ({', '.join(repr(one) for one in sorted(tenants))})", prefilter=True)
+            query = query.where(f"tenant IN ({', '.join(repr(tenant) for tenant in sorted(tenants))})", prefilter=True)
         found = query.select(["key", "text"]).limit(top_k).to_list()
         return [Hit(row["key"], row["text"]) for row in found]
 

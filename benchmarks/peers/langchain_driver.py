@@ -48,15 +48,15 @@ class LangChainHybrid:
     def ingest(self, corpus: Corpus) -> None:
         self.write(
             [
-                Document(one.text, metadata={"key": one.key, "tenant": one.tenant, "source": one.document})
-                for one in corpus.chunks
+                Document(chunk.text, metadata={"key": chunk.key, "tenant": chunk.tenant, "source": chunk.document})
+                for chunk in corpus.chunks
             ]
         )
         held = [self._store.docstore.search(id_) for id_ in self._store.index_to_docstore_id.values()]
         self._words = BM25Retriever.from_documents(held, preprocess_func=words)
 
     def write(self, documents: list[Document]) -> None:
-        self._store.add_documents(documents, ids=[one.metadata["key"] for one in documents])
+        self._store.add_documents(documents, ids=[document.metadata["key"] for document in documents])
 
     def search(self, question: str, *, tenants: frozenset[str] | None, top_k: int) -> list[Hit]:
         ensemble = EnsembleRetriever(
@@ -64,13 +64,19 @@ class LangChainHybrid:
             weights=[0.5, 0.5],
             id_key="key",
         )
-        found = [one for one in ensemble.invoke(question) if tenants is None or one.metadata["tenant"] in tenants]
-        return [Hit(one.metadata["key"], one.page_content) for one in found[:top_k]]
+        found = [
+            document
+            for document in ensemble.invoke(question)
+            if tenants is None or document.metadata["tenant"] in tenants
+        ]
+        return [Hit(document.metadata["key"], document.page_content) for document in found[:top_k]]
 
     def by_words(self, tenants: frozenset[str] | None, top_k: int) -> Runnable:
         if tenants is None:
             return self._words.model_copy(update={"k": top_k})
-        kept = RunnableLambda(lambda found: [one for one in found if one.metadata["tenant"] in tenants][:top_k])
+        kept = RunnableLambda(
+            lambda found: [document for document in found if document.metadata["tenant"] in tenants][:top_k]
+        )
         return self._words.model_copy(update={"k": FETCHED}) | kept
 
     def by_meaning(self, tenants: frozenset[str] | None, top_k: int) -> Runnable:

@@ -86,7 +86,7 @@ class LlamaHybrid:
         if (tenants, top_k) not in self._fused:
             self._fused[tenants, top_k] = self._fusion(tenants, top_k)
         found = self._fused[tenants, top_k].retrieve(question)
-        return [Hit(one.node.metadata["key"], one.node.text) for one in found]
+        return [Hit(scored.node.metadata["key"], scored.node.text) for scored in found]
 
     def _fusion(self, tenants: frozenset[str] | None, top_k: int) -> QueryFusionRetriever:
         filters = None
@@ -112,7 +112,9 @@ class Refreshed(LlamaHybrid):
     def ingest(self, corpus: Corpus) -> None:
         self._fused.clear()
         self._chunks.update(by_document(corpus.chunks))
-        self.write([Document(id_=path, text="\n".join(one.text for one in cut)) for path, cut in self._chunks.items()])
+        self.write(
+            [Document(id_=path, text="\n".join(chunk.text for chunk in cut)) for path, cut in self._chunks.items()]
+        )
 
     def write(self, documents: list[Document]) -> None:
         self._index.refresh_ref_docs(documents)

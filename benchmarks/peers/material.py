@@ -60,12 +60,12 @@ def write_material(folder: Path, *, chunks: int, questions: int) -> None:
     embedding = embedding_of(Settings())
     shutil.rmtree(folder, ignore_errors=True)
     sets = {name: pages_of(name) for name in (*BEIR, TEXTBOOK)}
-    asked = {name: beir(DATA / name).questions for name in BEIR} | {TEXTBOOK: _book_questions()}
+    questions_by_set = {name: beir(DATA / name).questions for name in BEIR} | {TEXTBOOK: _book_questions()}
     mixed = [page for pages in sets.values() for page in pages]
-    pooled = {f"{name}/{id_}": text for name, each in asked.items() for id_, text in each.items()}
+    pooled = {f"{name}/{id_}": text for name, texts in questions_by_set.items() for id_, text in texts.items()}
     write(folder / "tenants", by_tenant(chosen(mixed, chunks)), drawn(pooled, questions), embedding)
     for name in JUDGED:
-        write(folder / name, [(page.path, page) for page in sets[name]], asked[name], embedding)
+        write(folder / name, [(page.path, page) for page in sets[name]], questions_by_set[name], embedding)
     book = [page for page in sets[TEXTBOOK] if page.texts]
     edited = edit(book, embedding)
     write(folder / "before", [(page.path, page) for page in book], {}, embedding)
@@ -102,7 +102,7 @@ def chosen(pages: Iterable[Page], chunks: int) -> list[Page]:
     """So many chunks of all sets, whole documents, in an order that no set decides."""
     taken: list[Page] = []
     left = chunks
-    for page in sorted(pages, key=lambda one: one.draw):
+    for page in sorted(pages, key=lambda page: page.draw):
         if 0 < len(page.texts) <= left:
             taken.append(page)
             left -= len(page.texts)
@@ -122,7 +122,7 @@ def drawn(questions: Mapping[str, str], count: int) -> dict[str, str]:
 
 def edit(book: Sequence[Page], embedding: Embedding) -> dict[str, Page]:
     """One page of the book, changed: a paragraph rewritten and the last section gone."""
-    for page in sorted(book, key=lambda one: one.draw):
+    for page in sorted(book, key=lambda page: page.draw):
         text = edited_text(page.text)
         if len(page.texts) >= FEWEST_CHUNKS and text is not None:
             return {page.path: recut(replace(page, text=text), embedding)}
@@ -174,12 +174,12 @@ def write(folder: Path, pages: Sequence[tuple[str, Page]], questions: Mapping[st
         for position, text in enumerate(page.texts)
     ]
     vectors = [vector for _, page in pages for vector in page.vectors]
-    asked = [Question(id_, text) for id_, text in questions.items()]
+    rows = [Question(id_, text) for id_, text in questions.items()]
     corpus = Corpus(
         chunks,
         _matrix(vectors, embedding),
-        asked,
-        _matrix([embedding.embedder.query(one.text) for one in asked], embedding),
+        rows,
+        _matrix([embedding.embedder.query(question.text) for question in rows], embedding),
         folder / "pages",
     )
     write_corpus(folder, corpus)

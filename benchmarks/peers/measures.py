@@ -33,32 +33,36 @@ def latency(principal: str, which: str) -> Reading:
     """A percentile, or the CPU time, of one principal's searches."""
 
     def read(outcome: Outcome) -> float | None:
-        asked = outcome.speed.asked_by(principal) if outcome.speed else None
-        return None if asked is None else float(getattr(asked, which))
+        searches = outcome.speed.searches_of(principal) if outcome.speed else None
+        return None if searches is None else float(getattr(searches, which))
 
     return read
 
 
 def measures(principals: Sequence[str], judged: Sequence[str]) -> tuple[Measure, ...]:
     """The columns of the table."""
-    p50 = (Measure(f"p50 ms, {one}", latency(one, "p50_ms"), is_search=True) for one in principals)
-    p99 = (Measure(f"p99 ms, {one}", latency(one, "p99_ms"), is_search=True) for one in principals[:1])
-    cpu = (Measure(f"CPU ms, {one}", latency(one, "cpu_ms"), is_search=True) for one in principals[:1])
+    p50 = (Measure(f"p50 ms, {principal}", latency(principal, "p50_ms"), is_search=True) for principal in principals)
+    p99 = (
+        Measure(f"p99 ms, {principal}", latency(principal, "p99_ms"), is_search=True) for principal in principals[:1]
+    )
+    cpu = (
+        Measure(f"CPU ms, {principal}", latency(principal, "cpu_ms"), is_search=True) for principal in principals[:1]
+    )
     ndcg = (Measure(f"nDCG@10 {name}", _quality_of(name), "{:.4f}", is_higher_better=True) for name in judged)
     return (
         *p50,
         *p99,
         *cpu,
-        Measure("wrong hits", _of(_speed, lambda one: one.wrong), "{:.0f}"),
-        Measure("short answers", _of(_speed, lambda one: one.short), "{:.0f}"),
+        Measure("wrong hits", _of(_speed, lambda speed: speed.wrong), "{:.0f}"),
+        Measure("short answers", _of(_speed, lambda speed: speed.short), "{:.0f}"),
         *ndcg,
-        Measure("ingest s", _of(_speed, lambda one: one.ingest_seconds)),
-        Measure("embedded again", _of(_update, lambda one: one.embedded_again), "{:.0f}"),
-        Measure("embedded after edit", _of(_update, lambda one: one.embedded_after_edit), "{:.0f}"),
-        Measure("stale", _of(_update, lambda one: one.stale), "{:.0f}"),
-        Measure("install MB", _of(_install, lambda one: one.megabytes), "{:.0f}"),
-        Measure("packages", _of(_install, lambda one: one.packages), "{:.0f}"),
-        Measure("import s", _of(_install, lambda one: one.import_seconds), "{:.2f}"),
+        Measure("ingest s", _of(_speed, lambda speed: speed.ingest_seconds)),
+        Measure("embedded again", _of(_update, lambda update: update.embedded_again), "{:.0f}"),
+        Measure("embedded after edit", _of(_update, lambda update: update.embedded_after_edit), "{:.0f}"),
+        Measure("stale", _of(_update, lambda update: update.stale), "{:.0f}"),
+        Measure("install MB", _of(_install, lambda install: install.megabytes), "{:.0f}"),
+        Measure("packages", _of(_install, lambda install: install.packages), "{:.0f}"),
+        Measure("import s", _of(_install, lambda install: install.import_seconds), "{:.2f}"),
     )
 
 
@@ -83,7 +87,7 @@ def fastest_right(peers: Iterable[Outcome], principal: str) -> Outcome | None:
     timed = [
         (value, peer) for peer in peers if peer.speed and peer.speed.is_right and (value := read(peer)) is not None
     ]
-    return min(timed, key=lambda one: one[0])[1] if timed else None
+    return min(timed, key=lambda pair: pair[0])[1] if timed else None
 
 
 def near_fastest(peers: Sequence[Outcome], principals: Iterable[str]) -> list[Outcome]:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from benchmarks.judged import Judged, ndcg
 from benchmarks.peers.contenders import Contender
-from benchmarks.peers.harness import QUALITY, Asked, Updated
+from benchmarks.peers.harness import QUALITY, SearchTimes, Updated
 from benchmarks.peers.venvs import Install
 
 Made = TypeVar("Made")
@@ -21,24 +21,24 @@ class Speed:
 
     ingest_seconds: float
     chunks: int
-    asked: tuple[Asked, ...]
+    searches: tuple[SearchTimes, ...]
     rounds: int = 1  # that the times are medians of; more than one: taken in turns with others
 
     @property
     def wrong(self) -> int:
-        return sum(one.wrong for one in self.asked)
+        return sum(times.wrong for times in self.searches)
 
     @property
     def short(self) -> int:
-        return sum(one.short for one in self.asked)
+        return sum(times.short for times in self.searches)
 
     @property
     def is_right(self) -> bool:
-        """Whether every principal got only its own, and as many as it asked for."""
+        """Whether every principal got only its own, and as many as it times for."""
         return self.wrong == 0 and self.short == 0
 
-    def asked_by(self, principal: str) -> Asked | None:
-        return next((one for one in self.asked if one.principal == principal), None)
+    def searches_of(self, principal: str) -> SearchTimes | None:
+        return next((times for times in self.searches if times.principal == principal), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,9 @@ def outcome_of(
         others=_each(parts.get("others"), _speed),
         updates=_each(parts.get("updates"), lambda found: Updated(**found)),
         quality={
-            name: quality(parts[part], one) for name, one in judged.items() if (part := f"{QUALITY}{name}") in parts
+            name: quality(parts[part], answers)
+            for name, answers in judged.items()
+            if (part := f"{QUALITY}{name}") in parts
         },
         problems=(*failed, *([stopped] if stopped else [])),
     )
@@ -87,8 +89,8 @@ def quality(ranked: Mapping[str, list[str]], judged: Judged) -> float:
 
 
 def _speed(found: Mapping[str, Any]) -> Speed:
-    return Speed(found["ingest_seconds"], found["chunks"], tuple(Asked(**one) for one in found["asked"]))
+    return Speed(found["ingest_seconds"], found["chunks"], tuple(SearchTimes(**row) for row in found["searches"]))
 
 
 def _each(found: Mapping[str, Any] | None, made: Callable[[Any], Made]) -> dict[str, Made]:
-    return {name: made(one) for name, one in (found or {}).items()}
+    return {name: made(part) for name, part in (found or {}).items()}

@@ -11,20 +11,22 @@ from benchmarks.results import Cell, Results, Table, results_now
 
 def printed(outcomes: Sequence[Outcome], columns: Sequence[Measure]) -> Iterator[str]:
     """One table, a contender a column: there are more numbers than contenders."""
-    names = [one.contender.title for one in outcomes]
+    names = [outcome.contender.title for outcome in outcomes]
     yield f"{'':<22}" + "".join(f"{name:>12}" for name in names)
-    yield f"{'version':<22}" + "".join(f"{one.install.version if one.install else '—':>12}" for one in outcomes)
+    yield f"{'version':<22}" + "".join(
+        f"{outcome.install.version if outcome.install else '—':>12}" for outcome in outcomes
+    )
     for measure in columns:
-        yield f"{measure.name:<22}" + "".join(f"{measure.shown(one):>12}" for one in outcomes)
-    for one in outcomes:
-        yield from (f"{one.contender.title}: {problem}" for problem in one.problems)
-        for name, other in one.others.items():
-            yield f"{one.contender.title}, {name}: {other.wrong} wrong hits, {other.short} short answers"
+        yield f"{measure.name:<22}" + "".join(f"{measure.shown(outcome):>12}" for outcome in outcomes)
+    for outcome in outcomes:
+        yield from (f"{outcome.contender.title}: {problem}" for problem in outcome.problems)
+        for name, other in outcome.others.items():
+            yield f"{outcome.contender.title}, {name}: {other.wrong} wrong hits, {other.short} short answers"
 
 
-def spoken(outcomes: Sequence[Outcome], principals: Sequence[str], columns: Sequence[Measure]) -> Iterator[str]:
+def summary(outcomes: Sequence[Outcome], principals: Sequence[str], columns: Sequence[Measure]) -> Iterator[str]:
     """How we stand to the fastest correct peer, and every number in which a peer is better."""
-    ours, peers = parted(outcomes)
+    ours, peers = ours_and_peers(outcomes)
     if ours is None or not peers:
         return
     yield from (lead(ours, peers, principal) for principal in principals)
@@ -48,16 +50,16 @@ def results_of(outcomes: Sequence[Outcome], principals: Sequence[str], judged: S
 
 
 def overview(outcomes: Sequence[Outcome], principals: Sequence[str], columns: Sequence[Measure]) -> Table:
-    ours, peers = parted(outcomes)
+    ours, peers = ours_and_peers(outcomes)
     leads = "; ".join(lead(ours, peers, principal) for principal in principals) if ours else ""
     return Table(
         "All measures",
-        ("measure", *(one.contender.title for one in outcomes)),
+        ("measure", *(outcome.contender.title for outcome in outcomes)),
         (
-            ("version", *(one.install.version if one.install else None for one in outcomes)),
-            *((measure.name, *(measure.read(one) for one in outcomes)) for measure in columns),
-            ("right under the filter", *(one.speed.is_right if one.speed else None for one in outcomes)),
-            ("problems", *("; ".join(one.problems) or None for one in outcomes)),
+            ("version", *(outcome.install.version if outcome.install else None for outcome in outcomes)),
+            *((measure.name, *(measure.read(outcome) for outcome in outcomes)) for measure in columns),
+            ("right under the filter", *(outcome.speed.is_right if outcome.speed else None for outcome in outcomes)),
+            ("problems", *("; ".join(outcome.problems) or None for outcome in outcomes)),
         ),
         note=f"The same chunks, vectors, questions and filters for all, in one run. {rounds_note(outcomes)}"
         f"Median search: {leads}.",
@@ -67,7 +69,11 @@ def overview(outcomes: Sequence[Outcome], principals: Sequence[str], columns: Se
 
 def rounds_note(outcomes: Sequence[Outcome]) -> str:
     """Whose times were taken in turns: only their ratios are free of what else the machine did."""
-    turned = {one.contender.title: one.speed.rounds for one in outcomes if one.speed and one.speed.rounds > 1}
+    turned = {
+        outcome.contender.title: outcome.speed.rounds
+        for outcome in outcomes
+        if outcome.speed and outcome.speed.rounds > 1
+    }
     if not turned:
         return "Each was measured once, one after the other: ratios hold what else the machine did meanwhile. "
     return (
@@ -78,10 +84,10 @@ def rounds_note(outcomes: Sequence[Outcome]) -> str:
 
 def searches(outcomes: Sequence[Outcome]) -> Table:
     rows: list[tuple[Cell, ...]] = []
-    for one in outcomes:
-        settings = ({"": one.speed} if one.speed else {}) | dict(one.others)
+    for outcome in outcomes:
+        settings = ({"": outcome.speed} if outcome.speed else {}) | dict(outcome.others)
         for name, speed in settings.items():
-            rows += search_rows(", ".join(filter(None, (one.contender.title, name))), speed)
+            rows += search_rows(", ".join(filter(None, (outcome.contender.title, name))), speed)
     return Table(
         "Searches, one after the other, warm, ten hits asked for",
         (
@@ -102,22 +108,26 @@ def searches(outcomes: Sequence[Outcome]) -> Table:
 
 
 def search_rows(name: str, speed: Speed) -> Iterator[tuple[Cell, ...]]:
-    for one in speed.asked:
-        times = (one.p50_ms, one.p95_ms, one.p99_ms, one.cpu_ms)
-        yield name, one.principal, one.visible, *times, one.wrong, one.short
+    for times in speed.searches:
+        ms = (times.p50_ms, times.p95_ms, times.p99_ms, times.cpu_ms)
+        yield name, times.principal, times.visible, *ms, times.wrong, times.short
 
 
 def updates(outcomes: Sequence[Outcome]) -> Table:
     return Table(
         "Ingesting again",
         ("library", "way", "embedded first", "embedded again", "embedded after the edit", "stale", "missing"),
-        tuple((one.contender.title, way, *astuple(seen)) for one in outcomes for way, seen in one.updates.items()),
+        tuple(
+            (outcome.contender.title, way, *astuple(seen))
+            for outcome in outcomes
+            for way, seen in outcome.updates.items()
+        ),
         note="The textbook three times: new, unchanged, with one page edited. Stale: old texts still found.",
     )
 
 
 def wins(outcomes: Sequence[Outcome], columns: Sequence[Measure]) -> Table:
-    ours, peers = parted(outcomes)
+    ours, peers = ours_and_peers(outcomes)
     found = peer_wins(ours, peers, columns) if ours else ()
     return Table("Where a peer wins", ("measure, peer, citewise",), tuple((win,) for win in found))
 
@@ -126,11 +136,11 @@ def choices(outcomes: Sequence[Outcome]) -> Table:
     return Table(
         "How each was set up",
         ("library", "choice"),
-        tuple((one.contender.title, one.contender.choice) for one in outcomes),
+        tuple((outcome.contender.title, outcome.contender.choice) for outcome in outcomes),
     )
 
 
-def parted(outcomes: Sequence[Outcome]) -> tuple[Outcome | None, list[Outcome]]:
+def ours_and_peers(outcomes: Sequence[Outcome]) -> tuple[Outcome | None, list[Outcome]]:
     """Ourselves and the others."""
-    ours = next((one for one in outcomes if one.contender == OURSELVES), None)
-    return ours, [one for one in outcomes if one.contender != OURSELVES]
+    ours = next((outcome for outcome in outcomes if outcome.contender == OURSELVES), None)
+    return ours, [outcome for outcome in outcomes if outcome.contender != OURSELVES]

@@ -36,12 +36,12 @@ class TxtaiHybrid:
         similar, narrowed = "similar(:question)", ""
         if tenants is not None:
             similar = f"similar(:question, {self.candidates})" if self.candidates else similar
-            narrowed = f" and tenant in ({', '.join(repr(one) for one in sorted(tenants))})"
+            narrowed = f" and tenant in ({', '.join(repr(tenant) for tenant in sorted(tenants))})"
         self._asked = question
         found = self._embeddings.search(
             f"select id, text from txtai where {similar}{narrowed}", limit=top_k, parameters={"question": question}
         )
-        return [Hit(one["id"], one["text"]) for one in found]
+        return [Hit(row["id"], row["text"]) for row in found]
 
     def _embedded(self, texts: list[str]) -> Floats:
         """A question is a text like any other to txtai; only documents are counted."""

@@ -66,7 +66,7 @@ def recipe_of(contender: Contender) -> str:
 def measured(contender: Contender, python: Path) -> Install:
     site = next((python.parents[1] / "lib").glob("python*/site-packages"))
     listed = quietly([str(python), "-m", "pip", "list", "--format", "json"])
-    versions = {one["name"].lower(): one["version"] for one in json.loads(listed)}
+    versions = {package["name"].lower(): package["version"] for package in json.loads(listed)}
     timed = TIMED.format(imports=contender.imports)
     seconds = [float(quietly([str(python), "-c", timed], IMPORT_SECONDS).split()[-1]) for _ in range(IMPORTS)]
     return Install(

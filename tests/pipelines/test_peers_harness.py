@@ -66,7 +66,7 @@ def test_a_store_that_only_adds_embeds_all_again_and_still_finds_the_old(tmp_pat
 
 def test_every_principal_is_asked_for_and_documents_are_ranked_by_their_best_chunk(tmp_path: Path) -> None:
     seen = seen_of(Driver(InOrder), tmp_path)
-    assert [(one["principal"], one["visible"], one["wrong"]) for one in seen["speed"]["asked"]] == [
+    assert [(one["principal"], one["visible"], one["wrong"]) for one in seen["speed"]["searches"]] == [
         ("half", 2, 0),
         ("all", 3, 0),
     ]

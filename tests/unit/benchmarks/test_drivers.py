@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks import drivers
-from benchmarks.drivers import Speaker, make_environment, silent_environment, speaking
+from benchmarks.drivers import DriverProcess, driver_process, make_environment, silent_environment
 
 from citewise.errors import Unavailable
 
@@ -20,42 +20,42 @@ print("ended by itself", file=sys.stderr)
 DEAF = "import time; time.sleep(60)"
 
 
-def started(program: str, log: Path, *, answer_seconds: float = 60) -> AbstractContextManager[Speaker]:
+def started(program: str, log: Path, *, answer_seconds: float = 60) -> AbstractContextManager[DriverProcess]:
     command = [sys.executable, "-c", program]
-    return speaking(command, log=log, environment=silent_environment(), answer_seconds=answer_seconds)
+    return driver_process(command, log=log, environment=silent_environment(), answer_seconds=answer_seconds)
 
 
 def test_a_program_answers_by_lines_and_ends_once_nothing_more_is_asked(tmp_path: Path) -> None:
-    with started(ECHO, tmp_path / "log.txt") as speaker:
+    with started(ECHO, tmp_path / "log.txt") as process:
         for word in ("one", "two"):
-            speaker.tell(word)
-            assert speaker.hear() == f"{word.upper()}\n"
+            process.send(word)
+            assert process.receive() == f"{word.upper()}\n"
     assert (tmp_path / "log.txt").read_text() == "ended by itself\n"
 
 
 def test_a_program_that_cannot_start_is_unavailable_with_its_last_words(tmp_path: Path) -> None:
     with (
-        started("import no_such_module", tmp_path / "log.txt") as speaker,
+        started("import no_such_module", tmp_path / "log.txt") as process,
         pytest.raises(Unavailable, match="the driver stopped: ModuleNotFoundError: No module named 'no_such_module'"),
     ):
-        speaker.hear()
+        process.receive()
 
 
 def test_what_is_told_to_a_program_that_has_stopped_fails_with_its_last_words(tmp_path: Path) -> None:
-    with started("import os; os.close(0); raise SystemExit('no more')", tmp_path / "log.txt") as speaker:
+    with started("import os; os.close(0); raise SystemExit('no more')", tmp_path / "log.txt") as process:
         with pytest.raises(Unavailable):
-            speaker.hear()
+            process.receive()
         with pytest.raises(Unavailable, match="the driver stopped: no more"):
-            speaker.tell("anybody there?")
+            process.send("anybody there?")
 
 
 def test_a_program_that_keeps_silent_is_not_waited_for(tmp_path: Path) -> None:
     began = time.monotonic()
     with (
-        started(DEAF, tmp_path / "log.txt", answer_seconds=0.2) as speaker,
+        started(DEAF, tmp_path / "log.txt", answer_seconds=0.2) as process,
         pytest.raises(Unavailable, match="it said nothing"),
     ):
-        speaker.hear()
+        process.receive()
     assert time.monotonic() - began < 30
 
 

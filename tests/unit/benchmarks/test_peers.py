@@ -10,12 +10,12 @@ from benchmarks.drivers import last_line, silent_environment
 from benchmarks.judged import Judged
 from benchmarks.peers.contenders import OURSELVES, PEERS, Contender
 from benchmarks.peers.files import TENANTS, Chunk, Corpus, Job, Question
-from benchmarks.peers.harness import Asked, Hit, asked_as
+from benchmarks.peers.harness import Hit, SearchTimes, search_times
 from benchmarks.peers.material import REWRITTEN, Page, by_tenant, chosen, edited_text
 from benchmarks.peers.measures import fastest_right, lead, measures, near_fastest, peer_wins
 from benchmarks.peers.outcome import Outcome, Speed, quality
 from benchmarks.peers.report import printed, results_of
-from benchmarks.peers.turns import alternating, median_of, timed_anew
+from benchmarks.peers.turns import alternating, median_of, with_new_times
 from benchmarks.peers.venvs import PINS
 
 from citewise.model.chunk import Vector
@@ -47,7 +47,7 @@ def a_job(top_k: int = 2, warm_up: int = 1) -> Job:
 
 
 def an_outcome(contender: Contender, p50_ms: float, *, wrong: int = 0, short: int = 0) -> Outcome:
-    asked = Asked("10 %", 1000, 100, p50_ms, 2 * p50_ms, 3 * p50_ms, p50_ms, wrong, short)
+    asked = SearchTimes("10 %", 1000, 100, p50_ms, 2 * p50_ms, 3 * p50_ms, p50_ms, wrong, short)
     return Outcome(contender, speed=Speed(1.0, 10_000, (asked,)), quality={"scifact": 1 / p50_ms})
 
 
@@ -55,34 +55,34 @@ def a_page(number: int, chunks: int) -> Page:
     return Page("set", f"{number}.md", "", ("text",) * chunks, (Vector(b""),) * chunks)
 
 
-def asked_of(store: Fixed, tenants: frozenset[str] | None = SEEN) -> Asked:
-    return asked_as("somebody", tenants, store, a_corpus(), a_job())
+def times_of(store: Fixed, tenants: frozenset[str] | None = SEEN) -> SearchTimes:
+    return search_times("somebody", tenants, store, a_corpus(), a_job())
 
 
 def test_a_hit_of_another_tenant_is_wrong_and_leaves_the_answer_short() -> None:
-    asked = asked_of(Fixed("c0", "c2"))
+    asked = times_of(Fixed("c0", "c2"))
     assert (asked.wrong, asked.short) == (4, 4)
 
 
 def test_fewer_hits_than_asked_for_are_short_only_where_enough_are_visible() -> None:
-    assert asked_of(Fixed("c0")).short == 4
-    assert asked_of(Fixed("c2"), frozenset({"t1"})).short == 0
+    assert times_of(Fixed("c0")).short == 4
+    assert times_of(Fixed("c2"), frozenset({"t1"})).short == 0
 
 
 def test_the_same_hit_twice_counts_once() -> None:
-    assert asked_of(Fixed("c0", "c0")).short == 4
+    assert times_of(Fixed("c0", "c0")).short == 4
 
 
 def test_only_as_many_hits_are_looked_at_as_were_asked_for() -> None:
-    assert asked_of(Fixed("c0", "c1", "c2")).wrong == 0
+    assert times_of(Fixed("c0", "c1", "c2")).wrong == 0
 
 
 def test_questions_of_the_warm_up_are_not_timed() -> None:
-    assert asked_of(Fixed("c0", "c1")).questions == 4
+    assert times_of(Fixed("c0", "c1")).questions == 4
 
 
 def test_a_principal_who_sees_all_can_get_nothing_wrong() -> None:
-    asked = asked_of(Fixed("c0", "c2"), None)
+    asked = times_of(Fixed("c0", "c2"), None)
     assert (asked.visible, asked.wrong, asked.short) == (3, 0, 0)
 
 
@@ -148,9 +148,9 @@ def test_equal_numbers_are_no_win() -> None:
 def test_those_who_take_turns_are_asked_in_every_order() -> None:
     said: list[tuple[Contender, str]] = []
 
-    def turn(who: Contender, principal: str) -> Asked:
+    def turn(who: Contender, principal: str) -> SearchTimes:
         said.append((who, principal))
-        return Asked(principal, 1000, 100, float(len(said)), 0.0, 0.0, 0.0, 0, 0)
+        return SearchTimes(principal, 1000, 100, float(len(said)), 0.0, 0.0, 0.0, 0, 0)
 
     both = (OURSELVES, PEERS[0])
     found = alternating({one: partial(turn, one) for one in both}, ["10 %", "all"], rounds=3)
@@ -161,10 +161,10 @@ def test_those_who_take_turns_are_asked_in_every_order() -> None:
 
 def test_of_several_rounds_the_median_time_counts_and_the_worst_of_what_went_wrong() -> None:
     rounds = [
-        Asked("10 %", 1000, 100, p50, 2 * p50, 3 * p50, p50 / 2, wrong, 0)
+        SearchTimes("10 %", 1000, 100, p50, 2 * p50, 3 * p50, p50 / 2, wrong, 0)
         for p50, wrong in ((9.0, 0), (2.0, 1), (3.0, 0))
     ]
-    assert median_of(rounds) == Asked("10 %", 1000, 100, 3.0, 6.0, 9.0, 1.5, 1, 0)
+    assert median_of(rounds) == SearchTimes("10 %", 1000, 100, 3.0, 6.0, 9.0, 1.5, 1, 0)
 
 
 def test_the_lead_and_the_wins_are_those_of_the_rounds_and_the_report_says_whose_they_are() -> None:
@@ -172,7 +172,10 @@ def test_the_lead_and_the_wins_are_those_of_the_rounds_and_the_report_says_whose
     slow, quick = once[0].speed, once[1].speed
     assert slow is not None
     assert quick is not None
-    anew = [timed_anew(once[0], [slow.asked[0]] * 3), timed_anew(once[1], [replace(quick.asked[0], p50_ms=1.0)] * 3)]
+    anew = [
+        with_new_times(once[0], [slow.searches[0]] * 3),
+        with_new_times(once[1], [replace(quick.searches[0], p50_ms=1.0)] * 3),
+    ]
     outcomes = [*anew, once[2]]
     told = results_of(outcomes, ["10 %"], [])
     assert "searches of citewise, LanceDB are medians of 3 rounds taken in turns" in told.tables[0].note

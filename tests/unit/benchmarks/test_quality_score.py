@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from benchmarks.compression import _bearing, _kept
 from benchmarks.grounding_sets import Gold
-from benchmarks.reliability import Curve
+from benchmarks.logistic import Curve
 
 from tests.compressing import a_wide_context, evidence_of
 

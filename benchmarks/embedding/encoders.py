@@ -37,8 +37,8 @@ class Timed:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """One way from texts to vectors."""
+class Encoder:
+    """One encoder from texts to vectors."""
 
     name: str
     run: Callable[[Sequence[str]], Timed]
@@ -72,8 +72,8 @@ class Sessions:
     def __init__(self, *sessions: Session) -> None:
         self._first = sessions[0]
         self._free: SimpleQueue[Session] = SimpleQueue()
-        for one in sessions:
-            self._free.put(one)
+        for free in sessions:
+            self._free.put(free)
 
     def get_inputs(self) -> list[onnxruntime.NodeArg]:
         found: list[onnxruntime.NodeArg] = self._first.get_inputs()
@@ -102,7 +102,7 @@ def padded(engine: Session, tokenizer: Tokenizer) -> Encode:
     """One padded batch after the other, each on all threads of the session."""
 
     def encode(texts: Sequence[str]) -> Floats:
-        return in_order(len(texts), ((one, run_batch(engine, one)) for one in padded_batches(tokenizer, texts)))
+        return in_order(len(texts), ((batch, run_batch(engine, batch)) for batch in padded_batches(tokenizer, texts)))
 
     return encode
 
@@ -110,7 +110,7 @@ def padded(engine: Session, tokenizer: Tokenizer) -> Encode:
 def run_batch(engine: Session, batch: Batch) -> Floats:
     """Unit vectors of a batch; a graph that takes no mask is not told what is padding."""
     inputs = batch.inputs
-    return batch.unit_vectors(engine.run(None, {one.name: inputs[one.name] for one in engine.get_inputs()})[0])
+    return batch.unit_vectors(engine.run(None, {port.name: inputs[port.name] for port in engine.get_inputs()})[0])
 
 
 def in_order(count: int, found: Iterable[tuple[Batch, Floats]]) -> Floats:
