@@ -66,9 +66,9 @@ def main() -> None:
 
 NOTE = (
     "{texts}, tokenizing counted, {cores} cores, {rounds} rounds of all encoders in changing order. To citewise: how "
-    "many times its texts a second, median of the rounds, with the lowest and the highest; its second row is the noise. "
-    "Padded batches are what sentence-transformers makes: sorted, 32 texts, one after the other on all cores. The "
-    "prepared graph takes no mask, so padding changes its vectors."
+    "many times its texts a second, median of the rounds, with the lowest and the highest; its second row is the "
+    "noise. Padded batches are what sentence-transformers makes: sorted, 32 texts, one after the other on all cores. "
+    "The prepared graph takes no mask, so padding changes its vectors."
 )
 
 
