@@ -88,10 +88,10 @@ def hub(model: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     thread.join()
 
 
-def failure(cache: Path, *, deadline_seconds: float = 60.0) -> CitewiseError:
+def failure(cache: Path, *, deadline_seconds: float = 60.0, max_bytes: int = 2**31) -> CitewiseError:
     """What is raised; it always names the model and the way without network, and leaves no half files."""
     with pytest.raises(CitewiseError, match=r"tiny.*rerank\.path") as caught:
-        downloaded(NAME, cache, deadline_seconds=deadline_seconds)
+        downloaded(NAME, cache, deadline_seconds=deadline_seconds, max_bytes=max_bytes)
     assert not (cache / "hub" / NAME / COMPLETE).exists()
     assert not list(cache.rglob(".model.onnx.*"))
     return caught.value
@@ -171,6 +171,11 @@ def test_a_hub_that_is_not_there_is_unavailable(hub: Hub, tmp_path: Path, monkey
     error = failure(tmp_path)
     assert isinstance(error, Unavailable)
     assert "password" not in str(error)
+
+
+@pytest.mark.server
+def test_a_file_that_is_too_large_is_refused(hub: Hub, tmp_path: Path) -> None:
+    assert isinstance(failure(tmp_path, max_bytes=1000), Misconfigured)
 
 
 @pytest.mark.server

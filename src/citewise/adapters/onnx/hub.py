@@ -14,8 +14,11 @@ NAME = re.compile(r"(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9._-]{0,95}/[A-Za-z0-9_][A-Za
 COMPLETE = ".complete"  # written last: a folder without it is downloaded again
 
 
-def downloaded(name: str, cache: Path, *, deadline_seconds: float = 900.0) -> Path:
-    """The folder with the model's files; the network is used only the first time."""
+def downloaded(name: str, cache: Path, *, deadline_seconds: float = 900.0, max_bytes: int = 2**31) -> Path:
+    """The folder with the model's files; the network is used only the first time.
+
+    The deadline is for all files together; `max_bytes` is for one, and ONNX itself can hold no more.
+    """
     if not NAME.fullmatch(name):
         raise Misconfigured(
             f"rerank.model is {name[:200]!r}, which is not a name on the hub: write owner/name, for example "
@@ -25,7 +28,7 @@ def downloaded(name: str, cache: Path, *, deadline_seconds: float = 900.0) -> Pa
     if not (folder / COMPLETE).is_file():
         endpoint = _endpoint()
         try:
-            within(deadline_seconds, lambda: _download(name, folder, str(endpoint)))
+            within(deadline_seconds, lambda: _download(name, folder, str(endpoint), max_bytes))
         except Exception as error:
             kind, why = _reason(error)
             raise kind(  # the host only, as an endpoint's address may have a password
@@ -45,12 +48,17 @@ def _endpoint() -> httpx.URL:
     raise Misconfigured("HF_ENDPOINT is no address to download a model from: unset it, or start it with https://")
 
 
-def _download(name: str, folder: Path, endpoint: str) -> None:
+def _download(name: str, folder: Path, endpoint: str, max_bytes: int) -> None:
     # Imported here: it takes half a second, and most runs download nothing.
-    from huggingface_hub import hf_hub_download
+    from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url
     from huggingface_hub.errors import RemoteEntryNotFoundError
 
-    def download(file: str) -> None:  # no token: it would go to whatever HF_ENDPOINT names
+    def download(file: str) -> None:
+        # Asked first: a download tries a hub that is not there for half a minute. No token: it would go to whatever
+        # HF_ENDPOINT names.
+        size = get_hf_file_metadata(hf_hub_url(name, file, endpoint=endpoint), token=False).size
+        if size is not None and size > max_bytes:
+            raise Misconfigured(f"{file} is over {max_bytes} bytes")
         hf_hub_download(name, file, local_dir=folder, endpoint=endpoint, token=False)
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -63,13 +71,14 @@ def _download(name: str, folder: Path, endpoint: str) -> None:
 
 def _reason(error: Exception) -> tuple[type[Misconfigured | Unavailable], str]:
     """Whose failure of a download it is, and why it failed."""
-    from huggingface_hub.errors import FileMetadataError, LocalEntryNotFoundError
+    from huggingface_hub.errors import FileMetadataError, HfHubHTTPError, LocalEntryNotFoundError
 
+    if isinstance(error, Misconfigured):
+        return Misconfigured, str(error)
     if isinstance(error, TimeoutError):
         return Unavailable, "it takes too long"
-    response = getattr(error, "response", None) or getattr(error.__cause__, "response", None)
-    if response is not None:
-        status = response.status_code
+    if isinstance(error, HfHubHTTPError):
+        status = error.response.status_code
         if status in (401, 403, 404):  # the hub says 401 also for a name that nobody has
             return Misconfigured, f"it answers {status}; check rerank.model, and that the model is public"
         return Unavailable, f"it answers {status}"
