@@ -89,10 +89,13 @@ def _bounds(written: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.intp], npt.N
 @lru_cache(maxsize=1)
 def _stop_word_table() -> _Numbers:
     """The stop words as numbers, each in a cell of its own: its number modulo the table's size."""
-    numbers = np.array(sorted(int.from_bytes(word.encode(), "little") for word in STOP_WORDS), dtype=np.uint64)
-    size = next(size for size in count(_CELLS * len(numbers)) if len(np.unique(numbers % size)) == len(numbers))
+    numbers = [int.from_bytes(word.encode(), "little") for word in STOP_WORDS]
+    size = next(
+        size for size in count(_CELLS * len(numbers)) if len({number % size for number in numbers}) == len(numbers)
+    )
     table = np.zeros(size, dtype=np.uint64)
-    table[numbers % np.uint64(size)] = numbers
+    for number in numbers:
+        table[number % size] = number
     return table
 
 
