@@ -7,14 +7,10 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from importlib.resources import files
+from operator import mul
 from tempfile import TemporaryDirectory
 
-from citewise import Library
-from citewise.model.access import Scope
-from citewise.model.chunk import Hit, Point, TermField, Vector, cosine
-from citewise.model.filters import Where
-from citewise.ports.catalog import ProjectionState
-from citewise.ports.indexes import IndexBatch
+from citewise import Hit, IndexBatch, Library, Point, ProjectionState, Scope, Vector, Where
 
 Generations = dict[int, dict[str, Point]]
 
@@ -71,13 +67,18 @@ class BruteForceVectorIndex(InMemory):  # citewise.ports.indexes.VectorIndex
 
     def search(self, vector: Vector, *, where: Where, limit: int) -> tuple[Hit, ...]:
         found = self.visible(where)
-        return Hit.best([point.id for point in found], [cosine(vector, point.vector) for point in found], limit)
+        return Hit.best([point.id for point in found], [_cosine(vector, point.vector) for point in found], limit)
+
+
+def _cosine(left: Vector, right: Vector) -> float:
+    """Vectors are 32-bit floats of unit length, so their product is the cosine."""
+    return math.fsum(map(mul, memoryview(left).cast("f"), memoryview(right).cast("f")))
 
 
 class BruteForceTextIndex(InMemory):  # citewise.ports.indexes.TextIndex
     name = "brute-force texts"
 
-    def search(self, terms: Sequence[str], *, field: TermField, where: Where, limit: int) -> tuple[Hit, ...]:
+    def search(self, terms: Sequence[str], *, field: str, where: Where, limit: int) -> tuple[Hit, ...]:
         counts = {point.id: Counter(getattr(point.terms, field)) for point in self.everything(where.scope)}
         average = sum(count.total() for count in counts.values()) / max(1, len(counts))
         having = {term: sum(term in count for count in counts.values()) for term in terms}

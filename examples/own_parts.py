@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from tempfile import TemporaryDirectory
 
-from citewise import Library
-from citewise.model.answer import Prompt
+from citewise import Library, Prompt
 
 
 class SharedWords:  # citewise.ports.models.Reranker

@@ -3,8 +3,7 @@
 from importlib.resources import files
 from tempfile import TemporaryDirectory
 
-from citewise import Library
-from citewise.model.access import Principal
+from citewise import Library, Principal
 
 handbook = files("citewise") / "data" / "handbook"
 

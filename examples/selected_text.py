@@ -1,7 +1,6 @@
 """Answer from text that a reader selected, and from nothing else: no library is opened, none needs to exist."""
 
-from citewise import Library
-from citewise.model.query import Selection
+from citewise import Library, Selection
 
 SELECTED = """\
 Below `power.low_volts` the board stretches its cycle from 6 to 30 minutes and switches the anemometer off.

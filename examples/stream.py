@@ -3,8 +3,7 @@
 from importlib.resources import files
 from tempfile import TemporaryDirectory
 
-from citewise import Library
-from citewise.model.answer import Cited, Done, Token
+from citewise import Cited, Done, Library, Token
 
 handbook = files("citewise") / "data" / "handbook"
 

@@ -1,6 +1,7 @@
 """Every example runs as a newcomer would run it, and what it prints is true."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -63,3 +64,8 @@ def test_a_folder_and_a_question_of_ones_own_are_taken(tmp_path: Path) -> None:
 def test_an_example_is_short_and_listed(example: Path) -> None:
     assert len(example.read_text().splitlines()) < (120 if example.name == "own_index.py" else 30)
     assert f"({example.name})" in (ROOT / "examples" / "README.md").read_text()
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_imports_public_names_alone(example: Path) -> None:
+    assert not re.findall(r"(?:from|import) citewise\.\w+", example.read_text(encoding="utf-8"))
