@@ -32,10 +32,9 @@ from citewise.settings import Settings
 from citewise.text.analysis import ANALYZER_VERSION
 
 if TYPE_CHECKING:  # what only writing needs is imported by those who write: a search starts sooner
-    from citewise.ingest.policy import AccessPolicy
-    from citewise.ingest.prepare import IngestRequest, Prepare
+    from citewise.ingest.pipeline import Ingest
+    from citewise.ingest.prepare import Prepare
     from citewise.ingest.targets import IngestOptions, Target
-    from citewise.ingest.write import DocumentWriter
     from citewise.search.pages import PageBuilder
 
 _log = logging.getLogger(__name__)
@@ -48,7 +47,6 @@ class IngestParts(Protocol):
     """The parts of an ingestion that name adapters; `wiring` makes them."""
 
     def prepare(self, chunkers: Mapping[str, Chunker]) -> "Prepare": ...
-    def policy(self, source: SourceRef) -> "AccessPolicy": ...
     def source(self, target: "Target", prepare: "Prepare") -> Source: ...
     def changes(self, paths: Sequence[Path]) -> Iterator[dict[Path, list[Path]]]: ...
 
@@ -76,15 +74,10 @@ class OpenLibrary:
         return self.parts.prepare(self.chunkers)
 
     @property
-    def writer(self) -> "DocumentWriter":
-        from citewise.ingest.write import DocumentWriter
+    def ingestion(self) -> "Ingest":
+        from citewise.ingest.pipeline import Ingest
 
-        embedding = self.embedding
-        return DocumentWriter(embedding.embedder, self.catalog, (self.catalog,), self.project, embedding.words)
-
-    def policy(self, source: SourceRef) -> "AccessPolicy":
-        """Who may read the documents of a source."""
-        return self.parts.policy(source)
+        return Ingest(self.prepare, self.embedding, self.catalog, self.project)
 
     def ingest(self, paths: Mapping[Path, Collection[Path] | None], options: "IngestOptions") -> Iterator[IngestEvent]:
         """Ingest paths one after the other (of each only the changed files that are named, if any are); the last event
@@ -102,44 +95,30 @@ class OpenLibrary:
     def _ingest_path(
         self, path: Path, changed: Collection[Path] | None, options: "IngestOptions"
     ) -> Iterator[IngestEvent]:
-        from citewise.ingest.pipeline import Ingest
-        from citewise.ingest.prepare import IngestRequest
-        from citewise.ingest.targets import target_of, warn_if_emptied
+        from citewise.ingest.targets import target_of
 
-        target = target_of(path, options, self.catalog, base=self.storage.root.resolve())
-        target = target.with_rule(options.access) if changed is None else target.narrowed(changed)
-        warn_if_emptied(target, options.scope, self.catalog)
-        prepare = self.prepare
-        source = self.parts.source(target, prepare)
+        target = target_of(path, options, self.catalog, base=self.storage.root.resolve(), changed=changed)
+        ingestion = self.ingestion
+        source = self.parts.source(target, ingestion.prepare)
         self.catalog.register(options.scope, target.source)
-        request = IngestRequest(options.scope, self.policy(target.source), options.corpus_type, target.only)
-        return Ingest(prepare, self.writer)(source, request)
+        return ingestion(source, target)
 
     def ingest_source(self, source: Source, name: str, scope: Scope) -> Iterator[IngestEvent]:
         """Ingest a source of the caller's own, unless its name is that of other documents."""
-        from citewise.ingest.pipeline import Ingest
-
         folders = {ref.mount for ref in self.catalog.sources(scope) if ref.kind == "folder"}
         others = {*self.catalog.paths(scope, under=name)} - {*self.catalog.paths(scope, mount=name)}
         if not name or name in folders or others:
             raise BadRequest(f"{scope} has other documents in {name or '.'}: choose another name, or another project")
-        request = self._request_of(name, scope)
-        self.catalog.register(scope, request.policy.source)
-        for event in Ingest(self.prepare, self.writer)(source, request):
+        target = _custom_target(name, scope)
+        self.catalog.register(scope, target.source)
+        for event in self.ingestion(source, target):
             if isinstance(event, IngestReport):
                 self._record(event)
             yield event
 
     def has_source(self, source: Source, name: str, scope: Scope) -> bool:
         """Whether it has just the documents of a source of the caller's own, as they would be stored now."""
-        from citewise.ingest.pipeline import Ingest
-
-        return Ingest(self.prepare, self.writer).is_current(source, self._request_of(name, scope))
-
-    def _request_of(self, name: str, scope: Scope) -> "IngestRequest":
-        from citewise.ingest.prepare import IngestRequest
-
-        return IngestRequest(scope, self.policy(SourceRef(name, "", kind="custom")))
+        return self.ingestion.is_current(source, _custom_target(name, scope))
 
     def _record(self, report: IngestReport) -> None:
         self.catalog.record_ingest(report.summary(datetime.now(UTC).isoformat(timespec="seconds")))
@@ -179,6 +158,12 @@ class OpenLibrary:
     def _has_other_terms(self) -> bool:
         facts = self.catalog.facts()
         return facts is not None and facts.analyzer != ANALYZER_VERSION
+
+
+def _custom_target(name: str, scope: Scope) -> "Target":
+    from citewise.ingest.targets import Target
+
+    return Target(scope, SourceRef(name, "", kind="custom"))
 
 
 def emptied_message(root: Path) -> str:
@@ -278,9 +263,6 @@ class StoredLibrary:
 
     def reembed(self) -> Iterator[Reindexed]:
         """Build the library again beside the old one, with the settings' model and chunk sizes, then swap."""
-        from citewise.ingest.pipeline import Reembed
-        from citewise.ingest.write import DocumentWriter
-
         with self.storage.writing():
             following = self.storage.build()
             with self._opened(following, may_create=True) as begun:  # what an interrupted run left
@@ -292,9 +274,7 @@ class StoredLibrary:
                 new.catalog.record_facts(new.facts)
                 if summary := old.catalog.last_ingest():
                     new.catalog.record_ingest(summary)
-                chosen, caches = self.embedding, (new.catalog, old.catalog)
-                writer = DocumentWriter(chosen.embedder, new.catalog, caches, new.project, chosen.words)
-                yield from Reembed(old.catalog, new.prepare, writer)()
+                yield from new.ingestion.reembed(old.catalog)
             self.storage.activate(following)
 
     @contextmanager

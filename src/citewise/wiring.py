@@ -12,7 +12,6 @@ from citewise.answer.compress import Compress
 from citewise.errors import Misconfigured
 from citewise.model.access import Access, Scope
 from citewise.model.chunk import EmbeddingModel
-from citewise.model.document import SourceRef
 from citewise.model.ranking import ARMS
 from citewise.models import NO_PARTS, Parts, compress_of, embedding_of, generator_of, reranker_of
 from citewise.ports.models import Embedder, Embedding, Generator, QualityEvaluator, Reranker
@@ -135,9 +134,9 @@ class _FolderParts:
         from citewise.ingest.prepare import Format, Prepare
 
         formats = (Format(MARKDOWN, (".md", ".mdx"), MarkdownParser(), chunkers[MARKDOWN]),)
-        return Prepare(formats, self.settings.ingest.path_rules)
+        return Prepare(formats, self.settings.ingest.path_rules, self._policy())
 
-    def policy(self, source: SourceRef) -> "policy.AccessPolicy":
+    def _policy(self) -> "policy.AccessPolicy":
         from citewise.adapters.folder.source import Patterns
         from citewise.ingest.policy import AccessPolicy
 
@@ -147,7 +146,7 @@ class _FolderParts:
             if not rules:
                 raise Misconfigured(f"ingest.access_by_path: {pattern!r} is not a pattern that could match a path")
             by_path.append((rules[0], Access.of(names)))
-        return AccessPolicy(source, self.settings.ingest.access, tuple(by_path))
+        return AccessPolicy(self.settings.ingest.access, tuple(by_path))
 
     def source(self, target: "targets.Target", prepare: "Prepare") -> "sources.Source":
         from citewise.adapters.folder.source import FolderSource

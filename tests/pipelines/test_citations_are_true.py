@@ -11,9 +11,9 @@ from citewise.adapters.onnx.wordpiece import WordPieceCounter
 from citewise.answer.pack import ELLIPSIS, _citation, _joined
 from citewise.ingest.chunkers.markdown import HeadingChunker, _sections
 from citewise.ingest.policy import AccessPolicy
-from citewise.ingest.prepare import Format, IngestRequest, Prepare
+from citewise.ingest.prepare import Format, Prepare
+from citewise.ingest.targets import Target
 from citewise.model.document import DEFAULT_RULES, Item, SourceRef
-from citewise.model.ids import digest
 from citewise.model.ranking import Passage
 from citewise.text.urls import Addresses
 from tests.builders import SCOPE
@@ -28,8 +28,8 @@ TREES = {
 }
 PARSER = MarkdownParser()
 CHUNKER = HeadingChunker(WordPieceCounter(), MINILM.window_tokens)
-PREPARE = Prepare((Format("text/markdown", (".md",), PARSER, CHUNKER),), DEFAULT_RULES)
-REQUEST = IngestRequest(SCOPE, AccessPolicy(SourceRef("", "docs")))
+PREPARE = Prepare((Format("text/markdown", (".md",), PARSER, CHUNKER),), DEFAULT_RULES, AccessPolicy())
+TARGET = Target(SCOPE, SourceRef("", "docs"))
 
 
 @pytest.fixture(params=TREES, scope="module")
@@ -44,7 +44,7 @@ def pages(request: pytest.FixtureRequest) -> list[tuple[str, tuple[Passage, ...]
 def prepared(file: Path, tree: Path) -> tuple[str, tuple[Passage, ...]]:
     data = file.read_bytes()
     item = Item(file.relative_to(tree).as_posix(), len(data), "text/markdown")
-    (write,) = PREPARE(REQUEST, item, data, digest(data)).writes
+    (write,) = PREPARE(TARGET, item, data).writes
     return write.document.text, tuple(passage_of(chunk, write.document) for chunk in write.chunks)
 
 

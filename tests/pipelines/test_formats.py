@@ -9,9 +9,8 @@ import pytest
 from citewise import Library
 from citewise.answer.pack import _citation
 from citewise.errors import BadRequest, Misconfigured
-from citewise.ingest.pipeline import Ingest, Reembed
-from citewise.ingest.policy import AccessPolicy
-from citewise.ingest.prepare import Format, IngestRequest, Prepare
+from citewise.ingest.prepare import Format, Prepare
+from citewise.ingest.targets import Target
 from citewise.library import OpenLibrary
 from citewise.model.access import Scope
 from citewise.model.document import Item, ParsedDocument, SourceRef
@@ -33,7 +32,7 @@ CONTENT = {
     "talk.json": (THREAD, TALK),
     "readme.md": ("text/markdown", b"# Read me\n\nWords.\n"),
 }
-REQUEST = IngestRequest(Scope(), AccessPolicy(SourceRef("archive", "memory", kind="memory")))
+TARGET = Target(Scope(), SourceRef("archive", "memory", kind="memory"))
 
 
 @pytest.fixture
@@ -52,7 +51,7 @@ def prepare_of(library: OpenLibrary) -> Prepare:
 
 def ingest(shelf: Shelf, content: dict[str, tuple[str, bytes | None]]) -> IngestReport:
     with shelf.opened() as library:
-        *_, report = Ingest(prepare_of(library), library.writer)(MemorySource(content), REQUEST)
+        *_, report = replace(library.ingestion, prepare=prepare_of(library))(MemorySource(content), TARGET)
     assert isinstance(report, IngestReport)
     assert report.seen == report.ingested + report.unchanged + len(report.skipped) + len(report.failed)
     return report
@@ -160,7 +159,7 @@ def test_stored_documents_are_cut_and_embedded_again_without_a_parser(shelf: She
     with shelf.opened() as old, other.opened() as new:
         prepare = prepare_of(new)
         blind = replace(prepare, formats=tuple(replace(each, parser=_NoParser()) for each in prepare.formats))
-        *_, last = Reembed(old.catalog, blind, new.writer)()
+        *_, last = replace(new.ingestion, prepare=blind).reembed(old.catalog)
     assert last == Reindexed(5, 5, is_reembedded=True)
     assert other.snapshot() == before
     assert found(other, "valve stuck oil").location.author == "ann"

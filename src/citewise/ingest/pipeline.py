@@ -7,118 +7,156 @@ indexes follow the log, so an interruption loses nothing, and the next run goes 
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import PurePosixPath
 
 from citewise.errors import BadData, BadRequest, Unavailable
-from citewise.ingest.prepare import IngestRequest, Prepare, Prepared
-from citewise.ingest.write import DOCUMENTS_AT_ONCE, DocumentWriter, WriteBatch, Written
+from citewise.ingest.prepare import Prepare, Prepared
+from citewise.ingest.project import Project
+from citewise.ingest.targets import Target
 from citewise.model.access import Scope
+from citewise.model.chunk import ChunkCounts, Vector, WordVectors
 from citewise.model.document import FileProblem, Item
 from citewise.model.filters import Where
-from citewise.model.ids import digest
-from citewise.model.report import (
-    Embedded,
-    FileDone,
-    FileOutcome,
-    IngestEvent,
-    IngestReport,
-    Reindexed,
-    Walked,
-)
+from citewise.model.ids import Digest, digest
+from citewise.model.report import Embedded, FileDone, FileOutcome, IngestEvent, IngestReport, Reindexed, Walked
 from citewise.ports.catalog import Catalog
+from citewise.ports.models import Embedding
 from citewise.ports.sources import Source
 from citewise.text.encoding import NotText
+
+# What is embedded and stored together: enough texts to sort by length, few enough that a document is safe on
+# disk seconds after it was read.
+TEXTS_AT_ONCE = 128
+DOCUMENTS_AT_ONCE = 64
+CHUNKS_BEFORE_PROJECTING = 512  # a projection has a price of its own (a commit), so not after every batch
+
+_Outcome = tuple[Vector, WordVectors] | Unavailable  # of a text and of its words
+_NO_WORDS = WordVectors(b"")  # of a text whose word vectors are not wanted
 
 
 @dataclass(frozen=True, slots=True)
 class Ingest:
-    """Brings a library up to date with a source."""
+    """Brings a library up to date with a source, or with an older library."""
 
     prepare: Prepare
-    writer: DocumentWriter
+    embedding: Embedding
+    catalog: Catalog
+    project: Project
 
-    def __call__(self, source: Source, request: IngestRequest) -> Iterator[IngestEvent]:
+    def __call__(self, source: Source, target: Target) -> Iterator[IngestEvent]:
         """Ingest what is new, leave what is unchanged, remove what is gone. The last event is the report."""
         started = time.perf_counter()
-        catalog = self.writer.catalog
         entries = tuple(source.items())
         items = [entry for entry in entries if isinstance(entry, Item)]
         yield Walked(len(entries), sum(item.size for item in items))
-        known = _Known(catalog, request, items)
-        batch = WriteBatch(self.writer, request.scope)
-        tally = _Tally(batch)
+        tally = _Tally(_Known(self.catalog, target, items))
+        batch = _Batch(self, target.scope)
         for entry in entries:
             if isinstance(entry, FileProblem):
                 yield tally.skip(entry)
                 continue
             try:
-                prepared = self._prepared(source, request, entry, known)
+                prepared = self._prepared(source, target, entry, tally.known)
             except NotText as error:
                 yield tally.skip(FileProblem(entry.path, str(error), is_unseen=True), size=entry.size)
             except (BadData, BadRequest) as error:  # BadRequest: an access rule in a document that is none
                 yield tally.fail(entry, str(error))
             else:
                 if prepared is None:
-                    yield tally.leave(entry, chunks=known.chunks_of(entry))
+                    yield tally.leave(entry)
                 else:
                     yield from tally.settle(batch.add(prepared))
         yield from tally.settle(batch.write())
-        gone = known.gone(tally)
-        deleted = catalog.remove(request.scope, gone) if gone else 0
-        self.writer.project(request.scope)
-        report = tally.report(removed=len(gone), deleted=deleted)
+        gone = tally.gone()
+        deleted = self.catalog.remove(target.scope, gone) if gone else 0
+        self.project(target.scope)
+        report = tally.report(batch, removed=len(gone), deleted=deleted)
         yield replace(report, seen=len(entries), seconds=time.perf_counter() - started)
 
-    def is_current(self, source: Source, request: IngestRequest) -> bool:
+    def is_current(self, source: Source, target: Target) -> bool:
         """Whether the library has just the documents of a source, as they would be stored now."""
         items = [entry for entry in source.items() if isinstance(entry, Item)]
-        known = _Known(self.writer.catalog, request, items)
+        known = _Known(self.catalog, target, items)
         if set(known.paths) != {path for item in items for path in known.under(item)}:
             return False
         return all(known.is_current(self.prepare, item, source.read(item)) for item in items)
 
-    def _prepared(self, source: Source, request: IngestRequest, item: Item, known: "_Known") -> Prepared | None:
+    def reembed(self, old: Catalog) -> Iterator[Reindexed]:
+        """Cut and embed every document of an older library again, without its file: a running total.
+
+        Interrupted, it goes on from what it has.
+        """
+        done = Reindexed(is_reembedded=True)
+        yield done
+        for scope in old.scopes():
+            for source in old.sources(scope):
+                self.catalog.register(scope, source)
+            before, batch = done, _Batch(self, scope, old)
+            for event in chain(chain.from_iterable(map(batch.add, self._cut_again(scope, old))), batch.write()):
+                if isinstance(event, Embedded):
+                    continue
+                if event.failure:  # half a library is none: stop, keep the old one, and go on from here next time
+                    raise Unavailable(
+                        f"{event.prepared.item.path} could not be embedded: {event.failure}; "
+                        "the library is unchanged; run the command again to continue"
+                    )
+                done = Reindexed(before.chunks + batch.chunks.total, before.embedded + batch.embedded, True)
+                yield done
+            # Documents that an interrupted run had stored and the old library has lost since.
+            self.catalog.remove(scope, sorted({*self.catalog.paths(scope)} - {*old.paths(scope)}))
+            self.project(scope)
+
+    def _prepared(self, source: Source, target: Target, item: Item, known: "_Known") -> Prepared | None:
         """The item's documents, or None where the library has just those already."""
-        known.check_owner(request.mounted(item.path))
+        known.check_owner(target.mounted(item.path))
         data = source.read(item)
         if known.is_current(self.prepare, item, data):
             return None
-        prepared = self.prepare(request, item, data, digest(data))
+        prepared = self.prepare(target, item, data)
         if len(prepared.writes) > 1:
             known.add_stamps([write.document.path for write in prepared.writes])
         for write in prepared.writes:
             known.check_owner(write.document.path)
         return prepared
 
+    def _cut_again(self, scope: Scope, old: Catalog) -> Iterator[Prepared]:
+        after, where = "", Where(scope, None)
+        while page := old.documents(where, after=after, limit=DOCUMENTS_AT_ONCE):
+            after = page[-1].path
+            for summary in page:
+                document = old.document(where, summary.id)
+                if document is not None:
+                    item = Item(document.path, len(document.text), document.media_type)
+                    yield Prepared(item, (self.prepare.cut(document),))
+
 
 class _Known:
     """What the library has of the parts of a source that are ingested."""
 
-    def __init__(self, catalog: Catalog, request: IngestRequest, items: Iterable[Item]) -> None:
+    def __init__(self, catalog: Catalog, target: Target, items: Iterable[Item]) -> None:
         self._catalog = catalog
-        self._request = request
-        mount = request.mount
-        parts = [""] if request.only is None else sorted(map(request.mounted, request.only))
-        self.paths = sorted({path for part in parts for path in catalog.paths(request.scope, under=part, mount=mount)})
-        self._stamps = dict(
-            catalog.stamps(request.scope, {*self.paths, *(request.mounted(item.path) for item in items)})
-        )
+        self._target = target
+        scope, mount = target.scope, target.source.mount
+        parts = [""] if target.only is None else sorted(map(target.mounted, target.only))
+        self.paths = sorted({path for part in parts for path in catalog.paths(scope, under=part, mount=mount)})
+        self._stamps = dict(catalog.stamps(scope, {*self.paths, *(target.mounted(item.path) for item in items)}))
 
     def add_stamps(self, paths: list[str]) -> None:
-        self._stamps |= self._catalog.stamps(self._request.scope, paths)
+        self._stamps |= self._catalog.stamps(self._target.scope, paths)
 
     def check_owner(self, path: str) -> None:
         """Raise BadData for a path that another source has."""
         stamp = self._stamps.get(path)
-        if stamp is not None and stamp.mount != self._request.mount:
+        if stamp is not None and stamp.mount != self._target.source.mount:
             other = stamp.mount or "."
             raise BadData(f"its path {path} belongs to source {other}: give this source a --name of its own")
 
     def under(self, item: Item) -> list[str]:
         """The documents of an item: at its path, or below it where it holds several."""
-        path = self._request.mounted(item.path)
+        path = self._target.mounted(item.path)
         own = [path] if path in self._stamps else []
         first = bisect_left(self.paths, f"{path}/")
         return own + self.paths[first : bisect_left(self.paths, f"{path}0", first)]  # "0" is the character after "/"
@@ -127,53 +165,51 @@ class _Known:
         documents = self.under(item)
         if not documents:
             return False
-        source, whole = digest(data), self._request.mounted(item.path)
+        source, whole = digest(data), self._target.mounted(item.path)
         names = (path.removeprefix(whole).removeprefix("/") for path in documents)
         return all(
-            self._stamps[path].stamp == prepare.stamp(self._request, item, name, source)
+            self._stamps[path].stamp == prepare.stamp(self._target, item, name, source)
             for path, name in zip(documents, names, strict=True)
         )
 
     def chunks_of(self, item: Item) -> int:
         return sum(self._stamps[path].chunks for path in self.under(item))
 
-    def gone(self, tally: "_Tally") -> list[str]:
+    def gone(self, kept: Collection[str], unseen: Iterable[str]) -> list[str]:
         """What the source does not have any more. What could not be read stays: missing permissions are no deletion."""
-        stays = {path for item in tally.staying for path in self.under(item)} | tally.stored
-        unseen = {PurePosixPath(self._request.mounted(entry.path)) for entry in tally.skipped if entry.is_unseen}
-        missing = ((path, PurePosixPath(path)) for path in self.paths if path not in stays)
-        return [path for path, place in missing if unseen.isdisjoint((place, *place.parents))]
+        places = {PurePosixPath(self._target.mounted(path)) for path in unseen}
+        missing = ((path, PurePosixPath(path)) for path in self.paths if path not in kept)
+        return [path for path, place in missing if places.isdisjoint((place, *place.parents))]
 
 
 class _Tally:
     """Counts what became of each item, and announces it."""
 
-    def __init__(self, batch: WriteBatch) -> None:
-        self._batch = batch
+    def __init__(self, known: _Known) -> None:
+        self.known = known
         self._outcomes: Counter[FileOutcome] = Counter()
+        self._skipped: list[FileProblem] = []
         self._failed: list[FileProblem] = []
         self._warnings: list[FileProblem] = []
         self._masked: Counter[str] = Counter()
         self._unchanged_chunks = 0
-        self.skipped: list[FileProblem] = []
-        self.staying: list[Item] = []  # unchanged or failed: the library keeps what it had of them
-        self.stored: set[str] = set()  # paths of documents
+        self._kept: set[str] = set()  # paths of documents that were stored, or stay as they are
 
     def skip(self, entry: FileProblem, *, size: int = 0) -> FileDone:
-        self.skipped.append(entry)
+        self._skipped.append(entry)
         return self._done(entry.path, "skipped", size)
 
     def fail(self, item: Item, reason: str) -> FileDone:
-        self.staying.append(item)
+        self._kept.update(self.known.under(item))
         self._failed.append(FileProblem(item.path, reason))
         return self._done(item.path, "failed", item.size)
 
-    def leave(self, item: Item, *, chunks: int) -> FileDone:
-        self.staying.append(item)
-        self._unchanged_chunks += chunks
+    def leave(self, item: Item) -> FileDone:
+        self._kept.update(self.known.under(item))
+        self._unchanged_chunks += self.known.chunks_of(item)
         return self._done(item.path, "unchanged", item.size)
 
-    def settle(self, events: Iterable[Embedded | Written]) -> Iterator[IngestEvent]:
+    def settle(self, events: "Iterable[Embedded | _Written]") -> Iterator[IngestEvent]:
         for event in events:
             if isinstance(event, Embedded):
                 yield event
@@ -184,23 +220,23 @@ class _Tally:
                 continue
             self._masked.update(prepared.masked)
             self._warnings += [FileProblem(prepared.item.path, text) for text in prepared.warnings]
-            self.stored |= {write.document.path for write in prepared.writes}
+            self._kept.update(write.document.path for write in prepared.writes)
             chunks = sum(len(write.chunks) for write in prepared.writes)
             yield self._done(prepared.item.path, "ingested", prepared.item.size, chunks)
 
-    def report(self, *, removed: int, deleted: int) -> IngestReport:
-        chunks = self._batch.chunks
+    def gone(self) -> list[str]:
+        return self.known.gone(self._kept, (entry.path for entry in self._skipped if entry.is_unseen))
+
+    def report(self, batch: "_Batch", *, removed: int, deleted: int) -> IngestReport:
         return IngestReport(
             ingested=self._outcomes["ingested"],
             unchanged=self._outcomes["unchanged"],
             removed=removed,
-            skipped=tuple(self.skipped),
+            skipped=tuple(self._skipped),
             failed=tuple(self._failed),
             warnings=tuple(self._warnings),
-            chunks=replace(
-                chunks, deleted=chunks.deleted + deleted, unchanged=chunks.unchanged + self._unchanged_chunks
-            ),
-            embedded=self._batch.embedded,
+            chunks=batch.chunks + ChunkCounts(deleted=deleted, unchanged=self._unchanged_chunks),
+            embedded=batch.embedded,
             masked=self._masked,
         )
 
@@ -209,47 +245,90 @@ class _Tally:
         return FileDone(path, outcome, size, chunks)
 
 
-# An old library -> a new one beside it, for another model or other chunk sizes. The old one serves meanwhile.
-
-
 @dataclass(frozen=True, slots=True)
-class Reembed:
-    """Cuts and embeds every stored document again, without its file. Interrupted, it goes on from what it has."""
+class _Written:
+    """An item was stored, or not, because one of its texts could not be embedded."""
 
-    old: Catalog
-    prepare: Prepare
-    writer: DocumentWriter
+    prepared: Prepared
+    failure: Unavailable | None
 
-    def __call__(self) -> Iterator[Reindexed]:
-        """A running total, at the start and after each document."""
-        done = Reindexed(is_reembedded=True)
-        yield done
-        new = self.writer.catalog
-        for scope in self.old.scopes():
-            for source in self.old.sources(scope):
-                new.register(scope, source)
-            batch, before = WriteBatch(self.writer, scope), done
-            for event in self._events(scope, batch):
-                if event.failure:  # half a library is none: stop, keep the old one, and go on from here next time
-                    raise Unavailable(
-                        f"{event.prepared.item.path} could not be embedded: {event.failure}; "
-                        "the library is unchanged; run the command again to continue"
-                    )
-                chunks, embedded = before.chunks + batch.chunks.total, before.embedded + batch.embedded
-                done = Reindexed(chunks, embedded, is_reembedded=True)
-                yield done
-            # Documents that an interrupted run had stored and the old library has lost since.
-            new.remove(scope, sorted({*new.paths(scope)} - {*self.old.paths(scope)}))
-            self.writer.project(scope)
 
-    def _events(self, scope: Scope, batch: WriteBatch) -> Iterator[Written]:
-        after, where = "", Where(scope, None)
-        while page := self.old.documents(where, after=after, limit=DOCUMENTS_AT_ONCE):
-            after = page[-1].path
-            for summary in page:
-                document = self.old.document(where, summary.id)
-                if document is not None:
-                    item = Item(document.path, len(document.text), document.media_type)
-                    prepared = Prepared(item, (self.prepare.cut(document),))
-                    yield from (event for event in batch.add(prepared) if isinstance(event, Written))
-        yield from (event for event in batch.write() if isinstance(event, Written))
+class _Batch:
+    """Items that wait to be embedded and stored together, and the totals of what was stored so far."""
+
+    def __init__(self, ingest: Ingest, scope: Scope, older: Catalog | None = None) -> None:
+        self._ingest = ingest
+        self._scope = scope
+        self._older = older  # its vectors are taken before anything is embedded
+        self._waiting: list[Prepared] = []
+        self._unprojected = 0
+        self.embedded = 0
+        self.chunks = ChunkCounts()
+
+    def add(self, prepared: Prepared) -> Iterator[Embedded | _Written]:
+        """Take an item in; a full batch is written."""
+        self._waiting.append(prepared)
+        writes = [write for each in self._waiting for write in each.writes]
+        if sum(len(write.chunks) for write in writes) >= TEXTS_AT_ONCE or len(writes) >= DOCUMENTS_AT_ONCE:
+            yield from self.write()
+
+    def write(self) -> Iterator[Embedded | _Written]:
+        """Embed and store what waits. Every item is stored with all its documents, or not at all."""
+        waiting, self._waiting = self._waiting, []
+        if not waiting:
+            return
+        outcomes: dict[Digest, _Outcome] = {}
+        yield from self._embed(waiting, outcomes)
+        written = [_Written(prepared, _failure(prepared, outcomes)) for prepared in waiting]
+        writes = [write for each in written if not each.failure for write in each.prepared.writes]
+        self.chunks += self._ingest.catalog.store(writes)
+        yield from written
+        self._unprojected += sum(len(write.chunks) for write in writes)
+        if self._unprojected >= CHUNKS_BEFORE_PROJECTING:
+            self._ingest.project(self._scope)
+            self._unprojected = 0
+
+    def _embed(self, waiting: Sequence[Prepared], outcomes: dict[Digest, _Outcome]) -> Iterator[Embedded]:
+        """Fill in what the library does not have yet. Equal texts are embedded once, and vectors are kept at once:
+        neither a refused neighbor nor an interruption makes anyone pay for them again."""
+        chunks = [chunk for each in waiting for write in each.writes for chunk in write.chunks]
+        texts = {chunk.text_digest: chunk.embedded_text for chunk in chunks}
+        missing = texts.keys() - self._stored(self._ingest.catalog, texts.keys()).keys()
+        if self._older is not None:
+            outcomes |= self._stored(self._older, missing)
+            self._keep(outcomes)
+        new = [key for key in texts if key in missing and key not in outcomes]
+        for start in range(0, len(new), TEXTS_AT_ONCE):
+            keys = new[start : start + TEXTS_AT_ONCE]
+            embedded = dict(zip(keys, self._vectors([texts[key] for key in keys]), strict=True))
+            self.embedded += self._keep(embedded)
+            outcomes |= embedded
+            yield Embedded(len(keys))
+
+    def _vectors(self, texts: Sequence[str]) -> Sequence[_Outcome]:
+        embedding = self._ingest.embedding
+        if embedding.words is not None:
+            return embedding.words.embedded(texts)
+        vectors = embedding.embedder.documents(texts)
+        return [vector if isinstance(vector, Unavailable) else (vector, _NO_WORDS) for vector in vectors]
+
+    def _stored(self, catalog: Catalog, digests: Collection[Digest]) -> dict[Digest, tuple[Vector, WordVectors]]:
+        """What a library has. A text whose word vectors are wanted and missing counts as unknown."""
+        vectors = catalog.vectors(digests)
+        if self._ingest.embedding.words is None:
+            return {key: (vector, _NO_WORDS) for key, vector in vectors.items()}
+        words = catalog.word_vectors(digests)
+        return {key: (vectors[key], words[key]) for key in vectors.keys() & words.keys()}
+
+    def _keep(self, outcomes: Mapping[Digest, _Outcome]) -> int:
+        """Store vectors in the library; returns how many there were."""
+        embedded = {key: pair for key, pair in outcomes.items() if not isinstance(pair, Unavailable)}
+        vectors = {key: vector for key, (vector, _) in embedded.items()}
+        words = {key: words for key, (_, words) in embedded.items() if words is not _NO_WORDS}
+        self._ingest.catalog.keep(vectors, words)
+        return len(vectors)
+
+
+def _failure(prepared: Prepared, outcomes: Mapping[Digest, _Outcome]) -> Unavailable | None:
+    of_chunks = (outcomes.get(chunk.text_digest) for write in prepared.writes for chunk in write.chunks)
+    return next((outcome for outcome in of_chunks if isinstance(outcome, Unavailable)), None)

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from citewise.errors import BadData
 from citewise.ingest.policy import AccessPolicy
-from citewise.model.access import Scope
+from citewise.ingest.targets import Target
 from citewise.model.chunk import LABELING, Chunk
 from citewise.model.document import (
     UNKNOWN,
@@ -34,24 +34,6 @@ class Format:
 
 
 @dataclass(frozen=True, slots=True)
-class IngestRequest:
-    """What is ingested, into which scope and for whom."""
-
-    scope: Scope
-    policy: AccessPolicy
-    corpus_type: str | None = None  # None: decided by the path
-    only: frozenset[str] | None = None  # parts of the source; None: all of it
-
-    @property
-    def mount(self) -> str:
-        return self.policy.source.mount
-
-    def mounted(self, path: str) -> str:
-        """The path in the library of a path in the source."""
-        return f"{self.mount}/{path}" if self.mount else path
-
-
-@dataclass(frozen=True, slots=True)
 class Prepared:
     """All documents of an item, ready to be embedded and stored together."""
 
@@ -67,13 +49,14 @@ class Prepare:
 
     formats: tuple[Format, ...]
     path_rules: tuple[PathRule, ...]
+    policy: AccessPolicy
 
-    def __call__(self, request: IngestRequest, item: Item, data: bytes, source: Digest) -> Prepared:
+    def __call__(self, target: Target, item: Item, data: bytes) -> Prepared:
         """The documents of an item. Raises BadData, or BadRequest for an access rule that is none."""
-        parsed = self.format_of(item.media_type).parser.parse(data, item)
+        parsed, source = self.format_of(item.media_type).parser.parse(data, item), digest(data)
         writes, warnings, masked = [], list[str](), dict[str, int]()
         for each in parsed:
-            document = self._document(request, item, each, self.stamp(request, item, each.name, source))
+            document = self._document(target, item, each, self.stamp(target, item, each.name, source))
             writes.append(self.cut(document))
             warnings += _warnings(each, document)
             for kind, count in each.masked.items():
@@ -86,12 +69,12 @@ class Prepare:
                 return each
         raise BadData(f"no parser for {media_type}")
 
-    def stamp(self, request: IngestRequest, item: Item, name: str, source: Digest) -> Digest:
+    def stamp(self, target: Target, item: Item, name: str, source: Digest) -> Digest:
         """Equal stamps mean that nothing would come out differently. The chunker is the same for a whole library."""
         rules = (f"{rule.pattern} {sorted(rule.sets.items())}" for rule in self.path_rules)
-        readers = sorted(request.policy(_path(item, name)).readers)
+        readers = sorted(self.policy(target.source, _path(item, name)).readers)
         recipe = digest(self.format_of(item.media_type).parser.version, MASKING, LABELING, *rules)
-        return digest(source, recipe, digest(*readers, request.corpus_type or ""))
+        return digest(source, recipe, digest(*readers, target.corpus_type or ""))
 
     def cut(self, document: Document) -> DocumentWrite:
         """A document with its chunks: from its stored blocks, so that no parser is needed to cut it again."""
@@ -99,33 +82,33 @@ class Prepare:
         pieces = chunker(document.blocks, title=document.title if document.is_titled else None)
         return DocumentWrite(document, Chunk.of_document(document, pieces))
 
-    def _document(self, request: IngestRequest, item: Item, parsed: ParsedDocument, stamp: Digest) -> Document:
-        path = request.mounted(_path(item, parsed.name))
+    def _document(self, target: Target, item: Item, parsed: ParsedDocument, stamp: Digest) -> Document:
+        path = target.mounted(_path(item, parsed.name))
         facts = PathRule.facts_of(path, self.path_rules)
         chapter_number, chapter_title = _chapter_parts(facts["chapter"])
         title = _own_title(parsed)
         return Document(
-            id=document_id(request.scope, path),
-            scope=request.scope,
+            id=document_id(target.scope, path),
+            scope=target.scope,
             path=path,
-            mount=request.mount,
+            mount=target.source.mount,
             title=title or _title_from_path(path),
             is_titled=title is not None,
             description=parsed.description,
             tags=parsed.tags,
             module=facts["module"],
             chapter=facts["chapter"],
-            corpus_type=request.corpus_type or parsed.corpus_type or facts["corpus_type"],
+            corpus_type=target.corpus_type or parsed.corpus_type or facts["corpus_type"],
             content_type=facts["content_type"],
             metadata={**item.metadata, **parsed.metadata},
-            access=request.policy(_path(item, parsed.name), own=parsed.access),
+            access=self.policy(target.source, _path(item, parsed.name), own=parsed.access),
             stamp=stamp,
             text=parsed.text,
             blocks=parsed.blocks,
             media_type=item.media_type,
             chapter_number=chapter_number,
             chapter_title=chapter_title,
-            source_uri=item.uri or request.mounted(item.path),
+            source_uri=item.uri or target.mounted(item.path),
         )
 
 

@@ -3,12 +3,12 @@
 import logging
 import os
 import re
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from citewise.errors import BadRequest, PathNotFound
-from citewise.ingest.policy import with_rule
+from citewise.ingest.policy import AccessPolicy
 from citewise.model.access import Access, Scope, checked_name
 from citewise.model.document import SourceRef
 from citewise.ports.catalog import Catalog
@@ -37,81 +37,74 @@ class IngestOptions:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A registered source, and the parts of it that are to be ingested (None: all)."""
+    """What is ingested: a source, or parts of it, into a scope."""
 
+    scope: Scope
     source: SourceRef
-    root: Path
-    only: frozenset[str] | None
+    only: frozenset[str] | None = None  # parts of the source; None: all of it
+    corpus_type: str | None = None  # None: decided by the path
+    root: Path = Path()  # of a folder
 
-    def narrowed(self, changed: Collection[Path]) -> "Target":
-        """Only the changed files. The target itself or an ignore file among them concerns all of it."""
-        asked = self.root if self.only is None else self.root / next(iter(self.only))
-        if asked in changed or any(file.name == ".gitignore" for file in changed):
-            return self
-        return replace(self, only=frozenset(file.relative_to(self.root).as_posix() for file in changed))
-
-    def with_rule(self, rule: tuple[str, ...]) -> "Target":
-        """The same with an access rule for what is to be ingested; an empty one changes nothing."""
-        return replace(self, source=with_rule(self.source, rule, self.only or {""})) if rule else self
+    def mounted(self, path: str) -> str:
+        """The path in the library of a path in the source."""
+        return f"{self.source.mount}/{path}" if self.source.mount else path
 
 
 def existing(path: Path) -> Path:
     """The path, absolute. Raises PathNotFound or BadRequest, before a library is created for it."""
     try:
-        if not path.exists():
-            raise PathNotFound(f"there is no folder or file at {path}")
-        full = path.resolve()
+        full = path.resolve() if path.exists() else None
         str(full).encode("utf-8")
-    except PathNotFound:
-        raise
     except OSError as error:
         raise BadRequest(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeEncodeError as error:
         raise BadRequest(f"the name of {path!r} is not valid UTF-8: rename it, then ingest it") from error
+    if full is None:
+        raise PathNotFound(f"there is no folder or file at {path}")
     return full
 
 
-def target_of(path: Path, options: IngestOptions, catalog: Catalog, *, base: Path) -> Target:
-    """The source that a path belongs to, or a new one. Roots are stored relative to `base`, the library's folder."""
+def target_of(
+    path: Path,
+    options: IngestOptions,
+    catalog: Catalog,
+    *,
+    base: Path,  # the library's folder: roots are stored relative to it
+    changed: Collection[Path] | None = None,  # only these files of it; None: all
+) -> Target:
+    """The source that a path belongs to, or a new one, with the access rule that it is given."""
     full = existing(path)
-    sources = {ref: _root(ref, base) for ref in catalog.sources(options.scope) if ref.kind == "folder"}
-    name = None if options.name is None else _mount_named(options.name, [ref.mount for ref in sources])
-    holding = [ref for ref, root in sources.items() if full.is_relative_to(root) and name in (None, ref.mount)]
+    folders = {
+        ref: Path(os.path.normpath(base / ref.root)) for ref in catalog.sources(options.scope) if ref.kind == "folder"
+    }
+    name = None if options.name is None else _mount_named(options.name, [ref.mount for ref in folders])
+    holding = [ref for ref, folder in folders.items() if full.is_relative_to(folder) and name in (None, ref.mount)]
     if holding:
-        ref = max(holding, key=lambda each: len(sources[each].parts))  # of nested sources the innermost
-        only = None if full == sources[ref] else frozenset({full.relative_to(sources[ref]).as_posix()})
-        return Target(ref, sources[ref], only)
-    root = full if full.is_dir() else full.parent
-    for other in sources:
-        _warn_about(other, sources[other], root, name)
-    mount = _free_mount(root, options.scope, catalog, [ref.mount for ref in sources]) if name is None else name
-    return Target(
-        SourceRef(mount, os.path.relpath(root, base)), root, None if full.is_dir() else frozenset({full.name})
-    )
+        source = max(holding, key=lambda ref: len(folders[ref].parts))  # of nested sources the innermost
+        root = folders[source]
+    else:
+        root = full if full.is_dir() else full.parent
+        _warn_about_others(root, folders, name)
+        mount = _free_mount(root, options.scope, catalog, [ref.mount for ref in folders]) if name is None else name
+        source = SourceRef(mount, os.path.relpath(root, base))
+    only = None if full == root else frozenset({full.relative_to(root).as_posix()})
+    if changed is None and options.access:
+        source = AccessPolicy.with_rule(source, options.access, only or {""})
+    elif changed is not None and full not in changed and all(file.name != ".gitignore" for file in changed):
+        only = frozenset(file.relative_to(root).as_posix() for file in changed)
+    if only is None and not any(root.iterdir()) and (stored := catalog.paths(options.scope, mount=source.mount)):
+        _log.warning("%s is empty now: the %d documents the library had from it are removed", root, len(stored))
+    return Target(options.scope, source, only, options.corpus_type, root)
 
 
-def warn_if_emptied(target: Target, scope: Scope, catalog: Catalog) -> None:
-    """Say so if a folder that had documents is empty now."""
-    if target.only is None and not any(target.root.iterdir()):
-        count = len(catalog.paths(scope, mount=target.source.mount))
-        if count:
-            _log.warning("%s is empty now: the %d documents the library had from it are removed", target.root, count)
-
-
-def _root(ref: SourceRef, base: Path) -> Path:
-    return Path(os.path.normpath(base / ref.root))
-
-
-def _warn_about(ref: SourceRef, other: Path, root: Path, name: str | None) -> None:
-    if other != root and other.is_relative_to(root):
-        _log.warning("%s holds %s, which is a source already: its pages will be there twice", root, other)
-    if not other.exists() and name != ref.mount:
-        _log.warning(
-            "the source folder %s is gone; its documents stay. If it was moved to %s, use --name %r",
-            other,
-            root,
-            ref.mount or UNNAMED,
-        )
+def _warn_about_others(root: Path, folders: Mapping[SourceRef, Path], name: str | None) -> None:
+    """Say so if a new source holds another, or may be another that was moved."""
+    for ref, folder in folders.items():
+        if folder != root and folder.is_relative_to(root):
+            _log.warning("%s holds %s, which is a source already: its pages will be there twice", root, folder)
+        if not folder.exists() and name != ref.mount:
+            advice = "the source folder %s is gone; its documents stay. If it was moved to %s, use --name %r"
+            _log.warning(advice, folder, root, ref.mount or UNNAMED)
 
 
 def _mount_named(name: str, mounts: Iterable[str] = ()) -> str:

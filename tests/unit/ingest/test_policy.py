@@ -4,24 +4,25 @@ import pytest
 
 from citewise.adapters.folder.source import Patterns
 from citewise.errors import BadRequest
-from citewise.ingest.policy import AccessPolicy, with_rule
+from citewise.ingest.policy import AccessPolicy
 from citewise.model.access import Access
 from citewise.model.document import SourceRef
 
 OPS, PUBLIC, PROJECT = Access.of(["group:ops"]), Access.of(["public"]), Access.of(["project"])
 SOURCE = SourceRef("", "../docs")
+with_rule = AccessPolicy.with_rule
 
 
 def test_without_any_rule_members_of_the_project_may_read() -> None:
-    assert AccessPolicy(SOURCE)("a.md") == PROJECT
-    assert AccessPolicy(SOURCE, ("group:ops",))("a.md") == OPS
+    assert AccessPolicy()(SOURCE, "a.md") == PROJECT
+    assert AccessPolicy(("group:ops",))(SOURCE, "a.md") == OPS
 
 
 def test_the_rule_of_the_innermost_part_counts() -> None:
     source = with_rule(with_rule(SOURCE, ("group:ops",), [""]), ("public",), ["open", "a/b.md"])
-    policy = AccessPolicy(source, ("project",))
+    policy = AccessPolicy(("project",))
     paths = ("a/c.md", "open/b.md", "open", "a/b.md", "opened.md")
-    assert [policy(path) for path in paths] == [OPS, PUBLIC, PUBLIC, PUBLIC, OPS]
+    assert [policy(source, path) for path in paths] == [OPS, PUBLIC, PUBLIC, PUBLIC, OPS]
 
 
 def test_a_rule_replaces_the_rules_of_what_lies_below() -> None:
@@ -32,12 +33,12 @@ def test_a_rule_replaces_the_rules_of_what_lies_below() -> None:
 
 def test_a_pattern_comes_before_the_rule_of_a_part_and_the_own_rule_before_both() -> None:
     (pattern,) = Patterns.of(["ops/**"]).rules
-    policy = AccessPolicy(with_rule(SOURCE, ("public",), ["ops"]), (), ((pattern, OPS),))
-    assert policy("ops/deep/a.md") == OPS
-    assert policy("a.md") == PROJECT
-    assert policy("ops/deep/a.md", own=("owner:ann",)) == Access.of(["owner:ann"])
+    policy, source = AccessPolicy(by_path=((pattern, OPS),)), with_rule(SOURCE, ("public",), ["ops"])
+    assert policy(source, "ops/deep/a.md") == OPS
+    assert policy(source, "a.md") == PROJECT
+    assert policy(source, "ops/deep/a.md", own=("owner:ann",)) == Access.of(["owner:ann"])
 
 
 def test_an_own_rule_that_is_none_is_refused() -> None:
     with pytest.raises(BadRequest, match="access rule"):
-        AccessPolicy(SOURCE)("a.md", own=("everyone",))
+        AccessPolicy()(SOURCE, "a.md", own=("everyone",))

@@ -5,9 +5,9 @@ import pytest
 from citewise.adapters.markdown.parser import MarkdownParser
 from citewise.ingest.chunkers.markdown import HeadingChunker
 from citewise.ingest.policy import AccessPolicy
-from citewise.ingest.prepare import Format, IngestRequest, Prepare
+from citewise.ingest.prepare import Format, Prepare
+from citewise.ingest.targets import Target
 from citewise.model.document import Document, Item, SourceRef
-from citewise.model.ids import digest
 from tests.builders import SCOPE
 from tests.fakes.counters import WordCounter
 
@@ -15,9 +15,9 @@ MARKDOWN = Format("text/markdown", (".md",), MarkdownParser(), HeadingChunker(Wo
 
 
 def a_prepared_document(text: str, path: str, *, mount: str = "") -> Document:
-    request = IngestRequest(SCOPE, AccessPolicy(SourceRef(mount, "docs")))
     data = text.encode()
-    prepared = Prepare((MARKDOWN,), ())(request, Item(path, len(data), "text/markdown"), data, digest(data))
+    prepare, target = Prepare((MARKDOWN,), (), AccessPolicy()), Target(SCOPE, SourceRef(mount, "docs"))
+    prepared = prepare(target, Item(path, len(data), "text/markdown"), data)
     (write,) = prepared.writes
     return write.document
 
