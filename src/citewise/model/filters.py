@@ -48,6 +48,9 @@ class AnyOf:
     def labels(self) -> frozenset[Label]:
         return frozenset(label(self.field, value) for value in self.values)
 
+    def holds(self, labels: Set[Label], _: Mapping[str, float]) -> bool:
+        return not self.labels.isdisjoint(labels)
+
 
 @dataclass(frozen=True, slots=True)
 class Between:
@@ -57,7 +60,8 @@ class Between:
     low: float | None = None
     high: float | None = None
 
-    def holds(self, number: float | None) -> bool:
+    def holds(self, _: Set[Label], numbers: Mapping[str, float]) -> bool:
+        number = numbers.get(self.field)
         if number is None:
             return False
         return (self.low is None or number >= self.low) and (self.high is None or number <= self.high)
@@ -83,12 +87,7 @@ class Where:
 
     def admits(self, labels: Set[Label], numbers: Mapping[str, float]) -> bool:
         """Whether a chunk of this scope with these labels and numbers may be found."""
-        return all(
-            bool(condition.labels & labels)
-            if isinstance(condition, AnyOf)
-            else condition.holds(numbers.get(condition.field))
-            for condition in self.all_conditions
-        )
+        return all(condition.holds(labels, numbers) for condition in self.all_conditions)
 
 
 # `{"module": "m-1", "tags": ["a", "b"], "metadata.year": ">=2020"}`, `"module=m-1"` or a list of such texts, or
