@@ -67,7 +67,7 @@ def access_folder(*, kept: Path = KEPT) -> Path:
 def _fill(library: OpenLibrary) -> None:
     made = _writes()
     while group := list(islice(made, GROUP)):
-        library.catalog.keep({digest: vector for _, ready in group for digest, vector in ready.items()})
+        library.catalog.keep({digest: vector for _, ready in group for digest, vector in ready.items()}, {})
         library.catalog.store([write for write, _ in group])
     library.project(Scope())
 

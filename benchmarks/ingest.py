@@ -148,7 +148,7 @@ def bench_synthetic(chunks: int) -> None:
 
 def stored_group(library: OpenLibrary, group: list[Ready]) -> None:
     for _, vectors in group:
-        library.catalog.keep(vectors)
+        library.catalog.keep(vectors, {})
     library.catalog.store([write for write, _ in group])
 
 

@@ -180,7 +180,7 @@ def _filled(library: OpenLibrary, chunks: int) -> dict[str, float]:
     stored = 0.0
     while group := list(islice(made, GROUP)):
         started = time.perf_counter()
-        library.catalog.keep({digest: vector for _, ready in group for digest, vector in ready.items()})
+        library.catalog.keep({digest: vector for _, ready in group for digest, vector in ready.items()}, {})
         library.catalog.store([write for write, _ in group])
         stored += time.perf_counter() - started
     started = time.perf_counter()

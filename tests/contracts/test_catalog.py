@@ -33,7 +33,7 @@ def catalog(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Catalog]
 
 def put(catalog: Catalog, *writes: DocumentWrite) -> ChunkCounts:
     for write in writes:
-        catalog.keep(vectors_of(write))
+        catalog.keep(vectors_of(write), {})
     return catalog.store(writes)
 
 
@@ -302,7 +302,7 @@ def test_a_version_stays_while_no_document_changes(catalog: Catalog) -> None:
     put(catalog, a_write("a.md", ["one"]))
     before = catalog.version(SCOPE)
     catalog.stamps(SCOPE, ["a.md"])
-    catalog.keep(vectors_of(a_write("b.md", ["two"])))
+    catalog.keep(vectors_of(a_write("b.md", ["two"])), {})
     assert catalog.version(SCOPE) == before
 
 

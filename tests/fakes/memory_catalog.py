@@ -14,7 +14,7 @@ from citewise.model.filters import Where
 from citewise.model.ids import ChunkId, Digest, DocumentId
 from citewise.model.ranking import Passage
 from citewise.model.report import LibraryFacts
-from citewise.ports.catalog import NO_WORDS, DocumentSummary, DocumentWrite, ProjectionState
+from citewise.ports.catalog import DocumentSummary, DocumentWrite, ProjectionState
 from tests.passages import passage_of
 
 NO_STAMP = Digest("-")
@@ -234,7 +234,7 @@ class MemoryCatalog:
     def word_vectors(self, digests: Collection[Digest]) -> Mapping[Digest, WordVectors]:
         return {key: self._words[key] for key in digests if key in self._words}
 
-    def keep(self, vectors: Mapping[Digest, Vector], words: Mapping[Digest, WordVectors] = NO_WORDS) -> None:
+    def keep(self, vectors: Mapping[Digest, Vector], words: Mapping[Digest, WordVectors]) -> None:
         with self._lock:
             self._vectors = {**vectors, **self._vectors}
             self._words = {**words, **self._words}

@@ -269,7 +269,7 @@ def test_a_cache_that_forgets_what_changed_is_caught() -> None:
 def test_what_the_index_takes_up_later_than_the_catalog_counts_then() -> None:
     write = a_write("late.md", ["The tide gauge is read by the nets."], scope=HERE)
     with a_desk() as desk, desk.shelf.opened() as library:
-        library.catalog.keep(vectors_of(write))
+        library.catalog.keep(vectors_of(write), {})
         library.catalog.store([write])
         desk.ask(OWNER)
         library.project(HERE)

@@ -110,9 +110,6 @@ class ChangeLog(Protocol):
     def record_projection(self, name: str, scope: Scope, state: ProjectionState) -> None: ...
 
 
-NO_WORDS: Mapping[Digest, WordVectors] = {}
-
-
 class EmbeddingCache(Protocol):
     """Finds vectors that were computed earlier, by the digest of their text.
 
@@ -122,7 +119,7 @@ class EmbeddingCache(Protocol):
 
     def vectors(self, digests: Collection[Digest]) -> Mapping[Digest, Vector]: ...
     def word_vectors(self, digests: Collection[Digest]) -> Mapping[Digest, WordVectors]: ...
-    def keep(self, vectors: Mapping[Digest, Vector], words: Mapping[Digest, WordVectors] = NO_WORDS) -> None: ...
+    def keep(self, vectors: Mapping[Digest, Vector], words: Mapping[Digest, WordVectors]) -> None: ...
 
 
 class Catalog(CatalogReader, CatalogWriter, ChangeLog, EmbeddingCache, Protocol):

@@ -40,7 +40,6 @@ from citewise.model.chunk import Hit, Piece, Vector, WordVectors
 from citewise.model.document import Location
 from citewise.model.ids import ChunkId, Digest, digest
 from citewise.model.ranking import CODE, DENSE, WORDS, Finding
-from citewise.ports.catalog import NO_WORDS
 from citewise.search.adjust import Cut, Deduplicate
 from citewise.search.pipeline import Stage
 from citewise.search.rescore import FAR, NEAR, Late
@@ -68,7 +67,7 @@ class Told:
     def word_vectors(self, digests: object) -> Mapping[Digest, WordVectors]:
         return self.words
 
-    def keep(self, vectors: object, words: object = NO_WORDS) -> None:
+    def keep(self, vectors: object, words: object) -> None:
         raise AssertionError("a search keeps nothing")
 
 

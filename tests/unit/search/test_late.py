@@ -12,7 +12,6 @@ from citewise.model.chunk import Vector, WordVectors
 from citewise.model.ids import Digest
 from citewise.model.query import BY_WORD, LATE_WEIGHT
 from citewise.model.ranking import DENSE, Candidate, Finding, Shortlist
-from citewise.ports.catalog import NO_WORDS
 from citewise.search.rescore import FAR, NEAR, Late, stretched
 from tests.fakes.counters import HashEmbedder, HashWords
 from tests.shortlists import a_named_finding, a_query, a_shortlist
@@ -38,7 +37,7 @@ class Shelved:
         self.asked.extend(digests)
         return {key: self.words[key] for key in digests if key in self.words}
 
-    def keep(self, vectors: Mapping[Digest, Vector], words: Mapping[Digest, WordVectors] = NO_WORDS) -> None:
+    def keep(self, vectors: Mapping[Digest, Vector], words: Mapping[Digest, WordVectors]) -> None:
         self.words.update(words)
 
 

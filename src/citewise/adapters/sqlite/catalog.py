@@ -27,7 +27,7 @@ from citewise.model.filters import Where
 from citewise.model.ids import ChunkId, Digest, DocumentId
 from citewise.model.ranking import Passage
 from citewise.model.report import LibraryFacts
-from citewise.ports.catalog import NO_WORDS, DocumentSummary, DocumentWrite, ProjectionState
+from citewise.ports.catalog import DocumentSummary, DocumentWrite, ProjectionState
 
 READERS_END_MS = 2_000  # how long compaction waits for readers that began before it; searches take milliseconds
 VALUES_PER_STATEMENT = 500  # well under SQLite's limit on the number of values
@@ -270,7 +270,7 @@ class SqliteCatalog:
                 for key, found in connection.execute(statement.format(marks), (self._model_name, *group)):
                     yield Digest(key.hex()), found
 
-    def keep(self, vectors: Mapping[Digest, Vector], words: Mapping[Digest, WordVectors] = NO_WORDS) -> None:
+    def keep(self, vectors: Mapping[Digest, Vector], words: Mapping[Digest, WordVectors]) -> None:
         with self._connections.writing("keep embeddings") as connection:
             connection.executemany(
                 "INSERT OR IGNORE INTO embeddings (text_digest, model, vector) VALUES (?, ?, ?)",
