@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path, PurePath
 from urllib.parse import unquote
 
@@ -25,8 +25,7 @@ from citewise.evaluation.cases import Place, counted
 from citewise.evaluation.compare import Ablation, Comparison, Difference
 from citewise.evaluation.metrics import ANSWER_METRICS
 from citewise.evaluation.pipeline import EvalEvent, Step, ablate, evaluate
-from citewise.evaluation.runs import MAIN_METRICS, METRICS, SUMS, QuestionResult, Run, rounded
-from citewise.settings import Settings
+from citewise.evaluation.runs import MAIN_METRICS, METRICS, SUMS, QuestionResult, Run
 
 _log = logging.getLogger(__name__)
 
@@ -43,54 +42,51 @@ MAX_COMMIT = 12  # of its forty digits
 COLORS = {"better": "green", "worse": "red", "unclear": "yellow", "same": "dim"}
 
 
-@dataclass(frozen=True, slots=True)
-class EvalOptions:
-    """The flags of `citewise eval`."""
-
-    answers: bool
-    worst: int
-    report: Path | None
-    out: Path | None
-    fail_under: tuple[str, ...]
-    as_json: bool
-
-
-def run_eval(settings: Settings, judged: Path, caller: Session, options: EvalOptions) -> int:
+def run_eval(
+    session: Session,
+    judged: Path,
+    *,
+    report: Path | None,
+    out: Path | None,
+    fail_under: Sequence[str],
+    no_answers: bool,
+    worst: int,
+) -> int:
     """Evaluate a set; the exit code is 1 if a threshold is not reached."""
-    thresholds = dict(_threshold_of(text) for text in options.fail_under)
+    thresholds = dict(_threshold_of(text) for text in fail_under)
     for metric in thresholds:
-        if metric in ANSWER_METRICS and not options.answers:
+        if metric in ANSWER_METRICS and no_answers:
             raise BadRequest(f"--fail-under {metric} needs answers: leave out --no-answers")
-    refuse_unwritable(options.out, options.report, read=_files_of(judged))
-    events = evaluate(settings, judged, scope=caller.scope, principal=caller.principal, answers=options.answers)
-    (run,) = (event for event in _watched(events, bar=not options.as_json) if isinstance(event, Run))
-    if options.out is not None:
-        write_file(options.out, json.dumps(run.as_json(), ensure_ascii=False) + "\n")
-    _write_report(options.report, run)
-    if options.as_json:
+    refuse_unwritable(out, report, read=_files_of(judged))
+    scope, principal = session.scope, session.principal
+    events = evaluate(session.settings, judged, scope=scope, principal=principal, answers=not no_answers)
+    (run,) = (event for event in _watched(events, bar=not session.as_json) if isinstance(event, Run))
+    if out is not None:
+        write_file(out, json.dumps(run.as_json(), ensure_ascii=False) + "\n")
+    _write_report(report, run)
+    if session.as_json:
         print_json(run.as_json())
     else:
-        _show_run(run, worst=options.worst)
+        _show_run(run, worst=worst)
     problems = [problem for metric, value in thresholds.items() if (problem := _missed(run, metric, value))]
     for problem in problems:
         sys.stderr.write(f"citewise: {problem}\n")
     return 1 if problems else 0
 
 
-def run_ablate(settings: Settings, judged: Path, caller: Session, *, report: Path | None, as_json: bool) -> int:
+def run_ablate(session: Session, judged: Path, *, report: Path | None) -> None:
     """Show a row for each part of the search that was left out."""
     refuse_unwritable(report, read=_files_of(judged))
-    events = ablate(settings, judged, scope=caller.scope, principal=caller.principal)
-    rows = [event for event in _watched(events, bar=not as_json) if isinstance(event, Ablation)]
+    events = ablate(session.settings, judged, scope=session.scope, principal=session.principal)
+    rows = [event for event in _watched(events, bar=not session.as_json) if isinstance(event, Ablation)]
     _write_report(report, rows[0].run, ablations=rows)
-    if as_json:
+    if session.as_json:
         print_json(_ablations_json(rows))
     else:
         _show_ablations(rows)
-    return 0
 
 
-def run_compare(before: Path, after: Path, *, worst: int, report: Path | None, as_json: bool) -> int:
+def run_compare(before: Path, after: Path, *, worst: int, report: Path | None, as_json: bool) -> None:
     """Show what changed between two runs; a change for the worse is a result, not a failure."""
     refuse_unwritable(report, read=(before, after))
     compared = Comparison(Run.read(before), Run.read(after))
@@ -102,7 +98,6 @@ def run_compare(before: Path, after: Path, *, worst: int, report: Path | None, a
         print_json({"files": files, **_comparison_json(compared, differences, worst)})
     else:
         _show_comparison((str(before), str(after)), compared, differences, worst=worst)
-    return 0
 
 
 def _write_report(
@@ -192,23 +187,21 @@ def _check_comparable(compared: Comparison) -> None:
 def _comparison_json(compared: Comparison, differences: Sequence[Difference], worst: int) -> dict[str, object]:
     before, after, metric = compared.before, compared.after, compared.before.primary_metric
     changed = compared.changed_most(metric)[:worst] if metric else ()
-    return rounded(
-        {
-            "before": {"set": before.set, "queries": before.queries, "commit": before.commit},
-            "after": {"set": after.set, "queries": after.queries, "commit": after.commit},
-            "common_questions": len(compared.pairs),
-            "settings_that_differ": {
-                name: {"before": first, "after": second} for name, (first, second) in compared.settings.items()
-            },
-            "only_before": [name for name in before.metrics if name not in after.metrics],
-            "only_after": [name for name in after.metrics if name not in before.metrics],
-            "differences": [asdict(difference) for difference in differences],
-            "changed_most": [
-                {"id": question.id, "question": question.question, "metric": metric, "before": first, "after": second}
-                for question, first, second in changed
-            ],
-        }
-    )
+    return {
+        "before": {"set": before.set, "queries": before.queries, "commit": before.commit},
+        "after": {"set": after.set, "queries": after.queries, "commit": after.commit},
+        "common_questions": len(compared.pairs),
+        "settings_that_differ": {
+            name: {"before": first, "after": second} for name, (first, second) in compared.settings.items()
+        },
+        "only_before": [name for name in before.metrics if name not in after.metrics],
+        "only_after": [name for name in after.metrics if name not in before.metrics],
+        "differences": [asdict(difference) for difference in differences],
+        "changed_most": [
+            {"id": question.id, "question": question.question, "metric": metric, "before": first, "after": second}
+            for question, first, second in changed
+        ],
+    }
 
 
 def _ablations_json(rows: Sequence[Ablation]) -> dict[str, object]:
@@ -223,7 +216,7 @@ def _ablations_json(rows: Sequence[Ablation]) -> dict[str, object]:
         for row in rows
     ]
     head = {"set": run.set, "queries": run.queries, "settings": run.settings, "commit": run.commit}
-    return rounded({**head, "ablations": ablations})
+    return {**head, "ablations": ablations}
 
 
 # Tables in a terminal

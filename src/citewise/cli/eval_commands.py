@@ -1,12 +1,10 @@
-"""`citewise eval` and its subcommands: names and flags. The work is imported when it runs, so that help is fast."""
+"""The flags of `citewise eval` and of its subcommands, whose work is in eval.py: importing that takes its time."""
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
 
-from citewise.cli.options import FILE, GIVEN_PATH, Session, app, reader_options
+from citewise.cli.options import FILE, GIVEN_PATH, app, reader_options
 
 
 class _SetOrCommand(click.Group):
@@ -50,25 +48,15 @@ _report_option = click.option("--report", metavar="FILE.html", type=FILE, help="
 )
 @click.option("--no-answers", is_flag=True, help="Search only; skip answers.")
 @click.option("--worst", metavar="N", type=_COUNT, default=10, show_default=True, help="Show the N worst questions.")
-def _evaluate(
-    session: Session,
-    judged: Path,
-    *,
-    report: Path | None,
-    out: Path | None,
-    fail_under: Sequence[str],
-    no_answers: bool,
-    worst: int,
-) -> int:
+def _evaluate(**flags: Any) -> int:
     """Evaluate the library on judged questions.
 
     Measures ranking, citations, refusals and latency. The corpus of a BEIR folder is ingested first if needed. A set
     with the name of a command is written ./compare.
     """
-    from citewise.cli.eval import EvalOptions, run_eval
+    from citewise.cli.eval import run_eval
 
-    options = EvalOptions(not no_answers, worst, report, out, tuple(fail_under), session.as_json)
-    return run_eval(session.settings, judged, session, options)
+    return run_eval(**flags)
 
 
 @_evaluate.command("compare")
@@ -79,19 +67,19 @@ def _evaluate(
 )
 @_report_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON to standard output.")
-def _compare(before: Path, after: Path, *, worst: int, report: Path | None, as_json: bool) -> int:
+def _compare(**flags: Any) -> None:
     """Compare two runs, with a significance test."""
     from citewise.cli.eval import run_compare
 
-    return run_compare(before, after, worst=worst, report=report, as_json=as_json)
+    run_compare(**flags)
 
 
 @_evaluate.command("ablate")
 @_set_argument
 @reader_options
 @_report_option
-def _ablate(session: Session, judged: Path, *, report: Path | None) -> int:
+def _ablate(**flags: Any) -> None:
     """Measure what each part of the search is worth by leaving it out."""
     from citewise.cli.eval import run_ablate
 
-    return run_ablate(session.settings, judged, session, report=report, as_json=session.as_json)
+    run_ablate(**flags)

@@ -159,16 +159,7 @@ def shown_progress(*, verbose: bool, bar: bool) -> "Iterator[Callable[[IngestEve
     if verbose or not bar or not console.is_terminal:
         yield _print_line if verbose else lambda event: None
         return
-    columns = (
-        rich.TextColumn("[bold]{task.description}"),
-        rich.BarColumn(),
-        rich.MofNCompleteColumn(),
-        rich.TextColumn("kB, {task.fields[embedded]} embedded"),
-        rich.TimeElapsedColumn(),
-        rich.TextColumn("elapsed,"),
-        rich.TimeRemainingColumn(),
-        rich.TextColumn("left"),
-    )
+    columns = (*rich.Progress.get_default_columns(), rich.TextColumn("{task.fields[embedded]} embedded"))
     with rich.Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("looking", total=None, embedded=0)
 

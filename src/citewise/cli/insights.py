@@ -16,7 +16,6 @@ from citewise.cli.output import (
     print_json,
     printable,
     refuse_unwritable,
-    rounded,
     show_figures,
     show_list,
     write_file,
@@ -119,11 +118,7 @@ def _row_json(seen: "SeenRow") -> dict[str, object]:
         "latency_ms": round(row.latency_ms, 3),
         "degraded": list(row.degraded),
         "error": row.error,
-        "quality": {
-            "overall": rounded(row.quality),
-            "retrieval_confidence": rounded(row.confidence),
-            "is_low": row.has_warning,
-        },
+        "quality": {"overall": row.quality, "retrieval_confidence": row.confidence, "is_low": row.has_warning},
         "sufficient_context": row.sufficient_context,
         "total_tokens": None if row.tokens_in is None else row.tokens_in + (row.tokens_out or 0),
         "tokens_in": row.tokens_in,
@@ -149,8 +144,8 @@ def _overview_json(scope: "Scope", overview: "Overview") -> dict[str, object]:
         "per_day": [{"day": day, "queries": count} for day, count in overview.per_day.items()],
         "per_hour": list(overview.per_hour),
         "latency_ms": {name: round(ms, 3) for name, ms in overview.latency_ms.items()},
-        "cache_hit_rate": rounded(overview.cache_hit_rate),
-        "degraded": {"share": rounded(overview.degraded_share), "parts": dict(overview.degraded)},
+        "cache_hit_rate": overview.cache_hit_rate,
+        "degraded": {"share": overview.degraded_share, "parts": dict(overview.degraded)},
         "errors": dict(overview.errors),
         "unanswered": _group_json(overview.unanswered),
         "low_quality": _group_json(overview.poor),
@@ -164,15 +159,10 @@ def _overview_json(scope: "Scope", overview: "Overview") -> dict[str, object]:
 
 def _group_json(group: "Group") -> dict[str, object]:
     questions = [
-        {
-            "query": asked.text,
-            "times": asked.times,
-            "last_at": instant(int(asked.last_at)),
-            "quality": rounded(asked.quality),
-        }
+        {"query": asked.text, "times": asked.times, "last_at": instant(int(asked.last_at)), "quality": asked.quality}
         for asked in group.questions
     ]
-    return {"count": group.count, "share": rounded(group.share), "questions": questions}
+    return {"count": group.count, "share": group.share, "questions": questions}
 
 
 def _show_rows(rows: "Sequence[SeenRow]") -> None:
@@ -191,7 +181,7 @@ def _show_rows(rows: "Sequence[SeenRow]") -> None:
     for row in (seen.row for seen in rows):
         numbers = (f"{row.latency_ms:.0f}", str(row.hits), "" if row.quality is None else f"{row.quality:.2f}")
         query = NO_WORDS if row.text is None else _line(row.text)
-        table.add_row(_when(row.at), row.kind, row.user, *numbers, ", ".join(_remarks(row)), query)
+        table.add_row(_when(row.at), row.kind, row.user, *numbers, _remarks(row), query)
     console().print(table)
 
 
@@ -235,17 +225,15 @@ def _questions(group: "Group") -> list[str]:
     return [f"{times:>6,}  {line[:MAX_CHARACTERS]}{'…' * (len(line) > MAX_CHARACTERS)}" for times, line in lines]
 
 
-def _remarks(row: "Logged") -> Iterator[str]:
-    if row.error is not None:
-        yield row.error
-    if row.is_cache_hit:
-        yield "cache"
-    if row.is_unanswered:
-        yield "unanswered"
-    if row.is_poor:
-        yield "low quality"
-    if row.degraded:
-        yield f"degraded: {' '.join(row.degraded)}"
+def _remarks(row: "Logged") -> str:
+    remarks = (
+        row.error,
+        "cache" if row.is_cache_hit else None,
+        "unanswered" if row.is_unanswered else None,
+        "low quality" if row.is_poor else None,
+        f"degraded: {' '.join(row.degraded)}" if row.degraded else None,
+    )
+    return ", ".join(filter(None, remarks))
 
 
 def _when(at: float) -> str:

@@ -24,8 +24,7 @@ _Command = Callable[..., int | None]  # returns the exit code; None is 0
 class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order in which they are needed, not in that of the alphabet."""
-        order = "ingest search ask log stats status doctor reindex compact demo eval"
-        return order.split()
+        return ["ingest", "search", "ask", "log", "stats", "status", "doctor", "reindex", "compact", "demo", "eval"]
 
 
 @click.group(cls=_Commands)
@@ -99,26 +98,21 @@ _STAGES = (
 
 def library_options(command: _Command, *, library: click.Option = _LIBRARY) -> _Command:
     """`--library`, `--config` and `--json`: the command takes a `session`."""
-    return _with_options(command, _session, first=[library], last=[_CONFIG, _JSON])
+    return _with_options(command, _session, [library], [_CONFIG, _JSON])
 
 
 def reader_options(command: _Command) -> _Command:
     """The library's, and who asks: the command takes a `session`."""
-    return _with_options(command, _session, first=[_LIBRARY, *_READER], last=[_CONFIG, _JSON])
+    return _with_options(command, _session, [_LIBRARY, *_READER], [_CONFIG, _JSON])
 
 
 def query_options(command: _Command) -> _Command:
     """The reader's, and what to find and how: the command takes a `session`, `options` and `explain`."""
-    first, last = [_LIBRARY, *_READER, *_PASSAGES], [*_STAGES, _CONFIG, _JSON]
-    return _with_options(command, _query, first=first, last=last)
+    return _with_options(command, _query, [_LIBRARY, *_READER, *_PASSAGES], [*_STAGES, _CONFIG, _JSON])
 
 
 def _with_options(
-    command: _Command,
-    read: Callable[..., dict[str, Any]],
-    *,
-    first: Sequence[click.Option],
-    last: Sequence[click.Option],
+    command: _Command, read: Callable[..., dict[str, Any]], first: Sequence[click.Option], last: Sequence[click.Option]
 ) -> _Command:
     """The command with shared flags around its own; `read` turns all values into the arguments of the command."""
 

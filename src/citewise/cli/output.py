@@ -21,13 +21,10 @@ _TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def print_json(value: object) -> None:
-    """One line of JSON, alone on standard output."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    """One line of JSON, alone on standard output; numbers have at most six decimals."""
+    rounded = json.loads(json.dumps(value), parse_float=lambda number: round(float(number), DECIMALS))
+    sys.stdout.write(json.dumps(rounded, ensure_ascii=False) + "\n")
     sys.stdout.flush()
-
-
-def rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, DECIMALS)
 
 
 def instant(seconds: float) -> str:

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from citewise.cli.output import console, instant, printable, rounded
+from citewise.cli.output import console, instant, printable
 from citewise.model.answer import Answer
 from citewise.model.query import NOT_SHARED
 from citewise.model.ranking import ARMS, CUT, FUSED, SCORES, Candidate, Finding, SearchResult
@@ -39,16 +39,15 @@ def answer_json(answer: Answer, *, explain: bool = False) -> dict[str, object]:
     """`ask`: the search's header, the answer, and everything it rests on."""
     usage, result = answer.usage, answer.result
     hits = [_hit_json(finding) for finding in result.findings]
-    quality = asdict(answer.quality)
     return {
         **_header(result),
         "answer": answer.text,
         "generator": answer.generator,
         "sufficient_context": answer.sufficient_context,
-        "citations": [{**asdict(source), "score": rounded(source.score)} for source in answer.citations],
+        "citations": [asdict(source) for source in answer.citations],
         "removed_markers": answer.removed_markers,
         "unsupported_sentences": list(answer.unsupported_sentences),
-        "quality": {name: value if isinstance(value, str) else rounded(value) for name, value in quality.items()},
+        "quality": asdict(answer.quality),
         "usage": {
             "context_tokens_before": usage.context_tokens_before,
             "context_tokens_after": usage.context_tokens_after,
@@ -88,7 +87,7 @@ def _hit_json(finding: Finding) -> dict[str, object]:
         "author": passage.location.author,
         "channel": passage.location.channel,
         "timestamp": None if passage.location.sent_at is None else instant(passage.location.sent_at),
-        "score": rounded(finding.score),
+        "score": finding.score,
         **_marks(finding.candidate),
     }
 
@@ -103,7 +102,7 @@ def _dropped_json(result: SearchResult) -> dict[str, object]:
 
 def _marks(candidate: Candidate) -> dict[str, object]:
     return {
-        "scores": {stage: rounded(candidate.scores.get(stage)) for stage in SCORES},
+        "scores": {stage: candidate.scores.get(stage) for stage in SCORES},
         "ranks": {arm: candidate.ranks.get(arm) for arm in ARMS},
     }
 

@@ -157,13 +157,13 @@ class Run:
             "groups": self.groups,
             **tree,
         }
-        return rounded(found)
+        return _rounded(found)
 
 
 _RUN = TypeAdapter(Run)
 
 
-def rounded(tree: Mapping[str, object]) -> dict[str, Any]:
+def _rounded(tree: Mapping[str, object]) -> dict[str, Any]:
     """A tree as JSON holds it, with six decimals."""
     return dict(json.loads(json.dumps(tree), parse_float=lambda text: round(float(text), DECIMALS)))
 
