@@ -21,7 +21,6 @@ from citewise.model.answer import Answer, AnswerEvents, Message, Role
 from citewise.model.cancellation import Cancellation
 from citewise.model.filters import Filters, Where, conditions_of
 from citewise.model.ids import document_id
-from citewise.model.logged import MAX_ROWS_ASKED
 from citewise.model.query import ANSWER_TOP_K, PAGE_LIMIT, SEARCH_TOP_K, PageRequest, Query, Selection, check_whole
 from citewise.model.ranking import SearchResult
 from citewise.model.report import Check, Compaction, IngestEvent, IngestReport, Reindexed, Status
@@ -50,6 +49,9 @@ if TYPE_CHECKING:
     from citewise.ports.sources import Source
     from citewise.ports.stores import LogStore, QueryCache
     from citewise.service import Service
+
+
+_MAX_ROWS = 1_000  # of the log or of a list of documents, at once
 
 
 class QueryOptions(TypedDict, total=False):
@@ -134,7 +136,7 @@ class LibraryView:
 
     def documents(self, *, after: str = "", limit: int = 100) -> "tuple[DocumentSummary, ...]":
         """List documents by path, a page at a time: pass the last path as `after` to get the next page."""
-        check_whole("limit", limit, 1, MAX_ROWS_ASKED)
+        check_whole("limit", limit, 1, _MAX_ROWS)
         with self._library._stored().catalog() as catalog:
             return catalog.documents(self._where, after=str(after), limit=limit)
 
@@ -153,7 +155,7 @@ class LibraryView:
 
         `since` is in seconds since 1970.
         """
-        check_whole("limit", limit, 1, MAX_ROWS_ASKED)
+        check_whole("limit", limit, 1, _MAX_ROWS)
         with self._library._opened_log() as log:
             return log.rows(self.scope, self.principal, since=since, limit=limit)
 

@@ -12,7 +12,7 @@ from citewise.model.answer import Answer, AnswerEvents, Cited, Done, Failed, Mes
 from citewise.model.cancellation import Cancellation
 from citewise.model.filters import Where
 from citewise.model.ids import DocumentId
-from citewise.model.logged import ABANDONED, MAX_SHOWN, Logged, RequestKind
+from citewise.model.logged import Logged, RequestKind
 from citewise.model.query import PageRequest, Query
 from citewise.model.ranking import POPULAR, Candidate, Finding, Passage, SearchResult
 from citewise.ports.models import Generator
@@ -20,6 +20,8 @@ from citewise.ports.stores import QueryLog
 from citewise.search.cache import ResultCache
 from citewise.text.urls import Addresses
 
+MAX_SHOWN = 20  # ids that the log keeps of one question: a default search, or the largest page
+ABANDONED = "abandoned"  # instead of an error's name: whoever asked went away before the answer was there
 MAX_PART_CHARACTERS = 40  # of the name of a degraded part, in the log
 CACHE = "cache"  # the only stage of a cached result
 NOTE_POPULAR = "popular: passages that are often read, not results for this question"

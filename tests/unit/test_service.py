@@ -11,10 +11,10 @@ from citewise.errors import BadRequest, CitewiseError, Locked, Misconfigured, Un
 from citewise.model.access import Principal, Scope
 from citewise.model.answer import Answer, AnswerEvents, Citation, Done, Failed, Message, Quality, Role, Token, Usage
 from citewise.model.filters import AnyOf
-from citewise.model.logged import MAX_SHOWN, Logged
+from citewise.model.logged import Logged
 from citewise.model.query import PageRequest, Query
 from citewise.model.ranking import POPULAR, Passage, SearchResult
-from citewise.service import Service
+from citewise.service import MAX_SHOWN, Service
 from citewise.text.urls import Addresses
 from tests.fakes.searchable import FakeLibrary, FakePipeline, ListLog
 from tests.passages import a_finding, a_passage
@@ -277,7 +277,7 @@ def test_popular_passages_have_no_rank_and_no_score_and_are_named(error: Excepti
     assert (finding.score, finding.candidate.scores, finding.candidate.ranks) == (0.0, {}, {})
     assert finding.url == "https://harbor.example/tides#reading"
     assert shown.degraded == ("search: gone; popular passages are shown instead",)
-    assert "not found by this question" in shown.notes[0]
+    assert "not results for this question" in shown.notes[0]
     assert (shown.total_candidates, dict(shown.counts)) == (0, {"popular": 1})
     assert shown.timings_ms["total"] > 0
     assert shown.is_popular

@@ -8,10 +8,6 @@ from citewise.model.access import Principal, Scope
 from citewise.model.ids import ChunkId, DocumentId, digest
 from citewise.model.query import Query
 
-MAX_ROWS_ASKED = 1_000
-MAX_SHOWN = 20  # ids kept of one question: a default search, or the largest page
-ABANDONED = "abandoned"  # instead of an error's name: whoever asked went away before the answer was there
-
 RequestKind: TypeAlias = Literal["search", "ask"]
 
 _NOBODY = ""  # what no row says of its readers
