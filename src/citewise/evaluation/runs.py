@@ -29,7 +29,7 @@ DECISIONS = ("refusal_accuracy", "citation_accuracy", "selected_accuracy")  # th
 DECIMALS = 6
 MAX_BYTES = 200_000_000
 # Keys that programs may rely on; null where a run has no value.
-JSON_METRICS = ("ndcg@10", "recall@5", "recall@100", "precision@5", "mrr@10", "citation_accuracy", "refusal_accuracy")
+JSON_METRICS = MAIN_METRICS[:7]
 PERCENTILES = ("p50", "p95", "p99")
 A_RUN = "a run is what `citewise eval SET --out RUN.json` writes"
 
