@@ -269,7 +269,7 @@ def test_where_no_ranking_answers_popular_passages_are_shown_as_such(shelf: Shel
     (degraded,) = shown.degraded
     assert degraded.startswith("search: no ranking could answer: the vectors index of default/default is missing")
     assert degraded.endswith("popular passages are shown instead")
-    assert "not found by this question" in shown.notes[0]
+    assert "not results for this question" in shown.notes[0]
     assert len(fallback(a_question(top_k=1)).findings) == 1
     rebuild(shelf)
     assert not fallback(a_question()).is_popular
