@@ -33,13 +33,16 @@ class Citation:
     score: float
 
 
+UnitKind: TypeAlias = Literal["sentence", "code", "table"]
+
+
 @dataclass(frozen=True, slots=True)
 class Unit:
     """The smallest part that can be quoted: a sentence or list item, or a whole block of code or table."""
 
     source: int  # the number of the source it stands in
     position: int  # within the source, from 0
-    kind: Literal["sentence", "code", "table"]
+    kind: UnitKind
     text: str  # sentences on one line, code as it would stand outside of a list
     span: tuple[int, int] = (0, 0)  # where it stands in the source's text
     list_mark: str = ""  # that the text begins with, and the blanks behind it

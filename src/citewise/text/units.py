@@ -5,9 +5,8 @@ import textwrap
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
-from typing import Literal
 
-from citewise.model.answer import Unit
+from citewise.model.answer import Unit, UnitKind
 from citewise.model.document import BlockKind, BlockSpan
 from citewise.text.analysis import terms
 from citewise.text.markdown import Line, Markdown
@@ -39,7 +38,7 @@ _DELIMITER = re.compile(r":?-+:?")
 
 _Lines = Sequence[Line]
 # Kind, where it begins, how it stands there (with blanks for quote marks), and how code and tables are quoted.
-_Block = tuple[Literal["sentence", "code", "table"], int, str, str]
+_Block = tuple[UnitKind, int, str, str]
 
 
 def units_of(source: int, text: str, spans: Sequence[BlockSpan] = ()) -> tuple[Unit, ...]:
@@ -93,7 +92,7 @@ def _blocks(text: str) -> Iterator[_Block]:
     starts = list(accumulate(map(len, text.splitlines(keepends=True)), initial=0))
     at, in_list = 0, False
     while at < len(raw):
-        kind: Literal["sentence", "code", "table"] | None = "sentence"
+        kind: UnitKind | None = "sentence"
         whole = ""
         if end := _fence_end(plain, depths, at):
             kind, whole = "code", _code_text(plain[at:end] if depths[at] else raw[at:end])
