@@ -91,7 +91,7 @@ def _is_mixed(value: str) -> bool:
     return digits_or_marks and any(map(str.isalpha, rest)) and _WORDS.fullmatch(value) is None
 
 
-VERSION = "secrets-1"  # changes when the same text may be masked differently
+VERSION = "secrets-2"  # changes when the same text may be masked differently
 
 
 class Masked(NamedTuple):
@@ -112,7 +112,7 @@ def masked(text: str) -> Masked:
     """The text with every credential replaced by its kind; masking twice is masking once."""
     # One byte for each character, so that offsets hold in both.
     plain = text.encode("ascii", "replace")
-    spans = (*_tokens(text, plain), *_assigned(text, plain), *_private_keys(text, plain))
+    spans = (*_values(text, plain), *_private_keys(text, plain))
     joined: list[_Span] = []  # overlapping ones as one; the first finder to see a place names it
     for span in sorted(spans, key=lambda span: span.start):
         if not joined or span.start >= joined[-1].end:
@@ -130,31 +130,9 @@ def masked(text: str) -> Masked:
 
 _MAX_JUDGED = 400  # characters; what a value is shows in its beginning
 
-# Tokens: a telling beginning and a long random rest, without a break.
-
-_RUN = re.compile(rb"[A-Za-z0-9_.-]{20,}+")  # the shortest token of all, an AWS access key id, has 20 characters
-# Few long names in links and code have a digit; of these tokens, some in a hundred have none either.
-_VARIED = re.compile(rb"[0-9]|A(?:[KS]IA|Iza)|gh[opsur]_|hf_|glpat-|[rs]k[_-]|npm_|xox")
-# A token starts where a word starts, also behind an escape such as \n or %20.
+# Values behind a telling name, and tokens with a telling beginning. In each pattern the last group that matched is the
+# value. A token starts where a word starts, also behind an escape such as \n or %20.
 _START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-F]{2}))"
-_END = r"(?![A-Za-z0-9])"
-# Kinds of tokens and their shapes.
-_SHAPES = dict(
-    line.split(" ", 1)
-    for line in files("citewise").joinpath("data", "secret-shapes.txt").read_text("utf-8").splitlines()
-)
-_TOKEN = re.compile(f"{_START}(?:{'|'.join(f'({shape})' for shape in _SHAPES.values())}){_END}")
-_TOKEN_KINDS = tuple(_SHAPES)
-
-
-def _tokens(text: str, plain: bytes) -> Iterator[_Span]:
-    for run in _RUN.finditer(plain):
-        for match in _TOKEN.finditer(text, *run.span()) if _VARIED.search(plain, *run.span()) else ():
-            if match.lastindex is not None and _is_token(match.group()[:_MAX_JUDGED]):
-                yield _Span(*match.span(), _TOKEN_KINDS[match.lastindex - 1])
-
-
-# Values behind a telling name. In each pattern the last group that matched is the value.
 
 
 class _Rule(NamedTuple):
@@ -192,9 +170,20 @@ _HEADER = re.compile(
 )
 _URL = re.compile(r"""://[^\s/@:"'<>?#]{0,64}:([^\s/@"'<>]{1,300})@""")
 _WEBHOOK = re.compile(r"://hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9_/-]{20,300})")
+
+
+def _token_rules() -> Iterator[tuple[bytes, tuple[_Rule]]]:
+    """Kinds of tokens, how they begin, and their shapes; a long random rest follows, without a break."""
+    for line in files("citewise").joinpath("data", "secret-shapes.txt").read_text("utf-8").splitlines():
+        kind, beginnings, shape = line.split(" ")
+        rule = _Rule(kind, re.compile(f"{_START}({shape})(?![A-Za-z0-9])"), _is_token)
+        yield from ((beginning.encode(), (rule,)) for beginning in beginnings.split(","))
+
+
 # By a string that is in every instance, in lower case; the first way that fits tells the kind.
 _RULES: Mapping[bytes, tuple[_Rule, ...]] = MappingProxyType(
     {
+        **dict(_token_rules()),
         b"://": (_Rule("url-password", _URL, _is_url_password), _Rule("slack-webhook", _WEBHOOK, _is_token)),
         b"authorization": (_Rule("authorization", _HEADER, _is_header),),
         b"pass": (_assignment("password", "pass(?:w(?:or)?d|phrase)"),),
@@ -206,7 +195,7 @@ _RULES: Mapping[bytes, tuple[_Rule, ...]] = MappingProxyType(
 )
 
 
-def _assigned(text: str, plain: bytes) -> Iterator[_Span]:
+def _values(text: str, plain: bytes) -> Iterator[_Span]:
     lower = plain.lower()
     for anchor, rules in _RULES.items():
         at = lower.find(anchor)
