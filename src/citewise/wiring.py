@@ -145,7 +145,7 @@ class _FolderParts:
             rules = Patterns.of([pattern]).rules
             if not rules:
                 raise Misconfigured(f"ingest.access_by_path: {pattern!r} is not a pattern that could match a path")
-            by_path.append((rules[0], Access.of(names)))
+            by_path.append((rules[0].covers, Access.of(names)))
         return AccessPolicy(self.settings.ingest.access, tuple(by_path))
 
     def source(self, target: "targets.Target", prepare: "Prepare") -> "sources.Source":

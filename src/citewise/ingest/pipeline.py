@@ -34,6 +34,7 @@ DOCUMENTS_AT_ONCE = 64
 CHUNKS_BEFORE_PROJECTING = 512  # a projection has a price of its own (a commit), so not after every batch
 
 _Outcome = tuple[Vector, WordVectors] | Unavailable  # of a text and of its words
+_Written = tuple[Prepared, Unavailable | None]  # an item is stored, or not: one of its texts could not be embedded
 _NO_WORDS = WordVectors(b"")  # of a text whose word vectors are not wanted
 
 
@@ -70,7 +71,7 @@ class Ingest:
                 else:
                     yield from tally.settle(batch.add(prepared))
         yield from tally.settle(batch.write())
-        gone = tally.gone()
+        gone = tally.gone(target)
         deleted = self.catalog.remove(target.scope, gone) if gone else 0
         self.project(target.scope)
         report = tally.report(batch, removed=len(gone), deleted=deleted)
@@ -98,9 +99,10 @@ class Ingest:
             for event in chain(chain.from_iterable(map(batch.add, self._cut_again(scope, old))), batch.write()):
                 if isinstance(event, Embedded):
                     continue
-                if event.failure:  # half a library is none: stop, keep the old one, and go on from here next time
+                prepared, failure = event
+                if failure:  # half a library is none: stop, keep the old one, and go on from here next time
                     raise Unavailable(
-                        f"{event.prepared.item.path} could not be embedded: {event.failure}; "
+                        f"{prepared.item.path} could not be embedded: {failure}; "
                         "the library is unchanged; run the command again to continue"
                     )
                 done = Reindexed(before.chunks + batch.chunks.total, before.embedded + batch.embedded, True)
@@ -175,12 +177,6 @@ class _Known:
     def chunks_of(self, item: Item) -> int:
         return sum(self._stamps[path].chunks for path in self.under(item))
 
-    def gone(self, kept: Collection[str], unseen: Iterable[str]) -> list[str]:
-        """What the source does not have any more. What could not be read stays: missing permissions are no deletion."""
-        places = {PurePosixPath(self._target.mounted(path)) for path in unseen}
-        missing = ((path, PurePosixPath(path)) for path in self.paths if path not in kept)
-        return [path for path, place in missing if places.isdisjoint((place, *place.parents))]
-
 
 class _Tally:
     """Counts what became of each item, and announces it."""
@@ -209,14 +205,14 @@ class _Tally:
         self._unchanged_chunks += self.known.chunks_of(item)
         return self._done(item.path, "unchanged", item.size)
 
-    def settle(self, events: "Iterable[Embedded | _Written]") -> Iterator[IngestEvent]:
+    def settle(self, events: Iterable[Embedded | _Written]) -> Iterator[IngestEvent]:
         for event in events:
             if isinstance(event, Embedded):
                 yield event
                 continue
-            prepared = event.prepared
-            if event.failure:
-                yield self.fail(prepared.item, f"could not be embedded: {event.failure}")
+            prepared, failure = event
+            if failure:
+                yield self.fail(prepared.item, f"could not be embedded: {failure}")
                 continue
             self._masked.update(prepared.masked)
             self._warnings += [FileProblem(prepared.item.path, text) for text in prepared.warnings]
@@ -224,8 +220,11 @@ class _Tally:
             chunks = sum(len(write.chunks) for write in prepared.writes)
             yield self._done(prepared.item.path, "ingested", prepared.item.size, chunks)
 
-    def gone(self) -> list[str]:
-        return self.known.gone(self._kept, (entry.path for entry in self._skipped if entry.is_unseen))
+    def gone(self, target: Target) -> list[str]:
+        """What the source does not have any more. What could not be read stays: missing permissions are no deletion."""
+        unseen = {PurePosixPath(target.mounted(entry.path)) for entry in self._skipped if entry.is_unseen}
+        missing = ((path, PurePosixPath(path)) for path in self.known.paths if path not in self._kept)
+        return [path for path, place in missing if unseen.isdisjoint((place, *place.parents))]
 
     def report(self, batch: "_Batch", *, removed: int, deleted: int) -> IngestReport:
         return IngestReport(
@@ -243,14 +242,6 @@ class _Tally:
     def _done(self, path: str, outcome: FileOutcome, size: int, chunks: int = 0) -> FileDone:
         self._outcomes[outcome] += 1
         return FileDone(path, outcome, size, chunks)
-
-
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """An item was stored, or not, because one of its texts could not be embedded."""
-
-    prepared: Prepared
-    failure: Unavailable | None
 
 
 class _Batch:
@@ -279,8 +270,8 @@ class _Batch:
             return
         outcomes: dict[Digest, _Outcome] = {}
         yield from self._embed(waiting, outcomes)
-        written = [_Written(prepared, _failure(prepared, outcomes)) for prepared in waiting]
-        writes = [write for each in written if not each.failure for write in each.prepared.writes]
+        written = [(prepared, _failure(prepared, outcomes)) for prepared in waiting]
+        writes = [write for prepared, failure in written if not failure for write in prepared.writes]
         self.chunks += self._ingest.catalog.store(writes)
         yield from written
         self._unprojected += sum(len(write.chunks) for write in writes)

@@ -1,18 +1,11 @@
 """Who may read a document: decided here and nowhere else, from what is known about it, without any I/O."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import Protocol
 
 from citewise.model.access import Access
 from citewise.model.document import SourceRef
-
-
-class _PathPattern(Protocol):
-    """Whether a pattern names a path or a folder above it."""
-
-    def covers(self, path: str) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +17,14 @@ class AccessPolicy:
     """
 
     default: tuple[str, ...] = ()
-    by_path: tuple[tuple[_PathPattern, Access], ...] = ()
+    by_path: tuple[tuple[Callable[[str], bool], Access], ...] = ()  # whether a pattern covers a path
 
     def __call__(self, source: SourceRef, path: str, *, own: tuple[str, ...] = ()) -> Access:
         """Who may read the document at a path of a source. Raises BadRequest for a rule that is none."""
         if own:
             return Access.of(own)
-        for pattern, access in self.by_path:
-            if pattern.covers(path):
+        for covers, access in self.by_path:
+            if covers(path):
                 return access
         given = dict(source.access)
         return Access.of(next((given[part] for part in _at_or_above(path) if part in given), ()) or self.default)

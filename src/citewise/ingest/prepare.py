@@ -1,6 +1,7 @@
 """An item's bytes -> documents and their chunks, with nothing written yet."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -54,13 +55,12 @@ class Prepare:
     def __call__(self, target: Target, item: Item, data: bytes) -> Prepared:
         """The documents of an item. Raises BadData, or BadRequest for an access rule that is none."""
         parsed, source = self.format_of(item.media_type).parser.parse(data, item), digest(data)
-        writes, warnings, masked = [], list[str](), dict[str, int]()
+        writes, warnings, masked = [], list[str](), Counter[str]()
         for each in parsed:
             document = self._document(target, item, each, self.stamp(target, item, each.name, source))
             writes.append(self.cut(document))
             warnings += _warnings(each, document)
-            for kind, count in each.masked.items():
-                masked[kind] = masked.get(kind, 0) + count
+            masked.update(each.masked)
         return Prepared(item, tuple(writes), tuple(warnings), masked)
 
     def format_of(self, media_type: str) -> Format:

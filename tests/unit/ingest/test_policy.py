@@ -33,7 +33,7 @@ def test_a_rule_replaces_the_rules_of_what_lies_below() -> None:
 
 def test_a_pattern_comes_before_the_rule_of_a_part_and_the_own_rule_before_both() -> None:
     (pattern,) = Patterns.of(["ops/**"]).rules
-    policy, source = AccessPolicy(by_path=((pattern, OPS),)), with_rule(SOURCE, ("public",), ["ops"])
+    policy, source = AccessPolicy(by_path=((pattern.covers, OPS),)), with_rule(SOURCE, ("public",), ["ops"])
     assert policy(source, "ops/deep/a.md") == OPS
     assert policy(source, "a.md") == PROJECT
     assert policy(source, "ops/deep/a.md", own=("owner:ann",)) == Access.of(["owner:ann"])

@@ -12,7 +12,7 @@ from typing import Self
 
 from pathspec import GitIgnoreSpec
 
-from citewise.errors import BadData, BadRequest, PathNotFound
+from citewise.errors import BadData, BadRequest
 from citewise.model.document import FileProblem, Item
 
 _VERSION_CONTROL = frozenset({".git", ".hg", ".jj", ".svn"})
@@ -119,7 +119,7 @@ class FolderSource:
     `.gitignore` files count from the root downward; those above it are not read, so that the same folder gives the
     same files wherever it lies. `include` and `exclude` are written like .gitignore lines, relative to the root.
     Hidden and vendored folders are left out unless an include names them. `only` limits the listing to the named files
-    and folders; a path that does not exist is not mentioned. A root that is a file means that file alone.
+    and folders; a path that does not exist is not mentioned.
     """
 
     def __init__(
@@ -133,14 +133,13 @@ class FolderSource:
         own_folders: tuple[Path, ...] = (),
         only: frozenset[str] | None = None,
     ) -> None:
-        folder, narrowed = _folder_and_only(root, only)
-        self._root = os.path.realpath(folder)
+        self._root = os.path.realpath(root)
         self._media_types = media_types
         self._include = Patterns.of(include)
         self._exclude = Patterns.of(exclude)
         self._max_file_bytes = max_file_bytes
         self._own = tuple(os.path.realpath(own) for own in own_folders)
-        self._children = None if narrowed is None else _children(narrowed)
+        self._children = None if only is None else _children(only)
         if any(_is_below(self._root, own) for own in self._own):
             raise BadRequest(f"{root} is inside the library itself: name the folder with your documents")
 
@@ -256,7 +255,7 @@ class FolderSource:
     def _status(self, entry: _FolderEntry) -> os.stat_result:
         """The status of a file, or of the target of a link. Raises BadData for a link that must not be followed."""
         if isinstance(entry.status, OSError):
-            raise BadData(f"cannot be read: {_plain_reason(entry.status)}") from entry.status
+            raise BadData(f"cannot be read: {_why(entry.status)}") from entry.status
         if not stat.S_ISLNK(entry.status.st_mode):
             return entry.status
         try:
@@ -264,7 +263,7 @@ class FolderSource:
             status = os.stat(target)
         except OSError as error:
             known = {errno.ELOOP: "symbolic link loop", errno.ENOENT: "symbolic link to nothing"}
-            other = f"symbolic link that cannot be followed: {_plain_reason(error)}"
+            other = f"symbolic link that cannot be followed: {_why(error)}"
             raise BadData(known.get(error.errno or 0, other)) from error
         if stat.S_ISDIR(status.st_mode):
             raise BadData("symbolic link to a folder")
@@ -277,13 +276,9 @@ class FolderSource:
         return status
 
 
-def _plain_reason(error: OSError) -> str:
-    """The reason of the operating system, in words."""
-    return (error.strerror or type(error).__name__).lower()
-
-
 def _why(error: OSError | BadData) -> str:
-    return _plain_reason(error) if isinstance(error, OSError) else str(error)
+    """The reason of the operating system or our own, in words."""
+    return (error.strerror or type(error).__name__).lower() if isinstance(error, OSError) else str(error)
 
 
 def _is_below(path: str, folder: str) -> bool:
@@ -294,20 +289,6 @@ def _is_below(path: str, folder: str) -> bool:
 def _folders_above(path: str) -> tuple[str, ...]:
     parts = path.split("/")
     return tuple("/".join(parts[:depth]) for depth in range(1, len(parts)))
-
-
-def _folder_and_only(root: Path, only: frozenset[str] | None) -> tuple[Path, frozenset[str] | None]:
-    try:
-        mode = root.stat().st_mode
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise PathNotFound(f"there is no folder or file at {root}") from error
-    except OSError as error:
-        raise BadRequest(f"{root} cannot be read: {_plain_reason(error)}") from error
-    if stat.S_ISDIR(mode):
-        return root, only
-    if not stat.S_ISREG(mode):
-        raise BadRequest(f"{root} is neither a folder nor a file")
-    return root.parent, frozenset({root.name})
 
 
 def _children(only: frozenset[str]) -> Mapping[str, frozenset[str]]:
@@ -343,7 +324,7 @@ def _read_below(root: str, path: str, *, limit: int) -> bytes:
         finally:
             os.close(descriptor)
     except OSError as error:
-        raise BadData(f"cannot be read: {_plain_reason(error)}") from error
+        raise BadData(f"cannot be read: {_why(error)}") from error
 
 
 def _opened(root: str, path: str) -> int:

@@ -171,8 +171,8 @@ def _comments(text: str) -> Iterator[tuple[int, int]]:
                 unclosed.add(opener)
 
 
-def _imports_end(text: str) -> int:
-    """How many characters at the start are lines of import statements and nothing else."""
+def _import_lines(text: str) -> int:
+    """How many lines at the start are import statements and nothing else."""
     position = done = 0
     while statement := _IMPORT.match(text, position):
         position = statement.end()
@@ -180,7 +180,7 @@ def _imports_end(text: str) -> int:
             position = done = min(position + 1, len(text))
         elif not statement[1]:
             break
-    return done
+    return text.count("\n", 0, done) + (0 < done == len(text))
 
 
 class _Body:
@@ -199,10 +199,7 @@ class _Body:
         for node in roots:
             first, end = _span(node)
             if node.type == "paragraph_open" and self._lines[first].startswith("import"):
-                text = "\n".join(self._lines[first:end])
-                dropped = _imports_end(text)
-                count = text.count("\n", 0, dropped) + (0 < dropped == len(text))
-                for line in range(first, first + count):
+                for line in range(first, first + _import_lines("\n".join(self._lines[first:end]))):
                     self._replace(line, "")
 
     def drop_comments(self, nodes: Sequence[Token]) -> None:
@@ -248,8 +245,7 @@ class _Body:
         for is_text, group in groupby(range(first, end), lambda line: bool(self._lines[line].strip())):
             if is_text:
                 run = list(group)
-                text = self._text(run[0], run[-1] + 1)
-                yield Block(BlockKind.PARAGRAPH, text, self._location(run[0], run[-1] + 1))
+                yield Block(BlockKind.PARAGRAPH, *self._text(run[0], run[-1] + 1))
 
     def _block(self, node: Token, *, first: int, end: int) -> Block | None:
         while first < end and not self._lines[first].strip():
@@ -264,15 +260,13 @@ class _Body:
             children = tuple(self._children(node, first=first + edge, end=end - edge))
         heading = self._headings.read(node) if kind is BlockKind.HEADING else None
         language = self._language(node) if node.type == "fence" else None
-        return Block(kind, self._text(first, end), self._location(first, end), children, heading, language)
+        return Block(kind, *self._text(first, end), children, heading, language)
 
-    def _location(self, first: int, end: int) -> Location:
-        return Location("lines", first + self._first_line, end - 1 + self._first_line)
-
-    def _text(self, first: int, end: int) -> str:
-        if not self._dropped:
-            return "\n".join(self._lines[first:end])
-        return "\n".join(self._lines[line] for line in range(first, end) if line not in self._dropped)
+    def _text(self, first: int, end: int) -> tuple[str, Location]:
+        lines = self._lines[first:end]
+        if self._dropped:
+            lines = [self._lines[line] for line in range(first, end) if line not in self._dropped]
+        return "\n".join(lines), Location("lines", first + self._first_line, end - 1 + self._first_line)
 
     def _children(self, node: Token, *, first: int, end: int) -> Iterator[Block]:
         """Blocks inside, which share out all lines of their parent: each reaches to where the next begins."""
