@@ -20,7 +20,6 @@ from benchmarks.catalogs import all_chunks
 from benchmarks.synthetic import Ready, writes
 from citewise.adapters.markdown.parser import MarkdownParser
 from citewise.ingest.chunkers.markdown import HeadingChunker
-from citewise.ingest.prepare import _own_title
 from citewise.ingest.targets import IngestOptions
 from citewise.library import OpenLibrary
 from citewise.model.access import Scope
@@ -80,7 +79,7 @@ def bench_cutting(data: Path) -> None:
         pieces = 0
         for _, text in texts:
             parsed = parser.parse_text(text)
-            pieces += len(chunker(parsed.blocks, title=_own_title(parsed)))
+            pieces += len(chunker(parsed.blocks, title=parsed.own_title))
         seconds.append(time.perf_counter() - started)
     said("parse and chunk", f"{size / min(seconds):.2f} MB/s", f"{len(texts)} files, {size:.2f} MB, {pieces} chunks")
 

@@ -28,7 +28,6 @@ from citewise.adapters.onnx.runtime import available_cores
 from citewise.adapters.onnx.wordpiece import WordPieceCounter, token_ids, uncased_tokenizer
 from citewise.errors import Unavailable
 from citewise.ingest.chunkers.markdown import HeadingChunker
-from citewise.ingest.prepare import _own_title
 from citewise.model.chunk import searchable_text
 
 HANDBOOK = Path(__file__).parents[2] / "src" / "citewise" / "data" / "handbook"
@@ -128,7 +127,7 @@ def chunk_texts(tree: Path) -> list[str]:
     found: dict[str, None] = {}
     for file in sorted(tree.rglob("*.md*")):
         parsed = parser.parse_text(file.read_text("utf-8"))
-        for piece in chunker(parsed.blocks, title=_own_title(parsed)):
+        for piece in chunker(parsed.blocks, title=parsed.own_title):
             found[searchable_text(piece.breadcrumb, piece.text)] = None
     return list(found)
 

@@ -11,7 +11,6 @@ from citewise.adapters.markdown.parser import MarkdownParser
 from citewise.adapters.onnx import MINILM
 from citewise.adapters.onnx.wordpiece import WordPieceCounter
 from citewise.ingest.chunkers.markdown import SPECIAL_TOKENS, ChunkSizes, HeadingChunker
-from citewise.ingest.prepare import _own_title
 from citewise.model.chunk import Piece, searchable_text
 from citewise.model.document import Block, BlockKind, ParsedDocument
 
@@ -37,7 +36,7 @@ def pages(request: pytest.FixtureRequest) -> list[tuple[Path, ParsedDocument, tu
 
 def cut(file: Path) -> tuple[Path, ParsedDocument, tuple[Piece, ...]]:
     parsed = MarkdownParser().parse_text(file.read_text())
-    return file, parsed, CHUNKER(parsed.blocks, title=_own_title(parsed))
+    return file, parsed, CHUNKER(parsed.blocks, title=parsed.own_title)
 
 
 def words(text: str) -> list[str]:

@@ -113,15 +113,12 @@ class Ingest:
 
     def _prepared(self, source: Source, target: Target, item: Item, known: "_Known") -> Prepared | None:
         """The item's documents, or None where the library has just those already."""
-        known.check_owner(target.mounted(item.path))
+        known.check_owner([target.mounted(item.path)])
         data = source.read(item)
         if known.is_current(self.prepare, item, data):
             return None
         prepared = self.prepare(target, item, data)
-        if len(prepared.writes) > 1:
-            known.add_stamps([write.document.path for write in prepared.writes])
-        for write in prepared.writes:
-            known.check_owner(write.document.path)
+        known.check_owner([write.document.path for write in prepared.writes])
         return prepared
 
     def _cut_again(self, scope: Scope, old: Catalog) -> Iterator[Prepared]:
@@ -146,15 +143,15 @@ class _Known:
         self.paths = sorted({path for part in parts for path in catalog.paths(scope, under=part, mount=mount)})
         self._stamps = dict(catalog.stamps(scope, {*self.paths, *(target.mounted(item.path) for item in items)}))
 
-    def add_stamps(self, paths: list[str]) -> None:
-        self._stamps |= self._catalog.stamps(self._target.scope, paths)
-
-    def check_owner(self, path: str) -> None:
-        """Raise BadData for a path that another source has."""
-        stamp = self._stamps.get(path)
-        if stamp is not None and stamp.mount != self._target.source.mount:
-            other = stamp.mount or "."
-            raise BadData(f"its path {path} belongs to source {other}: give this source a --name of its own")
+    def check_owner(self, paths: Sequence[str]) -> None:
+        """Raise BadData if another source has one of an item's paths."""
+        if len(paths) > 1:  # a single one is the item's own, whose stamp is here
+            self._stamps |= self._catalog.stamps(self._target.scope, paths)
+        for path in paths:
+            stamp = self._stamps.get(path)
+            if stamp is not None and stamp.mount != self._target.source.mount:
+                other = stamp.mount or "."
+                raise BadData(f"its path {path} belongs to source {other}: give this source a --name of its own")
 
     def under(self, item: Item) -> list[str]:
         """The documents of an item: at its path, or below it where it holds several."""

@@ -10,14 +10,7 @@ from citewise.errors import BadData
 from citewise.ingest.policy import AccessPolicy
 from citewise.ingest.targets import Target
 from citewise.model.chunk import LABELING, Chunk
-from citewise.model.document import (
-    UNKNOWN,
-    BlockKind,
-    Document,
-    Item,
-    ParsedDocument,
-    PathRule,
-)
+from citewise.model.document import UNKNOWN, Document, Item, ParsedDocument, PathRule
 from citewise.model.ids import Digest, digest, document_id
 from citewise.ports.catalog import DocumentWrite
 from citewise.ports.sources import Chunker, Parser
@@ -86,14 +79,13 @@ class Prepare:
         path = target.mounted(_path(item, parsed.name))
         facts = PathRule.facts_of(path, self.path_rules)
         chapter_number, chapter_title = _chapter_parts(facts["chapter"])
-        title = _own_title(parsed)
         return Document(
             id=document_id(target.scope, path),
             scope=target.scope,
             path=path,
             mount=target.source.mount,
-            title=title or _title_from_path(path),
-            is_titled=title is not None,
+            title=parsed.own_title or _title_from_path(path),
+            is_titled=parsed.own_title is not None,
             description=parsed.description,
             tags=parsed.tags,
             module=facts["module"],
@@ -114,14 +106,6 @@ class Prepare:
 
 def _path(item: Item, name: str) -> str:
     return f"{item.path}/{name}" if name else item.path
-
-
-def _own_title(parsed: ParsedDocument) -> str | None:
-    """The title a document gives itself: that of its metadata, or its first top heading."""
-    if parsed.title:
-        return parsed.title
-    headings = (block.heading for block in parsed.blocks if block.kind is BlockKind.HEADING)
-    return next((heading.title for heading in headings if heading and heading.level == 1 and heading.title), None)
 
 
 _NUMBERED = re.compile(

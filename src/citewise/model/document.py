@@ -122,6 +122,12 @@ class ParsedDocument:
     warnings: tuple[str, ...] = ()
     masked: Mapping[str, int] = field(default_factory=dict)  # kinds of secrets and how many were masked
 
+    @property
+    def own_title(self) -> str | None:
+        """The title a document gives itself: that of its metadata, or its first top heading."""
+        headings = (block.heading for block in self.blocks if block.heading)
+        return self.title or next((top.title for top in headings if top.level == 1 and top.title), None)
+
 
 @dataclass(frozen=True, slots=True)
 class KnownDocument:
