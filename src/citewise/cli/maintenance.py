@@ -68,9 +68,8 @@ def _doctor(session: Session) -> int:
     if session.as_json:
         described = [
             {
-                "name": check.name,
+                **asdict(check),
                 "ok": check.is_ok,
-                "detail": check.detail,
                 "problem": None if check.is_ok else check.detail,
                 "remedy": check.remedy or None,
             }

@@ -27,12 +27,10 @@ class _Commands(click.Group):
         return ["ingest", "search", "ask", "log", "stats", "status", "doctor", "reindex", "compact", "demo", "eval"]
 
 
-@click.group(cls=_Commands)
-@click.version_option(
+_version_option = click.version_option(
     package_name="citewise", prog_name="citewise", message="%(prog)s %(version)s", help="Print the version and exit."
 )
-def app() -> None:
-    """Ask your own documents and get answers that cite their sources."""
+app = _version_option(_Commands(help="Ask your own documents and get answers that cite their sources."))
 
 
 @dataclass(frozen=True)
