@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -220,17 +221,17 @@ def service_of(
     """Searches and answers over a library that is held open, logged and cached."""
     from dataclasses import replace
 
-    from citewise.adapters.memory.cache import MemoryRankings, RememberingEmbedder
+    from citewise.adapters.memory.cache import RememberingEmbedder
     from citewise.library import LibraryReader
     from citewise.search.pipeline import Turns
     from citewise.service import Answers, Service
 
     remembering = replace(embedding, embedder=RememberingEmbedder(embedding.embedder))
-    reranker, turns, memory = parts.reranker or reranker_of(settings), Turns(), MemoryRankings()
+    reranker, turns = parts.reranker or reranker_of(settings), Turns()
     compress = compress_of(settings, embedding.counter, parts.compressor)
 
     def make_pages(library: "library.OpenLibrary", threads: "Executor") -> "pages.PageBuilder":
-        return pages_of(settings, search_of(library, reranker=reranker, threads=threads, turns=turns), memory)
+        return pages_of(settings, search_of(library, reranker=reranker, threads=threads, turns=turns))
 
     def make_answers() -> Answers:
         return answer_pipeline(settings, remembering, generator(), compress, parts.quality_evaluator)
@@ -247,17 +248,30 @@ def service_of(
     )
 
 
-def pages_of(settings: Settings, search: "pipeline.Search", memory: "stores.RankingStore") -> "pages.PageBuilder":
-    """Pages whose rankings are saved in the library's folder, for every process; in memory if it is read-only."""
+def pages_of(settings: Settings, search: "pipeline.Search") -> "pages.PageBuilder":
+    """Pages whose rankings are saved in the library's folder, for every process; if it is read-only, for this one."""
     from citewise.adapters.sqlite.rankings import SqliteRankings
     from citewise.maintenance import can_write
     from citewise.model.query import NOT_SHARED
     from citewise.search.pages import PageBuilder
 
     file, chosen = settings.library / PAGES_FILE, settings.paging
-    is_shared = can_write(file)
-    rankings, notes = (SqliteRankings(file), ()) if is_shared else (memory, (NOT_SHARED,))
-    return PageBuilder(search, rankings, chosen.depth, chosen.ttl_seconds, notes)
+    notes: tuple[str, ...] = ()
+    if not can_write(file):
+        file, notes = _process_folder() / PAGES_FILE, (NOT_SHARED,)
+    return PageBuilder(search, SqliteRankings(file), chosen.depth, chosen.ttl_seconds, notes)
+
+
+@lru_cache(maxsize=1)
+def _process_folder() -> Path:
+    """A folder that ends with this process."""
+    import atexit
+    import shutil
+    import tempfile
+
+    folder = tempfile.mkdtemp(prefix="citewise-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
 
 
 def _cache(

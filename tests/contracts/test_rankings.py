@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.memory.cache import MemoryRankings
 from citewise.adapters.sqlite.connections import PrivateFile
 from citewise.adapters.sqlite.rankings import TABLES, VERSION, SqliteRankings
 from citewise.errors import Unavailable
 from citewise.model.ranking import Candidate
 from citewise.ports.stores import RankingStore, SavedRanking
 from tests.builders import an_id
+from tests.fakes.memory_rankings import MemoryRankings
 
 Make = Callable[[int], RankingStore]
 

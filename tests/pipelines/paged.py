@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from citewise.adapters.memory.cache import MemoryRankings
 from citewise.ingest.targets import IngestOptions
 from citewise.library import OpenLibrary
 from citewise.model.access import OWNER
@@ -16,6 +15,7 @@ from citewise.model.ranking import SearchResult
 from citewise.ports.models import Reranker
 from citewise.search.pages import PageBuilder
 from citewise.wiring import search_of
+from tests.fakes.memory_rankings import MemoryRankings
 from tests.pipelines.harness import Shelf
 
 MAX_PAGES = 500  # a walk that has no end is an error, not a wait

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.memory.cache import MemoryRankings
 from citewise.errors import BadRequest
 from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.filters import AnyOf
@@ -142,7 +141,7 @@ def process(settings: Settings) -> Iterator[PageBuilder]:
     with ExitStack() as stack:
         library = stack.enter_context(stored_library(settings, Embedding(HashEmbedder(), WordCounter())).reading())
         threads = stack.enter_context(ThreadPoolExecutor(1))
-        yield pages_of(settings, search_of(library, reranker=None, threads=threads), MemoryRankings())
+        yield pages_of(settings, search_of(library, reranker=None, threads=threads))
 
 
 def walked(pages: Callable[[], PageBuilder]) -> tuple[list[str], tuple[str, ...]]:
@@ -169,7 +168,7 @@ def test_the_file_of_saved_rankings_is_created_when_it_is_needed_for_its_owner_a
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_where_the_folder_cannot_be_written_to_rankings_are_saved_in_memory_and_the_result_says_so(
+def test_where_the_folder_cannot_be_written_to_rankings_are_saved_for_this_process_and_the_result_says_so(
     own: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("citewise.maintenance.can_write", lambda path: False)

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from citewise.adapters.memory.cache import MemoryRankings
 from citewise.errors import Unavailable
 from citewise.model.access import Scope
 from citewise.model.chunk import Hit, TermField, Vector
@@ -14,6 +13,7 @@ from citewise.ports.indexes import TextIndex, VectorIndex
 from citewise.ports.stores import SavedRanking
 from citewise.search.adjust import Deduplicate
 from citewise.search.rankings import MIN_HITS
+from tests.fakes.memory_rankings import MemoryRankings
 from tests.fakes.plain_index import PlainTextIndex, PlainVectorIndex
 from tests.pipelines.harness import Shelf
 from tests.pipelines.paged import PagedSearch, documents, ids, paged, shelf_of

@@ -1,4 +1,4 @@
-"""What this process remembers: results of requests, rankings behind cursors, and vectors of questions."""
+"""What this process remembers: results of requests, and vectors of questions."""
 
 import threading
 import time
@@ -14,11 +14,10 @@ from citewise.model.answer import Answer
 from citewise.model.chunk import EmbeddingModel, Vector, cosine
 from citewise.model.ranking import SearchResult
 from citewise.ports.models import Embedder
-from citewise.ports.stores import CachedResult, CacheKey, SavedRanking
+from citewise.ports.stores import CachedResult, CacheKey
 
 # Bytes, measured with some room: what the fields of each take beside their texts.
 ENTRY_BYTES, FINDING_BYTES, DROPPED_BYTES, CITATION_BYTES = 4_000, 2_500, 1_000, 1_500
-MAX_CANDIDATES = 200_000  # of all saved rankings together; each takes some hundred bytes
 MAX_QUESTIONS = 256  # half a megabyte at 384 components; 1: threads that ask at once make each other forget
 
 
@@ -73,42 +72,6 @@ def size_of(value: CachedResult) -> int:
 def _answer_size(answer: Answer) -> int:
     texts = (answer.text, *answer.unsupported_sentences, *answer.suggestions, *(c.excerpt for c in answer.citations))
     return sum(map(getsizeof, texts)) + CITATION_BYTES * len(answer.citations)
-
-
-class MemoryRankings:
-    """The port `RankingStore`, for a library in a folder that cannot be written to."""
-
-    def __init__(self, *, max_candidates: int = MAX_CANDIDATES) -> None:
-        self._max_candidates = max_candidates
-        self._lock = threading.Lock()
-        self._saved: dict[str, tuple[SavedRanking, float]] = {}  # with its expiry; oldest first
-
-    def save(self, cursor: str, ranking: SavedRanking, *, now: float, expires_at: float) -> None:
-        with self._lock:
-            self._saved = {key: saved for key, saved in self._saved.items() if saved[1] > now and key != cursor}
-            self._saved[cursor] = (ranking, expires_at)
-            total = sum(len(saved.candidates) for saved, _ in self._saved.values())
-            while total > self._max_candidates and len(self._saved) > 1:
-                oldest, _ = self._saved.pop(next(iter(self._saved)))
-                total -= len(oldest.candidates)
-
-    def load(self, cursor: str, *, now: float) -> SavedRanking | None:
-        with self._lock:
-            ranking, expires_at = self._saved.get(cursor, (None, 0.0))
-        return ranking if expires_at > now else None
-
-    def renew(self, cursor: str, *, now: float, expires_at: float) -> bool:
-        with self._lock:
-            ranking, old = self._saved.get(cursor, (None, 0.0))
-            if ranking is None or old <= now:
-                return False
-            self._saved[cursor] = (ranking, max(old, expires_at))
-            return True
-
-    def clear(self) -> bool:
-        with self._lock:
-            self._saved.clear()
-        return True
 
 
 class RememberingEmbedder:
