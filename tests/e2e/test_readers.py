@@ -8,16 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from pyroaring import BitMap
 
-from citewise.adapters.local_index.segments import Segment
-from citewise.adapters.local_index.vectors import MAX_MASKS, VectorSet
+from citewise.adapters.local_index.vectors import MAX_MASKS
 from citewise.model.access import Scope
 from citewise.model.filters import AnyOf, Where
 from citewise.models import embedding_of
 from citewise.settings import Settings
 from citewise.wiring import stored_library
-from tests.builders import DIMENSIONS, SCOPE, a_point, a_vector
+from tests.builders import SCOPE, a_point, a_vector
 from tests.e2e.cli import COMMAND, json_of
 from tests.indexes import Indexes
 
@@ -97,20 +95,19 @@ def test_threads_share_the_remembered_filters_of_one_set_of_vectors(
 ) -> None:
     monkeypatch.setattr("citewise.adapters.local_index.vectors.MAX_MASKS", kept)
     puts = [a_point(n, labels=[f"tags=t{n}"]) for n in range(300)]
-    Indexes.local(tmp_path).write(SCOPE, puts=puts)
-    segments = [Segment(file) for file in tmp_path.rglob("*.rows")]
-    shared = VectorSet(segments, BitMap(), dimensions=DIMENSIONS)
+    shared = Indexes.local(tmp_path)
+    shared.write(SCOPE, puts=puts)
     ends_at = time.monotonic() + STRESS_SECONDS
 
     def search(thread: int) -> int:
         runs = 0
         while time.monotonic() < ends_at:
             n = (runs * (thread + 1)) % len(puts)
-            (hit,) = shared.nearest(puts[n].vector, (AnyOf("tags", frozenset({f"t{n}"})),), limit=5)
+            where = Where(SCOPE, None, (AnyOf("tags", frozenset({f"t{n}"})),))
+            (hit,) = shared.vectors.search(puts[n].vector, where=where, limit=5)
             assert hit.id == puts[n].id
             runs += 1
         return runs
 
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(search, range(8))) > len(puts)
-    assert len(shared._masks) == kept

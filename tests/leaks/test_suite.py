@@ -141,7 +141,7 @@ def _large(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_large")
 def test_nothing_leaks_from_a_large_library_and_nothing_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     taken: Counter[str] = Counter()
-    check, scan = texts._checked_after, scans.SignsFirst.best
+    check, scan = texts._checked_after, scans.Scan._near
 
     def checked(*given: Any) -> Any:
         found = check(*given)
@@ -153,7 +153,7 @@ def test_nothing_leaks_from_a_large_library_and_nothing_is_missing(monkeypatch: 
         return scan(*given)
 
     monkeypatch.setattr("citewise.adapters.local_index.texts._checked_after", checked)
-    monkeypatch.setattr(scans.SignsFirst, "best", scanned)
+    monkeypatch.setattr(scans.Scan, "_near", scanned)
     found = report(rounds=2)
     assert (found.leaks, found.missing) == ((), ())
     assert taken["checked after"] > 50
@@ -171,13 +171,12 @@ def test_a_large_library_that_does_not_check_after_is_noticed(monkeypatch: pytes
 
 @pytest.mark.usefixtures("_large")
 def test_a_scan_of_signs_that_forgets_the_filter_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    scan = scans.SignsFirst.best
+    scan = scans.Scan.nearest
 
-    def unfiltered(self: scans.SignsFirst, query: Any, admitted: scans.Admitted, wanted: int) -> scans.Found:
-        rows = sum(map(len, self._codes))
-        return scan(self, query, scans.Admitted(rows, None), wanted)
+    def unfiltered(self: scans.Scan, vector: Any, admitted: scans.Admitted, wanted: int) -> Any:
+        return scan(self, vector, scans.Admitted(int(self._starts[-1]), None), wanted)
 
-    monkeypatch.setattr(scans.SignsFirst, "best", unfiltered)
+    monkeypatch.setattr(scans.Scan, "nearest", unfiltered)
     assert "count" in {leak.kind for leak in report().leaks}
 
 

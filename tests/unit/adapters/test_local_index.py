@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from citewise.adapters.local_index.scan import Admitted, SignsFirst, Whole, scan_of
+from citewise.adapters.local_index.scan import Admitted, Scan
 from citewise.adapters.local_index.segments import Floats, Keys, Quantizer, Rows, Segment, keys_of
 from citewise.adapters.local_index.texts import LocalTextIndex
 from citewise.adapters.local_index.vectors import LocalVectorIndex
@@ -51,58 +51,74 @@ def admitted(one_in: int) -> Admitted:
     return Admitted(int(bits.sum()), np.packbits(bits, bitorder="little"))
 
 
+def best(scan: Scan, vector: Floats, which: Admitted, wanted: int = 60) -> dict[int, float]:
+    """Rows and their cosines, best first."""
+    rows, cosines = scan.nearest(Vector(vector.tobytes()), which, min(wanted, which.count))
+    ordered = sorted(zip(rows.tolist(), cosines, strict=True), key=lambda pair: -pair[1])
+    return dict(ordered[:wanted])
+
+
 @pytest.mark.parametrize("which", [EVERYTHING, admitted(2), admitted(10), admitted(100), admitted(1000)])
 def test_signs_first_finds_nearly_all_of_the_exact_best(
     which: Admitted, vectors: Floats, segments: Sequence[Segment], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("citewise.adapters.local_index.scan.COMPARED", 1_000)  # rows of 15,000
     monkeypatch.setattr("citewise.adapters.local_index.scan.EXACT_FROM_FILES", 300)
-    whole, signs = Whole(segments, DIMENSIONS), SignsFirst(segments, DIMENSIONS)
+    scan, rows = Scan(segments, DIMENSIONS, by_signs=True), np.arange(ROWS)[which.holds(np.arange(ROWS))]
     found = expected = 0
-    for row in range(0, ROWS, 500):
-        query = QUANTIZER.query(Vector(vectors[row].tobytes()))[0]
-        exact = set(whole.best(query, which, min(60, which.count))[1][:60].tolist())
-        found += len(exact & set(signs.best(query, which, min(60, which.count))[1][:60].tolist()))
+    for vector in vectors[::500]:
+        exact = set(rows[np.argsort(-(vectors[rows] @ vector))[:60]].tolist())
+        found += len(exact & best(scan, vector, which).keys())
         expected += len(exact)
     assert found / expected >= 0.98
 
 
-def test_both_ways_give_the_same_scores_in_the_same_order(vectors: Floats, segments: Sequence[Segment]) -> None:
-    query = QUANTIZER.query(Vector(vectors[11].tobytes()))[0]
-    which = admitted(10)
-    exact_scores, exact_rows = Whole(segments, DIMENSIONS).best(query, which, 60)
-    scores, rows = SignsFirst(segments, DIMENSIONS).best(query, which, 60)
-    assert scores.tolist() == exact_scores.tolist()
-    assert rows.tolist() == exact_rows.tolist()
+def test_both_ways_give_nearly_the_same_cosines(vectors: Floats, segments: Sequence[Segment]) -> None:
+    exact = best(Scan(segments, DIMENSIONS, by_signs=False), vectors[11], admitted(10))
+    found = best(Scan(segments, DIMENSIONS, by_signs=True), vectors[11], admitted(10))
+    shared = exact.keys() & found.keys()
+    assert len(shared) >= 58
+    assert [found[row] for row in shared] == pytest.approx([exact[row] for row in shared], abs=0.005)
+
+
+def test_signs_of_dimensions_that_fill_no_byte_are_compared_too(tmp_path: Path) -> None:
+    drawn = np.random.default_rng(1).standard_normal((5_000, 21), dtype=np.float32)
+    points = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+    codes, remainders = Quantizer(21).codes([Vector(row.tobytes()) for row in points])
+    Rows(np.arange(len(points), dtype=np.uint64), codes, remainders, {}, {}).write(tmp_path / "1.rows")
+    found = best(Scan([Segment(tmp_path / "1.rows")], 21, by_signs=True), points[7], Admitted(len(points), None), 1)
+    assert found == {7: pytest.approx(1.0, abs=0.01)}
 
 
 def test_nothing_is_found_that_was_not_admitted(
     vectors: Floats, segments: Sequence[Segment], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("citewise.adapters.local_index.scan.EXACT_FROM_FILES", 0)  # so that the signs decide
-    scan = SignsFirst(segments, DIMENSIONS)
+    scan = Scan(segments, DIMENSIONS, by_signs=True)
     for one_in in (2, 3, 300):
-        _, rows = scan.best(QUANTIZER.query(Vector(vectors[1].tobytes()))[0], admitted(one_in), 30)
-        assert len(rows) >= 30
-        assert not (rows % one_in).any()
+        found = best(scan, vectors[1], admitted(one_in), 30)
+        assert len(found) == 30
+        assert not any(row % one_in for row in found)
 
 
-def test_a_bit_says_whether_a_component_is_at_or_above_zero() -> None:
-    draw = np.random.default_rng(1)
-    codes = draw.integers(0, 256, (5_000, 20), dtype=np.uint8)
-    signs = np.unpackbits(SignsFirst.signs_of(codes), axis=1)
-    assert (signs[:, :20] == (codes >= 128)).all()
-    assert not signs[:, 20:].any()
-
-
+@pytest.mark.parametrize(
+    ("changes", "by_signs"),
+    [({}, False), ({"SIGNS_FROM": ROWS - 1}, True), ({"SIGNS_FROM": 0, "MIN_DIMENSIONS": DIMENSIONS + 1}, False)],
+)
 def test_only_what_is_large_is_looked_through_by_signs(
-    segments: Sequence[Segment], monkeypatch: pytest.MonkeyPatch
+    changes: dict[str, int],
+    by_signs: bool,
+    vectors: Floats,
+    segments: Sequence[Segment],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert isinstance(scan_of(segments, DIMENSIONS), Whole)
-    monkeypatch.setattr("citewise.adapters.local_index.scan.SIGNS_FROM", ROWS - 1)
-    assert isinstance(scan_of(segments, DIMENSIONS), SignsFirst)
-    monkeypatch.setattr("citewise.adapters.local_index.scan.MIN_DIMENSIONS", DIMENSIONS + 1)
-    assert isinstance(scan_of(segments, DIMENSIONS), Whole)
+    for name, value in changes.items():
+        monkeypatch.setattr(f"citewise.adapters.local_index.scan.{name}", value)
+    chosen, forced = Scan(segments, DIMENSIONS), Scan(segments, DIMENSIONS, by_signs=by_signs)
+    assert best(chosen, vectors[5], EVERYTHING) == best(forced, vectors[5], EVERYTHING)
+    assert best(chosen, vectors[5], EVERYTHING) != best(
+        Scan(segments, DIMENSIONS, by_signs=not by_signs), vectors[5], EVERYTHING
+    )
 
 
 def test_whoever_may_read_the_folder_may_read_every_file_in_it(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Scans: the best rows among those that a filter admits, over codes in memory or, for many rows, over their signs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -8,7 +8,8 @@ import faiss
 import numpy as np
 import numpy.typing as npt
 
-from citewise.adapters.local_index.segments import Codes, Floats, Segment
+from citewise.adapters.local_index.segments import Codes, Floats, Quantizer, Segment
+from citewise.model.chunk import Vector
 
 Bits = npt.NDArray[np.uint8]
 RowNumbers = npt.NDArray[np.int64]
@@ -26,6 +27,7 @@ EXACT_FROM_FILES = 20_000  # rows a filter may admit to be compared without look
 # filter inside that loop makes it twice as slow where it admits half of a million rows (10.8 instead of 6.1 ms), and
 # changes none of 12,000 hits.
 MIN_SHARE, SPARE = 0.25, 1.2
+RESCORED = 2  # rows for each hit wanted that are compared again by more than a byte; 1: only their order changes
 BLOCK = 2048  # rows whose signs are read at once: they fit into the processor's cache
 
 
@@ -57,57 +59,42 @@ class Admitted:
         return bits.astype(bool)
 
 
-def scan_of(segments: Sequence[Segment], dimensions: int) -> "Whole | SignsFirst":
-    """A scan that suits the number of rows. Its `best` gives at least the wanted rows, best first, and their equals."""
-    is_large = sum(segment.rows for segment in segments) > SIGNS_FROM
-    return (
-        SignsFirst(segments, dimensions) if is_large and dimensions >= MIN_DIMENSIONS else Whole(segments, dimensions)
-    )
+class Scan:
+    """The rows of some segments, ready to be compared with a query: byte by byte in memory, or, `by_signs`, first by
+    their signs, then byte by byte among those that are nearest, and the best of these by 12 bits a component."""
 
+    def __init__(self, segments: Sequence[Segment], dimensions: int, *, by_signs: bool | None = None) -> None:
+        self._segments = segments
+        self._starts = np.cumsum([0, *(segment.rows for segment in segments)])
+        self._quantizer = Quantizer(dimensions)
+        is_large = self._starts[-1] > SIGNS_FROM and dimensions >= MIN_DIMENSIONS
+        codes = [segment.codes for segment in segments]
+        self._signs, self._bytes = None, None
+        if is_large if by_signs is None else by_signs:
+            self._signs = _signs_index(dimensions, codes)
+        else:
+            self._bytes = _bytes_index(dimensions, codes)
 
-class Whole:
-    """Every admitted row, byte by byte, in memory."""
+    def nearest(self, vector: Vector, admitted: Admitted, wanted: int) -> tuple[RowNumbers, list[float]]:
+        """At least the wanted rows and their equals, with their cosines, in no order.
 
-    def __init__(self, segments: Sequence[Segment], dimensions: int) -> None:
-        self._index = _bytes_index(dimensions, [segment.codes for segment in segments])
-
-    def best(self, query: Floats, admitted: Admitted, wanted: int) -> Found:
-        return _with_ties(
-            lambda limit: _searched(self._index, query, limit, admitted), maximum=admitted.count, wanted=wanted
-        )
-
-
-class SignsFirst:
-    """The rows whose signs are nearest, then byte by byte among them. Equal scores beyond those may be left out."""
-
-    def __init__(self, segments: Sequence[Segment], dimensions: int) -> None:
-        self._dimensions = dimensions
-        self._codes = [segment.codes for segment in segments]
-        self._starts = np.cumsum([0, *(len(codes) for codes in self._codes)])
-        self._signs = faiss.IndexBinaryFlat(8 * -(-dimensions // 8))
-        # To count distances is quicker than a heap of thousands. FAISS's stubs leave the attribute out.
-        self._signs.use_heap = False  # type: ignore[attr-defined]
-        for codes in self._codes:
-            self._signs.add(self.signs_of(codes))
-
-    @staticmethod
-    def signs_of(codes: Codes) -> Bits:
-        """One bit a component: whether it is at or above zero. A code's highest bit says so."""
-        signs = np.empty((len(codes), -(-codes.shape[1] // 8)), dtype=np.uint8)
-        for start in range(0, len(codes), BLOCK):
-            signs[start : start + BLOCK] = np.packbits(codes[start : start + BLOCK].view(np.int8) < 0, axis=1)
-        return signs
-
-    def best(self, query: Floats, admitted: Admitted, wanted: int) -> Found:
-        rows = self._near(query, admitted, wanted)
-        index = _bytes_index(self._dimensions, gathered(self._codes, self._starts, rows))
-        scores, places = _with_ties(
-            lambda limit: _searched(index, query, limit), maximum=len(rows), wanted=min(wanted, len(rows))
-        )
-        return scores, rows[places]
+        By signs, equals beyond the rows that are compared may be left out.
+        """
+        query, fine_query = self._quantizer.query(vector)
+        if self._bytes is not None:
+            scores, rows = _with_ties(self._bytes, query, wanted, admitted)
+            return rows, self._quantizer.coarse_cosines(scores)
+        wanted = min(RESCORED * wanted, admitted.count)
+        near = self._near(query, admitted, wanted)
+        codes = self._gathered([segment.codes for segment in self._segments], near)
+        _, places = _with_ties(_bytes_index(codes.shape[1], [codes]), query, min(wanted, len(near)))
+        places = np.sort(places)
+        remainders = self._gathered([segment.remainders for segment in self._segments], near[places])
+        return near[places], self._quantizer.cosines(fine_query, codes[places], remainders)
 
     def _near(self, query: Floats, admitted: Admitted, wanted: int) -> RowNumbers:
         """The rows worth comparing, in the order of the files."""
+        assert self._signs is not None
         if admitted.bits is not None and admitted.count <= EXACT_FROM_FILES:
             return admitted.rows
         compared = min(admitted.count, max(COMPARED, COMPARED_A_HIT * wanted))
@@ -120,13 +107,22 @@ class SignsFirst:
         _, rows = _searched(self._signs, signs, compared, admitted)
         return np.sort(rows)
 
+    def _gathered(self, parts: Sequence[Codes], rows: RowNumbers) -> Codes:
+        """These rows, which are in order, of arrays that begin at the segments' first rows."""
+        ends = np.searchsorted(rows, self._starts)
+        bounds = zip(parts, self._starts, ends, ends[1:], strict=False)
+        return np.concatenate([part[rows[begin:end] - start] for part, start, begin, end in bounds])
 
-def gathered(parts: Sequence[Codes], starts: npt.NDArray[np.int64], rows: RowNumbers) -> list[Codes]:
-    """These rows, which are in order, of arrays that begin at these row numbers."""
-    ends = np.searchsorted(rows, starts)
-    return [
-        part[rows[begin:end] - start] for part, start, begin, end in zip(parts, starts, ends, ends[1:], strict=False)
-    ]
+
+def _signs_index(dimensions: int, parts: Sequence[Codes]) -> faiss.IndexBinaryFlat:
+    """One bit a component: whether it is at or above zero. A code's highest bit says so."""
+    index = faiss.IndexBinaryFlat(8 * -(-dimensions // 8))
+    # To count distances is quicker than a heap of thousands. FAISS's stubs leave the attribute out.
+    index.use_heap = False  # type: ignore[attr-defined]
+    for codes in parts:
+        for start in range(0, len(codes), BLOCK):
+            index.add(np.packbits(codes[start : start + BLOCK].view(np.int8) < 0, axis=1))
+    return index
 
 
 def _bytes_index(dimensions: int, parts: Sequence[Codes]) -> faiss.IndexScalarQuantizer:
@@ -138,11 +134,12 @@ def _bytes_index(dimensions: int, parts: Sequence[Codes]) -> faiss.IndexScalarQu
     return index
 
 
-def _with_ties(search: Callable[[int], Found], *, maximum: int, wanted: int) -> Found:
+def _with_ties(index: faiss.Index, query: Floats, wanted: int, admitted: Admitted | None = None) -> Found:
     """What is wanted and everything that scores as its last: FAISS would cut equal scores in an order of its own."""
+    maximum = index.ntotal if admitted is None else admitted.count
     fetched = min(maximum, wanted + 1)
     while True:
-        scores, rows = search(fetched)
+        scores, rows = _searched(index, query, fetched, admitted)
         if fetched == maximum or scores[wanted - 1] > scores[-1]:
             return scores, rows
         fetched = min(maximum, fetched * 2)

@@ -5,18 +5,18 @@ leaves, and the best of those again by 12 bits a component: recall@60 is 0.997 o
 Small collections do not gain by the second comparison (api_docs -0.004 nDCG@10, cranfield -0.002, runbooks 0).
 """
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 from pyroaring import BitMap
 
+from citewise.adapters.lazy import lazily
 from citewise.adapters.local_index.generations import FileMark, Generations, Manifest
-from citewise.adapters.local_index.scan import Admitted, Bits, SignsFirst, gathered, scan_of
-from citewise.adapters.local_index.segments import Keys, Quantizer, Rows, Segment, ids_of, keys_of
+from citewise.adapters.local_index.scan import Admitted, Scan
+from citewise.adapters.local_index.segments import Keys, Rows, Segment, ids_of, keys_of
 from citewise.model.access import Scope
 from citewise.model.chunk import Hit, Vector
 from citewise.model.filters import AnyOf, Condition, Where
@@ -24,11 +24,10 @@ from citewise.model.ids import ChunkId
 from citewise.ports.indexes import IndexBatch
 
 MAX_DELETED = 0.3  # share of deleted rows at which all segments are rewritten; 0: always, 1: never
-RESCORED = 2  # rows for each hit wanted that are compared again by more than a byte; 1: only their order changes
 MAX_MASKS = 64  # filters whose row sets are cached; people ask many questions with few filters
 
 
-class LocalVectorIndex(Generations["_Files"]):
+class LocalVectorIndex(Generations["_VectorSet"]):
     """The port `VectorIndex` over one folder."""
 
     name = "vectors"
@@ -42,18 +41,20 @@ class LocalVectorIndex(Generations["_Files"]):
     def search(self, vector: Vector, *, where: Where, limit: int) -> tuple[Hit, ...]:
         with self._unavailable("search", where.scope):
             current = self._current(where.scope)
-            return current.opened.vectors.nearest(vector, where.all_conditions, limit) if current else ()
+            return current.opened.nearest(vector, where.all_conditions, limit) if current else ()
 
     def admits(self, keys: Keys, *, where: Where, position: int) -> npt.NDArray[np.bool_] | None:
         """Which of these chunks the filter admits; None unless all of them are here, as of this position."""
         current = self._current(where.scope)
         if current is None or current.manifest.position != position:
             return None
-        return current.opened.vectors.admits(keys, where.all_conditions)
+        return current.opened.admits(keys, where.all_conditions)
 
-    def _open_files(self, folder: Path, manifest: Manifest, before: "_Files | None") -> "_Files":
+    def _open_files(self, folder: Path, manifest: Manifest, before: "_VectorSet | None") -> "_VectorSet":
+        """Their rows are loaded when somebody searches: a writer does not need them."""
         segments = [Segment(folder / mark.name) for mark in manifest.segments]
-        return _Files(segments, _deleted(folder, manifest), self._dimensions)
+        deleted = _deleted(folder, manifest)
+        return lazily("the vector index", lambda: _VectorSet(segments, deleted, self._dimensions))
 
     def _write_files(self, folder: Path, before: Manifest, batch: IndexBatch) -> Manifest:
         """The new rows as a segment of their own, merged with others while those are not much larger."""
@@ -73,25 +74,6 @@ class LocalVectorIndex(Generations["_Files"]):
                 marks.append(rows.write(folder / f"{writes}m.rows"))
         mark = FileMark.write(folder / f"{writes}.deleted", [deleted.serialize()]) if deleted else None
         return Manifest(before.generation, batch.position, writes, tuple(marks), mark)
-
-
-class _Files:
-    """The files of a manifest; their rows are loaded when somebody searches: a writer does not need them."""
-
-    def __init__(self, segments: Sequence[Segment], deleted: BitMap, dimensions: int) -> None:
-        self._segments = segments
-        self._deleted = deleted
-        self._dimensions = dimensions
-        self._lock = threading.Lock()
-        self._vectors: VectorSet | None = None
-
-    @property
-    def vectors(self) -> "VectorSet":
-        if self._vectors is None:
-            with self._lock:
-                if self._vectors is None:
-                    self._vectors = VectorSet(self._segments, self._deleted, dimensions=self._dimensions)
-        return self._vectors
 
 
 def _deleted(folder: Path, manifest: Manifest) -> BitMap:
@@ -119,39 +101,25 @@ def _first_to_merge(segments: Sequence[Segment], deleted: BitMap) -> int | None:
     return first if first < len(segments) - 1 else None
 
 
-class VectorSet:
+class _VectorSet:
     """The rows of some segments in memory. Immutable: a newer manifest has another set."""
 
-    def __init__(self, segments: Sequence[Segment], deleted: BitMap, *, dimensions: int) -> None:
-        self._segments = tuple(segments)
-        self._quantizer = Quantizer(dimensions)
-        self._scan = scan_of(self._segments, dimensions)
-        keys: list[Keys] = [segment.keys for segment in self._segments]
-        self._keys: Keys = np.concatenate(keys) if keys else np.empty(0, dtype=np.uint64)
-        self._starts = np.cumsum([0, *(segment.rows for segment in self._segments)])
-        self._alive = BitMap(range(len(self._keys))) - deleted
-        living = np.asarray(self._alive.to_array(), dtype=np.int64)
+    def __init__(self, segments: Sequence[Segment], deleted: BitMap, dimensions: int) -> None:
+        self._scan = Scan(segments, dimensions)
+        self._keys: Keys = np.concatenate([np.empty(0, dtype=np.uint64), *(segment.keys for segment in segments)])
+        alive = BitMap(range(len(self._keys))) - deleted
+        living = np.asarray(alive.to_array(), dtype=np.int64)
         self._by_key = living[np.argsort(self._keys[living])]
         self._sorted_keys = self._keys[self._by_key]
-        self._lock = threading.Lock()  # of the masks: searches share this set
-        self._masks: OrderedDict[tuple[Condition, ...], Admitted] = OrderedDict()
+        self._admitted = lru_cache(maxsize=MAX_MASKS)(partial(_admitted, segments, alive))
 
     def nearest(self, vector: Vector, conditions: tuple[Condition, ...], limit: int) -> tuple[Hit, ...]:
         """The `limit` rows of highest cosine among those the conditions admit."""
-        admitted = self._admitted_by(conditions)
+        admitted = self._admitted(conditions)
         wanted = min(limit, admitted.count)
         if wanted <= 0:
             return ()
-        query, fine_query = self._quantizer.query(vector)
-        if not isinstance(self._scan, SignsFirst):
-            scores, rows = self._scan.best(query, admitted, wanted)
-            coarse = self._quantizer.coarse_cosines(scores)
-            return Hit.best(ids_of(self._keys[rows]), coarse, wanted)
-        _, rows = self._scan.best(query, admitted, min(RESCORED * wanted, admitted.count))
-        rows = np.sort(rows)
-        codes = gathered([segment.codes for segment in self._segments], self._starts, rows)
-        remainders = gathered([segment.remainders for segment in self._segments], self._starts, rows)
-        cosines = self._quantizer.cosines(fine_query, np.concatenate(codes), np.concatenate(remainders))
+        rows, cosines = self._scan.nearest(vector, admitted, wanted)
         return Hit.best(ids_of(self._keys[rows]), cosines, wanted)
 
     def admits(self, keys: Keys, conditions: tuple[Condition, ...]) -> npt.NDArray[np.bool_] | None:
@@ -161,34 +129,22 @@ class VectorSet:
         places = np.minimum(np.searchsorted(self._sorted_keys, keys), len(self._by_key) - 1)
         if (self._sorted_keys[places] != keys).any():
             return None
-        return self._admitted_by(conditions).holds(self._by_key[places])
+        return self._admitted(conditions).holds(self._by_key[places])
 
-    def _admitted_by(self, conditions: tuple[Condition, ...]) -> Admitted:
-        with self._lock:
-            cached = self._masks.get(conditions)
-            if cached is not None:
-                self._masks.move_to_end(conditions)  # the one used longest ago is evicted first
-                return cached
-        rows = self._alive
-        for condition in conditions:
-            rows = rows & self._rows_of(condition)
-        bits: Bits | None = None
-        if len(rows) < len(self._keys):
-            is_in = np.zeros(len(self._keys), dtype=bool)
-            is_in[np.asarray(rows.to_array(), dtype=np.int64)] = True
-            bits = np.packbits(is_in, bitorder="little")
-        admitted = Admitted(len(rows), bits)
-        with self._lock:
-            self._masks[conditions] = admitted
-            if len(self._masks) > MAX_MASKS:
-                self._masks.popitem(last=False)
-        return admitted
 
-    def _rows_of(self, condition: Condition) -> BitMap:
-        found = BitMap()
-        for start, segment in zip(self._starts, self._segments, strict=False):
-            found |= _segment_rows(segment, condition).shift(int(start))
-        return found
+def _admitted(segments: Sequence[Segment], alive: BitMap, conditions: tuple[Condition, ...]) -> Admitted:
+    rows, total = alive, sum(segment.rows for segment in segments)
+    for condition in conditions:
+        found, start = BitMap(), 0
+        for segment in segments:
+            found |= _segment_rows(segment, condition).shift(start)
+            start += segment.rows
+        rows = rows & found
+    if len(rows) == total:
+        return Admitted(total, None)
+    is_in = np.zeros(total, dtype=bool)
+    is_in[np.asarray(rows.to_array(), dtype=np.int64)] = True
+    return Admitted(len(rows), np.packbits(is_in, bitorder="little"))
 
 
 def _segment_rows(segment: Segment, condition: Condition) -> BitMap:
