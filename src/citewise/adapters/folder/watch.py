@@ -11,8 +11,8 @@ TICK_MS = 1000  # how often a quiet watch comes back, so that what could not be 
 def changes_below(targets: Sequence[Path], *, own: Path) -> Iterator[dict[Path, list[Path]]]:
     """For each target what changed below it; nothing, now and then, when nothing did.
 
-    A watch names the targets themselves once it is in place: what changed before is not known. It is laid anew
-    when a folder was replaced by another of its name, since the system goes on watching the old one.
+    A watch names the targets themselves once it is in place: what changed before is not known. It is
+    started again when a folder was replaced by another of its name, since the system goes on watching the old one.
     """
     while True:
         folders = _folders(targets)
