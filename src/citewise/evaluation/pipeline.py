@@ -87,7 +87,7 @@ def evaluate(
     """Evaluate the set at a path as this principal. The last event is the run."""
     with open_library(_for_measuring(settings)) as library:
         view = library.as_principal(principal, scope)
-        cases = yield from prepare(library, view, judged)
+        cases = yield from _prepare(library, view, judged)
         yield (yield from _Evaluation(library, view, settings, cases).run(answers=answers))
 
 
@@ -102,7 +102,7 @@ def ablate(
     """Evaluate the whole search, then without each of its parts: a row for each. Nothing is answered."""
     with open_library(_for_measuring(settings)) as library:
         view = library.as_principal(principal, scope)
-        cases = yield from prepare(library, view, judged)
+        cases = yield from _prepare(library, view, judged)
         answerable = tuple(case for case in cases.cases if case.kind == "answerable")
         if not answerable:
             raise BadRequest(f"{cases.name} has no question that the library answers: nothing to rank")
@@ -136,7 +136,7 @@ def _variants(settings: Settings, parts: Sequence[str]) -> Iterator[tuple[str, S
         yield "fused by rrf", replace(settings, search=replace(search, fusion="rrf", weights={}))
 
 
-def prepare(library: Library, view: LibraryView, judged: Path) -> Events[JudgedSet]:
+def _prepare(library: Library, view: LibraryView, judged: Path) -> Events[JudgedSet]:
     """Read a set, ingest its own corpus, if it has one, and check that the expected places exist."""
     cases = judged_set(judged)
     if cases.corpus is not None:
