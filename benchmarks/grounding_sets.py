@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.catalogs import chunks_at
-from benchmarks.judged import DATA, KEPT, beir, library_of
+from benchmarks.judged import DATA, KEPT, beir, library_at
 from citewise import Library
 from citewise.answer.ground import Ground
 from citewise.answer.pack import Pack
@@ -166,7 +166,7 @@ def _library(name: str) -> Path:
     if name in ("textbook", "handbook"):
         Library(folder).ingest(HANDBOOK if name == "handbook" else TEXTBOOK / "website" / "docs")
     else:
-        library_of(name)
+        library_at(name)
     return folder
 
 

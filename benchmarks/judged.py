@@ -56,11 +56,6 @@ def library_at(name: str, *, kept: Path = KEPT, data: Path = DATA) -> Path:
     return folder
 
 
-def library_of(name: str, *, kept: Path = KEPT, data: Path = DATA) -> Library:
-    """The set's library, made on first use."""
-    return Library(library_at(name, kept=kept, data=data))
-
-
 def beir(folder: Path) -> Judged:
     """The questions of a BEIR folder that have an answer there."""
     cases = [case for case in judged_set(folder).cases if case.kind == "answerable"]

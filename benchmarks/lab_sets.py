@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.catalogs import chunks_at
-from benchmarks.judged import DATA, KEPT, beir, library_of
+from benchmarks.judged import DATA, KEPT, beir, library_at
 from benchmarks.lab_choice import Parts
 from benchmarks.lab_pools import Place, Pool, pool_of
-from citewise import Library
 from citewise.evaluation.cases import Place as FoundPlace
 from citewise.evaluation.cases import Unit
 from citewise.evaluation.metrics import grade_of
@@ -134,20 +133,10 @@ def searched_of(name: str, library: OpenLibrary, cases: tuple[Case, ...], embedd
 
 @contextmanager
 def set_library(name: str, embedding: Embedding, *, kept: Path = KEPT) -> Iterator[OpenLibrary]:
-    """The set's library, made on first use; one that is there is taken as it is."""
-    folder = kept / name / "library"
-    if not folder.exists():
-        make_library(name, kept)
+    """The set's library, made or brought up to date."""
+    folder = library_at(name, kept=kept)
     with stored_library(Settings(library=folder), embedding).reading() as opened:
         yield opened
-
-
-def make_library(name: str, kept: Path) -> None:
-    if name != TEXTBOOK:
-        library_of(name, kept=kept).close()
-        return
-    with Library(kept / name / "library") as library:
-        library.ingest(DATA / TEXTBOOK / "website" / "docs")
 
 
 def corpus_of(library: OpenLibrary) -> Corpus:
