@@ -361,10 +361,10 @@ def _has_tables(connection: sqlite3.Connection) -> bool:
     """Whether the tables are there. Raises Misconfigured for a file of another version of citewise."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
-    if application == OLD_APPLICATION_ID:
+    if application == OLD_APPLICATION_ID or 0 < version < VERSION:
         raise Misconfigured(
-            "this library was made by citewise 0.1 and cannot be read by this version: move its folder away, then "
-            "rebuild it with `citewise ingest PATH`"
+            "this library was made by an older citewise, such as 0.1, and cannot be read by this one: move its folder "
+            "away, then rebuild it with `citewise ingest PATH`"
         )
     if version > VERSION:
         raise Misconfigured(

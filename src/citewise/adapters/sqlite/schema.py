@@ -80,4 +80,4 @@ TABLES = """
         PRIMARY KEY (name, scope)
     ) WITHOUT ROWID
 """
-VERSION = 1
+VERSION = 2
