@@ -41,7 +41,6 @@ _CONTAINERS = frozenset({BlockKind.LIST, BlockKind.ITEM, BlockKind.QUOTE, BlockK
 _COMMENTED = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.HTML, BlockKind.TABLE})
 
 _EXPLICIT_ID = re.compile(r"\{(?:#(?P<classic>(?:(?!\{#|\}).)+)|/\*[ \t]*#(?P<mdx>\S+?)[ \t]*\*/)\}$")
-_CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 _NEEDS_PARSING = re.compile(r"[\\`*_~\[\]<&]")
 _DEFINITION = re.compile(r"^ {0,3}\[([^\[\]\n]{1,999})\]:[ \t]*\S", re.MULTILINE)
 _LANGUAGE = re.compile(r"\s*([^\s{]+)")  # of an info string such as `jsx {1,3-5} title="app.js"`
@@ -107,8 +106,6 @@ class _HeadingReader:
     def _plain(self, content: str) -> str:
         if len(content) > _MAX_TITLE or not _NEEDS_PARSING.search(content):
             return content
-        if not _NEEDS_PARSING.search(_CODE.sub("", content)):  # the usual case: nothing but code spans
-            return _CODE.sub(r"\1", content)
         references = self._references if "[" in content else {}
         tokens = self._inline.parseInline(content, {"references": references})
         return "".join(map(_shown, tokens[0].children or ()))
