@@ -19,8 +19,8 @@ from benchmarks.lab_rows import Lab, fusion_rows, over_fetch_rows, stem_rows
 from benchmarks.lab_sets import SETS
 from benchmarks.printing import printed, say
 from benchmarks.results import RESULTS, Table, results_now, write_results
-from citewise.models import embedding_of
 from citewise.settings import Settings
+from citewise.wiring_models import embedding_of
 
 REACHED = (
     "SciFact 0.735, api_docs 0.81, Cranfield 0.435, CoSQA dev 0.57, textbook 31 of 34 plain and 10 of 16 paraphrased"

@@ -17,11 +17,11 @@ from citewise.model.access import OWNER, Scope
 from citewise.model.answer import SELECTION, Citation, Context, ContextSource, Signals
 from citewise.model.query import ANSWER_TOP_K, Query
 from citewise.model.ranking import Finding
-from citewise.models import embedding_of
 from citewise.settings import Settings
 from citewise.text.units import units_of
 from citewise.text.urls import Addresses
 from citewise.wiring import search_of, stored_library
+from citewise.wiring_models import embedding_of
 
 ROOT = Path(__file__).parents[1]
 HANDBOOK = ROOT / "src" / "citewise" / "data" / "handbook"

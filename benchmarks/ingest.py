@@ -25,9 +25,9 @@ from citewise.library import OpenLibrary
 from citewise.model.access import Scope
 from citewise.model.filters import Where
 from citewise.model.report import IngestReport
-from citewise.models import embedding_of
 from citewise.settings import Settings
 from citewise.wiring import stored_library
+from citewise.wiring_models import embedding_of
 
 COMMAND = str(Path(sys.executable).with_name("citewise"))
 OPEN = """

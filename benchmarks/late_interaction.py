@@ -25,13 +25,13 @@ from citewise.model.access import OWNER
 from citewise.model.chunk import Hit
 from citewise.model.query import Query
 from citewise.model.ranking import CODE, DENSE, WORDS, Shortlist
-from citewise.models import embedding_of
 from citewise.ports.catalog import EmbeddingCache
 from citewise.ports.models import Embedding, WordEmbedder
 from citewise.search.pipeline import Stage
 from citewise.search.rescore import Late
 from citewise.settings import Settings
 from citewise.wiring import search_of
+from citewise.wiring_models import embedding_of
 
 
 def main() -> None:

@@ -10,10 +10,10 @@ from citewise import maintenance
 from citewise.insights import ReadLog
 from citewise.library import LibraryReader
 from citewise.model.report import Check, Compaction, Reindexed, Status
-from citewise.models import NO_PARTS, generator_of
 from citewise.ports.models import Embedding
 from citewise.settings import Settings
 from citewise.wiring import LOG_FILE, library_folder, log_store_of, service_of, stored_library, upkeep_of
+from citewise.wiring_models import NO_PARTS, generator_of
 
 
 def status(settings: Settings) -> Status:

@@ -13,8 +13,8 @@ from benchmarks.peers.harness import Corpus, Driver, Hit, ReadyVectors, run
 from citewise import Library, Principal, Settings
 from citewise.model.access import OWNER
 from citewise.model.chunk import EmbeddingModel, Vector, searchable_text
-from citewise.models import embedding_of
 from citewise.ports.models import Embedding
+from citewise.wiring_models import embedding_of
 
 
 class Ready:

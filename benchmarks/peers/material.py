@@ -24,9 +24,9 @@ from citewise.model.access import Scope
 from citewise.model.chunk import Vector
 from citewise.model.document import Document
 from citewise.model.ids import digest
-from citewise.models import embedding_of
 from citewise.ports.models import Embedding
 from citewise.wiring import stored_library
+from citewise.wiring_models import embedding_of
 
 JUDGED = ("api_docs", "scifact")
 BEIR = (*JUDGED, "cosqa_dev")

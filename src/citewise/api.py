@@ -24,7 +24,6 @@ from citewise.model.ids import document_id
 from citewise.model.query import ANSWER_TOP_K, PAGE_LIMIT, SEARCH_TOP_K, PageRequest, Query, Selection, check_whole
 from citewise.model.ranking import SearchResult
 from citewise.model.report import Check, Compaction, IngestEvent, IngestReport, Reindexed, Status
-from citewise.models import Parts, compress_of, embedding_of, generator_of
 from citewise.ports.models import (
     Compressor,
     Embedder,
@@ -37,6 +36,7 @@ from citewise.ports.models import (
 )
 from citewise.settings import Settings
 from citewise.wiring import answer_pipeline
+from citewise.wiring_models import Parts, compress_of, embedding_of, generator_of
 
 if TYPE_CHECKING:
     from citewise.answer.pipeline import AnswerPipeline

@@ -14,10 +14,10 @@ from citewise.errors import Misconfigured
 from citewise.model.access import Access, Scope
 from citewise.model.chunk import EmbeddingModel
 from citewise.model.ranking import ARMS
-from citewise.models import NO_PARTS, Parts, compress_of, embedding_of, generator_of, reranker_of
 from citewise.ports.models import Embedder, Embedding, Generator, QualityEvaluator, Reranker
 from citewise.settings import Settings
 from citewise.text.urls import Addresses
+from citewise.wiring_models import NO_PARTS, Parts, compress_of, embedding_of, generator_of, reranker_of
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

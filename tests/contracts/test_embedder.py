@@ -12,9 +12,9 @@ from citewise.adapters.memory.cache import RememberingEmbedder
 from citewise.adapters.openai.embedder import OpenAIEmbedder
 from citewise.errors import Unavailable
 from citewise.model.chunk import EmbeddingModel, Vector
-from citewise.models import embedding_of
 from citewise.ports.models import Embedder, TokenCounter
 from citewise.settings import Settings
+from citewise.wiring_models import embedding_of
 from tests.fakes.counters import HashEmbedder, WordCounter, dimensions_of
 from tests.fakes.embedding_server import DIMENSIONS, running_server
 

@@ -163,7 +163,7 @@ def test_a_dead_server_does_not_cost_every_batch_its_tries(make: Make, server: E
     breaker = Breaker("the embedding server", max_failures=2)
     outcomes = make(batch_size=1, breaker=breaker).documents(texts_of(5))
     assert len(server.asked) == 3 + 3
-    assert "failed 2 times in a row and is not asked" in reason_of(outcomes[4])
+    assert "failed 2 times in a row: circuit breaker open" in reason_of(outcomes[4])
 
 
 @pytest.mark.parametrize("status", [400, 413, 422])
@@ -263,10 +263,10 @@ def rows(**changes: object) -> Reply:
         (with_rows(rows_for(texts_of(2))), "returned 2 results for 3 texts"),
         (with_rows(rows_for(texts_of(4))), "returned 4 results for 3 texts"),
         (with_rows([]), "returned 0 results for 3 texts"),
-        (rows(index=0), "makes no sense"),
-        (rows(index="0"), "makes no sense"),
-        (rows(index=[1]), "makes no sense"),
-        (rows(index=True), "makes no sense"),
+        (rows(index=0), "invalid indexes"),
+        (rows(index="0"), "invalid indexes"),
+        (rows(index=[1]), "invalid indexes"),
+        (rows(index=True), "invalid indexes"),
         (with_rows([[1.0]] * 3), "no list of results"),
         (with_rows({"0": 1}), "no list of results"),
         (Reply(body=b"[]"), "no list of results"),

@@ -7,9 +7,9 @@ import pytest
 
 from citewise.errors import BadData, Unavailable
 from citewise.model.chunk import Vector, WordVectors
-from citewise.models import embedding_of
 from citewise.ports.models import Embedder, WordEmbedder
 from citewise.settings import Settings
+from citewise.wiring_models import embedding_of
 from tests.fakes.counters import HashEmbedder, HashWords
 
 LONG = "The gauge reads the water level every six minutes. " * 80  # windows of the built-in model: four

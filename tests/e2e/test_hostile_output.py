@@ -105,14 +105,14 @@ def test_output_that_cannot_be_written_is_one_line_and_a_failure(home: Path, wor
 def test_an_address_that_is_none_degrades_a_search_and_stops_an_answer(home: Path, address: str) -> None:
     env = {"CITEWISE_RERANK__PROVIDER": "http", "CITEWISE_RERANK__BASE_URL": address}
     (degraded,) = json_of("search", "tide", cwd=home, env=env)["degraded"]
-    assert "rerank.base_url is no address" in degraded
+    assert "rerank.base_url is not a valid URL" in degraded
     env = {
         "CITEWISE_ANSWER__GENERATOR": "openai",
         "CITEWISE_ANSWER__MODEL": "m",
         "CITEWISE_ANSWER__BASE_URL": address,
     }
     said = error_of("ask", "When is the tide gauge read?", cwd=home, env=env, code=3)
-    assert "answer.base_url is no address" in said
+    assert "answer.base_url is not a valid URL" in said
     assert said.count("\n") == 1
 
 

@@ -11,10 +11,10 @@ from citewise.model.access import Scope
 from citewise.model.chunk import Vector
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId
-from citewise.models import embedding_of
 from citewise.ports.models import Embedding
 from citewise.settings import Settings
 from citewise.wiring import stored_library
+from citewise.wiring_models import embedding_of
 from tests.catalogs import all_documents, chunks_at
 from tests.e2e.cli import COMMAND, json_of
 

@@ -12,9 +12,9 @@ import pytest
 from citewise.adapters.local_index.vectors import MAX_MASKS
 from citewise.model.access import Scope
 from citewise.model.filters import AnyOf, Where
-from citewise.models import embedding_of
 from citewise.settings import Settings
 from citewise.wiring import stored_library
+from citewise.wiring_models import embedding_of
 from tests.builders import SCOPE, a_point, a_vector
 from tests.e2e.cli import COMMAND, json_of
 from tests.indexes import Indexes

@@ -49,12 +49,6 @@ def saying(*pieces: str) -> Reply:
     return Reply([role, *map(delta, pieces), STOP, DONE])
 
 
-def whole(content: str | None, *, finish: str = "stop") -> Reply:
-    """The answer of a server that does not stream."""
-    answer = {"choices": [{"index": 0, "message": {"content": content}, "finish_reason": finish}]}
-    return Reply([json.dumps(answer).encode()], headers={"Content-Type": "application/json"})
-
-
 def refusing(status: int, error: object = None, *, retry_after: str | None = None) -> Reply:
     """An error, in the words of the protocol."""
     headers = {"Content-Type": "application/json", **({"Retry-After": retry_after} if retry_after else {})}

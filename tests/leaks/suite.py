@@ -20,10 +20,10 @@ import pytest
 from citewise.api import Library
 from citewise.ingest.project import Project
 from citewise.model.access import Scope
-from citewise.models import embedding_of
 from citewise.ports.models import Embedding
 from citewise.settings import Settings
 from citewise.wiring import stored_library
+from citewise.wiring_models import embedding_of
 from tests.catalogs import all_documents, chunks_at
 from tests.leaks.judge import (
     Leak,

@@ -19,9 +19,9 @@ from citewise.model.filters import Condition, Where
 from citewise.model.ids import ChunkId
 from citewise.model.query import Query
 from citewise.model.ranking import Passage
-from citewise.models import embedding_of
 from citewise.ports.models import Embedding
 from citewise.settings import Settings
+from citewise.wiring_models import embedding_of
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.leaks.judge import Leak, LeakReport, Output, Request
 from tests.leaks.suite import LAGGING, leak_report

@@ -20,12 +20,12 @@ from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.filters import Where
 from citewise.model.query import Query
 from citewise.model.ranking import Passage, SearchResult
-from citewise.models import embedding_of, reranker_of
 from citewise.ports.catalog import PassageReader
 from citewise.ports.models import Embedding, Reranker
 from citewise.service import Service
 from citewise.text.urls import Addresses
 from citewise.wiring import library_folder, search_of, stored_library
+from citewise.wiring_models import embedding_of, reranker_of
 from tests.catalogs import chunks_at
 from tests.fakes.clock import Clock
 from tests.fakes.counters import WordCounter
@@ -344,9 +344,11 @@ def test_an_embedder_whose_server_is_gone_leaves_words_then_rests_and_comes_back
         server.up()
         asked = server.asked
         resting = desk.search(text="tide gauge")
-        assert "the embedding server failed 2 times in a row and is not asked" in resting.degraded[0]
+        assert "the embedding server failed 2 times in a row: circuit breaker open" in resting.degraded[0]
         assert documents(resting)[0] == "tides.md"
-        assert all("is not asked" in str(outcome) for outcome in desk.library.embedding.embedder.documents(["a"]))
+        assert all(
+            "circuit breaker open" in str(outcome) for outcome in desk.library.embedding.embedder.documents(["a"])
+        )
         assert server.asked == asked
         clock.now += PAUSE_SECONDS
         assert desk.search(text="tide gauge").degraded == ()
@@ -372,6 +374,6 @@ def test_a_reranker_whose_server_is_gone_leaves_the_fused_order_then_rests_and_c
                 assert found.degraded[0].startswith("rerank: the rerank server at 127.0.0.1")
             server.up()
             (degraded,) = desk.search().degraded
-            assert degraded.startswith("rerank: the rerank server failed 2 times in a row and is not asked")
+            assert degraded.startswith("rerank: the rerank server failed 2 times in a row: circuit breaker open")
             clock.now += PAUSE_SECONDS
             assert documents(desk.search())[0] == "ferries.md"

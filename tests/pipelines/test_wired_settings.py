@@ -190,14 +190,17 @@ def test_a_search_degrades_if_the_reranker_s_address_is_none(shelf: Shelf, addre
     with library_of(shelf, settings) as library:
         found = library.as_owner().search("boat")
     (degraded,) = found.degraded
-    assert degraded.startswith("rerank: setting rerank.base_url is no address")
+    assert degraded.startswith("rerank: setting rerank.base_url is not a valid URL")
     assert found.findings
 
 
 @pytest.mark.parametrize("address", BAD_ADDRESSES)
 def test_an_answer_is_misconfigured_if_the_generator_s_address_is_none(shelf: Shelf, address: str) -> None:
     settings = shelf.settings.changed(answer={"generator": "openai", "model": "m", "base_url": address})
-    with library_of(shelf, settings) as library, pytest.raises(Misconfigured, match=r"answer\.base_url is no address"):
+    with (
+        library_of(shelf, settings) as library,
+        pytest.raises(Misconfigured, match=r"answer\.base_url is not a valid URL"),
+    ):
         library.as_owner().ask(QUESTION)
 
 
@@ -206,7 +209,7 @@ def test_embedding_is_misconfigured_if_its_address_is_none(tmp_path: Path, addre
     (tmp_path / "page.md").write_text(PAGES["gauge.md"])
     embedding = {"provider": "openai", "model": "m", "dimensions": 8, "base_url": address}
     library = Library(settings=Settings(library=tmp_path / "library").changed(embedding=embedding))
-    with pytest.raises(Misconfigured, match=r"embedding\.base_url is no address"):
+    with pytest.raises(Misconfigured, match=r"embedding\.base_url is not a valid URL"):
         library.ingest(tmp_path / "page.md")
 
 

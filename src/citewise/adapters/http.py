@@ -7,7 +7,7 @@ import random
 import re
 import socket
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -84,25 +84,18 @@ class Retry:
         raise AssertionError("there is at least one try")
 
 
+@dataclass(slots=True, eq=False)
 class Breaker:
     """A circuit breaker: a server that keeps failing is left alone for a while. Threads may share it."""
 
-    def __init__(
-        self,
-        server: str = "the server",
-        *,
-        max_failures: int = 5,  # in a row; 1: opens at a single hiccup; many: a dead server is waited for often
-        pause_seconds: float = 30.0,  # short: a dead server is waited for again and again; long: its return goes unseen
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._server = server
-        self._max_failures = max_failures
-        self._pause_seconds = pause_seconds
-        self._clock = clock
-        self._lock = Lock()
-        self._failures = 0
-        self._last_error = ""
-        self._retry_at: float | None = None  # None: closed
+    server: str = "the server"
+    max_failures: int = 5  # in a row; 1: opens at a single hiccup; many: a dead server is waited for often
+    pause_seconds: float = 30.0  # short: a dead server is waited for again and again; long: its return goes unseen
+    clock: Callable[[], float] = time.monotonic
+    _lock: Lock = field(default_factory=Lock, init=False)
+    _failures: int = field(default=0, init=False)
+    _last_error: str = field(default="", init=False)
+    _retry_at: float | None = field(default=None, init=False)  # None: closed
 
     def __call__(self, call: Callable[[], T]) -> T:
         """What the call returns or raises; Unavailable at once while the server is left alone.
@@ -110,7 +103,15 @@ class Breaker:
         After the pause one call goes through, and its outcome decides for the others; if it has none, another may try
         after another pause.
         """
-        self._admit()
+        with self._lock:
+            left_seconds = 0.0 if self._retry_at is None else self._retry_at - self.clock()
+            if left_seconds > 0:
+                raise Unavailable(
+                    f"{self.server} failed {self._failures} times in a row: circuit breaker open for another "
+                    f"{left_seconds:.0f} s; last error: {self._last_error}"
+                )
+            if self._retry_at is not None:
+                self._retry_at = self.clock() + self.pause_seconds
         try:
             answer = call()
         except Cancelled:  # says nothing about the server
@@ -121,29 +122,17 @@ class Breaker:
         self._record(None)
         return answer
 
-    def _admit(self) -> None:
-        with self._lock:
-            now = self._clock()
-            left = 0.0 if self._retry_at is None else self._retry_at - now
-            if left > 0:
-                raise Unavailable(
-                    f"{self._server} failed {self._failures} times in a row and is not asked for another {left:.0f} s; "
-                    f"last error: {self._last_error}"
-                )
-            if self._retry_at is not None:
-                self._retry_at = now + self._pause_seconds
-
     def _record(self, error: Unavailable | None) -> None:
         with self._lock:
             was_open = self._retry_at is not None
             self._failures = self._failures + 1 if error else 0
-            is_open = error is not None and (was_open or self._failures >= self._max_failures)
+            is_open = error is not None and (was_open or self._failures >= self.max_failures)
             self._last_error = str(error)
-            self._retry_at = self._clock() + self._pause_seconds if is_open else None
+            self._retry_at = self.clock() + self.pause_seconds if is_open else None
         if is_open:
-            _log.warning("%s is not asked for %.0f s: %s", self._server, self._pause_seconds, error)
+            _log.warning("circuit breaker open for %.0f s: %s", self.pause_seconds, error)
         elif was_open:
-            _log.info("%s answers again", self._server)
+            _log.info("circuit breaker closed: %s answers again", self.server)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +156,7 @@ class Remote:
         try:
             client = httpx.Client(base_url=base_url, headers=headers, timeout=timeout_seconds)
         except (httpx.InvalidURL, ValueError) as error:
-            raise Misconfigured(f"setting {section}.base_url is no address: {type(error).__name__}") from error
+            raise Misconfigured(f"setting {section}.base_url is not a valid URL: {type(error).__name__}") from error
         return cls(client, section, model, key_variable)
 
     @property
@@ -178,18 +167,23 @@ class Remote:
     def post(self, path: str, payload: object, *, max_bytes: int, ends_at: float) -> object:
         """The JSON of a successful answer; `ends_at` (time.monotonic) is the limit for all tries together."""
 
-        def attempt() -> bytes:
+        def body() -> bytes:
+            received = bytearray()
             with self._asked(path, payload, ends_at) as (_, chunks):
-                return self.bounded(chunks, max_bytes)
+                for chunk in chunks:
+                    received += chunk
+                    if len(received) > max_bytes:
+                        raise Unavailable(f"{self.name} answered with more than {max_bytes:,} bytes")
+            return bytes(received)
 
-        def in_time() -> bytes:
+        def attempt() -> bytes:
             # In a thread, since a slow name server and drops of bytes pass the client's time-outs.
             try:
-                return within(ends_at - time.monotonic(), attempt)
+                return within(ends_at - time.monotonic(), body)
             except TimeoutError as error:
                 raise _NoAnswer(f"{self.name} did not answer in time") from error
 
-        return self.parsed(self.breaker(lambda: self.retry(in_time, ends_at=ends_at, sleep=time.sleep)))
+        return self.parsed(self.breaker(lambda: self.retry(attempt, ends_at=ends_at, sleep=time.sleep)))
 
     def stream(
         self, path: str, payload: object, read: Read[T], *, ends_at: float, cancellation: Cancellation
@@ -242,22 +236,8 @@ class Remote:
             return rows
         by_index = {row["index"]: row for row in rows if type(row.get("index")) is int}
         if by_index.keys() != set(range(count)):
-            raise Unavailable(f"{self.name} numbers its results in a way that makes no sense")
+            raise Unavailable(f"{self.name} returned invalid indexes")
         return [by_index[at] for at in range(count)]
-
-    def bounded(self, chunks: Iterable[bytes], max_bytes: int) -> bytes:
-        body = bytearray()
-        for chunk in chunks:
-            body += chunk
-            if len(body) > max_bytes:
-                raise Unavailable(f"{self.name} answered with more than {max_bytes:,} bytes")
-        return bytes(body)
-
-    def _in_time(self, chunks: Iterable[bytes], ends_at: float) -> Iterator[bytes]:
-        for chunk in chunks:
-            if time.monotonic() > ends_at:
-                raise Unavailable(f"{self.name} did not finish its answer in time: ask for less, or again later")
-            yield chunk
 
     @contextmanager
     def _asked(
@@ -269,12 +249,18 @@ class Remote:
         if trace:  # a connection of its own: that of an earlier request would be open already, and not be traced
             headers["Connection"] = "close"
         extensions = {"trace": trace} if trace else None
+
+        def chunks(response: httpx.Response) -> Iterator[bytes]:
+            for chunk in response.iter_bytes():
+                if time.monotonic() > ends_at:
+                    raise Unavailable(f"{self.name} did not finish its answer in time: ask for less, or again later")
+                yield chunk
+
         try:
             with self.client.stream("POST", path, content=content, headers=headers, extensions=extensions) as response:
-                chunks = self._in_time(response.iter_bytes(), ends_at)
                 if not response.is_success:
-                    raise self._error(response, chunks)
-                yield response, chunks
+                    raise self._error(response, chunks(response))
+                yield response, chunks(response)
         except httpx.TimeoutException as error:
             raise _NoAnswer(f"{self.name} did not answer in time") from error
         except (httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.InvalidURL):
@@ -289,17 +275,14 @@ class Remote:
         except httpx.RequestError as error:
             raise Unavailable(f"{self.name} sent a broken answer ({type(error).__name__})") from error
 
-    def _error(self, response: httpx.Response, chunks: Iterable[bytes]) -> Exception:
-        """What the status of an error means."""
+    def _error(self, response: httpx.Response, chunks: Iterator[bytes]) -> Exception:
         body = b""
-        for chunk in chunks:
+        while len(body) <= _MAX_ERROR_BYTES and (chunk := next(chunks, b"")):
             body += chunk
-            if len(body) > _MAX_ERROR_BYTES:
-                break
         status, url = response.status_code, response.request.url
         said = f"{self.name} answered {status}{_error_code(body)}"
         if status in _RETRIED or status >= 500:
-            return _NoAnswer(said, _retry_after(response.headers.get("Retry-After")))
+            return _NoAnswer(said, _retry_after(response.headers.get("Retry-After", "")))
         if status in _REFUSED:
             return Refused(said, body)
         if status in (401, 403):
@@ -359,16 +342,13 @@ def _shut_by(cancellation: Cancellation) -> Iterator[Trace]:
                 sockets.pop().close()
 
 
-def _retry_after(value: str | None) -> float | None:
-    if value is None:
-        return None
+def _retry_after(value: str) -> float | None:
     if _SECONDS.fullmatch(value.strip()):
         return float(value)
-    try:
+    with suppress(ValueError):
         at = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+        return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+    return None
 
 
 def within(seconds: float, call: Callable[[], T]) -> T:

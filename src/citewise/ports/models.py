@@ -15,7 +15,7 @@ class Embedder(Protocol):
 
     Promises: one outcome per text, in order; unit length; every token counts, however long the text;
     the same text gives the same vector whatever its neighbors in the call; a text that cannot be
-    embedded is Unavailable and spoils no other; wrong credentials raise Misconfigured.
+    embedded is Unavailable and does not affect the others; wrong credentials raise Misconfigured.
     """
 
     @property
@@ -28,10 +28,10 @@ class WordEmbedder(Protocol):
     """Turns text into a vector of its meaning and vectors of its words, in one pass.
 
     Promises: one outcome per text, in order; the vector is the very one that the model's Embedder gives; a text that
-    cannot be embedded is Unavailable and spoils no other. `closeness` is how near, on average, each word of the
-    question finds one in a text, beyond what one of its length has by chance: higher is nearer, and only texts for the
-    same question can be compared; but for rounding it does not depend on a text's neighbors; what cannot be vectors of
-    this model raises BadData.
+    cannot be embedded is Unavailable and does not affect the others. `closeness` is how near, on average, each word of
+    the question finds one in a text, beyond what one of its length has by chance: higher is nearer, and only texts for
+    the same question can be compared; but for rounding it does not depend on a text's neighbors; what cannot be vectors
+    of this model raises BadData.
     """
 
     def embedded(self, texts: Sequence[str]) -> tuple[tuple[Vector, WordVectors] | Unavailable, ...]: ...

@@ -65,7 +65,7 @@ def test_a_server_that_answers_with_an_error_answers(breaker: Breaker) -> None:
 def test_it_opens_and_says_why_and_for_how_long(breaker: Breaker, clock: Clock) -> None:
     fail(breaker, 3)
     clock.now += 10
-    with pytest.raises(Unavailable, match=r"the server failed 3 times in a row and is not asked for another 20 s"):
+    with pytest.raises(Unavailable, match=r"the server failed 3 times in a row: circuit breaker open for another 20 s"):
         breaker(lambda: "fine")
     with pytest.raises(Unavailable, match="last error: failure 2"):
         breaker(lambda: "fine")

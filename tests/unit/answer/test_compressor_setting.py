@@ -6,8 +6,8 @@ import pytest
 
 from citewise.errors import Misconfigured
 from citewise.model.answer import Context
-from citewise.models import compress_of
 from citewise.settings import Settings
+from citewise.wiring_models import compress_of
 from tests.compressing import PACK, a_wide_context, evidence_of, grounds_of
 from tests.fakes.counters import WordCounter
 from tests.fakes.tiny_token_classifier import write_tiny_token_classifier

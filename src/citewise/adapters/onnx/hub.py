@@ -45,7 +45,7 @@ def _endpoint() -> httpx.URL:
         url = httpx.URL(os.environ.get("HF_ENDPOINT") or "https://huggingface.co")
         if url.scheme in ("http", "https") and url.host:
             return url
-    raise Misconfigured("HF_ENDPOINT is no address to download a model from: unset it, or start it with https://")
+    raise Misconfigured("HF_ENDPOINT is not a valid URL: unset it, or start it with https://")
 
 
 def _download(name: str, folder: Path, endpoint: str, max_bytes: int) -> None:

@@ -57,8 +57,8 @@ def closenesses(question: Floats, weights: Floats, texts: Sequence[WordVectors])
     width = dimensions // COMPONENTS_PER_BYTE
     if any(not text or len(text) % width for text in texts):
         raise BadData(
-            f"vectors of words that are not rows of {width} bytes are of another model, or damaged: `citewise compact` "
-            "with embedding.word_vectors off removes those of all texts, `citewise reindex` with it on makes them again"
+            "the stored word vectors do not fit this model: run `citewise reindex`, or set embedding.word_vectors to "
+            "false and run `citewise compact`, which removes them"
         )
     if not texts:
         return ()

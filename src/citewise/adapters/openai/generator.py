@@ -24,23 +24,13 @@ Fields = Mapping[str, int | float]
 RETRY = Retry(tries=3, first_wait_seconds=0.5, max_wait_seconds=20.0)  # a reader is waiting
 _DEADLINE_SECONDS = 180.0  # for a whole answer; a slow machine writes 800 tokens in half of that
 _CHARS_PER_TOKEN = 32  # at most, on average: a longer answer has ignored its token limit
-_BYTES_PER_CHAR = 6  # of JSON, at most: \u2026
-_BYTES_AROUND = 65_536
 
 
 class OpenAIGenerator:
-    """Streams answers; the remote brings its address, its retries and its breaker.
-
-    A request is tried again until the first piece has come; from then on a failure is the answer's.
-    """
+    """A request is tried again until the first piece has come; from then on a failure is the answer's."""
 
     def __init__(
-        self,
-        remote: Remote,
-        *,
-        max_tokens: int,
-        temperature: float = 0.0,
-        deadline_seconds: float = _DEADLINE_SECONDS,
+        self, remote: Remote, *, max_tokens: int, temperature: float = 0.0, deadline_seconds: float = _DEADLINE_SECONDS
     ) -> None:
         self._remote = remote
         self._fields: Fields = {"max_tokens": max_tokens, "temperature": temperature}
@@ -54,55 +44,49 @@ class OpenAIGenerator:
     def stream(self, prompt: Prompt, cancellation: Cancellation | None = None) -> Generator[str, None, None]:
         ends_at = time.monotonic() + self._deadline_seconds
         turns = [{"role": message.role.value, "content": message.content} for message in prompt.messages]
-        fields = self._fields
+        cancellation = cancellation or Cancellation()
         while True:
+            fields = self._fields
             payload = {"model": self._remote.model, "messages": turns, "stream": True, **fields}
             try:
                 yield from self._remote.stream(
-                    "chat/completions",
-                    payload,
-                    self._answer,
-                    ends_at=ends_at,
-                    cancellation=cancellation or Cancellation(),
+                    "chat/completions", payload, self._answer, ends_at=ends_at, cancellation=cancellation
                 )
                 return
             except Refused as refused:
-                fields = _adapted(fields, refused)
-            self._fields = fields  # so that the next question is not refused first
+                self._fields = _adapted(fields, refused)  # so that the next question is not refused first
 
     def _answer(self, response: httpx.Response, chunks: Iterator[bytes]) -> Iterator[str]:
         """The pieces that are answer; Unavailable if there is none."""
+        kind = response.headers.get("Content-Type", "")
+        if "html" in kind or "json" in kind:
+            raise Misconfigured(f"{response.request.url.host} did not answer with a stream: check answer.base_url")
         is_empty = True
-        for piece in _without_thoughts(self._pieces(response, chunks)):
+        for piece in _without_thoughts(self._pieces(chunks)):
             if piece and not (is_empty and piece.strip() == CUT_OFF.strip()):
                 is_empty = False
                 yield piece
         if is_empty:
             raise Unavailable("the language model answered with nothing: raise answer.max_tokens, or ask again")
 
-    def _pieces(self, response: httpx.Response, chunks: Iterator[bytes]) -> Iterator[str]:
-        kind = response.headers.get("Content-Type", "")
-        if "html" in kind:
-            raise Misconfigured(f"{response.request.url.host} answered with a web page: check answer.base_url")
-        if "json" not in kind:
-            return self._streamed(chunks)
-        body = self._remote.bounded(chunks, self._max_chars * _BYTES_PER_CHAR + _BYTES_AROUND)
-        text, finish = _choice(self._remote.parsed(body), key="message")  # of a server that does not stream
-        return itertools.chain([text], _ending(finish))
-
-    def _streamed(self, chunks: Iterable[bytes]) -> Iterator[str]:
+    def _pieces(self, chunks: Iterable[bytes]) -> Iterator[str]:
         """Unavailable when the stream stops before the answer does, or the answer does not stop."""
         size = 0
         for data in _events(chunks):
             if data.strip() == b"[DONE]":
                 return
-            text, finish = _choice(self._remote.parsed(data), key="delta")
+            text, finish = _choice(self._remote.parsed(data))
             size += len(text)
             if size > self._max_chars:
                 raise Unavailable(f"the language model does not stop after {self._max_chars:,} characters")
             yield text
+            if finish == "content_filter":
+                raise Unavailable(
+                    "the language model's server withheld the answer (content_filter): ask in other words"
+                )
+            if finish == "length":
+                yield CUT_OFF
             if finish:
-                yield from _ending(finish)
                 return
         raise Unavailable("the language model's answer broke off: ask again")
 
@@ -138,13 +122,6 @@ def _without_thoughts(pieces: Iterator[str]) -> Iterator[str]:
         yield buffer
 
 
-def _ending(finish: str) -> Iterator[str]:
-    if finish == "content_filter":
-        raise Unavailable("the language model's server withheld the answer (content_filter): ask in other words")
-    if finish == "length":
-        yield CUT_OFF
-
-
 def _events(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """The data of each event. Comments keep a connection alive; names, ids and retry times say nothing here."""
     rest = b""
@@ -158,14 +135,14 @@ def _events(chunks: Iterable[bytes]) -> Iterator[bytes]:
             raise Unavailable(f"the language model's server sent an event of more than {MAX_EVENT_BYTES:,} bytes")
 
 
-def _choice(answer: object, *, key: str) -> tuple[str, str]:
+def _choice(answer: object) -> tuple[str, str]:
     """Text and reason to finish, each empty where there is none; a chunk without choices counts tokens or so."""
     choices = (answer.get("choices") or [{}]) if isinstance(answer, dict) else None
     choice = choices[0] if isinstance(choices, list) else None
-    part = (choice.get(key) or {}) if isinstance(choice, dict) else None
+    part = (choice.get("delta") or {}) if isinstance(choice, dict) else None
     text = (part.get("content") or "") if isinstance(part, dict) else None
     finish = (choice.get("finish_reason") or "") if isinstance(choice, dict) else None
     if not isinstance(text, str) or not isinstance(finish, str):
-        raise Unavailable("the language model's server sent an answer that makes no sense: ask again")
+        raise Unavailable("the language model's server sent an invalid response: ask again")
     # Half of a surrogate pair cannot be printed or stored.
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"), finish

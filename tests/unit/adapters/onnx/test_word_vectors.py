@@ -200,7 +200,7 @@ def test_no_texts_have_no_closeness() -> None:
 def test_what_is_not_whole_rows_of_the_model_is_bad_data_wherever_it_stands(wrong: bytes, place: int) -> None:
     texts = stored(some_words(1, 4), some_words(2, 7))
     texts.insert(place, WordVectors(wrong))
-    with pytest.raises(BadData, match=r"rows of 96 bytes .* `citewise compact` .* `citewise reindex`"):
+    with pytest.raises(BadData, match=r"do not fit this model: .*`citewise reindex`.* `citewise compact`"):
         close(some_words(0, 3), texts)
 
 
