@@ -7,12 +7,11 @@ one line and not further apart than MAX_CODE. Any other backtick is text: it mus
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from citewise.text.markdown import Line
 
-OPENERS = "[\uff3b\u3010\\"  # a backslash too: `\[1\]` reads as `[1]` once it is rendered
 MAX_BUFFERED = 40  # characters of a marker; what is longer is a list of numbers, not a citation
 MAX_LABEL = 200  # characters behind `[Source 2:`, of an address too; titles are long
 MAX_CODE = 1000  # characters from a backtick to the one that closes it; a paragraph with a stray one waits for so many
@@ -20,8 +19,9 @@ MAX_CODE = 1000  # characters from a backtick to the one that closes it; a parag
 # Runs are possessive: a list of numbers can be split into items and blanks in one way only, so no text is slow to read.
 _ONE_BLANK = "[\\s\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]"  # visible or not
 _BLANK = f"{_ONE_BLANK}*+"
-_OPEN = "\\\\*[\\[\uff3b\u3010]"
-_CLOSE = "\\\\*[\\]\uff3d\u3011]"
+_OPENING, _CLOSING = "[\uff3b\u3010", "]\uff3d\u3011"
+_OPEN = rf"\\*[{re.escape(_OPENING)}]"  # `\[1\]` reads as `[1]` once it is rendered
+_CLOSE = rf"\\*[{re.escape(_CLOSING)}]"
 _RANGE = "(?:[-\u2010-\u2015\u2212]|to|through)"
 _WORD = "sources?"
 _LEAD = "[#^*_]{0,4}+"
@@ -30,8 +30,7 @@ _NUMBER = rf"{_LEAD}(?:{_WORD}{_BLANK}:?{_BLANK}{_LEAD})?{_BLANK}%s[*_]{{0,3}}+"
 _ITEM_OF = rf"{_NUMBER}(?:{_BLANK}{_RANGE}{_BLANK}{_NUMBER})?(?![\w*])"
 _ITEM = _ITEM_OF % (_DIGITS, _DIGITS)
 _COMMA = "[,;&\uff0c\u3001\uff1b]"
-_SEPARATOR = f"{_BLANK}(?:{_COMMA}|and)?{_BLANK}"
-_ITEMS = f"{_ITEM}(?:{_SEPARATOR}{_ITEM})*"
+_ITEMS = f"{_ITEM}(?:{_BLANK}(?:{_COMMA}|and)?{_BLANK}{_ITEM})*"
 
 _compiled = partial(re.compile, flags=re.IGNORECASE)
 _WHOLE = _compiled(rf"\\*\[\[{_BLANK}(?P<twice>{_ITEMS}){_BLANK}\]\]|{_OPEN}{_BLANK}(?P<once>{_ITEMS}){_BLANK}{_CLOSE}")
@@ -50,14 +49,12 @@ _ADDRESS = _compiled(r"<?(?:[a-z][a-z\d+.-]+:|//|www\.)[^\s\[\]`]+")
 _DEFINITION = re.compile(r":(?P<lead>[ \t]*+(?:\r?\n[ \t]*+)?)(?P<word>[^\s\[]*+)(?P<gap>[ \t]*+)(?P<after>[^ \t])")
 _BEGUN_DEFINITION = re.compile(r":[ \t]*+(?:\r?(?:\n[ \t]*+)?)?(?:[^\s\[]++[ \t]*+)?")
 _SPAN = re.compile(r"(?P<ticks>`++)[^`\n](?:[^\n]*[^`\n])?(?P=ticks)")
-
-
-_Item = tuple[int, int]  # a number or a range of a marker, both ends included
-
-
-def _items(text: str) -> list[_Item]:
-    pairs = ((int(first), int(last or first)) for first, last in _EACH.findall(text))
-    return [(min(pair), max(pair)) for pair in pairs]
+_DOUBLE = re.compile(r"\[\[\d{1,9}\]\Z")
+_LABEL = re.compile(f"[^\\n{re.escape(_OPENING + _CLOSING)}]{{0,{MAX_LABEL}}}+")
+_START = re.compile(r"[ \t]*(?:(?:[-*+>]|\d{1,9}[.)])[ \t]*)*")  # of a line, before its first word
+_DEFINED = re.compile(rf"{_START.pattern}\[\d{{1,9}}\]")
+_CLOSING_MARKS = ".,;:!?)]}\u2026\u3002\uff0c\n\r"  # no blank stands before these
+_JOINABLE = ("`", "\\")
 
 
 def _may_become_marker(buffered: str) -> bool:
@@ -86,15 +83,11 @@ class _LinkDefinitionFilter:
         if len(buffered) == MAX_LABEL or not _BEGUN_DEFINITION.fullmatch(buffered):
             self._release(_without_definition(buffered))
 
-    def drained(self) -> str:
-        text = "".join(self._parts)
-        self._parts.clear()
-        return text
-
-    def finished(self) -> str:
-        while self._buffer:
+    def drained(self, *, is_over: bool) -> str:
+        while is_over and self._buffer:
             self._release(_without_definition(f"{self._buffered_text()}\n").removesuffix("\n"))
-        return self.drained()
+        parts, self._parts = self._parts, []
+        return "".join(parts)
 
     def _buffered_text(self) -> str:
         return "".join(character for character, _ in self._buffer)
@@ -110,28 +103,15 @@ class _LinkDefinitionFilter:
 def _without_definition(buffered: str) -> str:
     """A colon and what follows: without the colon if it defines something, and without an address behind it."""
     match = _DEFINITION.fullmatch(buffered)
-    runs_on = match is not None and match["after"] == "[" and not match["gap"]
-    if match and _ADDRESS.fullmatch(match["word"]) and not runs_on:
-        return match["gap"] + match["after"]
+    word, gap, after = match.group("word", "gap", "after") if match else ("", "", "")
+    runs_on = after == "[" and not gap
+    if _ADDRESS.fullmatch(word) and not runs_on:
+        return gap + after
     # A single word defines, and one with a title behind it; where more words follow, it is a sentence.
-    is_word = match is not None and match["word"]
-    defines = runs_on or (match and is_word and (match["after"] in "\r\n\"'(" or _ADDRESS.match(match["word"])))
+    defines = runs_on or (word and (after in "\r\n\"'(" or _ADDRESS.match(word)))
     if not defines and len(buffered) < MAX_LABEL:
         return buffered
     return buffered[1:] if buffered[1].isspace() else f" {buffered[1:]}"
-
-
-_PLAIN_BLANKS = " \t"
-_CLOSING_MARKS = ".,;:!?)]}\u2026\u3002\uff0c\n\r"  # no blank stands before these
-_OPENING_BRACKETS = "[\uff3b\u3010"
-_FILLER = "?"  # in place of the 8 in `[9[8]9]`: what stands around a removed marker must not close up to another
-_JOINABLE = ("`", "\\")
-_DOUBLE = re.compile(r"\[\[\d{1,9}\]\Z")
-_ENDS_OF_LABEL = ("]", "\uff3d", "\u3011")
-_LABEL = re.compile(f"[^\\n{re.escape(_OPENING_BRACKETS)}{re.escape(''.join(_ENDS_OF_LABEL))}]{{0,{MAX_LABEL}}}+")
-_BULLET = r"(?:[-*+>]|\d{1,9}[.)])"
-_START = re.compile(rf"[ \t]*(?:{_BULLET}[ \t]*)*")  # of a line, before its first word
-_DEFINED = re.compile(rf"{_START.pattern}\[\d{{1,9}}\]")
 
 
 class MarkerFilter:
@@ -144,7 +124,7 @@ class MarkerFilter:
         self.removed = 0
         self._sources = sorted(sources)
         self._used: dict[int, int] = {}  # source -> the number that the text shows
-        self._new: list[int] = []
+        self._told = 0  # of these
         self._ahead: deque[str] = deque()  # characters that are still to be read
         self._buffer = ""  # may become a marker, the address behind one, or code
         self._blanks = ""  # and commas between markers: one that is removed takes along what stands before it
@@ -170,7 +150,7 @@ class MarkerFilter:
         """The text that is certain by now, and the sources it uses for the first time."""
         self._ahead.extend(piece)
         self._read_ahead()
-        return self._drained(self._out.drained())
+        return self._drained()
 
     def finish(self) -> tuple[str, tuple[int, ...]]:
         """What was held back; the answer is over."""
@@ -180,32 +160,29 @@ class MarkerFilter:
         if not self._is_behind_removed:
             self._put(self._blanks)
         self._blanks = ""
-        return self._drained(self._out.finished())
+        return self._drained(is_over=True)
 
-    def _drained(self, text: str) -> tuple[str, tuple[int, ...]]:
-        new = tuple(self._new)
-        self._new.clear()
-        return text, new
+    def _drained(self, *, is_over: bool = False) -> tuple[str, tuple[int, ...]]:
+        new, self._told = self.used[self._told :], len(self._used)
+        return self._out.drained(is_over=is_over), new
 
     def _read_ahead(self) -> None:
         while self._ahead:
-            self._take(self._ahead.popleft())
+            character = self._ahead.popleft()
+            if self._is_in_target:
+                self._is_in_target = character not in ") \t\n"
+                if character in " \t\n":
+                    self._pass(character)
+            elif self._buffer:
+                self._buffer += character
+                self._read_buffer()
+            elif self._may_open(character) and not self._blocks.is_code_at_end_of(self._blanks + character):
+                self._buffer = character
+            else:
+                self._pass(character)
 
     def _read_again(self, text: str) -> None:
         self._ahead.extendleft(reversed(text))
-
-    def _take(self, character: str) -> None:
-        if self._is_in_target:
-            self._is_in_target = character not in ") \t\n"
-            if character in " \t\n":
-                self._pass(character)
-        elif self._buffer:
-            self._buffer += character
-            self._read_buffer()
-        elif self._may_open(character) and not self._blocks.is_code_at_end_of(self._blanks + character):
-            self._buffer = character
-        else:
-            self._pass(character)
 
     def _may_open(self, character: str) -> bool:
         if character == "(":
@@ -213,22 +190,25 @@ class MarkerFilter:
             is_around_marker = self._tail.endswith("]") and _AROUND_MARKER.search(self._tail) is not None
             return self._is_behind_marker or (not self._blanks and is_around_marker)
         if character != "`":
-            return character in OPENERS
-        backslashes = len(self._tail) - len(self._tail.rstrip("\\"))
-        is_escaped = backslashes % 2 == 1 and not self._blanks and not self._is_behind_removed
-        return not is_escaped
+            return character in _OPENING + "\\"
+        is_escaped = (len(self._tail) - len(self._tail.rstrip("\\"))) % 2 == 1
+        return not is_escaped or bool(self._blanks) or self._is_behind_removed
 
     def _read_buffer(self) -> None:
-        if self._buffer[0] == "`":
+        held = self._buffer
+        if held[0] == "`":
             self._read_code()
-        elif self._buffer[-1] == "\n" and Line(self._blocks.line).fence:
+        elif held[-1] == "\n" and Line(self._blocks.line).fence:
             self._release_buffer()  # code begins with the next line
-        elif self._buffer[0] == "(":
-            self._read_target()
-        elif whole := _WHOLE.fullmatch(self._buffer):
+        elif held[0] == "(":  # `[1](https://…)`: an address that a model made up must not pass for a source's
+            if held.endswith(")") and held.count("(") == held.count(")"):
+                self._drop_buffer()
+            elif len(held) >= MAX_LABEL or _EMPTY_LINE.search(held):
+                self._release_buffer()
+        elif whole := _WHOLE.fullmatch(held):
             self._drop_buffer()
-            self._mark(_items(whole["twice"] or whole["once"]))
-        elif not _may_become_marker(self._buffer):
+            self._mark(whole["twice"] or whole["once"])
+        elif not _may_become_marker(held):
             self._read_label()
 
     def _drop_buffer(self) -> None:
@@ -244,13 +224,12 @@ class MarkerFilter:
         if not marker or not label:
             self._release_buffer()
         elif is_over or label.end() < len(self._buffer):
-            text, items = self._buffer, _items(marker["items"])
-            is_closed = text[label.end() :].startswith(_ENDS_OF_LABEL)
-            if is_closed:
-                items += (item for more in _MORE.finditer(label.group()) for item in _items(more["items"]))
+            text = self._buffer
+            is_closed = text[label.end() :].startswith(tuple(_CLOSING))
+            more = [more["items"] for more in _MORE.finditer(label.group())] if is_closed else []
             self._buffer = marker.group()
             self._drop_buffer()
-            self._mark(items)
+            self._mark(", ".join((marker["items"], *more)))
             self._read_again(text[label.end() + 1 if is_closed else marker.end() :])  # one that never ends is text
 
     def _read_code(self) -> None:
@@ -260,13 +239,6 @@ class MarkerFilter:
             self._release_buffer()
             self._read_again(behind)
         elif behind == "\n" or len(self._buffer) == MAX_CODE:
-            self._release_buffer()
-
-    def _read_target(self) -> None:
-        """`[1](https://…)`: an address that a model made up must not pass for a source's."""
-        if self._buffer.endswith(")") and self._buffer.count("(") == self._buffer.count(")"):
-            self._drop_buffer()
-        elif len(self._buffer) >= MAX_LABEL or _EMPTY_LINE.search(self._buffer):
             self._release_buffer()
 
     def _release_buffer(self) -> None:
@@ -281,22 +253,21 @@ class MarkerFilter:
         self._pass(certain)
         self._read_again(text[len(certain) :])
 
-    def _mark(self, items: Sequence[_Item]) -> None:
+    def _mark(self, items: str) -> None:
+        """Numbers and ranges of them, each with both of its ends."""
         self._is_behind_marker = True
         known: dict[int, None] = {}
-        for first, last in items:
+        for numbers in _EACH.findall(items):
+            first, last = sorted(int(number) for number in (numbers[0], numbers[1] or numbers[0]))
             meant = [number for number in self._sources if first <= number <= last]
             self.removed += len(meant) <= last - first
             known.update(dict.fromkeys(meant))
         for number in known:
-            if number not in self._used:
-                self._used[number] = len(self._used) + 1
-                self._new.append(number)
-            self._write(f"[{self._used[number]}]")
-        if items and not known:
-            bracket = max(map(self._tail.rfind, _OPENING_BRACKETS))
+            self._write(f"[{self._used.setdefault(number, len(self._used) + 1)}]")
+        if not known:
+            bracket = max(map(self._tail.rfind, _OPENING))
             if bracket >= 0 and _may_become_marker(self._tail[bracket:] + self._blanks):
-                self._write(_FILLER)
+                self._write("?")  # for the 8 in `[9[8]9]`: what stands around it must not close up to another marker
             self._is_behind_removed = True
 
     def _pass(self, text: str) -> None:
@@ -304,7 +275,7 @@ class MarkerFilter:
             return  # the marker that it explained is gone
         joins_markers = text in ",;" and self._is_behind_marker and not self._is_behind_removed
         self._is_behind_marker = False
-        is_blank = text in _PLAIN_BLANKS or joins_markers
+        is_blank = text in " \t" or joins_markers
         if not is_blank or self._blocks.is_code_at_end_of(self._blanks + text):
             self._write(text)
             return
@@ -317,16 +288,13 @@ class MarkerFilter:
 
     def _write(self, text: str) -> None:
         blanks = "" if self._is_behind_removed and text in _CLOSING_MARKS else self._blanks
-        self._put(blanks or (" " if self._closes_up(text) else ""))
-        self._put(text)
+        # What was apart must not become one: two runs of backticks, or `[[1]]` from three brackets a side.
+        closes_up = self._is_behind_removed and text.startswith(_JOINABLE) and self._tail.endswith(_JOINABLE)
+        if text == "]":
+            closes_up = _DOUBLE.search(self._tail) is not None and not self._blocks.is_code_at_end_of(text)
+        self._put((blanks or " " * closes_up) + text)
         self._blanks = ""
         self._is_behind_removed = False
-
-    def _closes_up(self, text: str) -> bool:
-        """Whether what was apart would become one: two runs of backticks, or `[[1]]` from three brackets a side."""
-        if text == "]":
-            return _DOUBLE.search(self._tail) is not None and not self._blocks.is_code_at_end_of(text)
-        return self._is_behind_removed and text.startswith(_JOINABLE) and self._tail.endswith(_JOINABLE)
 
     def _put(self, text: str) -> None:
         self._tail = (self._tail + text)[-MAX_LABEL:]
@@ -358,12 +326,9 @@ class _Blocks:
             self.line += character
             return
         line, self.line = Line(self.line), ""
-        if not self._fence:
-            self._end_line(line)
-        elif line.closes(self._fence):
-            self._fence = ""
-
-    def _end_line(self, line: Line) -> None:
+        if self._fence:
+            self._fence = "" if line.closes(self._fence) else self._fence
+            return
         is_empty = not line.strip()
         is_indented = self._may_indent and Line(line[:MAX_BUFFERED]).is_indented
         self._fence = line.fence
