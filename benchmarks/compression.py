@@ -10,7 +10,7 @@ handbook, which took no part, is shown beside them.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,8 +19,8 @@ from benchmarks.printing import publish
 from benchmarks.results import Cell, Table, results_now
 from citewise.answer.compress import COMPRESSED_TOKENS, MIN_WORTH, Compress, Extractive
 from citewise.answer.extractive import ExtractiveGenerator
-from citewise.answer.ground import coverages_of
-from citewise.answer.pack import Pack
+from citewise.answer.ground import THOROUGH, coverages_of
+from citewise.answer.pack import WIDER, Pack
 from citewise.model.answer import Context, Evidence, Grounds, Unit
 from citewise.model.query import ANSWER_TOP_K
 from citewise.text.analysis import terms
@@ -84,8 +84,8 @@ def cases_of(name: str) -> list[Case]:
 
 
 def _case(question: SearchedQuestion, gold: Gold) -> Case:
-    whole = PACK.widened()(question.findings[:ANSWER_TOP_K])
-    grounds = GROUND.thorough()(question.question, whole, question.findings)
+    whole = PACK.within(WIDER * PACK.budget_tokens)(question.findings[:ANSWER_TOP_K])
+    grounds = replace(GROUND, max_embedded=THOROUGH)(question.question, whole, question.findings)
     answer = _stems(gold.answer) - _stems(question.question)
     return Case(question, whole, grounds, tuple(_bearing(whole, grounds.evidence, gold, answer)), answer)
 

@@ -1,6 +1,6 @@
 """Sources, contexts and prompts for tests, with everything that does not matter filled in."""
 
-from citewise.answer.pack import SEPARATOR, _label
+from citewise.answer.pack import SEPARATOR, _block
 from citewise.model.answer import Citation, Context, ContextSource, Grounds, Message, Prompt, Role
 from citewise.text.units import units_of
 from tests.passages import a_passage
@@ -28,7 +28,7 @@ def a_source(n: int = 1, text: str = "The gauge is read at noon.", *, title: str
 
 
 def a_context(*sources: ContextSource) -> Context:
-    text = SEPARATOR.join(f"{_label(source.n, source.passages[0])}\n{source.text}" for source in sources)
+    text = SEPARATOR.join(_block(source.n, source.passages[0], source.text) for source in sources)
     tokens = sum(source.tokens for source in sources)
     return Context(text, sources, tokens, tokens)
 

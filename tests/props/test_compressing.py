@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from citewise.answer.compress import Compress
-from citewise.answer.pack import SEPARATOR, Pack
+from citewise.answer.pack import SEPARATOR, WIDER, Pack
 from citewise.model.answer import Evidence, Grounds
 from citewise.model.ranking import Finding
 from citewise.text.sanitizing import sanitized
@@ -25,7 +25,7 @@ def test_a_compressed_context_keeps_its_budget_and_adds_nothing(
     found: list[Finding], tokens: int, budget_tokens: int, chance: Random
 ) -> None:
     pack = PACK.within(budget_tokens)
-    whole = pack.widened()(found)
+    whole = PACK.within(WIDER * budget_tokens)(found)
     fits = [
         Evidence(unit, 0.5, chance.random()) for source in whole.sources for unit in units_of(source.n, source.text)
     ]

@@ -103,15 +103,11 @@ class Extractive:
             if part.worth < self.min_worth:
                 break
             words = _words(part.unit.text)
-            is_new = not shortening.keeps(part.unit) and not _is_said(words, said)
-            if is_new and shortening.add(part.unit, part.tokens):
+            is_said = words in said or (words.count(" ") > MIN_WORDS and any(words in other for other in said))
+            if not shortening.keeps(part.unit) and not is_said and shortening.add(part.unit, part.tokens):
                 said.append(words)
         return shortening.outcome()
 
 
 def _words(text: str) -> str:
     return f" {' '.join(_WORD.findall(text.lower()))} "
-
-
-def _is_said(words: str, said: Sequence[str]) -> bool:
-    return words in said or (words.count(" ") > MIN_WORDS and any(words in other for other in said))

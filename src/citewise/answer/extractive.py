@@ -52,7 +52,8 @@ class ExtractiveGenerator:
         for unit in self.chosen(prompt.grounds.evidence):
             if cancellation:
                 cancellation.raise_if_cancelled()
-            yield _glue(before, unit) + _quoted(unit)
+            text = Markdown(unit.text).closed() if unit.kind == "code" else _plain(unit.text)
+            yield _glue(before, unit) + text + (" " if unit.is_prose else "\n\n") + f"[{unit.source}]"
             before = unit
 
     def chosen(self, evidence: Sequence[Evidence]) -> tuple[Unit, ...]:
@@ -77,8 +78,7 @@ class ExtractiveGenerator:
         """The best always does: without it there is no answer."""
         if not picked:
             return True
-        is_procedure = sum(unit.number is not None for unit in group) > 1
-        if is_procedure:
+        if sum(unit.number is not None for unit in group) > 1:  # a procedure
             return _prose_words(group) <= MAX_LIST_WORDS
         is_brief = all(unit.text.count("\n") < MAX_CODE_LINES for unit in group if unit.kind == "code")
         return is_brief and _prose_words([*picked, *group]) <= MAX_WORDS
@@ -101,12 +101,10 @@ def _with_context(unit: Unit, units: Units) -> list[Unit]:
     if _introduces(unit, units):
         return [unit, *_introduced(unit, units)]
     if unit.is_item or not unit.is_prose:
-        lead = _introduction_of(unit, units)
-        return [*([lead] if lead else []), *_whole_list(unit, units)]
+        return [*_introduction_of(unit, units), *_whole_list(unit, units)]
     group = [unit]
-    if before and _is_short(before) and before.is_prose:
-        needs_before = _LABEL.fullmatch(before.text) or _POINTS_BACK.match(unit.text)
-        group = [before, unit] if needs_before else group
+    if before and _is_short_prose(before) and (_LABEL.fullmatch(before.text) or _POINTS_BACK.match(unit.text)):
+        group = [before, unit]
     if after and after.kind == "code" and after.text.count("\n") <= MAX_FOLLOWING_LINES:
         group.append(after)
     return group
@@ -154,19 +152,17 @@ def _introduced(lead: Unit, units: Units) -> list[Unit]:
     return following
 
 
-def _introduction_of(item: Unit, units: Units) -> Unit | None:
+def _introduction_of(item: Unit, units: Units) -> list[Unit]:
     """The line above a list, a block of code or a table, if it leads in: it ends in a colon or is a title."""
     at = item.position - 1
     while item.is_item and (unit := units.get((item.source, at))) and unit.is_item:
         at -= 1
     lead = units.get((item.source, at))
-    if lead is None or not lead.is_prose or not _is_short(lead):
-        return None
-    return lead if lead.text.endswith(":") or _is_title(lead) else None
+    return [lead] if lead and _is_short_prose(lead) and (lead.text.endswith(":") or _is_title(lead)) else []
 
 
-def _is_short(unit: Unit) -> bool:
-    return len(unit.text) <= MAX_LEAD_CHARACTERS
+def _is_short_prose(unit: Unit) -> bool:
+    return unit.is_prose and len(unit.text) <= MAX_LEAD_CHARACTERS
 
 
 def _is_title(unit: Unit) -> bool:
@@ -190,18 +186,11 @@ def _prose_words(units: Iterable[Unit]) -> int:
 def _glue(before: Unit | None, unit: Unit) -> str:
     if before is None:
         return ""
-    follows = before.source == unit.source and before.position + 1 == unit.position
     if unit.is_item:  # a list that does not begin with 1 would not end the paragraph above it
         return "\n" if before.is_item else "\n\n"
-    if not unit.is_prose or not before.is_prose:
-        return "\n\n"
-    is_paragraph = _is_title(unit) or unit.text.endswith(":") or (before.is_item and not follows)
-    return "\n\n" if is_paragraph else " "
-
-
-def _quoted(unit: Unit) -> str:
-    text = Markdown(unit.text).closed() if unit.kind == "code" else _plain(unit.text)
-    return f"{text} [{unit.source}]" if unit.is_prose else f"{text}\n\n[{unit.source}]"
+    follows = before.source == unit.source and before.position + 1 == unit.position
+    goes_on = unit.is_prose and before.is_prose and (follows or not before.is_item)
+    return " " if goes_on and not _is_title(unit) and not unit.text.endswith(":") else "\n\n"
 
 
 def _plain(text: str) -> str:

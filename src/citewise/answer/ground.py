@@ -9,7 +9,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from citewise.errors import CitewiseError, Unavailable
 from citewise.model.answer import Context, ContextSource, Evidence, Grounds, Signals, Unit
@@ -82,11 +82,7 @@ SEARCH = Calibration(
     intercept=1.259,
 )
 SELECTION = Calibration(
-    {
-        "closeness": (0.353, 0.177, 1.24),
-        "coverage": (0.121, 0.174, 0.704),
-        "missing": (0.464, 0.646, -0.407),
-    },
+    {"closeness": (0.353, 0.177, 1.24), "coverage": (0.121, 0.174, 0.704), "missing": (0.464, 0.646, -0.407)},
     intercept=-0.183,
 )
 
@@ -100,10 +96,6 @@ class Ground:
     meaning: float = MEANING
     standing: float = STANDING
     max_embedded: int = MAX_EMBEDDED
-
-    def thorough(self) -> "Ground":
-        """The same with an eye on more units, for what is to be compressed."""
-        return replace(self, max_embedded=THOROUGH)
 
     def __call__(
         self,
@@ -125,12 +117,20 @@ class Ground:
 
     def search_signals(self, question: str, context: Context, findings: Sequence[Finding]) -> Signals:
         """What SEARCH weighs, by name."""
-        cosines = [found.candidate.scores[DENSE] for found in findings if DENSE in found.candidate.scores]
+        cosines = sorted(found.candidate.scores[DENSE] for found in findings if DENSE in found.candidate.scores)
+        lead = None  # where there are too few to lag behind: a library of one page answers too
+        if len(cosines) >= MIN_FIELD:  # of a subject that is merely near, the lower half is as near as the best
+            lower = cosines[: len(cosines) // 2]
+            lead = cosines[-1] - math.fsum(lower) / len(lower)
         sources = [_indexed(source) for source in context.sources]
+        asked = terms(question).stems
+        matched = max((len(asked & source.stems) for source in sources), default=0)  # of the best source
+        if matched and matched == len(asked):
+            matched = max(matched, ALL_WORDS)
         return {
             "closeness": max(cosines, default=None),
-            "lead": _lead(sorted(cosines)),
-            "matched": _matched(terms(question).stems, sources),
+            "lead": lead,
+            "matched": math.log1p(matched),  # the first stems count most
             "missing": self._missing(question, sources),
             "agreement": _agreement(findings),
         }
@@ -191,14 +191,15 @@ class Ground:
         """
         present = frozenset(term for source in sources for term in (*source.words, *source.code))
         absent = {word: is_name for word, is_name in _words(question) if not _is_mentioned(word, present)}
-        names = sum(absent.values())
-        rare = sum(self._is_rare(word) for word, is_name in absent.items() if not is_name)
-        return min(MAX_MISSING, MISSING_NAME * names + MISSING_RARE_WORD * rare)
-
-    def _is_rare(self, word: str) -> bool:
-        """Whether a general vocabulary knows some part of the word neither as it stands nor by its stem."""
-        forms = ((part, *terms(part).words) for part in _JOINT.split(word))
-        return any(len(of_part) > 1 and min(self.counter.counts(of_part)) > 1 for of_part in forms)
+        missing = 0.0
+        for word, is_name in absent.items():
+            # Rare: a general vocabulary knows some part of the word neither as it stands nor by its stem.
+            forms = ((part, *terms(part).words) for part in _JOINT.split(word))
+            if is_name:
+                missing += MISSING_NAME
+            elif any(len(of_part) > 1 and min(self.counter.counts(of_part)) > 1 for of_part in forms):
+                missing += MISSING_RARE_WORD
+        return min(MAX_MISSING, missing)
 
 
 def _standings(sources: Sequence[ContextSource]) -> Mapping[int, float]:
@@ -241,23 +242,6 @@ def _is_mentioned(word: str, present: Set[str]) -> bool:
 def _indexed(source: ContextSource) -> Terms:
     """The terms of a source's text behind its headings, as it was indexed."""
     return terms("\n".join((*source.citation.breadcrumb, source.text)))
-
-
-def _lead(cosines: Sequence[float]) -> float | None:
-    """How far the best is ahead of the lower half: of a subject that is merely near, every chunk is as near.
-
-    None where there are too few to lag behind: a library of one page answers too.
-    """
-    if len(cosines) < MIN_FIELD:
-        return None
-    lower = cosines[: len(cosines) // 2]
-    return cosines[-1] - math.fsum(lower) / len(lower)
-
-
-def _matched(asked: Set[str], sources: Sequence[Terms]) -> float:
-    """How many of the question's stems the best source holds, the first ones counting most."""
-    best = max((len(asked & source.stems) for source in sources), default=0)
-    return math.log1p(max(best, ALL_WORDS) if best and best == len(asked) else best)
 
 
 def _agreement(findings: Sequence[Finding]) -> float | None:

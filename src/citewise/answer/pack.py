@@ -2,8 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from citewise.errors import BadRequest, Misconfigured
 from citewise.model.answer import SELECTION, Citation, Context, ContextSource, Grounds
@@ -49,8 +50,16 @@ class Pack:
     budget_tokens: int = BUDGET_TOKENS
 
     def __call__(self, findings: Sequence[Finding]) -> Context:
-        whole = tuple(self._draft(n, found) for n, found in enumerate(_neighbors_of(findings), start=1))
-        chosen = tuple(self._fitting(whole))
+        whole = [self._draft(n, found) for n, found in enumerate(_neighbors_of(findings), start=1)]
+        chosen, left = list[_Draft](), self.budget_tokens
+        for draft in whole:
+            n, room = len(chosen) + 1, left - self._tokens(RULE) if chosen else left
+            fitting = draft if draft.n == n else self._draft(n, draft.findings, draft.text, draft.blocks)
+            if fitting.tokens > room and draft.n == 1:
+                fitting = self._beginning(draft, room)
+            if fitting.text and fitting.tokens <= room:
+                chosen.append(fitting)
+                left = room - fitting.tokens
         return Context(
             text=SEPARATOR.join(draft.block for draft in chosen),
             sources=tuple(self._source(draft) for draft in chosen),
@@ -68,19 +77,11 @@ class Pack:
             message = f"{self.budget_tokens} tokens leave no room for the selection: raise the budget"
             raise BadRequest(message) if query.budget_tokens else Misconfigured(message)
         (source,) = context.sources
-        citation = replace(
-            source.citation,
-            document_id=None,
-            document=selection.document,
-            url=source.citation.url if selection.document else None,
-            module=None,
-            chapter=None,
-            lines=None,
-        )
-        left_out = max(whole - tokens, 0)
-        return replace(
-            context, sources=(replace(source, citation=citation),), tokens_before=context.tokens_before + left_out
-        )
+        cited, document = source.citation, selection.document
+        url = cited.url if document else None
+        cited = replace(cited, document_id=None, document=document, url=url, module=None, chapter=None, lines=None)
+        tokens_before = context.tokens_before + max(whole - tokens, 0)
+        return replace(context, sources=(replace(source, citation=cited),), tokens_before=tokens_before)
 
     @staticmethod
     def citation(source: ContextSource, grounds: Grounds) -> Citation:
@@ -96,40 +97,16 @@ class Pack:
         """The same under another budget; None: as it is."""
         return self if budget_tokens is None else replace(self, budget_tokens=budget_tokens)
 
-    def widened(self) -> "Pack":
-        """Room for what will be compressed into the budget."""
-        return replace(self, budget_tokens=WIDER * self.budget_tokens)
-
     def shortened(self, context: Context, texts: Mapping[int, str]) -> Context:
         """The context with other texts, by number, for its sources; one without is left out, the others move up."""
-        blocks: list[str] = []
-        remaining = [source for source in context.sources if source.n in texts]
-        for n, source in enumerate(remaining, start=1):
-            best = next(passage for passage in source.passages if passage.chunk_id == source.citation.chunk_id)
-            blocks.append(_block(n, best, texts[source.n]))
-        tokens = self.counter.counts(blocks)
-        sources = [
-            replace(
-                source,
-                n=n,
-                tokens=spent,
-                citation=replace(source.citation, n=n),
-                units=tuple(replace(unit, source=n) for unit in source.units),
-            )
-            for n, (source, spent) in enumerate(zip(remaining, tokens, strict=True), start=1)
-        ]
+        remaining = list(enumerate((source for source in context.sources if source.n in texts), start=1))
+        passages = {passage.chunk_id: passage for _, source in remaining for passage in source.passages}
+        blocks = [_block(n, passages[source.citation.chunk_id], texts[source.n]) for n, source in remaining]
+        tokens, sources = self.counter.counts(blocks), list[ContextSource]()
+        for (n, source), spent in zip(remaining, tokens, strict=True):
+            units = tuple(replace(unit, source=n) for unit in source.units)
+            sources.append(replace(source, n=n, tokens=spent, citation=replace(source.citation, n=n), units=units))
         return Context(SEPARATOR.join(blocks), tuple(sources), self._total(tokens), context.tokens_before)
-
-    def _fitting(self, drafts: Sequence["_Draft"]) -> Iterator["_Draft"]:
-        left, n = self.budget_tokens, 1
-        for draft in drafts:
-            room = left - self._tokens(RULE) if n > 1 else left
-            chosen = draft if draft.n == n else self._draft(n, draft.findings, draft.text, draft.blocks)
-            if chosen.tokens > room and draft.n == 1:
-                chosen = self._beginning(draft, room)
-            if chosen.text and chosen.tokens <= room:
-                yield chosen
-                left, n = room - chosen.tokens, n + 1
 
     def _beginning(self, draft: "_Draft", room: int) -> "_Draft":
         """The best finding with the neighbors that fit; if it alone is too long, its beginning."""
@@ -179,13 +156,8 @@ class Pack:
                 room -= tokens[at] + mark_tokens
         if not chosen:
             return paragraphs[ranked[0]]
-        parts: list[str] = []
-        for at, paragraph in enumerate(paragraphs):
-            if at in chosen:
-                parts.append(paragraph)
-            elif not parts or parts[-1] != LEFT_OUT:
-                parts.append(LEFT_OUT)
-        return "\n\n".join(parts)
+        shown = [paragraph if at in chosen else LEFT_OUT for at, paragraph in enumerate(paragraphs)]
+        return "\n\n".join(part for before, part in pairwise(("", *shown)) if not before == part == LEFT_OUT)
 
     def _total(self, tokens: Sequence[int]) -> int:
         return sum(tokens) + self._tokens(RULE) * max(len(tokens) - 1, 0)
@@ -248,7 +220,8 @@ def _joined(passages: Sequence[Passage]) -> tuple[str, Blocks]:
     text, blocks = "", list[BlockSpan]()
     for before, passage in zip((None, *passages), passages, strict=False):
         shared = _overlap(before, passage) if before else 0
-        text += _gap(before, passage) if before and not shared else ""
+        if before and not shared:
+            text += "\n" * min(passage.location.first - before.location.last, 2) or " "
         start = len(text) - shared
         for span in passage.blocks:
             moved = span._replace(start=start + span.start, end=start + span.end)
@@ -258,13 +231,6 @@ def _joined(passages: Sequence[Passage]) -> tuple[str, Blocks]:
                 blocks[-1] = blocks[-1]._replace(end=moved.end)
         text += passage.text[shared:]
     return text, tuple(blocks) if all(passage.blocks for passage in passages) else ()
-
-
-def _gap(before: Passage, after: Passage) -> str:
-    last, first = before.location.last, after.location.first
-    if first > last + 1:
-        return "\n\n"
-    return "\n" if first > last else " "
 
 
 def _overlap(before: Passage, after: Passage) -> int:
@@ -290,21 +256,21 @@ def _begins_word(text: str, at: int) -> bool:
     return at in (0, len(text)) or text[at - 1].isspace() or text[at].isspace()
 
 
-def _label(n: int, passage: Passage) -> str:
-    """`[Source 2: title - section (p. 7)]`, always on one line and with no other bracket in it."""
+def _block(n: int, passage: Passage, text: str) -> str:
+    """`[Source 2: title - section (p. 7)]`, always on one line and with no other bracket in it, above the text."""
     title, section = sanitized_label(passage.title), sanitized_label(passage.section)
     named = title if section in ("", NO_SECTION, title) else f"{title} - {section}"
     page = f" (p. {passage.page})" if passage.page is not None else ""
-    return f"[Source {n}: {named}{page}]"
-
-
-def _block(n: int, passage: Passage, text: str) -> str:
-    return f"{_label(n, passage)}\n{sanitized(text, is_code=passage.corpus_type.startswith('CODE_'))}"
+    return f"[Source {n}: {named}{page}]\n{sanitized(text, is_code=passage.corpus_type.startswith('CODE_'))}"
 
 
 def _citation(n: int, passages: Sequence[Passage], addresses: Addresses, *, best: Passage, score: float) -> Citation:
     """Source `n`, made of neighbors in one section: named after the best of them, with the lines of all."""
     whole = replace(best, location=Location.spanning([passage.location for passage in passages]))
+    text = Markdown(best.text)
+    if text.count("\n") < best.location.last - best.location.first:
+        # A comment or a rule was left out between two paragraphs: only the first is sure to stand so in the file.
+        text = Markdown(text[: text.paragraph_end(text.body_start())])
     return Citation(
         n=n,
         chunk_id=best.chunk_id,
@@ -318,18 +284,9 @@ def _citation(n: int, passages: Sequence[Passage], addresses: Addresses, *, best
         chapter=best.chapter,
         lines=whole.lines,
         page=best.page,
-        excerpt=_excerpt(_unbroken(best)),
+        excerpt=_excerpt(text),
         score=score,
     )
-
-
-def _unbroken(passage: Passage) -> str:
-    """What can be quoted in one go: fewer lines than the file has there mean that a comment or a rule was left
-    out between two paragraphs, and then only the first is sure to stand in the file as it stands here."""
-    if passage.text.count("\n") >= passage.location.last - passage.location.first:
-        return passage.text
-    text = Markdown(passage.text)
-    return text[: text.paragraph_end(text.body_start())]
 
 
 def _excerpt(text: str, limit: int = EXCERPT_CHARACTERS) -> str:

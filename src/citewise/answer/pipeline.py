@@ -11,9 +11,9 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 from citewise.answer.compress import Compress
-from citewise.answer.ground import MODEL_CONFIDENCE, QUOTE_CONFIDENCE, Ground
+from citewise.answer.ground import MODEL_CONFIDENCE, QUOTE_CONFIDENCE, THOROUGH, Ground
 from citewise.answer.markers import MarkerFilter
-from citewise.answer.pack import Pack
+from citewise.answer.pack import WIDER, Pack
 from citewise.answer.prompt import messages_of
 from citewise.answer.quality import CalibratedQuality
 from citewise.answer.support import Support
@@ -122,7 +122,8 @@ class AnswerPipeline:
         pack, ground = self.pack.within(query.budget_tokens), self.ground
         if not self.compress.is_wanted(query):
             return *self._read(query, material, pack, ground), result.timed("ground", started)
-        context, grounds = self._read(query, material, pack.widened(), ground.thorough())
+        wider = pack.within(WIDER * pack.budget_tokens)
+        context, grounds = self._read(query, material, wider, replace(ground, max_embedded=THOROUGH))
         result, started = result.timed("ground", started), time.perf_counter()
         shorter = self.compress(query.text, context, grounds, pack=pack)
         if shorter is None:  # nothing fits whole: packing has to cut
@@ -183,12 +184,7 @@ class AnswerPipeline:
             yield Failed(error)
 
     def _answer(
-        self,
-        prompt: Prompt,
-        result: SearchResult,
-        text: str,
-        citations: Sequence[Citation],
-        markers: MarkerFilter,
+        self, prompt: Prompt, result: SearchResult, text: str, citations: Sequence[Citation], markers: MarkerFilter
     ) -> Answer:
         # The text numbers its sources in the order of first use.
         numbers = [*markers.used, *(source.n for source in prompt.context.sources)]

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from citewise.answer.pack import SEPARATOR, Pack, _joined, _label
+from citewise.answer.pack import SEPARATOR, Pack, _block, _joined
 from citewise.model.answer import Context
 from citewise.model.document import BlockKind, BlockSpan
 from citewise.model.ranking import Finding, Passage
@@ -65,7 +65,7 @@ def test_a_finding_that_comes_twice_counts_once_with_its_better_score() -> None:
     ],
 )
 def test_a_label_names_title_section_and_page(title: str, section: str, page: int | None, label: str) -> None:
-    assert _label(3, a_passage(title=title, section=section, page=page)) == label
+    assert _block(3, a_passage(title=title, section=section, page=page), "text") == f"{label}\ntext"
 
 
 @pytest.mark.parametrize(
