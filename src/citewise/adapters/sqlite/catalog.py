@@ -20,7 +20,7 @@ from citewise.adapters.sqlite.rows import (
 )
 from citewise.adapters.sqlite.schema import APPLICATION_ID, OLD_APPLICATION_ID, TABLES, VERSION
 from citewise.errors import CitewiseError, Misconfigured
-from citewise.model.access import Access, Reader, Scope
+from citewise.model.access import Access, Scope
 from citewise.model.chunk import Change, Chunk, ChunkCounts, Vector, WordVectors
 from citewise.model.document import Document, Json, KnownDocument, SourceRef
 from citewise.model.filters import Where
@@ -33,8 +33,9 @@ READERS_END_MS = 2_000  # how long compaction waits for readers that began befor
 VALUES_PER_STATEMENT = 500  # well under SQLite's limit on the number of values
 NO_STAMP = "-"  # equals no stamp that ingestion computes
 FACETS = ("module", "chapter", "corpus_type", "content_type")
-# A document that the reader may see; its scope is checked by the statement around it.
-_READABLE = """(:sees_all OR EXISTS (
+_SCOPE = "(SELECT id FROM scopes WHERE tenant = :tenant AND project = :project)"  # NULL, which no row has, if unknown
+_ACCESS = "(SELECT json_group_array(a.reader) FROM access a WHERE a.document_id = d.id) AS access"
+_READABLE = f"""d.scope = {_SCOPE} AND (:sees_all OR EXISTS (
     SELECT 1 FROM access a WHERE a.document_id = d.id AND a.reader IN (SELECT value FROM json_each(:readers))
 ))"""
 
@@ -68,80 +69,71 @@ class SqliteCatalog:
         return hydrated(rows, ids)
 
     def document(self, where: Where, id_: DocumentId) -> Document | None:
-        with self._connections.reading("read a document") as connection:
-            row = connection.execute(
-                f"SELECT d.* FROM documents d WHERE d.id = :id AND d.scope = :scope AND {_READABLE}",
-                {**_named(where), "id": id_, "scope": _scope_id(connection, where.scope)},
-            ).fetchone()
-            return document_of(row, where.scope, _readers(connection, id_)) if row else None
+        statement = f"SELECT d.*, {_ACCESS} FROM documents d WHERE d.id = :id AND {_READABLE}"
+        rows = self._rows("read a document", statement, {**_named(where), "id": id_})
+        return document_of(rows[0], where.scope) if rows else None
 
     def documents(self, where: Where, *, after: str = "", limit: int) -> tuple[DocumentSummary, ...]:
-        with self._connections.reading("list documents") as connection:
-            rows = connection.execute(
-                "SELECT d.id, d.path, d.title, d.mount, d.corpus_type, d.updated_at, "
-                "(SELECT count(*) FROM chunks c WHERE c.document_id = d.id) AS chunks "
-                f"FROM documents d WHERE d.scope = :scope AND d.path > :after AND {_READABLE} "
-                "ORDER BY d.path LIMIT :limit",
-                {**_named(where), "scope": _scope_id(connection, where.scope), "after": after, "limit": limit},
-            ).fetchall()
-            return tuple(
-                DocumentSummary(**row, access=Access(frozenset(map(Reader, _readers(connection, row["id"])))))
-                for row in rows
-            )
+        rows = self._rows(
+            "list documents",
+            "SELECT d.id, d.path, d.title, d.mount, d.corpus_type, d.updated_at, "
+            f"(SELECT count(*) FROM chunks c WHERE c.document_id = d.id) AS chunks, {_ACCESS} "
+            f"FROM documents d WHERE d.path > :after AND {_READABLE} ORDER BY d.path LIMIT :limit",
+            {**_named(where), "after": after, "limit": limit},
+        )
+        return tuple(DocumentSummary(**{**row, "access": Access(frozenset(json.loads(row["access"])))}) for row in rows)
 
     def chunks(self, where: Where, document: DocumentId) -> tuple[Chunk, ...]:
-        with self._connections.reading("read chunks") as connection:
-            rows = connection.execute(
-                "SELECT c.* FROM chunks c JOIN documents d ON d.id = c.document_id "
-                f"WHERE d.id = :id AND d.scope = :scope AND {_READABLE} ORDER BY c.position",
-                {**_named(where), "id": document, "scope": _scope_id(connection, where.scope)},
-            )
-            found = tuple(chunk_of(row, where.scope) for row in rows)
+        rows = self._rows(
+            "read chunks",
+            "SELECT c.* FROM chunks c JOIN documents d ON d.id = c.document_id "
+            f"WHERE d.id = :id AND {_READABLE} ORDER BY c.position",
+            {**_named(where), "id": document},
+        )
+        found = (chunk_of(row, where.scope) for row in rows)
         return tuple(chunk for chunk in found if where.admits(chunk.labels, chunk.numbers))
 
     def count(self, scope: Scope) -> tuple[int, int]:
-        with self._connections.reading("count documents") as connection:
-            scope_id = _scope_id(connection, scope)
-            (documents,) = connection.execute("SELECT count(*) FROM documents WHERE scope = ?", (scope_id,)).fetchone()
-            # The log has one entry for each chunk, and is many times smaller than the chunks.
-            (chunks,) = connection.execute(
-                "SELECT count(*) FROM changes WHERE scope = ? AND is_put", (scope_id,)
-            ).fetchone()
-            return documents, chunks
+        # The log has one entry for each chunk, and is many times smaller than the chunks.
+        statement = (
+            f"SELECT (SELECT count(*) FROM documents WHERE scope = {_SCOPE}), "
+            f"(SELECT count(*) FROM changes WHERE scope = {_SCOPE} AND is_put)"
+        )
+        ((documents, chunks),) = self._rows("count documents", statement, _values(scope))
+        return documents, chunks
 
     def facets(self, where: Where) -> Mapping[str, Mapping[str, int]]:
-        with self._connections.reading("count documents") as connection:
-            values = {**_named(where), "scope": _scope_id(connection, where.scope)}
-            seen = f"d.scope = :scope AND {_READABLE}"
-            statements = {
-                name: f"SELECT d.{name}, count(*) FROM documents d WHERE {seen} GROUP BY 1 ORDER BY 1"
-                for name in FACETS
-            }
-            statements["tags"] = (
-                "SELECT t.value, count(DISTINCT d.id) FROM documents d, json_each(d.tags) t "
-                f"WHERE {seen} GROUP BY 1 ORDER BY 1"
+        counted = {name: (f"d.{name}, count(*)", "documents d") for name in FACETS}
+        counted["tags"] = ("t.value, count(DISTINCT d.id)", "documents d, json_each(d.tags) t")
+        values = _named(where)
+        return {
+            name: dict(
+                self._rows(
+                    "count documents", f"SELECT {columns} FROM {tables} WHERE {_READABLE} GROUP BY 1 ORDER BY 1", values
+                )
             )
-            return {name: dict(connection.execute(text, values).fetchall()) for name, text in statements.items()}
+            for name, (columns, tables) in counted.items()
+        }
 
     # CatalogWriter
 
     def stamps(self, scope: Scope, paths: Collection[str]) -> Mapping[str, KnownDocument]:
-        with self._connections.reading("read stamps") as connection:
-            rows = connection.execute(
-                "SELECT d.path, d.mount, d.stamp, (SELECT count(*) FROM chunks c WHERE c.document_id = d.id) AS chunks "
-                "FROM json_each(?) AS wanted CROSS JOIN documents d ON d.scope = ? AND d.path = wanted.value",
-                (json.dumps(list(paths)), _scope_id(connection, scope)),
-            )
-            return {path: KnownDocument(mount, Digest(stamp), chunks) for path, mount, stamp, chunks in rows}
+        rows = self._rows(
+            "read stamps",
+            "SELECT d.path, d.mount, d.stamp, (SELECT count(*) FROM chunks c WHERE c.document_id = d.id) FROM "
+            f"json_each(:paths) AS wanted CROSS JOIN documents d ON d.scope = {_SCOPE} AND d.path = wanted.value",
+            {**_values(scope), "paths": json.dumps(list(paths))},
+        )
+        return {path: KnownDocument(mount, Digest(stamp), chunks) for path, mount, stamp, chunks in rows}
 
     def paths(self, scope: Scope, *, under: str = "", mount: str | None = None) -> tuple[str, ...]:
-        with self._connections.reading("list paths") as connection:
-            rows = connection.execute(
-                "SELECT path FROM documents WHERE scope = :scope AND (:mount IS NULL OR mount = :mount) "
-                "AND (:under = '' OR path = :under OR (path > :under || '/' AND path < :under || '0')) ORDER BY path",
-                {"scope": _scope_id(connection, scope), "mount": mount, "under": under},  # "0" comes after "/"
-            )
-            return tuple(path for (path,) in rows)
+        rows = self._rows(
+            "list paths",
+            f"SELECT path FROM documents WHERE scope = {_SCOPE} AND (:mount IS NULL OR mount = :mount) "
+            "AND (:under = '' OR path = :under OR (path > :under || '/' AND path < :under || '0')) ORDER BY path",
+            {**_values(scope), "mount": mount, "under": under},  # "0" comes after "/"
+        )
+        return tuple(path for (path,) in rows)
 
     def store(self, writes: Sequence[DocumentWrite]) -> ChunkCounts:
         total = ChunkCounts()
@@ -155,7 +147,7 @@ class SqliteCatalog:
     def remove(self, scope: Scope, paths: Collection[str]) -> int:
         removed = 0
         with self._connections.writing("remove documents") as connection:
-            scope_id = _scope_id(connection, scope)
+            (scope_id,) = connection.execute(f"SELECT {_SCOPE}", _values(scope)).fetchone()
             for path in paths:
                 rows = connection.execute(
                     "SELECT c.id FROM chunks c JOIN documents d ON d.id = c.document_id "
@@ -179,7 +171,7 @@ class SqliteCatalog:
 
     def _store_document(self, connection: sqlite3.Connection, write: DocumentWrite) -> ChunkCounts:
         document = write.document
-        scope_id = _created_scope_id(connection, document.scope)
+        scope_id = _scope_id(connection, document.scope)
         _upsert(connection, "documents", [document_row(document, scope_id, now=self._now())], except_for="created_at")
         connection.execute("DELETE FROM access WHERE document_id = ?", (document.id,))
         connection.executemany(
@@ -191,20 +183,19 @@ class SqliteCatalog:
     # ChangeLog
 
     def scopes(self) -> tuple[Scope, ...]:
-        with self._connections.reading("list scopes") as connection:
-            rows = connection.execute("SELECT tenant, project FROM scopes ORDER BY tenant, project")
-            return tuple(Scope(row["tenant"], row["project"]) for row in rows)
+        rows = self._rows("list scopes", "SELECT tenant, project FROM scopes ORDER BY tenant, project")
+        return tuple(Scope(tenant, project) for tenant, project in rows)
 
     def changes(self, scope: Scope, *, after: int, limit: int) -> tuple[Change, ...]:
-        with self._connections.reading("read the change log") as connection:
-            rows = connection.execute(
-                "SELECT l.position, l.chunk_id, l.is_put, c.breadcrumb, c.text, c.labels, c.numbers, e.vector "
-                "FROM changes l LEFT JOIN chunks c ON c.id = l.chunk_id "
-                "LEFT JOIN embeddings e ON e.text_digest = c.text_digest AND e.model = ? "
-                "WHERE l.scope = ? AND l.position > ? ORDER BY l.position LIMIT ?",
-                (self._model_name, _scope_id(connection, scope), after, limit),
-            )
-            return tuple(change_of(row) for row in rows)
+        rows = self._rows(
+            "read the change log",
+            "SELECT l.position, l.chunk_id, l.is_put, c.breadcrumb, c.text, c.labels, c.numbers, e.vector "
+            "FROM changes l LEFT JOIN chunks c ON c.id = l.chunk_id "
+            "LEFT JOIN embeddings e ON e.text_digest = c.text_digest AND e.model = :model "
+            f"WHERE l.scope = {_SCOPE} AND l.position > :after ORDER BY l.position LIMIT :limit",
+            {**_values(scope), "model": self._model_name, "after": after, "limit": limit},
+        )
+        return tuple(map(change_of, rows))
 
     def last_position(self, scope: Scope) -> int:
         return self._of_scope(
@@ -216,35 +207,29 @@ class SqliteCatalog:
 
     def trim(self, scope: Scope, *, up_to: int) -> None:
         with self._connections.writing("trim the change log") as connection:
-            scope_id = _scope_id(connection, scope)
+            values = {**_values(scope), "up_to": up_to}
             trimmed = connection.execute(
-                "DELETE FROM changes WHERE scope = ? AND position <= ? AND NOT is_put", (scope_id, up_to)
+                f"DELETE FROM changes WHERE scope = {_SCOPE} AND position <= :up_to AND NOT is_put", values
             )
             if trimmed.rowcount:
-                connection.execute("UPDATE scopes SET log_floor = ? WHERE id = ?", (up_to, scope_id))
+                connection.execute(f"UPDATE scopes SET log_floor = :up_to WHERE id = {_SCOPE}", values)
 
     def version(self, scope: Scope) -> int:
         return self._of_scope(scope, "version")
 
     def _of_scope(self, scope: Scope, expression: str) -> int:
         """A number of the scope's row, 0 where there is none."""
-        with self._connections.reading("read the change log") as connection:
-            row = connection.execute(
-                f"SELECT {expression} FROM scopes WHERE tenant = ? AND project = ?", (scope.tenant, scope.project)
-            ).fetchone()
-            return int(row[0]) if row else 0
+        rows = self._rows("read the change log", f"SELECT {expression} FROM scopes WHERE id = {_SCOPE}", _values(scope))
+        return int(rows[0][0]) if rows else 0
 
     def projection(self, name: str, scope: Scope) -> ProjectionState | None:
-        with self._connections.reading("read the position of an index") as connection:
-            row = connection.execute(
-                "SELECT generation, position FROM projections WHERE name = ? AND scope = ?",
-                (name, _scope_id(connection, scope)),
-            ).fetchone()
-            return ProjectionState(row["generation"], row["position"]) if row else None
+        statement = f"SELECT generation, position FROM projections WHERE name = :name AND scope = {_SCOPE}"
+        rows = self._rows("read the position of an index", statement, {**_values(scope), "name": name})
+        return ProjectionState(*rows[0]) if rows else None
 
     def record_projection(self, name: str, scope: Scope, state: ProjectionState) -> None:
         with self._connections.writing("record the position of an index") as connection:
-            scope_id = _created_scope_id(connection, scope)
+            scope_id = _scope_id(connection, scope)
             connection.execute(
                 "INSERT OR REPLACE INTO projections (name, scope, generation, position) VALUES (?, ?, ?, ?)",
                 (name, scope_id, state.generation, state.position),
@@ -282,30 +267,24 @@ class SqliteCatalog:
             )
 
     def lacks_word_vectors(self) -> bool:
-        with self._connections.reading("look for missing embeddings") as connection:
-            (found,) = connection.execute(
-                "SELECT EXISTS (SELECT 1 FROM chunks c WHERE NOT EXISTS "
-                "(SELECT 1 FROM word_vectors w WHERE w.text_digest = c.text_digest AND w.model = ?))",
-                (self._model_name,),
-            ).fetchone()
-        return bool(found)
+        statement = (
+            "SELECT 1 FROM chunks c WHERE NOT EXISTS (SELECT 1 FROM word_vectors w "
+            "WHERE w.text_digest = c.text_digest AND w.model = ?) LIMIT 1"
+        )
+        return bool(self._rows("look for missing embeddings", statement, (self._model_name,)))
 
     # Catalog
 
     def sources(self, scope: Scope) -> tuple[SourceRef, ...]:
-        with self._connections.reading("list sources") as connection:
-            rows = connection.execute(
-                "SELECT mount, root, access, kind FROM sources WHERE scope = ? ORDER BY mount",
-                (_scope_id(connection, scope),),
-            )
-            return tuple(
-                SourceRef(mount, root, tuple((part, tuple(rule)) for part, rule in json.loads(access)), kind)
-                for mount, root, access, kind in rows
-            )
+        statement = f"SELECT mount, root, access, kind FROM sources WHERE scope = {_SCOPE} ORDER BY mount"
+        return tuple(
+            SourceRef(mount, root, tuple((part, tuple(rule)) for part, rule in json.loads(access)), kind)
+            for mount, root, access, kind in self._rows("list sources", statement, _values(scope))
+        )
 
     def register(self, scope: Scope, source: SourceRef) -> None:
         with self._connections.writing("register a source") as connection:
-            scope_id = _created_scope_id(connection, scope)
+            scope_id = _scope_id(connection, scope)
             connection.execute(
                 "INSERT OR REPLACE INTO sources (scope, mount, root, access, kind) VALUES (?, ?, ?, ?, ?)",
                 (scope_id, source.mount, source.root, json.dumps(source.access), source.kind),
@@ -325,17 +304,15 @@ class SqliteCatalog:
         self._record_fact("last_ingest", summary)
 
     def _fact(self, name: str) -> dict[str, Any] | None:
-        with self._connections.reading("read the facts of the library") as connection:
-            row = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-            return json.loads(row["value"]) if row else None
+        rows = self._rows("read the facts of the library", "SELECT value FROM facts WHERE name = ?", (name,))
+        return json.loads(rows[0]["value"]) if rows else None
 
     def _record_fact(self, name: str, value: Mapping[str, object]) -> None:
         with self._connections.writing("record a fact of the library") as connection:
             connection.execute("INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)", (name, json.dumps(value)))
 
     def check(self) -> None:
-        with self._connections.reading("check the catalog") as connection:
-            (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        ((found,),) = self._rows("check the catalog", "PRAGMA quick_check(1)")
         if found != "ok":
             raise Misconfigured(f"the catalog {self._connections.file} is damaged: {found}")
 
@@ -355,6 +332,10 @@ class SqliteCatalog:
 
     def close(self) -> None:
         self._connections.close()
+
+    def _rows(self, action: str, statement: str, values: Mapping[str, object] | Sequence[object] = ()) -> list[Any]:
+        with self._connections.reading(action) as connection:
+            return connection.execute(statement, values).fetchall()
 
 
 def _has_tables(connection: sqlite3.Connection) -> bool:
@@ -422,27 +403,17 @@ def _raise_version(connection: sqlite3.Connection, scope_id: int) -> None:
 
 
 def _scope_id(connection: sqlite3.Connection, scope: Scope) -> int:
-    """The scope's number, or -1, which no row has."""
-    row = connection.execute(
-        "SELECT id FROM scopes WHERE tenant = ? AND project = ?", (scope.tenant, scope.project)
-    ).fetchone()
-    return int(row["id"]) if row else -1
+    """The scope's number; a new one for a new scope."""
+    connection.execute("INSERT OR IGNORE INTO scopes (tenant, project) VALUES (:tenant, :project)", _values(scope))
+    (number,) = connection.execute(f"SELECT {_SCOPE}", _values(scope)).fetchone()
+    return int(number)
 
 
-def _created_scope_id(connection: sqlite3.Connection, scope: Scope) -> int:
-    connection.execute("INSERT OR IGNORE INTO scopes (tenant, project) VALUES (?, ?)", (scope.tenant, scope.project))
-    return _scope_id(connection, scope)
+def _values(scope: Scope) -> dict[str, object]:
+    return {"tenant": scope.tenant, "project": scope.project}
 
 
 def _named(where: Where) -> dict[str, object]:
     """The values of `where` that statements refer to."""
-    return {
-        "tenant": where.scope.tenant,
-        "project": where.scope.project,
-        "sees_all": where.readers is None,
-        "readers": json.dumps(sorted(where.readers or ())),
-    }
-
-
-def _readers(connection: sqlite3.Connection, document: str) -> list[str]:
-    return [reader for (reader,) in connection.execute("SELECT reader FROM access WHERE document_id = ?", (document,))]
+    readers = json.dumps(sorted(where.readers or ()))
+    return {**_values(where.scope), "sees_all": where.readers is None, "readers": readers}

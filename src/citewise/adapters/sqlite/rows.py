@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from citewise.errors import Misconfigured
-from citewise.model.access import Access, Reader, Scope
+from citewise.model.access import Access, Scope
 from citewise.model.chunk import Change, Chunk, Piece, Vector, searchable_text
 from citewise.model.document import (
     Block,
@@ -50,7 +50,7 @@ def document_row(document: Document, scope_id: int, *, now: float) -> Row:
     }
 
 
-def document_of(row: sqlite3.Row, scope: Scope, readers: Iterable[str]) -> Document:
+def document_of(row: sqlite3.Row, scope: Scope) -> Document:
     return Document(
         **{name: row[name] for name in _OF_DOCUMENT},
         scope=scope,
@@ -58,7 +58,7 @@ def document_of(row: sqlite3.Row, scope: Scope, readers: Iterable[str]) -> Docum
         metadata=json.loads(row["metadata"]),
         blocks=tuple(_block_of(block) for block in json.loads(zlib.decompress(row["blocks"]))),
         is_titled=bool(row["is_titled"]),
-        access=Access(frozenset(map(Reader, readers))),
+        access=Access(frozenset(json.loads(row["access"]))),
     )
 
 
