@@ -141,7 +141,7 @@ def _large(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_large")
 def test_nothing_leaks_from_a_large_library_and_nothing_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     taken: Counter[str] = Counter()
-    check, scan = texts._checked_after, scans.Scan._near
+    check, scan = texts._Commit._checked_after, scans.Scan._near
 
     def checked(*given: Any) -> Any:
         found = check(*given)
@@ -152,7 +152,7 @@ def test_nothing_leaks_from_a_large_library_and_nothing_is_missing(monkeypatch: 
         taken["signs first"] += 1
         return scan(*given)
 
-    monkeypatch.setattr("citewise.adapters.local_index.texts._checked_after", checked)
+    monkeypatch.setattr(texts._Commit, "_checked_after", checked)
     monkeypatch.setattr(scans.Scan, "_near", scanned)
     found = report(rounds=2)
     assert (found.leaks, found.missing) == ((), ())
@@ -162,10 +162,10 @@ def test_nothing_leaks_from_a_large_library_and_nothing_is_missing(monkeypatch: 
 
 @pytest.mark.usefixtures("_large")
 def test_a_large_library_that_does_not_check_after_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unchecked(searcher: Any, query: Any, *_: Any) -> Any:
-        return searcher.search(query, limit=1000, count=False).hits
+    def unchecked(self: texts._Commit, query: Any, *_: Any) -> Any:
+        return self._searcher.search(query, limit=1000, count=False).hits
 
-    monkeypatch.setattr("citewise.adapters.local_index.texts._checked_after", unchecked)
+    monkeypatch.setattr(texts._Commit, "_checked_after", unchecked)
     assert {"count", "rank"} <= {leak.kind for leak in report().leaks}
 
 

@@ -71,7 +71,7 @@ def _schema() -> tantivy.Schema:
 SCHEMA = _schema()
 
 
-class LocalTextIndex(Generations["_TextFolder | None"]):
+class LocalTextIndex(Generations["_Commit | None"]):
     """The port `TextIndex` over one folder.
 
     In a large index, filters that admit much are checked by the bitmaps of `vectors`, if given.
@@ -100,16 +100,18 @@ class LocalTextIndex(Generations["_TextFolder | None"]):
     def _admits(self, keys: Keys, *, where: Where, position: int) -> npt.NDArray[np.bool_] | None:
         return self._vectors.admits(keys, where=where, position=position) if self._vectors else None
 
-    def _open_files(self, folder: Path, manifest: Manifest, before: "_TextFolder | None") -> "_TextFolder | None":
+    def _open_files(self, folder: Path, manifest: Manifest, before: "_Commit | None") -> "_Commit | None":
         """None for a generation without any texts. Files are checked when they are first opened."""
         if before is not None:
-            before.reload()
-            return before
+            return before.following()
         if not manifest.writes:
             return None
         if _is_damaged(folder):
             raise ValueError(f"a file in {folder} is damaged")
-        return _TextFolder(folder)
+        mirror = None if os.access(folder, os.W_OK) else _Mirror(folder)
+        index = Index(SCHEMA, path=str(mirror.folder if mirror else folder))
+        index.config_reader("Manual")  # a commit is taken up when the manifest says so, not when tantivy sees it
+        return _Commit(index, mirror)
 
     def _write_files(self, folder: Path, before: Manifest, batch: IndexBatch) -> Manifest:
         """Delete, then add: doing it twice is doing it once. Committed and merged when this returns."""
@@ -142,49 +144,88 @@ def _document(point: Point) -> Document:
     return document
 
 
-class _TextFolder:
-    """One tantivy folder, opened for searching."""
+class _Commit:
+    """What was committed to a tantivy folder when it was opened, or opened again."""
 
-    def __init__(self, folder: Path) -> None:
-        self._mirror = None if os.access(folder, os.W_OK) else _Mirror(folder)
-        self._index = Index(SCHEMA, path=str(self._mirror.folder if self._mirror else folder))
-        # A commit is taken up when the manifest says so, and not when tantivy sees it.
-        self._index.config_reader("Manual")
-        self._searching = self._new_searching()
+    def __init__(self, index: Index, mirror: "_Mirror | None") -> None:
+        self._index = index
+        self._mirror = mirror
+        self._searcher = index.searcher()
+        # Both rankings of a question have the same filter, and so has the next question of the same reader.
+        self._filter = lru_cache(maxsize=MAX_FILTERS)(partial(_Filter.of, index=index, searcher=self._searcher))
 
-    def reload(self) -> None:
-        """See what was committed since, by any process."""
+    def following(self) -> "_Commit":
+        """What any process has committed since."""
         if self._mirror:
             self._mirror.renew()
         self._index.reload()
-        self._searching = self._new_searching()
+        return _Commit(self._index, self._mirror)
 
     def search(
-        self,
-        terms: Sequence[str],
-        field: TermField,
-        conditions: tuple[Condition, ...],
-        limit: int,
-        admits: Admits = lambda keys: None,
+        self, terms: Sequence[str], field: TermField, conditions: tuple[Condition, ...], limit: int, admits: Admits
     ) -> tuple[Hit, ...]:
         """The `limit` chunks of highest BM25 among those the conditions admit."""
-        searcher, filter_of = self._searching
-        wanted = min(limit, searcher.num_docs)
+        wanted = min(limit, self._searcher.num_docs)
         if not terms or wanted <= 0:
             return ()
-        narrowing = filter_of(conditions)
-        counts = Counter(terms)
-        chosen = _without_common(searcher, field, counts)
-        found = _best(searcher, field, chosen, narrowing, admits, wanted)
+        narrowing, counts = self._filter(conditions), Counter(terms)
+        chosen = self._without_common(field, counts)
+        found = self._best(field, chosen, narrowing, admits, wanted)
         if len(found) < wanted and len(chosen) < len(counts):
-            found = _best(searcher, field, counts, narrowing, admits, wanted)
-        return Hit.best(ids_of(_keys(searcher, found)), [score for score, _ in found], wanted)
+            found = self._best(field, counts, narrowing, admits, wanted)
+        return Hit.best(ids_of(self._keys(found)), [score for score, _ in found], wanted)
 
-    def _new_searching(self) -> "tuple[Searcher, Callable[[tuple[Condition, ...]], _Filter]]":
-        """What is committed now, and how it is filtered: both rankings of a question have the same filter, and so has
-        the next question of the same reader."""
-        searcher = self._index.searcher()
-        return searcher, lru_cache(maxsize=MAX_FILTERS)(partial(_Filter.of, index=self._index, searcher=searcher))
+    def _without_common(self, field: TermField, counts: Mapping[str, int]) -> Mapping[str, int]:
+        """The terms of a query without those that stand nearly everywhere, which cost most and tell least."""
+        if self._searcher.num_docs < LARGE:
+            return counts
+        most = MAX_TERM_SHARE * self._searcher.num_docs
+        return {term: count for term, count in counts.items() if self._searcher.doc_freq(field, term) <= most}
+
+    def _best(
+        self, field: TermField, counts: Mapping[str, int], narrowing: "_Filter", admits: Admits, wanted: int
+    ) -> list[Scored]:
+        clauses = [(Occur.Should, _term_query(field, term, count)) for term, count in counts.items()]
+        if not clauses:
+            return []
+        found = self._checked_after(Query.boolean_query(clauses), narrowing, admits, wanted)
+        return self._with_ties(narrowing.within(clauses), wanted) if found is None else found
+
+    def _checked_after(self, query: Query, narrowing: "_Filter", admits: Admits, wanted: int) -> list[Scored] | None:
+        """The best admitted ones of those found without a filter; None where that does not pay, or finds too few."""
+        if not narrowing.clauses or self._searcher.num_docs < LARGE or narrowing.share < MIN_SHARE:
+            return None
+        fetched = int(SPARE * wanted / narrowing.share) + 1
+        while fetched <= MAX_FETCHED:
+            found = self._searcher.search(query, limit=fetched, count=False).hits
+            is_admitted = admits(self._keys(found))
+            if is_admitted is None:  # a writer has changed the texts and not yet the vectors
+                return None
+            admitted = [hit for hit, is_in in zip(found, is_admitted.tolist(), strict=True) if is_in]
+            # Equal scores may go on beyond what was fetched, and are ordered by id: the last one wanted must be better.
+            is_enough = len(admitted) >= wanted and admitted[wanted - 1][0] > found[-1][0]
+            if is_enough or len(found) < fetched:
+                return admitted
+            fetched *= 2
+        return None
+
+    def _with_ties(self, query: Query, wanted: int) -> list[Scored]:
+        """The best, and all that score as the last of them: tantivy would cut equal scores in an order of its own."""
+        fetched = wanted + TIES
+        while True:
+            found = self._searcher.search(query, limit=fetched, count=False).hits
+            if len(found) < fetched or found[wanted - 1][0] > found[-1][0]:
+                return found
+            fetched *= 2
+
+    def _keys(self, found: Sequence[Scored]) -> Keys:
+        keys = self._searcher.fast_field_values("key", [address for _, address in found])  # in bulk
+        return np.array(keys, dtype=np.uint64)
+
+
+def _term_query(field: TermField, term: str, count: int) -> Query:
+    query = Query.term_query(SCHEMA, field, term, "freq")
+    return query if count == 1 else Query.boost_query(query, float(count))
 
 
 class _Mirror:
@@ -203,49 +244,6 @@ class _Mirror:
             if file.suffix != ".lock" and file.name != HEAD and not link.exists():
                 link.symlink_to(file.resolve())
         shutil.copyfile(self._original / HEAD, self.folder / HEAD)
-
-
-def _without_common(searcher: Searcher, field: TermField, counts: Mapping[str, int]) -> Mapping[str, int]:
-    """The terms of a query without those that stand nearly everywhere, which cost most and tell least."""
-    if searcher.num_docs < LARGE:
-        return counts
-    most = MAX_TERM_SHARE * searcher.num_docs
-    return {term: count for term, count in counts.items() if searcher.doc_freq(field, term) <= most}
-
-
-def _best(
-    searcher: Searcher,
-    field: TermField,
-    counts: Mapping[str, int],
-    narrowing: "_Filter",
-    admits: Admits,
-    wanted: int,
-) -> list[Scored]:
-    clauses = [(Occur.Should, _term_query(field, term, count)) for term, count in counts.items()]
-    if not clauses:
-        return []
-    found = _checked_after(searcher, Query.boolean_query(clauses), narrowing, admits, wanted)
-    return _with_ties(searcher, narrowing.within(clauses), wanted) if found is None else found
-
-
-def _term_query(field: TermField, term: str, count: int) -> Query:
-    query = Query.term_query(SCHEMA, field, term, "freq")
-    return query if count == 1 else Query.boost_query(query, float(count))
-
-
-def _with_ties(searcher: Searcher, query: Query, wanted: int) -> list[Scored]:
-    """The best, and all that score as the last of them: tantivy would cut equal scores in an order of its own."""
-    fetched = wanted + TIES
-    while True:
-        found = searcher.search(query, limit=fetched, count=False).hits
-        if len(found) < fetched or found[wanted - 1][0] > found[-1][0]:
-            return found
-        fetched *= 2
-
-
-def _keys(searcher: Searcher, found: Sequence[Scored]) -> Keys:
-    keys = searcher.fast_field_values("key", [address for _, address in found])  # in bulk
-    return np.array(keys, dtype=np.uint64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,27 +270,6 @@ class _Filter:
     def within(self, terms: Sequence[Clause]) -> Query:
         """What has at least one of the terms, with the same scores, among the admitted chunks."""
         return Query.boolean_query([*terms, *self.clauses], minimum_number_should_match=1)
-
-
-def _checked_after(
-    searcher: Searcher, query: Query, narrowing: _Filter, admits: Admits, wanted: int
-) -> list[Scored] | None:
-    """The best admitted ones of those found without a filter; None where that does not pay, or finds too few."""
-    if not narrowing.clauses or searcher.num_docs < LARGE or narrowing.share < MIN_SHARE:
-        return None
-    fetched = int(SPARE * wanted / narrowing.share) + 1
-    while fetched <= MAX_FETCHED:
-        found = searcher.search(query, limit=fetched, count=False).hits
-        is_admitted = admits(_keys(searcher, found))
-        if is_admitted is None:  # a writer has changed the texts and not yet the vectors
-            return None
-        admitted = [hit for hit, is_in in zip(found, is_admitted.tolist(), strict=True) if is_in]
-        # Equal scores may go on beyond what was fetched, and are ordered by id: the last one wanted has to be better.
-        is_enough = len(admitted) >= wanted and admitted[wanted - 1][0] > found[-1][0]
-        if is_enough or len(found) < fetched:
-            return admitted
-        fetched *= 2
-    return None
 
 
 def _any_of(condition: AnyOf, searcher: Searcher) -> tuple[Query, int]:
