@@ -4,10 +4,12 @@ A result is kept only if the version of its scope was the same before and after 
 version. So a hit shows what a fresh run would show to this reader now, or there is no hit.
 """
 
+import json
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
 
 from citewise.errors import CitewiseError
 from citewise.model.access import Principal, Scope
@@ -99,17 +101,13 @@ class ResultCache:
 
 def key_parts(query: Query) -> tuple[str, ...]:
     """Everything of a query that changes its result, besides its words; a new field of Query counts at once."""
-    return _spelled(query.principal.readers), *(_spelled(getattr(query, name)) for name in _KEY_FIELDS)
+    return _spelled(query.principal.readers), _spelled([getattr(query, name) for name in _KEY_FIELDS])
 
 
 def _spelled(value: object) -> str:
     """Equal for equal values, and different for others."""
-    if isinstance(value, str):  # most are: a principal's groups
-        return repr(value)
-    if isinstance(value, frozenset):
-        return f"{{{','.join(sorted(map(_spelled, value)))}}}"
-    if isinstance(value, tuple):
-        return f"({','.join(map(_spelled, value))})"
-    if is_dataclass(value):
-        return f"{type(value).__name__}{_spelled(tuple(getattr(value, item.name) for item in fields(value)))}"
-    return repr(value)
+
+    def plain(other: Any) -> object:
+        return sorted(other) if isinstance(other, frozenset) else asdict(other)
+
+    return json.dumps(value, default=plain)

@@ -114,7 +114,6 @@ class Generations(ABC, Generic[Opened]):
     def __init__(self, root: Path, is_expected: Callable[[Scope], bool] = lambda scope: False) -> None:
         self._root = root
         self._is_expected = is_expected
-        self._lock = threading.Lock()
         self._shards: dict[Scope, _Shard[Opened]] = {}
 
     @abstractmethod
@@ -176,8 +175,7 @@ class Generations(ABC, Generic[Opened]):
         return sum(map(_bytes_of, self._root.rglob("*")))
 
     def close(self) -> None:
-        with self._lock:
-            self._shards.clear()
+        self._shards.clear()
 
     def _current(self, scope: Scope) -> _Current[Opened] | None:
         """What a search of this scope looks at; None for an unknown scope."""
@@ -202,16 +200,11 @@ class Generations(ABC, Generic[Opened]):
                 "persists, run `citewise reindex` to rebuild the index from the catalog"
             ) from error
 
-    def _shard(self, scope: Scope) -> _Shard[Opened]:
-        with self._lock:
-            shard = self._shards.get(scope)
-            if shard is None:  # the names are checked where a Scope is constructed
-                shard = self._shards[scope] = _Shard(self._root / scope.tenant / scope.project)
-            return shard
-
     def _refreshed(self, scope: Scope) -> _Shard[Opened]:
         """The scope with the manifest on disk opened, if that has changed. If it is gone, memory still answers."""
-        shard = self._shard(scope)
+        shard = self._shards.get(scope)
+        if shard is None:  # the names are checked where a Scope is constructed
+            shard = self._shards.setdefault(scope, _Shard(self._root / scope.tenant / scope.project))
         if _identity(shard.manifest_file) in (None, shard.seen):
             return shard
         with shard.lock:
