@@ -8,6 +8,7 @@ import math
 import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args, get_origin, get_type_hints
@@ -203,7 +204,9 @@ class Settings:
     """Everything that can be set."""
 
     library: Path = Path(".citewise")  # folder of the library
-    cache: Path = field(default_factory=lambda: _cache_home() / "citewise")  # prepared models
+    cache: Path = field(
+        default_factory=lambda: Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "citewise")
+    )  # prepared models
     embedding: _EmbeddingSettings = _EmbeddingSettings()
     chunks: _ChunkSettings = _ChunkSettings()
     ingest: _IngestSettings = _IngestSettings()
@@ -219,12 +222,20 @@ class Settings:
     @classmethod
     def read(cls, file: Path | None, environment: Mapping[str, str]) -> Self:
         """Settings from a file (`citewise.toml` here, if none is named) and the environment, which wins."""
-        path = file or Path(FILE)
-        tree = _read_toml(path) if file is not None or path.is_file() else {}
-        keys = _key_variables(tree, environment)
+        path, tree = file or Path(FILE), dict[str, Any]()
+        try:
+            if file is not None or path.is_file():
+                tree = tomllib.loads(path.read_text("utf-8"))
+        except OSError as error:
+            raise Misconfigured(f"cannot read the settings file {path}: {error.strerror}") from error
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise Misconfigured(f"the settings file {path} is not valid TOML: {error}") from error
+        # The variables that hold keys of remote models may start as ours do, and are not settings.
+        keys = [table.get("api_key_variable") for table in tree.values() if isinstance(table, dict)]
+        keys += [value for name, value in environment.items() if name.endswith("__API_KEY_VARIABLE")]
         for name, value in environment.items():
             if name.startswith(PREFIX) and name not in keys:
-                _place(tree, name.removeprefix(PREFIX).lower().split("__"), value, name)
+                _place(tree, name, value)
         return cls().changed(**tree)
 
     def changed(self, /, **tree: Any) -> Self:
@@ -233,27 +244,8 @@ class Settings:
         return changed
 
 
-def _key_variables(tree: Mapping[str, Any], environment: Mapping[str, str]) -> set[object]:
-    """The variables that hold keys of remote models: they may start as ours do, and are no settings all the same."""
-    named = set()
-    for section in ("embedding", "rerank", "answer"):
-        table = tree.get(section)
-        written = table.get("api_key_variable") if isinstance(table, dict) else None
-        named.add(environment.get(f"{PREFIX}{section.upper()}__API_KEY_VARIABLE", written))
-    return named
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise Misconfigured(f"cannot read the settings file {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise Misconfigured(f"the settings file {path} is not valid TOML: {error}") from error
-
-
-def _place(tree: dict[str, Any], keys: list[str], value: str, name: str) -> None:
-    *outer, last = keys
+def _place(tree: dict[str, Any], name: str, value: str) -> None:
+    *outer, last = name.removeprefix(PREFIX).lower().split("__")
     for key in outer:
         tree = tree.setdefault(key, {})
         if not isinstance(tree, dict):
@@ -274,8 +266,7 @@ def _built(kind: Any, tree: Mapping[str, Any], *, where: str, base: Any = None) 
     if base is not None:
         return replace(base, **values)
     needed = [each.name for each in fields(kind) if each.default is each.default_factory is MISSING]
-    missing = [name for name in needed if name not in values]
-    if missing:
+    if missing := [name for name in needed if name not in values]:
         raise Misconfigured(f"{where} lacks {', '.join(missing)}")
     return kind(**values)
 
@@ -283,18 +274,22 @@ def _built(kind: Any, tree: Mapping[str, Any], *, where: str, base: Any = None) 
 def _value(kind: Any, value: Any, *, where: str, base: Any = None) -> Any:
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        number = _value(inner[0], value, where=where)
+        number = _plain(inner[0], value, where)
         if not _BOUNDS[inner[1]](number):
             raise Misconfigured(f"setting {where} must be {inner[1]}, not {value!r}")
         return number
-    if is_dataclass(kind) and isinstance(kind, type) and not isinstance(value, kind):
-        return _built(kind, _checked(value, Mapping, where), where=f"{where}.", base=base)
+    if origin is Literal:
+        if _plain(str, value, where) not in inner:
+            raise Misconfigured(f"setting {where} is {value!r}; it can be {', '.join(inner[:-1])} or {inner[-1]}")
+        return value
     if origin is tuple:
-        items = value.split(",") if isinstance(value, str) else _checked(value, Sequence, where)
+        items = value.split(",") if isinstance(value, str) else _plain(Sequence, value, where)
         return tuple(_value(inner[0], item, where=where) for item in items)
     if origin is Mapping:
-        table = _checked(value, Mapping, where)
+        table = _plain(Mapping, value, where)
         return {str(name): _value(inner[1], item, where=f"{where}.{name}") for name, item in table.items()}
+    if is_dataclass(kind) and isinstance(kind, type) and not isinstance(value, kind):
+        return _built(kind, _plain(Mapping, value, where), where=f"{where}.", base=base)
     return _plain(kind, value, where)
 
 
@@ -304,30 +299,15 @@ def _plain(kind: Any, value: Any, where: str) -> Any:
         return Path(value).expanduser()
     if kind is bool and value in ("true", "false"):
         return value == "true"
-    if kind in (int, float):
-        return _number(kind, value, where)
-    if get_origin(kind) is not Literal:
-        return _checked(value, kind, where)
-    *others, last = get_args(kind)
-    if _checked(value, str, where) not in (*others, last):
-        raise Misconfigured(f"setting {where} is {value!r}; it can be {', '.join(others)} or {last}")
-    return value
-
-
-def _number(kind: type[int | float], value: Any, where: str) -> float:
-    try:
-        number = kind(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if isinstance(value, bool) or not math.isfinite(number) or (isinstance(value, float) and number != value):
-        raise Misconfigured(f"setting {where} must be {_IN_WORDS[kind]}, not {value!r}")
-    return number
-
-
-def _checked(value: Any, kind: Any, where: str) -> Any:
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise Misconfigured(f"setting {where} must be {_IN_WORDS[kind]}, not {value!r}")
-    return value
+    if kind not in (int, float):
+        if isinstance(value, kind):
+            return value
+    elif not isinstance(value, bool):
+        with suppress(TypeError, ValueError, OverflowError):
+            number = kind(value)
+            if math.isfinite(number) and (number == value or not isinstance(value, float)):
+                return number
+    raise Misconfigured(f"setting {where} must be {_IN_WORDS[kind]}, not {value!r}")
 
 
 _IN_WORDS: Mapping[type, str] = {
@@ -339,7 +319,3 @@ _IN_WORDS: Mapping[type, str] = {
     Sequence: "a list",
     Mapping: "a table",
 }
-
-
-def _cache_home() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")

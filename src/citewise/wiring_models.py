@@ -13,16 +13,7 @@ from citewise.adapters.lazy import lazily
 from citewise.answer.compress import Compress
 from citewise.errors import CitewiseError, Misconfigured
 from citewise.model.chunk import EmbeddingModel
-from citewise.ports.models import (
-    Compressor,
-    Embedder,
-    Embedding,
-    Generator,
-    QualityEvaluator,
-    Reranker,
-    TokenCounter,
-    WordEmbedder,
-)
+from citewise.ports import models
 from citewise.settings import Settings
 
 if TYPE_CHECKING:
@@ -39,13 +30,13 @@ RETRY_SECONDS = 60.0  # after which a model that could not be loaded is tried ag
 class Parts:
     """Parts that a caller handed in; None: the settings choose. What is handed in is its owner's to close."""
 
-    embedder: Embedder | None = None
-    token_counter: TokenCounter | None = None
-    word_embedder: WordEmbedder | None = None
-    reranker: Reranker | None = None
-    generator: Generator | None = None
-    compressor: Compressor | None = None
-    quality_evaluator: QualityEvaluator | None = None
+    embedder: models.Embedder | None = None
+    token_counter: models.TokenCounter | None = None
+    word_embedder: models.WordEmbedder | None = None
+    reranker: models.Reranker | None = None
+    generator: models.Generator | None = None
+    compressor: models.Compressor | None = None
+    quality_evaluator: models.QualityEvaluator | None = None
     vector_index: "indexes.VectorIndex | None" = None
     text_index: "indexes.TextIndex | None" = None
     catalog: "catalog.Catalog | None" = None
@@ -56,19 +47,19 @@ class Parts:
 NO_PARTS = Parts()
 
 
-def embedding_of(settings: Settings, parts: Parts = NO_PARTS) -> Embedding:
+def embedding_of(settings: Settings, parts: Parts = NO_PARTS) -> models.Embedding:
     """The embedding that the settings name, with what was handed in."""
     given, counter = parts.embedder, parts.token_counter
     if given is not None and counter is not None:
-        return Embedding(given, counter, words=parts.word_embedder)
+        return models.Embedding(given, counter, words=parts.word_embedder)
     make = {"minilm": _minilm, "onnx": _onnx_embedding, "openai": _openai_embedding}[settings.embedding.provider]
     made = make(settings)
     if given is not None:
-        return Embedding(given, made.counter, words=parts.word_embedder)
+        return models.Embedding(given, made.counter, words=parts.word_embedder)
     return replace(made, counter=counter or made.counter, words=parts.word_embedder or made.words)
 
 
-def _minilm(settings: Settings) -> Embedding:
+def _minilm(settings: Settings) -> models.Embedding:
     from citewise.adapters.onnx import MINILM
 
     def load() -> "MiniLm":
@@ -82,11 +73,11 @@ def _minilm(settings: Settings) -> Embedding:
         with suppress(CitewiseError):  # whoever needs it is told
             embedder.counts([])
 
-    return Embedding(embedder, _wordpiece_counter(), warm, embedder if settings.embedding.word_vectors else None)
+    return models.Embedding(embedder, _wordpiece_counter(), warm, embedder if settings.embedding.word_vectors else None)
 
 
-def _wordpiece_counter() -> TokenCounter:
-    def load() -> TokenCounter:
+def _wordpiece_counter() -> models.TokenCounter:
+    def load() -> models.TokenCounter:
         from citewise.adapters.onnx.wordpiece import WordPieceCounter
 
         return WordPieceCounter()
@@ -94,7 +85,7 @@ def _wordpiece_counter() -> TokenCounter:
     return lazily("the token counter", load)
 
 
-def _onnx_embedding(settings: Settings) -> Embedding:
+def _onnx_embedding(settings: Settings) -> models.Embedding:
     from citewise.adapters.onnx.embedder import OnnxEmbedder
 
     chosen = settings.embedding
@@ -106,10 +97,10 @@ def _onnx_embedding(settings: Settings) -> Embedding:
         query_prefix=chosen.query_prefix,
         document_prefix=chosen.document_prefix,
     )
-    return Embedding(embedder, counter=embedder)
+    return models.Embedding(embedder, counter=embedder)
 
 
-def _openai_embedding(settings: Settings) -> Embedding:
+def _openai_embedding(settings: Settings) -> models.Embedding:
     chosen = settings.embedding
     if not chosen.model or chosen.dimensions <= 0:
         raise Misconfigured(
@@ -119,7 +110,7 @@ def _openai_embedding(settings: Settings) -> Embedding:
     prefixes = "".join(f"|{prefix}" for prefix in (chosen.query_prefix, chosen.document_prefix) if prefix)
     model = EmbeddingModel(f"{chosen.model}{prefixes}", chosen.dimensions, chosen.window_tokens or 8191)
 
-    def load() -> Embedder:
+    def load() -> models.Embedder:
         from citewise.adapters.openai.embedder import RETRY, OpenAIEmbedder
 
         return OpenAIEmbedder(
@@ -132,10 +123,10 @@ def _openai_embedding(settings: Settings) -> Embedding:
         )
 
     # WordPiece cuts English a little finer than the large vocabularies of remote models: a safe side to err on.
-    return Embedding(lazily(model.name, load, model=model), _wordpiece_counter())
+    return models.Embedding(lazily(model.name, load, model=model), _wordpiece_counter())
 
 
-def reranker_of(settings: Settings) -> Reranker | None:
+def reranker_of(settings: Settings) -> models.Reranker | None:
     """The reranker that the settings name, loaded when it is first asked; None if they name none."""
     chosen = settings.rerank
     if chosen.provider == "none":
@@ -144,7 +135,7 @@ def reranker_of(settings: Settings) -> Reranker | None:
     return lazily(name, lambda: _reranker(settings), retry_seconds=RETRY_SECONDS, name=name)
 
 
-def _reranker(settings: Settings) -> Reranker:
+def _reranker(settings: Settings) -> models.Reranker:
     chosen = settings.rerank
     if chosen.provider == "http":
         from citewise.adapters.openai.reranker import RETRY, HttpReranker
@@ -175,7 +166,7 @@ def _remote(settings: Settings, section: Literal["embedding", "rerank", "answer"
     return replace(remote, retry=retry, breaker=breaker)
 
 
-def generator_of(settings: Settings) -> Generator:
+def generator_of(settings: Settings) -> models.Generator:
     """The generator that the settings name."""
     chosen = settings.answer
     if chosen.generator == "extractive":
@@ -189,13 +180,15 @@ def generator_of(settings: Settings) -> Generator:
     return OpenAIGenerator(_remote(settings, "answer", RETRY), max_tokens=chosen.max_tokens)
 
 
-def compress_of(settings: Settings, counter: TokenCounter, compressor: Compressor | None = None) -> Compress:
+def compress_of(
+    settings: Settings, counter: models.TokenCounter, compressor: models.Compressor | None = None
+) -> Compress:
     """Compression of sources. Its model is loaded when first asked: a failure to load it fails no question."""
     chosen = settings.answer
     if compressor is None and chosen.compression == "llmlingua":
         folder = Path(chosen.compression_path).expanduser()
 
-        def load() -> Compressor:
+        def load() -> models.Compressor:
             from citewise.adapters.onnx.llmlingua import LlmLingua2
 
             return LlmLingua2(folder, counter)

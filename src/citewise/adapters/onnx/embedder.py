@@ -49,9 +49,7 @@ class OnnxEmbedder:
         self._encoder = encoder
         self.model = model
         self._batch_tokens = batch_tokens
-        head, self._tail = encoder.special_ids()
-        query, document = token_ids(encoder.tokenizer, [query_prefix, document_prefix])
-        self._query_head, self._document_head = head + query, head + document
+        self._query_prefix, self._document_prefix = token_ids(encoder.tokenizer, [query_prefix, document_prefix])
         self.question_outputs = lru_cache(maxsize=CACHED_QUESTIONS)(self._question_outputs)
 
     @classmethod
@@ -90,13 +88,16 @@ class OnnxEmbedder:
 
     def _question_outputs(self, text: str) -> list[tuple[Ids, Floats]]:
         """The windows of a question, each with the output of the graph."""
-        (windows,) = self.outputs([text], lambda at, window, output: (window, output), self._query_head)
+        (windows,) = self.outputs([text], lambda at, window, output: (window, output), self._query_prefix)
         return windows
 
-    def outputs(self, texts: Sequence[str], reduce: Reduce[T], head: Ids | None = None) -> list[list[T]]:
+    def outputs(self, texts: Sequence[str], reduce: Reduce[T], prefix: Ids | None = None) -> list[list[T]]:
         """For each text, the reduced output of each of its windows. Reduced at once: outputs are large."""
-        head = self._document_head if head is None else head
-        cut = [self._windows(ids, head) for ids in token_ids(self._encoder.tokenizer, texts)]
+        prefix = self._document_prefix if prefix is None else prefix
+        cut = [
+            self._encoder.windows(ids, window_tokens=self.model.window_tokens, prefix=prefix)
+            for ids in token_ids(self._encoder.tokenizer, texts)
+        ]
         windows = [placed for parts in cut for placed in enumerate(parts)]
         results: dict[int, T] = {}
 
@@ -105,11 +106,7 @@ class OnnxEmbedder:
             for at, output in zip(batch, cast(Floats, outputs), strict=True):
                 results[at] = reduce(*windows[at], output)
 
-        batches = list(self.batches([len(window) for _, window in windows], self._batch_tokens))
-        if len(batches) == 1:
-            run(batches[0])
-        else:
-            self._encoder.on_cores(run, batches)
+        self._encoder.on_cores(run, list(self.batches([len(window) for _, window in windows], self._batch_tokens)))
         in_order = iter(range(len(windows)))
         return [[results[next(in_order)] for _ in parts] for parts in cut]
 
@@ -123,16 +120,6 @@ class OnnxEmbedder:
             size = max(1, batch_tokens // length)
             for start in range(0, len(by_length[length]), size):
                 yield by_length[length][start : start + size]
-
-    def _windows(self, ids: Ids, head: Ids) -> list[Ids]:
-        """The text in full windows and a last shorter one, each with prefix and special tokens."""
-        room = self.model.window_tokens - len(head) - len(self._tail)
-        if room < 1:
-            raise Misconfigured(
-                f"A window of {self.model.window_tokens} tokens leaves {self.model.name} no room for text "
-                "after its prefix. Shorten the prefix or widen the window."
-            )
-        return [[*head, *ids[at : at + room], *self._tail] for at in range(0, max(1, len(ids)), room)]
 
     @staticmethod
     def _mean(_: int, window: Ids, output: Floats) -> tuple[Floats, int]:

@@ -54,8 +54,7 @@ class LlmLingua2:
         self._encoder = TextModel.from_folder(folder, purpose="compressing", advice=advice)
         self._counter = counter
         self.name = folder.resolve().name
-        self._head, self._tail = self._encoder.special_ids()
-        self._room = window_tokens - len(self._head) - len(self._tail)
+        self._window_tokens = window_tokens
         self.judged(["a " * window_tokens])
 
     def shortened(
@@ -103,30 +102,30 @@ class LlmLingua2:
         """Each sentence's words, each with the mean probability of its tokens, read among the other sentences."""
         text = well_formed("\n".join(sentences))
         encoding = self._encoder.tokenizer.encode(text, add_special_tokens=False)
-        windows = [encoding.ids[at : at + self._room] for at in range(0, len(encoding.ids), self._room)]
-        found = np.concatenate([np.empty(0), *self._encoder.on_cores(self._probabilities, windows)])
+        windows = self._encoder.windows(encoding.ids, window_tokens=self._window_tokens)
+        probabilities = np.concatenate(self._encoder.on_cores(self._probabilities, windows))
         places = np.array([start for start, _ in encoding.offsets], dtype=np.int64)
         judged, done = [], 0
         for sentence in sentences:
             words = []
             for word in _WORD.finditer(sentence):
                 start, end = done + word.start(), done + word.end()
-                tokens = found[slice(*np.searchsorted(places, (start, end)))]
+                tokens = probabilities[slice(*np.searchsorted(places, (start, end)))]
                 words.append((text[start:end], float(tokens.mean()) if tokens.size else 0.0))
             judged.append(words)
             done += len(sentence) + 1
         return judged
 
-    def _probabilities(self, ids: Sequence[int]) -> Floats:
-        """For each token, that it is worth keeping."""
-        whole = [*self._head, *ids, *self._tail]
-        logits = self._encoder.run(np.array([whole])).astype(np.float64)
-        if logits.shape != (1, len(whole), 2):
+    def _probabilities(self, window: Sequence[int]) -> Floats:
+        """For each token but the special ones, that it is worth keeping."""
+        logits = self._encoder.run(np.array([window])).astype(np.float64)
+        if logits.shape != (1, len(window), 2):
             raise Misconfigured(
-                f"{self._encoder.title} answers {len(whole)} tokens with numbers of shape {logits.shape}; "
+                f"{self._encoder.title} answers {len(window)} tokens with numbers of shape {logits.shape}; "
                 "LLMLingua-2 gives two per token. Export it for token classification."
             )
-        drop, keep = logits[0, len(self._head) : len(self._head) + len(ids)].T
+        head, tail = self._encoder.special_ids
+        drop, keep = logits[0, len(head) : len(window) - len(tail)].T
         probabilities: Floats = 1 / (1 + np.exp(np.clip(drop - keep, -700, 700)))
         if not np.isfinite(probabilities).all():
             raise Unavailable(f"{self._encoder.title} gives no numbers for a text: export it again")

@@ -1,10 +1,11 @@
 """Exported models in onnxruntime: the part that every adapter here shares."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import numpy as np
 import onnxruntime
@@ -51,7 +52,7 @@ class TextModel:
         self._threads = ThreadPoolExecutor(available_cores(), thread_name_prefix="citewise-model")
 
     @classmethod
-    def from_folder(cls, folder: Path, *, purpose: str, advice: str) -> "TextModel":
+    def from_folder(cls, folder: Path, *, purpose: str, advice: str) -> Self:
         """From model.onnx and tokenizer.json; the tokenizer neither cuts nor pads."""
         model, file = cls.files(folder, purpose=purpose)
         try:
@@ -88,9 +89,21 @@ class TextModel:
             raise Misconfigured(f"{self.title} cannot take {ids.shape[1]} tokens: {reason}. {self._advice}") from error
         return output
 
-    def on_cores(self, work: Callable[[T], R], items: Iterable[T]) -> list[R]:
-        return list(self._threads.map(work, items))
+    def on_cores(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
+        return list(self._threads.map(work, items) if len(items) > 1 else map(work, items))
 
+    def windows(self, ids: Ids, *, window_tokens: int, prefix: Ids = ()) -> list[list[int]]:
+        """The text in full windows and a last shorter one, each with its prefix between the special tokens."""
+        head, tail = self.special_ids
+        room = window_tokens - len(head) - len(prefix) - len(tail)
+        if room < 1:
+            raise Misconfigured(
+                f"A window of {window_tokens} tokens leaves {self.title} no room for text after its prefix. "
+                "Shorten the prefix or widen the window."
+            )
+        return [[*head, *prefix, *ids[at : at + room], *tail] for at in range(0, max(1, len(ids)), room)]
+
+    @cached_property
     def special_ids(self) -> tuple[list[int], list[int]]:
         """What the model expects before and after a text, read off a one-word example."""
         bare, full = (self.tokenizer.encode("a", add_special_tokens=special).ids for special in (False, True))

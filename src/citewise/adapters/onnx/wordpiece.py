@@ -50,11 +50,8 @@ class WordPieceCounter:
         self._pieces = _Pieces()
 
     def counts(self, texts: Sequence[str]) -> list[int]:
-        return [sum(map(self._pieces.__getitem__, _words(text))) for text in texts]
-
-
-def _words(text: str) -> list[str]:
-    return WORD.findall(text.lower()) if PLAIN.fullmatch(text) else BLANKS.split(text)
+        words = (WORD.findall(text.lower()) if PLAIN.fullmatch(text) else BLANKS.split(text) for text in texts)
+        return [sum(map(self._pieces.__getitem__, of_text)) for of_text in words]
 
 
 class _Pieces(dict[str, int]):

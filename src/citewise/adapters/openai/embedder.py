@@ -4,6 +4,7 @@ import itertools
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -106,13 +107,10 @@ def _vector(values: object, dimensions: int) -> Outcome:
         return Unavailable("the embedding server returned something else than numbers")
     if len(values) != dimensions:
         return Unavailable(f"the embedding server returned {len(values)} dimensions instead of {dimensions}")
-    try:
-        vector = _unit(np.array(values, dtype=np.float64))
-    except OverflowError:  # a whole number of more than 300 digits
-        vector = None
-    if vector is None:
-        return Unavailable("the embedding server returned a vector without a direction (zero, NaN or infinite)")
-    return vector
+    with suppress(OverflowError):  # a whole number of more than 300 digits
+        if (vector := _unit(np.array(values, dtype=np.float64))) is not None:
+            return vector
+    return Unavailable("the embedding server returned a vector without a direction (zero, NaN or infinite)")
 
 
 def _unit(vector: Floats) -> Floats | None:
