@@ -24,6 +24,7 @@ _IDENTIFIER = re.compile(r"[^\W]+(?:[.:/-]+[^\W]+)*")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 _JOINTS = re.compile(r"[.:/-]+")
 _BLANKS = str.maketrans({chr(code): " " for code in range(128) if not chr(code).isalnum() and chr(code) != "'"})
+_QUOTE = re.compile(r"'(?:(?!\w)|(?<!\w'))")  # an apostrophe that does not stand inside a word
 _ASCII = bytes(range(128))
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+")
 _local = threading.local()  # a Stemmer has a buffer, so threads must not share one
@@ -59,7 +60,7 @@ def _words(text: str) -> list[str]:
         plain = plain.translate(_BLANKS)
     else:  # `translate` would look up every character here
         plain = _blanked(plain, (mark for mark in set(plain) if ord(mark) in _BLANKS))
-    content = [word for word in _without_quotes(plain).split() if word not in STOP_WORDS]
+    content = [word for word in _QUOTE.sub(" ", plain).split() if word not in STOP_WORDS]
     words = [stem for stem in stemmer().stemWords(content) if 0 < len(stem) <= MAX_CHARACTERS]
     return words if text.isascii() else words + character_pairs(text)
 
@@ -89,18 +90,6 @@ def _blanked(text: str, marks: Iterable[str]) -> str:
     for mark in marks:
         text = text.replace(mark, " ")
     return text
-
-
-def _without_quotes(text: str) -> str:
-    """An apostrophe stays inside a word, and only there."""
-    if "'" not in text:
-        return text
-    first, *others = text.split("'")
-    parts, last = [first], first[-1:]
-    for part in others:
-        parts += ("'" if last.isalnum() and part[:1].isalnum() else " ", part)
-        last = part[-1:]
-    return "".join(parts)
 
 
 @lru_cache(maxsize=CACHED_IDENTIFIERS)

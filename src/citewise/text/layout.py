@@ -99,14 +99,17 @@ class _Layout:
     @classmethod
     def of(cls, source: ContextSource, worths: Sequence[tuple[Unit, float]], counts: _Counts) -> "_Layout":
         texts = [source.text[slice(*unit.span)] for unit, _ in worths]
-        done = begins = _behind_title(source)
-        *tokens, title = counts([*texts, source.text[:begins]])
+        first, _, rest = source.text.lstrip().partition("\n")
+        title = first.lstrip("#").strip()
+        is_repeated = Line(first).is_heading and title in (source.citation.section, source.citation.title)
+        done = begins = len(source.text) - len(rest.lstrip("\n")) if rest and is_repeated else 0
+        *tokens, title_tokens = counts([*texts, source.text[:begins]])
         parts: list[_Part] = []
         for (unit, worth), text, spent in zip(worths, texts, tokens, strict=True):
             stands_apart = bool(source.text[done : unit.span[0]].strip(_BETWEEN))
             parts.append(_Part(unit, text, spent, worth, stands_apart))
             done = unit.span[1]
-        return cls(source, tuple(parts), begins, source.tokens - sum(tokens) - title + RULE_TOKENS)
+        return cls(source, tuple(parts), begins, source.tokens - sum(tokens) - title_tokens + RULE_TOKENS)
 
     def with_units(self, kept: Collection[int], texts: Mapping[Unit, str]) -> Shortened:
         """The source with these units, by position; a mark for one that is left out, and one for several."""
@@ -124,9 +127,8 @@ class _Layout:
 
     def tokens(self, kept: Collection[int]) -> int:
         """What the source takes with these units alone, by position: frame, units and marks."""
-        return (
-            self.frame_tokens + sum(part.tokens for part in self.parts if part.unit.position in kept) + self.marks(kept)
-        )
+        units = sum(part.tokens for part in self.parts if part.unit.position in kept)
+        return self.frame_tokens + units + self.marks(kept)
 
     def marks(self, kept: Collection[int]) -> int:
         """Tokens of the marks between these units."""
@@ -140,11 +142,3 @@ class _Layout:
 
 def _best_first(parts: Iterable[_Part]) -> list[_Part]:
     return sorted(parts, key=lambda part: (-part.worth, part.unit.source, part.unit.position))
-
-
-def _behind_title(source: ContextSource) -> int:
-    """Where the text goes on behind a heading that is the section which its label names anyway."""
-    first, _, rest = source.text.lstrip().partition("\n")
-    title = first.lstrip("#").strip()
-    is_repeated = Line(first).is_heading and title in (source.citation.section, source.citation.title)
-    return len(source.text) - len(rest.lstrip("\n")) if rest and is_repeated else 0

@@ -68,7 +68,12 @@ def sanitized(text: str, *, is_code: bool = False) -> str:
     lines = visible.split("\n")
     in_code = [True] * len(lines) if is_code else visible.fenced_lines()
     # Rules come first: they are the one thing that becomes shorter, and a label is looked for within a distance.
-    ruled = _without_rules(lines, in_code)
+    # `---` stands between our sources; in code, where it has a meaning, it stays unless blank lines set it apart.
+    around = zip(["", *lines], lines, [*lines[1:], ""], in_code, strict=False)
+    ruled = [
+        "- - -" if _RULE.fullmatch(line) and not (is_code_line and (above.strip() or below.strip())) else line
+        for above, line, below, is_code_line in around
+    ]
     return _TEMPLATE_TAG.sub("< ", _without_brackets("\n".join(ruled), list(_code_ranges(ruled, in_code))))
 
 
@@ -122,18 +127,6 @@ def _code_ranges(lines: Sequence[str], in_code: Sequence[bool]) -> Iterator[tupl
         spans = [(0, len(block))] if is_code else block.code_spans()
         yield from ((start + first, start + end) for first, end in spans)
         start += len(block) + 1
-
-
-def _without_rules(lines: Sequence[str], in_code: Sequence[bool]) -> list[str]:
-    """`---` stands between our sources; in code, where it has a meaning, it stays unless blank lines set it apart."""
-
-    def is_blank(at: int) -> bool:
-        return not 0 <= at < len(lines) or not lines[at].strip()
-
-    return [
-        "- - -" if _RULE.fullmatch(line) and (not in_code[at] or (is_blank(at - 1) and is_blank(at + 1))) else line
-        for at, line in enumerate(lines)
-    ]
 
 
 def without_html(text: str) -> str:

@@ -44,7 +44,6 @@ def _is_token(value: str) -> bool:
 
 
 def _is_url_password(value: str) -> bool:
-    """Whether the password of a URL is more than the word for one."""
     return not _is_placeholder(value) and value.lower() not in _WORDS_FOR_PASSWORD
 
 
@@ -73,12 +72,10 @@ def _is_bare(value: str) -> bool:
 
 
 def _has_few_kinds(value: str) -> bool:
-    """Whether a value repeats so few characters that it only fills a place."""
     return len(set(value.lower())) < _MIN_KINDS
 
 
 def _is_placeholder(value: str) -> bool:
-    """Whether a value is a placeholder, a variable, or a mask."""
     return _has_few_kinds(value) or _PLACEHOLDER.search(value) is not None or _VARIABLE.fullmatch(value) is not None
 
 
@@ -110,21 +107,12 @@ class _Span(NamedTuple):
 
 def masked(text: str) -> Masked:
     """The text with every credential replaced by its kind; masking twice is masking once."""
-    # One byte for each character, so that offsets hold in both.
-    plain = text.encode("ascii", "replace")
-    spans = (*_values(text, plain), *_private_keys(text, plain))
-    joined: list[_Span] = []  # overlapping ones as one; the first finder to see a place names it
-    for span in sorted(spans, key=lambda span: span.start):
-        if not joined or span.start >= joined[-1].end:
-            joined.append(span)
-        elif span.end > joined[-1].end:
-            joined[-1] = joined[-1]._replace(end=span.end)
-    parts: list[str] = []
-    at = 0
-    for span in joined:
-        parts += (text[at : span.start], f"<secret:{span.kind}>")
-        at = span.end
-    counts = Counter(span.kind for span in joined if span.counts)
+    parts, counts, at = list[str](), Counter[str](), 0
+    for span in sorted((*_values(text), *_private_keys(text)), key=lambda span: span.start):
+        if span.start >= at:  # else they overlap, and the first to see a place names it
+            parts += (text[at : span.start], f"<secret:{span.kind}>")
+            counts.update([span.kind] if span.counts else [])
+        at = max(at, span.end)
     return Masked("".join((*parts, text[at:])), MappingProxyType(dict(sorted(counts.items()))))
 
 
@@ -195,34 +183,26 @@ _RULES: Mapping[bytes, tuple[_Rule, ...]] = MappingProxyType(
 )
 
 
-def _values(text: str, plain: bytes) -> Iterator[_Span]:
-    lower = plain.lower()
+def _values(text: str) -> Iterator[_Span]:
+    lower = text.encode("ascii", "replace").lower()  # one byte for each character: offsets hold in both
     for anchor, rules in _RULES.items():
         at = lower.find(anchor)
         while at >= 0:
-            seen_to, span = _value_at(text, at, rules)
-            if span is not None:
-                yield span
-            at = lower.find(anchor, max(seen_to, at + len(anchor)))
-
-
-def _value_at(text: str, at: int, rules: tuple[_Rule, ...]) -> tuple[int, _Span | None]:
-    """How far the text was looked at, and the value if it is a credential.
-
-    The caller goes on behind a value, real or not: to look again from inside it could take quadratic time.
-    """
-    for rule in rules:
-        match = rule.pattern.match(text, at)
-        if match is not None and match.lastindex is not None:
-            value = match.group(match.lastindex)[:_MAX_JUDGED]
-            judge = rule.is_real or (_is_quoted if match.lastgroup == "quoted" else _is_bare)
-            return match.end(), _Span(*match.span(match.lastindex), rule.kind) if judge(value) else None
-    return at, None
+            seen_to = at + len(anchor)
+            for rule in rules:
+                match = rule.pattern.match(text, at)
+                if match and match.lastindex:
+                    is_real = rule.is_real or (_is_quoted if match.lastgroup == "quoted" else _is_bare)
+                    if is_real(match[match.lastindex][:_MAX_JUDGED]):
+                        yield _Span(*match.span(match.lastindex), rule.kind)
+                    # Behind a value, real or not: to look again from inside it could take quadratic time.
+                    seen_to = max(seen_to, match.end())
+                    break
+            at = lower.find(anchor, seen_to)
 
 
 # Private keys: everything between the first and the last line of the armor.
 
-_ARMOR = b"-----BEGIN "
 _FIRST_LINE = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _STOP = re.compile(r"\n|-----")
 # A key inside a string has the two characters \n where its lines end.
@@ -231,14 +211,12 @@ _KEY_REST = re.compile(r"\W*?([A-Za-z0-9+/=]{2,}+)(?:\\[rn]|\W)*+")  # once it h
 _BETWEEN = re.compile(r"\s*+(?:[A-Za-z-]{1,40}: .*+|(?:\\[rn]|\W)*+)", re.DOTALL)  # a header, or nothing at all
 
 
-def _private_keys(text: str, plain: bytes) -> Iterator[_Span]:
-    at = plain.find(_ARMOR)
-    while at >= 0:
-        first = _FIRST_LINE.match(text, at)
-        lines = [] if first is None else list(_key_lines(text, first.end()))
-        for number, (start, end) in enumerate(lines):
-            yield _Span(start, end, "private-key", counts=number == 0)
-        at = plain.find(_ARMOR, lines[-1][1] if lines else at + len(_ARMOR))
+def _private_keys(text: str) -> Iterator[_Span]:
+    at = 0
+    while first := _FIRST_LINE.search(text, at):
+        at = first.start() + 1
+        for number, (start, at) in enumerate(_key_lines(text, first.end())):
+            yield _Span(start, at, "private-key", counts=number == 0)
 
 
 def _key_lines(text: str, start: int) -> Iterator[tuple[int, int]]:
@@ -274,14 +252,8 @@ _SIGN_REDACTION = r"\s*+[:=\uff1a]{1,3}+>?\*{0,2}+"  # uff1a: the wide colon of 
 _IS = r"\s++(?:is|was)(?=[\s:=])(?:\s*+[:=]++)?+(?:\s++(?:not|now|still|set\s++to)\b){0,2}+"
 _JOIN = rf"""(?>s?\d{{0,2}}(?:["'`\u2019\u201d]\]?|\*{{1,2}}|__)?(?:{_SIGN_REDACTION}|{_IS})\s*+)"""
 # An opening quote and what can close it; where nothing does, the rest of the line is taken.
-_QUOTES = (
-    ('"', '"'),
-    ("'", "'"),
-    ("`", "`"),
-    ("\u201c\u201d\u201e", "\u201c\u201d"),
-    ("\u2018\u2019\u201a", "\u2018\u2019"),
-)
-_QUOTED = "|".join(rf"[{begin}](?:[^{end}\\\n]|\\.)*+[{end}]?+\S*+" for begin, end in _QUOTES)
+_QUOTES = {'"': '"', "'": "'", "`": "`", "\u201c\u201d\u201e": "\u201c\u201d", "\u2018\u2019\u201a": "\u2018\u2019"}
+_QUOTED = "|".join(rf"[{begin}](?:[^{end}\\\n]|\\.)*+[{end}]?+\S*+" for begin, end in _QUOTES.items())
 _CLAUSE = r"(?:[^\n.,;?!]|[.,;?!](?=\S))++"  # a passphrase has several words
 _BARE_REDACTION = rf"(?!<secret:[a-z-]{{1,40}}+>(?!\S))(?:(?:bearer|basic)\s++)?+(?(phrase)(?:{_CLAUSE}|\S++)|\S++)"
 _SAID = re.compile(rf"(?P<lead>{_NAMES}{_JOIN})(?:{_QUOTED}|{_BARE_REDACTION})", re.IGNORECASE)

@@ -79,8 +79,6 @@ def _stored_blocks(text: str, spans: Iterable[BlockSpan]) -> Iterator[_Block]:
 
 def _without_quote_marks(text: str) -> str:
     """The text with blanks for the marks of quotations."""
-    if ">" not in text:
-        return text
     lines = map(Line, text.splitlines(keepends=True))
     return "".join(" " * len(line.quote_mark) + line.unquoted for line in lines)
 

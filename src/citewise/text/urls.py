@@ -25,7 +25,6 @@ _NUMBER_PREFIX = re.compile(r"[0-9]+\s*[-_.]+\s*(?P<rest>[^-_.\s].*)")
 # What may stand in a path as it is. Quotes and parentheses may too, but not in a Markdown link or an attribute.
 _PLAIN = frozenset(string.ascii_letters + string.digits + "-._~!$&*+,;=:@")
 _LARGEST_EXACT_NUMBER = 2**53
-_DROPPED_FROM_ASCII = re.compile(r"[^a-z0-9_ -]")
 _DROPPED_CATEGORIES = frozenset({"No", "Pd", "Pe", "Pf", "Pi", "Po", "Ps", "S", "C", "Z"})
 # Letters that Unicode files under symbols: circled and squared Latin capitals and small letters.
 _LETTERS_AMONG_SYMBOLS = ((0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F170, 0x1F189))
@@ -42,11 +41,8 @@ class Addresses:
         """The address of a passage; None where it is not published."""
         if passage.is_conversation:
             return None
-        if passage.corpus_type.startswith("CODE_"):
-            return self._blob_url(passage)
-        return self._page_url(passage)
-
-    def _blob_url(self, passage: Passage) -> str | None:
+        if not passage.corpus_type.startswith("CODE_"):
+            return self._page_url(passage)
         placed = _placed(passage.document, self.repositories)
         if placed is None:
             return None
@@ -61,9 +57,11 @@ class Addresses:
         slug, id_ = _scalar(front.get("slug")), _scalar(front.get("id"))
         sites = tuple(self.sites.items())
         page, has_fragments = _page(passage.document, sites, slug=slug, id_=id_, is_numbered=is_numbered)
-        if page is None or not has_fragments or _is_top_of_page(passage):
-            return page
-        return f"{page}#{_encoded(passage.anchor)}"
+        # Docusaurus gives the H1 no id (theme-classic, Heading). A passage does not say how deep its heading is: where
+        # it cannot be told, the fragment stays, since one that leads nowhere shows the top of the page too.
+        is_outermost = len(passage.breadcrumb) == 1
+        is_h1 = is_outermost and (passage.breadcrumb[0] == passage.title or passage.text.startswith("# "))
+        return f"{page}#{_encoded(passage.anchor)}" if has_fragments and passage.anchor and not is_h1 else page
 
 
 @lru_cache(maxsize=10_000)  # a search cites the same pages again and again
@@ -123,18 +121,6 @@ def _scalar(value: Json) -> str:
     return ""
 
 
-def _is_top_of_page(passage: Passage) -> bool:
-    """Before the first heading, or under the H1, which Docusaurus gives no id (theme-classic, Heading).
-
-    A passage does not say how deep its heading is. Where it cannot be told, the fragment stays: one that leads
-    nowhere shows the top of the page too.
-    """
-    if not passage.anchor:
-        return True
-    is_outermost = len(passage.breadcrumb) == 1
-    return is_outermost and (passage.breadcrumb[0] == passage.title or passage.text.startswith("# "))
-
-
 def _address(path: str) -> str:
     """A path with its dots resolved as in a browser, but never above its beginning, and encoded."""
     remaining: list[str] = []
@@ -171,11 +157,7 @@ class Slugger:
         self._repeats: dict[str, int] = {}  # anchor -> how often its title came again
 
     def anchor(self, title: str) -> str:
-        lowered = title.strip().lower()
-        if lowered.isascii():
-            remaining = _DROPPED_FROM_ASCII.sub("", lowered)
-        else:
-            remaining = "".join(filter(_is_anchor_character, lowered))
+        remaining = "".join(filter(_is_anchor_character, title.strip().lower()))
         base = candidate = remaining.replace(" ", "-")
         while candidate in self._repeats:
             self._repeats[base] += 1
@@ -185,9 +167,7 @@ class Slugger:
 
 
 def _is_anchor_character(character: str) -> bool:
-    if character in " -":
-        return True
     category = unicodedata.category(character)
-    if category in _DROPPED_CATEGORIES or category[0] in _DROPPED_CATEGORIES:
-        return any(low <= ord(character) <= high for low, high in _LETTERS_AMONG_SYMBOLS)
-    return True
+    if character in " -" or _DROPPED_CATEGORIES.isdisjoint((category, category[0])):
+        return True
+    return any(low <= ord(character) <= high for low, high in _LETTERS_AMONG_SYMBOLS)
