@@ -429,3 +429,5 @@ class LibraryReader:
             is_unused = lease is not self._lease and lease.users == 0
         if is_unused:
             lease.closing.close()  # a second time does nothing
+            if self._lease is None:
+                gc.unfreeze()  # what is garbage from now on can be collected

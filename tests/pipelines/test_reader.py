@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from citewise.model.query import Query
 from citewise.model.ranking import SearchResult
 from citewise.ports.models import Embedding
 from citewise.ports.storage import Generation
+from citewise.settings import Settings
 from citewise.wiring import stored_library
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.fakes.scripted_generator import ScriptedGenerator
@@ -301,3 +303,19 @@ def test_a_generator_that_finds_no_answer_has_not_given_one(
     assert answer.sufficient_context is is_answer
     assert (warned or "") in (answer.quality.warning or "")
     assert (answer.quality.warning is None) is (warned is None)
+
+
+def test_a_closed_library_is_freed_without_the_garbage_collector(shelf: Shelf) -> None:
+    settings = Settings(library=shelf.settings.library.parent / "freed")
+    gc.collect()
+    gc.disable()
+    try:
+        with Library(settings=settings) as library:
+            library.ingest(shelf.docs)
+            library.as_owner().search("boat number3")
+            query: Any = library._embedding().embedder.query
+            model = weakref.ref(query.__self__)
+        del library, query
+        assert model() is None
+    finally:
+        gc.enable()

@@ -7,11 +7,12 @@ shared session: splitting a batch over the cores costs half as much again (ADR 0
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import Self, TypeVar, cast
 
 import numpy as np
+from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from citewise.adapters.onnx.runtime import TextModel
@@ -50,7 +51,8 @@ class OnnxEmbedder:
         self.model = model
         self._batch_tokens = batch_tokens
         self._query_prefix, self._document_prefix = token_ids(encoder.tokenizer, [query_prefix, document_prefix])
-        self.question_outputs = lru_cache(maxsize=CACHED_QUESTIONS)(self._question_outputs)
+        self._questions: LRUCache[str, list[tuple[Ids, Floats]]] = LRUCache(CACHED_QUESTIONS)
+        self._lock = Lock()
 
     @classmethod
     def from_folder(
@@ -86,9 +88,14 @@ class OnnxEmbedder:
     def query(self, text: str) -> Vector:
         return self._pooled([self._mean(at, *window) for at, window in enumerate(self.question_outputs(text))])
 
-    def _question_outputs(self, text: str) -> list[tuple[Ids, Floats]]:
+    def question_outputs(self, text: str) -> list[tuple[Ids, Floats]]:
         """The windows of a question, each with the output of the graph."""
+        with self._lock:  # and no decorator: its cycle would keep the model in memory after the last use
+            if text in self._questions:
+                return self._questions[text]
         (windows,) = self.outputs([text], lambda at, window, output: (window, output), self._query_prefix)
+        with self._lock:
+            self._questions[text] = windows
         return windows
 
     def outputs(self, texts: Sequence[str], reduce: Reduce[T], prefix: Ids | None = None) -> list[list[T]]:
