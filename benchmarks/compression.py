@@ -1,4 +1,4 @@
-"""What compressing a context saves, and what it costs of the answer (A5).
+"""What compressing a context saves, and what it costs of the answer.
 
     python -m benchmarks.compression
 

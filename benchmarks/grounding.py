@@ -1,4 +1,4 @@
-"""Does a library know when it does not know (A4), and does it quote the right place (A7)?
+"""Does a library know when it does not know, and does it quote the right place?
 
 `--fit` derives the tables of citewise.answer.ground anew; without it they are measured as they are. The decision to
 answer is fitted on the textbook and the runbooks, with the handbook held out; the one for selections on sections that

@@ -1,4 +1,4 @@
-"""What is the quality of an answer worth: does it tell right from wrong, and does it say how often (A6)?
+"""What is the quality of an answer worth: does it tell right from wrong, and does it say how often?
 
     python -m benchmarks.quality_score [--fit]
 

@@ -1,4 +1,4 @@
-"""Selected text is answered from the selection alone (Q13): fences around what may be imported and touched."""
+"""Selected text is answered from the selection alone: fences around what may be imported and touched."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""No optional part can fail a query, and no answer rests on what is merely popular (Q16)."""
+"""No optional part can fail a query, and no answer rests on what is merely popular."""
 
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence

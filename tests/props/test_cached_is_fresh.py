@@ -1,4 +1,4 @@
-"""Whoever asks whatever, after whatever happened: the cache gives what a fresh search would (Q15)."""
+"""Whoever asks whatever, after whatever happened: the cache gives what a fresh search would."""
 
 import contextlib
 import tempfile

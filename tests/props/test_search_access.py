@@ -1,4 +1,4 @@
-"""Nobody finds what they may not read, and everybody finds what they may: search against a plain oracle (Q3)."""
+"""Nobody finds what they may not read, and everybody finds what they may: search against a plain oracle."""
 
 import tempfile
 from pathlib import Path

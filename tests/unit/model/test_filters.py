@@ -1,4 +1,4 @@
-"""Filters as people write them (Q2)."""
+"""Filters as people write them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Several orders into one (Q5), checked against values worked out by hand."""
+"""Several orders into one, checked against values worked out by hand."""
 
 import pytest
 

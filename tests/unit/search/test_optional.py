@@ -1,4 +1,4 @@
-"""A stage that breaks costs a search that stage, and no more (Q16)."""
+"""A stage that breaks costs a search that stage, and no more."""
 
 from collections.abc import Sequence
 from typing import Any, cast
