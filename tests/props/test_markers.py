@@ -58,7 +58,7 @@ TEXTS = st.lists(BITS | st.text(max_size=3), max_size=30).map("".join)
 
 def filtered(pieces: list[str], sources: Sequence[int] = SOURCES) -> tuple[str, tuple[int, ...], int]:
     markers = MarkerFilter(sources)
-    steps = [*map(markers.feed, pieces), markers.finish()]
+    steps = list(markers.filtered(pieces))
     used = tuple(number for _, new in steps for number in new)
     assert used == markers.used
     return "".join(text for text, _ in steps), used, markers.removed
@@ -88,9 +88,8 @@ def test_no_marker_that_has_passed_is_a_link(text: str) -> None:
 
 @given(TEXTS)
 def test_little_is_held_back(text: str) -> None:
-    markers = MarkerFilter(SOURCES)
-    markers.feed(text)
-    assert len(markers.finish()[0]) <= MAX_CODE + MAX_LABEL + MAX_BUFFERED
+    _, (rest, _) = MarkerFilter(SOURCES).filtered([text])
+    assert len(rest) <= MAX_CODE + MAX_LABEL + MAX_BUFFERED
 
 
 @given(st.text())

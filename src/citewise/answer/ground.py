@@ -147,7 +147,11 @@ class Ground:
     def weigh(self, question: str, context: Context) -> tuple[Evidence, ...]:
         """Every unit of the context against the question, in order of source and position."""
         units, words, texts = list[Unit](), list[Set[str]](), list[str]()
+        best = max((source.score for source in context.sources), default=0.0)
+        standings: dict[int, float] = {}  # by source, its score as a share of the best one's
         for source in context.sources:
+            is_quiz = all(passage.content_type == "quiz" for passage in source.passages)
+            standings[source.n] = (source.score / best if best > 0 else 1.0) * (QUIZ if is_quiz else 1.0)
             headings = source.citation.breadcrumb or (source.citation.title,)
             above = terms("\n".join(headings)).stems
             for unit in source.units:
@@ -159,7 +163,6 @@ class Ground:
                 texts.append(f"{headings[-1]}: {beginning}" if headings[-1] else beginning)
         coverages = coverages_of(terms(question).stems, words)
         closenesses = self._closenesses(question, texts, coverages)
-        standings = _standings(context.sources)
         weighed: list[Evidence] = []
         for at, (unit, coverage) in enumerate(zip(units, coverages, strict=True)):
             closeness, standing = closenesses.get(at), standings[unit.source]
@@ -200,14 +203,6 @@ class Ground:
             elif any(len(of_part) > 1 and min(self.counter.counts(of_part)) > 1 for of_part in forms):
                 missing += MISSING_RARE_WORD
         return min(MAX_MISSING, missing)
-
-
-def _standings(sources: Sequence[ContextSource]) -> Mapping[int, float]:
-    """By number, each source's score as a share of the best one's: what the search thought of it."""
-    best = max((source.score for source in sources), default=0.0)
-    shares = {source.n: source.score / best if best > 0 else 1.0 for source in sources}
-    quizzes = {source.n for source in sources if all(passage.content_type == "quiz" for passage in source.passages)}
-    return {n: share * QUIZ if n in quizzes else share for n, share in shares.items()}
 
 
 def coverages_of(asked: Set[str], texts: Sequence[Set[str]]) -> list[float]:

@@ -83,7 +83,7 @@ class _LinkDefinitionFilter:
         if len(buffered) == MAX_LABEL or not _BEGUN_DEFINITION.fullmatch(buffered):
             self._release(_without_definition(buffered))
 
-    def drained(self, *, is_over: bool) -> str:
+    def drained(self, *, is_over: bool = False) -> str:
         while is_over and self._buffer:
             self._release(_without_definition(f"{self._buffered_text()}\n").removesuffix("\n"))
         parts, self._parts = self._parts, []
@@ -124,7 +124,6 @@ class MarkerFilter:
         self.removed = 0
         self._sources = sorted(sources)
         self._used: dict[int, int] = {}  # source -> the number that the text shows
-        self._told = 0  # of these
         self._ahead: deque[str] = deque()  # characters that are still to be read
         self._buffer = ""  # may become a marker, the address behind one, or code
         self._blanks = ""  # and commas between markers: one that is removed takes along what stands before it
@@ -142,29 +141,18 @@ class MarkerFilter:
 
     def filtered(self, pieces: Iterable[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
         """The text piece by piece, each with the sources that it uses for the first time."""
+        told = 0  # of the sources that are used
         for piece in pieces:
-            yield self.feed(piece)
-        yield self.finish()
-
-    def feed(self, piece: str) -> tuple[str, tuple[int, ...]]:
-        """The text that is certain by now, and the sources it uses for the first time."""
-        self._ahead.extend(piece)
-        self._read_ahead()
-        return self._drained()
-
-    def finish(self) -> tuple[str, tuple[int, ...]]:
-        """What was held back; the answer is over."""
+            self._ahead.extend(piece)
+            self._read_ahead()
+            yield self._out.drained(), self.used[told:]
+            told = len(self._used)
         while self._buffer:
             self._release_buffer() if _may_become_marker(self._buffer) else self._read_label(is_over=True)
             self._read_ahead()
         if not self._is_behind_removed:
             self._put(self._blanks)
-        self._blanks = ""
-        return self._drained(is_over=True)
-
-    def _drained(self, *, is_over: bool = False) -> tuple[str, tuple[int, ...]]:
-        new, self._told = self.used[self._told :], len(self._used)
-        return self._out.drained(is_over=is_over), new
+        yield self._out.drained(is_over=True), self.used[told:]
 
     def _read_ahead(self) -> None:
         while self._ahead:

@@ -111,8 +111,23 @@ class AnswerPipeline:
         yield Sources(tuple(self.pack.citation(source, grounds) for source in context.sources))
         if grounds.is_sufficient:
             yield from self._written(prompt, result, cancellation or Cancellation())
-        else:
-            yield from self._refused(prompt, result, *refusal)
+            return
+        text, suggestions = refusal  # no generator is asked for these
+        yield Token(text)
+        yield Done(
+            Answer(
+                result,
+                text,
+                NO_GENERATOR,
+                sufficient_context=False,
+                citations=_always_cited(prompt),
+                removed_markers=0,
+                unsupported_sentences=(),
+                quality=self.evaluator.quality(prompt, text, citations=(), faithfulness=None),
+                usage=Usage(prompt.context.tokens_before, prompt.context.tokens, 0, 0),
+                suggestions=suggestions,
+            )
+        )
 
     def _grounded(
         self, result: SearchResult, material: SearchResult | Selection
@@ -142,26 +157,6 @@ class AnswerPipeline:
         # No answer may rest on what is popular. The decision looks at more than the answer may quote.
         context = pack(() if material.is_popular else material.findings[: query.top_k])
         return context, ground(query.text, context, material.findings, threshold=threshold)
-
-    def _refused(
-        self, prompt: Prompt, result: SearchResult, text: str, suggestions: tuple[str, ...]
-    ) -> Iterator[Token | Done]:
-        """An answer that says that there is none, and where to go from here. No generator was asked for it."""
-        yield Token(text)
-        yield Done(
-            Answer(
-                result,
-                text,
-                NO_GENERATOR,
-                sufficient_context=False,
-                citations=_always_cited(prompt),
-                removed_markers=0,
-                unsupported_sentences=(),
-                quality=self.evaluator.quality(prompt, text, citations=(), faithfulness=None),
-                usage=Usage(prompt.context.tokens_before, prompt.context.tokens, 0, 0),
-                suggestions=suggestions,
-            )
-        )
 
     def _written(self, prompt: Prompt, result: SearchResult, cancellation: Cancellation) -> AnswerEvents:
         """The generator's text, its markers checked and numbered as they come, its sentences at the end."""

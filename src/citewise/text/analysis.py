@@ -35,16 +35,14 @@ def terms(text: str) -> Terms:
 
     No term is empty, holds white space or is longer than 64 characters. Never raises.
     """
-    return _cached_terms(text) if len(text) <= CACHED_CHARACTERS else _terms(text)
+    return _terms(text) if len(text) <= CACHED_CHARACTERS else _terms.__wrapped__(text)
 
 
+@lru_cache(maxsize=CACHED_TEXTS)
 def _terms(text: str) -> Terms:
     plain = _normalized(text)
     code = chain.from_iterable(map(_code_tokens, _IDENTIFIER.findall(plain)))
     return Terms(words=tuple(_words(plain)), code=tuple(code))
-
-
-_cached_terms = lru_cache(maxsize=CACHED_TEXTS)(_terms)
 
 
 def stemmer() -> Stemmer.Stemmer:

@@ -51,7 +51,11 @@ class _Words:
         parts = [text.encode("utf-8", "surrogatepass") for text in texts]
         # A blank between two texts and around all, and enough behind the last word to read it as a number.
         self._written = b" ".join((b"", *parts, b" " * _BYTES)).translate(_AS_WRITTEN)
-        self._starts, self._ends = _bounds(np.frombuffer(self._written, dtype=np.uint8))
+        written = np.frombuffer(self._written, dtype=np.uint8)
+        is_letter = written > _APOSTROPHE  # or a digit; an apostrophe stands in a word if it is between two
+        is_letter[1:-1] |= (written[1:-1] == _APOSTROPHE) & is_letter[:-2] & is_letter[2:]
+        turns = np.flatnonzero(is_letter[1:] != is_letter[:-1]) + 1
+        self._starts, self._ends = turns[0::2], turns[1::2]
         eights = np.ndarray(len(self._written) - _BYTES + 1, dtype="<u8", buffer=self._written, strides=(1,))
         self._numbers: _Numbers = eights[self._starts] & _FIRST[np.minimum(self._ends - self._starts, _BYTES)]
         stop_words = _stop_word_table()
@@ -76,14 +80,6 @@ class _Words:
         bounds = zip(self._starts[found].tolist(), self._ends[found].tolist(), strict=True)
         words = [self._written[start:end] for start, end in bounds]
         return zip(texts.tolist(), places.tolist(), words, strict=True)
-
-
-def _bounds(written: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Where words begin and end: runs of letters and digits, with apostrophes between them."""
-    is_letter = written > _APOSTROPHE
-    is_letter[1:-1] |= (written[1:-1] == _APOSTROPHE) & is_letter[:-2] & is_letter[2:]
-    turns = np.flatnonzero(is_letter[1:] != is_letter[:-1]) + 1
-    return turns[0::2], turns[1::2]
 
 
 @lru_cache(maxsize=1)

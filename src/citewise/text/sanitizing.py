@@ -51,9 +51,7 @@ _CLOSING_TAG = re.compile(
     r"|style|blockquote)\s*>",
     re.IGNORECASE,
 )
-_BLOCKS = frozenset(
-    {"p", "div", "li", "ul", "ol", "dt", "dd", "tr", "table", "section", "article", "blockquote", "br", "hr"}
-)
+_BLOCKS = {"p", "div", "li", "ul", "ol", "dt", "dd", "tr", "table", "section", "article", "blockquote", "br", "hr"}
 _HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
 _UNSEEN = frozenset({"script", "style", "head", "template", "noscript"})
 _BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")

@@ -20,8 +20,8 @@ from citewise.model.ranking import Passage
 DOCUSAURUS_SITES: Mapping[str, str] = MappingProxyType({"website/docs/": "/docs/", "": "/docs/"})
 
 _PAGE = re.compile(r"(?P<name>.+)\.mdx?", re.IGNORECASE | re.DOTALL)
-_VERSION_OR_DATE = re.compile(r"[0-9]+[-_.][0-9]+")  # 1.1-intro, 2021-11-notes: no place in an order
-_NUMBER_PREFIX = re.compile(r"[0-9]+\s*[-_.]+\s*(?P<rest>[^-_.\s].*)")
+# A version or a date is no place in an order: 1.1-intro, 2021-11-notes.
+_NUMBER_PREFIX = re.compile(r"(?![0-9]+[-_.][0-9])[0-9]+\s*[-_.]+\s*(?P<rest>[^-_.\s].*)")
 # What may stand in a path as it is. Quotes and parentheses may too, but not in a Markdown link or an attribute.
 _PLAIN = frozenset(string.ascii_letters + string.digits + "-._~!$&*+,;=:@")
 _LARGEST_EXACT_NUMBER = 2**53
@@ -106,8 +106,6 @@ def _placed(path: str, bases: Mapping[str, str]) -> tuple[str, str] | None:
 
 def _unnumbered(name: str) -> str:
     """`02-deploy` is `deploy`, but `1.1-intro` stays."""
-    if _VERSION_OR_DATE.match(name):
-        return name
     match = _NUMBER_PREFIX.fullmatch(name)
     return match["rest"] if match else name
 

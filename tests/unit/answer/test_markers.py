@@ -12,7 +12,7 @@ NUMBER = re.compile(r"\[(\d)\]")
 
 def filtered(text: str, sources: tuple[int, ...] = (1, 2, 3)) -> tuple[str, tuple[int, ...], int]:
     markers = MarkerFilter(sources)
-    clean, rest = markers.feed(text), markers.finish()
+    clean, rest = markers.filtered([text])
     return clean[0] + rest[0], clean[1] + rest[1], markers.removed
 
 
@@ -271,8 +271,8 @@ def test_a_colon_behind_a_marker_stays_where_it_makes_no_link(text: str) -> None
 
 def test_a_source_is_told_with_the_text_that_holds_its_marker() -> None:
     markers = MarkerFilter((1, 2))
-    assert markers.feed("[1]:\n") == ("[1]", (1,))
-    assert markers.feed("[2] b") == ("\n[2] b", (2,))
+    steps = list(markers.filtered(["[1]:\n", "[2] b"]))
+    assert steps == [("[1]", (1,)), ("\n[2] b", (2,)), ("", ())]
 
 
 @pytest.mark.parametrize(
@@ -297,18 +297,17 @@ def test_a_label_that_never_ends_is_text() -> None:
 
 def test_sources_are_told_once_in_the_order_they_are_used() -> None:
     markers = MarkerFilter((1, 2, 3))
-    assert markers.feed("a [2] b [1, 2") == ("a [1] b", (2,))
-    assert markers.feed("] c [2][3]") == (" [2][1] c [1][3]", (1, 3))
-    assert markers.finish() == ("", ())
+    steps = list(markers.filtered(["a [2] b [1, 2", "] c [2][3]"]))
+    assert steps == [("a [1] b", (2,)), (" [2][1] c [1][3]", (1, 3)), ("", ())]
     assert markers.used == (2, 1, 3)
 
 
 def test_nothing_is_held_longer_than_it_must_be() -> None:
-    markers = MarkerFilter((1,))
-    assert markers.feed("a [")[0] == "a"
-    assert markers.feed("b")[0] == " [b"
-    assert markers.feed("[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13")[0] == "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13"
-    assert len(markers.feed(" " * 100)[0]) == 60
+    numbers = "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13"
+    first, second, third, blanks, _ = (
+        text for text, _ in MarkerFilter((1,)).filtered(["a [", "b", numbers, " " * 100])
+    )
+    assert (first, second, third, len(blanks)) == ("a", " [b", numbers, 60)
 
 
 def test_without_sources_no_marker_is_left() -> None:
