@@ -4,8 +4,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, field
 from hashlib import sha256
-from itertools import repeat
-from operator import add, itemgetter, mul
+from operator import add, mul, neg
 from typing import Literal, NamedTuple, NewType, TypeAlias
 
 from citewise.model.access import Scope
@@ -162,9 +161,6 @@ def _piece_labels(piece: Piece) -> frozenset[Label]:
     return frozenset(labels)
 
 
-_id, _score = itemgetter(0), itemgetter(1)
-
-
 @dataclass(frozen=True, slots=True)
 class Point:
     """A chunk as an index sees it."""
@@ -185,11 +181,8 @@ class Hit(NamedTuple):  # nearly two hundred for a question: a tuple costs a qua
     @classmethod
     def best(cls, ids: Iterable[ChunkId], scores: Iterable[float], limit: int) -> tuple["Hit", ...]:
         """Highest score first, equal scores by id, so that the same query gives the same order."""
-        hits = map(tuple.__new__, repeat(cls), zip(ids, scores, strict=True))  # without a call into Python for each
-        ordered = sorted(hits, key=_score, reverse=True)  # mostly they come so, and no two of them are equal
-        if len({score for _, score in ordered}) < len(ordered):
-            ordered = sorted(sorted(ordered, key=_id), key=_score, reverse=True)  # equal ones stay in the order of ids
-        return tuple(ordered[:limit])
+        ordered = sorted(zip(map(neg, scores), ids, strict=True))
+        return tuple([cls(id_, -score) for score, id_ in ordered[:limit]])
 
 
 @dataclass(frozen=True, slots=True)
