@@ -43,8 +43,6 @@ Weight = Annotated[float, "at least 0"]
 
 @dataclass(frozen=True, slots=True)
 class _EmbeddingSettings:
-    """Which model turns text into vectors."""
-
     provider: Literal["minilm", "onnx", "openai"] = "minilm"  # minilm (built in), onnx (a folder) or openai (an API)
     path: str = ""  # onnx: folder with model.onnx and tokenizer.json
     model: str = ""  # openai: name of the model
@@ -77,8 +75,6 @@ class _ChunkSettings:
 
 @dataclass(frozen=True, slots=True)
 class _IngestSettings:
-    """What is ingested, and who may read it."""
-
     include: tuple[str, ...] = ()  # patterns as in .gitignore; empty: everything
     exclude: tuple[str, ...] = ()  # patterns as in .gitignore
     max_file_mb: Positive = 10.0  # larger files are skipped
@@ -96,8 +92,6 @@ class _IngestSettings:
 
 @dataclass(frozen=True, slots=True)
 class _SearchSettings:
-    """How rankings are fused and refined."""
-
     fusion: Literal["nearness", "minmax", "rrf"] = "nearness"  # nearness, minmax or rrf
     weights: Mapping[str, Weight] = field(default_factory=dict)  # dense, words, code; empty: the fusion's own
     features: Mapping[str, Share] = field(default_factory=lambda: FEATURE_WEIGHTS)  # title, proximity; 0: off
@@ -120,8 +114,6 @@ class _SearchSettings:
 
 @dataclass(frozen=True, slots=True)
 class _RerankSettings:
-    """The reranker, if any."""
-
     provider: Literal["none", "onnx", "http"] = "none"  # none, onnx, or http (a server with /rerank)
     path: str = ""  # onnx: folder with model.onnx and tokenizer.json
     model: str = ""  # onnx: a hub name such as cross-encoder/ms-marco-MiniLM-L-6-v2; http: name of the model
@@ -136,8 +128,6 @@ class _RerankSettings:
 
 @dataclass(frozen=True, slots=True)
 class _AnswerSettings:
-    """How answers are written."""
-
     generator: Literal["extractive", "openai"] = "extractive"  # extractive (quotes sentences) or openai (an API)
     model: str = ""  # openai: name of the model
     base_url: str = "https://api.openai.com/v1"  # openai: URL of the API
@@ -175,8 +165,6 @@ class _QueryCacheSettings:
 
 @dataclass(frozen=True, slots=True)
 class _QueryLogSettings:
-    """What the query log stores."""
-
     text: Literal["full", "masked", "none"] = "masked"  # full, masked (no secrets, addresses) or none
     retention_days: Annotated[float, "at least 0"] = 90.0  # 0 disables the log
     rows: Count = 500_000  # limit for all tenants and projects together, about 900 bytes each
@@ -185,8 +173,6 @@ class _QueryLogSettings:
 
 @dataclass(frozen=True, slots=True)
 class _PagingSettings:
-    """Depth and lifetime of paged searches."""
-
     depth: Annotated[int, "in 1..10000"] = 1_000  # most hits of a paged search
     ttl_seconds: Positive = 900.0  # after that, a cursor has expired
 

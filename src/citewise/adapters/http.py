@@ -30,11 +30,7 @@ Trace = Callable[[str, Mapping[str, Any]], None]
 
 _RETRIED = frozenset({408, 409, 425, 429})  # and every 5xx
 _REFUSED = frozenset({400, 413, 422})
-_NAMES = {
-    "embedding": "the embedding server",
-    "rerank": "the rerank server",
-    "answer": "the language model's server",
-}
+_NAMES = {"embedding": "the embedding server", "rerank": "the rerank server", "answer": "the language model's server"}
 _MAX_ERROR_BYTES = 65_536  # of the body of an error; what comes behind them is not read
 _CODE = re.compile(r"[a-z][a-z_]{2,60}")
 _SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
@@ -161,7 +157,6 @@ class Remote:
 
     @property
     def name(self) -> str:
-        """The server, in messages."""
         return _NAMES[self.section]
 
     def post(self, path: str, payload: object, *, max_bytes: int, ends_at: float) -> object:

@@ -5,8 +5,8 @@ shared session: splitting a batch over the cores costs half as much again (ADR 0
 """
 
 import hashlib
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from threading import Lock
 from typing import Self, TypeVar, cast
@@ -58,10 +58,7 @@ class OnnxEmbedder:
     def from_folder(
         cls, folder: Path, *, window_tokens: int = 256, query_prefix: str = "", document_prefix: str = ""
     ) -> Self:
-        """From a folder with model.onnx and tokenizer.json, one text at a time.
-
-        Alone, because a dynamically quantized model would let batch neighbors change each other's vectors.
-        """
+        """One text at a time: a dynamically quantized model would let batch neighbors change each other's vectors."""
         encoder = TextModel.from_folder(folder, purpose="embedding", advice=ADVICE)
         size = encoder.session.get_outputs()[0].shape[-1]
         if not isinstance(size, int):
@@ -120,13 +117,11 @@ class OnnxEmbedder:
     @staticmethod
     def batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
         """Positions grouped into batches of one exact length and at most `batch_tokens`, longest first."""
-        by_length = defaultdict(list)
-        for at, length in enumerate(lengths):
-            by_length[length].append(at)
-        for length in sorted(by_length, reverse=True):
-            size = max(1, batch_tokens // length)
-            for start in range(0, len(by_length[length]), size):
-                yield by_length[length][start : start + size]
+        longest_first = sorted(range(len(lengths)), key=lambda at: -lengths[at])
+        for length, group in groupby(longest_first, key=lengths.__getitem__):
+            positions, size = list(group), max(1, batch_tokens // length)
+            for start in range(0, len(positions), size):
+                yield positions[start : start + size]
 
     @staticmethod
     def _mean(_: int, window: Ids, output: Floats) -> tuple[Floats, int]:

@@ -2,15 +2,13 @@
 
 import os
 import re
-from contextlib import suppress
 from pathlib import Path
-
-import httpx
 
 from citewise.adapters.http import within
 from citewise.errors import Misconfigured, Unavailable
 
 NAME = re.compile(r"(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9._-]{0,95}/[A-Za-z0-9_][A-Za-z0-9._-]{0,95}")
+ENDPOINT = re.compile(r"https?://(?:[^/@]*@)?(?P<host>[\w.-]+|\[[0-9a-fA-F:]+\])(?::\d+)?(?:/.*)?")
 COMPLETE = ".complete"  # written last: a folder without it is downloaded again
 
 
@@ -26,26 +24,20 @@ def downloaded(name: str, cache: Path, *, deadline_seconds: float = 900.0, max_b
         )
     folder = cache / "hub" / name
     if not (folder / COMPLETE).is_file():
-        endpoint = _endpoint()
+        endpoint = ENDPOINT.fullmatch(os.environ.get("HF_ENDPOINT") or "https://huggingface.co")
+        if endpoint is None:
+            raise Misconfigured("HF_ENDPOINT is not a valid URL: unset it, or start it with https://")
         try:
-            within(deadline_seconds, lambda: _download(name, folder, str(endpoint), max_bytes))
+            within(deadline_seconds, lambda: _download(name, folder, endpoint[0], max_bytes))
         except Exception as error:
             kind, why = _reason(error)
             raise kind(  # the host only, as an endpoint's address may have a password
-                f"The reranking model {name} cannot be downloaded from {endpoint.host}: {why}. Try again, or download "
-                "its tokenizer.json and onnx/model.onnx on a machine with network, put both into one folder and set "
-                "rerank.path to it."
+                f"The reranking model {name} cannot be downloaded from {endpoint['host']}: {why}. Try again, or "
+                "download its tokenizer.json and onnx/model.onnx on a machine with network, put both into one folder "
+                "and set rerank.path to it."
             ) from error
         (folder / COMPLETE).touch()
     return folder
-
-
-def _endpoint() -> httpx.URL:
-    with suppress(httpx.InvalidURL):
-        url = httpx.URL(os.environ.get("HF_ENDPOINT") or "https://huggingface.co")
-        if url.scheme in ("http", "https") and url.host:
-            return url
-    raise Misconfigured("HF_ENDPOINT is not a valid URL: unset it, or start it with https://")
 
 
 def _download(name: str, folder: Path, endpoint: str, max_bytes: int) -> None:

@@ -8,9 +8,7 @@ lists go with the best word of their sentence, since a sentence without them say
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
-from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -29,20 +27,6 @@ Floats = NDArray[np.float64]
 
 _WORD = re.compile(r"\S+")
 _INSEPARABLE = re.compile(r".*\d.*|[-*+]|\W*(?:not|no|never|nor|none|cannot|without|\w+n['\u2019]t)\W*", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class _Word:
-    """A word of a sentence that may be thinned out."""
-
-    unit: Unit
-    order: int  # within the unit
-    text: str
-    probability: float  # that it is worth keeping
-
-    @property
-    def rank(self) -> tuple[float, int, int, int]:
-        return -self.probability, self.unit.source, self.unit.position, self.order
 
 
 class LlmLingua2:
@@ -78,25 +62,24 @@ class LlmLingua2:
     def _thinned(self, shortening: Shortening) -> Mapping[Unit, str]:
         """Sentences of which some words fit, the likeliest words first."""
         words = list(self._words(shortening))
-        costs = self._counter.counts([word.text for word in words])
-        chosen: defaultdict[Unit, list[_Word]] = defaultdict(list)
-        for word, tokens in sorted(zip(words, costs, strict=True), key=lambda pair: pair[0].rank):
-            if shortening.add(word.unit, tokens):
-                chosen[word.unit].append(word)
-        return {
-            unit: " ".join(word.text for word in sorted(some, key=attrgetter("order"))) for unit, some in chosen.items()
-        }
+        costs = self._counter.counts([text for _, text, _ in words])
+        likeliest = sorted(range(len(words)), key=lambda at: -words[at][2])
+        kept = [at for at in likeliest if shortening.add(words[at][0], costs[at])]
+        thinned: defaultdict[Unit, list[str]] = defaultdict(list)
+        for unit, text, _ in (words[at] for at in sorted(kept)):
+            thinned[unit].append(text)
+        return {unit: " ".join(texts) for unit, texts in thinned.items()}
 
-    def _words(self, shortening: Shortening) -> Iterator[_Word]:
-        """The words of the sentences that are not kept whole, judged source by source."""
+    def _words(self, shortening: Shortening) -> Iterator[tuple[Unit, str, float]]:
+        """The words of the sentences that are not kept whole, in their order, judged source by source."""
         sentences = [part for part in shortening.parts if part.unit.is_prose]
         sentences.sort(key=lambda part: (part.unit.source, part.unit.position))
         for _, group in groupby(sentences, key=lambda part: part.unit.source):
             parts = list(group)
             for part, words in zip(parts, self.judged([part.text for part in parts]), strict=True):
                 best = max((probability for _, probability in words), default=0.0)
-                for order, (text, own) in enumerate(words if not shortening.keeps(part.unit) else ()):
-                    yield _Word(part.unit, order, text, best if _INSEPARABLE.fullmatch(text) else own)
+                for text, own in words if not shortening.keeps(part.unit) else ():
+                    yield part.unit, text, best if _INSEPARABLE.fullmatch(text) else own
 
     def judged(self, sentences: Sequence[str]) -> list[list[tuple[str, float]]]:
         """Each sentence's words, each with the mean probability of its tokens, read among the other sentences."""

@@ -6,7 +6,6 @@ from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
-from tokenizers import Tokenizer
 
 from citewise.adapters.onnx import MINILM
 from citewise.adapters.onnx.embedder import ADVICE, Floats, Ids, OnnxEmbedder
@@ -30,7 +29,6 @@ class MiniLm(OnnxEmbedder):
     """The ports `Embedder` and `WordEmbedder`: the graph gives a vector for every token."""
 
     def __init__(self, graph: Path = GRAPH) -> None:
-        """From the graph, if it is the one that the checksum beside the shipped one is of."""
         repair = "Install citewise again: pip install --force-reinstall --no-deps citewise"
         try:
             with graph.open("rb") as content:
@@ -44,7 +42,12 @@ class MiniLm(OnnxEmbedder):
             )
         encoder = TextModel(open_session(graph, optimize=False), uncased_tokenizer(), title=MINILM.name, advice=ADVICE)
         super().__init__(encoder, model=MINILM, batch_tokens=BATCH_TOKENS)
-        self.word_weights = _word_weights(encoder.tokenizer)
+        # By token, how much it says by itself: 1 for a word or a part of one, less for a stop word, 0 for all others.
+        self.word_weights = np.zeros(encoder.tokenizer.get_vocab_size(), np.float32)
+        special = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}
+        for token, number in encoder.tokenizer.get_vocab().items():
+            if token not in special and any(letter.isalnum() for letter in token):
+                self.word_weights[number] = STOP_WORD if token in STOP_WORDS else 1
 
     def embedded(self, texts: Sequence[str]) -> tuple[tuple[Vector, WordVectors], ...]:
         results = self.outputs(texts, self._reduced)
@@ -54,31 +57,20 @@ class MiniLm(OnnxEmbedder):
 
     def closeness(self, question: str, texts: Sequence[WordVectors]) -> tuple[float, ...]:
         windows = self.question_outputs(question)
-        words = np.concatenate(_preferred([self._of_words(*window) for window in windows]))
-        weights = np.concatenate(_preferred([self._of_words(ids, self.word_weights[ids]) for ids, _ in windows]))
-        return closenesses(words, weights if weights.any() else np.ones_like(weights), texts)
+        outputs = np.concatenate([output for _, output in windows])
+        weights = np.concatenate([self.word_weights[ids] for ids, _ in windows])
+        if not weights.any():
+            weights = np.ones_like(weights)
+        return closenesses(outputs[weights > 0], weights[weights > 0], texts)
 
     def _reduced(self, at: int, window: Ids, output: Floats) -> tuple[tuple[Floats, int], tuple[bool, Floats]]:
         """The mean, and the words of the first windows: a table of a megabyte would store as much again."""
-        has_words, found = self._of_words(window, output) if at < MAX_WORD_WINDOWS else (False, output[:0])
-        return self._mean(at, window, output), (has_words, paired(found))
-
-    def _of_words(self, window: Ids, values: Floats) -> tuple[bool, Floats]:
-        """The values of its words, if it has any; else of all its tokens."""
-        are_words = self.word_weights[window] > 0
-        return (True, values[are_words]) if are_words.any() else (False, values)
+        mean, are_words = self._mean(at, window, output), self.word_weights[window] > 0
+        if at >= MAX_WORD_WINDOWS:
+            return mean, (False, output[:0])
+        return mean, (True, paired(output[are_words])) if are_words.any() else (False, paired(output))
 
 
 def _preferred(windows: Sequence[tuple[bool, Floats]]) -> list[Floats]:
     """Of the windows that have words; of all of them, where none has."""
     return [found for has_words, found in windows if has_words] or [found for _, found in windows]
-
-
-def _word_weights(tokenizer: Tokenizer) -> Floats:
-    """By token, how much it says by itself: 1 for a word or a part of one, less for a stop word, 0 for all others."""
-    weights = np.zeros(tokenizer.get_vocab_size(), np.float32)
-    special = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}
-    for token, number in tokenizer.get_vocab().items():
-        if token not in special and any(letter.isalnum() for letter in token):
-            weights[number] = STOP_WORD if token in STOP_WORDS else 1
-    return weights

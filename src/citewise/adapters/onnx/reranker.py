@@ -25,10 +25,7 @@ class OnnxReranker:
     """
 
     def __init__(self, folder: Path, *, window_tokens: int = 128) -> None:
-        """From a folder with model.onnx and tokenizer.json.
-
-        A trial fills the window, so that a model that does not fit is refused here and not at the first question.
-        """
+        """A trial fills the window, so that a model that does not fit is refused here and not at the first question."""
         advice = "Set rerank.window_tokens to what the model sees."
         self._encoder = TextModel.from_folder(folder, purpose="reranking", advice=advice)
         self.name = folder.resolve().name

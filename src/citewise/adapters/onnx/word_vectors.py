@@ -78,16 +78,14 @@ def _single_threaded_product(left: Floats, right: Floats) -> Floats:
     For anything larger BLAS would use its own threads; on a busy machine, waiting for them takes ten times as long as
     the work.
     """
-    starts = range(0, right.shape[1], BLOCK_COLUMNS)
-    return np.concatenate([_by_rows(left, right[:, at : at + BLOCK_COLUMNS]) for at in starts], axis=1)
-
-
-def _by_rows(left: Floats, columns: Floats) -> Floats:
-    rows = max(1, MAX_PRODUCTS // columns.size)
-    blocks = len(left) // rows
-    whole = blocks * rows
-    products = np.matmul(left[:whole].reshape(blocks, rows, left.shape[1]), columns)
-    return np.concatenate([products.reshape(whole, columns.shape[1]), left[whole:] @ columns])
+    products = []
+    for at in range(0, right.shape[1], BLOCK_COLUMNS):
+        columns = right[:, at : at + BLOCK_COLUMNS]
+        rows = max(1, MAX_PRODUCTS // columns.size)
+        whole = len(left) // rows * rows
+        blocks = np.matmul(left[:whole].reshape(-1, rows, left.shape[1]), columns)
+        products.append(np.concatenate([blocks.reshape(whole, columns.shape[1]), left[whole:] @ columns]))
+    return np.concatenate(products, axis=1)
 
 
 def _unit(vectors: Floats) -> Floats:

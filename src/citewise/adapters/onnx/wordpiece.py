@@ -50,8 +50,8 @@ class WordPieceCounter:
         self._pieces = _Pieces()
 
     def counts(self, texts: Sequence[str]) -> list[int]:
-        words = (WORD.findall(text.lower()) if PLAIN.fullmatch(text) else BLANKS.split(text) for text in texts)
-        return [sum(map(self._pieces.__getitem__, of_text)) for of_text in words]
+        split = (WORD.findall(text.lower()) if PLAIN.fullmatch(text) else BLANKS.split(text) for text in texts)
+        return [sum(map(self._pieces.__getitem__, words)) for words in split]
 
 
 class _Pieces(dict[str, int]):

@@ -1,8 +1,9 @@
 """Vectors from any server that speaks OpenAI's `POST embeddings`."""
 
 import itertools
+import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -29,11 +30,7 @@ _ECHO_CHARS = 20  # a message that repeats so many characters of a text is not s
 
 @dataclass(frozen=True, slots=True)
 class OpenAIEmbedder:
-    """The port `Embedder` over a server.
-
-    Texts longer than `max_input_chars` are cut at white space and their vectors pooled by length, so that every part
-    of a text counts.
-    """
+    """A text longer than `max_input_chars` is cut at white space and its vectors pooled by length: all of it counts."""
 
     remote: Remote
     model: EmbeddingModel
@@ -53,8 +50,10 @@ class OpenAIEmbedder:
         return outcome
 
     def _embedded(self, texts: Sequence[str], prefix: str) -> tuple[Vector | Unavailable, ...]:
-        room = max(1, self.max_input_chars - len(prefix))
-        windows = [tuple(_windows(text, room)) for text in texts]
+        # Windows of so many characters, cut at white space; a word is cut only where it alone is longer.
+        room = max(2, self.max_input_chars - len(prefix))
+        window = re.compile(rf"\S(?:.{{0,{room - 2}}}\S)?(?!\S)|\S{{{room}}}", re.DOTALL)
+        windows = [window.findall(text) for text in texts]
         pieces = [prefix + window for parts in windows for window in parts]
         batches = [pieces[at : at + self.batch_size] for at in range(0, len(pieces), self.batch_size)]
         run = self.threads.map if len(batches) > 1 else map  # a question does not wait behind an ingestion
@@ -130,20 +129,6 @@ def _message(refused: Refused, text: str) -> str:
     return f" ({masked(' '.join(message.split())).text[:_MAX_MESSAGE_CHARS]})"
 
 
-def _windows(text: str, room: int) -> Iterator[str]:
-    """The text in pieces of at most `room` characters, cut at white space where there is any."""
-    rest = text.strip()
-    while len(rest) > room:
-        head = rest[: room + 1]
-        # rsplit also knows the white space that is not a blank; without any, a word is cut.
-        cut = len(head.rsplit(maxsplit=1)[0]) if len(head.split(maxsplit=1)) > 1 else room
-        cut = min(cut, room)
-        yield rest[:cut]
-        rest = rest[cut:].lstrip()
-    if rest:
-        yield rest
-
-
 def _pooled(windows: Sequence[str], outcomes: Sequence[Outcome]) -> Vector | Unavailable:
     vectors = []
     for outcome in outcomes:
@@ -152,6 +137,5 @@ def _pooled(windows: Sequence[str], outcomes: Sequence[Outcome]) -> Vector | Una
         vectors.append(outcome)
     if not vectors:
         return Unavailable("the text is empty")
-    weights = np.array([len(window) for window in windows], dtype=np.float64)
-    pooled = _unit(np.average(np.stack(vectors), axis=0, weights=weights))
+    pooled = _unit(np.average(np.stack(vectors), axis=0, weights=list(map(len, windows))))
     return Unavailable("its windows cancel out") if pooled is None else Vector(pooled.astype("<f4").tobytes())
