@@ -179,8 +179,7 @@ def search_of(
     """The search that the library's settings describe."""
     from citewise.search.adjust import Boost, Cut, Deduplicate, Freshness
     from citewise.search.fuse import Fusion, MinMax, Nearness, ReciprocalRanks
-    from citewise.search.hydrate import MIN_CANDIDATES, Hydrate
-    from citewise.search.pipeline import Search, Stage
+    from citewise.search.pipeline import MIN_CANDIDATES, Hydrate, Search, Stage
     from citewise.search.rankings import LARGE_INDEX_BYTES, Retrieve
     from citewise.search.rescore import Features, Late, Rerank
 

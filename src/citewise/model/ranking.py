@@ -1,7 +1,7 @@
 """What a search gives back."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
@@ -160,9 +160,6 @@ class Finding:
         """Highest score first; equal ones stay as they stood, which fusion has settled by id."""
         return tuple(sorted(findings, key=_score, reverse=True))
 
-    def with_score(self, score: float) -> "Finding":
-        return replace(self, candidate=replace(self.candidate, score=score))
-
 
 @dataclass(frozen=True, slots=True)
 class Shortlist:
@@ -173,14 +170,6 @@ class Shortlist:
     dropped: tuple[Dropped, ...] = ()
     degraded: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-
-    def rescored(self, stage: str, score: Callable[[Finding], float | None]) -> "Shortlist":
-        """Each finding with a new score, in its new order; None: the stage has nothing to say of it."""
-        scored = []
-        for finding in self.findings:
-            new = score(finding)
-            scored.append(finding if new is None else finding.rescored(stage, new))
-        return self.with_findings(Finding.in_order(scored))
 
     def with_findings(self, findings: tuple[Finding, ...]) -> "Shortlist":
         """The same search with these findings, in this order."""

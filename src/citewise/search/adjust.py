@@ -27,15 +27,19 @@ class Freshness:
         half_life_days = self.half_life_days if query.half_life_days is None else query.half_life_days
         weight = self.weight if query.freshness_weight is None else query.freshness_weight
 
-        def aged(finding: Finding) -> float | None:
+        if weight <= 0 or all(finding.passage.location.sent_at is None for finding in found.findings):
+            return found
+
+        def aged(finding: Finding) -> Finding:
             sent_at = finding.passage.location.sent_at
             if not finding.passage.is_conversation or sent_at is None:
-                return None
+                return finding
             age_days = max(0.0, (query.asked_at - sent_at) / DAY)  # a time in the future counts as now
-            return (1 - weight) * finding.score + weight * math.exp2(-age_days / half_life_days)
+            return finding.rescored(
+                self.name, (1 - weight) * finding.score + weight * math.exp2(-age_days / half_life_days)
+            )
 
-        has_conversations = any(finding.passage.location.sent_at is not None for finding in found.findings)
-        return found.rescored(self.name, aged) if weight > 0 and has_conversations else found
+        return found.with_findings(Finding.in_order(map(aged, found.findings)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Shortlist -> Shortlist: new scores by the places of words, by late interaction, and by a cross-encoder."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import inf
 from typing import ClassVar
@@ -146,4 +146,7 @@ class Rerank:
             finding.rescored(self.name, score) for finding, score in zip(head, scores, strict=True)
         )
         lowest = min((finding.score for finding in reranked), default=1.0)
-        return found.with_findings((*reranked, *(finding.with_score(finding.score * lowest) for finding in tail)))
+        behind = [
+            replace(finding, candidate=replace(finding.candidate, score=finding.score * lowest)) for finding in tail
+        ]
+        return found.with_findings((*reranked, *behind))

@@ -321,7 +321,7 @@ class SqliteCatalog:
             unused = "text_digest NOT IN (SELECT text_digest FROM chunks)"
             connection.execute(f"DELETE FROM embeddings WHERE {unused}")
             connection.execute(f"DELETE FROM word_vectors WHERE {unused if keep_word_vectors else 'TRUE'}")
-        with self._connections.patient("compact the catalog") as connection:
+        with self._connections.reading("compact the catalog", is_patient=True) as connection:
             connection.execute("VACUUM")
             connection.execute(f"PRAGMA busy_timeout = {READERS_END_MS}")
             (is_busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()

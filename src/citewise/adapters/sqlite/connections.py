@@ -62,44 +62,34 @@ class Connections:
             self._unlocked.clear()
 
     @contextmanager
-    def reading(self, action: str) -> Iterator[sqlite3.Connection]:
-        """A connection whose errors are translated."""
-        with _our_errors(action, self.file), self._lent() as connection:
-            yield connection
+    def reading(self, action: str, *, is_patient: bool = False) -> Iterator[sqlite3.Connection]:
+        """The connection used last, or a new one; its errors are translated. A patient one waits for other writers.
 
-    @contextmanager
-    def patient(self, action: str) -> Iterator[sqlite3.Connection]:
-        """The same, for writes outside of a transaction: it waits for other writers."""
-        with _our_errors(action, self.file), self._lent(is_patient=True) as connection:
-            yield connection
+        There are as many as were ever in use at once. Idle ones wait like readers, so that lending one to a search
+        costs no statement.
+        """
+        with _our_errors(action, self.file):
+            connection = self._taken()
+            if connection is None:
+                connection = self._connected(WRITER_BUSY_SECONDS if is_patient else BUSY_SECONDS)
+                with self._lock:
+                    self._all.append(connection)
+            elif is_patient:
+                _set_timeout(connection, WRITER_BUSY_SECONDS)
+            try:
+                yield connection
+            finally:
+                with self._lock:
+                    if connection in self._all:  # not closed meanwhile
+                        if is_patient:
+                            _set_timeout(connection, BUSY_SECONDS)
+                        self._idle.append(connection)
 
     @contextmanager
     def writing(self, action: str) -> Iterator[sqlite3.Connection]:
         """One transaction: all of it is durable at the end of the block, or nothing happened."""
-        with self.patient(action) as connection, transaction(connection):
+        with self.reading(action, is_patient=True) as connection, transaction(connection):
             yield connection
-
-    @contextmanager
-    def _lent(self, *, is_patient: bool = False) -> Iterator[sqlite3.Connection]:
-        """The connection used last, or a new one: there are as many as were ever in use at once.
-
-        Idle connections wait like readers, so that lending one to a search costs no statement.
-        """
-        connection = self._taken()
-        if connection is None:
-            connection = self._connected(WRITER_BUSY_SECONDS if is_patient else BUSY_SECONDS)
-            with self._lock:
-                self._all.append(connection)
-        elif is_patient:
-            _set_timeout(connection, WRITER_BUSY_SECONDS)
-        try:
-            yield connection
-        finally:
-            with self._lock:
-                if connection in self._all:  # not closed meanwhile
-                    if is_patient:
-                        _set_timeout(connection, BUSY_SECONDS)
-                    self._idle.append(connection)
 
     def _taken(self) -> sqlite3.Connection | None:
         """An idle connection. Without locks SQLite does not look for changes: such a one is closed when there are."""

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,7 @@ def test_one_connection_waits_as_long_as_its_use_may(connections: Connections) -
         connections.reading,
         connections.writing,
         connections.reading,
-        connections.patient,
+        partial(connections.reading, is_patient=True),
         connections.reading,
     ):
         with use("look") as connection:
@@ -62,13 +63,13 @@ def test_a_use_that_fails_or_changes_the_wait_leaves_a_reader_s_behind(connectio
     with pytest.raises(ZeroDivisionError), connections.writing("write") as connection:
         raise ZeroDivisionError
     assert waits_ms(connection) == 2_500
-    with connections.patient("compact") as connection:
+    with connections.reading("compact", is_patient=True) as connection:
         connection.execute("PRAGMA busy_timeout = 7")
     assert waits_ms(connection) == 2_500
 
 
 def test_a_connection_that_was_closed_during_a_write_is_let_go(connections: Connections) -> None:
-    with connections.patient("write"):
+    with connections.reading("write", is_patient=True):
         connections.close()
     with connections.reading("read") as connection:
         assert connection.execute("SELECT 1").fetchone()[0] == 1
