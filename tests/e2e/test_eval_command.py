@@ -1,6 +1,7 @@
 """`citewise eval` as a process: a BEIR folder, question files, thresholds, comparisons, ablations."""
 
 import json
+import re
 import shutil
 from importlib.resources import files
 from pathlib import Path
@@ -65,8 +66,7 @@ def test_a_person_sees_a_table_and_the_poorest_questions(home: Path, handbook_ru
     text = (home / "all.txt").read_text()
     assert handbook_run.exists()
     assert "ndcg@10" in text
-    assert "paraphrase" in text
-    assert "a search, in milliseconds: p50" in text
+    assert re.search(r"search, in ms +p50 ", text)
     assert text.count("expected ") <= 2
     assert "worst questions" in text
 
@@ -99,14 +99,14 @@ def test_a_comparison_names_its_files_and_what_else_is_not_the_same(
     text = citewise("eval", "compare", "rrf.json", "all.json", cwd=home).stdout
     assert text.startswith("before  rrf.json  questions, ")
     assert "after   all.json  questions, " in text
-    heads, only, settings = text.split("metric ")[1].split("\n")[0], "only all.json has ", "settings that differ"
+    heads = text.split("metric ")[1].split("\n")[0]
     assert heads.split()[:2] == ["rrf.json", "all.json"]
-    assert "citation_accuracy" in text.split(only)[1].split("\n")[0]
+    assert "citation_accuracy" in text.split("only all.json has\n")[1].split("\n")[0]
     assert "only rrf.json has" not in text
-    rows = [line.split() for line in text.split(settings)[1].split("\n")]
-    assert ["fusion", "rrf", "nearness"] in rows
-    assert ["search.fusion", "rrf", "default"] in rows
-    assert ["generator", "none", "extractive"] in rows  # searches alone were asked for
+    rows = [line.strip() for line in text.split("settings that differ")[1].split("\n")]
+    assert 'fusion: "rrf", now "nearness"' in rows
+    assert 'search.fusion: "rrf", now null' in rows
+    assert 'generator: null, now "extractive"' in rows  # searches alone were asked for
     found = json_of("eval", "compare", search_run, handbook_run, cwd=home)
     assert found["files"] == {"before": str(search_run), "after": str(handbook_run)}
     assert found["settings_that_differ"]["generator"] == {"before": None, "after": "extractive"}
@@ -294,7 +294,7 @@ def test_a_run_says_over_how_many_answers_citations_were_counted(home: Path, han
     run = json.loads(handbook_run.read_text())
     answered = [one for one in run["questions"] if one["refused"] is False and one["kind"] != "selected"]
     assert run["questions_measured"]["citation_accuracy"] == len(answered)
-    assert f"citation_accuracy is over {len(answered)} answers" in (home / "all.txt").read_text()
+    assert re.search(rf"citation_accuracy +1\.000 over {len(answered)} questions", (home / "all.txt").read_text())
 
 
 def test_control_characters_of_a_set_reach_no_terminal(home: Path) -> None:

@@ -12,10 +12,11 @@ import pytest
 from citewise import Library
 from citewise.errors import BadData, BadRequest
 from citewise.evaluation.compare import Ablation
-from citewise.evaluation.pipeline import EVERYTHING, OpenLibrary, Step, ablate, evaluate, finished
+from citewise.evaluation.pipeline import EVERYTHING, OpenLibrary, ablate, evaluate, finished
 from citewise.evaluation.runs import Run
 from citewise.ingest.targets import IngestOptions
 from citewise.model.access import OWNER, Principal, Scope
+from citewise.model.report import Step
 from citewise.settings import Settings
 from tests.judged import WORDS_ALONE, answerable, beir_folder, pages, write_questions
 from tests.pipelines.harness import Shelf

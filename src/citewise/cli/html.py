@@ -13,15 +13,15 @@ from pathlib import Path, PurePath
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from citewise.cli.output import printable
+from citewise.cli.eval_results import ABSENT, metric_text, p_text
+from citewise.cli.output import NOTHING_ASKED, printable
 from citewise.evaluation.cases import counted
 from citewise.evaluation.compare import SIGNIFICANT, Ablation, Difference
-from citewise.evaluation.runs import MAIN_METRICS, SUMS, QuestionResult, Run
+from citewise.evaluation.runs import MAIN_METRICS, QuestionResult, Run
 from citewise.insights import Overview
 from citewise.model.access import Scope
 
-MINUS, ABSENT = "\u2212", "\u2013"
-NOTHING = "Nobody asked anything in this time, as far as you may see."
+MINUS = "\u2212"
 MAX_LISTED = 500  # questions with details: a phone cannot open a page with many more
 OPENED = 10  # poor questions whose details are open from the start
 POOR = 0.5  # a question below is poor. 0: only complete failures are; 1: everything that is not perfect is
@@ -81,14 +81,14 @@ def _metric_rows(run: Run) -> list[tuple[str, ...]]:
     rows = [("questions", f"{run.queries:,}", *(f"{sizes[group]:,}" for group in run.groups))]
     for name in dict.fromkeys((*(name for name in MAIN_METRICS if name in run.metrics), *run.metrics)):
         values = (run.metrics[name], *(group.get(name) for group in run.groups.values()))
-        rows.append((name, *(_metric(value, name) for value in values)))
+        rows.append((name, *(metric_text(value, name) for value in values)))
     return rows
 
 
 def _entry(result: QuestionResult, number: int) -> dict[str, object]:
     """One question of the list."""
     is_poor = result.worst is not None and result.worst < POOR
-    measures = ", ".join(f"{name} {_metric(value, name)}" for name, value in result.measures.items())
+    measures = ", ".join(f"{name} {metric_text(value, name)}" for name, value in result.measures.items())
     kind = "" if result.kind == "answerable" else result.kind
     decision = {None: "", True: "refused", False: "answered"}[result.refused]
     first = _first(place.grade > 0 for place in result.found)
@@ -132,7 +132,7 @@ def stats_html(scope: Scope, overview: Overview) -> str:
         overview=overview,
         tiles=tiles,
         problems=[*overview.degraded.items(), *((f"failed: {kind}", count) for kind, count in overview.errors.items())],
-        nothing=NOTHING,
+        nothing=NOTHING_ASKED,
     )
 
 
@@ -149,19 +149,14 @@ def _render(template: str, **values: object) -> str:
     environment.filters |= {
         "counted": counted,
         "instant": lambda seconds: datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M"),
-        "metric": _metric,
+        "metric": metric_text,
         "milliseconds": _milliseconds,
         "number": lambda value: ABSENT if value is None else f"{value:.2f}",
-        "probability": lambda value: "< 0.001" if value < 0.001 else f"{value:.3f}",
+        "probability": p_text,
         "shorten": lambda text, characters: text if len(text) <= characters else f"{text[:characters]}…",
         "signed": lambda value: "0.000" if abs(value) < 0.0005 else f"{value:+.3f}".replace("-", MINUS),
     }
     return environment.get_template(template).render(**values) + "\n"
-
-
-def _metric(value: float | None, name: str = "") -> str:
-    """Three decimals, so that columns line up; counts as they are."""
-    return ABSENT if value is None else f"{value:.0f}" if name in SUMS else f"{value:.3f}"
 
 
 def _milliseconds(value: float | None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -15,12 +15,13 @@ from citewise.cli.options import FILE, GIVEN_PATH, Session, app, library_options
 from citewise.cli.output import print_json, show_figures, show_list
 
 if TYPE_CHECKING:
+    from citewise.evaluation.pipeline import EvalEvent
     from citewise.model.access import Principal
-    from citewise.model.document import FileProblem
-    from citewise.model.report import IngestEvent, IngestReport
+    from citewise.model.report import IngestReport
 
-MAX_NAMED = 5  # files; more are counted by reason
-MAX_LINES = 12  # of each list; the JSON report has them all
+MAX_NAMED = 12  # files or reasons; more files are counted by reason
+
+Result = TypeVar("Result")
 
 
 @app.command("ingest")
@@ -71,6 +72,8 @@ def _ingest(
 
     Creates the library if it does not exist. Only new and changed documents are embedded; deleted ones are removed.
     """
+    from citewise.model.report import IngestReport
+
     rules = session.settings.ingest
     rules_changed = {
         "include": include or rules.include,
@@ -81,12 +84,12 @@ def _ingest(
     library, scope = session.library, session.scope
     access = _named_readers(access, session.principal)
     events = library.ingest_events(*paths, scope=scope, access=access, name=name, corpus_type=corpus_type)
-    (report,) = _reports(events, verbose=verbose, bar=not session.as_json)
+    (report,) = shown_results(events, IngestReport, bar=not session.as_json, verbose=verbose)
     _show_report(report, as_json=session.as_json)
     if watch:
         sys.stderr.write("watching for changes; stop with Ctrl-C\n")
         events = library.watch(*paths, scope=scope, name=name, corpus_type=corpus_type)
-        for changes in _reports(events, verbose=verbose, bar=False):
+        for changes in shown_results(events, IngestReport, bar=False, verbose=verbose):
             if changes.ingested or changes.removed or changes.failed:
                 _show_report(changes, as_json=session.as_json)
     return 1 if report.failed else 0
@@ -105,8 +108,10 @@ def _demo(session: Session) -> int:
     import shutil
     from importlib.resources import as_file, files
 
+    from citewise.model.report import IngestReport
+
     with as_file(files("citewise") / "data" / "handbook") as handbook:
-        (report,) = _reports(session.library.ingest_events(handbook), verbose=False, bar=not session.as_json)
+        (report,) = shown_results(session.library.ingest_events(handbook), IngestReport, bar=not session.as_json)
     _show_report(report, as_json=session.as_json)
     if not session.as_json:
         library = shlex.quote(str(session.settings.library))
@@ -136,46 +141,52 @@ def _named_readers(rules: Iterable[str], principal: "Principal") -> tuple[str, .
     return tuple(named for rule in rules for named in meant.get(rule) or (rule,))
 
 
-def _reports(events: "Iterable[IngestEvent]", *, verbose: bool, bar: bool) -> "Iterator[IngestReport]":
-    """Show the events; what comes out are the reports."""
-    from citewise.model.report import IngestReport
-
-    with shown_progress(verbose=verbose, bar=bar) as show:
+def shown_results(
+    events: "Iterable[EvalEvent]", kind: type[Result], *, bar: bool, verbose: bool = False
+) -> Iterator[Result]:
+    """The events of a kind; the others are shown as lines, or by a bar if standard error is a terminal."""
+    with _shown_progress(verbose=verbose, bar=bar) as show:
         for event in events:
-            show(event)
-            if isinstance(event, IngestReport):
+            if isinstance(event, kind):
                 yield event
+            else:
+                show(event)
 
 
 @contextmanager
-def shown_progress(*, verbose: bool, bar: bool) -> "Iterator[Callable[[IngestEvent], None]]":
-    """A function that shows each event of an ingestion: as a line, or by a bar if standard error is a terminal."""
+def _shown_progress(*, verbose: bool, bar: bool) -> "Iterator[Callable[[EvalEvent], None]]":
     from rich import progress as rich
     from rich.console import Console
 
-    from citewise.model.report import Embedded, FileDone, Walked
+    from citewise.model.report import Embedded, FileDone, Step, Walked
 
     console = Console(stderr=True)
     if verbose or not bar or not console.is_terminal:
         yield _print_line if verbose else lambda event: None
         return
-    columns = (*rich.Progress.get_default_columns(), rich.TextColumn("{task.fields[embedded]} embedded"))
+    columns = (*rich.Progress.get_default_columns(), rich.TextColumn("{task.fields[detail]}"))
     with rich.Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("looking", total=None, embedded=0)
+        task = progress.add_task("looking", total=None, detail="")
+        embedded = 0
 
-        def show(event: "IngestEvent") -> None:
-            """Count kilobytes: files differ in size, and time goes with size."""
+        def show(event: "EvalEvent") -> None:
+            """Count kilobytes of files: they differ in size, and time goes with size."""
+            nonlocal embedded
             if isinstance(event, Walked):
                 progress.reset(task, description="ingesting", total=event.bytes // 1000 + event.files)
             elif isinstance(event, Embedded):
-                progress.update(task, embedded=progress.tasks[0].fields["embedded"] + event.texts)
+                embedded += event.texts
+                progress.update(task, detail=f"{embedded} embedded")
             elif isinstance(event, FileDone):
                 progress.advance(task, event.size // 1000 + 1)
+            elif isinstance(event, Step):
+                detail = f"{event.done}/{event.total}"
+                progress.update(task, description=event.task, completed=event.done, total=event.total, detail=detail)
 
         yield show
 
 
-def _print_line(event: "IngestEvent") -> None:
+def _print_line(event: "EvalEvent") -> None:
     from citewise.model.report import FileDone
 
     if isinstance(event, FileDone):
@@ -185,30 +196,27 @@ def _print_line(event: "IngestEvent") -> None:
 
 
 def _show_report(report: "IngestReport", *, as_json: bool) -> None:
+    problems = {"skipped": report.skipped, "warnings": report.warnings, "failed": report.failed}
     if as_json:
-        print_json(_report_json(report))
+        listed = {
+            name: [{"path": entry.path, "reason": entry.reason} for entry in entries]
+            for name, entries in problems.items()
+        }
+        figures = {
+            "folders_left_out": report.folders_left_out,
+            "masked": dict(report.masked),
+            "seconds": round(report.seconds, 3),
+            "chunks_per_second": round(report.chunks_per_second, 1),
+        }
+        print_json({**asdict(report), **figures, **listed})
         return
     show_figures(_figures(report))
-    _show_files("skipped", report.skipped)
-    _show_files("warnings", report.warnings)
-    show_list("failed", _first([f"{entry.path}: {entry.reason}" for entry in report.failed]), style="bold red")
-
-
-def _report_json(report: "IngestReport") -> dict[str, object]:
-    return {
-        **asdict(report),
-        "folders_left_out": report.folders_left_out,
-        "skipped": _problems_json(report.skipped),
-        "failed": _problems_json(report.failed),
-        "warnings": _problems_json(report.warnings),
-        "masked": dict(report.masked),
-        "seconds": round(report.seconds, 3),
-        "chunks_per_second": round(report.chunks_per_second, 1),
-    }
-
-
-def _problems_json(entries: "Iterable[FileProblem]") -> list[dict[str, str]]:
-    return [{"path": entry.path, "reason": entry.reason} for entry in entries]
+    for name, entries in problems.items():
+        lines = [f"{entry.path}: {entry.reason}" for entry in entries]
+        if len(lines) > MAX_NAMED:  # there may be thousands
+            reasons = Counter(entry.reason for entry in entries).most_common(MAX_NAMED)
+            lines = [*(f"{count:>5} x {reason}" for reason, count in reasons), "--json lists every file"]
+        show_list(name, lines, style="bold red" if name == "failed" else "bold")
 
 
 def _figures(report: "IngestReport") -> Iterator[tuple[str, str]]:
@@ -228,17 +236,3 @@ def _figures(report: "IngestReport") -> Iterator[tuple[str, str]]:
     yield "embedded", f"{report.embedded} texts; {report.seconds:.1f} s in all, {rate}"
     if report.masked:
         yield "masked", ", ".join(f"{count} {kind}" for kind, count in sorted(report.masked.items()))
-
-
-def _show_files(title: str, entries: "Sequence[FileProblem]") -> None:
-    """A few by name, more by reason: there may be thousands."""
-    if len(entries) <= MAX_NAMED:
-        show_list(title, [f"{entry.path}: {entry.reason}" for entry in entries])
-    else:
-        reasons = Counter(entry.reason for entry in entries).most_common()
-        show_list(f"{title} (--json names each file)", _first([f"{count:>5} x {reason}" for reason, count in reasons]))
-
-
-def _first(lines: list[str]) -> list[str]:
-    more = len(lines) - MAX_LINES
-    return lines if more <= 0 else [*lines[:MAX_LINES], f"… {more} more; --json lists every file"]

@@ -11,13 +11,15 @@ import click
 
 from citewise.cli.options import FILE, Session, app, reader_options
 from citewise.cli.output import (
+    NOTHING_ASKED,
     console,
     instant,
+    one_line,
     print_json,
-    printable,
     refuse_unwritable,
     show_figures,
     show_list,
+    table,
     write_file,
 )
 
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
     from citewise.model.access import Scope
     from citewise.model.logged import Logged
 
-NOTHING = "Nobody asked anything in this time, as far as you may see."
-NO_WORDS = "(not kept)"
 FEW_DAYS = 14  # that are listed; --json and --plot have all of them
 MAX_CHARACTERS = 160  # of a question in a list; --json has all of it
 BAR = 30  # characters of the longest bar
@@ -132,7 +132,6 @@ def _row_json(seen: "SeenRow") -> dict[str, object]:
 
 
 def _overview_json(scope: "Scope", overview: "Overview") -> dict[str, object]:
-    """`citewise stats`."""
     return {
         "tenant": scope.tenant,
         "project": scope.project,
@@ -166,38 +165,30 @@ def _group_json(group: "Group") -> dict[str, object]:
 
 
 def _show_rows(rows: "Sequence[SeenRow]") -> None:
-    from rich.table import Table
-
     if not rows:
-        console().print(NOTHING)
+        console().print(NOTHING_ASKED)
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("at (UTC)", "kind", "user"):
-        table.add_column(name, no_wrap=True)
-    for name in ("ms", "hits", "quality"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("remarks", style="dim")
-    table.add_column("query", ratio=1)
+    shown = table(["at (UTC)", "kind", "user"], ["ms", "hits", "quality"], ["remarks", "query"])
     for row in (seen.row for seen in rows):
         numbers = (f"{row.latency_ms:.0f}", str(row.hits), "" if row.quality is None else f"{row.quality:.2f}")
-        query = NO_WORDS if row.text is None else _line(row.text)
-        table.add_row(_when(row.at), row.kind, row.user, *numbers, _remarks(row), query)
-    console().print(table)
+        query = "(not kept)" if row.text is None else one_line(row.text)
+        shown.add_row(_when(row.at), row.kind, row.user, *numbers, _remarks(row), query)
+    console().print(shown)
 
 
 def _show_overview(overview: "Overview") -> None:
     if not overview.queries:
-        console().print(NOTHING)
-    else:
-        show_figures(_figures(overview))
-        days = list(overview.per_day.items())[-FEW_DAYS:]
-        longest = max(count for _, count in days) or 1
-        busiest = max(range(len(overview.per_hour)), key=lambda hour: overview.per_hour[hour])
-        bars = [f"{day}  {count:>6,}  {'█' * round(BAR * count / longest)}" for day, count in days]
-        show_list(f"\nPer day (busiest hour: {busiest:02}:00 UTC)", bars)
-        show_list("\nUnanswered", _questions(overview.unanswered))
-        show_list("\nAnswered with a warning", _questions(overview.poor))
-        show_list("\nDocuments shown most", [f"{shown.times:>6,}  {shown.path}" for shown in overview.documents])
+        console().print(NOTHING_ASKED)
+        return
+    show_figures(_figures(overview))
+    days = list(overview.per_day.items())[-FEW_DAYS:]
+    longest = max(count for _, count in days) or 1
+    busiest = max(range(len(overview.per_hour)), key=lambda hour: overview.per_hour[hour])
+    bars = [f"{day}  {count:>6,}  {'█' * round(BAR * count / longest)}" for day, count in days]
+    show_list(f"\nPer day (busiest hour: {busiest:02}:00 UTC)", bars)
+    show_list("\nUnanswered", _questions(overview.unanswered))
+    show_list("\nAnswered with a warning", _questions(overview.poor))
+    show_list("\nDocuments shown most", [f"{shown.times:>6,}  {shown.path}" for shown in overview.documents])
 
 
 def _figures(overview: "Overview") -> Iterator[tuple[str, str]]:
@@ -221,8 +212,7 @@ def _figures(overview: "Overview") -> Iterator[tuple[str, str]]:
 def _questions(group: "Group") -> list[str]:
     if group.count and not group.questions:
         return [f"{group.count:,} questions, whose words are not kept"]
-    lines = [(asked.times, _line(asked.text)) for asked in group.questions]
-    return [f"{times:>6,}  {line[:MAX_CHARACTERS]}{'…' * (len(line) > MAX_CHARACTERS)}" for times, line in lines]
+    return [f"{asked.times:>6,}  {one_line(asked.text, MAX_CHARACTERS)}" for asked in group.questions]
 
 
 def _remarks(row: "Logged") -> str:
@@ -242,7 +232,3 @@ def _when(at: float) -> str:
 
 def _share(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.1f} %"
-
-
-def _line(text: str) -> str:
-    return " ".join(printable(text).split())

@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from citewise.cli import eval_commands, ingest, insights, maintenance, search  # noqa: F401  they add their commands
+from citewise.cli import eval, ingest, insights, maintenance, search  # noqa: F401  they add their commands
 from citewise.cli.options import app
 from citewise.cli.output import printable
 from citewise.errors import CitewiseError

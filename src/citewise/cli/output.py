@@ -13,10 +13,11 @@ from citewise.errors import BadRequest
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 DECIMALS = 6
-
-# Control characters, half surrogate pairs and these, which turn the direction of writing around, command a terminal.
+NOTHING_ASKED = "No queries in this period that you may see."
+# They reverse the direction of writing, so a terminal must not get them, as it must not get control characters.
 _TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
@@ -33,7 +34,7 @@ def instant(seconds: float) -> str:
 
 
 def printable(text: str) -> str:
-    """Text from a document as a terminal may have it: without the characters that would command it."""
+    """Text from a document without control characters, halves of surrogate pairs and changes of direction."""
     return "".join(
         character
         for character in text
@@ -41,11 +42,33 @@ def printable(text: str) -> str:
     )
 
 
-def console() -> "Console":
-    """Standard output, which shows text as it is: no markup, no emoji names, no colored numbers."""
+def one_line(text: str, max_characters: int = sys.maxsize) -> str:
+    line = " ".join(printable(text).split())
+    return line if len(line) <= max_characters else f"{line[: max_characters - 1].rstrip()}…"
+
+
+def console(*, min_width: int = 0) -> "Console":
+    """Standard output, which shows text as it is: no markup, no emoji names, no colored numbers.
+
+    A terminal that is narrower than `min_width` wraps the lines of a table, since numbers that are cut off say nothing.
+    """
     from rich.console import Console
 
-    return Console(highlight=False, markup=False, emoji=False)
+    shown = Console(highlight=False, markup=False, emoji=False)
+    shown.width = max(shown.width, min_width)
+    return shown
+
+
+def table(first: Sequence[str], numbers: Sequence[str], last: Sequence[str] = ()) -> "Table":
+    """A table of columns with these names. Numbers are aligned to the right, and only the last columns wrap."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in (*first, *numbers):
+        table.add_column(name, justify="right" if name in numbers else "left", no_wrap=True)
+    for name in last:
+        table.add_column(name)
+    return table
 
 
 def show_figures(rows: Iterable[tuple[str, str]]) -> None:

@@ -6,10 +6,9 @@ from dataclasses import asdict
 
 from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
-from citewise.cli.output import console, instant, printable
+from citewise.cli.output import console, instant, printable, table
 from citewise.model.answer import Answer
 from citewise.model.query import NOT_SHARED
 from citewise.model.ranking import ARMS, CUT, FUSED, SCORES, Candidate, Finding, SearchResult
@@ -17,7 +16,7 @@ from citewise.model.ranking import ARMS, CUT, FUSED, SCORES, Candidate, Finding,
 SNIPPET_CHARACTERS = 240
 MAX_WIDTH = 110  # of running text; longer lines are hard to read
 PATH_WIDTH = 40
-MIN_WIDTH = 165  # numbers that are cut off explain nothing: a narrower terminal wraps the lines
+MIN_WIDTH = 165
 FEW_DROPPED = 5  # candidates beyond top_k that are shown; --json names each
 
 # The fields of a passage that a hit has under the same name
@@ -111,7 +110,7 @@ def show_search(result: SearchResult, max_shown: int | None, *, explain: bool) -
     _show_warnings(result)
     shown = console()
     if explain:
-        _show_explanation(shown, result)
+        _show_explanation(result)
     else:
         _show_findings(shown, result, max_shown)
     if result.next_cursor is None:
@@ -130,7 +129,7 @@ def show_answer(answer: Answer, *, is_compressed: bool, explain: bool) -> None:
         before, after = answer.usage.context_tokens_before, answer.usage.context_tokens_after
         sys.stdout.write(f"(compressed: {after:,} of the {before:,} tokens that were found)\n")
     if explain:
-        _show_explanation(console(), answer.result)
+        _show_explanation(answer.result)
 
 
 def _show_warnings(result: SearchResult) -> None:
@@ -177,7 +176,7 @@ def _below(answer: Answer) -> Iterator[str]:
         if where := "  ".join(part for part in (place, source.url) if part):
             yield f"      {where}"
     if answer.suggestions:
-        yield "What it does know" if answer.result.mode == "normal" else "What you can do"
+        yield "Related sections" if answer.result.mode == "normal" else "What you can do"
     for topic in answer.suggestions:
         yield f"  - {topic}"
     for sentence in answer.unsupported_sentences:
@@ -188,41 +187,35 @@ def _below(answer: Answer) -> Iterator[str]:
     yield f"({by}{answer.result.timings_ms.get('total', 0.0):.0f} ms)"
 
 
-def _show_explanation(shown: Console, result: SearchResult) -> None:
+def _show_explanation(result: SearchResult) -> None:
     """Place and score per ranking and stage, what became of each candidate, and where the time went."""
-    shown.width = max(shown.width, MIN_WIDTH)
     candidates = [*(finding.candidate for finding in result.findings), *(drop.candidate for drop in result.dropped)]
     stages = [
         name
         for name in SCORES[len(ARMS) :]
         if name == FUSED or any(name in candidate.scores for candidate in candidates)
     ]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("#", justify="right")
-    table.add_column("passage", no_wrap=True)
-    for name in (*ARMS, *stages, "final"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("why dropped", max_width=40)
+    rows = table(["#", "passage"], [*ARMS, *stages, "final"], ["why dropped"])
     for place, finding in enumerate(result.findings, start=1):
-        where = _short(printable(f"{finding.passage.document}:{finding.passage.location.first}"))
-        table.add_row(str(place), where, *_cells(finding.candidate, stages), "")
+        where = printable(f"{finding.passage.document}:{finding.passage.location.first}")
+        if len(where) > PATH_WIDTH:  # cut in the middle, since both its ends tell it apart
+            where = f"{where[: PATH_WIDTH // 2 - 1]}…{where[-(PATH_WIDTH // 2) :]}"
+        rows.add_row(str(place), where, *_cells(finding.candidate, stages), "")
     cut = [drop for drop in result.dropped if drop.stage == CUT]
     for drop in [*(drop for drop in result.dropped if drop.stage != CUT), *cut[:FEW_DROPPED]]:
         why = f"{drop.stage}: {drop.reason}"
-        table.add_row("", drop.candidate.id, *_cells(drop.candidate, stages), why, style="dim")
-    shown.print(table)
+        rows.add_row("", drop.candidate.id, *_cells(drop.candidate, stages), why, style="dim")
+    shown = console(min_width=MIN_WIDTH)
+    shown.print(rows)
     if hidden := len(cut[FEW_DROPPED:]):
         shown.print(f"{hidden} more beyond the first {result.query.top_k}; --json names each", style="dim")
-    timings = "  ".join(f"{stage} {ms:.1f}" for stage, ms in result.timings_ms.items())
-    for line in (f"milliseconds, where dense, words and code run side by side within arms: {timings}", *result.notes):
+    named = ((stage.replace("arms", "rankings"), ms) for stage, ms in result.timings_ms.items())
+    timings = "  ".join(f"{name} {ms:.1f}" for name, ms in named)
+    for line in (
+        f"milliseconds (dense, words and code run at the same time, within rankings): {timings}",
+        *result.notes,
+    ):
         shown.print(line, style="dim", soft_wrap=True)
-
-
-def _short(path: str) -> str:
-    """A path that fits its column: cut in the middle, since both its ends tell it apart."""
-    if len(path) <= PATH_WIDTH:
-        return path
-    return f"{path[: PATH_WIDTH // 2 - 1]}\u2026{path[-(PATH_WIDTH // 2) :]}"
 
 
 def _cells(candidate: Candidate, stages: Sequence[str]) -> list[str]:

@@ -18,7 +18,7 @@ import statistics
 import subprocess
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -37,7 +37,7 @@ from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.chunk import Chunk
 from citewise.model.query import MAX_TOP_K
 from citewise.model.ranking import ARMS, SearchResult
-from citewise.model.report import IngestEvent
+from citewise.model.report import IngestEvent, Step
 from citewise.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -60,15 +60,6 @@ GIT_SECONDS = 5.0
 OpenLibrary = Callable[[Settings], Library]
 In = TypeVar("In")
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """How far a task is."""
-
-    task: str
-    done: int
-    total: int
 
 
 EvalEvent = IngestEvent | Step | Run | Ablation

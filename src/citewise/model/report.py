@@ -37,6 +37,15 @@ class Embedded:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """How far a task of an evaluation is."""
+
+    task: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
 class IngestReport:
     """The account, and the last event of an ingestion: seen = ingested + unchanged + skipped + failed."""
 

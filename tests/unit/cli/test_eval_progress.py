@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from citewise.cli.eval import _watched as watched
-from citewise.evaluation.pipeline import EvalEvent, Step
-from citewise.model.report import FileDone, Walked
+from citewise.cli.ingest import shown_results
+from citewise.evaluation.pipeline import EvalEvent
+from citewise.evaluation.runs import Run
+from citewise.model.report import FileDone, Step, Walked
 from tests.unit.evaluation.runs import a_run
 
 RUN = a_run(1)
@@ -23,7 +24,7 @@ def events() -> Iterator[EvalEvent]:
 def test_a_terminal_shows_each_step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")  # as if there were one
     monkeypatch.setenv("TERM", "xterm")
-    assert list(watched(events(), bar=True))[-1] == RUN
+    assert list(shown_results(events(), Run, bar=True)) == [RUN]
     shown = capsys.readouterr()
     assert "without dense: judging" in shown.err
     assert "7/7" in shown.err
@@ -32,5 +33,5 @@ def test_a_terminal_shows_each_step(monkeypatch: pytest.MonkeyPatch, capsys: pyt
 
 @pytest.mark.parametrize("bar", [True, False])
 def test_nothing_is_shown_where_there_is_no_terminal(bar: bool, capsys: pytest.CaptureFixture[str]) -> None:
-    assert list(watched(events(), bar=bar)) == list(events())
+    assert list(shown_results(events(), Run, bar=bar)) == [RUN]
     assert capsys.readouterr() == ("", "")

@@ -9,7 +9,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from citewise.cli.html import ABSENT, MAX_LISTED, MINUS, OPENED, report_html
+from citewise.cli.eval_results import ABSENT
+from citewise.cli.html import MAX_LISTED, MINUS, OPENED, report_html
 from citewise.evaluation.cases import Kind, Place
 from citewise.evaluation.compare import Comparison
 from citewise.evaluation.runs import QuestionResult, Run

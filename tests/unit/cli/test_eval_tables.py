@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from citewise.cli.eval import _show_comparison as show_comparison
+from citewise.cli.eval_results import show_comparison
 from citewise.evaluation.compare import Comparison
 from tests.unit.evaluation.runs import a_run
 

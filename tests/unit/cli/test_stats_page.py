@@ -6,7 +6,8 @@ from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 
-from citewise.cli.html import NOTHING, stats_html
+from citewise.cli.html import stats_html
+from citewise.cli.output import NOTHING_ASKED
 from citewise.insights import Overview, SeenDocument
 from citewise.model.logged import Logged
 from tests.builders import SCOPE
@@ -88,7 +89,7 @@ def test_a_long_question_is_cut() -> None:
 
 def test_nothing_asked_is_said() -> None:
     page = stats_html(SCOPE, an_overview(documents=[]))
-    assert NOTHING in page
+    assert NOTHING_ASKED in page
     parsed(page)
 
 
