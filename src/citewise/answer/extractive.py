@@ -173,7 +173,6 @@ def _is_title(unit: Unit) -> bool:
 
 
 def _is_repeated(unit: Unit, others: Iterable[Unit]) -> bool:
-    """Whether one of the others has nearly the same words."""
     words = frozenset(_WORD.findall(unit.text.lower()))
     sets = (frozenset(_WORD.findall(other.text.lower())) for other in others)
     return any(len(words & other) >= SAME * len(words | other) for other in sets)

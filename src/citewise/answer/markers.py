@@ -8,7 +8,6 @@ one line and not further apart than MAX_CODE. Any other backtick is text: it mus
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from functools import partial
 
 from citewise.text.markdown import Line
 
@@ -25,28 +24,27 @@ _CLOSE = rf"\\*[{re.escape(_CLOSING)}]"
 _RANGE = "(?:[-\u2010-\u2015\u2212]|to|through)"
 _WORD = "sources?"
 _LEAD = "[#^*_]{0,4}+"
-_DIGITS = r"\d{1,9}"
-_NUMBER = rf"{_LEAD}(?:{_WORD}{_BLANK}:?{_BLANK}{_LEAD})?{_BLANK}%s[*_]{{0,3}}+"
-_ITEM_OF = rf"{_NUMBER}(?:{_BLANK}{_RANGE}{_BLANK}{_NUMBER})?(?![\w*])"
-_ITEM = _ITEM_OF % (_DIGITS, _DIGITS)
+_NUMBER = rf"{_LEAD}(?:{_WORD}{_BLANK}:?{_BLANK}{_LEAD})?{_BLANK}(\d{{1,9}})[*_]{{0,3}}+"
+_ITEM = rf"{_NUMBER}(?:{_BLANK}{_RANGE}{_BLANK}{_NUMBER})?(?![\w*])"
 _COMMA = "[,;&\uff0c\u3001\uff1b]"
 _ITEMS = f"{_ITEM}(?:{_BLANK}(?:{_COMMA}|and)?{_BLANK}{_ITEM})*"
 
-_compiled = partial(re.compile, flags=re.IGNORECASE)
-_WHOLE = _compiled(rf"\\*\[\[{_BLANK}(?P<twice>{_ITEMS}){_BLANK}\]\]|{_OPEN}{_BLANK}(?P<once>{_ITEMS}){_BLANK}{_CLOSE}")
-_LABELED = _compiled(rf"{_OPEN}{_BLANK}(?P<items>(?={_LEAD}{_WORD}){_ITEMS}|\d{{1,9}}(?=\u2020))")
-_MORE = _compiled(rf"[,;]{_BLANK}(?P<items>(?={_WORD}){_ITEMS})")
-_EACH = _compiled(_ITEM_OF % (f"({_DIGITS})", f"({_DIGITS})"))
+_WHOLE = re.compile(
+    rf"(?i)\\*\[\[{_BLANK}(?P<twice>{_ITEMS}){_BLANK}\]\]|{_OPEN}{_BLANK}(?P<once>{_ITEMS}){_BLANK}{_CLOSE}"
+)
+_LABELED = re.compile(rf"(?i){_OPEN}{_BLANK}(?P<items>(?={_LEAD}{_WORD}){_ITEMS}|\d{{1,9}}(?=\u2020))")
+_MORE = re.compile(rf"(?i)[,;]{_BLANK}(?P<items>(?={_WORD}){_ITEMS})")
+_EACH = re.compile(f"(?i){_ITEM}")
 _BEGINNINGS = "|".join(word[:end] for word in ("sources", "and", "through", "to") for end in range(len(word), 0, -1))
 _BEGUN_ITEMS = (
     rf"{_BLANK}(?:(?:{_WORD}|[\d#^*_])(?:{_WORD}|and|[\d#^*_:]|{_COMMA}|{_RANGE}|{_ONE_BLANK})*)?(?:{_BEGINNINGS})?"
 )
-_BEGUN = _compiled(rf"\\+|{_OPEN}{_BEGUN_ITEMS}\\*|\\*\[\[{_BEGUN_ITEMS}\]?")
+_BEGUN = re.compile(rf"(?i)\\+|{_OPEN}{_BEGUN_ITEMS}\\*|\\*\[\[{_BEGUN_ITEMS}\]?")
 
 _AROUND_MARKER = re.compile(r"\[[^\[\]]*+(?:\[\d{1,9}\][^\[\]]*+)+\]\Z")
 _EMPTY_LINE = re.compile(r"\n[ \t\r]*\n")
-_ADDRESS = _compiled(r"<?(?:[a-z][a-z\d+.-]+:|//|www\.)[^\s\[\]`]+")
-_DEFINITION = re.compile(r":(?P<lead>[ \t]*+(?:\r?\n[ \t]*+)?)(?P<word>[^\s\[]*+)(?P<gap>[ \t]*+)(?P<after>[^ \t])")
+_ADDRESS = re.compile(r"(?i)<?(?:[a-z][a-z\d+.-]+:|//|www\.)[^\s\[\]`]+")
+_DEFINITION = re.compile(r":[ \t]*+(?:\r?\n[ \t]*+)?(?P<word>[^\s\[]*+)(?P<gap>[ \t]*+)(?P<after>[^ \t])")
 _BEGUN_DEFINITION = re.compile(r":[ \t]*+(?:\r?(?:\n[ \t]*+)?)?(?:[^\s\[]++[ \t]*+)?")
 _SPAN = re.compile(r"(?P<ticks>`++)[^`\n](?:[^\n]*[^`\n])?(?P=ticks)")
 _DOUBLE = re.compile(r"\[\[\d{1,9}\]\Z")

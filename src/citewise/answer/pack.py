@@ -72,7 +72,25 @@ class Pack:
         visible = without_html(selection.text)
         text = self._best_paragraphs(visible, query.text, max(self.budget_tokens - LABEL_TOKENS, 1))
         whole, tokens = self.counter.counts([visible, text])
-        context = self([Finding(_passage(selection, text, tokens), Candidate(SELECTION, 1.0, {}, {}))])
+        passage = Passage(
+            chunk_id=SELECTION,
+            document_id=DocumentId(""),
+            document=selection.document or "",
+            title=selection.document or UNTITLED,
+            section=selection.section or NO_SECTION,
+            breadcrumb=(selection.section,) if selection.section else (),
+            anchor=Slugger().anchor(selection.section) if selection.section else "",
+            position=0,
+            location=Location("lines", 1, text.count("\n") + 1),
+            corpus_type="DOC_PAGE",
+            content_type="prose",
+            module="",
+            chapter="",
+            text=text,
+            tokens=tokens,
+            text_digest=digest(text),
+        )
+        context = self([Finding(passage, Candidate(SELECTION, 1.0, {}, {}))])
         if not context.sources:
             message = f"{self.budget_tokens} tokens leave no room for the selection: raise the budget"
             raise BadRequest(message) if query.budget_tokens else Misconfigured(message)
@@ -176,27 +194,6 @@ class _Draft:
     blocks: Blocks
     block: str
     tokens: int
-
-
-def _passage(selection: Selection, text: str, tokens: int) -> Passage:
-    return Passage(
-        chunk_id=SELECTION,
-        document_id=DocumentId(""),
-        document=selection.document or "",
-        title=selection.document or UNTITLED,
-        section=selection.section or NO_SECTION,
-        breadcrumb=(selection.section,) if selection.section else (),
-        anchor=Slugger().anchor(selection.section) if selection.section else "",
-        position=0,
-        location=Location("lines", 1, text.count("\n") + 1),
-        corpus_type="DOC_PAGE",
-        content_type="prose",
-        module="",
-        chapter="",
-        text=text,
-        tokens=tokens,
-        text_digest=digest(text),
-    )
 
 
 def _neighbors_of(findings: Iterable[Finding]) -> list[Neighbors]:

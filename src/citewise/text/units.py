@@ -104,8 +104,10 @@ def _blocks(text: str) -> Iterator[_Block]:
             kind, end = None, at + 1
             in_list = in_list and not plain[at].strip()
         else:
-            end = _paragraph_end(plain, depths, at)
-            in_list = bool(plain[at].list_mark) or (in_list and plain[at][0].isspace())
+            end, is_item = at + 1, bool(plain[at].list_mark)
+            while end < len(raw) and depths[end] == depths[at] and not _interrupts(plain, end, in_list=is_item):
+                end += 1
+            in_list = is_item or (in_list and plain[at][0].isspace())
             is_single = end == at + 1 < len(raw) and depths[end] == depths[at]
             if is_single and _UNDERLINE.fullmatch(plain[end]) and not in_list:
                 kind, end = None, end + 1  # a heading; several lines over a rule are more likely a paragraph
@@ -164,13 +166,6 @@ def _math_end(lines: _Lines, at: int) -> int:
     if lines[at].strip() != "$$":
         return 0
     return next((end + 1 for end in range(at + 1, len(lines)) if lines[end].strip() == "$$"), 0)
-
-
-def _paragraph_end(lines: _Lines, depths: Sequence[int], at: int) -> int:
-    end, in_list = at + 1, bool(lines[at].list_mark)
-    while end < len(lines) and depths[end] == depths[at] and not _interrupts(lines, end, in_list=in_list):
-        end += 1
-    return end
 
 
 def _interrupts(lines: _Lines, at: int, *, in_list: bool) -> bool:

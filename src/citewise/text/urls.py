@@ -11,13 +11,10 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from types import MappingProxyType
 from urllib.parse import quote
 
 from citewise.model.document import Json
 from citewise.model.ranking import Passage
-
-DOCUSAURUS_SITES: Mapping[str, str] = MappingProxyType({"website/docs/": "/docs/", "": "/docs/"})
 
 _PAGE = re.compile(r"(?P<name>.+)\.mdx?", re.IGNORECASE | re.DOTALL)
 # A version or a date is no place in an order: 1.1-intro, 2021-11-notes.
@@ -34,8 +31,9 @@ _LETTERS_AMONG_SYMBOLS = ((0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F16
 class Addresses:
     """Knows where documents are published, by the beginnings of their paths; the longest that fits counts."""
 
-    sites: Mapping[str, str] = field(default_factory=lambda: DOCUSAURUS_SITES)  # path prefix -> base URL
-    repositories: Mapping[str, str] = field(default_factory=dict)  # path prefix -> blob URL, for code
+    # Path prefix -> base URL, and for code -> blob URL.
+    sites: Mapping[str, str] = field(default_factory=lambda: {"website/docs/": "/docs/", "": "/docs/"})
+    repositories: Mapping[str, str] = field(default_factory=dict)
 
     def url(self, passage: Passage) -> str | None:
         """The address of a passage; None where it is not published."""
