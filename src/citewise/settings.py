@@ -155,8 +155,6 @@ class _CitationSettings:
 
 @dataclass(frozen=True, slots=True)
 class _QueryCacheSettings:
-    """The cache of results, in memory."""
-
     megabytes: Annotated[float, "at least 0"] = 64.0  # size limit; 0 disables the cache
     ttl_seconds: Positive = 600.0  # how long a result is reused
     # 0.97 also accepts near misses: two sentences that differ in "increases" and "reduces" are at 0.997.
@@ -179,8 +177,6 @@ class _PagingSettings:
 
 @dataclass(frozen=True, slots=True)
 class _GuardSettings:
-    """When the server of a model that fails is left alone for a while."""
-
     failures: Count = 5  # consecutive failures that open the circuit breaker of a remote model
     pause_seconds: Positive = 30.0  # until it is tried again
 

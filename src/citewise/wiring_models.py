@@ -131,28 +131,27 @@ def reranker_of(settings: Settings) -> models.Reranker | None:
     chosen = settings.rerank
     if chosen.provider == "none":
         return None
+
+    def load() -> models.Reranker:
+        if chosen.provider == "http":
+            from citewise.adapters.openai.reranker import RETRY, HttpReranker
+
+            if not chosen.base_url:
+                raise Misconfigured("rerank.provider is http: set rerank.base_url to the URL in front of /rerank")
+            remote, are_logits = _remote(settings, "rerank", RETRY), chosen.scores == "logits"
+            return HttpReranker(remote, chosen.style, are_logits, deadline_seconds=chosen.timeout_seconds)
+        from citewise.adapters.onnx.hub import downloaded
+        from citewise.adapters.onnx.reranker import OnnxReranker
+
+        if not chosen.path and not chosen.model:
+            raise Misconfigured("rerank.provider is onnx: set rerank.path to the model's folder, or rerank.model")
+        folder = Path(chosen.path).expanduser()
+        if not chosen.path:
+            folder = downloaded(chosen.model, settings.cache, deadline_seconds=DOWNLOAD_SECONDS)
+        return OnnxReranker(folder, window_tokens=chosen.window_tokens)
+
     name = chosen.model or (chosen.style if chosen.provider == "http" else chosen.path)
-    return lazily(name, lambda: _reranker(settings), retry_seconds=RETRY_SECONDS, name=name)
-
-
-def _reranker(settings: Settings) -> models.Reranker:
-    chosen = settings.rerank
-    if chosen.provider == "http":
-        from citewise.adapters.openai.reranker import RETRY, HttpReranker
-
-        if not chosen.base_url:
-            raise Misconfigured("rerank.provider is http: set rerank.base_url to the URL in front of /rerank")
-        remote, are_logits = _remote(settings, "rerank", RETRY), chosen.scores == "logits"
-        return HttpReranker(remote, chosen.style, are_logits, deadline_seconds=chosen.timeout_seconds)
-    from citewise.adapters.onnx.hub import downloaded
-    from citewise.adapters.onnx.reranker import OnnxReranker
-
-    if not chosen.path and not chosen.model:
-        raise Misconfigured("rerank.provider is onnx: set rerank.path to the model's folder, or rerank.model")
-    folder = Path(chosen.path).expanduser()
-    if not chosen.path:
-        folder = downloaded(chosen.model, settings.cache, deadline_seconds=DOWNLOAD_SECONDS)
-    return OnnxReranker(folder, window_tokens=chosen.window_tokens)
+    return lazily(name, load, retry_seconds=RETRY_SECONDS, name=name)
 
 
 def _remote(settings: Settings, section: Literal["embedding", "rerank", "answer"], retry: "Retry") -> "Remote":

@@ -23,9 +23,7 @@ def lazily(title: str, load: Callable[[], T], *, retry_seconds: float = 0.0, **k
 class _Lazy:
     def __init__(self, title: str, load: Callable[[], object], retry_seconds: float, known: dict[str, object]) -> None:
         self.__dict__.update(known)
-        self._title = title
-        self._load = load
-        self._retry_seconds = retry_seconds
+        self._title, self._load, self._retry_seconds = title, load, retry_seconds
         self._part: object = None
         self._failure: tuple[float, CitewiseError] | None = None
         self._lock = Lock()

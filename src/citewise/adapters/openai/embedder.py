@@ -24,7 +24,6 @@ _DEADLINE_SECONDS = 300.0  # for a batch with all its tries
 _TELLING_BATCH = 8  # texts; when a server refuses each of so many alone, the texts are not to blame
 _BYTES_PER_COMPONENT = 32  # of JSON: sign, 17 digits, exponent, comma, and white space
 _BYTES_AROUND = 65_536
-_MAX_MESSAGE_CHARS = 200
 _ECHO_CHARS = 20  # a message that repeats so many characters of a text is not shown
 
 
@@ -75,7 +74,10 @@ class OpenAIEmbedder:
             return self._vectors(texts)
         except Refused as error:
             if len(texts) == 1:
-                return (Refused(f"{error}{_message(error, texts[0])}", error.body),)
+                message = error.error.get("message")
+                if not isinstance(message, str) or texts[0][:_ECHO_CHARS] in message:
+                    return (error,)
+                return (Refused(f"{error} ({masked(' '.join(message.split())).text[:200]})", error.body),)
         except Unavailable as error:
             return [error] * len(texts)
         middle = len(texts) // 2
@@ -119,14 +121,6 @@ def _unit(vector: Floats) -> Floats | None:
         return None
     scaled: Floats = vector / largest  # squares of very large or small numbers would leave the range of floats
     return scaled / np.linalg.norm(scaled)
-
-
-def _message(refused: Refused, text: str) -> str:
-    """The server's message in parentheses; nothing if it may repeat the text."""
-    message = refused.error.get("message")
-    if not isinstance(message, str) or text[:_ECHO_CHARS] in message:
-        return ""
-    return f" ({masked(' '.join(message.split())).text[:_MAX_MESSAGE_CHARS]})"
 
 
 def _pooled(windows: Sequence[str], outcomes: Sequence[Outcome]) -> Vector | Unavailable:

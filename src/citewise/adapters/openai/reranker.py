@@ -2,9 +2,9 @@
 
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from math import exp, isfinite
+from math import exp
+from sys import float_info
 from typing import Literal
 
 from citewise.adapters.http import Remote, Retry
@@ -62,11 +62,10 @@ class HttpReranker:
         rows, score = self.remote.post("rerank", payload, max_bytes=limit, ends_at=ends_at), "score"
         if self.style != "tei":
             rows, score = rows.get("results") if isinstance(rows, dict) else None, "relevance_score"
-        return [_number(row.get(score)) for row in self.remote.rows(rows, len(texts))]
-
-
-def _number(value: object) -> float:
-    with suppress(OverflowError):  # a whole number of more than 300 digits
-        if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
-            return float(value)
-    raise Unavailable("the rerank server returned a score that is no number")
+        numbers = []
+        for row in self.remote.rows(rows, len(texts)):
+            number = row.get(score)
+            if isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) <= float_info.max:
+                raise Unavailable("the rerank server returned a score that is not a number")
+            numbers.append(float(number))
+        return numbers

@@ -104,11 +104,6 @@ def test_a_window_that_the_model_does_not_see_is_refused_when_it_is_opened(
         OnnxReranker(with_model(folder, tmp_path, tiny_cross_encoder(tokenizer, tokens=64)))
 
 
-def test_a_window_without_room_is_refused(folder: Path) -> None:
-    with pytest.raises(Misconfigured, match="no room"):
-        OnnxReranker(folder, window_tokens=4)
-
-
 @pytest.mark.parametrize("broken", ["model.onnx", "tokenizer.json"])
 def test_a_broken_file_is_refused(folder: Path, tmp_path: Path, broken: str) -> None:
     shutil.copytree(folder, tmp_path / "copy")
