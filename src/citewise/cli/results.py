@@ -12,6 +12,7 @@ from citewise.cli.output import console, instant, printable, table
 from citewise.model.answer import Answer
 from citewise.model.query import NOT_SHARED
 from citewise.model.ranking import ARMS, CUT, FUSED, SCORES, Candidate, Finding, SearchResult
+from citewise.text.markdown import Markdown
 
 SNIPPET_CHARACTERS = 240
 MAX_WIDTH = 110  # of running text; longer lines are hard to read
@@ -157,8 +158,8 @@ def _show_finding(shown: Console, place: int, finding: Finding) -> None:
     shown.print(Text.assemble(f"{place:>2}. ", (title, "bold"), (f"  {finding.score:.3f}", "cyan")))
     place_in_file = f"{passage.document}:{passage.location.first}-{passage.location.last}"
     shown.print(printable(f"    {place_in_file}  {finding.url or ''}".rstrip()), style="dim", soft_wrap=True)
-    lines = [line for line in passage.text.splitlines() if not line.lstrip().startswith("#")]
-    snippet = printable(" ".join(" ".join(lines).split()))
+    text = Markdown(passage.text)
+    snippet = printable(" ".join(text[text.body_start() :].split()))
     cut = snippet if len(snippet) <= SNIPPET_CHARACTERS else f"{snippet[:SNIPPET_CHARACTERS].rsplit(' ', 1)[0]} …"
     shown.print(Padding(cut, (0, 0, 0, 4)), width=min(shown.width, MAX_WIDTH))
     shown.print()
