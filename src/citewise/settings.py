@@ -217,22 +217,18 @@ class Settings:
         keys += [value for name, value in environment.items() if name.endswith("__API_KEY_VARIABLE")]
         for name, value in environment.items():
             if name.startswith(PREFIX) and name not in keys:
-                _place(tree, name, value)
+                table, (*outer, last) = tree, name.removeprefix(PREFIX).lower().split("__")
+                for key in outer:
+                    table = table.setdefault(key, {})
+                    if not isinstance(table, dict):
+                        raise Misconfigured(f"{name} is not a setting: {key!r} is not a table")
+                table[last] = value
         return cls().changed(**tree)
 
     def changed(self, /, **tree: Any) -> Self:
         """These settings with some replaced, such as `search={"fusion": "rrf"}`; what is wrong is Misconfigured."""
         changed: Self = _built(type(self), tree, where="", base=self)
         return changed
-
-
-def _place(tree: dict[str, Any], name: str, value: str) -> None:
-    *outer, last = name.removeprefix(PREFIX).lower().split("__")
-    for key in outer:
-        tree = tree.setdefault(key, {})
-        if not isinstance(tree, dict):
-            raise Misconfigured(f"{name} is no setting: {key!r} is not a table")
-    tree[last] = value
 
 
 def _built(kind: Any, tree: Mapping[str, Any], *, where: str, base: Any = None) -> Any:

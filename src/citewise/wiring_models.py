@@ -61,6 +61,7 @@ def embedding_of(settings: Settings, parts: Parts = NO_PARTS) -> models.Embeddin
 
 def _minilm(settings: Settings) -> models.Embedding:
     from citewise.adapters.onnx import MINILM
+    from citewise.adapters.onnx.wordpiece import WordPieceCounter
 
     def load() -> "MiniLm":
         from citewise.adapters.onnx.minilm import MiniLm
@@ -73,16 +74,7 @@ def _minilm(settings: Settings) -> models.Embedding:
         with suppress(CitewiseError):  # whoever needs it is told
             embedder.counts([])
 
-    return models.Embedding(embedder, _wordpiece_counter(), warm, embedder if settings.embedding.word_vectors else None)
-
-
-def _wordpiece_counter() -> models.TokenCounter:
-    def load() -> models.TokenCounter:
-        from citewise.adapters.onnx.wordpiece import WordPieceCounter
-
-        return WordPieceCounter()
-
-    return lazily("the token counter", load)
+    return models.Embedding(embedder, WordPieceCounter(), warm, embedder if settings.embedding.word_vectors else None)
 
 
 def _onnx_embedding(settings: Settings) -> models.Embedding:
@@ -101,6 +93,8 @@ def _onnx_embedding(settings: Settings) -> models.Embedding:
 
 
 def _openai_embedding(settings: Settings) -> models.Embedding:
+    from citewise.adapters.onnx.wordpiece import WordPieceCounter
+
     chosen = settings.embedding
     if not chosen.model or chosen.dimensions <= 0:
         raise Misconfigured(
@@ -123,7 +117,7 @@ def _openai_embedding(settings: Settings) -> models.Embedding:
         )
 
     # WordPiece cuts English a little finer than the large vocabularies of remote models: a safe side to err on.
-    return models.Embedding(lazily(model.name, load, model=model), _wordpiece_counter())
+    return models.Embedding(lazily(model.name, load, model=model), WordPieceCounter())
 
 
 def reranker_of(settings: Settings) -> models.Reranker | None:

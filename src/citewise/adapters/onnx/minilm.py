@@ -51,9 +51,12 @@ class MiniLm(OnnxEmbedder):
 
     def embedded(self, texts: Sequence[str]) -> tuple[tuple[Vector, WordVectors], ...]:
         results = self.outputs(texts, self._reduced)
-        words = packed([np.concatenate(_preferred([found for _, found in windows])) for windows in results])
-        means = (self._pooled([mean for mean, _ in windows]) for windows in results)
-        return tuple(zip(means, words, strict=True))
+        pairs = []
+        for windows in results:  # those that have words; all of them, where none has
+            rows = [rows for _, has_words, rows in windows if has_words] or [rows for _, _, rows in windows]
+            pairs.append(np.concatenate(rows))
+        means = (self._pooled([mean for mean, _, _ in windows]) for windows in results)
+        return tuple(zip(means, packed(pairs), strict=True))
 
     def closeness(self, question: str, texts: Sequence[WordVectors]) -> tuple[float, ...]:
         windows = self.question_outputs(question)
@@ -63,14 +66,9 @@ class MiniLm(OnnxEmbedder):
             weights = np.ones_like(weights)
         return closenesses(outputs[weights > 0], weights[weights > 0], texts)
 
-    def _reduced(self, at: int, window: Ids, output: Floats) -> tuple[tuple[Floats, int], tuple[bool, Floats]]:
+    def _reduced(self, at: int, window: Ids, output: Floats) -> tuple[tuple[Floats, int], bool, Floats]:
         """The mean, and the words of the first windows: a table of a megabyte would store as much again."""
         mean, are_words = self._mean(at, window, output), self.word_weights[window] > 0
         if at >= MAX_WORD_WINDOWS:
-            return mean, (False, output[:0])
-        return mean, (True, paired(output[are_words])) if are_words.any() else (False, paired(output))
-
-
-def _preferred(windows: Sequence[tuple[bool, Floats]]) -> list[Floats]:
-    """Of the windows that have words; of all of them, where none has."""
-    return [found for has_words, found in windows if has_words] or [found for _, found in windows]
+            return mean, False, output[:0]
+        return (mean, True, paired(output[are_words])) if are_words.any() else (mean, False, paired(output))

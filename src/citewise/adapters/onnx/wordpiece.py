@@ -4,14 +4,12 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib.resources import files
-
-from tokenizers import Tokenizer
-from tokenizers.models import WordPiece
-from tokenizers.normalizers import BertNormalizer
-from tokenizers.pre_tokenizers import BertPreTokenizer
-from tokenizers.processors import BertProcessing
+from typing import TYPE_CHECKING
 
 from citewise.text.encoding import well_formed
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 VOCABULARY = "bert-uncased-vocab.txt"
 CACHED_WORDS = 200_000  # 0: every word is tokenized again; a word takes about 120 bytes
@@ -22,18 +20,21 @@ BLANKS = re.compile(r"[\t\n\r ]+")
 
 
 @lru_cache(maxsize=1)  # it takes longer to make than most of what it is used for, and nobody changes it
-def uncased_tokenizer() -> Tokenizer:
+def uncased_tokenizer() -> "Tokenizer":
     """The tokenizer of bert-base-uncased; names of special tokens inside a text are just text."""
+    # Imported here: most commands count no tokens.
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
     lines = files("citewise").joinpath("data", VOCABULARY).read_text("utf-8").splitlines()
     vocabulary = {token: number for number, token in enumerate(lines)}
-    tokenizer = Tokenizer(WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
-    tokenizer.normalizer = BertNormalizer(lowercase=True)
-    tokenizer.pre_tokenizer = BertPreTokenizer()
-    tokenizer.post_processor = BertProcessing(("[SEP]", vocabulary["[SEP]"]), ("[CLS]", vocabulary["[CLS]"]))
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", vocabulary["[SEP]"]), ("[CLS]", vocabulary["[CLS]"]))
     return tokenizer
 
 
-def token_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
+def token_ids(tokenizer: "Tokenizer", texts: Sequence[str]) -> list[list[int]]:
     """Each text's tokens, special ones left out; half a surrogate pair, which none takes, becomes "?"."""
     batch = [well_formed(text) for text in texts]
     return [encoding.ids for encoding in tokenizer.encode_batch_fast(batch, add_special_tokens=False)]
