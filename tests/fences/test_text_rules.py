@@ -8,6 +8,7 @@ ALLOWED = (SOURCE / "text", SOURCE / "adapters" / "markdown")
 RULES = {
     "a fence": re.compile(r"```|~~~|[`~]\{+3"),
     "a heading": re.compile(r"#\{1,6\}"),
+    "a list item": re.compile(r"\[-\*\+"),
     "the end of a sentence": re.compile(r"\[\.!\?"),
 }
 

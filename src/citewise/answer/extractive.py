@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from citewise.model.answer import Evidence, Prompt, Unit
 from citewise.model.cancellation import Cancellation
-from citewise.text.markdown import Markdown
+from citewise.text.markdown import BULLET, Markdown
 
 # Chosen by "are the right places quoted" of benchmarks.grounding: each step further down trades units from a gold
 # section (83 % of those quoted from the API documentation, 68 % from the textbook) for words of the reference answer.
@@ -31,7 +31,9 @@ _SIGNPOST = re.compile(  # "This page says when …": it names the question and 
 )
 _WORD = re.compile(r"\w+")
 _MARKER_LIKE = re.compile(r"\[(\W{0,3}(?:sources?\b[^\[\]\n]{0,200}|\d[\d\s,;-]{0,40})\W{0,3})\]", re.IGNORECASE)
-_LABEL = re.compile(r"(?:[-*+]\s+)?(?:\*\*|__)[^*_]{1,80}(?:\*\*|__)[.:]?")  # a term in bold, defined by what follows
+_LABEL = re.compile(
+    rf"(?:{BULLET}\s+)?(?:\*\*|__)[^*_]{{1,80}}(?:\*\*|__)[.:]?"
+)  # a term in bold, defined by what follows
 _SENTENCE_ENDS = (".", "!", "?", "\u2026", ":", ";")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")  # its address leads nowhere from an answer
 _CLOSERS = "*_`\"')"

@@ -9,7 +9,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 
-from citewise.text.markdown import Line
+from citewise.text.markdown import LIST_MARK, Line
 
 MAX_BUFFERED = 40  # characters of a marker; what is longer is a list of numbers, not a citation
 MAX_LABEL = 200  # characters behind `[Source 2:`, of an address too; titles are long
@@ -49,7 +49,7 @@ _BEGUN_DEFINITION = re.compile(r":[ \t]*+(?:\r?(?:\n[ \t]*+)?)?(?:[^\s\[]++[ \t]
 _SPAN = re.compile(r"(?P<ticks>`++)[^`\n](?:[^\n]*[^`\n])?(?P=ticks)")
 _DOUBLE = re.compile(r"\[\[\d{1,9}\]\Z")
 _LABEL = re.compile(f"[^\\n{re.escape(_OPENING + _CLOSING)}]{{0,{MAX_LABEL}}}+")
-_START = re.compile(r"[ \t]*(?:(?:[-*+>]|\d{1,9}[.)])[ \t]*)*")  # of a line, before its first word
+_START = re.compile(rf"[ \t]*(?:(?:{LIST_MARK}|>)[ \t]*)*")  # of a line, before its first word
 _DEFINED = re.compile(rf"{_START.pattern}\[\d{{1,9}}\]")
 _CLOSING_MARKS = ".,;:!?)]}\u2026\u3002\uff0c\n\r"  # no blank stands before these
 _JOINABLE = ("`", "\\")

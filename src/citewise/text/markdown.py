@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from itertools import groupby
 from operator import itemgetter
 
-_LIST_MARK = r"(?:[-*+]|\d{1,9}[.)])"
-_FENCE = re.compile(rf"[ \t]*+(?:{_LIST_MARK}[ \t]++|>[ \t]*+)*+(?P<mark>`{{3,}}+(?=[^`]*$)|~{{3,}}+)")
+BULLET = "[-*+]"
+LIST_MARK = rf"(?:{BULLET}|\d{{1,9}}[.)])"  # patterns, for those who look for more than a line
+_FENCE = re.compile(rf"[ \t]*+(?:{LIST_MARK}[ \t]++|>[ \t]*+)*+(?P<mark>`{{3,}}+(?=[^`]*$)|~{{3,}}+)")
 _QUOTE = re.compile(r" {0,3}(?:>[ \t]?)+")
-_LIST_ITEM = re.compile(rf"\s*{_LIST_MARK}\s+(?=\S)")
-_BEGUN_ITEM = re.compile(rf"[ \t>]*{_LIST_MARK}[ \t]")
+_LIST_ITEM = re.compile(rf"\s*{LIST_MARK}\s+(?=\S)")
+_BEGUN_ITEM = re.compile(rf"[ \t>]*{LIST_MARK}[ \t]")
 _HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
 _LEADING_HEADINGS = re.compile(r"(?: {0,3}#{1,6}(?:[ \t][^\n]*)?\n|[ \t]*\n)+")
 _MARKUP = re.compile(

@@ -20,13 +20,16 @@ from citewise.model.answer import ContextSource, Evidence, Shortened, Unit
 from citewise.ports.models import TokenCounter
 from citewise.text.encoding import well_formed
 from citewise.text.layout import Shortening
+from citewise.text.markdown import BULLET
 
 WINDOW_TOKENS = 512  # what the published models see at once; fewer: a word is judged by less of its text
 
 Floats = NDArray[np.float64]
 
 _WORD = re.compile(r"\S+")
-_INSEPARABLE = re.compile(r".*\d.*|[-*+]|\W*(?:not|no|never|nor|none|cannot|without|\w+n['\u2019]t)\W*", re.IGNORECASE)
+_INSEPARABLE = re.compile(
+    rf".*\d.*|{BULLET}|\W*(?:not|no|never|nor|none|cannot|without|\w+n['\u2019]t)\W*", re.IGNORECASE
+)
 
 
 class LlmLingua2:
