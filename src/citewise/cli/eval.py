@@ -1,7 +1,6 @@
 """`citewise eval`, `eval compare` and `eval ablate`: evaluate or compare, then write and show the result."""
 
 import difflib
-import json
 import logging
 import math
 import os
@@ -14,7 +13,7 @@ import click
 
 from citewise.cli.ingest import shown_results
 from citewise.cli.options import FILE, GIVEN_PATH, Session, app, reader_options
-from citewise.cli.output import print_json, refuse_unwritable, write_file
+from citewise.cli.output import json_line, print_json, refuse_unwritable, write_file
 from citewise.errors import BadRequest
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ def _evaluate(
     events = evaluate(session.settings, judged, scope=scope, principal=principal, answers=not no_answers)
     (run,) = shown_results(events, Run, bar=not session.as_json)
     if out is not None:
-        write_file(out, json.dumps(run.as_json(), ensure_ascii=False) + "\n")
+        write_file(out, json_line(run.as_json()))
     _write_report(report, run)
     if session.as_json:
         print_json(run.as_json())

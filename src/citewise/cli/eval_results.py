@@ -11,7 +11,7 @@ from rich.text import Text
 from citewise.cli.output import console, one_line, show_figures, show_list, table
 from citewise.evaluation.cases import counted
 from citewise.evaluation.compare import Ablation, Comparison, Difference
-from citewise.evaluation.runs import MAIN_METRICS, SUMS, QuestionResult, Run
+from citewise.evaluation.runs import SUMS, QuestionResult, Run
 
 ABLATED = ("ndcg@10", "recall@5", "recall@100")
 ABSENT = "\u2013"
@@ -34,10 +34,8 @@ def show_run(run: Run, *, worst: int) -> None:
 
 def _figures(run: Run) -> Iterator[tuple[str, str]]:
     yield "set", f"{run.set}: {counted(run.queries, 'question')}, {run.unit}s judged"
-    for name in dict.fromkeys((*MAIN_METRICS, *run.metrics)):
-        if name in run.metrics:
-            measured = counted(run.questions_measured[name], "question")
-            yield name, f"{metric_text(run.metrics[name], name)} over {measured}"
+    for name, value in run.metrics.items():
+        yield name, f"{metric_text(value, name)} over {counted(run.questions_measured[name], 'question')}"
     yield "search, in ms", "  ".join(f"{name} {ms:.1f}" for name, ms in run.latency_ms.items()) or ABSENT
     stages = (f"{name} {ms:.1f}" for name, ms in run.stages_ms.items() if name != "total" and ms >= 0.05)
     yield "stages, in ms", "  ".join(stages) or ABSENT

@@ -31,7 +31,9 @@ BINS = 10  # of the histogram
 def report_html(run: Run, *, differences: Sequence[Difference] = (), ablations: Sequence[Ablation] = ()) -> str:
     """An evaluation: metrics, comparison, ablations, and every question with what was found for it."""
     entries = [_entry(result, number) for number, result in enumerate(run.worst_first[:MAX_LISTED])]
-    primary = run.primary_metric
+    primary = run.primary_metric or ""
+    values = (result.measures[primary] for result in run.questions if primary in result.measures)
+    counts = Counter(min(BINS - 1, int(value * BINS + 1e-9)) for value in values)  # the last bin includes 1
     return _render(
         "eval.html",
         title=f"Evaluation: {run.set}",
@@ -44,9 +46,7 @@ def report_html(run: Run, *, differences: Sequence[Difference] = (), ablations: 
         ablations=ablations,
         ablation_metrics=[name for name in MAIN_METRICS if any(name in row.run.metrics for row in ablations)],
         primary=primary,
-        histogram=_histogram([result.measures[primary] for result in run.questions if primary in result.measures])
-        if primary
-        else [],
+        histogram=[(f"{at / BINS:g}\u2013{(at + 1) / BINS:g}", counts[at]) for at in range(BINS)] if primary else [],
         metric_rows=_metric_rows(run),
         entries=entries,
         poor=sum(entry["is_poor"] is True for entry in entries),
@@ -69,24 +69,17 @@ def _facts(run: Run) -> list[str]:
     return [*facts, f"citewise {run.commit}"] if run.commit else facts
 
 
-def _histogram(values: Sequence[float]) -> list[tuple[str, int]]:
-    """How many values are in each part of 0..1; the last part includes 1."""
-    counts = Counter(min(BINS - 1, int(value * BINS + 1e-9)) for value in values)
-    return [(f"{at / BINS:g}\u2013{(at + 1) / BINS:g}", counts[at]) for at in range(BINS)]
-
-
 def _metric_rows(run: Run) -> list[tuple[str, ...]]:
     """How many questions there are, then every metric of all questions and of each group."""
     sizes = Counter(result.group for result in run.questions)
     rows = [("questions", f"{run.queries:,}", *(f"{sizes[group]:,}" for group in run.groups))]
-    for name in dict.fromkeys((*(name for name in MAIN_METRICS if name in run.metrics), *run.metrics)):
-        values = (run.metrics[name], *(group.get(name) for group in run.groups.values()))
+    for name, value in run.metrics.items():
+        values = (value, *(group.get(name) for group in run.groups.values()))
         rows.append((name, *(metric_text(value, name) for value in values)))
     return rows
 
 
 def _entry(result: QuestionResult, number: int) -> dict[str, object]:
-    """One question of the list."""
     is_poor = result.worst is not None and result.worst < POOR
     measures = ", ".join(f"{name} {metric_text(value, name)}" for name, value in result.measures.items())
     kind = "" if result.kind == "answerable" else result.kind
@@ -137,7 +130,6 @@ def stats_html(scope: Scope, overview: Overview) -> str:
 
 
 def _render(template: str, **values: object) -> str:
-    """The template with these values; every text is escaped."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
@@ -160,5 +152,4 @@ def _render(template: str, **values: object) -> str:
 
 
 def _milliseconds(value: float | None) -> str:
-    """About three digits."""
     return ABSENT if value is None else f"{value:,.0f} ms" if value >= 100 else f"{value:.3g} ms"

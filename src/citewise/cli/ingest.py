@@ -116,22 +116,14 @@ def _demo(session: Session) -> int:
     if not session.as_json:
         library = shlex.quote(str(session.settings.library))
         citewise = shlex.quote("citewise" if shutil.which("citewise") else sys.argv[0])  # as it can be typed here
-        sys.stdout.write(f"\nThe Harbor Handbook is in {library}. Try next:\n{_hints(citewise, library)}")
+        commands = (
+            f'ask "What does TIDE-204 mean?" --library {library}',
+            f'search "calibrate the pressure sensor" --explain --library {library}',
+            f"status --library {library}",
+            "ingest YOUR/DOCS  # your own library, in .citewise",
+        )
+        show_list(f"\nThe Harbor Handbook is in {library}. Try next:", [f"{citewise} {line}" for line in commands])
     return 1 if report.failed else 0
-
-
-def _hints(citewise: str, library: str) -> str:
-    """A command a line; what is said of some of them stands in one column."""
-    explained = {
-        f"status --library {library}": "documents, chunks, sizes",
-        f"doctor --library {library}": "check the installation",
-        "ingest YOUR/DOCS": "your own library, in .citewise",
-    }
-    width = max(map(len, explained))
-    return (
-        f'  {citewise} ask "What does TIDE-204 mean?" --library {library}\n'
-        f'  {citewise} search "calibrate the pressure sensor" --explain --library {library}\n'
-    ) + "".join(f"  {citewise} {command:<{width}}    # {what}\n" for command, what in explained.items())
 
 
 def _named_readers(rules: Iterable[str], principal: "Principal") -> tuple[str, ...]:

@@ -42,15 +42,9 @@ def _told(message: str, code: int) -> int:
 
 
 def _unusable(error: OSError) -> str:
-    """Which file stopped the command, and what its user can do about it."""
-    advice = {
-        errno.EACCES: "give yourself the right to it (chmod), or run as somebody who has it",
-        errno.ENOENT: "check the path, or make it",
-        errno.ENAMETOOLONG: "check the path: no file system has names that long",
-        errno.ENOSPC: "make room on the disk",
-    }
+    advice = {errno.EACCES: "change its mode, or run as its owner", errno.ENOSPC: "free some space on the disk"}
     path = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
-    return f"cannot use {path}: {error.strerror}: {advice.get(error.errno or 0, 'check the path and its disk')}"
+    return f"cannot use {path}: {error.strerror}; {advice.get(error.errno or 0, 'check the path')}"
 
 
 def _unwritten(error: OSError) -> int:

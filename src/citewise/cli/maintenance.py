@@ -18,28 +18,24 @@ def _status(session: Session) -> None:
     """Show what the library contains."""
     status = session.library.status()
     if session.as_json:
-        print_json(_status_json(status))
+        described = {
+            "library": status.library,
+            "documents": status.documents,
+            "chunks": status.chunks,
+            "scopes": [asdict(scope) for scope in status.scopes],
+            "embedding_model": {"name": status.embedding_model, "dimensions": status.dimensions},
+            "chunker": status.chunker,
+            "engines": dict(status.engines),
+            "sizes": {"catalog_bytes": status.catalog_bytes, "index_bytes": status.index_bytes},
+            "log_position": max((scope.log_position for scope in status.scopes), default=0),
+            "last_ingest": status.last_ingest,
+            "problems": list(status.problems),
+        }
+        print_json(described)
         return
     show_figures(_figures(status))
     for problem in status.problems:
         console().print(f"problem: {problem}", style="bold red")
-
-
-def _status_json(status: "Status") -> dict[str, object]:
-    """The keys that programs rely on: some may be added, none renamed."""
-    return {
-        "library": status.library,
-        "documents": status.documents,
-        "chunks": status.chunks,
-        "scopes": [asdict(scope) for scope in status.scopes],
-        "embedding_model": {"name": status.embedding_model, "dimensions": status.dimensions},
-        "chunker": status.chunker,
-        "engines": dict(status.engines),
-        "sizes": {"catalog_bytes": status.catalog_bytes, "index_bytes": status.index_bytes},
-        "log_position": max((scope.log_position for scope in status.scopes), default=0),
-        "last_ingest": status.last_ingest,
-        "problems": list(status.problems),
-    }
 
 
 def _figures(status: "Status") -> Iterator[tuple[str, str]]:

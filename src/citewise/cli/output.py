@@ -22,10 +22,15 @@ _TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def print_json(value: object) -> None:
-    """One line of JSON, alone on standard output; numbers have at most six decimals."""
-    rounded = json.loads(json.dumps(value), parse_float=lambda number: round(float(number), DECIMALS))
-    sys.stdout.write(json.dumps(rounded, ensure_ascii=False) + "\n")
+    """One line of JSON, alone on standard output."""
+    sys.stdout.write(json_line(value))
     sys.stdout.flush()
+
+
+def json_line(value: object) -> str:
+    """Numbers have at most six decimals."""
+    rounded = json.loads(json.dumps(value), parse_float=lambda number: round(float(number), DECIMALS))
+    return json.dumps(rounded, ensure_ascii=False) + "\n"
 
 
 def instant(seconds: float) -> str:

@@ -130,7 +130,9 @@ def _questions(file: Path) -> Iterator[tuple[str, str]]:
         if id_ in seen:
             raise BadData(f"{file}, line {number}: the question {id_!r} is there twice")
         seen.add(id_)
-        question = _askable(text)
+        question = "".join(" " if unicodedata.category(char) in ("Cc", "Cs") else char for char in text).strip()
+        if len(question) > MAX_CHARACTERS:
+            question = question[:MAX_CHARACTERS].rsplit(" ", 1)[0]
         if question != text.strip():
             changed.append(id_)
         if question:
@@ -139,12 +141,6 @@ def _questions(file: Path) -> Iterator[tuple[str, str]]:
             empty.append(id_)
     _warn(file, "questions left out, since they are empty", empty)
     _warn(file, f"questions cut to {MAX_CHARACTERS:,} characters or stripped of control characters", changed)
-
-
-def _askable(text: str) -> str:
-    """The question without control characters and cut to what may be asked."""
-    clean = "".join(" " if unicodedata.category(char) in ("Cc", "Cs") else char for char in text).strip()
-    return clean if len(clean) <= MAX_CHARACTERS else clean[:MAX_CHARACTERS].rsplit(" ", 1)[0]
 
 
 def _lines(file: Path) -> Iterator[tuple[int, str]]:
@@ -239,15 +235,11 @@ def _rows(opened: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
 
 def _page(title: str, text: str) -> str:
     """A document as a Markdown file: its title as the heading, Python as a code block."""
-    body = _fenced(text) if _is_python(text) else text
+    if _is_python(text):
+        fence = "`" * max(3, 1 + max((len(run) for run in _TICKS.findall(text)), default=0))  # longer than any in it
+        text = f"{fence}python\n{text}\n{fence}"
     line = " ".join(title.split())
-    return f"# {line}\n\n{body}\n" if line else f"{body}\n"
-
-
-def _fenced(code: str) -> str:
-    """A code block with a fence that is longer than any in the code."""
-    fence = "`" * max(3, 1 + max((len(run) for run in _TICKS.findall(code)), default=0))
-    return f"{fence}python\n{code}\n{fence}"
+    return f"# {line}\n\n{text}\n" if line else f"{text}\n"
 
 
 def _is_python(text: str) -> bool:

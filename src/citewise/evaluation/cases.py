@@ -9,7 +9,6 @@ from citewise.errors import BadRequest
 from citewise.model.query import Selection
 
 Kind = Literal["answerable", "unanswerable", "selected"]  # finding and answering, refusing, or keeping to a selection
-KINDS: tuple[Kind, ...] = ("answerable", "unanswerable", "selected")
 Unit = Literal["document", "passage"]  # what is judged: whole documents (BEIR), or places in them (question files)
 
 

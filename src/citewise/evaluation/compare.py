@@ -66,7 +66,11 @@ class Comparison:
 
     def differences(self, metrics: Iterable[str] | None = None) -> tuple[Difference, ...]:
         """Each metric over the questions that have it in both runs."""
-        values = {name: self._values(name) for name in (self.before.metrics if metrics is None else metrics)}
+        measures = [(first.measures, second.measures) for first, second in self.pairs]
+        values = {
+            name: [(first[name], second[name]) for first, second in measures if name in first and name in second]
+            for name in (self.before.metrics if metrics is None else metrics)
+        }
         return tuple(_difference(name, pairs) for name, pairs in values.items() if pairs)
 
     def changed_most(self, metric: str) -> list[tuple[QuestionResult, float, float]]:
@@ -85,10 +89,6 @@ class Comparison:
         before, after = self.before.settings, self.after.settings
         pairs = {name: (before.get(name), after.get(name)) for name in (*before, *after)}
         return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
-
-    def _values(self, metric: str) -> list[tuple[float, float]]:
-        measures = ((first.measures, second.measures) for first, second in self.pairs)
-        return [(first[metric], second[metric]) for first, second in measures if metric in first and metric in second]
 
 
 def _difference(metric: str, pairs: Sequence[tuple[float, float]]) -> Difference:

@@ -101,7 +101,11 @@ def ablate(
         evaluation = _Evaluation(library, view, settings, cases, f"{EVERYTHING}: ")
         whole = yield from evaluation.run(answers=False)
         yield Ablation(EVERYTHING, whole, ())
-    for name, variant in _variants(settings, evaluation.parts()):
+    variants: dict[str, dict[str, object]] = {f"without {part}": {"without": (part,)} for part in evaluation.parts()}
+    if settings.search.fusion != "rrf":
+        variants["fused by rrf"] = {"fusion": "rrf", "weights": {}}
+    for name, change in variants.items():
+        variant = settings.changed(search=change)
         with open_library(_for_measuring(variant)) as library:
             view = library.as_principal(principal, scope)
             run = yield from _Evaluation(library, view, variant, cases, f"{name}: ").run(answers=False)
@@ -115,16 +119,7 @@ def finished(events: Iterator[EvalEvent]) -> Run:
 
 def _for_measuring(settings: Settings) -> Settings:
     """Without the cache, since searches are measured; without the log, since an evaluation is not use."""
-    cache, log = replace(settings.query_cache, megabytes=0), replace(settings.query_log, retention_days=0)
-    return replace(settings, query_cache=cache, query_log=log)
-
-
-def _variants(settings: Settings, parts: Sequence[str]) -> Iterator[tuple[str, Settings]]:
-    search = settings.search
-    for name in parts:
-        yield f"without {name}", replace(settings, search=replace(search, without=(name,)))
-    if search.fusion != "rrf":
-        yield "fused by rrf", replace(settings, search=replace(search, fusion="rrf", weights={}))
+    return settings.changed(query_cache={"megabytes": 0}, query_log={"retention_days": 0})
 
 
 def _prepare(library: Library, view: LibraryView, judged: Path) -> Events[JudgedSet]:
@@ -324,13 +319,9 @@ def _flat(value: object, prefix: str = "") -> Iterator[tuple[str, object]]:
         if is_dataclass(inner):
             yield from _flat(inner, f"{prefix}{field.name}.")
         elif prefix or field.name not in ("library", "cache"):
-            plain = json.loads(json.dumps(inner, default=_plain))
+            plain = json.loads(json.dumps(inner, default=lambda it: dict(it) if isinstance(it, Mapping) else str(it)))
             # A password may be in front of the host.
             yield f"{prefix}{field.name}", plain.rpartition("@")[2] if field.name == "base_url" else plain
-
-
-def _plain(value: object) -> object:
-    return dict(value) if isinstance(value, Mapping) else str(value)
 
 
 def _commit() -> str | None:

@@ -1,6 +1,5 @@
 """The results of one evaluation, question by question, their means, and the file that they are written to."""
 
-import json
 import math
 import statistics
 from collections import Counter
@@ -8,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -26,7 +25,6 @@ MAIN_METRICS = (
 )
 PRIMARY = ("ndcg@10", "recall@5", "refusal_accuracy", "selected_accuracy")  # the first that a run has
 DECISIONS = ("refusal_accuracy", "citation_accuracy", "selected_accuracy")  # that are right or wrong
-DECIMALS = 6
 MAX_BYTES = 200_000_000
 # Keys that programs may rely on; null where a run has no value.
 JSON_METRICS = MAIN_METRICS[:7]
@@ -98,8 +96,9 @@ class Run:
 
     @cached_property
     def metrics(self) -> Mapping[str, float]:
-        """Each metric over the questions that have it."""
-        return _means(self.questions)
+        """Each metric over the questions that have it, the main ones first."""
+        means = _means(self.questions)
+        return {name: means[name] for name in (*MAIN_METRICS, *means) if name in means}
 
     @cached_property
     def groups(self) -> Mapping[str, Mapping[str, float]]:
@@ -146,7 +145,7 @@ class Run:
     def as_json(self) -> dict[str, object]:
         """The output of `eval`: the keys that programs rely on, then what `eval compare` needs."""
         tree = _RUN.dump_python(self, mode="json")
-        found = {
+        return {
             "set": tree.pop("set"),
             "queries": self.queries,
             "metrics": {**dict.fromkeys(JSON_METRICS), **self.metrics},
@@ -157,15 +156,9 @@ class Run:
             "groups": self.groups,
             **tree,
         }
-        return _rounded(found)
 
 
 _RUN = TypeAdapter(Run)
-
-
-def _rounded(tree: Mapping[str, object]) -> dict[str, Any]:
-    """A tree as JSON holds it, with six decimals."""
-    return dict(json.loads(json.dumps(tree), parse_float=lambda text: round(float(text), DECIMALS)))
 
 
 def _means(questions: Iterable[QuestionResult]) -> dict[str, float]:
