@@ -62,17 +62,14 @@ class OnnxEmbedder:
         encoder = TextModel.from_folder(folder, purpose="embedding", advice=ADVICE)
         size = encoder.session.get_outputs()[0].shape[-1]
         if not isinstance(size, int):
-            raise Misconfigured(
-                f"The model in {folder} does not say how long its vectors are. Export it with that fixed."
-            )
+            raise Misconfigured(f"The model in {folder} does not say how long its vectors are. Export it with that.")
         settings = f"{window_tokens} Prefixes(query={query_prefix!r}, document={document_prefix!r})"
         fingerprint = hashlib.sha256(settings.encode())  # changes with everything that moves a vector
         model, tokenizer = TextModel.files(folder, purpose="embedding")
         for file in [*sorted(model.parent.glob("model.onnx*")), tokenizer]:
             with file.open("rb") as content:
                 fingerprint.update(hashlib.file_digest(content, "sha256").digest())
-        name = f"{folder.name}/{fingerprint.hexdigest()[:12]}"
-        known = EmbeddingModel(name, size, window_tokens)
+        known = EmbeddingModel(f"{folder.name}/{fingerprint.hexdigest()[:12]}", size, window_tokens)
         return cls(encoder, model=known, query_prefix=query_prefix, document_prefix=document_prefix)
 
     def counts(self, texts: Sequence[str]) -> list[int]:
