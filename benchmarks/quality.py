@@ -15,7 +15,7 @@ from benchmarks.judged import DATA, KEPT, SETS, TEXTBOOK, is_there, judged_at, l
 from benchmarks.printing import say
 from benchmarks.results import RESULTS, Table, results_now, write_results
 from citewise.evaluation.compare import Comparison
-from citewise.evaluation.pipeline import evaluate, finished
+from citewise.evaluation.pipeline import evaluate
 from citewise.evaluation.runs import Run
 from citewise.model.ranking import ARMS
 from citewise.settings import Settings
@@ -80,7 +80,8 @@ def measure(names: Sequence[str], *, data: Path = DATA, kept: Path = KEPT, resul
         library = library_at(name, kept=kept, data=data)
         for kind, search in KINDS.items():
             settings = Settings(library=library).changed(search=search)
-            runs[kind][name] = finished(evaluate(settings, judged, answers=kind == DEFAULT))
+            events = evaluate(settings, judged, answers=kind == DEFAULT)
+            runs[kind][name] = next(event for event in events if isinstance(event, Run))
             print(f"{name:12} {kind:24}", *_worths(runs[kind][name]).items(), flush=True)
     tables = (by_set(runs), all_metrics(runs[DEFAULT]))
     made = results_now("quality", tables=tables, title=TITLE, command="make bench-quality")

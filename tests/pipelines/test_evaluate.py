@@ -12,7 +12,7 @@ import pytest
 from citewise import Library
 from citewise.errors import BadData, BadRequest
 from citewise.evaluation.compare import Ablation
-from citewise.evaluation.pipeline import EVERYTHING, OpenLibrary, ablate, evaluate, finished
+from citewise.evaluation.pipeline import EVERYTHING, OpenLibrary, ablate, evaluate
 from citewise.evaluation.runs import Run
 from citewise.ingest.targets import IngestOptions
 from citewise.model.access import OWNER, Principal, Scope
@@ -59,7 +59,7 @@ def evaluated(
     events = evaluate(
         shelf.settings, judged, scope=scope, principal=principal, answers=answers, open_library=opening(shelf)
     )
-    return finished(events)
+    return next(event for event in events if isinstance(event, Run))
 
 
 def ablated(shelf: Shelf, judged: Path, *, principal: Principal = OWNER) -> tuple[Ablation, ...]:

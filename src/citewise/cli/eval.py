@@ -159,7 +159,6 @@ def _write_report(
 
 
 def _files_of(judged: Path) -> list[Path]:
-    """The files that a set is read from."""
     return [judged, *judged.glob("*"), *judged.glob("qrels/*")] if os.path.isdir(judged) else [judged]
 
 

@@ -26,9 +26,8 @@ COLORS = {"better": "green", "worse": "red", "unclear": "yellow", "same": "dim"}
 
 
 def show_run(run: Run, *, worst: int) -> None:
-    """The metrics, the latency, and the worst questions."""
     show_figures(_figures(run))
-    poor = [question for question in run.worst_first if (question.worst or 0.0) < 1.0][:worst]
+    poor = [question for question in run.worst_first if not question.worst or question.worst[0] < 1.0][:worst]
     show_list("\nworst questions", [line for question in poor for line in _question_lines(question)])
 
 
@@ -142,8 +141,8 @@ def ablations_json(rows: Sequence[Ablation]) -> dict[str, object]:
         }
         for row in rows
     ]
-    head = {"set": run.set, "queries": run.queries, "settings": run.settings, "commit": run.commit}
-    return {**head, "ablations": ablations}
+    about = {"set": run.set, "queries": run.queries, "settings": run.settings, "commit": run.commit}
+    return {**about, "ablations": ablations}
 
 
 def metric_text(value: float | None, name: str = "") -> str:

@@ -80,7 +80,7 @@ def _metric_rows(run: Run) -> list[tuple[str, ...]]:
 
 
 def _entry(result: QuestionResult, number: int) -> dict[str, object]:
-    is_poor = result.worst is not None and result.worst < POOR
+    is_poor = result.worst is not None and result.worst[0] < POOR
     measures = ", ".join(f"{name} {metric_text(value, name)}" for name, value in result.measures.items())
     kind = "" if result.kind == "answerable" else result.kind
     decision = {None: "", True: "refused", False: "answered"}[result.refused]

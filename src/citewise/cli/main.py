@@ -32,7 +32,7 @@ def main() -> None:
     except click.Abort:
         code = _told("stopped; ingested documents are stored, and the same command continues", 130)
     except OSError as error:
-        code = _unwritten(error) if error.filename is None else _told(_unusable(error), 4)
+        code = _os_error(error)
     sys.exit(code)
 
 
@@ -41,14 +41,12 @@ def _told(message: str, code: int) -> int:
     return code
 
 
-def _unusable(error: OSError) -> str:
-    advice = {errno.EACCES: "change its mode, or run as its owner", errno.ENOSPC: "free some space on the disk"}
-    path = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
-    return f"cannot use {path}: {error.strerror}; {advice.get(error.errno or 0, 'check the path')}"
-
-
-def _unwritten(error: OSError) -> int:
+def _os_error(error: OSError) -> int:
     """An error that names no file is one of the output; whoever closes a pipe knows that they did."""
+    if error.filename is not None:
+        advice = {errno.EACCES: "change its mode, or run as its owner", errno.ENOSPC: "free some space on the disk"}
+        path = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
+        return _told(f"cannot use {path}: {error.strerror}; {advice.get(error.errno or 0, 'check the path')}", 4)
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more can be written there
     return 1 if isinstance(error, BrokenPipeError) else _told(f"cannot write the output: {error.strerror}", 1)
 

@@ -77,7 +77,6 @@ def table(first: Sequence[str], numbers: Sequence[str], last: Sequence[str] = ()
 
 
 def show_figures(rows: Iterable[tuple[str, str]]) -> None:
-    """A figure a line, its name before it."""
     from rich.table import Table
 
     table = Table(show_header=False, box=None, pad_edge=False)

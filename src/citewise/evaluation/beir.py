@@ -82,9 +82,6 @@ def _warn(file: Path, problem: str, examples: Sequence[str]) -> None:
         _log.warning("%s: %s (%d, such as %s)", file, problem, len(examples), examples[0])
 
 
-# Questions and judgments
-
-
 def _qrels(folder: Path) -> Path:
     """qrels/test.tsv; if it is absent, the only file there."""
     found = sorted((folder / "qrels").glob("*.tsv"))
@@ -166,14 +163,8 @@ def _row(line: str | bytes) -> tuple[str, str, str]:
     id_ = str(id_) if type(id_) is int else id_
     if not (isinstance(id_, str) and isinstance(title, str) and isinstance(text, str) and id_):
         raise BadData("must have an _id and a text; both are strings, as is the title if there is one")
-    return _whole(id_), _whole(title), _whole(text)
-
-
-def _whole(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
-
-
-# The corpus as documents
+    id_, title, text = (part.encode("utf-8", "replace").decode() for part in (id_, title, text))
+    return id_, title, text
 
 
 class BeirSource:

@@ -1,4 +1,5 @@
 """Metrics of a ranking, computed as trec_eval does; tests/props/test_metrics.py compares them with ir-measures.
+Metrics of an answer: whether it was right to answer, and whether every citation is true.
 
 A ranking is given as the grades of its items, best first: 0 for what is irrelevant or not judged.
 """
@@ -21,6 +22,15 @@ RANKING_METRICS = (
     *(f"precision@{depth}" for depth in PRECISION_DEPTHS),
     f"mrr@{RANK_DEPTH}",
 )
+ANSWER_METRICS = (
+    *("refusal_accuracy", "answered", "refused", "citation_accuracy", "citation_relevance"),
+    *("selected_accuracy", "selected_leaks"),
+)
+ELLIPSIS = "\u2026"
+
+_WORD = re.compile(r"\w+")
+_MARKER = re.compile(r"\[\d+\]")
+_QUOTED = re.compile(r"`([^`]+)`|\"([^\"]+)\"|\u201c([^\u201d]+)\u201d")
 
 
 def ranking_measures(gold: Sequence[Place], unit: Unit, places: Sequence[Place]) -> Mapping[str, float]:
@@ -90,20 +100,6 @@ def _folded(places: Iterable[Place], gold: Sequence[Place]) -> list[int]:
     return grades
 
 
-# Answers: whether it was right to answer, and whether every citation is true
-
-
-ELLIPSIS = "\u2026"
-ANSWER_METRICS = (
-    *("refusal_accuracy", "answered", "refused", "citation_accuracy", "citation_relevance"),
-    *("selected_accuracy", "selected_leaks"),
-)
-
-_WORD = re.compile(r"\w+")
-_MARKER = re.compile(r"\[\d+\]")
-_QUOTED = re.compile(r"`([^`]+)`|\"([^\"]+)\"|\u201c([^\u201d]+)\u201d")
-
-
 def answer_measures(
     case: Case, answer: Answer, stored: Callable[[str], tuple[str | None, frozenset[str]]]
 ) -> Mapping[str, float]:
@@ -127,10 +123,7 @@ def answer_measures(
 
 
 def _is_true(citation: Citation, text: str | None, chunks: frozenset[str]) -> bool:
-    """Whether the cited chunk exists and the excerpt is in the cited lines of the document.
-
-    `text` and `chunks` are those of the document with the cited path; None if there is no such document.
-    """
+    """Whether the cited chunk exists and the excerpt is in the cited lines of the document at the cited path."""
     if text is None or citation.lines is None or citation.chunk_id not in chunks:
         return False
     first, last = citation.lines

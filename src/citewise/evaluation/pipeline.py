@@ -112,11 +112,6 @@ def ablate(
         yield Ablation(name, run, Comparison(whole, run).differences(ABLATED_METRICS))
 
 
-def finished(events: Iterator[EvalEvent]) -> Run:
-    """The run of an evaluation, without its progress."""
-    return next(event for event in events if isinstance(event, Run))
-
-
 def _for_measuring(settings: Settings) -> Settings:
     """Without the cache, since searches are measured; without the log, since an evaluation is not use."""
     return settings.changed(query_cache={"megabytes": 0}, query_log={"retention_days": 0})

@@ -52,19 +52,11 @@ class QuestionResult:
     expected_answer: str | None = None
 
     @property
-    def worst_metric(self) -> str | None:
-        """The metric that the question is worst at; None if nothing was measured."""
-        names = (name for name in ("ndcg@10", *DECISIONS, *SUMS) if name in self.measures)
-        return min(names, key=self._worth, default=None)
-
-    @property
-    def worst(self) -> float | None:
-        """The value of that metric in 0..1, where 1 is perfect."""
-        return None if self.worst_metric is None else self._worth(self.worst_metric)
-
-    def _worth(self, metric: str) -> float:
-        value = self.measures[metric]
-        return 1 - value if metric in SUMS else value
+    def worst(self) -> tuple[float, str] | None:
+        """The value, where 1 is perfect, and the name of the metric that the question is worst at, if any."""
+        names = [name for name in ("ndcg@10", *DECISIONS, *SUMS) if name in self.measures]
+        values = [(1 - self.measures[name] if name in SUMS else self.measures[name], name) for name in names]
+        return min(values, key=lambda value: value[0], default=None)
 
     @property
     def problems(self) -> list[str]:
@@ -126,7 +118,7 @@ class Run:
         """The worst questions first: not found, wrongly answered or refused, falsely cited; unmeasured ones last."""
 
         def order(question: QuestionResult) -> tuple[float, float]:
-            return (2.0 if question.worst is None else question.worst), question.measures.get("ndcg@10", 1.0)
+            return question.worst[0] if question.worst else 2.0, question.measures.get("ndcg@10", 1.0)
 
         return sorted(self.questions, key=order)
 

@@ -56,9 +56,6 @@ def problem_in(error: ValidationError) -> str:
     return f"{place}: {reason}" if place else reason
 
 
-# Question files
-
-
 def _not_blank(text: str) -> str:
     if not text.strip():
         raise ValueError("must not be empty")

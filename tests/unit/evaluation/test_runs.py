@@ -62,7 +62,7 @@ def test_the_poorest_are_those_that_went_wrong_most() -> None:
         an_outcome("leak", selected_leaks=1.0, selected_accuracy=1.0),
     ]
     assert [each.id for each in a_run(*outcomes).worst_first][:4] == ["lost", "refused", "leak", "half"]
-    assert (outcomes[-1].worst_metric, outcomes[-1].worst) == ("selected_leaks", 0.0)
+    assert outcomes[-1].worst == (0.0, "selected_leaks")
     assert QuestionResult("none", "?", "selected").worst is None
 
 
