@@ -18,7 +18,7 @@ from benchmarks.printing import DECIMALS
 from benchmarks.results import Cell, Table
 from citewise.model.query import FEATURE_WEIGHTS, FEATURES
 from citewise.model.ranking import CODE, DENSE, WORDS
-from citewise.search.rescore import proximity
+from citewise.search.rescore import Features
 from citewise.text.analysis import terms
 from citewise.text.positions import term_positions
 
@@ -38,7 +38,7 @@ def features(question: str, headings: Sequence[str], texts: Sequence[str]) -> Nu
     places = term_positions([*headings, *texts], different)
     pairs = [(word, following) for word, following in pairwise(words) if word != following]
     titles = [len(found) / max(len(different), 1) for found in places[: len(headings)]]
-    return np.array([titles, [proximity(pairs, found) for found in places[len(headings) :]]])
+    return np.array([titles, [Features.proximity(pairs, found) for found in places[len(headings) :]]])
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from citewise.adapters.onnx.word_vectors import COMPONENTS_PER_BYTE, LENGTH_BONU
 from citewise.model.query import LATE_WEIGHT
 from citewise.model.ranking import DENSE, Finding, Shortlist
 from citewise.search.pipeline import Stage
-from citewise.search.rescore import FAR, NEAR, Late, stretched
+from citewise.search.rescore import FAR, NEAR, Late
 
 DEPTH = int(signature(Late).parameters["depth"].default)
 ROW_BYTES = MINILM.dimensions // COMPONENTS_PER_BYTE  # of one vector of words
@@ -122,7 +122,7 @@ class Question:
         weight = self.weight(blend)
         if not weight:
             return self.found.with_findings(Finding.in_order(findings))
-        late = stretched(self.near(blend)[: len(head)].tolist())
+        late = Late.stretched(self.near(blend)[: len(head)].tolist())
         scores = [(finding.score + weight * share) / (1 + weight) for finding, share in zip(head, late, strict=True)]
         scores += [finding.score / (1 + weight) for finding in tail]
         rescored = (finding.rescored(Late.name, score) for finding, score in zip(findings, scores, strict=True))

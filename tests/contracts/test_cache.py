@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from citewise.adapters.memory.cache import MemoryCache, size_of
+from citewise.adapters.memory.cache import MemoryCache
 from citewise.model.access import Scope
 from citewise.model.ids import Digest, digest
 from citewise.model.ranking import SearchResult
@@ -72,7 +72,7 @@ def test_a_result_that_is_put_again_replaces_the_old_one(cache: MemoryCache) -> 
     cache.put(KEY, a_result("Old."), a_vector("old"))
     cache.put(KEY, a_result("New."), a_vector("new"))
     assert cache.get(KEY) == a_result("New.")
-    assert cache.size == size_of(a_result("New."))
+    assert cache.size == MemoryCache.size_of(a_result("New."))
     assert cache.nearest(asked("x"), a_vector("old"), min_cosine=0.99) is None
 
 
@@ -87,7 +87,7 @@ def test_nothing_outlives_its_time_however_often_it_is_asked_for(cache: MemoryCa
 
 
 def test_what_was_used_longest_ago_makes_room(clock: Clock) -> None:
-    entry_bytes = size_of(a_result(LARGE))
+    entry_bytes = MemoryCache.size_of(a_result(LARGE))
     cache = MemoryCache(max_bytes=3 * entry_bytes, ttl_seconds=60, clock=clock)
     for question in "abc":
         cache.put(asked(question), a_result(LARGE))
@@ -98,7 +98,7 @@ def test_what_was_used_longest_ago_makes_room(clock: Clock) -> None:
 
 
 def test_a_result_larger_than_the_bound_is_not_kept_and_drives_nothing_out() -> None:
-    cache = MemoryCache(max_bytes=size_of(a_result(LARGE)) - 1, ttl_seconds=60)
+    cache = MemoryCache(max_bytes=MemoryCache.size_of(a_result(LARGE)) - 1, ttl_seconds=60)
     cache.put(asked("small"), a_result("x"))
     cache.put(KEY, a_result(LARGE))
     assert cache.get(KEY) is None
@@ -106,7 +106,7 @@ def test_a_result_larger_than_the_bound_is_not_kept_and_drives_nothing_out() -> 
 
 
 def test_threads_that_share_a_cache_never_see_the_entries_of_another_bucket() -> None:
-    cache = MemoryCache(max_bytes=20 * size_of(a_result("user 10")), ttl_seconds=60)
+    cache = MemoryCache(max_bytes=20 * MemoryCache.size_of(a_result("user 10")), ttl_seconds=60)
 
     def use(user: int) -> bool:
         draw, mine = random.Random(user), a_result(f"user {user}")

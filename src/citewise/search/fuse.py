@@ -87,10 +87,8 @@ def _stretched(hits: tuple[Hit, ...]) -> dict[ChunkId, float]:
 
     The head has a fixed length, so that asking for more hits adds some and does not move those that were there.
     """
-    head, tail = hits[:HEAD], hits[HEAD:]
-    if not tail:
-        return _between(head, 0.0, 1.0)
-    return {**_between(head, TAIL, 1.0), **_between(tail, 0.0, TAIL)}
+    tail = hits[HEAD:]
+    return {**_between(hits[:HEAD], TAIL if tail else 0.0, 1.0), **_between(tail, 0.0, TAIL)}
 
 
 def _between(hits: tuple[Hit, ...], low: float, high: float) -> dict[ChunkId, float]:

@@ -64,7 +64,10 @@ class PageBuilder:
             notes=ranking.notes,
         )
         if query.principal.readers is not None:
-            result = _without_ranks(result)
+            # Ranks run on from page to page: a gap in them would tell a reader of something that is hidden or deleted.
+            findings = tuple(replace(hit, candidate=replace(hit.candidate, ranks={})) for hit in result.findings)
+            dropped = tuple(replace(each, candidate=replace(each.candidate, ranks={})) for each in result.dropped)
+            result = replace(result, findings=findings, dropped=dropped)
         if page.next_place is not None:
             rest = replace(ranking.after(page.next_place), shown=frozenset(page.shown))
             result = self._with_cursor(result, rest)
@@ -172,14 +175,12 @@ class _Page:
             return
         if isinstance(met, Dropped):
             self.dropped.append(met)
-        elif met is None:
-            pass
-        elif (text := digest(met.passage.text)[:16]) in self.shown:
+        elif met is not None and (text := digest(met.passage.text)[:16]) in self.shown:
             self.dropped.append(Dropped(met.candidate, Deduplicate.name, "says the same as one that was shown"))
-        elif len(self.findings) == self.limit:
+        elif met is not None and len(self.findings) == self.limit:
             self.next_place = self.place
             return
-        else:
+        elif met is not None:
             self.findings.append(met)
             self.shown.add(text)
         self.place += 1
@@ -189,12 +190,3 @@ def _purpose(query: Query, request: PageRequest) -> str:
     """Everything that decides which hits there are and in which order; the size of a page does not."""
     bounded = replace(query, top_k=SEARCH_TOP_K) if request.is_open else query
     return digest(query.text, str(request.is_open), *key_parts(bounded))
-
-
-def _without_ranks(result: SearchResult) -> SearchResult:
-    """Ranks run on from page to page: a gap in them would tell a reader of something that is hidden or deleted."""
-    return replace(
-        result,
-        findings=tuple(replace(hit, candidate=replace(hit.candidate, ranks={})) for hit in result.findings),
-        dropped=tuple(replace(each, candidate=replace(each.candidate, ranks={})) for each in result.dropped),
-    )

@@ -24,7 +24,6 @@ from citewise.text.urls import Addresses
 
 _log = logging.getLogger(__name__)
 
-
 MIN_CANDIDATES = 20  # as many as Late looks at
 SPARE = 2  # candidates read for each one asked for: later stages reorder and drop
 
@@ -59,23 +58,22 @@ class Hydrate:
         read = retried(lambda: self.store.passages(ids, where=query.where))
         gone = [candidate for candidate in wanted if candidate.id not in read]
         malformed = [id_ for id_ in ids if id_ in read and read[id_] is None]
-        if gone or malformed:
-            self._report([candidate.id for candidate in gone], malformed)
+        if malformed:
+            self._report(malformed)
         if gone:
+            ids_gone = ", ".join(candidate.id for candidate in gone)
+            _log.info("left out, no longer in the catalog for this reader: %s", ids_gone)
             wanted = [_without_gaps(candidate, gone) for candidate in wanted]
         findings = [Finding(passage, each) for each in wanted if (passage := read.get(each.id)) is not None]
         dropped = [Dropped(each, "hydrate", "its record cannot be read") for each in wanted if each.id in malformed]
         return Shortlist(query, tuple(findings), tuple(dropped))
 
-    def _report(self, gone: Sequence[ChunkId], malformed: Sequence[ChunkId]) -> None:
-        if gone:
-            _log.info("left out, no longer in the catalog for this reader: %s", ", ".join(gone))
-        if malformed:
-            _log.warning("left out, unreadable until their documents are ingested again: %s", ", ".join(malformed))
-            try:
-                self.request_reingest(malformed)
-            except CitewiseError as error:
-                _log.warning("could not request that they are ingested again: %s", error)
+    def _report(self, malformed: Sequence[ChunkId]) -> None:
+        _log.warning("left out, unreadable until their documents are ingested again: %s", ", ".join(malformed))
+        try:
+            self.request_reingest(malformed)
+        except CitewiseError as error:
+            _log.warning("could not request that they are ingested again: %s", error)
 
 
 def _without_gaps(candidate: Candidate, gone: Sequence[Candidate]) -> Candidate:
@@ -133,7 +131,7 @@ class Search:
             if not is_cut:
                 shortlist = replace(shortlist, query=replace(query, top_k=max(1, len(shortlist.findings))))
             for stage in self.refine:
-                shortlist = attempted(stage, shortlist)
+                shortlist = self.attempted(stage, shortlist)
                 stopwatch.lap(stage.name)
                 counts[stage.name] = len(shortlist.findings)
             if query.expand_graph:
@@ -150,21 +148,21 @@ class Search:
             )
         return result, ranking
 
+    @staticmethod
+    def attempted(stage: Stage, found: Shortlist) -> Shortlist:
+        """What the stage makes of it; if it fails, the order before it stands, and the result says so."""
+        try:
+            return stage(found)
+        except CitewiseError as error:
+            why = str(error)
+        except Exception as error:  # noqa: BLE001  whatever it is, it must not fail the query
+            _log.warning("the stage %s failed", stage.name, exc_info=True)
+            why = f"it failed ({type(error).__name__})"  # not its message, which may hold anything
+        return found.with_degraded(f"{stage.name}: {why}; the order before it stands")
+
     def _with_urls(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         url = self.addresses.url
         return tuple([Finding(each.passage, each.candidate, url(each.passage)) for each in findings])
-
-
-def attempted(stage: Stage, found: Shortlist) -> Shortlist:
-    """What the stage makes of it; if it fails, the order before it stands, and the result says so."""
-    try:
-        return stage(found)
-    except CitewiseError as error:
-        why = str(error)
-    except Exception as error:  # noqa: BLE001  whatever it is, it must not fail the query
-        _log.warning("the stage %s failed", stage.name, exc_info=True)
-        why = f"it failed ({type(error).__name__})"  # not its message, which may hold anything
-    return found.with_degraded(f"{stage.name}: {why}; the order before it stands")
 
 
 def _scaled(candidates: Iterable[Candidate], highest: float) -> tuple[Candidate, ...]:

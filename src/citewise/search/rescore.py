@@ -45,20 +45,18 @@ class Features:
         total = 1 + sum(weights.values())
         rescored = []
         for finding, heading, text in zip(head, places[: len(head)], places[len(head) :], strict=True):
-            features = {TITLE: len(heading) / len(different), PROXIMITY: proximity(pairs, text)}
+            features = {TITLE: len(heading) / len(different), PROXIMITY: self.proximity(pairs, text)}
             chosen = {name: features[name] for name in weights}
             score = finding.score + sum([weights[name] * value for name, value in chosen.items()])
             rescored.append(finding.rescored(self.name, score / total, parts=chosen))
         rescored += [finding.rescored(self.name, finding.score / total) for finding in tail]
         return found.with_findings(Finding.in_order(rescored))
 
-
-def proximity(pairs: Sequence[tuple[str, str]], places: Places) -> float:
-    """How close neighbors in the question stand in a text: 1 side by side, 0 if never both, else 1 / distance."""
-    if not pairs:
-        return 0.0
-    close = [_closeness(places[left], places[right]) for left, right in pairs if left in places and right in places]
-    return sum(close) / len(pairs)
+    @staticmethod
+    def proximity(pairs: Sequence[tuple[str, str]], places: Places) -> float:
+        """How close neighbors in the question stand in a text: 1 side by side, 0 if never both, else 1 / distance."""
+        close = [_closeness(places[left], places[right]) for left, right in pairs if left in places and right in places]
+        return sum(close) / max(1, len(pairs))
 
 
 def _closeness(lefts: Sequence[int], rights: Sequence[int]) -> float:
@@ -101,7 +99,7 @@ class Late:
         total = 1 + weight
         rescored = [
             finding.rescored(self.name, (finding.score + weight * share) / total, parts={BY_WORD: by_word})
-            for finding, by_word, share in zip(head, close, stretched(close), strict=True)
+            for finding, by_word, share in zip(head, close, self.stretched(close), strict=True)
         ]
         rescored += [finding.rescored(self.name, finding.score / total) for finding in tail]
         return found.with_findings(Finding.in_order(rescored))
@@ -117,11 +115,11 @@ class Late:
         cosines = [each.candidate.scores[DENSE] for each in findings if DENSE in each.candidate.scores]
         return min(1.0, max(0.0, (NEAR - max(cosines, default=NEAR)) / (NEAR - FAR)))
 
-
-def stretched(scores: Sequence[float]) -> list[float]:
-    """From 0 for the least to 1 for the most; 0 for all where they are equal."""
-    low, high = min(scores), max(scores)
-    return [(score - low) / (high - low) if high > low else 0.0 for score in scores]
+    @staticmethod
+    def stretched(scores: Sequence[float]) -> list[float]:
+        """From 0 for the least to 1 for the most; 0 for all where they are equal."""
+        low, high = min(scores), max(scores)
+        return [(score - low) / (high - low) if high > low else 0.0 for score in scores]
 
 
 @dataclass(frozen=True, slots=True)

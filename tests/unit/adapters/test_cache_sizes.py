@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.memory.cache import size_of
+from citewise.adapters.memory.cache import MemoryCache
 from citewise.model.answer import Answer, Quality, Usage
 from citewise.model.ranking import Candidate, Dropped, SearchResult
 from citewise.ports.stores import CachedResult
@@ -70,7 +70,7 @@ def an_answer(text: str) -> Answer:
 )
 def test_an_estimate_is_no_less_than_what_an_entry_takes_and_not_much_more(entry: CachedResult) -> None:
     taken = walked(entry, set())
-    assert taken <= size_of(entry) <= 3 * taken + 4_000
+    assert taken <= MemoryCache.size_of(entry) <= 3 * taken + 4_000
 
 
 def test_what_a_real_search_found_is_counted_as_it_is(tmp_path: Path) -> None:
@@ -80,11 +80,11 @@ def test_what_a_real_search_found_is_counted_as_it_is(tmp_path: Path) -> None:
     shelf.ingest()
     entry = shelf.search("When does boat 7 sail?", top_k=10)
     taken = walked(entry, set())
-    assert taken <= size_of(entry) <= 3 * taken
+    assert taken <= MemoryCache.size_of(entry) <= 3 * taken
 
 
 def test_text_counts_in_full() -> None:
     small, large = (a_result(1, "x" * length) for length in (100, 100_100))
-    assert size_of(large) - size_of(small) == 100_000
+    assert MemoryCache.size_of(large) - MemoryCache.size_of(small) == 100_000
     longer = replace(an_answer("short"), text="x" * 50_000)
-    assert size_of(longer) - size_of(an_answer("short")) == 49_995
+    assert MemoryCache.size_of(longer) - MemoryCache.size_of(an_answer("short")) == 49_995

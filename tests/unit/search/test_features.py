@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from citewise.model.query import FEATURE_WEIGHTS, PROXIMITY, TITLE
 from citewise.model.ranking import Shortlist
-from citewise.search.rescore import Features, proximity
+from citewise.search.rescore import Features
 from citewise.text.analysis import terms
 from citewise.text.positions import Places, term_positions
 from tests.shortlists import a_named_finding, a_query, a_shortlist
@@ -86,7 +86,7 @@ def test_one_word_has_no_neighbor_to_be_near() -> None:
 @given(PLACES)
 def test_proximity_is_that_of_the_nearest_pair(places: Places) -> None:
     distances = [abs(each - other) for each in places.get("a", ()) for other in places.get("b", ())]
-    assert proximity([("a", "b")], places) == (1 / min(distances) if distances else 0.0)
+    assert Features.proximity([("a", "b")], places) == (1 / min(distances) if distances else 0.0)
 
 
 @given(st.text(max_size=300), st.text(max_size=60))

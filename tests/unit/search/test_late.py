@@ -12,7 +12,7 @@ from citewise.model.chunk import Vector, WordVectors
 from citewise.model.ids import Digest
 from citewise.model.query import BY_WORD, LATE_WEIGHT
 from citewise.model.ranking import DENSE, Candidate, Finding, Shortlist
-from citewise.search.rescore import FAR, NEAR, Late, stretched
+from citewise.search.rescore import FAR, NEAR, Late
 from tests.fakes.counters import HashEmbedder, HashWords
 from tests.shortlists import a_named_finding, a_query, a_shortlist
 
@@ -255,7 +255,7 @@ closenesses = st.lists(st.floats(-1, 1), min_size=1, max_size=20)
 
 @given(closenesses)
 def test_stretching_keeps_the_order_between_0_and_1(scores: list[float]) -> None:
-    shares = stretched(scores)
+    shares = Late.stretched(scores)
     assert all(0.0 <= share <= 1.0 for share in shares)
     for (low, below), (high, above) in zip(
         *[sorted(zip(scores, shares, strict=True))[at:] for at in (0, 1)], strict=False
@@ -267,14 +267,14 @@ def test_stretching_keeps_the_order_between_0_and_1(scores: list[float]) -> None
 @given(closenesses)
 def test_the_nearest_gets_1_and_the_farthest_0(scores: list[float]) -> None:
     assume(min(scores) < max(scores))
-    shares = stretched(scores)
+    shares = Late.stretched(scores)
     assert shares[scores.index(max(scores))] == 1.0
     assert shares[scores.index(min(scores))] == 0.0
 
 
 @given(st.floats(-1, 1), st.integers(1, 20))
 def test_equal_ones_get_nothing(score: float, count: int) -> None:
-    assert stretched([score] * count) == [0.0] * count
+    assert Late.stretched([score] * count) == [0.0] * count
 
 
 @given(st.lists(st.none() | st.floats(-1, 1), max_size=6))

@@ -10,7 +10,7 @@ from citewise.model.document import Location
 from citewise.model.query import BoostRule
 from citewise.model.ranking import Shortlist
 from citewise.search.adjust import Boost, Deduplicate, Freshness
-from citewise.search.pipeline import Stage, attempted
+from citewise.search.pipeline import Search, Stage
 from citewise.search.rescore import Features, Rerank
 from tests.shortlists import a_named_finding, a_query, a_shortlist
 
@@ -59,21 +59,21 @@ def test_where_a_stage_breaks_the_order_before_it_stands_and_it_is_named_without
 ) -> None:
     with pytest.raises(error):
         stage(FOUND)
-    left = attempted(stage, FOUND)
+    left = Search.attempted(stage, FOUND)
     assert left.findings == FOUND.findings
     assert left.degraded == (f"{stage.name}: it failed ({error.__name__}); the order before it stands",)
 
 
 def test_an_error_of_ours_is_said_in_full() -> None:
-    left = attempted(BrokenStage(Misconfigured("no stop words")), FOUND)
+    left = Search.attempted(BrokenStage(Misconfigured("no stop words")), FOUND)
     assert left.degraded == ("broken: no stop words; the order before it stands",)
 
 
 def test_a_stage_that_works_is_only_itself() -> None:
-    assert attempted(Freshness(), FOUND) == Freshness()(FOUND) != FOUND
+    assert Search.attempted(Freshness(), FOUND) == Freshness()(FOUND) != FOUND
 
 
 def test_to_be_stopped_is_not_to_break() -> None:
     stage = BrokenStage(KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
-        attempted(stage, FOUND)
+        Search.attempted(stage, FOUND)

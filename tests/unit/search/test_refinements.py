@@ -10,7 +10,7 @@ from citewise.model.document import Location
 from citewise.model.query import BoostRule
 from citewise.model.ranking import Shortlist
 from citewise.search.adjust import DAY, Boost, Cut, Deduplicate, Freshness
-from citewise.search.pipeline import attempted
+from citewise.search.pipeline import Search
 from citewise.search.rescore import Rerank
 from tests.builders import an_id
 from tests.shortlists import a_named_finding, a_query, a_shortlist
@@ -96,14 +96,14 @@ def test_what_is_equally_good_to_the_reranker_keeps_the_fused_order() -> None:
 @pytest.mark.parametrize("scores", [[0.5], [0.5] * 3, [], [0.5, math.nan], [0.5, 7.0], [-0.1, 0.5]], ids=str)
 def test_scores_that_are_none_degrade_and_the_fused_order_stands(scores: list[float]) -> None:
     found = a_shortlist(a_named_finding("a", 0.9), a_named_finding("b", 0.2))
-    degraded = attempted(Rerank(FixedReranker(scores)), found)
+    degraded = Search.attempted(Rerank(FixedReranker(scores)), found)
     assert degraded.findings == found.findings
     assert degraded.degraded == ("rerank: the reranker did not give 2 scores in 0..1; the order before it stands",)
 
 
 def test_a_reranker_that_breaks_degrades_and_is_named_without_its_message() -> None:
     found = a_shortlist(a_named_finding("a", 0.9), a_named_finding("b", 0.2))
-    degraded = attempted(Rerank(WordReranker(RuntimeError("key=hunter2"))), found)
+    degraded = Search.attempted(Rerank(WordReranker(RuntimeError("key=hunter2"))), found)
     assert degraded.findings == found.findings
     assert degraded.degraded == ("rerank: it failed (RuntimeError); the order before it stands",)
 
@@ -111,7 +111,7 @@ def test_a_reranker_that_breaks_degrades_and_is_named_without_its_message() -> N
 @pytest.mark.parametrize("error", [Unavailable("the server is gone"), Misconfigured("no such model")])
 def test_a_failing_reranker_leaves_the_fused_order_and_is_named(error: Exception) -> None:
     found = a_shortlist(a_named_finding("a", 0.9), a_named_finding("b", 0.2))
-    degraded = attempted(Rerank(WordReranker(error)), found)
+    degraded = Search.attempted(Rerank(WordReranker(error)), found)
     assert degraded.findings == found.findings
     assert degraded.degraded == (f"rerank: {error}; the order before it stands",)
 

@@ -3,7 +3,6 @@
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from sys import getsizeof
 
@@ -20,11 +19,7 @@ from citewise.ports.stores import CachedResult, CacheKey
 ENTRY_BYTES, FINDING_BYTES, DROPPED_BYTES, CITATION_BYTES = 4_000, 2_500, 1_000, 1_500
 MAX_QUESTIONS = 256  # half a megabyte at 384 components; 1: threads that ask at once make each other forget
 
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    value: CachedResult
-    vector: Vector | None
+_Entry = tuple[CachedResult, Vector | None]  # and the question's vector
 
 
 class MemoryCache:
@@ -32,7 +27,7 @@ class MemoryCache:
 
     def __init__(self, *, max_bytes: int, ttl_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._entries: TTLCache[CacheKey, _Entry] = TTLCache(
-            max_bytes, ttl_seconds, timer=clock, getsizeof=lambda entry: size_of(entry.value)
+            max_bytes, ttl_seconds, timer=clock, getsizeof=lambda entry: self.size_of(entry[0])
         )
         self._lock = threading.Lock()
 
@@ -46,32 +41,36 @@ class MemoryCache:
     def get(self, key: CacheKey) -> CachedResult | None:
         with self._lock:
             entry = self._entries.get(key)
-        return None if entry is None else entry.value
+        return None if entry is None else entry[0]
 
     def nearest(self, key: CacheKey, vector: Vector, *, min_cosine: float) -> CachedResult | None:
         with self._lock:
             entries = [self._entries.get(other) for other in list(self._entries) if other.differs_in_words(key)]
-        near = [(cosine(vector, entry.vector), entry) for entry in entries if entry is not None and entry.vector]
-        best, entry = max(near, key=lambda pair: pair[0], default=(-1.0, None))
-        return entry.value if entry is not None and best >= min_cosine else None
+        near = [(cosine(vector, entry[1]), entry[0]) for entry in entries if entry is not None and entry[1]]
+        best, value = max(near, key=lambda pair: pair[0], default=(-1.0, None))
+        return value if best >= min_cosine else None
 
     def put(self, key: CacheKey, value: CachedResult, vector: Vector | None = None) -> None:
         with self._lock:
             self._entries.pop(key, None)
-            if size_of(value) <= self._entries.maxsize:
-                self._entries[key] = _Entry(value, vector)
+            if self.size_of(value) <= self._entries.maxsize:
+                self._entries[key] = (value, vector)
 
-
-def size_of(value: CachedResult) -> int:
-    """Bytes that a result takes, by an estimate that errs upward."""
-    result, size = (value, 0) if isinstance(value, SearchResult) else (value.result, _answer_size(value))
-    texts = sum(getsizeof(finding.passage.text) + 2 * len(str(finding.passage.metadata)) for finding in result.findings)
-    return ENTRY_BYTES + size + texts + FINDING_BYTES * len(result.findings) + DROPPED_BYTES * len(result.dropped)
-
-
-def _answer_size(answer: Answer) -> int:
-    texts = (answer.text, *answer.unsupported_sentences, *answer.suggestions, *(c.excerpt for c in answer.citations))
-    return sum(map(getsizeof, texts)) + CITATION_BYTES * len(answer.citations)
+    @staticmethod
+    def size_of(value: CachedResult) -> int:
+        """Bytes that a result takes, by an estimate that errs upward."""
+        size, result = ENTRY_BYTES, value if isinstance(value, SearchResult) else value.result
+        if isinstance(value, Answer):
+            texts = (
+                value.text,
+                *value.unsupported_sentences,
+                *value.suggestions,
+                *(c.excerpt for c in value.citations),
+            )
+            size += sum(map(getsizeof, texts)) + CITATION_BYTES * len(value.citations)
+        for finding in result.findings:
+            size += FINDING_BYTES + getsizeof(finding.passage.text) + 2 * len(str(finding.passage.metadata))
+        return size + DROPPED_BYTES * len(result.dropped)
 
 
 class RememberingEmbedder:

@@ -106,7 +106,8 @@ class QueuedLog:
                 self._hurry.clear()
             is_written, count = False, len(rows) + lost.total()
             try:
-                self._store.write([self._redacted(row) for row in rows], lost=lost)
+                redacted = [row if row.text is None else replace(row, text=self._redact(row.text)) for row in rows]
+                self._store.write(redacted, lost=lost)
                 is_written = True
             except CitewiseError as error:
                 if not self._reported:  # once, until it works again: a broken disk must not fill the logs too
@@ -120,9 +121,6 @@ class QueuedLog:
                     else:
                         self._lost.update(lost)
                         self._lost.update(row.scope for row in rows)
-
-    def _redacted(self, row: Logged) -> Logged:
-        return row if row.text is None else replace(row, text=self._redact(row.text))
 
 
 class NoLog:
