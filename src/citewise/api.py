@@ -286,11 +286,11 @@ class Library:
 
         A file is announced when it is stored. The library is locked for other writers until the last event.
         """
-        from citewise.ingest.targets import IngestOptions, existing
+        from citewise.ingest.targets import IngestOptions, Target
 
         rules = (access,) if isinstance(access, str) else tuple(access)
         options = IngestOptions(Scope() if scope is None else Scope.checked(scope), rules, corpus_type, name)
-        targets = dict.fromkeys(existing(Path(path)) for path in paths)
+        targets = dict.fromkeys(Target.existing(Path(path)) for path in paths)
         return self._stored().ingest(targets, options)
 
     def ingest_source(self, source: "Source", *, name: str, scope: Scope | None = None) -> Iterator[IngestEvent]:
@@ -308,10 +308,10 @@ class Library:
         corpus_type: str | None = None,
     ) -> Iterator[IngestEvent]:
         """Ingest changed files as they change, until interrupted. The paths must have been ingested before."""
-        from citewise.ingest.targets import IngestOptions, existing
+        from citewise.ingest.targets import IngestOptions, Target
 
         options = IngestOptions(Scope() if scope is None else Scope.checked(scope), (), corpus_type, name)
-        return self._stored().watch([existing(Path(path)) for path in paths], options)
+        return self._stored().watch([Target.existing(Path(path)) for path in paths], options)
 
     def status(self) -> Status:
         """Report what the library holds."""

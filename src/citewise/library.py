@@ -95,9 +95,9 @@ class OpenLibrary:
     def _ingest_path(
         self, path: Path, changed: Collection[Path] | None, options: "IngestOptions"
     ) -> Iterator[IngestEvent]:
-        from citewise.ingest.targets import target_of
+        from citewise.ingest.targets import Target
 
-        target = target_of(path, options, self.catalog, base=self.storage.root.resolve(), changed=changed)
+        target = Target.of(path, options, self.catalog, base=self.storage.root.resolve(), changed=changed)
         ingestion = self.ingestion
         source = self.parts.source(target, ingestion.prepare)
         self.catalog.register(options.scope, target.source)

@@ -242,7 +242,7 @@ def test_something_else_in_the_files_place_is_said_and_is_no_empty_log(
     make(tmp_path / "queries.db")
     store = SqliteLog(tmp_path / "queries.db", retention_days=1.0, now=Clock())
     for use in (lambda: store.write([a_row()], lost={}), lambda: all_of(store), store.shown, store.sweep):
-        with pytest.raises(Misconfigured, match=r"queries\.db: it is not a file; move it away"):
+        with pytest.raises(Misconfigured, match=r"queries\.db: it is not a regular file; move it away"):
             use()
 
 

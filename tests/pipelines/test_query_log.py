@@ -228,7 +228,7 @@ def test_an_empty_log_says_so(shelf: Shelf, capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize("command", ["log", "stats"])
 def test_a_folder_in_the_logs_place_is_no_empty_log(shelf: Shelf, command: str) -> None:
     log_file(shelf.settings).mkdir()
-    with pytest.raises(Misconfigured, match="it is not a file; move it away"):
+    with pytest.raises(Misconfigured, match="it is not a regular file; move it away"):
         run(shelf, command)
     assert "not a file" in log_check(shelf.settings).detail
 

@@ -44,7 +44,7 @@ class Project:
         return any((state.position if state else 0) != last for state in states)
 
     def rebuild(self, scope: Scope) -> Iterator[int]:
-        """Build every index of the scope anew beside the active one, then switch; nothing is embedded.
+        """Rebuild every index of the scope beside the active one, then switch; nothing is embedded.
 
         Yields the number of changes that were applied since the last time.
         """

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 from citewise.errors import BadRequest, PathNotFound
 from citewise.ingest.policy import AccessPolicy
@@ -49,52 +50,55 @@ class Target:
         """The path in the library of a path in the source."""
         return f"{self.source.mount}/{path}" if self.source.mount else path
 
+    @staticmethod
+    def existing(path: Path) -> Path:
+        """The path, absolute. Raises PathNotFound or BadRequest, before a library is created for it."""
+        try:
+            full = path.resolve() if path.exists() else None
+            str(full).encode("utf-8")
+        except OSError as error:
+            raise BadRequest(f"{path} cannot be read: {error.strerror}") from error
+        except UnicodeEncodeError as error:
+            raise BadRequest(f"the name of {path!r} is not valid UTF-8: rename it, then ingest it") from error
+        if full is None:
+            raise PathNotFound(f"there is no folder or file at {path}")
+        return full
 
-def existing(path: Path) -> Path:
-    """The path, absolute. Raises PathNotFound or BadRequest, before a library is created for it."""
-    try:
-        full = path.resolve() if path.exists() else None
-        str(full).encode("utf-8")
-    except OSError as error:
-        raise BadRequest(f"{path} cannot be read: {error.strerror}") from error
-    except UnicodeEncodeError as error:
-        raise BadRequest(f"the name of {path!r} is not valid UTF-8: rename it, then ingest it") from error
-    if full is None:
-        raise PathNotFound(f"there is no folder or file at {path}")
-    return full
-
-
-def target_of(
-    path: Path,
-    options: IngestOptions,
-    catalog: Catalog,
-    *,
-    base: Path,  # the library's folder: roots are stored relative to it
-    changed: Collection[Path] | None = None,  # only these files of it; None: all
-) -> Target:
-    """The source that a path belongs to, or a new one, with the access rule that it is given."""
-    full = existing(path)
-    folders = {
-        ref: Path(os.path.normpath(base / ref.root)) for ref in catalog.sources(options.scope) if ref.kind == "folder"
-    }
-    name = None if options.name is None else _mount_named(options.name, [ref.mount for ref in folders])
-    holding = [ref for ref, folder in folders.items() if full.is_relative_to(folder) and name in (None, ref.mount)]
-    if holding:
-        source = max(holding, key=lambda ref: len(folders[ref].parts))  # of nested sources the innermost
-        root = folders[source]
-    else:
-        root = full if full.is_dir() else full.parent
-        _warn_about_others(root, folders, name)
-        mount = _free_mount(root, options.scope, catalog, [ref.mount for ref in folders]) if name is None else name
-        source = SourceRef(mount, os.path.relpath(root, base))
-    only = None if full == root else frozenset({full.relative_to(root).as_posix()})
-    if changed is None and options.access:
-        source = AccessPolicy.with_rule(source, options.access, only or {""})
-    elif changed is not None and full not in changed and all(file.name != ".gitignore" for file in changed):
-        only = frozenset(file.relative_to(root).as_posix() for file in changed)
-    if only is None and not any(root.iterdir()) and (stored := catalog.paths(options.scope, mount=source.mount)):
-        _log.warning("%s is empty now: the %d documents the library had from it are removed", root, len(stored))
-    return Target(options.scope, source, only, options.corpus_type, root)
+    @classmethod
+    def of(
+        cls,
+        path: Path,
+        options: IngestOptions,
+        catalog: Catalog,
+        *,
+        base: Path,  # the library's folder: roots are stored relative to it
+        changed: Collection[Path] | None = None,  # only these files of it; None: all
+    ) -> Self:
+        """The source that a path belongs to, or a new one, with the access rule that it is given."""
+        full = cls.existing(path)
+        folders = {
+            ref: Path(os.path.normpath(base / ref.root))
+            for ref in catalog.sources(options.scope)
+            if ref.kind == "folder"
+        }
+        name = None if options.name is None else _mount_named(options.name, [ref.mount for ref in folders])
+        holding = [ref for ref, folder in folders.items() if full.is_relative_to(folder) and name in (None, ref.mount)]
+        if holding:
+            source = max(holding, key=lambda ref: len(folders[ref].parts))  # of nested sources the innermost
+            root = folders[source]
+        else:
+            root = full if full.is_dir() else full.parent
+            _warn_about_others(root, folders, name)
+            mount = _free_mount(root, options.scope, catalog, [ref.mount for ref in folders]) if name is None else name
+            source = SourceRef(mount, os.path.relpath(root, base))
+        only = None if full == root else frozenset({full.relative_to(root).as_posix()})
+        if changed is None and options.access:
+            source = AccessPolicy.with_rule(source, options.access, only or {""})
+        elif changed is not None and full not in changed and all(file.name != ".gitignore" for file in changed):
+            only = frozenset(file.relative_to(root).as_posix() for file in changed)
+        if only is None and not any(root.iterdir()) and (stored := catalog.paths(options.scope, mount=source.mount)):
+            _log.warning("%s is empty now: the %d documents the library had from it are removed", root, len(stored))
+        return cls(options.scope, source, only, options.corpus_type, root)
 
 
 def _warn_about_others(root: Path, folders: Mapping[SourceRef, Path], name: str | None) -> None:

@@ -175,12 +175,14 @@ class _Page:
             return
         if isinstance(met, Dropped):
             self.dropped.append(met)
-        elif met is not None and (text := digest(met.passage.text)[:16]) in self.shown:
+        elif met is None:
+            pass
+        elif (text := digest(met.passage.text)[:16]) in self.shown:
             self.dropped.append(Dropped(met.candidate, Deduplicate.name, "says the same as one that was shown"))
-        elif met is not None and len(self.findings) == self.limit:
+        elif len(self.findings) == self.limit:
             self.next_place = self.place
             return
-        elif met is not None:
+        else:
             self.findings.append(met)
             self.shown.add(text)
         self.place += 1

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pytest
 
 from citewise.adapters.local_index.scan import Admitted, Scan
-from citewise.adapters.local_index.segments import Floats, Keys, Quantizer, Rows, Segment, keys_of
+from citewise.adapters.local_index.segments import Floats, Keys, Quantizer, Rows, Segment
 from citewise.adapters.local_index.texts import LocalTextIndex
 from citewise.adapters.local_index.vectors import LocalVectorIndex
 from citewise.model.chunk import Point, Vector
@@ -140,7 +140,7 @@ class Bitmaps(LocalVectorIndex):
         self._known = known
 
     def admits(self, keys: Keys, *, where: Where, position: int) -> npt.NDArray[np.bool_] | None:
-        return None if self._known is None else np.isin(keys, keys_of(self._known))
+        return None if self._known is None else np.isin(keys, Rows.keys_of(self._known))
 
 
 def test_chunks_that_the_bitmaps_do_not_know_yet_make_the_filter_go_inside_the_search(

@@ -268,7 +268,7 @@ class FolderSource:
         if stat.S_ISDIR(status.st_mode):
             raise BadData("symbolic link to a folder")
         if not _is_below(target, self._root):
-            raise BadData("symbolic link out of the source")
+            raise BadData("symbolic link points outside the source")
         if any(_is_below(target, own) for own in self._own):
             raise BadData("symbolic link into the library itself")
         if not _VERSION_CONTROL.isdisjoint(os.path.relpath(target, self._root).split("/")):
@@ -337,7 +337,7 @@ def _opened(root: str, path: str) -> int:
     top = os.path.realpath(root)
     target = os.path.realpath(os.path.join(top, path), strict=True)
     if not _is_below(target, top):
-        raise BadData("symbolic link out of the source")
+        raise BadData("symbolic link points outside the source")
     return _descended(root, os.path.relpath(target, top))
 
 

@@ -9,9 +9,8 @@ import fcntl
 import os
 import re
 import shutil
-import stat
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from citewise.errors import BadRequest, Locked, Misconfigured, PathNotFound, Unavailable
@@ -59,7 +58,11 @@ class LibraryFolder:
     def size_bytes(self, part: str = "") -> int:
         """Bytes of all files, or of those in this part of the current generation."""
         folder = self.root / self.current() / part if part else self.root
-        return sum(map(_bytes_of, folder.rglob("*")))
+        total = 0
+        for file in folder.rglob("*"):
+            with suppress(FileNotFoundError):  # the files beside a database come and go while others use it
+                total += file.stat().st_size if file.is_file() else 0
+        return total
 
     def current(self) -> Generation:
         """The generation that serves."""
@@ -69,13 +72,17 @@ class LibraryFolder:
                 f"there is no library at {self.root}: make one with `citewise ingest PATH`, "
                 "or name another folder with --library"
             )
-        for left in reversed(range(TRIES)):
+        for _ in range(TRIES):
             with self._our_errors():
                 name = self._current_file.read_text().strip()
-            if left and not (self.root / name).is_dir():
-                continue  # it may have been replaced since: read again
-            return self._checked(name)
-        raise AssertionError("the last try returns or raises")
+            if (self.root / name).is_dir():  # else it may have been replaced since: read again
+                break
+        if not _GENERATION.fullmatch(name) or not (self.root / name).is_dir():
+            raise Misconfigured(
+                f"{self._current_file} names {name!r}, which is not there: restore the library from a backup, "
+                "or move the folder away and ingest again"
+            )
+        return Generation(name)
 
     def build(self, *, is_empty: bool = False) -> Generation:
         """The first generation or the one after the current; what an interrupted run left stays unless `is_empty`."""
@@ -100,8 +107,12 @@ class LibraryFolder:
                 opened.flush()
                 os.fsync(opened.fileno())
             beside.replace(self._current_file)
-            for folder in (self.root, self.root.resolve().parent):
-                _flush(folder)
+            for folder in (self.root, self.root.resolve().parent):  # a rename is durable once its folder is
+                handle = os.open(folder, os.O_RDONLY)
+                try:
+                    os.fsync(handle)
+                finally:
+                    os.close(handle)
         for folder in self.root.glob("gen-*"):
             if folder.name != generation and _GENERATION.fullmatch(folder.name):
                 shutil.rmtree(folder, ignore_errors=True)
@@ -126,15 +137,6 @@ class LibraryFolder:
             opened.write(f"{os.getpid()}\n")
             opened.flush()
             yield
-
-    def _checked(self, name: str) -> Generation:
-        folder = self.root / name
-        if not _GENERATION.fullmatch(name) or not folder.is_dir():
-            raise Misconfigured(
-                f"{self.root / 'CURRENT'} names {name!r}, which is not there: restore the library from a backup, "
-                "or move the folder away and ingest again"
-            )
-        return Generation(name)
 
     def _refuse_lost(self) -> None:
         """A later generation without CURRENT is a library that lost its head, not a place for a new one."""
@@ -162,21 +164,3 @@ class LibraryFolder:
             yield
         except OSError as error:
             raise Unavailable(f"cannot use the library folder {self.root}: {error.strerror}") from error
-
-
-def _bytes_of(file: Path) -> int:
-    """0 for a folder, and for what has gone: the files beside a database come and go while others use it."""
-    try:
-        found = file.stat()
-    except FileNotFoundError:
-        return 0
-    return found.st_size if stat.S_ISREG(found.st_mode) else 0
-
-
-def _flush(folder: Path) -> None:
-    """A rename is durable once its folder is."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

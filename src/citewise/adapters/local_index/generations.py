@@ -17,7 +17,7 @@ import threading
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import ClassVar, Generic, NamedTuple, Self, TypeVar
@@ -60,7 +60,17 @@ class FileMark:
         return cls(file.name, size, crc)
 
     def is_of(self, file: Path) -> bool:
-        return file.is_file() and file.stat().st_size == self.size and crc_of(file, self.size) == self.crc
+        return file.is_file() and file.stat().st_size == self.size and self.crc_of(file, self.size) == self.crc
+
+    @staticmethod
+    def crc_of(file: Path, size: int) -> int:
+        """CRC-32 of the first `size` bytes of a file."""
+        crc = 0
+        with file.open("rb") as opened:
+            while size > 0 and (block := opened.read(min(size, 1 << 22))):
+                crc = zlib.crc32(block, crc)
+                size -= len(block)
+        return crc
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +182,11 @@ class Generations(ABC, Generic[Opened]):
                     _remove(path)
 
     def size_bytes(self) -> int:
-        return sum(map(_bytes_of, self._root.rglob("*")))
+        total = 0
+        for file in self._root.rglob("*"):
+            with suppress(FileNotFoundError):  # it has just been removed
+                total += file.stat().st_size if file.is_file() else 0
+        return total
 
     def close(self) -> None:
         self._shards.clear()
@@ -236,16 +250,6 @@ class Generations(ABC, Generic[Opened]):
         return _Current(manifest, self._open_files(folder, manifest, before.opened if before else None))
 
 
-def crc_of(file: Path, size: int) -> int:
-    """CRC-32 of the first `size` bytes of a file."""
-    crc = 0
-    with file.open("rb") as opened:
-        while size > 0 and (block := opened.read(min(size, 1 << 22))):
-            crc = zlib.crc32(block, crc)
-            size -= len(block)
-    return crc
-
-
 def _flush_folder(folder: Path) -> None:
     handle = os.open(folder, os.O_RDONLY)
     try:
@@ -286,11 +290,3 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
-
-
-def _bytes_of(file: Path) -> int:
-    """0 for a folder, and for a file that has just been removed."""
-    try:
-        return file.stat().st_size if file.is_file() else 0
-    except FileNotFoundError:
-        return 0

@@ -114,7 +114,7 @@ class Rows:
                 numbers[field][1].append(value)
         codes, remainders = Quantizer(dimensions).codes([point.vector for point in points])
         return cls(
-            keys=keys_of([point.id for point in points]),
+            keys=cls.keys_of([point.id for point in points]),
             codes=codes,
             remainders=remainders,
             labels={name: BitMap(rows) for name, rows in labels.items()},
@@ -157,6 +157,15 @@ class Rows:
             },
         )
         return merged, BitMap(row for row in deleted if row < start)
+
+    @staticmethod
+    def keys_of(ids: Sequence[ChunkId]) -> Keys:
+        """A chunk id is 16 hex digits, so it is stored as 8 bytes."""
+        return np.fromiter((int(id_, 16) for id_ in ids), dtype=np.uint64, count=len(ids))
+
+    @staticmethod
+    def ids_of(keys: npt.ArrayLike) -> list[ChunkId]:
+        return cast(list[ChunkId], np.asarray(keys, dtype=">u8").tobytes().hex(" ", 8).split())
 
     def write(self, file: Path) -> FileMark:
         """Write them as a segment, which is wholly on disk when this returns."""
@@ -224,15 +233,6 @@ class Segment:
         rows = np.frombuffer(self._data, dtype="<u4", count=count, offset=offset)
         values = np.frombuffer(self._data[offset + 4 * count : offset + 12 * count], dtype="<f8")
         return rows, values
-
-
-def keys_of(ids: Sequence[ChunkId]) -> Keys:
-    """A chunk id is 16 hex digits, so it is stored as 8 bytes."""
-    return np.fromiter((int(id_, 16) for id_ in ids), dtype=np.uint64, count=len(ids))
-
-
-def ids_of(keys: npt.ArrayLike) -> list[ChunkId]:
-    return cast(list[ChunkId], np.asarray(keys, dtype=">u8").tobytes().hex(" ", 8).split())
 
 
 def _offsets(entries: list[list[Any]], start: int, *, width: int) -> tuple[dict[str, tuple[int, int]], int]:

@@ -21,8 +21,8 @@ import numpy.typing as npt
 import tantivy
 from tantivy import Document, Index, Occur, Query, SchemaBuilder, Searcher
 
-from citewise.adapters.local_index.generations import Generations, Manifest, crc_of
-from citewise.adapters.local_index.segments import Keys, ids_of
+from citewise.adapters.local_index.generations import FileMark, Generations, Manifest
+from citewise.adapters.local_index.segments import Keys, Rows
 from citewise.adapters.local_index.vectors import LocalVectorIndex
 from citewise.model.access import Scope
 from citewise.model.chunk import Hit, Point, TermField
@@ -31,7 +31,7 @@ from citewise.ports.indexes import IndexBatch
 
 Scored = tuple[float, tantivy.DocAddress]
 Clause = tuple[Occur, Query]
-Admits = Callable[[Keys], npt.NDArray[np.bool_] | None]  # whether a filter admits each chunk; None: unknown
+Admits = Callable[[Keys], npt.NDArray[np.bool_] | None] | None  # whether a filter admits each chunk; None: unknown
 
 HEAP_BYTES = 64_000_000  # tantivy's buffer before it starts a new segment
 TRIES, PAUSE_SECONDS = 5, 0.05  # at finding the files of a folder whole while another process writes to it
@@ -96,11 +96,9 @@ class LocalTextIndex(Generations["_Commit | None"]):
             current = self._current(where.scope)
             if current is None or current.opened is None:
                 return ()
-            admits = partial(self._admits, where=where, position=current.manifest.position)
+            position = current.manifest.position
+            admits = partial(self._vectors.admits, where=where, position=position) if self._vectors else None
             return current.opened.search(terms, field, where.all_conditions, limit, admits)
-
-    def _admits(self, keys: Keys, *, where: Where, position: int) -> npt.NDArray[np.bool_] | None:
-        return self._vectors.admits(keys, where=where, position=position) if self._vectors else None
 
     def _open_files(self, folder: Path, manifest: Manifest, before: "_Commit | None") -> "_Commit | None":
         """None for a generation without any texts. Files are checked when they are first opened."""
@@ -117,7 +115,10 @@ class LocalTextIndex(Generations["_Commit | None"]):
 
     def _write_files(self, folder: Path, before: Manifest, batch: IndexBatch) -> Manifest:
         """Delete, then add: doing it twice is doing it once. Committed and merged when this returns."""
-        _remove_uncommitted_deletions(folder)
+        named = set(_segment_files(folder))
+        for file in folder.glob("*.del"):  # left by a killed writer: tantivy refuses to write the same file again
+            if file not in named:
+                file.unlink(missing_ok=True)
         writer = Index(SCHEMA, path=str(folder)).writer(HEAP_BYTES, 1)
         puts = {point.id: point for point in batch.puts}
         for id_ in (*batch.drops, *puts):
@@ -175,7 +176,7 @@ class _Commit:
         found = self._best(field, chosen, narrowing, admits, wanted)
         if len(found) < wanted and len(chosen) < len(counts):
             found = self._best(field, counts, narrowing, admits, wanted)
-        return Hit.best(ids_of(self._keys(found)), [score for score, _ in found], wanted)
+        return Hit.best(Rows.ids_of(self._keys(found)), [score for score, _ in found], wanted)
 
     def _without_common(self, field: TermField, counts: Mapping[str, int]) -> Mapping[str, int]:
         """The terms of a query without those that stand nearly everywhere, which cost most and tell least."""
@@ -195,7 +196,8 @@ class _Commit:
 
     def _checked_after(self, query: Query, narrowing: "_Filter", admits: Admits, wanted: int) -> list[Scored] | None:
         """The best admitted ones of those found without a filter; None where that does not pay, or finds too few."""
-        if not narrowing.clauses or self._searcher.num_docs < LARGE or narrowing.share < MIN_SHARE:
+        is_small = self._searcher.num_docs < LARGE
+        if admits is None or not narrowing.clauses or is_small or narrowing.share < MIN_SHARE:
             return None
         fetched = int(SPARE * wanted / narrowing.share) + 1
         while fetched <= MAX_FETCHED:
@@ -350,14 +352,6 @@ def _has_valid_footer(file: Path) -> bool:
             length, magic = struct.unpack("<II", opened.read(8))
             opened.seek(end - length)
             footer = json.loads(opened.read(length))
-        return magic == FOOTER_MAGIC and bool(footer["crc"] == crc_of(file, end - length))
+        return magic == FOOTER_MAGIC and bool(footer["crc"] == FileMark.crc_of(file, end - length))
     except (OSError, ValueError, KeyError, TypeError, struct.error):
         return False
-
-
-def _remove_uncommitted_deletions(folder: Path) -> None:
-    """A killed writer may leave deletions that no commit names; tantivy refuses to write the same file again."""
-    named = set(_segment_files(folder))
-    for file in folder.glob("*.del"):
-        if file not in named:
-            file.unlink(missing_ok=True)

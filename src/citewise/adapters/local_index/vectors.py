@@ -16,7 +16,7 @@ from pyroaring import BitMap
 from citewise.adapters.lazy import lazily
 from citewise.adapters.local_index.generations import FileMark, Generations, Manifest
 from citewise.adapters.local_index.scan import Admitted, Scan
-from citewise.adapters.local_index.segments import Keys, Rows, Segment, ids_of, keys_of
+from citewise.adapters.local_index.segments import Keys, Rows, Segment
 from citewise.model.access import Scope
 from citewise.model.chunk import Hit, Vector
 from citewise.model.filters import AnyOf, Condition, Where
@@ -81,7 +81,7 @@ def _deleted(folder: Path, manifest: Manifest) -> BitMap:
 
 
 def _rows_of(segments: Sequence[Segment], ids: Sequence[ChunkId]) -> BitMap:
-    wanted = keys_of(ids)
+    wanted = Rows.keys_of(ids)
     found, start = BitMap(), 0
     for segment in segments:
         found |= BitMap(np.flatnonzero(np.isin(segment.keys, wanted)).astype(np.uint32)).shift(start)
@@ -120,7 +120,7 @@ class _VectorSet:
         if wanted <= 0:
             return ()
         rows, cosines = self._scan.nearest(vector, admitted, wanted)
-        return Hit.best(ids_of(self._keys[rows]), cosines, wanted)
+        return Hit.best(Rows.ids_of(self._keys[rows]), cosines, wanted)
 
     def admits(self, keys: Keys, conditions: tuple[Condition, ...]) -> npt.NDArray[np.bool_] | None:
         """Which of these chunks the conditions admit; None if one of them is not here."""

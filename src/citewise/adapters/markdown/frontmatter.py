@@ -141,7 +141,7 @@ class _Values:
         """The value. Raises _Unreadable when the count runs out."""
         self._left -= 1
         if self._left < 0 or depth > MAX_DEPTH:
-            raise _Unreadable("its aliases unfold into too much")
+            raise _Unreadable("YAML aliases expand beyond the limit")
         if isinstance(node, yaml.MappingNode):
             return {self.key(key): self.value(value, depth + 1) for key, value in node.value}
         if isinstance(node, yaml.SequenceNode):

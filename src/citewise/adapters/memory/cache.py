@@ -27,7 +27,7 @@ class MemoryCache:
 
     def __init__(self, *, max_bytes: int, ttl_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._entries: TTLCache[CacheKey, _Entry] = TTLCache(
-            max_bytes, ttl_seconds, timer=clock, getsizeof=lambda entry: self.size_of(entry[0])
+            max_bytes, ttl_seconds, timer=clock, getsizeof=lambda entry: MemoryCache.size_of(entry[0])
         )
         self._lock = threading.Lock()
 

@@ -22,21 +22,6 @@ _creating = threading.Lock()
 os.register_at_fork(before=_creating.acquire, after_in_parent=_creating.release, after_in_child=_creating.release)
 
 
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Commit the whole block at its end, or nothing of it; other writers wait meanwhile.
-
-    For connections with `isolation_level=None`, on which Python begins no transaction by itself.
-    """
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    finally:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-
-
 class Connections:
     """Connections to one file in WAL mode, each used by one thread at a time and kept for the next use."""
 
@@ -88,8 +73,23 @@ class Connections:
     @contextmanager
     def writing(self, action: str) -> Iterator[sqlite3.Connection]:
         """One transaction: all of it is durable at the end of the block, or nothing happened."""
-        with self.reading(action, is_patient=True) as connection, transaction(connection):
+        with self.reading(action, is_patient=True) as connection, self.transaction(connection):
             yield connection
+
+    @staticmethod
+    @contextmanager
+    def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+        """Commit the whole block at its end, or nothing of it; other writers wait meanwhile.
+
+        For connections with `isolation_level=None`, on which Python begins no transaction by itself.
+        """
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            connection.execute("COMMIT")
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
 
     def _taken(self) -> sqlite3.Connection | None:
         """An idle connection. Without locks SQLite does not look for changes: such a one is closed when there are."""
@@ -152,7 +152,7 @@ class PrivateFile:
         """One transaction, which creates the file and its tables if they are missing."""
         with _our_errors(action, self.path):
             self.create()
-        with self._opened(action, self.write_seconds) as connection, transaction(connection):
+        with self._opened(action, self.write_seconds) as connection, Connections.transaction(connection):
             if not self._has_tables(connection):
                 for statement in self.tables.split(";"):
                     connection.execute(statement)
@@ -164,6 +164,10 @@ class PrivateFile:
         target = os.path.realpath(self.path)  # O_EXCL takes a link for the file, also one that leads to none yet
         with _creating, suppress(FileExistsError):
             os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_MODE))
+
+    @staticmethod
+    def is_busy(error: Unavailable) -> bool:
+        return _is(error.__cause__, "SQLITE_BUSY")
 
     def vacuum(self, action: str) -> None:
         """Rewrite the file without what was deleted."""
@@ -180,7 +184,7 @@ class PrivateFile:
     @contextmanager
     def _opened(self, action: str, seconds: float) -> Iterator[sqlite3.Connection]:
         if self.path.exists() and not self.path.is_file():
-            raise Misconfigured(f"could not {action} in {self.path}: it is not a file; move it away")
+            raise Misconfigured(f"could not {action} in {self.path}: it is not a regular file; move it away")
         with (
             _our_errors(action, self.path, is_expendable=True),
             closing(_sqlite(self.path, "mode=rw", seconds)) as connection,  # "ro" by itself on a read-only disk
@@ -215,7 +219,7 @@ def _remedy(error: Exception) -> str:
     return "check its disk, and who may write to the file and its folder"
 
 
-def _is(error: Exception, *names: str) -> bool:
+def _is(error: BaseException | None, *names: str) -> bool:
     return str(getattr(error, "sqlite_errorname", "")).startswith(names)
 
 

@@ -42,7 +42,6 @@ MAX_ROWS = 500_000  # kept: see the setting query_log.rows
 # Rows that a write removes besides as many as it brings, where there are too many; 0: a log that is too large stays so
 # until it is swept; more: a program's end waits for it. So many take some tenths of a second.
 SURPLUS_A_WRITE = 10_000
-ALL = 2**62  # no row has such a number
 NONE = "[]"
 
 # Columns that hold the field of the same name as it is, then the others.
@@ -90,17 +89,21 @@ class SqliteLog:
             self._trim(connection, max_removed=len(rows) + SURPLUS_A_WRITE)
 
     def rows(self, log_scope: LogScope, *, since: float, limit: int) -> tuple[Logged, ...]:
-        values = {
-            "tenant": log_scope.scope.tenant,
-            "project": log_scope.scope.project,
-            "since": max(since, self._oldest()),
-            "asker": log_scope.user,
-            "readers": log_scope.readers,
-            "limit": limit,
-        }
+        """The rows that `log_scope` admits; each kind of reader has an index of its own."""
+        scope, user, readers = log_scope.scope, log_scope.user, log_scope.readers
+        theirs, reader = "", tuple[str, ...]()
+        if user is not None:
+            theirs, reader = "AND asker = ?", (user,)
+        elif readers is not None:
+            theirs, reader = "AND asker IS NULL AND readers = ?", (readers,)
+        statement = (
+            f"SELECT {_COLUMNS} FROM queries WHERE tenant = ? AND project = ? AND at >= ? {theirs} "
+            "ORDER BY at DESC, id DESC LIMIT ?"
+        )
+        values = (scope.tenant, scope.project, max(since, self._oldest()), *reader, limit)
         with self._file.reading("read the query log") as connection:
-            found = connection.execute(_read_statement(log_scope), values).fetchall() if connection else ()
-            return tuple(_logged(log_scope.scope, row) for row in found)
+            found = connection.execute(statement, values).fetchall() if connection else ()
+            return tuple(_logged(scope, row) for row in found)
 
     def lost(self, scope: Scope, *, since: float) -> int:
         statement = "SELECT coalesce(sum(count), 0) FROM lost WHERE tenant = ? AND project = ? AND at >= ?"
@@ -136,7 +139,7 @@ class SqliteLog:
         if not self._file.path.exists():
             return
         with self._file.writing("sweep the query log") as connection:
-            self._trim(connection, max_removed=ALL)
+            self._trim(connection, max_removed=2**62)  # no row has such a number
         self._file.vacuum("sweep the query log")
 
     def _oldest(self) -> float:
@@ -155,18 +158,6 @@ class SqliteLog:
                 f"(SELECT min(rowid) - 1 FROM {table}) + ?)",
                 (self._max_rows, max_removed),
             )
-
-
-def _read_statement(log_scope: LogScope) -> str:
-    """The rows that `LogScope.admits`; each kind of reader has an index of its own."""
-    if log_scope.user is not None:
-        theirs = "AND asker = :asker"
-    else:
-        theirs = "AND asker IS NULL AND readers = :readers" if log_scope.readers is not None else ""
-    return (
-        f"SELECT {_COLUMNS} FROM queries WHERE tenant = :tenant AND project = :project AND at >= :since {theirs} "
-        "ORDER BY at DESC, id DESC LIMIT :limit"
-    )
 
 
 def _values(row: Logged) -> tuple[object, ...]:

@@ -6,7 +6,6 @@ is damaged or of another version is deleted, as if its cursors had expired.
 
 import json
 import logging
-import sqlite3
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -96,9 +95,10 @@ class SqliteRankings:
                 connection.execute("DELETE FROM rankings")
             self._file.vacuum("clear the saved rankings")
         except Unavailable as error:
-            if self._file.path.exists() and not _is_busy(error):
+            if self._file.is_busy(error):
+                return False
+            if self._file.path.exists():
                 raise
-            return not _is_busy(error)
         return True
 
     @contextmanager
@@ -110,11 +110,6 @@ class SqliteRankings:
             _log.warning("%s; it is deleted, and open cursors have expired", error)
             self._file.path.unlink(missing_ok=True)
             raise Unavailable("saved pages cannot be read now; search again") from error
-
-
-def _is_busy(error: Unavailable) -> bool:
-    cause = error.__cause__
-    return isinstance(cause, sqlite3.Error) and str(getattr(cause, "sqlite_errorname", "")).startswith("SQLITE_BUSY")
 
 
 def _packed(ranking: SavedRanking) -> bytes:

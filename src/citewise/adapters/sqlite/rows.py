@@ -11,15 +11,7 @@ from typing import Any
 from citewise.errors import Misconfigured
 from citewise.model.access import Access, Scope
 from citewise.model.chunk import Change, Chunk, Piece, Vector, searchable_text
-from citewise.model.document import (
-    Block,
-    BlockKind,
-    BlockSpan,
-    Document,
-    Heading,
-    Json,
-    Location,
-)
+from citewise.model.document import Block, BlockKind, BlockSpan, Document, Heading, Json, Location
 from citewise.model.filters import Label
 from citewise.model.ids import ChunkId, Digest
 from citewise.model.ranking import Passage

@@ -179,7 +179,7 @@ def test_links_are_followed_to_files_of_the_source_and_nowhere_else(tmp_path: Pa
     reasons = skipped(root, own_folders=(root / "lib",))
     assert found(root, own_folders=(root / "lib",)) == ["a.md", "in.md"]
     assert {name: reasons[name] for name in links if name != "in.md"} == {
-        "out.md": "symbolic link out of the source",
+        "out.md": "symbolic link points outside the source",
         "folder": "symbolic link to a folder",
         "up": "symbolic link to a folder",
         "self.md": "symbolic link loop",
@@ -280,7 +280,7 @@ def removed(root: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (swapped_for_a_link_out, "symbolic link out of the source"),
+        (swapped_for_a_link_out, "symbolic link points outside the source"),
         (swapped_for_a_linked_folder, "cannot be read: not a directory"),
         (swapped_for_a_pipe, "not a regular file"),
         (swapped_for_a_folder, "not a regular file"),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from citewise.adapters.sqlite import connections
 from citewise.adapters.sqlite import query_log as module
 from citewise.adapters.sqlite.query_log import VERSION, SqliteLog
 from citewise.errors import Misconfigured
@@ -107,22 +108,39 @@ READERS = {
 }
 
 
+def statement_of(file: Path, reader: LogScope, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What a reading of the log runs."""
+    store = SqliteLog(file, retention_days=1.0, now=Clock())
+    store.write([a_row()], lost={})
+    statements: list[str] = []
+    connect = connections._sqlite
+
+    def traced(file: Path, mode: str, busy_seconds: float) -> sqlite3.Connection:
+        connection = connect(file, mode, busy_seconds)
+        connection.set_trace_callback(statements.append)
+        return connection
+
+    monkeypatch.setattr(connections, "_sqlite", traced)
+    store.rows(reader, since=0.0, limit=9)
+    return statements[-1]
+
+
 @pytest.mark.parametrize("index", READERS)
-def test_a_reading_goes_along_an_index_of_its_own_and_sorts_nothing(tmp_path: Path, index: str) -> None:
-    SqliteLog(tmp_path / "queries.db", retention_days=1.0, now=Clock()).write([a_row()], lost={})
-    names = dict.fromkeys(("tenant", "project", "asker", "readers"), "x")
+def test_a_reading_goes_along_an_index_of_its_own_and_sorts_nothing(
+    tmp_path: Path, index: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    statement = statement_of(tmp_path / "queries.db", READERS[index], monkeypatch)
     with closing(sqlite3.connect(tmp_path / "queries.db")) as connection:
-        plan = connection.execute(
-            "EXPLAIN QUERY PLAN " + module._read_statement(READERS[index]), {**names, "since": 0.0, "limit": 9}
-        ).fetchall()
+        plan = connection.execute(f"EXPLAIN QUERY PLAN {statement}").fetchall()
     (step,) = (detail for *_, detail in plan)
     assert step.startswith(f"SEARCH queries USING INDEX {index} (tenant=? AND project=? AND ")
     assert step.endswith("at>?)")
 
 
-def test_strangers_are_looked_up_where_they_have_no_rows() -> None:
-    assert LogScope.of(SCOPE, Principal()).readers == ""
-    assert "readers = :readers" in module._read_statement(LogScope.of(SCOPE, Principal()))
+def test_strangers_are_looked_up_where_they_have_no_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    strangers = LogScope.of(SCOPE, Principal())
+    assert strangers.readers == ""
+    assert "readers = ''" in statement_of(tmp_path / "queries.db", strangers, monkeypatch)
 
 
 # Files of other versions

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from citewise.adapters.sqlite.connections import transaction
+from citewise.adapters.sqlite.connections import Connections
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def words(connection: sqlite3.Connection) -> list[str]:
 
 
 def test_a_block_that_ends_is_committed(connection: sqlite3.Connection, file: Path) -> None:
-    with transaction(connection):
+    with Connections.transaction(connection):
         connection.execute("INSERT INTO words VALUES ('tide')")
         connection.execute("INSERT INTO words VALUES ('net')")
     with closing(sqlite3.connect(file)) as other:
@@ -35,7 +35,7 @@ def test_a_block_that_ends_is_committed(connection: sqlite3.Connection, file: Pa
 
 
 def test_of_a_block_that_fails_nothing_has_happened(connection: sqlite3.Connection) -> None:
-    with pytest.raises(sqlite3.ProgrammingError), transaction(connection):
+    with pytest.raises(sqlite3.ProgrammingError), Connections.transaction(connection):
         connection.executemany("INSERT INTO words VALUES (?)", [("tide",), ("too", "many")])
     assert words(connection) == []
     assert not connection.in_transaction
@@ -43,9 +43,13 @@ def test_of_a_block_that_fails_nothing_has_happened(connection: sqlite3.Connecti
 
 def test_no_other_may_write_from_the_first_line_of_the_block_on(connection: sqlite3.Connection, file: Path) -> None:
     with closing(sqlite3.connect(file, isolation_level=None, timeout=0.0)) as other:
-        with transaction(connection), pytest.raises(sqlite3.OperationalError, match="locked"), transaction(other):
+        with (
+            Connections.transaction(connection),
+            pytest.raises(sqlite3.OperationalError, match="locked"),
+            Connections.transaction(other),
+        ):
             pass
-        with transaction(other):
+        with Connections.transaction(other):
             other.execute("INSERT INTO words VALUES ('later')")
     assert words(connection) == ["later"]
 
@@ -54,7 +58,7 @@ def test_a_commit_that_fails_is_taken_back(connection: sqlite3.Connection) -> No
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("CREATE TABLE parents (id INTEGER PRIMARY KEY)")
     connection.execute("CREATE TABLE children (parent INTEGER REFERENCES parents DEFERRABLE INITIALLY DEFERRED)")
-    with pytest.raises(sqlite3.IntegrityError), transaction(connection):
+    with pytest.raises(sqlite3.IntegrityError), Connections.transaction(connection):
         connection.execute("INSERT INTO children VALUES (7)")
     assert not connection.in_transaction
     assert connection.execute("SELECT count(*) FROM children").fetchone() == (0,)
