@@ -6,6 +6,7 @@ import math
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,7 +114,7 @@ def _evaluate(
 @click.option("--json", "as_json", is_flag=True, help="Print JSON to standard output.")
 def _compare(before: Path, after: Path, *, worst: int, report: Path | None, as_json: bool) -> None:
     """Compare two runs, with a significance test."""
-    from citewise.cli.eval_results import comparison_json, show_comparison
+    from citewise.cli.eval_results import show_comparison
     from citewise.evaluation.compare import Comparison
     from citewise.evaluation.runs import Run
 
@@ -124,7 +125,7 @@ def _compare(before: Path, after: Path, *, worst: int, report: Path | None, as_j
     _write_report(report, compared.after, differences=differences)
     if as_json:
         files = {"before": str(before), "after": str(after)}
-        print_json({"files": files, **comparison_json(compared, differences, worst)})
+        print_json({"files": files, **_comparison_json(compared, differences, worst)})
     else:
         show_comparison((str(before), str(after)), compared, differences, worst=worst)
 
@@ -135,7 +136,7 @@ def _compare(before: Path, after: Path, *, worst: int, report: Path | None, as_j
 @_report_option
 def _ablate(session: Session, judged: Path, *, report: Path | None) -> None:
     """Measure what each part of the search is worth by leaving it out."""
-    from citewise.cli.eval_results import ablations_json, show_ablations
+    from citewise.cli.eval_results import show_ablations
     from citewise.evaluation.compare import Ablation
     from citewise.evaluation.pipeline import ablate
 
@@ -144,7 +145,7 @@ def _ablate(session: Session, judged: Path, *, report: Path | None) -> None:
     rows = list(shown_results(events, Ablation, bar=not session.as_json))
     _write_report(report, rows[0].run, ablations=rows)
     if session.as_json:
-        print_json(ablations_json(rows))
+        print_json(_ablations_json(rows))
     else:
         show_ablations(rows)
 
@@ -210,3 +211,38 @@ def _check_comparable(compared: "Comparison") -> None:
         _log.warning("one run judges each %s, the other each %s", before.unit, after.unit)
     if common < max(before.queries, after.queries):
         _log.warning("only the questions of both are compared (%d)", common)
+
+
+def _comparison_json(compared: "Comparison", differences: "Sequence[Difference]", worst: int) -> dict[str, object]:
+    before, after, metric = compared.before, compared.after, compared.before.primary_metric
+    changed = compared.changed_most(metric)[:worst] if metric else ()
+    return {
+        "before": {"set": before.set, "queries": before.queries, "commit": before.commit},
+        "after": {"set": after.set, "queries": after.queries, "commit": after.commit},
+        "common_questions": len(compared.pairs),
+        "settings_that_differ": {
+            name: {"before": first, "after": second} for name, (first, second) in compared.settings.items()
+        },
+        "only_before": [name for name in before.metrics if name not in after.metrics],
+        "only_after": [name for name in after.metrics if name not in before.metrics],
+        "differences": [asdict(difference) for difference in differences],
+        "changed_most": [
+            {"id": question.id, "question": question.question, "metric": metric, "before": first, "after": second}
+            for question, first, second in changed
+        ],
+    }
+
+
+def _ablations_json(rows: "Sequence[Ablation]") -> dict[str, object]:
+    run = rows[0].run
+    ablations = [
+        {
+            "name": row.name,
+            "metrics": row.run.metrics,
+            "latency_ms": row.run.latency_ms,
+            "against_everything": [asdict(difference) for difference in row.differences],
+        }
+        for row in rows
+    ]
+    about = {"set": run.set, "queries": run.queries, "settings": run.settings, "commit": run.commit}
+    return {**about, "ablations": ablations}

@@ -1,8 +1,7 @@
-"""What `citewise eval`, `eval compare` and `eval ablate` show: figures, tables and JSON."""
+"""What `citewise eval`, `eval compare` and `eval ablate` show: figures, lists and tables."""
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import PurePath
 from urllib.parse import unquote
 
@@ -108,41 +107,6 @@ def show_ablations(rows: Sequence[Ablation]) -> None:
             cells += [Text(text, style=COLORS[change.verdict] if change else "") for text in texts]
         shown.add_row(row.name, *cells, f"{row.run.latency_ms.get('p50', 0.0):.1f}")
     console(min_width=MIN_WIDTH).print(shown)
-
-
-def comparison_json(compared: Comparison, differences: Sequence[Difference], worst: int) -> dict[str, object]:
-    before, after, metric = compared.before, compared.after, compared.before.primary_metric
-    changed = compared.changed_most(metric)[:worst] if metric else ()
-    return {
-        "before": {"set": before.set, "queries": before.queries, "commit": before.commit},
-        "after": {"set": after.set, "queries": after.queries, "commit": after.commit},
-        "common_questions": len(compared.pairs),
-        "settings_that_differ": {
-            name: {"before": first, "after": second} for name, (first, second) in compared.settings.items()
-        },
-        "only_before": [name for name in before.metrics if name not in after.metrics],
-        "only_after": [name for name in after.metrics if name not in before.metrics],
-        "differences": [asdict(difference) for difference in differences],
-        "changed_most": [
-            {"id": question.id, "question": question.question, "metric": metric, "before": first, "after": second}
-            for question, first, second in changed
-        ],
-    }
-
-
-def ablations_json(rows: Sequence[Ablation]) -> dict[str, object]:
-    run = rows[0].run
-    ablations = [
-        {
-            "name": row.name,
-            "metrics": row.run.metrics,
-            "latency_ms": row.run.latency_ms,
-            "against_everything": [asdict(difference) for difference in row.differences],
-        }
-        for row in rows
-    ]
-    about = {"set": run.set, "queries": run.queries, "settings": run.settings, "commit": run.commit}
-    return {**about, "ablations": ablations}
 
 
 def metric_text(value: float | None, name: str = "") -> str:
