@@ -230,7 +230,7 @@ def test_a_folder_in_the_logs_place_is_no_empty_log(shelf: Shelf, command: str) 
     log_file(shelf.settings).mkdir()
     with pytest.raises(Misconfigured, match="it is not a regular file; move it away"):
         run(shelf, command)
-    assert "not a file" in log_check(shelf.settings).detail
+    assert "not a regular file" in log_check(shelf.settings).detail
 
 
 def test_a_plot_that_cannot_be_written_is_said_before_anything_is_read(shelf: Shelf) -> None:

@@ -267,7 +267,10 @@ class _Batch:
             return
         outcomes: dict[Digest, _Outcome] = {}
         yield from self._embed(waiting, outcomes)
-        written = [(prepared, _failure(prepared, outcomes)) for prepared in waiting]
+        written: list[_Written] = []
+        for prepared in waiting:
+            of_chunks = (outcomes.get(chunk.text_digest) for write in prepared.writes for chunk in write.chunks)
+            written.append((prepared, next((each for each in of_chunks if isinstance(each, Unavailable)), None)))
         writes = [write for prepared, failure in written if not failure for write in prepared.writes]
         self.chunks += self._ingest.catalog.store(writes)
         yield from written
@@ -315,8 +318,3 @@ class _Batch:
         words = {key: words for key, (_, words) in embedded.items() if words is not _NO_WORDS}
         self._ingest.catalog.keep(vectors, words)
         return len(vectors)
-
-
-def _failure(prepared: Prepared, outcomes: Mapping[Digest, _Outcome]) -> Unavailable | None:
-    of_chunks = (outcomes.get(chunk.text_digest) for write in prepared.writes for chunk in write.chunks)
-    return next((outcome for outcome in of_chunks if isinstance(outcome, Unavailable)), None)

@@ -65,7 +65,6 @@ class LibraryFolder:
         return total
 
     def current(self) -> Generation:
-        """The generation that serves."""
         if self.mark() is None:
             self._refuse_lost()
             raise PathNotFound(

@@ -62,7 +62,6 @@ class Quantizer:
         return _rounded(scaled), np.rint(scaled[0] * 2 * STEPS).astype(np.float64)
 
     def coarse_cosines(self, products: Floats) -> list[float]:
-        """Inner products of codes as cosines."""
         cosines: list[float] = (products / (self._scale * self._scale)).tolist()
         return cosines
 
@@ -103,7 +102,6 @@ class Rows:
 
     @classmethod
     def of(cls, points: Sequence[Point], dimensions: int) -> Self:
-        """Points as rows, in their order."""
         labels: defaultdict[Label, list[int]] = defaultdict(list)
         numbers: defaultdict[str, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
         for row, point in enumerate(points):
@@ -223,7 +221,6 @@ class Segment:
         return flat.reshape(self.rows, width)
 
     def labeled(self, name: str) -> BitMap:
-        """The rows that carry a label."""
         at = self.label_places.get(name)
         return BitMap.deserialize(self._data[at[0] : at[0] + at[1]]) if at else BitMap()
 

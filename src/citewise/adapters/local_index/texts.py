@@ -106,7 +106,11 @@ class LocalTextIndex(Generations["_Commit | None"]):
             return before.following()
         if not manifest.writes:
             return None
-        if _is_damaged(folder):
+        for _ in range(TRIES):
+            if all(map(_has_valid_footer, _segment_files(folder))):
+                break
+            time.sleep(PAUSE_SECONDS)  # a writer may be replacing files
+        else:
             raise ValueError(f"a file in {folder} is damaged")
         mirror = None if os.access(folder, os.W_OK) else _Mirror(folder)
         index = Index(SCHEMA, path=str(mirror.folder if mirror else folder))
@@ -301,28 +305,15 @@ def _between(condition: Between, index: Index) -> list[Query]:
     One clause a side: tantivy panics over a range whose bounds are numbers of two kinds, such as 1 and 2.5.
     """
     field = f"numbers.{_number_key(condition.field)}"
-    sides = [f"[{_bound(condition.low)} TO *]"] if condition.low is not None else []
-    sides += [f"[* TO {_bound(condition.high)}]"] if condition.high is not None else []
+    # As the parser takes numbers: exact, and without an exponent.
+    sides = [f"[{Decimal(condition.low):f} TO *]"] if condition.low is not None else []
+    sides += [f"[* TO {Decimal(condition.high):f}]"] if condition.high is not None else []
     return [index.parse_query(f"{field}:{side}") for side in sides] or [Query.exists_query(field)]
-
-
-def _bound(value: float) -> str:
-    """A number as the parser takes it: exact, and without an exponent."""
-    return format(Decimal(value), "f")
 
 
 def _number_key(name: str) -> str:
     """A field name that needs no escaping in a query, whatever an author called it."""
     return f"f{name.encode('utf-8', 'surrogatepass').hex()}"
-
-
-def _is_damaged(folder: Path) -> bool:
-    """Whether a file fails its own checksum; checked again for a while, since a writer may be replacing files."""
-    for _ in range(TRIES):
-        if all(_has_valid_footer(file) for file in _segment_files(folder)):
-            return False
-        time.sleep(PAUSE_SECONDS)
-    return True
 
 
 def _segment_files(folder: Path) -> Iterator[Path]:

@@ -87,8 +87,6 @@ class MarkdownParser:
 
 
 class _HeadingReader:
-    """Reads the headings of a document."""
-
     def __init__(self, inline: MarkdownIt, body: str) -> None:
         self._inline = inline
         self._body = body

@@ -199,17 +199,13 @@ class BlockParser:
         except (IndexError, RuntimeError) as error:  # what markdown-it 4 is known to raise on some broken input
             warnings[0] = f"blocks could not be parsed ({type(error).__name__}); read as paragraphs"
             tokens = []
-        return _nested(tokens), warnings
-
-
-def _nested(tokens: Sequence[Token]) -> list[Token]:
-    levels: list[list[Token]] = [[]]
-    for token in tokens:
-        if token.nesting < 0:
-            levels.pop()
-            continue
-        levels[-1].append(token)
-        if token.nesting > 0:
-            token.children = []
-            levels.append(token.children)
-    return levels[0]
+        levels: list[list[Token]] = [[]]
+        for token in tokens:
+            if token.nesting < 0:
+                levels.pop()
+                continue
+            levels[-1].append(token)
+            if token.nesting > 0:
+                token.children = []
+                levels.append(token.children)
+        return levels[0], warnings

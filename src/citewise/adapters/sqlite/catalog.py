@@ -54,7 +54,9 @@ class SqliteCatalog:
                 is_ready = _has_tables(connection)
             if not is_ready:
                 with connections.writing("create the catalog") as connection:
-                    _create_tables(connection)
+                    if not _has_tables(connection):  # another process may just have created them
+                        connections.create_tables(connection, TABLES, VERSION)
+                        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         except CitewiseError:
             connections.close()
             raise
@@ -257,14 +259,11 @@ class SqliteCatalog:
 
     def keep(self, vectors: Mapping[Digest, Vector], words: Mapping[Digest, WordVectors]) -> None:
         with self._connections.writing("keep embeddings") as connection:
-            connection.executemany(
-                "INSERT OR IGNORE INTO embeddings (text_digest, model, vector) VALUES (?, ?, ?)",
-                [(bytes.fromhex(key), self._model_name, vector) for key, vector in vectors.items()],
-            )
-            connection.executemany(
-                "INSERT OR IGNORE INTO word_vectors (text_digest, model, vectors) VALUES (?, ?, ?)",
-                [(bytes.fromhex(key), self._model_name, of_words) for key, of_words in words.items()],
-            )
+            for columns, kept in (("embeddings (vector", vectors), ("word_vectors (vectors", words)):
+                connection.executemany(
+                    f"INSERT OR IGNORE INTO {columns}, text_digest, model) VALUES (?, ?, ?)",
+                    [(value, bytes.fromhex(key), self._model_name) for key, value in kept.items()],
+                )
 
     def lacks_word_vectors(self) -> bool:
         statement = (
@@ -353,15 +352,6 @@ def _has_tables(connection: sqlite3.Connection) -> bool:
             "citewise, or use another library folder with --library"
         )
     return bool(version)
-
-
-def _create_tables(connection: sqlite3.Connection) -> None:
-    """Create the tables, unless another process has just done so."""
-    if not _has_tables(connection):
-        for statement in TABLES.split(";"):
-            connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def _upsert(connection: sqlite3.Connection, table: str, rows: Sequence[Row], *, except_for: str = "") -> None:

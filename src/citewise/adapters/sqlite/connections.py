@@ -91,6 +91,12 @@ class Connections:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
 
+    @staticmethod
+    def create_tables(connection: sqlite3.Connection, script: str, version: int) -> None:
+        for statement in script.split(";"):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {version}")
+
     def _taken(self) -> sqlite3.Connection | None:
         """An idle connection. Without locks SQLite does not look for changes: such a one is closed when there are."""
         with self._lock:
@@ -154,9 +160,7 @@ class PrivateFile:
             self.create()
         with self._opened(action, self.write_seconds) as connection, Connections.transaction(connection):
             if not self._has_tables(connection):
-                for statement in self.tables.split(";"):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA user_version = {self.version}")
+                Connections.create_tables(connection, self.tables, self.version)
             yield connection
 
     def create(self) -> None:
@@ -170,7 +174,6 @@ class PrivateFile:
         return _is(error.__cause__, "SQLITE_BUSY")
 
     def vacuum(self, action: str) -> None:
-        """Rewrite the file without what was deleted."""
         with self._opened(action, self.write_seconds) as connection:
             connection.execute("VACUUM")
 
@@ -201,7 +204,12 @@ def _our_errors(action: str, file: Path, *, is_expendable: bool = False) -> Iter
     try:
         yield
     except (sqlite3.OperationalError, OSError) as error:
-        raise Unavailable(f"could not {action} in {file}: {error}; {_remedy(error)}") from error
+        remedy = "check its disk, and who may write to the file and its folder"
+        if _is(error, "SQLITE_FULL", "SQLITE_IOERR"):
+            remedy = "what was ingested before is safe; make room on the disk and run the command again"
+        elif _is(error, "SQLITE_BUSY", "SQLITE_LOCKED"):
+            remedy = "another process is writing; try again when it is done"
+        raise Unavailable(f"could not {action} in {file}: {error}; {remedy}") from error
     except (sqlite3.DatabaseError, ValueError) as error:
         if not is_expendable and not _is(error, "SQLITE_CORRUPT", "SQLITE_NOTADB"):
             raise
@@ -209,14 +217,6 @@ def _our_errors(action: str, file: Path, *, is_expendable: bool = False) -> Iter
         raise Misconfigured(
             f"could not {action}: {file} is damaged ({error}); restore it from a backup, or {rest}"
         ) from error
-
-
-def _remedy(error: Exception) -> str:
-    if _is(error, "SQLITE_FULL", "SQLITE_IOERR"):
-        return "what was ingested before is safe; make room on the disk and run the command again"
-    if _is(error, "SQLITE_BUSY", "SQLITE_LOCKED"):
-        return "another process is writing; try again when it is done"
-    return "check its disk, and who may write to the file and its folder"
 
 
 def _is(error: BaseException | None, *names: str) -> bool:
