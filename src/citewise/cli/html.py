@@ -29,7 +29,6 @@ BINS = 10  # of the histogram
 
 
 def report_html(run: Run, *, differences: Sequence[Difference] = (), ablations: Sequence[Ablation] = ()) -> str:
-    """An evaluation: metrics, comparison, ablations, and every question with what was found for it."""
     entries = [_entry(result, number) for number, result in enumerate(run.worst_first[:MAX_LISTED])]
     primary = run.primary_metric or ""
     values = (result.measures[primary] for result in run.questions if primary in result.measures)

@@ -35,8 +35,6 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One question and what is expected of it."""
-
     id: str
     question: str
     kind: Kind

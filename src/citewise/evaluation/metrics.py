@@ -153,11 +153,9 @@ def _leaks(case: Case, answer: Answer) -> bool:
 
 def _shown(answer: Answer) -> str:
     """All text of an answer that a reader sees."""
-    cited = [
-        part or "" for source in answer.citations for part in (source.title, source.section, source.url, source.excerpt)
-    ]
+    cited = (part for at in answer.citations for part in (at.title, at.section, at.url, at.excerpt))
     others = (*answer.suggestions, *answer.unsupported_sentences, *answer.result.notes, *answer.result.degraded)
-    return "\n".join((answer.text, answer.quality.warning or "", *cited, *others))
+    return "\n".join(filter(None, (answer.text, answer.quality.warning, *cited, *others)))
 
 
 def _words(text: str) -> frozenset[str]:

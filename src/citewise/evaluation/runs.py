@@ -105,7 +105,6 @@ class Run:
 
     @property
     def questions_measured(self) -> Mapping[str, int]:
-        """How many questions have each metric."""
         return Counter(name for question in self.questions for name in question.measures)
 
     @property
