@@ -222,7 +222,7 @@ def test_a_long_question_without_an_answer_is_cut_in_a_list(shelf: Shelf, capsys
 def test_an_empty_log_says_so(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
     run(shelf, "log")
     run(shelf, "stats")
-    assert capsys.readouterr().out.count("Nobody asked anything") == 2
+    assert capsys.readouterr().out.count("No queries in this period that you may see.") == 2
 
 
 @pytest.mark.parametrize("command", ["log", "stats"])

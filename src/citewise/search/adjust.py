@@ -35,9 +35,8 @@ class Freshness:
             if not finding.passage.is_conversation or sent_at is None:
                 return finding
             age_days = max(0.0, (query.asked_at - sent_at) / DAY)  # a time in the future counts as now
-            return finding.rescored(
-                self.name, (1 - weight) * finding.score + weight * math.exp2(-age_days / half_life_days)
-            )
+            freshness = math.exp2(-age_days / half_life_days)
+            return finding.rescored(self.name, (1 - weight) * finding.score + weight * freshness)
 
         return found.with_findings(Finding.in_order(map(aged, found.findings)))
 
@@ -59,12 +58,11 @@ class Boost:
         ]
         # Sorted by the products, then limited to 1: two that reach the top of the scale keep their order.
         boosted.sort(key=lambda pair: -pair[0].score * pair[1])
-        return found.with_findings(
-            tuple(
-                finding if factor == 1 else finding.rescored(self.name, min(1.0, finding.score * factor))
-                for finding, factor in boosted
-            )
+        rescored = (
+            finding if factor == 1 else finding.rescored(self.name, min(1.0, finding.score * factor))
+            for finding, factor in boosted
         )
+        return found.with_findings(tuple(rescored))
 
 
 @lru_cache(maxsize=100)  # the rules are the same for every question
@@ -101,8 +99,7 @@ class Deduplicate:
 
     def _twin(self, tokens: set[str], different: Mapping[ChunkId, list[str]]) -> ChunkId | None:
         for id_, others in different.items():
-            shared, either = len(tokens.intersection(others)), len(tokens.union(others))
-            if shared >= self.min_jaccard * either:
+            if len(tokens.intersection(others)) >= self.min_jaccard * len(tokens.union(others)):
                 return id_
         return None
 

@@ -140,9 +140,8 @@ class Rerank:
         scores = self.reranker.scores(found.query.text, texts)
         if len(scores) != len(head) or not all(0.0 <= score <= 1.0 for score in scores):
             raise Unavailable(f"the reranker did not give {len(head)} scores in 0..1")
-        reranked = Finding.in_order(
-            finding.rescored(self.name, score) for finding, score in zip(head, scores, strict=True)
-        )
+        scored = zip(head, scores, strict=True)
+        reranked = Finding.in_order(finding.rescored(self.name, score) for finding, score in scored)
         lowest = min((finding.score for finding in reranked), default=1.0)
         behind = [
             replace(finding, candidate=replace(finding.candidate, score=finding.score * lowest)) for finding in tail

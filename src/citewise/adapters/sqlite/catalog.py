@@ -107,15 +107,11 @@ class SqliteCatalog:
     def facets(self, where: Where) -> Mapping[str, Mapping[str, int]]:
         counted = {name: (f"d.{name}, count(*)", "documents d") for name in FACETS}
         counted["tags"] = ("t.value, count(DISTINCT d.id)", "documents d, json_each(d.tags) t")
-        values = _named(where)
-        return {
-            name: dict(
-                self._rows(
-                    "count documents", f"SELECT {columns} FROM {tables} WHERE {_READABLE} GROUP BY 1 ORDER BY 1", values
-                )
-            )
-            for name, (columns, tables) in counted.items()
-        }
+        facets = {}
+        for name, (columns, tables) in counted.items():
+            statement = f"SELECT {columns} FROM {tables} WHERE {_READABLE} GROUP BY 1 ORDER BY 1"
+            facets[name] = dict(self._rows("count documents", statement, _named(where)))
+        return facets
 
     # CatalogWriter
 

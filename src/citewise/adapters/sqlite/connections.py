@@ -229,12 +229,7 @@ def _set_timeout(connection: sqlite3.Connection, seconds: float) -> None:
 
 def _sqlite(file: Path, mode: str, busy_seconds: float) -> sqlite3.Connection:
     # check_same_thread=False: a connection moves from thread to thread, but only one at a time uses it.
-    connection = sqlite3.connect(
-        f"{file.absolute().as_uri()}?{mode}",
-        uri=True,
-        timeout=busy_seconds,
-        isolation_level=None,
-        check_same_thread=False,
-    )
+    url = f"{file.absolute().as_uri()}?{mode}"
+    connection = sqlite3.connect(url, timeout=busy_seconds, isolation_level=None, check_same_thread=False, uri=True)
     connection.row_factory = sqlite3.Row
     return connection

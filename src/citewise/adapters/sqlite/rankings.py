@@ -67,13 +67,9 @@ class SqliteRankings:
             )
 
     def load(self, cursor: str, *, now: float) -> SavedRanking | None:
+        statement = "SELECT data FROM rankings WHERE cursor = ? AND expires_at > ?"
         with self._usable(), self._file.reading("load a ranking") as connection:
-            row = (
-                connection
-                and connection.execute(
-                    "SELECT data FROM rankings WHERE cursor = ? AND expires_at > ?", (cursor, now)
-                ).fetchone()
-            )
+            row = connection.execute(statement, (cursor, now)).fetchone() if connection else None
         try:
             return _unpacked(row[0]) if row else None
         except (ValueError, TypeError, KeyError, zlib.error):  # written in part when the power failed
