@@ -68,7 +68,7 @@ class QueryOptions(TypedDict, total=False):
 
 
 class LibraryView:
-    """A library as one principal sees it: everything it returns, they may read.
+    """A library as one principal sees it: it returns only what they may read.
 
     Made by `Library.as_owner` and `Library.as_principal`. Threads may share it. From async code, call it in a thread:
     `await asyncio.to_thread(view.ask, "…")`.
@@ -267,8 +267,7 @@ class Library:
         """Bring the library up to date with folders or files; it is created if it does not exist.
 
         `access` says who may read them (`public`, `project`, `owner:USER`, `group:GROUP`), `name` is what the paths
-        of a source start with, `corpus_type` is such as DOC_TEXTBOOK; all three follow from settings and path if left
-        out.
+        of a source start with, `corpus_type` is a label such as DOC_TEXTBOOK. Settings and path decide the rest.
         """
         events = self.ingest_events(*paths, scope=scope, access=access, name=name, corpus_type=corpus_type)
         (report,) = (event for event in events if isinstance(event, IngestReport))
@@ -345,7 +344,7 @@ class Library:
         return compact(self._stored(), upkeep_of(self._settings, self._parts))
 
     def close(self) -> None:
-        """Close files and threads; the next question opens the library again."""
+        """Close files; the next question opens the library again."""
         with self._lock:
             service, self._opened_service = self._opened_service, None
         if service is not None:

@@ -23,7 +23,7 @@ from citewise.model.query import PageRequest, Query
 from citewise.model.ranking import Passage, SearchResult
 from citewise.model.report import IngestEvent, IngestReport, LibraryFacts, Reindexed
 from citewise.ports.catalog import Catalog
-from citewise.ports.indexes import KeepsPosition, TextIndex, VectorIndex
+from citewise.ports.indexes import TextIndex, VectorIndex
 from citewise.ports.models import Embedding
 from citewise.ports.sources import Chunker, Source
 from citewise.ports.storage import Generation, Storage
@@ -108,7 +108,7 @@ class OpenLibrary:
         folders = {ref.mount for ref in self.catalog.sources(scope) if ref.kind == "folder"}
         others = {*self.catalog.paths(scope, under=name)} - {*self.catalog.paths(scope, mount=name)}
         if not name or name in folders or others:
-            raise BadRequest(f"{scope} has other documents in {name or '.'}: choose another name, or another project")
+            raise BadRequest(f"{name!r} is in use by other documents of {scope}: choose another name or project")
         target = _custom_target(name, scope)
         self.catalog.register(scope, target.source)
         for event in self.ingestion(source, target):
@@ -301,11 +301,10 @@ def _refuse_mismatch(library: OpenLibrary) -> None:
 
 def _refuse_shared(old: OpenLibrary, new: OpenLibrary) -> None:
     """What is handed in serves both builds of a library: writing to it would destroy the one that serves."""
-    shared = [index for index in (new.vectors, new.texts) if index in (old.vectors, old.texts)]
-    if new.catalog is old.catalog or not all(isinstance(index, KeepsPosition) for index in shared):
+    if new.catalog is old.catalog or new.vectors is old.vectors or new.texts is old.texts:
         raise Misconfigured(
-            "a catalog that is handed in, or an index that does not keep its position, cannot be built again beside "
-            "itself: ingest the sources into a new library with other stores"
+            "this library uses a catalog or an index that was passed to Library() and cannot be rebuilt beside itself: "
+            "ingest the sources into a new library"
         )
 
 
@@ -375,9 +374,7 @@ class LibraryReader:
         try:
             yield lease
         finally:
-            with self._counting:
-                lease.users -= 1
-            self._close_unused(lease)
+            self._close_unused(lease, released=1)
 
     def close(self) -> None:
         """Close it once the last search in it has ended; a later one opens it again."""
@@ -417,17 +414,19 @@ class LibraryReader:
                 library = stack.enter_context(self._stored.reading(generation))
                 pages = self._make_pages(library, self._threads)
                 opened = _Lease(library, pages, generation, mark, stack.pop_all(), users=1)
-            gc.freeze()  # what is loaded by now stays: the collector need not look at it, for 50 ms, ever again
+            gc.freeze()  # exclude what is loaded by now from garbage collection: a full pass takes 50 ms
             with self._counting:
                 old, self._lease = self._lease, opened
         if old is not None:
             self._close_unused(old)
         return opened
 
-    def _close_unused(self, lease: _Lease) -> None:
+    def _close_unused(self, lease: _Lease, *, released: int = 0) -> None:
         with self._counting:
-            is_unused = lease is not self._lease and lease.users == 0
-        if is_unused:
-            lease.closing.close()  # a second time does nothing
-            if self._lease is None:
-                gc.unfreeze()  # what is garbage from now on can be collected
+            lease.users -= released
+            if lease is self._lease or lease.users:
+                return
+            closing, is_last = lease.closing.pop_all(), self._lease is None  # for one of several last users
+        closing.close()
+        if is_last:
+            gc.unfreeze()  # what is garbage from now on can be collected

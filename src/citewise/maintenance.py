@@ -93,7 +93,7 @@ def doctor(library: StoredLibrary, upkeep: Upkeep) -> Iterator[Check]:
     yield Check("python", sys.version.split()[0])
     yield Check("citewise", importlib.metadata.version("citewise"))
     yield _tried("embedding model", lambda: _embedding_detail(library), "follow the message, then try again")
-    if settings.rerank.provider != "none":
+    if upkeep.make_reranker() is not None:
         remedy = "follow the message; until then, searches work without it"
         yield _tried("reranker", lambda: _reranker_detail(upkeep), remedy)
     if settings.answer.generator != "extractive":
@@ -131,8 +131,7 @@ def _embedding_detail(library: StoredLibrary) -> str:
 
 def _reranker_detail(upkeep: Upkeep) -> str:
     reranker = upkeep.make_reranker()
-    if reranker is None:
-        return "none"
+    assert reranker is not None
     reranker.scores("Is anybody there?", ["Yes."])
     return reranker.name
 

@@ -6,6 +6,7 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from typing import Protocol
 
+from citewise.answer.pipeline import GROUNDING_TOP_K
 from citewise.errors import BadRequest, CitewiseError, Unavailable
 from citewise.model.access import Scope
 from citewise.model.answer import Answer, AnswerEvents, Cited, Done, Failed, Message, Sources, Token
@@ -51,7 +52,7 @@ class Answers(Protocol):
     def ask(
         self,
         query: Query,
-        search: Callable[[Query], SearchResult],
+        found: SearchResult,
         *,
         history: Sequence[Message] = (),
         cancellation: Cancellation | None = None,
@@ -119,7 +120,10 @@ class Service:
             if cached is not None:
                 events = _replayed(replace(cached, result=self._served_again(cached.result, query, started)))
             else:
-                events = pipeline.ask(query, self._search_or_popular, history=history, cancellation=cancellation)
+                stop = cancellation or Cancellation()
+                stop.raise_if_cancelled()
+                found = self._search_or_popular(replace(query, top_k=max(GROUNDING_TOP_K, query.top_k)))
+                events = pipeline.ask(query, found, history=history, cancellation=stop)
             with closing(events):
                 for event in events:
                     spent += self._clock() - resumed
@@ -131,7 +135,7 @@ class Service:
                         self._log.add(_failed_row(query, "ask", type(event.error).__name__, spent))
                     is_logged = is_logged or isinstance(event, Done | Failed)
                     yield event
-                    resumed = self._clock()  # the time that a reader takes over each piece is not ours
+                    resumed = self._clock()  # the time that the consumer takes is not ours
         except BadRequest:
             raise
         except CitewiseError as error:
@@ -181,7 +185,7 @@ class Service:
             also = "" if str(error) in str(failure) else f" ({error})"
             raise Unavailable(f"{failure}; popular passages cannot be shown either{also}: {REMEDY}") from failure
         if not passages:
-            raise Unavailable(f"{failure}; no popular passages are known to show instead: {REMEDY}") from failure
+            raise Unavailable(f"{failure}; there are no popular passages to show instead: {REMEDY}") from failure
         return passages
 
     def _served_again(self, cached: SearchResult, query: Query, started: float) -> SearchResult:

@@ -177,22 +177,20 @@ def search_of(
     turns: AbstractContextManager[object] | None = None,
 ) -> "pipeline.Search":
     """The search that the library's settings describe."""
-    from citewise.search.adjust import Boost, Cut, Deduplicate, Freshness
+    from citewise.search.adjust import Boost, Freshness
     from citewise.search.fuse import Fusion, MinMax, Nearness, ReciprocalRanks
-    from citewise.search.pipeline import MIN_CANDIDATES, Hydrate, Search, Stage
+    from citewise.search.pipeline import MIN_CANDIDATES, Hydrate, Search, refinements
     from citewise.search.rankings import LARGE_INDEX_BYTES, Retrieve
     from citewise.search.rescore import Features, Late, Rerank
 
     settings, chosen = library.settings, library.settings.search
     without = frozenset(chosen.without)
-    refine: tuple[Stage, ...] = (
+    refine = refinements(
         Features(chosen.features),
         Late(library.embedding.words, library.catalog, chosen.late),
         Rerank(reranker, settings.rerank.depth),
         Freshness(chosen.half_life_days, chosen.freshness_weight),
         Boost(chosen.boosts),
-        Deduplicate(),
-        Cut(),
     )
     if unknown := without - {*ARMS, *(stage.name for stage in refine)}:
         raise Misconfigured(f"setting search.without names no ranking and no stage: {', '.join(sorted(unknown))}")
@@ -296,7 +294,7 @@ def _cache(
         store,
         version=reader.version,
         renewed=reader.renewed,
-        settings=digest(repr(settings), reranker.name if reranker else ""),
+        settings=digest(repr(settings), embedder.model.name, reranker.name if reranker else ""),
         ttl_seconds=chosen.ttl_seconds,
         freshness=Freshness(settings.search.half_life_days, settings.search.freshness_weight),
         embed=embedder.query,

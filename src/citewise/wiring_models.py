@@ -71,7 +71,7 @@ def _minilm(settings: Settings) -> models.Embedding:
     embedder = lazily(MINILM.name, load, model=MINILM)
 
     def warm() -> None:
-        with suppress(CitewiseError):  # whoever needs it is told
+        with suppress(CitewiseError):  # the first real use reports it
             embedder.counts([])
 
     return models.Embedding(embedder, WordPieceCounter(), warm, embedder if settings.embedding.word_vectors else None)

@@ -117,13 +117,9 @@ def test_a_log_that_is_handed_in_is_the_one_that_is_read(tmp_path: Path) -> None
     assert not (tmp_path / "library" / "queries.db").exists()
 
 
-class Stateless(PlainVectorIndex):
-    """An index that does not keep its position."""
-
-    state = None  # type: ignore[assignment]
-
-
-@pytest.mark.parametrize("part", [{"catalog": MemoryCatalog}, {"vector_index": Stateless}], ids=str)
+@pytest.mark.parametrize(
+    "part", [{"catalog": MemoryCatalog}, {"vector_index": PlainVectorIndex}, {"text_index": PlainTextIndex}], ids=str
+)
 def test_a_library_whose_stores_were_handed_in_is_not_built_again_over_itself(part: Any, tmp_path: Path) -> None:
     (tmp_path / "gauge.md").write_text(PAGE)
     (name, make), *_ = part.items()

@@ -60,7 +60,7 @@ class FakePipeline:
     def ask(
         self,
         query: Query,
-        search: Callable[[Query], SearchResult],
+        found: SearchResult,
         *,
         history: Sequence[Message] = (),
         cancellation: Cancellation | None = None,

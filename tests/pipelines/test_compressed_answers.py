@@ -50,7 +50,7 @@ def a_pipeline(generator: Generator, compress: Compress | None = None) -> Answer
 def asked(shelf: Shelf, query: Query, *, generator: Generator = QUOTING, compress: Compress | None = None) -> Answer:
     with shelf.opened() as library, ThreadPoolExecutor(1) as threads:
         search = search_of(library, reranker=None, threads=threads)
-        return Answer.of(a_pipeline(generator, compress or Compress(tokens=100)).ask(query, search))
+        return Answer.of(a_pipeline(generator, compress or Compress(tokens=100)).ask(query, search(query)))
 
 
 def selected(query: Query, text: str = SELECTED, *, generator: Generator = QUOTING) -> Answer:

@@ -283,7 +283,7 @@ def test_popular_passages_are_only_those_that_the_reader_may_see(shelf: Shelf) -
         lose_index(shelf)
         assert documents(fallback(a_question(principal=ANN))) == ["nets.md"]
         assert documents(fallback(a_question(principal=Principal("bob")))) == ["secret.md", "nets.md"]
-        with pytest.raises(Unavailable, match="no popular passages are known to show instead"):
+        with pytest.raises(Unavailable, match="there are no popular passages to show instead"):
             fallback(a_question(principal=Principal()))
 
 

@@ -191,3 +191,13 @@ def test_a_source_of_your_own_is_ingested_once_below_its_name(shelf: Shelf) -> N
         assert [document.path for document in library.as_owner().documents()] == ["notes/readme.md"]
         with pytest.raises(BadRequest, match="choose another name"):
             list(library.ingest_source(source, name=""))
+
+
+def test_an_item_that_cannot_be_read_fails_in_every_run_and_stops_none(shelf: Shelf) -> None:
+    source = MemorySource({"bad.md": ("text/markdown", None), "readme.md": CONTENT["readme.md"]})
+    parts = shelf.embedding
+    with Library(settings=shelf.settings, embedder=parts.embedder, token_counter=parts.counter) as library:
+        for counts in ((1, 0), (0, 1)):
+            *_, last = library.ingest_source(source, name="notes")
+            assert isinstance(last, IngestReport)
+            assert ((last.ingested, last.unchanged), [problem.path for problem in last.failed]) == (counts, ["bad.md"])

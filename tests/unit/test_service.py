@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from citewise.errors import BadRequest, CitewiseError, Locked, Misconfigured, Unavailable
+from citewise.errors import BadRequest, Cancelled, CitewiseError, Locked, Misconfigured, Unavailable
 from citewise.model.access import Principal, Scope
 from citewise.model.answer import Answer, AnswerEvents, Citation, Done, Failed, Message, Quality, Role, Token, Usage
+from citewise.model.cancellation import Cancellation
 from citewise.model.filters import AnyOf
 from citewise.model.logged import Logged
 from citewise.model.query import PageRequest, Query
@@ -308,7 +309,7 @@ def test_with_nothing_to_show_the_error_has_a_remedy() -> None:
     with pytest.raises(Unavailable) as failed:
         falling_back(Unavailable("gone"), ())[0].search(a_query())
     assert str(failed.value) == (
-        "gone; no popular passages are known to show instead: "
+        "gone; there are no popular passages to show instead: "
         "try again in a moment; if it keeps failing, `citewise doctor` says what to repair"
     )
 
@@ -318,3 +319,13 @@ def test_where_popular_passages_cannot_be_read_either_each_reason_is_given_once(
     with pytest.raises(Unavailable) as failed:
         falling_back(Unavailable("gone"), Unavailable(also))[0].search(a_query())
     assert str(failed.value).startswith(f"gone; popular passages cannot be shown either{said}: try again")
+
+
+def test_a_question_that_is_cancelled_already_is_not_searched() -> None:
+    log, library, cancellation = ListLog(), FakeLibrary(RESULT), Cancellation()
+    cancellation.cancel()
+    service = Service(library, lambda: FakePipeline(lambda query: answering(an_answer())), log=log)
+    with pytest.raises(Cancelled):
+        list(service.ask(a_query(), cancellation=cancellation))
+    assert library.searched == []
+    assert [row.error for row in log.rows] == ["Cancelled"]

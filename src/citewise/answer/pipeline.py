@@ -6,7 +6,7 @@ search is handed in, and a selection needs none.
 
 import time
 from collections import abc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
@@ -43,11 +43,10 @@ GROUNDING_TOP_K = 20  # findings that the decision to answer looks at, whatever 
 MAX_SUGGESTIONS = 5
 NO_GENERATOR = "none"
 
-NOTHING_FOUND = "Nothing that you may read in this library could answer this question."
+NOTHING_FOUND = "No document that you can read answers this question."
 NOT_ANSWERED = "The library does not seem to answer this question."
 NOT_SEARCHED = (
-    "The library cannot be searched just now, so nothing was looked up for this question. "
-    "What is suggested is what others often read; it did not come from the question."
+    "Search is not available right now. The suggestions are pages that are often read, not results for this question."
 )
 NOT_IN_SELECTION = "The selected text does not answer this question."
 ASK_LIBRARY = "Ask the whole library: the same question without the selection."
@@ -70,17 +69,16 @@ class AnswerPipeline:
     def ask(
         self,
         query: Query,
-        search: Callable[[Query], SearchResult],
+        found: SearchResult,
         *,
         history: Sequence[Message] = (),
         cancellation: Cancellation | None = None,
     ) -> AnswerEvents:
-        """Answer from the library."""
-        found = search(replace(query, top_k=max(GROUNDING_TOP_K, query.top_k)))
+        """Answer from what a search found: GROUNDING_TOP_K or more, of which the answer may quote the query's top_k."""
         text = NOT_SEARCHED if found.is_popular else NOT_ANSWERED if found.findings else NOTHING_FOUND
         topics = tuple(dict.fromkeys(finding.passage.topic for finding in found.findings))
         refusal = (text, topics[:MAX_SUGGESTIONS])
-        yield from self._events(found.cut_to(query), found, refusal, history, cancellation)
+        return self._events(found.cut_to(query), found, refusal, history, cancellation or Cancellation())
 
     def ask_selected(
         self,
@@ -92,7 +90,9 @@ class AnswerPipeline:
     ) -> AnswerEvents:
         """Answer from selected text alone."""
         header = SearchResult(query, (), total_candidates=1, timings_ms={}, mode="selected_text_only")
-        return self._events(header, selection, (NOT_IN_SELECTION, (ASK_LIBRARY,)), history, cancellation)
+        return self._events(
+            header, selection, (NOT_IN_SELECTION, (ASK_LIBRARY,)), history, cancellation or Cancellation()
+        )
 
     def _events(
         self,
@@ -100,34 +100,41 @@ class AnswerPipeline:
         material: SearchResult | Selection,
         refusal: tuple[str, tuple[str, ...]],
         history: Sequence[Message],
-        cancellation: Cancellation | None,
+        cancellation: Cancellation,
     ) -> AnswerEvents:
+        cancellation.raise_if_cancelled()
         context, grounds, result = self._grounded(result, material)
+        cancellation.raise_if_cancelled()
         if isinstance(material, Selection):
             selected = Finding(context.sources[0].passages[0], Candidate(SELECTION, 1.0, {}, {}))
             result = replace(result, findings=(selected,))
         messages = messages_of(result.query.text, result.mode, context, history, self.pack.counter)
         prompt = Prompt(result.query.text, result.mode, context, grounds, messages)
         yield Sources(tuple(self.pack.citation(source, grounds) for source in context.sources))
-        if grounds.is_sufficient:
-            yield from self._written(prompt, result, cancellation or Cancellation())
-            return
-        text, suggestions = refusal  # no generator is asked for these
+        try:
+            if grounds.is_sufficient:
+                yield from self._written(prompt, result, cancellation)
+            else:
+                yield from self._refused(prompt, result, *refusal)
+        except CitewiseError as error:
+            yield Failed(error)
+
+    def _refused(self, prompt: Prompt, result: SearchResult, text: str, suggestions: tuple[str, ...]) -> AnswerEvents:
+        """No generator is asked."""
         yield Token(text)
-        yield Done(
-            Answer(
-                result,
-                text,
-                NO_GENERATOR,
-                sufficient_context=False,
-                citations=_always_cited(prompt),
-                removed_markers=0,
-                unsupported_sentences=(),
-                quality=self.evaluator.quality(prompt, text, citations=(), faithfulness=None),
-                usage=Usage(prompt.context.tokens_before, prompt.context.tokens, 0, 0),
-                suggestions=suggestions,
-            )
+        answer = Answer(
+            result,
+            text,
+            NO_GENERATOR,
+            sufficient_context=False,
+            citations=_always_cited(prompt),
+            removed_markers=0,
+            unsupported_sentences=(),
+            quality=self.evaluator.quality(prompt, text, citations=(), faithfulness=None),
+            usage=Usage(prompt.context.tokens_before, prompt.context.tokens, 0, 0),
+            suggestions=suggestions,
         )
+        yield Done(answer)
 
     def _grounded(
         self, result: SearchResult, material: SearchResult | Selection
@@ -163,20 +170,17 @@ class AnswerPipeline:
         started = time.perf_counter()
         sources = {source.n: source for source in prompt.context.sources}
         markers, parts, citations = MarkerFilter(sources), list[str](), list[Citation]()
-        try:
-            with closing(_closable(self.generator.stream(prompt, cancellation))) as pieces:
-                for text, new in markers.filtered(pieces):
-                    cancellation.raise_if_cancelled()
-                    if text:
-                        parts.append(text)
-                        yield Token(text)
-                    for number in new:
-                        citation = self.pack.citation(sources[number], prompt.grounds)
-                        citations.append(replace(citation, n=len(citations) + 1))
-                        yield Cited(citations[-1])
-            yield Done(self._answer(prompt, result.timed("generate", started), "".join(parts), citations, markers))
-        except CitewiseError as error:
-            yield Failed(error)
+        with closing(_closable(self.generator.stream(prompt, cancellation))) as pieces:
+            for text, new in markers.filtered(pieces):
+                cancellation.raise_if_cancelled()
+                if text:
+                    parts.append(text)
+                    yield Token(text)
+                for number in new:
+                    citation = self.pack.citation(sources[number], prompt.grounds)
+                    citations.append(replace(citation, n=len(citations) + 1))
+                    yield Cited(citations[-1])
+        yield Done(self._answer(prompt, result.timed("generate", started), "".join(parts), citations, markers))
 
     def _answer(
         self, prompt: Prompt, result: SearchResult, text: str, citations: Sequence[Citation], markers: MarkerFilter

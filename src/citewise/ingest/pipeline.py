@@ -63,7 +63,7 @@ class Ingest:
                 prepared = self._prepared(source, target, entry, tally.known)
             except NotText as error:
                 yield tally.skip(FileProblem(entry.path, str(error), is_unseen=True), size=entry.size)
-            except (BadData, BadRequest) as error:  # BadRequest: an access rule in a document that is none
+            except (BadData, BadRequest) as error:  # BadRequest: an invalid access rule
                 yield tally.fail(entry, str(error))
             else:
                 if prepared is None:
@@ -83,7 +83,10 @@ class Ingest:
         known = _Known(self.catalog, target, items)
         if set(known.paths) != {path for item in items for path in known.under(item)}:
             return False
-        return all(known.is_current(self.prepare, item, source.read(item)) for item in items)
+        try:
+            return all(known.is_current(self.prepare, item, source.read(item)) for item in items)
+        except (BadData, BadRequest):  # an ingestion reports it
+            return False
 
     def reembed(self, old: Catalog) -> Iterator[Reindexed]:
         """Cut and embed every document of an older library again, without its file: a running total.
@@ -100,7 +103,7 @@ class Ingest:
                 if isinstance(event, Embedded):
                     continue
                 prepared, failure = event
-                if failure:  # half a library is none: stop, keep the old one, and go on from here next time
+                if failure:  # an incomplete library never replaces the old one; the next run continues
                     raise Unavailable(
                         f"{prepared.item.path} could not be embedded: {failure}; "
                         "the library is unchanged; run the command again to continue"

@@ -20,7 +20,7 @@ class AccessPolicy:
     by_path: tuple[tuple[Callable[[str], bool], Access], ...] = ()  # whether a pattern covers a path
 
     def __call__(self, source: SourceRef, path: str, *, own: tuple[str, ...] = ()) -> Access:
-        """Who may read the document at a path of a source. Raises BadRequest for a rule that is none."""
+        """Who may read the document at a path of a source. Raises BadRequest for an invalid rule."""
         if own:
             return Access.of(own)
         for covers, access in self.by_path:

@@ -46,7 +46,7 @@ class Prepare:
     policy: AccessPolicy
 
     def __call__(self, target: Target, item: Item, data: bytes) -> Prepared:
-        """The documents of an item. Raises BadData, or BadRequest for an access rule that is none."""
+        """The documents of an item. Raises BadData, or BadRequest for an invalid access rule."""
         parsed, source = self.format_of(item.media_type).parser.parse(data, item), digest(data)
         writes, warnings, masked = [], list[str](), Counter[str]()
         for each in parsed:

@@ -105,7 +105,7 @@ def _warn_about_others(root: Path, folders: Mapping[SourceRef, Path], name: str 
     """Say so if a new source holds another, or may be another that was moved."""
     for ref, folder in folders.items():
         if folder != root and folder.is_relative_to(root):
-            _log.warning("%s holds %s, which is a source already: its pages will be there twice", root, folder)
+            _log.warning("%s holds %s, which is a source already: its documents will be ingested twice", root, folder)
         if not folder.exists() and name != ref.mount:
             advice = "the source folder %s is gone; its documents stay. If it was moved to %s, use --name %r"
             _log.warning(advice, folder, root, ref.mount or UNNAMED)

@@ -86,7 +86,7 @@ _score = attrgetter("candidate.score")
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A chunk on its way: its score now, and what each ranking and stage gave it."""
+    """A chunk with its current score, and what each ranking and stage gave it."""
 
     id: ChunkId
     score: float

@@ -61,8 +61,8 @@ class Reranker(Protocol):
     """Scores passages against a question.
 
     Promises: one score per text, in order, each in 0..1 (a model's logits through a sigmoid); the same pair gives
-    the same score whatever its neighbors; no texts give (); what is unreachable, too slow, or answers nonsense
-    raises Unavailable.
+    the same score whatever its neighbors; no texts give (); what is unreachable, too slow, or returns an invalid
+    response raises Unavailable.
     """
 
     @property

@@ -49,7 +49,7 @@ def a_pipeline(generator: Generator, **parts: object) -> AnswerPipeline:
 
 
 def events_of(*pieces: str | Exception) -> list[AnswerEvent]:
-    return list(a_pipeline(ScriptedGenerator(pieces)).ask(QUERY, searched))
+    return list(a_pipeline(ScriptedGenerator(pieces)).ask(QUERY, searched(QUERY)))
 
 
 def answer_of(*pieces: str) -> Answer:
@@ -91,7 +91,12 @@ def test_sources_are_numbered_without_gaps_in_the_order_of_first_use() -> None:
 
 def test_what_is_quoted_is_numbered_without_gaps_too() -> None:
     pipeline = a_pipeline(ExtractiveGenerator(max_units=1))
-    answer = Answer.of(pipeline.ask(replace(QUERY, text="Where do gulls rest on the pier?"), searched))
+    answer = Answer.of(
+        pipeline.ask(
+            replace(QUERY, text="Where do gulls rest on the pier?"),
+            searched(replace(QUERY, text="Where do gulls rest on the pier?")),
+        )
+    )
     assert answer.text == "Gulls rest on the pier. [1]"
     assert [(citation.n, citation.document) for citation in answer.citations] == [(1, "2.md")]
 
@@ -131,7 +136,7 @@ def test_what_is_held_back_is_told_before_the_end() -> None:
 
 def test_closing_the_events_stops_the_generator() -> None:
     generator = ScriptedGenerator(["one ", "two ", "three"])
-    events = a_pipeline(generator).ask(QUERY, searched)
+    events = a_pipeline(generator).ask(QUERY, searched(QUERY))
     assert isinstance(next(events), Sources)
     assert next(events) == Token("one")
     assert generator.is_at_work
@@ -149,7 +154,7 @@ def test_a_generator_that_fails_ends_the_events_and_raises_for_who_waits_for_the
 
 def test_a_cancelled_answer_ends_before_the_next_token() -> None:
     generator, cancellation = ScriptedGenerator(["one ", "two ", "three"]), Cancellation()
-    events = a_pipeline(generator).ask(QUERY, searched, cancellation=cancellation)
+    events = a_pipeline(generator).ask(QUERY, searched(QUERY), cancellation=cancellation)
     assert [next(events), next(events)][1] == Token("one")
     cancellation.cancel()
     (last,) = events
@@ -160,7 +165,7 @@ def test_a_cancelled_answer_ends_before_the_next_token() -> None:
 
 def test_nothing_is_searched_or_generated_before_it_is_asked_for() -> None:
     generator = ScriptedGenerator(["one"])
-    a_pipeline(generator).ask(QUERY, searched)
+    a_pipeline(generator).ask(QUERY, searched(QUERY))
     assert generator.prompts == []
 
 
@@ -168,7 +173,7 @@ def test_a_model_is_asked_where_the_sources_are_too_unsure_to_be_quoted() -> Non
     query = replace(QUERY, text="How high may a quadcopter fly?")
     model = a_pipeline(ScriptedGenerator(["The sources do not say."]), min_confidence=None)
     quoting = a_pipeline(ExtractiveGenerator(), min_confidence=None)
-    unsure = model.ask(query, searched), quoting.ask(query, searched)
+    unsure = model.ask(query, searched(query)), quoting.ask(query, searched(query))
     asked, refused = map(Answer.of, unsure)
     assert 0.15 <= (asked.quality.sufficiency or 0) < 0.4
     assert (asked.generator, refused.generator) == ("scripted", "none")
@@ -184,7 +189,7 @@ class Strict:
 
 def test_quality_is_judged_by_the_evaluator_that_is_handed_in() -> None:
     pipeline = a_pipeline(ScriptedGenerator(["At noon [1]."]), evaluator=Strict())
-    answer = Answer.of(pipeline.ask(QUERY, searched))
+    answer = Answer.of(pipeline.ask(QUERY, searched(QUERY)))
     assert answer.quality.warning == "When is the gauge read? At noon [1]."
 
 
@@ -194,3 +199,25 @@ def test_a_selection_is_cited_whatever_is_said_of_it() -> None:
     assert isinstance(sources, Sources)
     assert isinstance(done, Done)
     assert [citation.n for citation in (*sources.citations, *done.answer.citations)] == [None, 1]
+
+
+def test_an_answer_that_is_cancelled_before_it_begins_is_not_begun() -> None:
+    generator, cancellation = ScriptedGenerator(["one"]), Cancellation()
+    cancellation.cancel()
+    with pytest.raises(Cancelled):
+        next(a_pipeline(generator).ask(QUERY, searched(QUERY), cancellation=cancellation))
+    assert generator.given == []
+
+
+class BrokenEvaluator:
+    def quality(self, *args: object, **named: object) -> Quality:
+        raise Unavailable("no judge")
+
+
+@pytest.mark.parametrize("question", [QUERY.text, "What does a zeppelin cost?"])
+def test_an_evaluator_that_fails_ends_the_events_of_an_answer_and_of_a_refusal(question: str) -> None:
+    pipeline = replace(a_pipeline(ScriptedGenerator(["Gulls. [1]"])), evaluator=BrokenEvaluator(), min_confidence=0.4)
+    query = replace(QUERY, text=question)
+    *_, last = pipeline.ask(query, searched(query))
+    assert isinstance(last, Failed)
+    assert str(last.error) == "no judge"

@@ -138,7 +138,7 @@ class LibraryFolder:
             yield
 
     def _refuse_lost(self) -> None:
-        """A later generation without CURRENT is a library that lost its head, not a place for a new one."""
+        """A later generation without CURRENT: the library is damaged, not new."""
         found = sorted(folder.name for folder in self.root.glob("gen-*") if _GENERATION.fullmatch(folder.name))
         if found and found != ["gen-1"]:
             raise Misconfigured(

@@ -16,7 +16,7 @@ from citewise.ports.stores import LogStore
 
 _log = logging.getLogger(__name__)
 
-LINGER_SECONDS = 0.5  # more rows are waited for before they are written; 0: each by itself; more: lost if killed
+LINGER_SECONDS = 0.5  # to wait for more rows before a write; 0: a write for each row; more: a kill loses more
 CLOSE_SECONDS = 5.0  # that a program's end waits for a disk; then rows are given up
 
 
