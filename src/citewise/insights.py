@@ -128,7 +128,7 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class ReadLog:
-    """Rows, statistics and popular passages for whoever asks."""
+    """Rows, statistics and popular passages, as a principal may see them."""
 
     store: LogStore
     catalog: PassageReader

@@ -407,7 +407,7 @@ class LibraryReader:
 
     def _opened(self, generation: Generation, mark: tuple[int, int] | None) -> _Lease:
         with self._opening:
-            lease = self._shared(mark)  # opened by whoever was here first
+            lease = self._shared(mark)  # another thread has opened it
             if lease is not None:
                 return lease
             with ExitStack() as stack:

@@ -22,7 +22,7 @@ from citewise.search.cache import ResultCache
 from citewise.text.urls import Addresses
 
 MAX_SHOWN = 20  # ids that the log keeps of one question: a default search, or the largest page
-ABANDONED = "abandoned"  # instead of an error's name: whoever asked went away before the answer was there
+ABANDONED = "abandoned"  # instead of an error's name: the caller disconnected before the answer was complete
 MAX_PART_CHARACTERS = 40  # of the name of a degraded part, in the log
 CACHE = "cache"  # the only stage of a cached result
 NOTE_POPULAR = "popular: passages that are often read, not results for this question"

@@ -58,7 +58,7 @@ def test_the_embedder_is_not_loaded_to_find_that_nothing_changed(tmp_path: Path)
 def test_the_version_is_the_packages() -> None:
     import citewise
 
-    assert re.fullmatch(r"\d+\.\d+\.\d+", str(citewise.__version__))
+    assert re.fullmatch(r"\d+\.\d+\.\d+(\.dev\d+)?", str(citewise.__version__))
     with pytest.raises(AttributeError):
         _ = citewise.nothing  # type: ignore[attr-defined]
 

@@ -42,7 +42,7 @@ def _told(message: str, code: int) -> int:
 
 
 def _os_error(error: OSError) -> int:
-    """An error that names no file is one of the output; whoever closes a pipe knows that they did."""
+    """An error that names no file is one of the output; a closed pipe needs no message."""
     if error.filename is not None:
         advice = {errno.EACCES: "change its mode, or run as its owner", errno.ENOSPC: "free some space on the disk"}
         path = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from citewise.model.answer import AnswerEvent
     from citewise.model.query import Selection
 
-FEW = 5  # hits that fit a screen; whoever says how many gets as many
+SHOWN_HITS = 5  # hits that fit a screen, unless --top-k or --limit says otherwise
 
 
 @app.command("search")
@@ -38,7 +38,7 @@ def _search(
             print_json(search_json(result, explain=explain))
         else:
             is_short = limit is None and cursor is None and "top_k" not in options
-            show_search(result, FEW if is_short else None, explain=explain)
+            show_search(result, SHOWN_HITS if is_short else None, explain=explain)
         sys.stdout.flush()  # before the library closes, which waits for the log
 
 

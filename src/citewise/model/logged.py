@@ -80,8 +80,8 @@ class LogScope:
         """What a principal may read of the log: the owner everything.
 
         Somebody with a name sees what was asked in that name, whatever they could see then. Those who are known by
-        their groups alone share what was asked by exactly these groups. Strangers, whom nobody can tell apart, see
-        nothing.
+        their groups alone share what was asked by exactly these groups. Anonymous callers see
+        no rows.
         """
         if principal.owns_library:
             return cls(scope)
