@@ -95,7 +95,7 @@ def disk_mb(folder: Path) -> dict[str, float]:
     sizes = {"catalog": 0, "words": 0, "vectors": 0}
     for file in folder.rglob("*"):
         if file.is_file():
-            part = "words" if file.parent.name == "words" else "vectors" if "index" in file.parts else "catalog"
+            part = "words" if "texts" in file.parts else "vectors" if "index" in file.parts else "catalog"
             sizes[part] += file.stat().st_size
     return {part: size / 1e6 for part, size in sizes.items()}
 
