@@ -92,11 +92,8 @@ def measure(chunks: int, seconds: float) -> Measured:
 
 
 def disk_mb(folder: Path) -> dict[str, float]:
-    sizes = {"catalog": 0, "words": 0, "vectors": 0}
-    for file in folder.rglob("*"):
-        if file.is_file():
-            part = "words" if "texts" in file.parts else "vectors" if "index" in file.parts else "catalog"
-            sizes[part] += file.stat().st_size
+    parts = {"catalog": "gen-*/catalog.db*", "words": "gen-*/index/texts/**/*", "vectors": "gen-*/index/vectors/**/*"}
+    sizes = {part: sum(file.stat().st_size for file in folder.glob(pattern)) for part, pattern in parts.items()}
     return {part: size / 1e6 for part, size in sizes.items()}
 
 
