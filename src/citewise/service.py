@@ -6,7 +6,6 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from typing import Protocol
 
-from citewise.answer.pipeline import GROUNDING_TOP_K
 from citewise.errors import BadRequest, CitewiseError, Unavailable
 from citewise.model.access import Scope
 from citewise.model.answer import Answer, AnswerEvents, Cited, Done, Failed, Message, Sources, Token
@@ -14,7 +13,7 @@ from citewise.model.cancellation import Cancellation
 from citewise.model.filters import Where
 from citewise.model.ids import DocumentId
 from citewise.model.logged import Logged, RequestKind
-from citewise.model.query import PageRequest, Query
+from citewise.model.query import GROUNDING_TOP_K, PageRequest, Query
 from citewise.model.ranking import POPULAR, Candidate, Finding, Passage, SearchResult
 from citewise.ports.models import Generator
 from citewise.ports.stores import QueryLog

@@ -39,7 +39,6 @@ from citewise.model.query import Query, Selection
 from citewise.model.ranking import Candidate, Finding, SearchResult
 from citewise.ports.models import Generator, QualityEvaluator
 
-GROUNDING_TOP_K = 20  # findings that the decision to answer looks at, whatever the answer itself may quote
 MAX_SUGGESTIONS = 5
 NO_GENERATOR = "none"
 

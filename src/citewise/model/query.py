@@ -108,6 +108,7 @@ LATE_WEIGHT = 1.0
 
 SEARCH_TOP_K = 20
 ANSWER_TOP_K = 5
+GROUNDING_TOP_K = 20  # findings that the decision to answer looks at, whatever the answer itself may quote
 PAGE_LIMIT, MAX_PAGE_LIMIT = 5, 20  # hits on a page
 NOT_SHARED = "paging: the library's folder cannot be written to; cursors work in this process only"
 MIN_BUDGET, MAX_BUDGET = 50, 100_000  # tokens of sources: fewer hold no passage, more no model reads
