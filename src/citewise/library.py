@@ -3,6 +3,7 @@ a rebuilt generation in."""
 
 import gc
 import logging
+import os
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -164,6 +165,11 @@ def _custom_target(name: str, scope: Scope) -> "Target":
     from citewise.ingest.targets import Target
 
     return Target(scope, SourceRef(name, "", kind="custom"))
+
+
+def can_write(path: Path) -> bool:
+    """Whether a file or folder can be written or created; not so in somebody else's library."""
+    return os.access(path.parent, os.W_OK) and (os.access(path, os.W_OK) or not path.exists())
 
 
 def emptied_message(root: Path) -> str:

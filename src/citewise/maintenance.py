@@ -1,7 +1,6 @@
 """Looking after a library: status, doctor, reindex and compact."""
 
 import importlib.metadata
-import os
 import shutil
 import struct
 import sys
@@ -13,7 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from citewise.errors import CitewiseError, Locked, Misconfigured
-from citewise.library import OpenLibrary, StoredLibrary, emptied_message
+from citewise.library import OpenLibrary, StoredLibrary, can_write, emptied_message
 from citewise.model.access import Scope
 from citewise.model.chunk import Vector
 from citewise.model.filters import Where
@@ -220,11 +219,6 @@ def log_check(library: StoredLibrary, upkeep: Upkeep) -> Check:
     detail = f"{size:.1f} MB, {chosen.retention_days:g} days, text {chosen.text}; {dropped:,} dropped in a week"
     remedy = "raise query_log.queue, or check the disk: questions came faster than they could be written"
     return Check(name, detail, remedy if dropped else "")
-
-
-def can_write(path: Path) -> bool:
-    """Whether a file or folder can be written or created; not so in somebody else's library."""
-    return os.access(path.parent, os.W_OK) and (os.access(path, os.W_OK) or not path.exists())
 
 
 def reindex(library: StoredLibrary) -> Iterator[Reindexed]:

@@ -9,7 +9,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from citewise.answer.compress import Compress
 from citewise.errors import Misconfigured
 from citewise.model.access import Access, Scope
 from citewise.model.chunk import EmbeddingModel
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from citewise import library, maintenance, service
     from citewise.adapters.folder.storage import LibraryFolder
+    from citewise.answer.compress import Compress
     from citewise.answer.pipeline import AnswerPipeline
     from citewise.ingest import policy, targets
     from citewise.ingest.prepare import Prepare
@@ -41,7 +41,7 @@ def answer_pipeline(
     settings: Settings,
     embedding: Embedding,
     generator: Generator,
-    compress: Compress | None = None,
+    compress: "Compress | None" = None,
     evaluator: QualityEvaluator | None = None,
 ) -> "AnswerPipeline":
     """The pipeline for the library and for selected text. A compressor may hold a model: hand it in to keep it."""
@@ -248,7 +248,7 @@ def service_of(
 def pages_of(settings: Settings, search: "pipeline.Search") -> "pages.PageBuilder":
     """Pages whose rankings are saved in the library's folder, for every process; if it is read-only, for this one."""
     from citewise.adapters.sqlite.rankings import SqliteRankings
-    from citewise.maintenance import can_write
+    from citewise.library import can_write
     from citewise.model.query import NOT_SHARED
     from citewise.search.pages import PageBuilder
 
@@ -305,7 +305,7 @@ def _cache(
 def query_log_of(settings: Settings, parts: Parts = NO_PARTS) -> "stores.QueryLog":
     """The query log; one that keeps nothing if the settings want none, or if the folder can only be read."""
     from citewise.adapters.memory.query_log import NoLog, QueuedLog
-    from citewise.maintenance import can_write
+    from citewise.library import can_write
     from citewise.text.secrets import Redaction
 
     chosen = settings.query_log

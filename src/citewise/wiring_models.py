@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from citewise.adapters.lazy import lazily
-from citewise.answer.compress import Compress
 from citewise.errors import CitewiseError, Misconfigured
 from citewise.model.chunk import EmbeddingModel
 from citewise.ports import models
@@ -19,6 +18,7 @@ from citewise.settings import Settings
 if TYPE_CHECKING:
     from citewise.adapters.http import Remote, Retry
     from citewise.adapters.onnx.minilm import MiniLm
+    from citewise.answer.compress import Compress
     from citewise.ports import catalog, indexes, stores
 
 CHARS_PER_TOKEN = 3  # of a remote model, whose tokenizer is not here: a careful guess, so that no text is cut off
@@ -175,8 +175,10 @@ def generator_of(settings: Settings) -> models.Generator:
 
 def compress_of(
     settings: Settings, counter: models.TokenCounter, compressor: models.Compressor | None = None
-) -> Compress:
+) -> "Compress":
     """Compression of sources. Its model is loaded when first asked: a failure to load it fails no question."""
+    from citewise.answer.compress import Compress
+
     chosen = settings.answer
     if compressor is None and chosen.compression == "llmlingua":
         folder = Path(chosen.compression_path).expanduser()

@@ -171,7 +171,8 @@ def test_the_file_of_saved_rankings_is_created_when_it_is_needed_for_its_owner_a
 def test_where_the_folder_cannot_be_written_to_rankings_are_saved_for_this_process_and_the_result_says_so(
     own: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("citewise.maintenance.can_write", lambda path: False)
+    for module in ("library", "maintenance"):
+        monkeypatch.setattr(f"citewise.{module}.can_write", lambda path: False)
     with process(own) as pages:
         found, notes = walked(lambda: pages)
     assert len(set(found)) == len(found) == 12

@@ -30,10 +30,10 @@ def _search(
 
     Each hit has its path, lines, URL and score; --explain shows every ranking and stage.
     """
-    from citewise.cli.results import search_json, show_search
-
     with session.library:
         result = session.view.search(question, limit=limit, cursor=cursor, **options)
+        from citewise.cli.results import search_json, show_search  # here: the model loads meanwhile, or is waited for
+
         if session.as_json:
             print_json(search_json(result, explain=explain))
         else:

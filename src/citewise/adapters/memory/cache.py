@@ -78,7 +78,8 @@ class RememberingEmbedder:
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        self._vector_of = lru_cache(maxsize=MAX_QUESTIONS)(embedder.query)
+        # By name at each call: to ask for the method now would wait until the model is loaded.
+        self._vector_of = lru_cache(maxsize=MAX_QUESTIONS)(lambda text: embedder.query(text))
 
     @property
     def model(self) -> EmbeddingModel:

@@ -46,7 +46,7 @@ class MiniLm(OnnxEmbedder):
         self.word_weights = np.zeros(encoder.tokenizer.get_vocab_size(), np.float32)
         special = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}
         for token, number in encoder.tokenizer.get_vocab().items():
-            if token not in special and any(letter.isalnum() for letter in token):
+            if token.isalnum() or (token not in special and any(map(str.isalnum, token))):
                 self.word_weights[number] = STOP_WORD if token in STOP_WORDS else 1
 
     def embedded(self, texts: Sequence[str]) -> tuple[tuple[Vector, WordVectors], ...]:
