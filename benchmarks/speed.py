@@ -187,6 +187,7 @@ def textbook_tables(seconds: float) -> list[Table]:
     with Library(folder, settings=FORGETFUL) as library:
         library.ingest(book / "website" / "docs")
         times = timed(library, texts, OWNER, seconds)
+        a_second = [searches_a_second(library, texts, OWNER, seconds, threads=threads) for threads in THREADS]
     cold = sorted(_cold_seconds(folder) for _ in range(7))
     return [
         Table(
@@ -194,6 +195,12 @@ def textbook_tables(seconds: float) -> list[Table]:
             ("stage", "p50 ms", "p95 ms", "p99 ms"),
             tuple((stage, *times.stages[stage].row) for stage in STAGES),
             f"{len(texts)} questions in turn, {times.searches} searches.",
+        ),
+        Table(
+            "The textbook, searches a second",
+            tuple(f"{threads} threads" for threads in THREADS),
+            (tuple(a_second),),
+            "As above, with the model.",
         ),
         Table(
             "`citewise search` from a cold shell",
