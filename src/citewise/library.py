@@ -329,7 +329,7 @@ class _Lease:
 class LibraryReader:
     """Keeps a library open for searches and lends it to any number of threads: `service.SearchableLibrary`.
 
-    It is opened by the first search, and again when another generation took its place.
+    It is opened by the first search, and again when another generation took its place; once closed, never again.
     """
 
     def __init__(
@@ -346,6 +346,7 @@ class LibraryReader:
         # Never held for long. Reentrant, since an abandoned answer is closed by the garbage collector, anywhere.
         self._counting = threading.RLock()
         self._lease: _Lease | None = None
+        self._is_closed = False
         self._threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="citewise-ranking")
 
     def search(self, query: Query, page: PageRequest | None = None) -> SearchResult:
@@ -383,9 +384,9 @@ class LibraryReader:
             self._close_unused(lease, released=1)
 
     def close(self) -> None:
-        """Close it once the last search in it has ended; a later one opens it again."""
+        """Close it once the last search in it has ended; a later one is refused."""
         with self._counting:
-            lease, self._lease = self._lease, None
+            lease, self._lease, self._is_closed = self._lease, None, True
         if lease is not None:
             self._close_unused(lease)
 
@@ -406,6 +407,8 @@ class LibraryReader:
 
     def _shared(self, mark: tuple[int, int] | None) -> _Lease | None:
         with self._counting:
+            if self._is_closed:
+                raise BadRequest("the library was closed before this question was served: ask again")
             if self._lease is None or mark is None or self._lease.mark != mark:
                 return None
             self._lease.users += 1
@@ -422,7 +425,7 @@ class LibraryReader:
                 opened = _Lease(library, pages, generation, mark, stack.pop_all(), users=1)
             gc.freeze()  # exclude what is loaded by now from garbage collection: a full pass takes 50 ms
             with self._counting:
-                old, self._lease = self._lease, opened
+                old, self._lease = self._lease, None if self._is_closed else opened
         if old is not None:
             self._close_unused(old)
         return opened

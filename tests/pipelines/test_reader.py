@@ -258,6 +258,45 @@ def test_a_closed_library_opens_again_with_the_next_question(shelf: Shelf) -> No
     library.close()
 
 
+def test_a_stream_that_is_first_read_after_its_library_was_closed_opens_nothing(
+    shelf: Shelf, closed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = library_of(shelf)
+    library.as_owner().search("boat")
+    late = library.as_owner().stream("When does boat number3 sail?")
+    library.close()
+    assert closed == ["gen-1"]
+    with monkeypatch.context() as patch:
+        patch.setattr(StoredLibrary, "reading", lambda *_: pytest.fail("a closed reader opens the library"))
+        with pytest.raises(BadRequest, match="the library was closed before this question was served: ask again"):
+            next(late)
+    assert library.as_owner().ask("When does boat number3 sail?").citations[0].document == "page-3.md"
+    library.close()
+
+
+def test_a_stream_goes_on_when_its_library_is_closed_after_the_first_event(shelf: Shelf) -> None:
+    generator = ScriptedGenerator(["Boat number3 sails at 3 o'clock [1]."])
+    with library_of(shelf, generator=generator) as library:
+        events = library.as_owner().stream("When does boat number3 sail?")
+        next(events)
+    assert isinstance(list(events)[-1], Done)
+
+
+def test_a_reader_that_is_closed_while_it_opens_keeps_nothing_open(
+    shelf: Shelf, closed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = reader_of(shelf.settings, embedding())
+    make_pages = reader._make_pages
+
+    def close_first(*given: Any) -> Any:
+        reader.close()
+        return make_pages(*given)
+
+    monkeypatch.setattr(reader, "_make_pages", close_first)
+    lend(reader)
+    assert closed == ["gen-1"]
+
+
 def test_a_library_that_is_not_there_is_said_at_the_first_question(tmp_path: Path) -> None:
     library = Library(tmp_path / "nowhere", embedder=HashEmbedder(), token_counter=WordCounter())
     with pytest.raises(BadRequest, match="there is no library"):
