@@ -52,13 +52,12 @@ def log_file(settings: Settings) -> Path:
 
 @contextmanager
 def opened_log(settings: Settings) -> Iterator[ReadLog]:
-    with stored_library(settings).catalog() as catalog:
-        yield ReadLog(log_store_of(settings), catalog)
+    with stored_library(settings).inspecting() as library:
+        yield ReadLog(log_store_of(settings), library.catalog)
 
 
 def sweep_log(settings: Settings) -> None:
-    with stored_library(settings).catalog() as catalog:
-        maintenance.sweep_log(catalog, log_store_of(settings))
+    stored_library(settings).read(lambda catalog: maintenance.sweep_log(catalog, log_store_of(settings)))
 
 
 def log_check(settings: Settings, *, now: Callable[[], float] = time.time) -> Check:

@@ -7,13 +7,12 @@ import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Self, TypedDict, TypeVar, Unpack
 
 from citewise.errors import BadRequest
 from citewise.model.access import OWNER, Principal, Scope
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
     from citewise.ports.stores import LogStore, QueryCache
     from citewise.service import Service
 
+T = TypeVar("T")
 
 _MAX_ROWS = 1_000  # of the log or of a list of documents, at once
 
@@ -137,18 +137,18 @@ class LibraryView:
     def documents(self, *, after: str = "", limit: int = 100) -> "tuple[DocumentSummary, ...]":
         """List documents by path, a page at a time: pass the last path as `after` to get the next page."""
         check_whole("limit", limit, 1, _MAX_ROWS)
-        with self._library._stored().catalog() as catalog:
-            return catalog.documents(self._where, after=str(after), limit=limit)
+        stored = self._library._stored()
+        return stored.read(lambda catalog: catalog.documents(self._where, after=str(after), limit=limit))
 
     def document(self, path: str) -> "Document | None":
         """The document at a path, with its text; None if there is none, or not for this principal."""
-        with self._library._stored().catalog() as catalog:
-            return catalog.document(self._where, document_id(self.scope, str(path)))
+        id_ = document_id(self.scope, str(path))
+        return self._library._stored().read(lambda catalog: catalog.document(self._where, id_))
 
     def chunks(self, path: str) -> "tuple[Chunk, ...]":
         """The chunks of the document at a path, in order; empty if there is none, or not for this principal."""
-        with self._library._stored().catalog() as catalog:
-            return catalog.chunks(self._where, document_id(self.scope, str(path)))
+        id_ = document_id(self.scope, str(path))
+        return self._library._stored().read(lambda catalog: catalog.chunks(self._where, id_))
 
     def log(self, *, since: float = 0.0, limit: int = 20) -> "tuple[SeenRow, ...]":
         """List what was asked, newest first: the owner sees every question of the scope, others see their own.
@@ -156,13 +156,11 @@ class LibraryView:
         `since` is in seconds since 1970.
         """
         check_whole("limit", limit, 1, _MAX_ROWS)
-        with self._library._opened_log() as log:
-            return log.rows(self.scope, self.principal, since=since, limit=limit)
+        return self._library._read_log(lambda log: log.rows(self.scope, self.principal, since=since, limit=limit))
 
     def stats(self, *, since: float = 0.0) -> "Overview":
         """Summarize the log: volume, latency, cache hits, questions without a good answer, documents shown most."""
-        with self._library._opened_log() as log:
-            return log.overview(self.scope, self.principal, since=since)
+        return self._library._read_log(lambda log: log.overview(self.scope, self.principal, since=since))
 
     def _query(self, question: str, top_k: int, options: QueryOptions) -> Query:
         unknown = options.keys() - QueryOptions.__annotations__.keys()
@@ -381,15 +379,14 @@ class Library:
         if (opened := self._opened_service) is not None:
             opened.flush_log()
 
-    @contextmanager
-    def _opened_log(self) -> "Iterator[ReadLog]":
-        """The log beside the catalog that names what it shows; no model is loaded and nothing is healed."""
+    def _read_log(self, look: Callable[["ReadLog"], T]) -> T:
+        """What `look` finds in the log, beside the catalog that names what it shows; no model is loaded."""
         from citewise.insights import ReadLog
         from citewise.wiring import log_store_of
 
         self._flush_log()
-        with self._stored().catalog() as catalog:
-            yield ReadLog(log_store_of(self._settings, self._parts), catalog)
+        store = log_store_of(self._settings, self._parts)
+        return self._stored().read(lambda catalog: look(ReadLog(store, catalog)))
 
     def _pipeline(self) -> "AnswerPipeline":
         """Answers from selected text. Nothing below this line may import a store."""

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from citewise.errors import BadRequest, CitewiseError, Locked, Misconfigured, Unavailable
 from citewise.ingest.project import Project
@@ -41,7 +41,9 @@ if TYPE_CHECKING:  # what only writing needs is imported by those who write: a s
 _log = logging.getLogger(__name__)
 
 MAX_THREADS = 32  # that run rankings side by side; a question holds one for milliseconds
-MAX_TRIES = 5  # to open a generation that is replaced meanwhile
+MAX_TRIES = 5  # to use a generation that is replaced meanwhile
+
+T = TypeVar("T")
 
 
 class IngestParts(Protocol):
@@ -232,11 +234,25 @@ class StoredLibrary:
         with self._opened(self.storage.current()) as library:
             yield library
 
-    @contextmanager
-    def catalog(self) -> Iterator[Catalog]:
-        """Open its catalog alone: no model and no index is needed."""
-        with self.storage.catalog(self.storage.current()) as catalog:
-            yield catalog
+    def read(self, look: Callable[[Catalog], T]) -> T:
+        """What `look` finds in its catalog, which is opened alone: no model and no index is needed."""
+
+        def looked(generation: Generation) -> T:
+            with self.storage.catalog(generation) as catalog:
+                return look(catalog)
+
+        return self.latest(looked)
+
+    def latest(self, use: Callable[[Generation], T]) -> T:
+        """The result of using the current generation; if another took its place meanwhile, of using that one."""
+        for left in reversed(range(MAX_TRIES)):
+            generation = self.storage.current()
+            try:
+                return use(generation)
+            except CitewiseError:
+                if not left or self.storage.current() == generation:
+                    raise  # nobody replaced it: it really cannot be used
+        raise AssertionError("the last try returns or raises")
 
     def ingest(self, paths: Mapping[Path, Collection[Path] | None], options: "IngestOptions") -> Iterator[IngestEvent]:
         """Open the library and ingest. The write lock is held until the last event."""
@@ -391,19 +407,8 @@ class LibraryReader:
             self._close_unused(lease)
 
     def _taken(self) -> _Lease:
-        storage = self._stored.storage
-        for left in reversed(range(MAX_TRIES)):
-            mark = storage.mark()
-            lease = self._shared(mark)
-            if lease is not None:
-                return lease
-            generation = storage.current()
-            try:
-                return self._opened(generation, mark)
-            except CitewiseError:
-                if not left or storage.current() == generation:
-                    raise  # nobody replaced it: it really cannot be opened
-        raise AssertionError("the last try returns or raises")
+        mark = self._stored.storage.mark()
+        return self._shared(mark) or self._stored.latest(lambda generation: self._opened(generation, mark))
 
     def _shared(self, mark: tuple[int, int] | None) -> _Lease | None:
         with self._counting:

@@ -47,7 +47,8 @@ class Upkeep:
 def status(library: StoredLibrary) -> Status:
     """What the library says about itself. No model and no index is loaded, and nothing is healed."""
     storage = library.storage
-    with library.catalog() as catalog:
+
+    def read(catalog: Catalog) -> Status:
         facts = catalog.facts()
         if facts is None:
             raise Misconfigured(emptied_message(storage.root))
@@ -68,6 +69,8 @@ def status(library: StoredLibrary) -> Status:
             last_ingest=catalog.last_ingest(),
             problems=(*_behind(scopes), *misfit),
         )
+
+    return library.read(read)
 
 
 def _scope_status(catalog: Catalog, scope: Scope, indexes: Iterable[str]) -> ScopeStatus:
@@ -155,13 +158,15 @@ def _lock_detail(library: StoredLibrary) -> str:
 
 
 def _catalog_detail(library: StoredLibrary) -> str:
-    with library.catalog() as catalog:
+    def read(catalog: Catalog) -> str:
         catalog.check()
         if catalog.facts() is None:
             raise Misconfigured(emptied_message(library.storage.root))
         counts = [catalog.count(scope) for scope in catalog.scopes()]
-    documents, chunks = sum(count for count, _ in counts), sum(count for _, count in counts)
-    return f"intact; {documents} documents, {chunks} chunks"
+        documents, chunks = sum(count for count, _ in counts), sum(count for _, count in counts)
+        return f"intact; {documents} documents, {chunks} chunks"
+
+    return library.read(read)
 
 
 def _settings_detail(library: StoredLibrary) -> str:
@@ -210,9 +215,8 @@ def log_check(library: StoredLibrary, upkeep: Upkeep) -> Check:
     if file and not can_write(file):
         return Check(name, f"{file} cannot be written to: questions are not logged", "change its permissions")
     try:
-        with library.catalog() as catalog:
-            since = upkeep.now() - DROPPED_SECONDS
-            dropped = sum(upkeep.log.lost(scope, since=since) for scope in catalog.scopes())
+        since = upkeep.now() - DROPPED_SECONDS
+        dropped = sum(upkeep.log.lost(scope, since=since) for scope in library.read(lambda catalog: catalog.scopes()))
     except CitewiseError as error:
         return Check(name, str(error), "move the file away; the next question starts a new log")
     size = file.stat().st_size / 1e6 if file and file.is_file() else 0.0

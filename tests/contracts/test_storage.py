@@ -1,5 +1,6 @@
 """What every storage of a library promises."""
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -125,3 +126,19 @@ def test_a_catalog_is_opened_without_a_model(library: Storage) -> None:
     with library.catalog(library.current()) as catalog:
         catalog.check()
         assert catalog.count(SCOPE)[0] == 1
+
+
+def test_a_folder_that_is_removed_while_it_is_measured_is_not_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gen-1").mkdir()
+    (tmp_path / "CURRENT").write_text("gen-1")
+    scan = os.scandir
+
+    def removed_first(folder: str | Path) -> object:
+        if Path(folder).name == "gen-1":
+            Path(folder).rmdir()
+        return scan(folder)
+
+    monkeypatch.setattr(os, "scandir", removed_first)
+    assert library_folder(tmp_path).size_bytes() == len("gen-1")

@@ -3,7 +3,7 @@
 import sqlite3
 from contextlib import closing
 from functools import partial
-from pathlib import Path, PosixPath
+from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
@@ -204,20 +204,11 @@ def test_pages_that_another_is_reading_make_compaction_say_that_it_is_not_whole(
     assert compacted(shelf)
 
 
-class Fleeting(PosixPath):
-    """A file that is removed once it was seen to be one."""
-
-    def is_file(self, *, follow_symlinks: bool = True) -> bool:
-        self.unlink()
-        return True
-
-
 def test_a_file_that_vanishes_while_sizes_are_added_up_ends_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    files = [Fleeting(tmp_path / "pages.db-wal"), tmp_path / "pages.db"]
-    for file in files:
-        file.write_bytes(b"12345")
-    monkeypatch.setattr(Path, "rglob", lambda folder, pattern: files)
+    (tmp_path / "pages.db").write_bytes(b"12345")
+    seen = [(tmp_path, (), ("pages.db-wal", "pages.db"))]  # the first file is gone by now
+    monkeypatch.setattr("os.walk", lambda folder: seen)
     folder = LibraryFolder(tmp_path, open_stores=Mock(), open_catalog=Mock(), indexes={})
     assert folder.size_bytes() == 5

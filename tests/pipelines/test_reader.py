@@ -133,6 +133,37 @@ def test_a_new_generation_is_taken_up_while_searches_run(shelf: Shelf) -> None:
         assert first(library.as_owner().search("boat number3")) == "page-3.md"
 
 
+READS: dict[str, Callable[[Library], object]] = {
+    "documents": lambda library: len(library.as_owner().documents()) == len(PAGES),
+    "document": lambda library: library.as_owner().document("page-3.md"),
+    "chunks": lambda library: library.as_owner().chunks("page-3.md"),
+    "log": lambda library: library.as_owner().log()[0].documents,
+    "stats": lambda library: library.as_owner().stats().documents,
+    "status": lambda library: library.status().scopes[0].documents == len(PAGES),
+    "doctor": lambda library: all(check.is_ok for check in library.doctor()),
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_a_generation_that_is_replaced_before_its_catalog_is_opened_fails_nothing(
+    shelf: Shelf, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog = LibraryFolder.catalog
+    replaced: list[str] = []
+
+    def replaced_first(folder: LibraryFolder, generation: Generation) -> object:
+        if not replaced:
+            replaced.append(generation)
+            make_anew(shelf)
+        return catalog(folder, generation)
+
+    with library_of(shelf) as library:
+        library.as_owner().search("boat number3")
+        monkeypatch.setattr(LibraryFolder, "catalog", replaced_first)
+        assert READS[name](library)
+    assert replaced == ["gen-1"]
+
+
 def test_what_stands_in_a_new_generation_alone_is_found_and_what_is_gone_from_it_is_not(shelf: Shelf) -> None:
     with library_of(shelf) as library:
         assert first(library.as_owner().search("boat number3")) == "page-3.md"

@@ -32,6 +32,5 @@ def test_a_library_lives_in_any_storage_that_keeps_the_promises(tmp_path: Path) 
     deque(library.reembed(), maxlen=0)
     assert storage.current() != first
     assert found(library) == ["tides.md"]
-    with library.catalog() as catalog:
-        assert catalog.count(Scope())[0] == 1
+    assert library.read(lambda catalog: catalog.count(Scope())[0]) == 1
     assert not shelf.settings.library.exists()

@@ -57,11 +57,11 @@ class LibraryFolder:
 
     def size_bytes(self, part: str = "") -> int:
         """Bytes of all files, or of those in this part of the current generation."""
-        folder = self.root / self.current() / part if part else self.root
         total = 0
-        for file in folder.rglob("*"):
-            with suppress(FileNotFoundError):  # the files beside a database come and go while others use it
-                total += file.stat().st_size if file.is_file() else 0
+        for folder, _, files in os.walk(self.root / self.current() / part if part else self.root):
+            for name in files:
+                with suppress(FileNotFoundError):  # files and folders come and go while others use the library
+                    total += Path(folder, name).stat().st_size
         return total
 
     def current(self) -> Generation:
