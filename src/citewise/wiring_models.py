@@ -17,6 +17,7 @@ from citewise.settings import Settings
 
 if TYPE_CHECKING:
     from citewise.adapters.http import Remote, Retry
+    from citewise.adapters.onnx.embedder import OnnxEmbedder
     from citewise.adapters.onnx.minilm import MiniLm
     from citewise.answer.compress import Compress
     from citewise.ports import catalog, indexes, stores
@@ -78,18 +79,21 @@ def _minilm(settings: Settings) -> models.Embedding:
 
 
 def _onnx_embedding(settings: Settings) -> models.Embedding:
-    from citewise.adapters.onnx.embedder import OnnxEmbedder
-
     chosen = settings.embedding
     if not chosen.path:
         raise Misconfigured("embedding.provider is onnx: set embedding.path to the model's folder")
-    embedder = OnnxEmbedder.from_folder(
-        Path(chosen.path).expanduser(),
-        window_tokens=chosen.window_tokens or 512,
-        query_prefix=chosen.query_prefix,
-        document_prefix=chosen.document_prefix,
-    )
-    return models.Embedding(embedder, counter=embedder)
+    folder, window_tokens = Path(chosen.path).expanduser(), chosen.window_tokens or 512
+
+    def load() -> "OnnxEmbedder":
+        from citewise.adapters.onnx.embedder import OnnxEmbedder
+
+        prefixes = {"query_prefix": chosen.query_prefix, "document_prefix": chosen.document_prefix}
+        return OnnxEmbedder.from_folder(folder, window_tokens=window_tokens, **prefixes)
+
+    embedder = lazily(folder.name, load)
+    # Only its files tell its name and its dimensions, so it is loaded for those; a list of documents needs neither.
+    model = lazily(folder.name, lambda: embedder.model, window_tokens=window_tokens)
+    return models.Embedding(lazily(folder.name, lambda: embedder, model=model), counter=embedder)
 
 
 def _openai_embedding(settings: Settings) -> models.Embedding:

@@ -68,6 +68,10 @@ class CountingReranker:
         return (0.5,) * len(texts)
 
 
+class Both(HashEmbedder, WordCounter):
+    """An embedder that counts its own tokens, as a model in a folder does."""
+
+
 # Search
 
 
@@ -217,3 +221,43 @@ def test_a_ranking_or_stage_that_does_not_exist_cannot_be_left_out(shelf: Shelf)
     library = library_of(shelf, searching(shelf, without=("dense", "magic")))
     with pytest.raises(Misconfigured, match="names no ranking and no stage: magic"):
         library.as_owner().search("tides")
+
+
+# A model in a folder
+
+
+def test_a_model_in_a_folder_is_not_loaded_to_list_documents_and_questions(shelf: Shelf, tmp_path: Path) -> None:
+    settings = shelf.settings.changed(embedding={"provider": "onnx", "path": str(tmp_path / "nowhere")})
+    view = Library(settings=settings).as_owner()
+    assert len(view.documents()) == len(PAGES)
+    assert view.document("gauge.md")
+    assert view.chunks("gauge.md")
+    assert view.stats().queries >= len(view.log())
+    with pytest.raises(Misconfigured, match=r"nowhere has no model\.onnx"):
+        view.search("boat")
+
+
+def test_a_model_in_a_folder_that_cannot_be_loaded_fails_its_own_checks(shelf: Shelf, tmp_path: Path) -> None:
+    settings = shelf.settings.changed(embedding={"provider": "onnx", "path": str(tmp_path / "nowhere")})
+    checks = {check.name: check for check in Library(settings=settings).doctor()}
+    assert "has no model.onnx" in checks["embedding model"].detail
+    assert [name for name, check in checks.items() if not check.is_ok] == ["embedding model", "settings", "index"]
+
+
+def test_a_model_in_a_folder_is_loaded_once_for_ingesting_and_searching(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gauge.md").write_text(PAGES["gauge.md"])
+    loaded: list[object] = []
+
+    def from_folder(*given: object, **options: object) -> object:
+        loaded.append(options)
+        return Both()
+
+    monkeypatch.setattr("citewise.adapters.onnx.embedder.OnnxEmbedder.from_folder", from_folder)
+    settings = Settings(library=tmp_path / "library").changed(embedding={"provider": "onnx", "path": "m"})
+    with Library(settings=settings) as library:
+        library.ingest(tmp_path / "gauge.md")
+        assert library.as_owner().search("tide gauge").findings
+        assert library.status().embedding_model == HashEmbedder().model.name
+    assert loaded == [{"window_tokens": 512, "query_prefix": "", "document_prefix": ""}]
