@@ -342,9 +342,11 @@ class Library:
         return compact(self._stored(), upkeep_of(self._settings, self._parts))
 
     def close(self) -> None:
-        """Close files; the next question opens the library again."""
+        """Close files and connections, and free models; the next question opens the library again."""
         with self._lock:
             service, self._opened_service = self._opened_service, None
+            self._made_embedding = self._made_pipeline = None
+            self._generator = self._parts.generator
         if service is not None:
             service.close()
 

@@ -4,6 +4,7 @@ An adapter is imported inside the branch that picks it, and a model is loaded wh
 answered with these alone, so nothing of a store may be imported here.
 """
 
+import weakref
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -153,14 +154,19 @@ def reranker_of(settings: Settings) -> models.Reranker | None:
 
 
 def _remote(settings: Settings, section: Literal["embedding", "rerank", "answer"], retry: "Retry") -> "Remote":
-    """The server that a section of the settings names, with a circuit breaker of its own."""
+    """The server that a section of the settings names, with a circuit breaker of its own.
+
+    Its connections are closed when nobody has it any more: a request that is under way has it, and ends undisturbed.
+    """
     from citewise.adapters.http import Breaker, Remote
 
     chosen, guard = getattr(settings, section), settings.guard
     key, seconds = chosen.api_key_variable, chosen.timeout_seconds
     remote = Remote.at(chosen.base_url, section, chosen.model, key_variable=key, timeout_seconds=seconds)
     breaker = Breaker(remote.name, max_failures=guard.failures, pause_seconds=guard.pause_seconds)
-    return replace(remote, retry=retry, breaker=breaker)
+    made = replace(remote, retry=retry, breaker=breaker)
+    weakref.finalize(made, made.client.close)
+    return made
 
 
 def generator_of(settings: Settings) -> models.Generator:

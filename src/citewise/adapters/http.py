@@ -131,7 +131,7 @@ class Breaker:
             _log.info("circuit breaker closed: %s answers again", self.server)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Remote:
     """The server of a model: every request to it goes through here."""
 
