@@ -197,8 +197,8 @@ def search_of(
     fusions: dict[str, Callable[..., Fusion]] = {"nearness": Nearness, "minmax": MinMax, "rrf": ReciprocalRanks}
     fusion, min_candidates = fusions[chosen.fusion], MIN_CANDIDATES if reranker is None else settings.rerank.depth
     is_small = 0 < library.vectors.size_bytes() < LARGE_INDEX_BYTES  # 0: not known, it may wait for a server
-    is_remote = reranker is not None and settings.rerank.provider != "onnx"  # a turn must not wait for a server
-    turn = nullcontext() if is_remote or turns is None else turns
+    is_local = reranker is None or getattr(reranker, "is_local", False)  # a turn must not wait for a server
+    turn = turns if turns and is_local else nullcontext()
     embedder, side_by_side = library.embedding.embedder, None if is_small else threads
     return Search(
         Retrieve(embedder, library.vectors, library.texts, side_by_side, without, turn),

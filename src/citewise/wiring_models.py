@@ -150,7 +150,7 @@ def reranker_of(settings: Settings) -> models.Reranker | None:
         return OnnxReranker(folder, window_tokens=chosen.window_tokens)
 
     name = chosen.model or (chosen.style if chosen.provider == "http" else chosen.path)
-    return lazily(name, load, retry_seconds=RETRY_SECONDS, name=name)
+    return lazily(name, load, retry_seconds=RETRY_SECONDS, name=name, is_local=chosen.provider == "onnx")
 
 
 def _remote(settings: Settings, section: Literal["embedding", "rerank", "answer"], retry: "Retry") -> "Remote":

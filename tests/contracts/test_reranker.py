@@ -92,3 +92,7 @@ def test_a_question_without_words_is_scored(reranker: Reranker) -> None:
 
 def test_a_reranker_has_a_name(reranker: Reranker) -> None:
     assert reranker.name == "tiny"
+
+
+def test_only_one_that_computes_in_this_process_says_so(reranker: Reranker) -> None:
+    assert getattr(reranker, "is_local", False) is not isinstance(reranker, HttpReranker)

@@ -11,11 +11,13 @@ import pytest
 from citewise import Library, Misconfigured, Selection
 from citewise.model.query import BoostRule
 from citewise.model.ranking import Candidate
+from citewise.ports.models import Reranker
 from citewise.search.adjust import Freshness
 from citewise.search.fuse import MinMax, Nearness, ReciprocalRanks
-from citewise.search.pipeline import Search
+from citewise.search.pipeline import Search, Turns
 from citewise.settings import Settings
 from citewise.wiring import search_of
+from citewise.wiring_models import reranker_of
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.fakes.scripted_generator import ScriptedGenerator
 from tests.pipelines.harness import Shelf
@@ -142,6 +144,32 @@ def test_a_reranker_reads_as_many_as_are_set_whatever_is_asked_for(shelf: Shelf,
     with library_of(shelf, settings, reranker=reranker) as library:
         library.as_owner().search("boat", top_k=top_k)
     assert reranker.read == depth
+
+
+class LocalReranker(CountingReranker):
+    is_local = True
+
+
+ONNX, HTTP = {"provider": "onnx", "path": "m"}, {"provider": "http", "base_url": "http://127.0.0.1:9"}
+RERANKERS: dict[str, tuple[Reranker | None, bool]] = {
+    "none": (None, True),
+    "handed in": (CountingReranker(), False),
+    "handed in, local": (LocalReranker(), True),
+    "onnx": (reranker_of(Settings().changed(rerank=ONNX)), True),
+    "http": (reranker_of(Settings().changed(rerank=HTTP)), False),
+}
+
+
+@pytest.mark.parametrize("rerank", [{}, ONNX, HTTP], ids=["none is set", "onnx is set", "http is set"])
+@pytest.mark.parametrize("name", RERANKERS)
+def test_searches_take_turns_unless_they_may_wait_for_the_server_of_their_reranker(
+    shelf: Shelf, name: str, rerank: dict[str, Any]
+) -> None:
+    (reranker, takes_turns), turns = RERANKERS[name], Turns()
+    with shelf.opened() as library, ThreadPoolExecutor(1) as threads:
+        set_up = replace(library, settings=shelf.settings.changed(rerank=rerank))
+        search = search_of(set_up, reranker=reranker, threads=threads, turns=turns)
+    assert (search.retrieve.turns is turns) is takes_turns
 
 
 def test_a_small_top_k_looks_at_as_many_candidates_as_a_larger_one(shelf: Shelf) -> None:

@@ -62,7 +62,8 @@ class Reranker(Protocol):
 
     Promises: one score per text, in order, each in 0..1 (a model's logits through a sigmoid); the same pair gives
     the same score whatever its neighbors; no texts give (); what is unreachable, too slow, or returns an invalid
-    response raises Unavailable.
+    response raises Unavailable. One that computes in this process has an attribute `is_local = True`: only a few
+    searches at a time ask it, where any number may wait for a server.
     """
 
     @property

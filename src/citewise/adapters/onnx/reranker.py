@@ -28,7 +28,7 @@ class OnnxReranker:
         """A trial fills the window, so that a model that does not fit is refused here and not at the first question."""
         advice = "Set rerank.window_tokens to what the model sees."
         self._encoder = TextModel.from_folder(folder, purpose="reranking", advice=advice)
-        self.name = folder.resolve().name
+        self.name, self.is_local = folder.resolve().name, True
         self._encoder.tokenizer.enable_truncation(window_tokens, strategy="longest_first")
         self.scores("a", ["a " * window_tokens])
 
