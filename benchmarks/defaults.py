@@ -69,7 +69,7 @@ def stems(lab: Lab) -> tuple[Table, ...]:
 
 
 def over_fetch(lab: Lab) -> tuple[Table, ...]:
-    return _tables("Hits an arm, and over how many of them scores are stretched", over_fetch_rows(lab), lab)
+    return _tables("Hits a ranking, and over how many of them scores are stretched", over_fetch_rows(lab), lab)
 
 
 def lexical_features(lab: Lab) -> tuple[Table, ...]:

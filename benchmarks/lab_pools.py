@@ -19,7 +19,7 @@ Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 ORDER = (DENSE, WORDS, CODE)  # of the rows of a pool
-NOWHERE = 10**9  # the rank of what an arm did not list
+NOWHERE = 10**9  # the rank of what a ranking did not list
 DEPTH = 10  # documents that count where documents are judged
 PASSAGES = 5  # passages that count where passages are
 FULL_ANSWER = 2  # the grade of a passage that answers alone
@@ -29,12 +29,12 @@ DISCOUNTS = 1 / np.log2(np.arange(2, DEPTH + 2))
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """One question's candidates, in order of id, and what each arm said of them."""
+    """One question's candidates, in order of id, and what each ranking said of them."""
 
     question: str
     ids: tuple[ChunkId, ...]
-    scores: Numbers  # arm x candidate; 0 where the arm did not list it
-    ranks: Counts  # arm x candidate, from 1; NOWHERE where the arm did not list it
+    scores: Numbers  # ranking x candidate; 0 where the ranking did not list it
+    ranks: Counts  # ranking x candidate, from 1; NOWHERE where the ranking did not list it
     documents: Counts  # a number for each candidate's document
     grades: Counts  # of the candidate, or of its document
     unit: Unit
@@ -52,7 +52,7 @@ class Pool:
         )
 
     def within(self, limit: int) -> "Pool":
-        """As if no arm had been asked for more than `limit` hits."""
+        """As if no ranking had been asked for more than `limit` hits."""
         listed = self.ranks <= limit
         cut = replace(self, scores=np.where(listed, self.scores, 0.0), ranks=np.where(listed, self.ranks, NOWHERE))
         return cut.chosen(np.flatnonzero(listed.any(axis=0)))
@@ -73,19 +73,19 @@ class Place:
 
 def pool_of(
     question: str,
-    arms: Mapping[str, Sequence[Hit]],
+    rankings: Mapping[str, Sequence[Hit]],
     places: Mapping[ChunkId, Place],
     *,
     unit: Unit,
     judged: Sequence[int],
 ) -> Pool:
-    """What the arms found, side by side; `judged` are the grades of all that there is to find."""
-    ids = sorted({hit.id for hits in arms.values() for hit in hits})
+    """What the rankings found, side by side; `judged` are the grades of all that there is to find."""
+    ids = sorted({hit.id for hits in rankings.values() for hit in hits})
     at = {id_: number for number, id_ in enumerate(ids)}
     scores = np.zeros((len(ORDER), len(ids)))
     ranks = np.full((len(ORDER), len(ids)), NOWHERE)
-    for row, arm in enumerate(ORDER):
-        for rank, hit in enumerate(arms[arm], start=1):
+    for row, ranking in enumerate(ORDER):
+        for rank, hit in enumerate(rankings[ranking], start=1):
             scores[row, at[hit.id]], ranks[row, at[hit.id]] = hit.score, rank
     held = [(places[id_].document, places[id_].grade) for id_ in ids]
     documents, grades = np.array(held, np.int64).reshape(-1, 2).T
@@ -130,7 +130,7 @@ def within(pools: Pools, limit: int) -> Pools:
 
 
 def stretched(pool: Pool, head: int = HEAD) -> Numbers:
-    """Each arm's scores from 1 for its first hit to near 0 for the last of its head; what follows divides the rest."""
+    """Scores of a ranking from 1 for its first hit to near 0 for the last of its head; what follows shares the rest."""
     made = np.zeros_like(pool.scores)
     for row, (scores, ranks) in enumerate(zip(pool.scores, pool.ranks, strict=True)):
         is_head = ranks <= head
@@ -148,7 +148,7 @@ def _between(scores: Numbers, low: float, high: float) -> Numbers:
 
 
 def nearness(pool: Pool) -> float:
-    """The cosine of the nearest chunk, as far as it is a weight; 0 where the arm found nothing."""
+    """The cosine of the nearest chunk, as far as it is a weight; 0 where the ranking found nothing."""
     found = pool.scores[0][pool.ranks[0] < NOWHERE]
     return min(1.0, max(MIN_NEARNESS, float(found.max()))) if len(found) else 0.0
 

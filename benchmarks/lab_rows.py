@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.lab_choice import Alternative, Parts
 from benchmarks.lab_pools import Pool, Pools, Scoring, blended, by_nearness, by_ranks, within, worths
-from benchmarks.lab_sets import EVERYTHING, Arms, SearchedSet, parts_of, pools_of, searched_set
+from benchmarks.lab_sets import EVERYTHING, RankedHits, SearchedSet, parts_of, pools_of, searched_set
 from benchmarks.lab_terms import TermRules, VariantAnalyzer, word_index
 from citewise.model.ranking import CODE, DENSE, WORDS
 from citewise.ports.models import Embedding
@@ -106,13 +106,13 @@ def _with_terms(lab: Lab, analyzer: VariantAnalyzer) -> Pools:
     for searched in lab.sets.values():
         texts = {id_: held.searchable_text for id_, held in searched.corpus.items()}
         with word_index(texts, analyzer) as index:
-            arms: dict[str, Arms] = {}
-            for question, found in searched.arms.items():
+            rankings: dict[str, RankedHits] = {}
+            for question, found in searched.hits.items():
                 terms = analyzer.terms(question)
-                arms[question] = {
+                rankings[question] = {
                     DENSE: found[DENSE][:MIN_HITS],
                     WORDS: index.search(terms.words, field="words", where=EVERYTHING, limit=MIN_HITS),
                     CODE: index.search(terms.code, field="code", where=EVERYTHING, limit=MIN_HITS),
                 }
-        pools |= pools_of(searched.name, searched.cases, searched.corpus, arms.__getitem__)
+        pools |= pools_of(searched.name, searched.cases, searched.corpus, rankings.__getitem__)
     return pools

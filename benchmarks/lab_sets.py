@@ -29,11 +29,11 @@ TEXTBOOK = "textbook"
 BEIR = ("scifact", "api_docs", "cranfield", "cosqa_dev", "runbooks")
 SETS = (*BEIR, TEXTBOOK)
 PLAIN, PARAPHRASED = "textbook plain", "paraphrased"
-LIMIT = 200  # hits an arm: the most that any alternative looks at
+LIMIT = 200  # hits a ranking: the most that any alternative looks at
 EVERYTHING = Where(Scope(), None)
 
-Arms = Mapping[str, Sequence[Hit]]
-RankingsOf = Callable[[str], Arms]  # what each arm finds for a question
+RankedHits = Mapping[str, Sequence[Hit]]
+RankingsOf = Callable[[str], RankedHits]  # what each ranking finds for a question
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +66,17 @@ Corpus = Mapping[ChunkId, Held]
 
 @dataclass(frozen=True, slots=True)
 class SearchedSet:
-    """A set, its corpus, and what the arms found there for each question."""
+    """A set, its corpus, and what the rankings found there for each question."""
 
     name: str
     cases: tuple[Case, ...]
     vectors: Mapping[str, Vector]  # by question
     corpus: Corpus
-    arms: Mapping[str, Arms]  # by question
+    hits: Mapping[str, RankedHits]  # by question
 
     def pools(self) -> dict[str, list[Pool]]:
         """The candidates of each question, by stratum."""
-        return pools_of(self.name, self.cases, self.corpus, self.arms.__getitem__)
+        return pools_of(self.name, self.cases, self.corpus, self.hits.__getitem__)
 
 
 def parts_of(names: Sequence[str]) -> Parts:
@@ -127,8 +127,8 @@ def searched_of(name: str, library: OpenLibrary, cases: tuple[Case, ...], embedd
     vectors = {case.question: embedding.embedder.query(case.question) for case in cases}
     rankings_of = index_rankings(library.vectors, library.texts, vectors)
     corpus = corpus_of(library)
-    arms = {question: rankings_of(question) for question in vectors}
-    return SearchedSet(name, cases, vectors, corpus, arms)
+    rankings = {question: rankings_of(question) for question in vectors}
+    return SearchedSet(name, cases, vectors, corpus, rankings)
 
 
 @contextmanager
@@ -151,9 +151,9 @@ def corpus_of(library: OpenLibrary) -> Corpus:
 def index_rankings(
     index: VectorIndex, texts: TextIndex, vectors: Mapping[str, Vector], limit: int = LIMIT
 ) -> RankingsOf:
-    """The three arms as the product runs them, one after the other."""
+    """The three rankings as the product runs them, one after the other."""
 
-    def rankings_of(question: str) -> Arms:
+    def rankings_of(question: str) -> RankedHits:
         terms = analysis.terms(question)
         return {
             DENSE: index.search(vectors[question], where=EVERYTHING, limit=limit),
@@ -170,7 +170,7 @@ def pools_of(
     corpus: Corpus,
     rankings_of: RankingsOf,
 ) -> dict[str, list[Pool]]:
-    """What the arms found for each case, by stratum."""
+    """What the rankings found for each case, by stratum."""
     numbers = {path: at for at, path in enumerate(dict.fromkeys(held.path for held in corpus.values()))}
     unit: Unit = "passage" if name == TEXTBOOK else "document"
 
@@ -182,7 +182,7 @@ def pools_of(
 
     made: dict[str, list[Pool]] = {stratum: [] for stratum in parts_of([name])[name]}
     for case in cases:
-        arms = rankings_of(case.question)
-        places = {hit.id: place(hit.id, case) for hits in arms.values() for hit in hits}
-        made[case.stratum].append(pool_of(case.question, arms, places, unit=unit, judged=case.grades))
+        rankings = rankings_of(case.question)
+        places = {hit.id: place(hit.id, case) for hits in rankings.values() for hit in hits}
+        made[case.stratum].append(pool_of(case.question, rankings, places, unit=unit, judged=case.grades))
     return made

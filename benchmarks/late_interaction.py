@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.judged import DATA, KEPT
 from benchmarks.lab_late import DEPTH, ROW_BYTES, LateLab, Question, late_lab, late_tables
 from benchmarks.lab_pools import Pool
-from benchmarks.lab_sets import SETS, Arms, Case, Corpus, cases_of, corpus_of, parts_of, pools_of, set_library
+from benchmarks.lab_sets import SETS, Case, Corpus, RankedHits, cases_of, corpus_of, parts_of, pools_of, set_library
 from benchmarks.printing import printed, say
 from benchmarks.results import RESULTS, results_now, write_results
 from citewise.errors import BadData
@@ -82,7 +82,7 @@ def questions_of(name: str, embedding: Embedding, kept: Path) -> Mapping[str, li
         before, later = replace(whole, refine=whole.refine[:at]), whole.refine[at + 1 :]
         found: dict[str, Shortlist] = {}
 
-        def rankings(question: str) -> Arms:
+        def rankings(question: str) -> RankedHits:
             query = Query(question, "", 0.0, OWNER)
             found[question] = Shortlist(query, tuple(sorted(before(query).findings, key=Late.by_rankings)))
             hits = [Hit(finding.candidate.id, finding.score) for finding in found[question].findings]

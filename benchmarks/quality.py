@@ -17,7 +17,7 @@ from benchmarks.results import RESULTS, Table, results_now, write_results
 from citewise.evaluation.compare import Comparison
 from citewise.evaluation.pipeline import evaluate
 from citewise.evaluation.runs import Run
-from citewise.model.ranking import ARMS
+from citewise.model.ranking import RANKINGS
 from citewise.settings import Settings
 
 DEFAULT = "the default"
@@ -27,7 +27,10 @@ KINDS: Mapping[str, Mapping[str, object]] = {
     "without features": {"features": {}},
     "without late": {"late": 0.0},
     RRF: {"fusion": "rrf"},
-    **{f"{arm} alone": {"fusion": "minmax", "weights": {arm: 1.0}, "features": {}, "late": 0.0} for arm in ARMS},
+    **{
+        f"{ranking} alone": {"fusion": "minmax", "weights": {ranking: 1.0}, "features": {}, "late": 0.0}
+        for ranking in RANKINGS
+    },
 }
 PARAPHRASE = "paraphrase"
 # Floors of the default, by set; the textbook's two are shares of questions, recall@5.

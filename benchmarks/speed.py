@@ -144,7 +144,7 @@ def _stage_table(title: str, by_size: Mapping[int, Measured]) -> Table:
     for stage in STAGES[1:]:  # nothing is embedded
         times = [size.searches[STAGED].stages[stage] for size in by_size.values()]
         rows.append((stage, *(ms for stage_ms in times for ms in (stage_ms.p50, stage_ms.p99))))
-    note = "Dense, words and code run side by side, and are together the arms."
+    note = "Dense, words and code run side by side, and are together the rankings."
     return Table(title, ("stage", *columns), tuple(rows), note)
 
 

@@ -14,7 +14,7 @@ from citewise.model.ranking import SearchResult
 
 FORGETFUL = Settings().changed(query_cache={"megabytes": 0})  # what is timed is a search, not the memory of one
 WHOLE = "whole call"
-STAGES = ("embed", "dense", "words", "code", "arms", "fuse", "hydrate", "refine", WHOLE)
+STAGES = ("embed", "dense", "words", "code", "rankings", "fuse", "hydrate", "refine", WHOLE)
 LEAST = 20  # searches, however short the time: a percentile needs some
 
 

@@ -46,11 +46,11 @@ class HaystackHybrid:
         filters = None
         if tenants is not None:
             filters = {"field": "meta.tenant", "operator": "in", "value": sorted(tenants)}
-        arm = {"filters": filters, "top_k": top_k}
+        ranking = {"filters": filters, "top_k": top_k}
         found = self._pipeline.run(
             {
-                "words": {"query": question, **arm},
-                "meaning": {"query_embedding": self._vectors.query(question).tolist(), **arm},
+                "words": {"query": question, **ranking},
+                "meaning": {"query_embedding": self._vectors.query(question).tolist(), **ranking},
                 "joiner": {"top_k": top_k},
             }
         )

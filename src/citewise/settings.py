@@ -17,7 +17,7 @@ from citewise.errors import BadRequest, Misconfigured
 from citewise.model.access import Access
 from citewise.model.document import DEFAULT_RULES, PathRule
 from citewise.model.query import DEFAULT_BOOSTS, FEATURE_WEIGHTS, FEATURES, LATE_WEIGHT, BoostRule
-from citewise.model.ranking import ARMS
+from citewise.model.ranking import RANKINGS
 
 PREFIX = "CITEWISE_"
 FILE = "citewise.toml"
@@ -102,8 +102,8 @@ class _SearchSettings:
     without: tuple[str, ...] = ()  # rankings and stages to leave out, to measure what they add
 
     def __post_init__(self) -> None:
-        if not self.weights.keys() <= set(ARMS) or (self.weights and not any(self.weights.values())):
-            raise Misconfigured(f"settings search.weights: {', '.join(ARMS)}, at least one of them above 0")
+        if not self.weights.keys() <= set(RANKINGS) or (self.weights and not any(self.weights.values())):
+            raise Misconfigured(f"settings search.weights: {', '.join(RANKINGS)}, at least one of them above 0")
         if not self.features.keys() <= set(FEATURES):
             raise Misconfigured(f"settings search.features: there are {' and '.join(FEATURES)}")
         if any(rule.factor <= 0 for rule in self.boosts):

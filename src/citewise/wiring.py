@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from citewise.errors import Misconfigured
 from citewise.model.access import Access, Scope
 from citewise.model.chunk import EmbeddingModel
-from citewise.model.ranking import ARMS
+from citewise.model.ranking import RANKINGS
 from citewise.ports.models import Embedder, Embedding, Generator, QualityEvaluator, Reranker
 from citewise.settings import Settings
 from citewise.text.urls import Addresses
@@ -192,7 +192,7 @@ def search_of(
         Freshness(chosen.half_life_days, chosen.freshness_weight),
         Boost(chosen.boosts),
     )
-    if unknown := without - {*ARMS, *(stage.name for stage in refine)}:
+    if unknown := without - {*RANKINGS, *(stage.name for stage in refine)}:
         raise Misconfigured(f"setting search.without names no ranking and no stage: {', '.join(sorted(unknown))}")
     fusions: dict[str, Callable[..., Fusion]] = {"nearness": Nearness, "minmax": MinMax, "rrf": ReciprocalRanks}
     fusion, min_candidates = fusions[chosen.fusion], MIN_CANDIDATES if reranker is None else settings.rerank.depth

@@ -57,7 +57,7 @@ def test_all_three_kinds_of_questions_are_measured_in_one_run(handbook_run: Path
     assert metrics["recall@100"] >= metrics["recall@5"]
     assert metrics["refusal_accuracy"] >= 0.7
     assert 0 < run["latency_ms"]["p50"] <= run["latency_ms"]["p95"] <= run["latency_ms"]["p99"]
-    assert {"arms", "hydrate"} <= run["stages_ms"].keys()
+    assert {"rankings", "hydrate"} <= run["stages_ms"].keys()
     assert run["settings"]["generator"] == "extractive"
     assert "paraphrase" in run["groups"]
 

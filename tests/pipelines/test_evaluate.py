@@ -113,7 +113,7 @@ def test_what_was_found_stands_beside_what_was_expected(book: Shelf, tmp_path: P
     assert [(each.document, each.grade) for each in kelp.expected] == [("kelp.md", 2), ("little.md", 1)]
     assert kelp.latency_ms > 0
     assert run.latency_ms.keys() == {"p50", "p95", "p99"}
-    assert {"arms", "fuse", "hydrate"} <= run.stages_ms.keys()
+    assert {"rankings", "fuse", "hydrate"} <= run.stages_ms.keys()
 
 
 def test_a_corpus_is_taken_in_once(shelf: Shelf, tmp_path: Path) -> None:

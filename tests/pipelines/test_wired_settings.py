@@ -77,16 +77,18 @@ class Both(HashEmbedder, WordCounter):
 # Search
 
 
-@pytest.mark.parametrize("arm", ["dense", "words"])
-def test_the_ranking_that_has_all_the_weight_decides(shelf: Shelf, arm: str) -> None:
-    found = candidates(shelf, searching(shelf, weights={arm: 1.0}, features={}))
-    places = [one.ranks[arm] for one in found if arm in one.ranks]
+@pytest.mark.parametrize("ranking", ["dense", "words"])
+def test_the_ranking_that_has_all_the_weight_decides(shelf: Shelf, ranking: str) -> None:
+    found = candidates(shelf, searching(shelf, weights={ranking: 1.0}, features={}))
+    places = [one.ranks[ranking] for one in found if ranking in one.ranks]
     assert places[0] == 1
     assert places == sorted(places)
 
 
 def test_the_rankings_really_differ_on_this_corpus(shelf: Shelf) -> None:
-    firsts = {arm: candidates(shelf, searching(shelf, weights={arm: 1.0}))[0].id for arm in ("dense", "words")}
+    firsts = {
+        ranking: candidates(shelf, searching(shelf, weights={ranking: 1.0}))[0].id for ranking in ("dense", "words")
+    }
     assert firsts["dense"] != firsts["words"]
 
 

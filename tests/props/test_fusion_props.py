@@ -4,20 +4,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewise.model.chunk import Hit
-from citewise.model.ranking import ARMS, Rankings
+from citewise.model.ranking import RANKINGS, Rankings
 from citewise.search.fuse import Fusion, MinMax, Nearness, ReciprocalRanks
 from tests.builders import an_id
 from tests.shortlists import a_query
 
 scores = st.floats(min_value=-1, max_value=1, width=32)
-arm = st.dictionaries(st.integers(0, 15), scores, max_size=10).map(
+ranking = st.dictionaries(st.integers(0, 15), scores, max_size=10).map(
     lambda found: Hit.best(map(an_id, found), found.values(), len(found))
 )
-arms = st.fixed_dictionaries({name: arm for name in ARMS})
+rankings = st.fixed_dictionaries({name: ranking for name in RANKINGS})
 fusions = st.sampled_from([ReciprocalRanks(), MinMax(), Nearness(), MinMax({"dense": 0.0, "words": 1.0, "code": 0.5})])
 
 
-@given(arms, fusions)
+@given(rankings, fusions)
 def test_everything_found_is_fused_on_one_scale(found: dict[str, tuple[Hit, ...]], fusion: Fusion) -> None:
     fused = fusion(Rankings(a_query(), found)).candidates()
     assert {each.id for each in fused} == {hit.id for hits in found.values() for hit in hits}
@@ -25,7 +25,7 @@ def test_everything_found_is_fused_on_one_scale(found: dict[str, tuple[Hit, ...]
     assert list(fused) == sorted(fused, key=lambda each: (-each.score, each.id))
 
 
-@given(arms, fusions, st.permutations(ARMS))
+@given(rankings, fusions, st.permutations(RANKINGS))
 def test_the_order_of_the_arms_does_not_matter(
     found: dict[str, tuple[Hit, ...]], fusion: Fusion, names: list[str]
 ) -> None:

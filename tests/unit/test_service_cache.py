@@ -43,7 +43,7 @@ class Desk:
     """A service with a cache over a library that counts its searches."""
 
     def __init__(self, **changes: Any) -> None:
-        found = SearchResult(a_query(), (a_named_finding("one"),), 7, {"arms": 5.0}, {"cut": 1}, notes=("so",))
+        found = SearchResult(a_query(), (a_named_finding("one"),), 7, {"rankings": 5.0}, {"cut": 1}, notes=("so",))
         self.library = FakeLibrary(found)
         self.asked: list[Query] = []
         self.embedder = CountingEmbedder()

@@ -244,5 +244,7 @@ def _agreement(findings: Sequence[Finding]) -> float | None:
     ranks = [found.candidate.ranks for found in findings]
     if not any(DENSE in of_chunk for of_chunk in ranks):
         return None
-    agreed = sum(all(of_chunk.get(arm, AGREED_RANK + 1) <= AGREED_RANK for arm in (DENSE, WORDS)) for of_chunk in ranks)
+    agreed = sum(
+        all(of_chunk.get(ranking, AGREED_RANK + 1) <= AGREED_RANK for ranking in (DENSE, WORDS)) for of_chunk in ranks
+    )
     return agreed / min(AGREED_RANK, len(findings))

@@ -36,7 +36,7 @@ def _figures(run: Run) -> Iterator[tuple[str, str]]:
         yield name, f"{metric_text(value, name)} over {counted(run.questions_measured[name], 'question')}"
     yield "search, in ms", "  ".join(f"{name} {ms:.1f}" for name, ms in run.latency_ms.items()) or ABSENT
     stages = (f"{name} {ms:.1f}" for name, ms in run.stages_ms.items() if name != "total" and ms >= 0.05)
-    yield "stages, in ms", "  ".join(stages).replace("arms", "rankings") or ABSENT
+    yield "stages, in ms", "  ".join(stages) or ABSENT
 
 
 def _question_lines(result: QuestionResult) -> Iterator[str]:

@@ -11,7 +11,7 @@ from rich.text import Text
 from citewise.cli.output import console, instant, printable, table
 from citewise.model.answer import Answer
 from citewise.model.query import NOT_SHARED
-from citewise.model.ranking import ARMS, CUT, FUSED, SCORES, Candidate, Finding, SearchResult
+from citewise.model.ranking import CUT, FUSED, RANKINGS, SCORES, Candidate, Finding, SearchResult
 from citewise.text.markdown import Markdown
 
 SNIPPET_CHARACTERS = 240
@@ -103,7 +103,7 @@ def _dropped_json(result: SearchResult) -> dict[str, object]:
 def _marks(candidate: Candidate) -> dict[str, object]:
     return {
         "scores": {stage: candidate.scores.get(stage) for stage in SCORES},
-        "ranks": {arm: candidate.ranks.get(arm) for arm in ARMS},
+        "ranks": {ranking: candidate.ranks.get(ranking) for ranking in RANKINGS},
     }
 
 
@@ -193,10 +193,10 @@ def _show_explanation(result: SearchResult) -> None:
     candidates = [*(finding.candidate for finding in result.findings), *(drop.candidate for drop in result.dropped)]
     stages = [
         name
-        for name in SCORES[len(ARMS) :]
+        for name in SCORES[len(RANKINGS) :]
         if name == FUSED or any(name in candidate.scores for candidate in candidates)
     ]
-    rows = table(["#", "passage"], [*ARMS, *stages, "final"], ["why dropped"])
+    rows = table(["#", "passage"], [*RANKINGS, *stages, "final"], ["why dropped"])
     for place, finding in enumerate(result.findings, start=1):
         where = printable(f"{finding.passage.document}:{finding.passage.location.first}")
         if len(where) > PATH_WIDTH:  # cut in the middle, since both its ends tell it apart
@@ -210,8 +210,7 @@ def _show_explanation(result: SearchResult) -> None:
     shown.print(rows)
     if hidden := len(cut[FEW_DROPPED:]):
         shown.print(f"{hidden} more beyond the first {result.query.top_k}; --json names each", style="dim")
-    named = ((stage.replace("arms", "rankings"), ms) for stage, ms in result.timings_ms.items())
-    timings = "  ".join(f"{name} {ms:.1f}" for name, ms in named)
+    timings = "  ".join(f"{stage} {ms:.1f}" for stage, ms in result.timings_ms.items())
     for line in (
         f"milliseconds (dense, words and code run at the same time, within rankings): {timings}",
         *result.notes,
@@ -221,6 +220,9 @@ def _show_explanation(result: SearchResult) -> None:
 
 def _cells(candidate: Candidate, stages: Sequence[str]) -> list[str]:
     """`place score` for each ranking, then the score of each stage behind them, then the last one."""
-    arms = [f"{candidate.ranks[arm]} {candidate.scores[arm]:6.3f}" if arm in candidate.ranks else "-" for arm in ARMS]
+    rankings = [
+        f"{candidate.ranks[ranking]} {candidate.scores[ranking]:6.3f}" if ranking in candidate.ranks else "-"
+        for ranking in RANKINGS
+    ]
     later = [f"{candidate.scores[name]:.3f}" if name in candidate.scores else "-" for name in stages]
-    return [*arms, *later, f"{candidate.score:.3f}"]
+    return [*rankings, *later, f"{candidate.score:.3f}"]

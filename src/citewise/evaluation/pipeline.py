@@ -36,7 +36,7 @@ from citewise.evaluation.sets import judged_set
 from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.chunk import Chunk
 from citewise.model.query import MAX_TOP_K
-from citewise.model.ranking import ARMS, SearchResult
+from citewise.model.ranking import RANKINGS, SearchResult
 from citewise.model.report import IngestEvent, Step
 from citewise.settings import Settings
 
@@ -53,7 +53,9 @@ WARM_UP = "What is this about?"
 MAX_PROBLEMS = 10  # missing places that are named
 EVERYTHING = "everything"
 ABLATED_METRICS = ("ndcg@10", "recall@5", "recall@100", "mrr@10")  # by which the rows of an ablation are compared
-NEEDED = frozenset({"arms", "embed", "fuse", "hydrate", "cut", "total"})  # timings of what a search cannot do without
+NEEDED = frozenset(
+    {"rankings", "embed", "fuse", "hydrate", "cut", "total"}
+)  # timings of what a search cannot do without
 OPTIONAL = frozenset({"late", "rerank"})  # stages that are only there if a model is
 GIT_SECONDS = 5.0
 
@@ -222,7 +224,7 @@ class _Evaluation:
         """The rankings and stages that can be left out; an optional stage that scored nothing was not there."""
         stages = dict.fromkeys(name for timing in self._timings for name in timing)
         optional = OPTIONAL.difference(self._scored)
-        return [*ARMS, *(name for name in stages if name not in NEEDED.union(ARMS, optional))]
+        return [*RANKINGS, *(name for name in stages if name not in NEEDED.union(RANKINGS, optional))]
 
     def _for_each(self, task: str, items: Sequence[In], work: Callable[[In], T]) -> Events[list[T]]:
         results = []

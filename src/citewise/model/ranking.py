@@ -71,13 +71,13 @@ class Passage:
 
 
 DENSE, WORDS, CODE = "dense", "words", "code"
-ARMS = (DENSE, WORDS, CODE)
+RANKINGS = (DENSE, WORDS, CODE)
 CUT = "cut"  # the stage that keeps the first top_k
 POPULAR = "popular"  # passages that did not come from the question, since nothing could be searched
 FUSED = "fused"  # the score that all of them give together
 # Every score that a candidate may have, in the order in which rankings and stages give them: what --explain and JSON
 # show. A stage that gives scores is listed here, in its own file and in the pipeline, and nowhere else.
-SCORES = (*ARMS, FUSED, *FEATURES, "features", BY_WORD, "late", "rerank", "freshness", "boost")
+SCORES = (*RANKINGS, FUSED, *FEATURES, "features", BY_WORD, "late", "rerank", "freshness", "boost")
 
 NO_PARTS: Mapping[str, float] = {}
 
@@ -105,11 +105,11 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Rankings:
-    """What each arm found, side by side."""
+    """What each ranking found, side by side."""
 
     query: Query
-    arms: Mapping[str, tuple[Hit, ...]]
-    timings_ms: Mapping[str, float] = field(default_factory=dict)  # of each arm: they overlap
+    hits: Mapping[str, tuple[Hit, ...]]
+    timings_ms: Mapping[str, float] = field(default_factory=dict)  # of each ranking: they overlap
     degraded: tuple[str, ...] = ()
 
 
@@ -122,16 +122,18 @@ class Ranking:
 
     def candidates(self, start: int = 0, end: int | None = None) -> tuple[Candidate, ...]:
         """Those at these places: of two hundred that rankings find, a search reads forty."""
-        places = {arm: {hit.id: rank for rank, hit in enumerate(hits)} for arm, hits in self.rankings.arms.items()}
+        places = {
+            ranking: {hit.id: rank for rank, hit in enumerate(hits)} for ranking, hits in self.rankings.hits.items()
+        }
         candidates = []
         for id_ in list(self.fused)[start:end]:
             scores: dict[str, float] = {}
             ranks: dict[str, int] = {}
-            for arm, hits in self.rankings.arms.items():
-                place = places[arm].get(id_)
+            for ranking, hits in self.rankings.hits.items():
+                place = places[ranking].get(id_)
                 if place is not None:
-                    scores[arm] = hits[place].score
-                    ranks[arm] = place + 1
+                    scores[ranking] = hits[place].score
+                    ranks[ranking] = place + 1
             scores[FUSED] = self.fused[id_]
             candidates.append(Candidate(id_, self.fused[id_], scores, ranks))
         return tuple(candidates)

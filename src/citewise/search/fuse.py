@@ -30,14 +30,14 @@ class ReciprocalRanks:
 
     def __call__(self, found: Rankings) -> Ranking:
         best = sum(self.weights.values()) / (self.constant + 1)  # first place in every ranking
-        return _ranking(found, {id_: total / best for id_, total in self.sums(found.arms).items()})
+        return _ranking(found, {id_: total / best for id_, total in self.sums(found.hits).items()})
 
-    def sums(self, arms: Mapping[str, tuple[Hit, ...]]) -> dict[ChunkId, float]:
+    def sums(self, rankings: Mapping[str, tuple[Hit, ...]]) -> dict[ChunkId, float]:
         """For each chunk, the sum of weight / (constant + rank) over the rankings that found it."""
         sums: dict[ChunkId, float] = {}
-        for arm in sorted(arms):
-            for rank, hit in enumerate(arms[arm], start=1):
-                sums[hit.id] = sums.get(hit.id, 0.0) + self.weights.get(arm, 0.0) / (self.constant + rank)
+        for ranking in sorted(rankings):
+            for rank, hit in enumerate(rankings[ranking], start=1):
+                sums[hit.id] = sums.get(hit.id, 0.0) + self.weights.get(ranking, 0.0) / (self.constant + rank)
         return sums
 
 
@@ -61,7 +61,7 @@ class Nearness:
     weights: Mapping[str, float] = field(default_factory=lambda: BY_NEARNESS)
 
     def __call__(self, found: Rankings) -> Ranking:
-        nearest = found.arms.get(DENSE, ())[:1]
+        nearest = found.hits.get(DENSE, ())[:1]
         cosine = min(1.0, max(MIN_NEARNESS, nearest[0].score)) if nearest else 0.0
         return _averaged(found, {**self.weights, DENSE: self.weights.get(DENSE, 0.0) * cosine})
 
@@ -70,14 +70,14 @@ Fusion = ReciprocalRanks | MinMax | Nearness
 
 
 def _averaged(found: Rankings, weights: Mapping[str, float]) -> Ranking:
-    arms = sorted(found.arms)  # in one order, so that sums are equal to the last bit
-    if not any(weights.get(arm, 0.0) for arm in arms if found.arms[arm]):
-        weights = EQUAL  # the only arms that count found nothing or were down: better the others than none
-    total = sum(weights.get(arm, 0.0) for arm in arms)
+    rankings = sorted(found.hits)  # in one order, so that sums are equal to the last bit
+    if not any(weights.get(ranking, 0.0) for ranking in rankings if found.hits[ranking]):
+        weights = EQUAL  # the only rankings that count found nothing or were down: better the others than none
+    total = sum(weights.get(ranking, 0.0) for ranking in rankings)
     sums: dict[ChunkId, float] = {}
-    for arm in arms:
-        weight = weights.get(arm, 0.0)
-        for id_, score in _stretched(found.arms[arm]).items():
+    for ranking in rankings:
+        weight = weights.get(ranking, 0.0)
+        for id_, score in _stretched(found.hits[ranking]).items():
             sums[id_] = sums.get(id_, 0.0) + weight * score / total
     return _ranking(found, sums)
 

@@ -80,7 +80,8 @@ class Hydrate:
 
 def _without_gaps(candidate: Candidate, gone: Sequence[Candidate]) -> Candidate:
     ranks: Mapping[str, int] = {
-        arm: rank - sum(other.ranks.get(arm, rank) < rank for other in gone) for arm, rank in candidate.ranks.items()
+        ranking: rank - sum(other.ranks.get(ranking, rank) < rank for other in gone)
+        for ranking, rank in candidate.ranks.items()
     }
     return Candidate(candidate.id, candidate.score, candidate.scores, ranks)
 
@@ -129,7 +130,7 @@ class Search:
     def _searched(self, query: Query, *, is_cut: bool = True) -> tuple[SearchResult, Ranking]:
         stopwatch = Stopwatch()
         with self.retrieve.in_turn(query) as rankings:
-            stopwatch.lap("arms")
+            stopwatch.lap("rankings")
             ranking = self.fuse(rankings)
             stopwatch.lap("fuse")
             wanted = ranking.candidates(end=self.hydrate.count(query))

@@ -12,7 +12,7 @@ from typing import TypeVar
 from citewise.errors import CitewiseError, Unavailable
 from citewise.model.chunk import Hit, TermField
 from citewise.model.query import Query
-from citewise.model.ranking import ARMS, DENSE, WORDS, Rankings
+from citewise.model.ranking import DENSE, RANKINGS, WORDS, Rankings
 from citewise.ports.indexes import TextIndex, VectorIndex
 from citewise.ports.models import Embedder
 from citewise.text import analysis
@@ -52,30 +52,30 @@ class Retrieve:
         It waits for none while a model embeds, which may be a server's, nor while a large index is searched, which
         takes its time outside of Python.
         """
-        arms = [arm for arm in ARMS if arm not in self.without]
+        names = [name for name in RANKINGS if name not in self.without]
         limit = max(self.head_limit(query), depth)
         timings_ms: dict[str, float] = {}
         embed = partial(_attempt, "embed", partial(self.embedder.query, query.text), timings_ms)
-        vector = embed() if self.threads is None and DENSE in arms else None
+        vector = embed() if self.threads is None and DENSE in names else None
 
-        def hits(arm: str) -> tuple[Hit, ...] | CitewiseError:
-            if arm != DENSE:
-                field: TermField = "words" if arm == WORDS else "code"
-                return _attempt(arm, partial(self._by_terms, field, query, limit), timings_ms)
+        def hits(name: str) -> tuple[Hit, ...] | CitewiseError:
+            if name != DENSE:
+                field: TermField = "words" if name == WORDS else "code"
+                return _attempt(name, partial(self._by_terms, field, query, limit), timings_ms)
             embedded = embed() if vector is None else vector
             if isinstance(embedded, CitewiseError):
                 return embedded
             search = partial(self.vectors.search, embedded, where=query.where, limit=limit)
-            return _attempt(arm, partial(retried, search), timings_ms)
+            return _attempt(name, partial(retried, search), timings_ms)
 
         if self.threads is None:
             with self.turns:
-                yield _rankings(query, dict(zip(arms, map(hits, arms), strict=True)), timings_ms)
+                yield _rankings(query, dict(zip(names, map(hits, names), strict=True)), timings_ms)
             return
-        waiting = [self.threads.submit(hits, arm) for arm in arms[:-1]]
-        last = [hits(arm) for arm in arms[-1:]]  # in this thread: it is the slowest
+        waiting = [self.threads.submit(hits, name) for name in names[:-1]]
+        last = [hits(name) for name in names[-1:]]  # in this thread: it is the slowest
         found = [*(each.result() for each in waiting), *last]
-        rankings = _rankings(query, dict(zip(arms, found, strict=True)), timings_ms)
+        rankings = _rankings(query, dict(zip(names, found, strict=True)), timings_ms)
         with self.turns:
             yield rankings
 
@@ -86,7 +86,7 @@ class Retrieve:
 
     def may_have_more(self, found: Rankings) -> bool:
         """Whether a ranking gave as many hits as it was asked for, so that there may be others behind them."""
-        return any(len(hits) >= self.head_limit(found.query) for hits in found.arms.values())
+        return any(len(hits) >= self.head_limit(found.query) for hits in found.hits.values())
 
     def _by_terms(self, field: TermField, query: Query, limit: int) -> tuple[Hit, ...]:
         both = analysis.terms(query.text)  # here and not before: if it fails, the dense ranking is left
@@ -99,20 +99,20 @@ class Retrieve:
 def _rankings(
     query: Query, outcomes: Mapping[str, tuple[Hit, ...] | CitewiseError], timings_ms: Mapping[str, float]
 ) -> Rankings:
-    arms: dict[str, tuple[Hit, ...]] = {}
+    hits: dict[str, tuple[Hit, ...]] = {}
     errors: dict[str, CitewiseError] = {}
-    for arm, outcome in outcomes.items():
+    for name, outcome in outcomes.items():
         if isinstance(outcome, CitewiseError):
-            arms[arm], errors[arm] = (), outcome
+            hits[name], errors[name] = (), outcome
         else:
-            arms[arm] = outcome
-    if len(errors) == len(arms):
+            hits[name] = outcome
+    if len(errors) == len(hits):
         raise Unavailable(f"no ranking could answer: {next(iter(errors.values()), 'every ranking is left out')}")
     return Rankings(
         query,
-        arms,
-        timings_ms={part: timings_ms[part] for part in ("embed", *ARMS) if part in timings_ms},
-        degraded=tuple(f"{arm}: {error}" for arm, error in errors.items()),
+        hits,
+        timings_ms={part: timings_ms[part] for part in ("embed", *RANKINGS) if part in timings_ms},
+        degraded=tuple(f"{name}: {error}" for name, error in errors.items()),
     )
 
 

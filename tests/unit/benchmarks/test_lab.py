@@ -28,7 +28,7 @@ from citewise.model.chunk import Hit
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId
 from citewise.model.query import FEATURES, Query
-from citewise.model.ranking import ARMS, CODE, DENSE, WORDS, Rankings
+from citewise.model.ranking import CODE, DENSE, RANKINGS, WORDS, Rankings
 from citewise.search.fuse import Fusion, MinMax, Nearness, ReciprocalRanks
 from citewise.search.rescore import Features
 from citewise.text.analysis import terms
@@ -38,21 +38,23 @@ PARTS = {"small": ("small",), "large": ("large",)}
 TEXT = "The Runner's running; Ümlaut ﬁles, snake_case and 3 getHTTPCodes isn't."
 
 
-def some_arms(seed: int, hits: int = 90) -> dict[str, tuple[Hit, ...]]:
+def some_rankings(seed: int, hits: int = 90) -> dict[str, tuple[Hit, ...]]:
     draw = Random(seed)
-    arms = {}
-    for arm in ARMS:
-        ids = draw.sample(range(200), draw.choice((0, 5, hits)) if arm == CODE else hits)
-        arms[arm] = Hit.best([ChunkId(f"{id_:016d}") for id_ in ids], [round(draw.random(), 2) for _ in ids], len(ids))
-    return arms
+    rankings = {}
+    for ranking in RANKINGS:
+        ids = draw.sample(range(200), draw.choice((0, 5, hits)) if ranking == CODE else hits)
+        rankings[ranking] = Hit.best(
+            [ChunkId(f"{id_:016d}") for id_ in ids], [round(draw.random(), 2) for _ in ids], len(ids)
+        )
+    return rankings
 
 
-def a_pool(arms: dict[str, tuple[Hit, ...]], unit: Unit = "document") -> Pool:
+def a_pool(rankings: dict[str, tuple[Hit, ...]], unit: Unit = "document") -> Pool:
     """Three chunks a document; every seventh document has a grade."""
     places = {
-        hit.id: Place(int(hit.id) // 3, (int(hit.id) // 3 % 7 == 0) * 2) for hits in arms.values() for hit in hits
+        hit.id: Place(int(hit.id) // 3, (int(hit.id) // 3 % 7 == 0) * 2) for hits in rankings.values() for hit in hits
     }
-    return pool_of("?", arms, places, unit=unit, judged=[2] * 10)
+    return pool_of("?", rankings, places, unit=unit, judged=[2] * 10)
 
 
 def graded(*grades: int, unit: Unit = "passage") -> tuple[Pool, "np.ndarray[tuple[int], np.dtype[np.float64]]"]:
@@ -78,9 +80,9 @@ def a_row(name: str, small: float, *large: float) -> Alternative:
     ],
 )
 def test_candidates_are_ordered_as_the_product_orders_them(seed: int, scoring: Scoring, fusion: Fusion) -> None:
-    arms = some_arms(seed)
-    pool = a_pool(arms)
-    ranked = fusion(Rankings(Query("?", request_id="", asked_at=0.0, principal=OWNER), arms)).candidates()
+    rankings = some_rankings(seed)
+    pool = a_pool(rankings)
+    ranked = fusion(Rankings(Query("?", request_id="", asked_at=0.0, principal=OWNER), rankings)).candidates()
     scores = dict(zip(pool.ids, scoring(pool), strict=True))
     largest = max(scores.values()) / ranked[0].score  # reciprocal ranks are on a scale of their own
     assert [scores[one.id] / largest for one in ranked] == pytest.approx([one.score for one in ranked])
@@ -88,8 +90,8 @@ def test_candidates_are_ordered_as_the_product_orders_them(seed: int, scoring: S
 
 @pytest.mark.parametrize("seed", range(3))
 def test_fewer_hits_are_what_the_arms_would_have_given(seed: int) -> None:
-    arms = some_arms(seed)
-    cut, fewer = a_pool(arms).within(20), a_pool({arm: hits[:20] for arm, hits in arms.items()})
+    rankings = some_rankings(seed)
+    cut, fewer = a_pool(rankings).within(20), a_pool({ranking: hits[:20] for ranking, hits in rankings.items()})
     assert cut.ids == fewer.ids
     assert (cut.scores == fewer.scores).all()
     assert (cut.ranks == fewer.ranks).all()
@@ -98,7 +100,7 @@ def test_fewer_hits_are_what_the_arms_would_have_given(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_document_counts_at_its_best_chunk(seed: int) -> None:
-    pool = a_pool(some_arms(seed))
+    pool = a_pool(some_rankings(seed))
     scores = by_nearness((1.0, 0.3, 0.3))(pool)
     order = sorted(range(len(pool.ids)), key=lambda at: (-scores[at], pool.ids[at]))
     grades = {int(pool.documents[at]): int(pool.grades[at]) for at in order}

@@ -22,7 +22,7 @@ SECTIONS = (
 )
 ABOUT = "how often should the tide gauge near the old harbor wall be read when a storm surge is expected at night"
 STAGES = {
-    "arms": 6.4,
+    "rankings": 6.4,
     "dense": 4.1,
     "words": 1.9,
     "code": 0.7,

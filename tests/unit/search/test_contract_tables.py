@@ -19,17 +19,17 @@ def ranked(*names: str) -> tuple[Hit, ...]:
 
 
 def test_four_documents_in_two_rankings_score_as_the_table_says() -> None:
-    arms = {"dense": ranked(*DENSE), "words": ranked(*SPARSE)}
-    sums = ReciprocalRanks({"dense": 1.0, "words": 1.0}, 60).sums(arms)
+    rankings = {"dense": ranked(*DENSE), "words": ranked(*SPARSE)}
+    sums = ReciprocalRanks({"dense": 1.0, "words": 1.0}, 60).sums(rankings)
     assert [round(sums[an_id(name)], 4) for name in "ABCD"] == [0.0323, 0.0323, 0.0315, 0.0315]
-    order = [each.id for each in ReciprocalRanks()(Rankings(a_query(), arms)).candidates()]
+    order = [each.id for each in ReciprocalRanks()(Rankings(a_query(), rankings)).candidates()]
     assert order[:4] == [*sorted((an_id("A"), an_id("B"))), *sorted((an_id("C"), an_id("D")))]
 
 
 @pytest.mark.parametrize("constant", [1, 10, 60, 600])
 def test_the_constant_moves_scores_and_never_what_leads_every_ranking(constant: int) -> None:
-    arms = {"dense": ranked("lead", "b", "c"), "words": ranked("lead", "c", "b"), "code": ranked("lead", "d")}
-    first, second, *_ = ReciprocalRanks(constant=constant)(Rankings(a_query(), arms)).candidates()
+    rankings = {"dense": ranked("lead", "b", "c"), "words": ranked("lead", "c", "b"), "code": ranked("lead", "d")}
+    first, second, *_ = ReciprocalRanks(constant=constant)(Rankings(a_query(), rankings)).candidates()
     assert first.id == an_id("lead")
     assert first.score == pytest.approx(1.0)
     assert second.score == pytest.approx((constant + 1) / 3 * (1 / (constant + 2) + 1 / (constant + 3)))

@@ -20,8 +20,8 @@ def ranked(*names: str) -> tuple[Hit, ...]:
     return hits(*((name, 1.0 - at / 100) for at, name in enumerate(names)))
 
 
-def rankings(**arms: tuple[Hit, ...]) -> Rankings:
-    return Rankings(a_query(), {"dense": (), "words": (), "code": (), **arms})
+def rankings(**hits: tuple[Hit, ...]) -> Rankings:
+    return Rankings(a_query(), {"dense": (), "words": (), "code": (), **hits})
 
 
 def order(ranking: Ranking) -> list[str]:
@@ -33,13 +33,13 @@ def ids(*names: str) -> list[str]:
 
 
 def test_reciprocal_ranks_are_what_one_works_out_by_hand() -> None:
-    arms = {"dense": ranked("a", "b", "c"), "words": ranked("b", "d"), "code": ranked("c", "b")}
-    sums = ReciprocalRanks(EVEN, 60).sums(arms)
+    hits = {"dense": ranked("a", "b", "c"), "words": ranked("b", "d"), "code": ranked("c", "b")}
+    sums = ReciprocalRanks(EVEN, 60).sums(hits)
     assert sums[an_id("a")] == pytest.approx(1 / 61)  # 0.016393
     assert sums[an_id("b")] == pytest.approx(1 / 62 + 1 / 61 + 1 / 62)  # 0.048652
     assert sums[an_id("c")] == pytest.approx(1 / 63 + 1 / 61)  # 0.032266
     assert sums[an_id("d")] == pytest.approx(1 / 62)  # 0.016129
-    fused = ReciprocalRanks()(rankings(**arms))
+    fused = ReciprocalRanks()(rankings(**hits))
     assert order(fused) == ids("b", "c", "a", "d")
     assert fused.candidates()[0].score == pytest.approx(0.048652 / (3 / 61), rel=1e-4)
 
@@ -48,17 +48,17 @@ def test_the_fifth_place_twice_narrowly_beats_the_first_and_the_tenth() -> None:
     filler = [f"x{at}" for at in range(20)]
     one = [*filler[:4], "both", *filler[4:8]]
     other = [*filler[8:12], "both", *filler[12:16]]
-    arms = {"dense": ranked("split", *one[1:]), "words": ranked(*other[:5], *other[5:9], "split")}
-    sums = ReciprocalRanks(EVEN, 60).sums(arms)
+    hits = {"dense": ranked("split", *one[1:]), "words": ranked(*other[:5], *other[5:9], "split")}
+    sums = ReciprocalRanks(EVEN, 60).sums(hits)
     assert sums[an_id("both")] == pytest.approx(2 / 65)
     assert sums[an_id("split")] == pytest.approx(1 / 61 + 1 / 70)
     assert sums[an_id("both")] > sums[an_id("split")]
 
 
 def test_a_small_constant_makes_the_first_place_worth_more() -> None:
-    arms = {"dense": ranked("first", "b", "c", "d", "second"), "words": ranked("x", "y", "second")}
-    assert order(ReciprocalRanks(EVEN, 1)(rankings(**arms)))[0] != an_id("second")  # 1/2 > 1/6 + 1/4
-    assert order(ReciprocalRanks(EVEN, 60)(rankings(**arms)))[0] == an_id("second")
+    hits = {"dense": ranked("first", "b", "c", "d", "second"), "words": ranked("x", "y", "second")}
+    assert order(ReciprocalRanks(EVEN, 1)(rankings(**hits)))[0] != an_id("second")  # 1/2 > 1/6 + 1/4
+    assert order(ReciprocalRanks(EVEN, 60)(rankings(**hits)))[0] == an_id("second")
 
 
 def test_weights_shift_reciprocal_ranks() -> None:
@@ -111,13 +111,13 @@ def test_nothing_found_is_nothing_fused(fusion: Fusion) -> None:
 
 
 @pytest.mark.parametrize("fusion", FUSIONS)
-@pytest.mark.parametrize("arm", ["dense", "words", "code"])
-def test_a_chunk_that_one_ranking_found_takes_full_part(fusion: Fusion, arm: str) -> None:
-    fused = fusion(rankings(**{arm: ranked("alone", "other")}))
+@pytest.mark.parametrize("ranking", ["dense", "words", "code"])
+def test_a_chunk_that_one_ranking_found_takes_full_part(fusion: Fusion, ranking: str) -> None:
+    fused = fusion(rankings(**{ranking: ranked("alone", "other")}))
     alone = fused.candidates()[0]
     assert alone.id == an_id("alone")
-    assert alone.ranks == {arm: 1}
-    assert set(alone.scores) == {arm, "fused"}
+    assert alone.ranks == {ranking: 1}
+    assert set(alone.scores) == {ranking, "fused"}
 
 
 @pytest.mark.parametrize("fusion", FUSIONS)

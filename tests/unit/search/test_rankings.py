@@ -17,7 +17,7 @@ from tests.shortlists import a_query
 
 
 @contextmanager
-def arms_over(chunks: int) -> Iterator[Retrieve]:
+def retrieving_over(chunks: int) -> Iterator[Retrieve]:
     index = Indexes.plain()
     index.write(SCOPE, puts=[a_point(n, words="ferri leav") for n in range(chunks)])
     with ThreadPoolExecutor(1) as threads:
@@ -28,21 +28,25 @@ def arms_over(chunks: int) -> Iterator[Retrieve]:
     ("top_k", "depth", "found"), [(5, 0, 60), (30, 0, 90), (5, 75, 75), (30, 75, 90), (5, 500, 100)]
 )
 def test_a_ranking_goes_as_deep_as_the_deeper_of_both_wishes(top_k: int, depth: int, found: int) -> None:
-    with arms_over(100) as arms:
-        rankings = arms(a_query(top_k=top_k), depth=depth)
-    assert {arm: len(hits) for arm, hits in rankings.arms.items()} == {"dense": found, "words": found, "code": 0}
+    with retrieving_over(100) as retrieve:
+        rankings = retrieve(a_query(top_k=top_k), depth=depth)
+    assert {ranking: len(hits) for ranking, hits in rankings.hits.items()} == {
+        "dense": found,
+        "words": found,
+        "code": 0,
+    }
 
 
 def test_a_deeper_ranking_begins_as_the_usual_one() -> None:
-    with arms_over(100) as arms:
-        usual, deep = arms(a_query()).arms, arms(a_query(), depth=100).arms
-    assert {arm: hits[: Retrieve.head_limit(a_query())] for arm, hits in deep.items()} == dict(usual)
+    with retrieving_over(100) as retrieve:
+        usual, deep = retrieve(a_query()).hits, retrieve(a_query(), depth=100).hits
+    assert {ranking: hits[: Retrieve.head_limit(a_query())] for ranking, hits in deep.items()} == dict(usual)
 
 
 @pytest.mark.parametrize(("chunks", "more"), [(0, False), (59, False), (60, True), (61, True)])
 def test_more_is_to_be_expected_where_a_ranking_gave_all_it_was_asked_for(chunks: int, more: bool) -> None:
-    with arms_over(chunks) as arms:
-        assert arms.may_have_more(arms(a_query())) == more
+    with retrieving_over(chunks) as retrieve:
+        assert retrieve.may_have_more(retrieve(a_query())) == more
 
 
 class NotedTexts(PlainTextIndex):
