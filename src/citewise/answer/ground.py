@@ -57,12 +57,12 @@ _JOINT = re.compile(r"[\W_]+")
 class Calibration:
     """Signals into a probability.
 
-    Of each signal: what it usually is, how much it varies, and what one such spread above the usual is worth in logits
-    (0: the signal is ignored).
+    Of each signal its mean, its standard deviation, and the coefficient of the standardized value in a logistic
+    regression (0: the signal is ignored).
     """
 
     weights: Mapping[str, tuple[float, float, float]]
-    intercept: float  # logits where every signal is as usual
+    intercept: float  # logits where every signal has its mean
 
     def confidence(self, signals: Signals) -> float:
         given = [(signals[name], *weight) for name, weight in self.weights.items()]

@@ -139,18 +139,18 @@ class MarkerFilter:
 
     def filtered(self, pieces: Iterable[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
         """The text piece by piece, each with the sources that it uses for the first time."""
-        told = 0  # of the sources that are used
+        reported = 0  # of the sources used so far
         for piece in pieces:
             self._ahead.extend(piece)
             self._read_ahead()
-            yield self._out.drained(), self.used[told:]
-            told = len(self._used)
+            yield self._out.drained(), self.used[reported:]
+            reported = len(self._used)
         while self._buffer:
             self._release_buffer() if _may_become_marker(self._buffer) else self._read_label(is_over=True)
             self._read_ahead()
         if not self._is_behind_removed:
             self._put(self._blanks)
-        yield self._out.drained(is_over=True), self.used[told:]
+        yield self._out.drained(is_over=True), self.used[reported:]
 
     def _read_ahead(self) -> None:
         while self._ahead:

@@ -27,8 +27,8 @@ def messages_of(
     tag = f"sources-{sha256(context.text.encode('utf-8', 'surrogatepass')).hexdigest()[:_TAG_CHARACTERS]}"
     quoted = f"<{tag}>\n{context.text}\n</{tag}>\n\nQuestion: {question}"
     # An earlier answer may hold what the library says; a selection is answered without it.
-    heard = (Role.USER,) if mode == "selected_text_only" else (Role.USER, Role.ASSISTANT)
-    turns = [turn for turn in _fitting_history(history, counter) if turn.role in heard]
+    roles = (Role.USER,) if mode == "selected_text_only" else (Role.USER, Role.ASSISTANT)
+    turns = [turn for turn in _fitting_history(history, counter) if turn.role in roles]
     joined: list[Message] = []  # turns of one side in a row as one: many models insist that the two take turns
     for turn in (*turns, Message(Role.USER, quoted)):
         if joined and joined[-1].role is turn.role:

@@ -28,15 +28,15 @@ def main() -> None:
         error.show()
         code = error.exit_code
     except CitewiseError as error:
-        code = _told(str(error), error.exit_code)
+        code = _failed(str(error), error.exit_code)
     except click.Abort:
-        code = _told("stopped; ingested documents are stored, and the same command continues", 130)
+        code = _failed("stopped; ingested documents are stored, and the same command continues", 130)
     except OSError as error:
         code = _os_error(error)
     sys.exit(code)
 
 
-def _told(message: str, code: int) -> int:
+def _failed(message: str, code: int) -> int:
     sys.stderr.write(printable(f"citewise: {message}\n"))
     return code
 
@@ -46,9 +46,9 @@ def _os_error(error: OSError) -> int:
     if error.filename is not None:
         advice = {errno.EACCES: "change its mode, or run as its owner", errno.ENOSPC: "free some space on the disk"}
         path = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
-        return _told(f"cannot use {path}: {error.strerror}; {advice.get(error.errno or 0, 'check the path')}", 4)
+        return _failed(f"cannot use {path}: {error.strerror}; {advice.get(error.errno or 0, 'check the path')}", 4)
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more can be written there
-    return 1 if isinstance(error, BrokenPipeError) else _told(f"cannot write the output: {error.strerror}", 1)
+    return 1 if isinstance(error, BrokenPipeError) else _failed(f"cannot write the output: {error.strerror}", 1)
 
 
 def _make_writable() -> None:

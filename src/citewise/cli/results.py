@@ -212,7 +212,7 @@ def _show_explanation(result: SearchResult) -> None:
         shown.print(f"{hidden} more beyond the first {result.query.top_k}; --json names each", style="dim")
     timings = "  ".join(f"{stage} {ms:.1f}" for stage, ms in result.timings_ms.items())
     for line in (
-        f"milliseconds (dense, words and code run at the same time, within rankings): {timings}",
+        f"milliseconds (rankings is dense, words and code together): {timings}",
         *result.notes,
     ):
         shown.print(line, style="dim", soft_wrap=True)

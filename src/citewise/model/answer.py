@@ -109,7 +109,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Shortened:
-    """What is left of a source's text, and which of its units can still be told from it."""
+    """What is left of a source's text, and which of its units are still in it."""
 
     n: int  # the source's number
     text: str

@@ -10,7 +10,7 @@ from citewise.model.query import Query
 
 RequestKind: TypeAlias = Literal["search", "ask"]
 
-_NOBODY = ""  # what no row says of its readers
+_NOBODY = ""  # matches the readers of no row
 
 
 @lru_cache(maxsize=1_000)

@@ -188,7 +188,7 @@ class Stopwatch:
         self._ms: dict[str, float] = {}
 
     def lap(self, name: str | None) -> None:
-        """What was done since the last lap is this stage; None: it is none, but counts in the total."""
+        """The time since the last lap belongs to this stage; None: to no stage, only to the total."""
         now = time.perf_counter()
         if name is not None:
             self._ms[name] = 1000 * (now - self._last)

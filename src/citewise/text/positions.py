@@ -102,6 +102,6 @@ def _stem(word: bytes) -> str:
 
 
 def _beginnings(stem: str) -> tuple[str, ...]:
-    """How every word with this stem begins: it has all letters but the last, unless it is like dying, which is die."""
+    """How every word with this stem begins: it has all letters but the last, except for words like dying (die)."""
     plain = stem[: max(2, len(stem) - 1)]
     return (plain, f"{stem[0]}y") if len(stem) == 3 and stem.endswith("ie") else (plain,)

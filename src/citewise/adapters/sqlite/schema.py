@@ -3,7 +3,7 @@
 APPLICATION_ID = 0x63697432  # "cit2": marks a SQLite file as a catalog of citewise 0.2 or later
 OLD_APPLICATION_ID = 0x63697465  # "cite": the catalogs of citewise 0.1
 
-# Version 1. Once a release has written it, it is never edited: a later version gets a script of its own.
+# Once a release has written a version, it is never edited: a later one gets a script of its own.
 # No semicolon but between statements.
 TABLES = """
     CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
