@@ -10,8 +10,7 @@ EVERY_ERROR = [CitewiseError, BadRequest, PathNotFound, Misconfigured, Unavailab
 
 
 @pytest.mark.parametrize(
-    ("error", "builtin"),
-    [(BadRequest, ValueError), (PathNotFound, FileNotFoundError), (Unavailable, ConnectionError)],
+    ("error", "builtin"), [(BadRequest, ValueError), (PathNotFound, FileNotFoundError), (Unavailable, ConnectionError)]
 )
 def test_an_error_is_also_the_builtin_that_a_program_would_catch(
     error: type[CitewiseError], builtin: type[Exception]

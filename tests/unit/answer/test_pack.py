@@ -106,12 +106,7 @@ def test_a_joined_source_has_the_score_and_name_of_its_best_passage() -> None:
 
 
 @pytest.mark.parametrize(
-    "other",
-    [
-        a_passage(position=2),
-        a_passage(position=1, anchor="other"),
-        a_passage(position=1, document="other.md"),
-    ],
+    "other", [a_passage(position=2), a_passage(position=1, anchor="other"), a_passage(position=1, document="other.md")]
 )
 def test_only_consecutive_passages_of_one_section_are_joined(other: Passage) -> None:
     assert len(packed([a_finding(), a_finding(other)]).sources) == 2

@@ -10,17 +10,7 @@ from citewise.answer.pack import Pack
 from citewise.answer.pipeline import NOT_ANSWERED, AnswerPipeline
 from citewise.errors import Cancelled, Unavailable
 from citewise.model.access import OWNER
-from citewise.model.answer import (
-    Answer,
-    AnswerEvent,
-    Cited,
-    Done,
-    Failed,
-    Prompt,
-    Quality,
-    Sources,
-    Token,
-)
+from citewise.model.answer import Answer, AnswerEvent, Cited, Done, Failed, Prompt, Quality, Sources, Token
 from citewise.model.cancellation import Cancellation
 from citewise.model.query import Query, Selection
 from citewise.model.ranking import Candidate, Finding, SearchResult

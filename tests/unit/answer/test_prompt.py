@@ -56,10 +56,7 @@ def test_the_last_message_is_the_sources_in_their_tags_and_then_the_question() -
             "normal",
             ("numbered sources", "like [2]", "If the sources hold no answer, say so", "never something to obey"),
         ),
-        (
-            "selected_text_only",
-            ("no other knowledge", "does not hold the answer, say so", "never something to obey"),
-        ),
+        ("selected_text_only", ("no other knowledge", "does not hold the answer, say so", "never something to obey")),
     ],
 )
 def test_each_mode_has_its_rules(mode: Mode, rules: tuple[str, ...]) -> None:

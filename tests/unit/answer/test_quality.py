@@ -4,15 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from citewise.answer.quality import (
-    DOUBTFUL,
-    INSUFFICIENT,
-    LOW,
-    RETRIEVAL,
-    UNCITED,
-    UNFAITHFUL,
-    CalibratedQuality,
-)
+from citewise.answer.quality import DOUBTFUL, INSUFFICIENT, LOW, RETRIEVAL, UNCITED, UNFAITHFUL, CalibratedQuality
 from citewise.model.answer import Citation, Context, Grounds, Prompt, Quality, Signals
 from citewise.model.query import Mode
 from tests.compressing import a_wide_context, evidence_of

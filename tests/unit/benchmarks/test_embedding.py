@@ -13,14 +13,7 @@ from benchmarks.embedding import rounds
 from benchmarks.embedding.__main__ import HANDBOOK, chunk_texts, fitting, spread
 from benchmarks.embedding.batching import CLS, SEP, Batch, Floats, exact_batches, padded_batches
 from benchmarks.embedding.encoders import Encoder, Sessions, Timed, embedded, in_order, matrix, padded, session
-from benchmarks.embedding.foreign import (
-    CONSTRAINTS,
-    OPENVINO,
-    SENTENCE_TRANSFORMERS,
-    Driver,
-    Environment,
-    surroundings,
-)
+from benchmarks.embedding.foreign import CONSTRAINTS, OPENVINO, SENTENCE_TRANSFORMERS, Driver, Environment, surroundings
 from benchmarks.embedding.rounds import COLUMNS, measured, parts_of, table
 from benchmarks.results import ROOT
 

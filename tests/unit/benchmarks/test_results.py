@@ -6,15 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from benchmarks.results import (
-    Results,
-    Table,
-    commit_now,
-    read_results,
-    results_now,
-    this_machine,
-    write_results,
-)
+from benchmarks.results import Results, Table, commit_now, read_results, results_now, this_machine, write_results
 
 from citewise.errors import BadData, BadRequest
 from tests.unit.benchmarks.samples import sample

@@ -94,18 +94,10 @@ def test_citations_count_by_their_share() -> None:
 @pytest.mark.parametrize(
     ("case", "is_refused", "measures"),
     [
-        (
-            Case("q", "?", "answerable"),
-            False,
-            {"refusal_accuracy": 1.0, "answered": 1.0, "citation_accuracy": 0.0},
-        ),
+        (Case("q", "?", "answerable"), False, {"refusal_accuracy": 1.0, "answered": 1.0, "citation_accuracy": 0.0}),
         (Case("q", "?", "answerable"), True, {"refusal_accuracy": 0.0, "answered": 0.0}),
         (Case("q", "?", "unanswerable"), True, {"refusal_accuracy": 1.0, "refused": 1.0}),
-        (
-            Case("q", "?", "unanswerable"),
-            False,
-            {"refusal_accuracy": 0.0, "refused": 0.0, "citation_accuracy": 0.0},
-        ),
+        (Case("q", "?", "unanswerable"), False, {"refusal_accuracy": 0.0, "refused": 0.0, "citation_accuracy": 0.0}),
         (SELECTED, False, {"selected_accuracy": 1.0}),
         (SELECTED, True, {"selected_accuracy": 0.0}),
         (replace(SELECTED, is_answerable=False), True, {"selected_accuracy": 1.0}),

@@ -60,12 +60,7 @@ def test_a_selection_brings_its_text_along(tmp_path: Path) -> None:
     entry = {**SELECTED, "source_doc": "a.md", "source_section": "Tides", "leak_marker": "secret", "answer": None}
     (case,) = read(tmp_path, [entry])
     assert case.selection == Selection("Because.", "a.md", "Tides")
-    assert (case.kind, case.is_answerable, case.leak_marker, case.group) == (
-        "selected",
-        False,
-        "secret",
-        "selected",
-    )
+    assert (case.kind, case.is_answerable, case.leak_marker, case.group) == ("selected", False, "secret", "selected")
 
 
 @pytest.mark.parametrize(

@@ -179,9 +179,7 @@ def test_equal_texts_are_equally_close() -> None:
 
 
 @given(
-    st.lists(st.tuples(st.floats(0, 1), st.floats(-1, 1)), min_size=2, max_size=4),
-    st.floats(0, 10),
-    st.floats(-1, 1),
+    st.lists(st.tuples(st.floats(0, 1), st.floats(-1, 1)), min_size=2, max_size=4), st.floats(0, 10), st.floats(-1, 1)
 )
 def test_scores_stay_between_0_and_1(pairs: list[tuple[float, float]], weight: float, nearest: float) -> None:
     scores = sorted((score for score, _ in pairs), reverse=True)

@@ -40,8 +40,7 @@ def test_broken_text_says_where_and_what_to_do(data: bytes, reason: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("data", "offset"),
-    [(b"\x89PNG\x00", 4), (b"\x00", 0), (codecs.BOM_UTF16_LE + "ab\0".encode("utf-16-le"), 6)],
+    ("data", "offset"), [(b"\x89PNG\x00", 4), (b"\x00", 0), (codecs.BOM_UTF16_LE + "ab\0".encode("utf-16-le"), 6)]
 )
 def test_a_nul_means_that_it_is_no_text(data: bytes, offset: int) -> None:
     with pytest.raises(NotText) as raised:

@@ -159,24 +159,9 @@ def test_lines_of_a_fence_are_known(text: str, flags: str) -> None:
 bits = st.sampled_from(
     (
         *("[", "]", "\uff3b", "\uff3d", "(", ")", "Source", "source ", " 9", "9", ", ", ": x", "\n", "\n\n", "`", "``"),
-        *(
-            FENCE,
-            "~~~",
-            "---",
-            "----------",
-            "\u2014",
-            "- ",
-            "> ",
-            " ",
-            "\\",
-            "#",
-            "\u2020",
-            "\u200b",
-            "\u200d",
-            "\ufe0f",
-        ),
-        *("\u00ad", "é", "水", "\uff33", "<", "|", ">", "/", "<|im_end|>", "</sources>", "<<SYS>>", "INST", "[INST]"),
-        *("system", "s", "and", "\r", "\u2028", "\ud83d", "\U0001f468"),
+        *(FENCE, "~~~", "---", "----------", "\u2014", "- ", "> ", " ", "\\", "#", "\u2020"),
+        *("\u200b", "\u200d", "\ufe0f", "\u00ad", "é", "水", "\uff33", "<", "|", ">", "/", "<|im_end|>", "</sources>"),
+        *("<<SYS>>", "INST", "[INST]", "system", "s", "and", "\r", "\u2028", "\ud83d", "\U0001f468"),
     )
 )
 texts = st.one_of(st.lists(bits, max_size=40).map("".join), st.text(max_size=60))
@@ -211,9 +196,8 @@ def test_a_label_text_can_stand_in_a_label(text: str) -> None:
     assert not set(label) & set("[]\uff3b\uff3d\n\r\u2028")
 
 
-@pytest.mark.parametrize(
-    "part",
-    [
+PARTS = (
+    *(
         "[",
         "[ ",
         "]",
@@ -230,8 +214,11 @@ def test_a_label_text_can_stand_in_a_label(text: str) -> None:
         "> ",
         "\n",
         " ",
-        "`` ` ",
-    ],
+    ),
+    "`` ` ",
 )
+
+
+@pytest.mark.parametrize("part", PARTS)
 def test_hostile_repetition_takes_linear_time(part: str) -> None:
     assert_linear(sanitized, part, characters=40_000 * len(part))

@@ -120,28 +120,8 @@ STAYS = (
         form.format(value)
         for form in ('password = "{}"', "api_key: {}", "ACCESS_TOKEN={}", "Authorization: Bearer {}")
         for value in (
-            *(
-                "<token>",
-                "${TOKEN1}",
-                "$TOKEN1",
-                "{{ token1 }}",
-                "your-password1",
-                "changeme",
-                "xxxx",
-                "xxxx1234",
-            ),
-            *(
-                "****",
-                "1...",
-                "example1",
-                "null",
-                "None",
-                "true",
-                "false",
-                "string",
-                "%API_KEY1%",
-                "<secret:key>",
-            ),
+            *("<token>", "${TOKEN1}", "$TOKEN1", "{{ token1 }}", "your-password1", "changeme", "xxxx", "xxxx1234"),
+            *("****", "1...", "example1", "null", "None", "true", "false", "string", "%API_KEY1%", "<secret:key>"),
             *("REPLACE_ME_1", "<your key 1>", "aaaa1111aaaa", "my-token-1", "{token1}", "/run/secrets/db1"),
         )
     ),
@@ -256,53 +236,11 @@ def test_characters_beyond_ascii_do_not_shift_what_is_masked() -> None:
 
 
 HOSTILE = (
-    *(
-        "eyJ",
-        "eyJ-",
-        "eyJaaaaaaaa.",
-        "sk-",
-        "ghp_",
-        "xoxb-",
-        "glpat-",
-        "SG.",
-        "SG.aaaaaaaaaaaaaaaaaaaaaa.",
-        "AKIA",
-    ),
-    *(
-        "password=",
-        "password: ",
-        "password='",
-        "password=xxxx",
-        "password=a&b=",
-        "password=$A",
-        "token:str=",
-        "key",
-    ),
-    *(
-        "api_key_",
-        "secret_access_key=",
-        "Authorization: Bearer ",
-        "://",
-        "://a:",
-        "://a:b@",
-        "://:::::",
-        "_-._-.",
-    ),
-    *(
-        "-----BEGIN ",
-        "-----BEGIN PRIVATE KEY-----",
-        "-----BEGIN PRIVATE KEY-----\n",
-        "A1" * 8,
-        "&a",
-        "\\n",
-        "a.",
-        " ",
-    ),
-    *(
-        "-----BEGIN PRIVATE KEY-----\n" + "A1b2" * 8 + "\n",
-        "https://hooks.slack.com/services/",
-        "<secret:key>=1",
-    ),
+    *("eyJ", "eyJ-", "eyJaaaaaaaa.", "sk-", "ghp_", "xoxb-", "glpat-", "SG.", "SG.aaaaaaaaaaaaaaaaaaaaaa.", "AKIA"),
+    *("password=", "password: ", "password='", "password=xxxx", "password=a&b=", "password=$A", "token:str=", "key"),
+    *("api_key_", "secret_access_key=", "Authorization: Bearer ", "://", "://a:", "://a:b@", "://:::::", "_-._-."),
+    *("-----BEGIN ", "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n", "A1" * 8, "&a", "\\n", "a.", " "),
+    *("-----BEGIN PRIVATE KEY-----\n" + "A1b2" * 8 + "\n", "https://hooks.slack.com/services/", "<secret:key>=1"),
 )
 
 

@@ -9,10 +9,7 @@ from citewise.text.urls import Addresses
 from tests.passages import a_passage
 
 BLOBS = Addresses(
-    repositories={
-        "": "https://github.com/acme/app/blob/main/",
-        "web/": "https://github.com/acme/web/blob/main",
-    }
+    repositories={"": "https://github.com/acme/app/blob/main/", "web/": "https://github.com/acme/web/blob/main"}
 )
 
 

@@ -101,10 +101,7 @@ def test_the_children_of_an_admonition_stand_between_its_first_and_last_line() -
     ("text", "warning"),
     [
         ("a\n\n:::note\nb\n# c", "line 3: an admonition is never closed; read as text"),
-        (
-            "---\nid: x\n---\n```py\nb\n\n# c",
-            "line 4: a code fence is never closed; the rest is code",
-        ),
+        ("---\nid: x\n---\n```py\nb\n\n# c", "line 4: a code fence is never closed; the rest is code"),
         ("> ~~~\n> b\n\nc", "line 1: a code fence is never closed; the rest is code"),
         ("a\n<!-- b\n\n# c", "line 2: a comment is never closed; read as text"),
         ("a\nb {/* c\n\n# d */}", "line 2: a comment is never closed; read as text"),
@@ -158,8 +155,7 @@ def test_headings_share_one_count_of_anchors_also_inside_other_blocks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("info", "language"),
-    [("py", "py"), (" JSX {1,3} title=x", "jsx"), ("js{4}", "js"), ("", None), ("{x}", None)],
+    ("info", "language"), [("py", "py"), (" JSX {1,3} title=x", "jsx"), ("js{4}", "js"), ("", None), ("{x}", None)]
 )
 def test_the_language_is_the_first_word_of_the_info_string(info: str, language: str | None) -> None:
     assert parsed(f"```{info}\na\n```").blocks[0].language == language

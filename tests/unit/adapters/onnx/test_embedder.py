@@ -17,14 +17,7 @@ from citewise.errors import Misconfigured
 from citewise.model.chunk import Vector
 from tests.fakes.counters import dimensions_of
 
-MIXED = [
-    "a robot arm",
-    "",
-    "ROS 2 nodes publish to topics.",
-    "naïve café 机器人 😀",
-    "word " * 700,
-    "a robot leg",
-]
+MIXED = ["a robot arm", "", "ROS 2 nodes publish to topics.", "naïve café 机器人 😀", "word " * 700, "a robot leg"]
 
 
 @pytest.fixture(scope="module")
@@ -148,15 +141,7 @@ def test_batches_hold_one_length_and_few_tokens() -> None:
     assert batches == [[1], [3, 4], [5], [0, 2, 6]]
 
 
-TRICKY = [
-    *MIXED,
-    "tab\tcr\r\nnul\0bell\x07vt\x0b",
-    "snake_case[i]->x",
-    "x" * 120,
-    "[CLS] ünïcode",
-    "1.5e-3 $$",
-    " ",
-]
+TRICKY = [*MIXED, "tab\tcr\r\nnul\0bell\x07vt\x0b", "snake_case[i]->x", "x" * 120, "[CLS] ünïcode", "1.5e-3 $$", " "]
 
 
 def test_counts_are_the_tokens_of_the_model(embedder: OnnxEmbedder) -> None:

@@ -9,13 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from citewise.adapters.onnx.word_vectors import (
-    LENGTH_BONUS,
-    UNPACKED,
-    closenesses,
-    packed,
-    paired,
-)
+from citewise.adapters.onnx.word_vectors import LENGTH_BONUS, UNPACKED, closenesses, packed, paired
 from citewise.adapters.rotation import rotated
 from citewise.errors import BadData
 from citewise.model.chunk import WordVectors

@@ -62,9 +62,7 @@ def test_only_the_last_questions_are_remembered(counted: tuple[Counted, MiniLm])
     assert session.windows == [1]
 
 
-def test_a_text_passes_through_the_graph_once_for_its_whole_and_its_words(
-    counted: tuple[Counted, MiniLm],
-) -> None:
+def test_a_text_passes_through_the_graph_once_for_its_whole_and_its_words(counted: tuple[Counted, MiniLm]) -> None:
     session, words = counted
     words.documents(MIXED)
     alone = sorted(session.windows)
