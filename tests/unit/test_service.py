@@ -9,7 +9,7 @@ import pytest
 
 from citewise.errors import BadRequest, Cancelled, CitewiseError, Locked, Misconfigured, Unavailable
 from citewise.model.access import Principal, Scope
-from citewise.model.answer import Answer, AnswerEvents, Citation, Done, Failed, Message, Quality, Role, Token, Usage
+from citewise.model.answer import Answer, AnswerEvents, Done, Failed, Message, Quality, Role, Token, Usage
 from citewise.model.cancellation import Cancellation
 from citewise.model.filters import AnyOf
 from citewise.model.logged import Logged
@@ -19,7 +19,9 @@ from citewise.service import MAX_SHOWN, Service
 from citewise.text.urls import Addresses
 from tests.fakes.searchable import FakeLibrary, FakePipeline, ListLog
 from tests.passages import a_finding, a_passage
+from tests.prompts import a_source
 from tests.shortlists import a_query
+from tests.unit.answers import an_answer
 
 ANN = Principal("ann", frozenset({"ops"}))
 QUERY = Query("When is the gauge read?", "r-7", 1.7e9, scope=Scope("acme", "book"), principal=ANN)
@@ -39,57 +41,34 @@ class Ticking:
         return self.now
 
 
-def a_citation(at: int) -> Citation:
-    one = FINDINGS[at].passage
-    return Citation(
-        n=1,
-        chunk_id=one.chunk_id,
-        document_id=one.document_id,
-        document=one.document,
-        title=one.title,
-        section=one.section,
-        breadcrumb=one.breadcrumb,
-        url=None,
-        module=None,
-        chapter=None,
-        lines=None,
-        page=None,
-        excerpt=one.text,
-        score=1.0,
-    )
-
-
-def an_answer(result: SearchResult = RESULT) -> Answer:
-    quality = Quality(overall=0.3, retrieval_confidence=0.6, sufficiency=0.5, diversity=1.0, faithfulness=0.5)
-    return Answer(
+def answered(result: SearchResult = RESULT) -> Answer:
+    cited = FINDINGS[1].passage
+    return an_answer(
         result,
         "At noon [1].",
-        "extractive",
-        sufficient_context=True,
-        citations=(a_citation(1),),
-        removed_markers=0,
-        unsupported_sentences=(),
-        quality=replace(quality, warning="low"),
+        replace(a_source(1).citation, chunk_id=cited.chunk_id, document_id=cited.document_id),
+        quality=Quality(0.3, retrieval_confidence=0.6, sufficiency=0.5, diversity=1.0, faithfulness=0.5, warning="low"),
         usage=Usage(300, 200, 220, 30),
     )
 
 
-def answering(answer: Answer) -> AnswerEvents:
+def answering(query: Query, result: SearchResult = RESULT) -> AnswerEvents:
     yield Token("At noon ")
     yield Token("[1].")
-    yield Done(answer)
+    yield Done(answered(result))
 
 
-def answer_with(result: SearchResult, query: Query) -> AnswerEvents:
-    return answering(an_answer(result))
+def a_service(
+    log: ListLog,
+    library: FakeLibrary | None = None,
+    events: Callable[[Query], AnswerEvents] = answering,
+    **parts: Any,
+) -> Service:
+    return Service(library or FakeLibrary(RESULT), lambda: FakePipeline(events), log=log, **parts)
 
 
 def searching(found: SearchResult | Exception, log: ListLog, **parts: Any) -> Service:
-    return Service(FakeLibrary(found), lambda: FakePipeline(lambda query: answering(an_answer())), log=log, **parts)
-
-
-def asking(events: Callable[[Query], AnswerEvents], log: ListLog, **parts: Any) -> Service:
-    return Service(FakeLibrary(RESULT), lambda: FakePipeline(events), log=log, **parts)
+    return a_service(log, FakeLibrary(found), **parts)
 
 
 def test_a_search_leaves_one_row_with_ids_and_numbers() -> None:
@@ -118,7 +97,7 @@ def test_a_row_counts_the_tokens_that_were_spent_and_none_for_the_cache() -> Non
     log, again = ListLog(), replace(RESULT, cache_hit=True)
     for result in (RESULT, again):
         searching(result, log, count_tokens=len).search(QUERY)
-        list(asking(partial(answer_with, result), log, count_tokens=len).ask(QUERY))
+        list(a_service(log, events=partial(answering, result=result), count_tokens=len).ask(QUERY))
     spent = [(row.tokens_in, row.tokens_out, row.embedding_tokens) for row in log.rows]
     asked = len(QUERY.text)
     assert spent == [(None, None, asked), (220, 30, asked), (None, None, 0), (0, 0, 0)]
@@ -208,12 +187,12 @@ def test_an_answer_that_nobody_waits_for_is_closed_and_logged_as_abandoned() -> 
 
     def watched(query: Query) -> AnswerEvents:
         try:
-            yield from answering(an_answer())
+            yield from answering(query)
         finally:
             closed.append(True)
 
     log = ListLog()
-    events = asking(watched, log).ask(QUERY)
+    events = a_service(log, events=watched).ask(QUERY)
     next(events)
     events.close()
     assert closed == [True]
@@ -227,7 +206,7 @@ def test_an_answer_that_fails_on_the_way_is_a_row_too() -> None:
 
     log = ListLog()
     with pytest.raises(Unavailable):
-        list(asking(failing, log).ask(QUERY))
+        list(a_service(log, events=failing).ask(QUERY))
     assert [row.error for row in log.rows] == ["Unavailable"]
 
 
@@ -237,14 +216,14 @@ def test_an_answer_that_breaks_off_is_logged_as_failed_once() -> None:
         yield Failed(Unavailable("the model has gone"))
 
     log = ListLog()
-    events = asking(failing, log).ask(QUERY)
+    events = a_service(log, events=failing).ask(QUERY)
     assert [type(next(events)), type(next(events))] == [Token, Failed]
     events.close()
     assert [row.error for row in log.rows] == ["Unavailable"]
 
 
 def test_the_history_is_handed_on() -> None:
-    pipeline, messages = FakePipeline(lambda query: answering(an_answer())), (Message(Role.USER, "Hello"),)
+    pipeline, messages = FakePipeline(answering), (Message(Role.USER, "Hello"),)
     list(Service(FakeLibrary(RESULT), lambda: pipeline, log=ListLog()).ask(QUERY, messages))
     assert pipeline.histories == [messages]
 
@@ -257,16 +236,12 @@ def falling_back(
 ) -> tuple[Service, FakeLibrary]:
     library = FakeLibrary(error)
     library.passages = popular
-    site = Addresses({"": "https://harbor.example/"})
-    return Service(
-        library, lambda: FakePipeline(lambda query: answering(an_answer())), log=ListLog(), addresses=site
-    ), library
+    return a_service(ListLog(), library, addresses=Addresses({"": "https://harbor.example/"})), library
 
 
 def test_a_search_that_works_asks_for_nothing_popular() -> None:
     library = FakeLibrary(RESULT)
-    found = Service(library, lambda: FakePipeline(lambda query: answering(an_answer())), log=ListLog()).search(QUERY)
-    assert not found.is_popular
+    assert not a_service(ListLog(), library).search(QUERY).is_popular
     assert library.asked_popular == []
 
 
@@ -324,8 +299,7 @@ def test_where_popular_passages_cannot_be_read_either_each_reason_is_given_once(
 def test_a_question_that_is_cancelled_already_is_not_searched() -> None:
     log, library, cancellation = ListLog(), FakeLibrary(RESULT), Cancellation()
     cancellation.cancel()
-    service = Service(library, lambda: FakePipeline(lambda query: answering(an_answer())), log=log)
     with pytest.raises(Cancelled):
-        list(service.ask(a_query(), cancellation=cancellation))
+        list(a_service(log, library).ask(a_query(), cancellation=cancellation))
     assert library.searched == []
     assert [row.error for row in log.rows] == ["Cancelled"]

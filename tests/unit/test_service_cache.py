@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,18 +17,16 @@ from citewise.model.answer import (
     Cited,
     Done,
     Message,
-    Quality,
     Role,
     Sources,
     Token,
-    Usage,
 )
 from citewise.model.chunk import Vector
 from citewise.model.filters import AnyOf, Between
 from citewise.model.ids import digest
 from citewise.model.query import PageRequest, Query
 from citewise.model.ranking import Candidate, Dropped, SearchResult
-from citewise.ports.stores import CachedResult, CacheKey
+from citewise.ports.stores import CachedResult
 from citewise.search.adjust import Freshness
 from citewise.search.cache import OWN_FIELDS, ResultCache, key_parts
 from citewise.service import Service
@@ -35,6 +34,7 @@ from tests.fakes.counters import HashEmbedder
 from tests.fakes.searchable import FakeLibrary, FakePipeline, ListLog
 from tests.prompts import a_source
 from tests.shortlists import a_named_finding, a_query
+from tests.unit.answers import an_answer
 
 ANN = Principal("ann", frozenset({"ops", "crew"}))
 
@@ -79,7 +79,7 @@ class Desk:
         yield Token("At nine ")
         yield Cited(a_source(1).citation)
         yield Token("[1].")
-        yield Done(an_answer(self.library.search(query)))
+        yield Done(an_answer(self.library.search(query), "At nine [1].", a_source(1).citation))
 
 
 class CountingEmbedder(HashEmbedder):
@@ -90,33 +90,6 @@ class CountingEmbedder(HashEmbedder):
     def query(self, text: str) -> Vector:
         self.queries.append(text)
         return super().query(text)
-
-
-class BrokenCache:
-    """A cache that cannot be reached."""
-
-    def get(self, key: CacheKey) -> CachedResult | None:
-        raise Unavailable("the cache is away")
-
-    def nearest(self, key: CacheKey, vector: Vector, *, min_cosine: float) -> CachedResult | None:
-        raise Unavailable("the cache is away")
-
-    def put(self, key: CacheKey, value: CachedResult, vector: Vector | None = None) -> None:
-        raise Unavailable("the cache is away")
-
-
-def an_answer(result: SearchResult) -> Answer:
-    return Answer(
-        result,
-        "At nine [1].",
-        "g",
-        sufficient_context=True,
-        citations=(a_source(1).citation,),
-        removed_markers=0,
-        unsupported_sentences=(),
-        quality=Quality(0.9, 0.9, 0.9, 1.0, 1.0),
-        usage=Usage(10, 10, 12, 8),
-    )
 
 
 def answer_of(events: Sequence[AnswerEvent]) -> Answer:
@@ -144,10 +117,12 @@ def test_a_change_of_the_library_is_seen_at_the_next_search() -> None:
     assert desk.search().cache_hit
 
 
-def test_what_was_found_while_the_library_changed_is_not_kept() -> None:
+def test_what_was_found_or_answered_while_the_library_changed_is_not_kept() -> None:
     desk = Desk()
     desk.library.meanwhile = lambda: setattr(desk.library, "state", "v2")
     desk.search()
+    desk.library.state = "v1"
+    list(desk.ask())
     assert desk.memory.size == 0
     desk.library.meanwhile = lambda: None
     assert not desk.search().cache_hit
@@ -313,14 +288,16 @@ def paged(**changes: Any) -> Desk:
     return desk
 
 
-def test_a_page_with_another_behind_it_is_given_again_with_a_cursor_of_its_own() -> None:
-    again = paged().search(a_query("How do I moor the boat?"), page=PageRequest(10))
-    assert (again.cache_hit, again.next_cursor) == (True, "ABC")
-
-
-def test_a_cursor_is_only_given_again_for_the_very_same_words() -> None:
-    again = paged().search(a_query("How do I moor the boat today?"), page=PageRequest(10))
-    assert (again.cache_hit, again.next_cursor) == (False, "abc")
+@pytest.mark.parametrize(
+    ("question", "given"),
+    [("How do I moor the boat?", (True, "ABC")), ("How do I moor the boat today?", (False, "abc"))],
+    ids=["the very same words", "near words"],
+)
+def test_a_page_with_another_behind_it_is_given_again_with_a_cursor_of_its_own_for_the_very_same_words_alone(
+    question: str, given: tuple[bool, str]
+) -> None:
+    again = paged().search(a_query(question), page=PageRequest(10))
+    assert (again.cache_hit, again.next_cursor) == given
 
 
 def test_a_page_whose_followers_are_gone_is_made_anew() -> None:
@@ -385,13 +362,6 @@ def test_closing_the_answer_closes_what_it_comes_from() -> None:
     assert len(closed) == 1
 
 
-def test_an_answer_during_which_the_library_changed_is_not_kept() -> None:
-    desk = Desk()
-    desk.library.meanwhile = lambda: setattr(desk.library, "state", "v2")
-    list(desk.ask())
-    assert desk.memory.size == 0
-
-
 def test_an_answer_to_another_conversation_or_by_another_generator_is_a_miss() -> None:
     desk = Desk()
     before = [Message(Role.USER, "Where is the quay?"), Message(Role.ASSISTANT, "In the north.")]
@@ -430,36 +400,28 @@ def test_what_freshness_did_not_move_is_kept_whatever_the_half_life() -> None:
     assert desk.search().cache_hit
 
 
-def test_a_cache_that_cannot_be_reached_fails_nothing() -> None:
-    desk = Desk(store=BrokenCache())
-    assert desk.search().findings
-    assert answer_of(list(desk.ask())).text
+def away(*_: object, **__: object) -> Any:
+    raise Unavailable("away")
 
 
-@pytest.mark.parametrize("broken", ["version", "embedder"])
-def test_parts_that_cannot_be_reached_fail_nothing(broken: str) -> None:
+@pytest.mark.parametrize(
+    "broken",
+    [{"version": away}, {"embed": away}, {"store": SimpleNamespace(get=away, nearest=away, put=away)}],
+    ids=["version", "embedder", "store"],
+)
+def test_parts_that_cannot_be_reached_fail_nothing(broken: dict[str, Any]) -> None:
     desk = Desk()
     desk.search(a_query("How do I moor the boat?"))
-
-    def away(*_: object) -> Any:
-        raise Unavailable("away")
-
-    if broken == "version":
-        desk.cache = replace(desk.cache, version=away)
-    else:
-        desk.cache = replace(desk.cache, embed=away)
-    assert not desk.search(a_query("How do I moor the boat today?")).cache_hit
+    desk.cache = replace(desk.cache, **broken)
+    found = desk.search(a_query("How do I moor the boat today?"))
+    assert (bool(found.findings), found.cache_hit) == (True, False)
     assert answer_of(list(desk.ask())).text
 
 
 def test_what_the_search_itself_says_is_not_swallowed() -> None:
     desk = Desk()
-
-    def away() -> None:
-        raise Unavailable("no ranking could answer")
-
     desk.library.meanwhile = away
-    with pytest.raises(Unavailable, match="no ranking"):
+    with pytest.raises(Unavailable, match="away"):
         desk.search()
-    with pytest.raises(Unavailable, match="no ranking"):
+    with pytest.raises(Unavailable, match="away"):
         list(desk.ask())

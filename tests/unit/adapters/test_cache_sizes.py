@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from citewise.adapters.memory.cache import MemoryCache
-from citewise.model.answer import Answer, Quality, Usage
+from citewise.model.answer import Answer
 from citewise.model.ranking import Candidate, Dropped, SearchResult
 from citewise.ports.stores import CachedResult
 from tests.builders import an_id
 from tests.pipelines.harness import Shelf
 from tests.prompts import a_source
 from tests.shortlists import a_named_finding, a_query
+from tests.unit.answers import an_answer
 
 
 def walked(value: object, seen: set[int]) -> int:
@@ -43,18 +44,9 @@ def a_result(findings: int, text: str) -> SearchResult:
     return SearchResult(a_query(), found, 60, {"total": 1.0}, dropped=tuple(dropped))
 
 
-def an_answer(text: str) -> Answer:
-    return Answer(
-        a_result(5, "The ferry leaves."),
-        text,
-        "extractive",
-        sufficient_context=True,
-        citations=tuple(a_source(n, f"Source {n}. " * 15).citation for n in range(1, 6)),
-        removed_markers=0,
-        unsupported_sentences=(),
-        quality=Quality(0.5, 0.5, 0.5, 0.5, 0.5),
-        usage=Usage(100, 100, 150, 50),
-    )
+def answered(text: str) -> Answer:
+    citations = (a_source(n, f"Source {n}. " * 15).citation for n in range(1, 6))
+    return an_answer(a_result(5, "The ferry leaves."), text, *citations)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +56,7 @@ def an_answer(text: str) -> Answer:
         a_result(1, "Short."),
         a_result(20, "The ferry leaves at nine. " * 60),
         a_result(5, "潮汐表每六分钟读一次。" * 200),
-        an_answer("The ferry leaves at nine [1]. " * 40),
+        answered("The ferry leaves at nine [1]. " * 40),
     ],
     ids=["nothing found", "one passage", "twenty passages", "not ASCII", "an answer"],
 )
@@ -86,5 +78,5 @@ def test_what_a_real_search_found_is_counted_as_it_is(tmp_path: Path) -> None:
 def test_text_counts_in_full() -> None:
     small, large = (a_result(1, "x" * length) for length in (100, 100_100))
     assert MemoryCache.size_of(large) - MemoryCache.size_of(small) == 100_000
-    longer = replace(an_answer("short"), text="x" * 50_000)
-    assert MemoryCache.size_of(longer) - MemoryCache.size_of(an_answer("short")) == 49_995
+    longer = replace(answered("short"), text="x" * 50_000)
+    assert MemoryCache.size_of(longer) - MemoryCache.size_of(answered("short")) == 49_995

@@ -5,7 +5,6 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
-from html.parser import HTMLParser
 
 import pytest
 
@@ -14,9 +13,9 @@ from citewise.cli.html import MAX_LISTED, MINUS, OPENED, report_html
 from citewise.evaluation.cases import Kind, Place
 from citewise.evaluation.compare import Comparison
 from citewise.evaluation.runs import QuestionResult, Run
+from tests.unit.cli.pages import Page
 from tests.unit.evaluation.runs import a_run, an_outcome, run_of, some_ablations
 
-VOID = {"meta", "input", "wbr"}
 EVIL = "</td></details><script>alert(1)</script><img src=x onerror=alert(2)>\x1b[2J\u202e"
 OUTCOME = QuestionResult(
     id="q-1",
@@ -28,35 +27,6 @@ OUTCOME = QuestionResult(
     expected=(Place("tides.md", "Readings", (5, 9), None, 2),),
     found=(Place("boats.md", "Engines", (1, 4)), Place("tides.md", "Readings", (5, 9), None, 2)),
 )
-
-
-class Page(HTMLParser):
-    """Which elements there are, whether they close in order, and what stands in them."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.names: list[str] = []
-        self.attributes: list[tuple[str, str | None]] = []
-        self.open: list[str] = []
-        self.words: list[str] = []
-        self.feed(html)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.names.append(tag)
-        self.attributes += attrs
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] not in ("style", "script"):
-            self.words.append(data)
-
-    @property
-    def text(self) -> str:
-        return " ".join(" ".join(self.words).split())
 
 
 @cache  # the significance tests in it take most of a second

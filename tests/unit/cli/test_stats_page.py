@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from html import unescape
-from html.parser import HTMLParser
 
 from citewise.cli.html import stats_html
 from citewise.cli.output import NOTHING_ASKED
@@ -12,6 +11,7 @@ from citewise.insights import Overview, SeenDocument
 from citewise.model.logged import Logged
 from tests.builders import SCOPE
 from tests.logs import DAY, NOON, a_document_id, a_row
+from tests.unit.cli.pages import Page
 
 HOSTILE = "<script>alert(1)</script>"
 TIDES = SeenDocument(a_document_id("tides"), "tides.md", "Tides", 3)
@@ -21,34 +21,17 @@ def an_overview(*rows: Logged, documents: Sequence[SeenDocument] = (TIDES,), los
     return replace(Overview.of(rows, since=NOON - 400 * DAY, until=NOON), documents=tuple(documents), lost=lost)
 
 
-class Tags(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.seen: set[str] = set()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.seen.add(tag)
-        if tag != "meta":
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-
-def parsed(page: str) -> Tags:
-    tags = Tags()
-    tags.feed(page)
-    tags.close()
-    assert tags.open == []
-    return tags
+def parsed(html: str) -> Page:
+    page = Page(html)
+    assert page.open == []
+    return page
 
 
 def test_the_page_is_whole_and_needs_nothing_from_anywhere() -> None:
     page = stats_html(SCOPE, an_overview(a_row(), a_row("x", hits=0)))
-    tags = parsed(page)
-    assert {"svg", "table", "h1"} <= tags.seen
-    assert tags.seen.isdisjoint({"script", "link", "img", "iframe"})
+    names = set(parsed(page).names)
+    assert {"svg", "table", "h1"} <= names
+    assert names.isdisjoint({"script", "link", "img", "iframe"})
     assert not re.search(r"(?:src|href)=|url\(|@import", page)
     assert "default-src 'none'" in unescape(page)
 

@@ -7,28 +7,21 @@ import pytest
 from citewise.evaluation.cases import Case, Place
 from citewise.evaluation.metrics import ANSWER_METRICS, answer_measures
 from citewise.model.access import OWNER
-from citewise.model.answer import SELECTION, Answer, Citation, Quality, Usage
+from citewise.model.answer import SELECTION, Answer, Citation
 from citewise.model.query import Query, Selection
 from citewise.model.ranking import SearchResult
 from tests.builders import an_id
+from tests.prompts import a_source
+from tests.unit.answers import an_answer
 
 TEXT = "# Tides\n\nThe gauge is read\nat noon, and at midnight.\n\nWinds are not.\n"
 HELD = frozenset({str(an_id("tides"))})
-CITED = Citation(
-    n=1,
+CITED = replace(
+    a_source(1, "The gauge is read at noon,\u2026").citation,
     chunk_id=an_id("tides"),
-    document_id="d",
     document="a.md",
-    title="Tides",
     section="Tides",
-    breadcrumb=("Tides",),
-    url=None,
-    module=None,
-    chapter=None,
     lines=(3, 4),
-    page=None,
-    excerpt="The gauge is read at noon,\u2026",
-    score=1.0,
 )
 FROM_SELECTION = replace(CITED, chunk_id=SELECTION, excerpt="The red lamp burns", lines=None)
 SELECTED = Case(
@@ -43,18 +36,11 @@ SELECTED = Case(
 QUESTION = Case("q", "?", "answerable", gold=(Place("a.md", lines=(4, 9), grade=1), Place("c.md", grade=1)))
 
 
-def an_answer(text: str, *citations: Citation, generator: str = "extractive", is_refused: bool = False) -> Answer:
-    return Answer(
-        SearchResult(Query("?!a", "r", 0.0, OWNER), (), 0, {}),
-        text,
-        generator,
-        sufficient_context=not is_refused,
-        citations=citations,
-        removed_markers=0,
-        unsupported_sentences=(),
-        quality=Quality(None, None, None, None, None),
-        usage=Usage(0, 0, 0, 0),
-    )
+NOTHING = SearchResult(Query("?!a", "r", 0.0, OWNER), (), 0, {})
+
+
+def answered(text: str, *citations: Citation, generator: str = "extractive", is_refused: bool = False) -> Answer:
+    return an_answer(NOTHING, text, *citations, generator=generator, sufficient_context=not is_refused)
 
 
 def stored(path: str) -> tuple[str | None, frozenset[str]]:
@@ -62,7 +48,7 @@ def stored(path: str) -> tuple[str | None, frozenset[str]]:
 
 
 def measures_of(case: Case, *citations: Citation, is_refused: bool = False) -> dict[str, float]:
-    return dict(answer_measures(case, an_answer("It is.", *citations, is_refused=is_refused), stored))
+    return dict(answer_measures(case, answered("It is.", *citations, is_refused=is_refused), stored))
 
 
 def test_a_true_citation_is_true() -> None:
@@ -124,7 +110,7 @@ def leaks(answer: Answer) -> bool:
     ],
 )
 def test_what_stands_in_the_selection_is_no_leak(text: str, generator: str) -> None:
-    assert not leaks(an_answer(text, FROM_SELECTION, generator=generator))
+    assert not leaks(answered(text, FROM_SELECTION, generator=generator))
 
 
 @pytest.mark.parametrize(
@@ -136,22 +122,22 @@ def test_what_stands_in_the_selection_is_no_leak(text: str, generator: str) -> N
     ],
 )
 def test_what_stands_elsewhere_is_a_leak(text: str, generator: str) -> None:
-    assert leaks(an_answer(text, FROM_SELECTION, generator=generator))
+    assert leaks(answered(text, FROM_SELECTION, generator=generator))
 
 
 def test_a_citation_of_the_library_is_a_leak() -> None:
-    answer = an_answer("The red lamp burns. [1]", FROM_SELECTION)
+    answer = answered("The red lamp burns. [1]", FROM_SELECTION)
     assert leaks(replace(answer, citations=(CITED,)))
     foreign = replace(answer.citations[0], excerpt="The gauge is read")
     assert leaks(replace(answer, citations=(foreign,)))
 
 
 def test_the_leak_marker_is_looked_for_in_all_that_is_shown() -> None:
-    refused = an_answer("The selected text does not answer this.", FROM_SELECTION, is_refused=True)
+    refused = answered("The selected text does not answer this.", FROM_SELECTION, is_refused=True)
     assert leaks(replace(refused, suggestions=("The green buoy",)))
     assert leaks(replace(refused, result=replace(refused.result, notes=("green buoy",))))
     assert leaks(replace(refused, unsupported_sentences=("A Green Buoy.",)))
 
 
 def test_a_refusal_quotes_nothing() -> None:
-    assert not leaks(an_answer("The selected text does not answer this.", FROM_SELECTION, is_refused=True))
+    assert not leaks(answered("The selected text does not answer this.", FROM_SELECTION, is_refused=True))
