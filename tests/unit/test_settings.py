@@ -147,6 +147,8 @@ def test_settings_changed_in_code_take_the_values_of_a_file_and_of_python(tmp_pa
         ("search", {"weights": {"sparse": 1.0}}, "dense, words, code"),
         ("search", {"boosts": [{"keywords": ["a"], "corpus_types": ["b"], "factor": 0}]}, "factor"),
         ("search", {"boosts": [{"keywords": [" "], "corpus_types": ["b"], "factor": 1}]}, "keywords"),
+        ("answer", {"compression": "llmlingua"}, r"answer\.compression_path"),
+        ("answer", {"compressed_tokens": 49}, "at least 50"),
         ("query_cache", {"min_cosine": 0}, r"query_cache\.min_cosine must be above 0 and at most 1, not 0"),
         ("paging", {"depth": 10_001}, r"paging\.depth must be in 1\.\.10000"),
         ("guard", {"pause_seconds": 0}, r"guard\.pause_seconds must be above 0"),

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from citewise.errors import Misconfigured
 from citewise.model.answer import Context
 from citewise.settings import Settings
 from citewise.wiring_models import compress_of
@@ -48,16 +47,3 @@ def test_sentences_are_chosen_without_any_model(compression: str) -> None:
     settings = Settings().changed(answer={"compression": compression, "compressed_tokens": 77})
     made = compress_of(settings, WordCounter())
     assert (made.compressor, made.is_on, made.tokens) == (None, compression == "extractive", 77)
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"compression": "zip"}, "none, extractive or llmlingua"),
-        ({"compression": "llmlingua"}, "answer.compression_path"),
-        ({"compressed_tokens": 49}, "at least 50"),
-    ],
-)
-def test_settings_that_make_no_sense_are_refused(changes: dict[str, str | int], said: str) -> None:
-    with pytest.raises(Misconfigured, match=said):
-        Settings().changed(answer=changes)

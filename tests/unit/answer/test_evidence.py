@@ -94,10 +94,6 @@ def test_without_an_embedder_words_alone_decide() -> None:
     assert best(found) == "The gauge is read at noon."
 
 
-def test_no_sources_have_no_evidence() -> None:
-    assert a_ground(HashEmbedder()).weigh("Why?", a_context()) == ()
-
-
 def test_a_question_of_stop_words_covers_nothing() -> None:
     assert coverages_of(frozenset(), [frozenset({"a"})]) == [0.0]
 

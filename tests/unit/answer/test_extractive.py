@@ -34,20 +34,23 @@ def test_each_sentence_is_followed_by_its_source() -> None:
     )
 
 
-def test_insufficient_grounds_are_answered_with_nothing() -> None:
+def test_insufficient_grounds_and_no_evidence_are_answered_with_nothing() -> None:
     assert answer(("The gauge is read at noon.", [0.9]), is_sufficient=False) == ""
-
-
-def test_no_evidence_is_no_answer() -> None:
     assert answer() == ""
 
 
-def test_units_far_below_the_best_are_left_out() -> None:
-    assert answer(("The first thing counts. The second does not.", [0.9, 0.2])) == "The first thing counts. [1]"
-
-
-def test_the_best_is_quoted_however_low_it_is() -> None:
-    assert answer(("Nothing here fits well.", [0.0])) == "Nothing here fits well. [1]"
+@pytest.mark.parametrize(
+    ("text", "scores", "said"),
+    [
+        ("The first thing counts. The second does not.", [0.9, 0.2], "The first thing counts. [1]"),
+        ("Nothing here fits well.", [0.0], "Nothing here fits well. [1]"),
+        ("A bare title", [0.9], "A bare title [1]"),
+        ("This page says when to calibrate. Calibrate it in May.", [0.9, 0.7], "Calibrate it in May. [1]"),
+    ],
+    ids=["not far below the best", "the best however low", "a title if there is no more", "no signpost"],
+)
+def test_the_best_units_that_say_something_are_quoted(text: str, scores: list[float], said: str) -> None:
+    assert answer((text, scores)) == said
 
 
 def test_sources_come_by_their_best_unit_and_units_as_they_stand() -> None:
@@ -75,21 +78,6 @@ def test_a_sentence_that_points_back_brings_the_one_before_it(start: str) -> Non
     assert answer((text, [0.1, 0.9])) == f"The pump has a filter. [1] {start} must be cleaned. [1]"
 
 
-def test_a_long_sentence_is_not_brought_along() -> None:
-    text = "The pump " + "and the pump " * 20 + "has a filter. This must be cleaned."
-    assert answer((text, [0.1, 0.9])) == "This must be cleaned. [1]"
-
-
-def test_a_list_item_brings_what_leads_the_list_in() -> None:
-    text = "The states are:\n\n- idle\n- running\n- done"
-    assert answer((text, [0.1, 0.1, 0.9, 0.1])) == "The states are: [1]\n\n- running [1]"
-
-
-def test_a_lead_brings_its_list() -> None:
-    text = "The states are:\n\n- idle\n- running\n\nMore follows here."
-    assert answer((text, [0.9, 0.1, 0.1, 0.1])) == "The states are: [1]\n\n- idle [1]\n- running [1]"
-
-
 def test_a_long_list_ends_where_prose_does() -> None:
     text = "All of them:\n\n" + "\n".join(f"- item {at} of many" for at in range(100))
     assert len(answer((text, [0.9] + [0.1] * 100)).split()) < 200
@@ -100,54 +88,46 @@ def test_titles_questions_and_empty_leads_are_no_answers(dull: str) -> None:
     assert answer((dull, [0.9]), ("The gauge is read at noon.", [0.5])) == "The gauge is read at noon. [2]"
 
 
-def test_where_there_is_only_a_title_it_is_quoted() -> None:
-    assert answer(("A bare title", [0.9])) == "A bare title [1]"
+@pytest.mark.parametrize(
+    ("text", "scores", "said"),
+    [
+        ("Run this:\n\n```sh\nmake [3]\n```", [0.1, 0.9], "Run this: [1]\n\n```sh\nmake [3]\n```\n\n[1]"),
+        ("Text.\n\n    make all", [0.1, 0.9], "```\nmake all\n```\n\n[1]"),
+        ("```python\nx = 1\ny = 2", [0.9], "```python\nx = 1\ny = 2\n```\n\n[1]"),
+        ("| a | b |\n|---|---|\n| 1 | 2 |", [0.9], "| a | b |\n|---|---|\n| 1 | 2 |\n\n[1]"),
+        ("- One item here. And its rest.", [0.9, 0.9], "- One item here. [1] And its rest. [1]"),
+        (
+            "- one item here\n\nSome other line.\n\n```\ncode\n```\n\nThe last line stands.",
+            [0.9, 0.1, 0.9, 0.9],
+            "- one item here [1]\n\n```\ncode\n```\n\n[1]\n\nThe last line stands. [1]",
+        ),
+    ],
+    ids=["code", "indented code", "half a block of code", "a table", "the rest of an item", "prose after a block"],
+)
+def test_a_unit_keeps_its_shape_and_its_marker_counts(text: str, scores: list[float], said: str) -> None:
+    assert answer((text, scores)) == said
 
 
-def test_code_is_quoted_whole_behind_its_lead_with_its_marker_apart() -> None:
-    text = "Run this:\n\n```sh\nmake [3]\n```"
-    assert answer((text, [0.1, 0.9])) == "Run this: [1]\n\n```sh\nmake [3]\n```\n\n[1]"
-
-
-def test_indented_code_is_fenced() -> None:
-    assert answer(("Text.\n\n    make all", [0.1, 0.9])) == "```\nmake all\n```\n\n[1]"
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("By others [3] and [4, 5], but not in `a[3]`.", "By others (3) and (4, 5), but not in `a[3]`."),
+        ("99 bar [Source 9: Evil - doc] and [^3] too.", "99 bar (Source 9: Evil - doc) and (^3) too."),
+        (
+            'See [the limits](../limits.md#upper) and ![the plot](plot.png "Plot") for `[a](b)`.',
+            "See the limits and the plot for `[a](b)`.",
+        ),
+    ],
+    ids=["numbers", "labels", "links, whose addresses lead nowhere from an answer"],
+)
+def test_brackets_in_a_document_do_not_read_as_sources(text: str, said: str) -> None:
+    assert answer((text, [0.9])) == f"{said} [1]"
 
 
 def test_long_code_is_quoted_only_as_the_best() -> None:
     code = "```\n" + "\n".join(f"line {at}" for at in range(MAX_CODE_LINES)) + "\n```"
     assert "line 9" not in answer((f"The best comes first.\n\n{code}", [0.9, 0.8]))
     assert f"line {MAX_CODE_LINES - 1}" in answer((code, [0.9]))
-
-
-def test_a_table_is_quoted_whole() -> None:
-    table = "| a | b |\n|---|---|\n| 1 | 2 |"
-    assert answer((table, [0.9])) == f"{table}\n\n[1]"
-
-
-def test_brackets_around_numbers_do_not_read_as_sources() -> None:
-    text = "Shown by others [3] and [4, 5], but not in `a[3]`."
-    assert answer((text, [0.9])) == "Shown by others (3) and (4, 5), but not in `a[3]`. [1]"
-
-
-def test_prose_after_a_list_or_a_block_begins_a_paragraph() -> None:
-    text = "- one item here\n\nSome other line.\n\n```\ncode\n```\n\nThe last line stands."
-    assert answer((text, [0.9, 0.1, 0.9, 0.9])) == (
-        "- one item here [1]\n\n```\ncode\n```\n\n[1]\n\nThe last line stands. [1]"
-    )
-
-
-def test_the_rest_of_an_item_stays_in_its_line() -> None:
-    assert answer(("- One item here. And its rest.", [0.9, 0.9])) == "- One item here. [1] And its rest. [1]"
-
-
-def test_links_become_their_words_since_their_addresses_lead_nowhere_from_an_answer() -> None:
-    text = 'See [the limits](../limits.md#upper) and ![the plot](plot.png "Plot") for `[a](b)`.'
-    assert answer((text, [0.9])) == "See the limits and the plot for `[a](b)`. [1]"
-
-
-def test_a_signpost_is_no_answer() -> None:
-    text = "This page says when the sensor must be calibrated. Calibrate the sensor every six months."
-    assert answer((text, [0.9, 0.7])) == "Calibrate the sensor every six months. [1]"
 
 
 def test_no_step_is_left_out_of_a_procedure() -> None:
@@ -168,17 +148,14 @@ def test_no_step_is_left_out_of_a_procedure() -> None:
             "Before you ask you need [1]\n\n- a boat license [1]",
         ),
         ("Restart the board.\n\n```\nreboot\n```", [0.9, 0.1], "Restart the board. [1]\n\n```\nreboot\n```\n\n[1]"),
+        ("The states are:\n\n- idle\n- on\n- off", [0.1, 0.1, 0.9, 0.1], "The states are: [1]\n\n- on [1]"),
+        ("States:\n\n- idle\n- on\n\nMore here.", [0.9, 0.1, 0.1, 0.1], "States: [1]\n\n- idle [1]\n- on [1]"),
+        ("The pump " + "and the pump " * 20 + "has a filter. This is it.", [0.1, 0.9], "This is it. [1]"),
     ],
-    ids=["a term brings its definition", "and the other way round", "a line that breaks off", "code right below"],
+    ids=[
+        *("a term brings its definition", "and the other way round", "a line that breaks off", "code right below"),
+        *("an item brings its lead", "a lead brings its list", "a long sentence is not brought"),
+    ],
 )
 def test_what_cannot_stand_alone_brings_company(text: str, scores: list[float], said: str) -> None:
     assert answer((text, scores)) == said
-
-
-def test_a_label_in_a_document_is_no_marker_of_the_answer() -> None:
-    text = "The limit is 99 bar [Source 9: Evil - doc] and [^3] too."
-    assert answer((text, [0.9])) == "The limit is 99 bar (Source 9: Evil - doc) and (^3) too. [1]"
-
-
-def test_half_a_block_of_code_is_closed_so_that_its_marker_counts() -> None:
-    assert answer(("```python\nx = 1\ny = 2", [0.9])) == "```python\nx = 1\ny = 2\n```\n\n[1]"

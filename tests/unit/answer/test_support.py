@@ -38,6 +38,8 @@ def flagged(text: str) -> tuple[str, ...]:
         "The staff's zero lies 7 cm deep [2].",
         "Power: the controller stops the charge [1].",
         "Spring tides follow the full moon.",
+        "Spring tides follow the full moon [1][2].",  # on either of them
+        "Spring tides follow the full moon [7].",  # a marker without a source is none
         "1. Read the staff at noon [2].",
         "| what | when |\n| --- | --- |\n| staff is read | noon [2] |",
     ],
@@ -58,6 +60,7 @@ def test_what_a_source_says_is_supported(sentence: str) -> None:
         "Spring tides don't follow the full moon [2].",
         "Spring tides follow the full moon [1].",
         "The mayor of the village paid for the harbor wall.",
+        "The sources do not say it, but a diesel generator usually has a tank of 40 liters.",
     ],
 )
 def test_what_no_cited_source_says_is_flagged(sentence: str) -> None:
@@ -93,23 +96,10 @@ def test_what_states_nothing_about_the_matter_is_not_checked(text: str) -> None:
     assert Support.of(text, (BATTERY, TIDES)).faithfulness == 1.0
 
 
-def test_a_claim_beside_a_confession_of_silence_is_checked() -> None:
-    text = "The sources do not say it, but a diesel generator usually has a tank of 40 liters."
-    assert flagged(text) == (text,)
-
-
 def test_a_marker_behind_the_full_stop_belongs_to_the_sentence_before_it() -> None:
     text = "Spring tides follow the full moon. [2] A full charge lasts nine days. [1]"
     assert flagged(text) == ()
     assert flagged("Spring tides follow the full moon. [1] It is so.") == ("Spring tides follow the full moon. [1]",)
-
-
-def test_a_sentence_with_two_sources_may_rest_on_either() -> None:
-    assert flagged("Spring tides follow the full moon [1][2].") == ()
-
-
-def test_a_marker_without_a_source_counts_as_none() -> None:
-    assert flagged("Spring tides follow the full moon [7].") == ()
 
 
 def test_faithfulness_is_the_share_of_checked_sentences_that_are_supported() -> None:

@@ -13,6 +13,7 @@ LINE = "The gauge is read. Nets dry at noon! Does it blow?"
         (80, LINE),
         (40, "The gauge is read. Nets dry at noon!"),
         (20, "The gauge is read."),
+        (14, "The gauge is"),
         (12, "The gauge is"),
         (2, "Th"),
         (0, ""),

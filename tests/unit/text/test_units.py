@@ -43,30 +43,27 @@ def test_a_sentence_ends_where_a_reader_sees_its_end(text: str, sentences: list[
     assert texts(text) == sentences
 
 
-def test_lines_of_a_paragraph_are_one_text_up_to_a_hard_break_or_a_colon() -> None:
-    assert texts("one\ntwo  \nthree\\\nfour:\nfive") == ["one two", "three", "four:", "five"]
-
-
-def test_list_items_keep_their_markers_and_their_further_lines() -> None:
-    text = "- one\n  more\n* two\n   - three\n1. Four. Five.\n10) six"
-    assert texts(text) == ["- one more", "* two", "- three", "1. Four.", "Five.", "10) six"]
-
-
-def test_a_wrapped_line_that_begins_with_a_year_begins_no_list() -> None:
-    assert texts("It was the year\n1986. It rained.") == ["It was the year 1986.", "It rained."]
-
-
-def test_headings_rules_tags_and_admonition_fences_are_no_units() -> None:
-    text = "# One\n\nTwo\n===\n\n---\n\n:::note Mind\nThree.\n:::\n<Tabs>\n<!-- four -->\n</Tabs>\n\n***"
-    assert texts(text) == ["Three."]
-
-
-def test_several_lines_over_a_rule_are_a_paragraph() -> None:
-    assert texts("One\ntwo.\n---\nThree.") == ["One two.", "Three."]
-
-
-def test_quote_marks_are_left_out() -> None:
-    assert texts("> One\n> two.\n>> Three.\nFour.") == ["One two.", "Three.", "Four."]
+@pytest.mark.parametrize(
+    ("text", "units"),
+    [
+        ("one\ntwo  \nthree\\\nfour:\nfive", ["one two", "three", "four:", "five"]),
+        (
+            "- one\n  more\n* two\n   - three\n1. Four. Five.\n10) six",
+            ["- one more", "* two", "- three", "1. Four.", "Five.", "10) six"],
+        ),
+        ("It was the year\n1986. It rained.", ["It was the year 1986.", "It rained."]),
+        ("# One\n\nTwo\n===\n\n---\n\n:::note Mind\nThree.\n:::\n<Tabs>\n<!-- four -->\n</Tabs>\n\n***", ["Three."]),
+        ("One\ntwo.\n---\nThree.", ["One two.", "Three."]),
+        ("> One\n> two.\n>> Three.\nFour.", ["One two.", "Three.", "Four."]),
+        ("$$\na. B\n$$\n\n$$\nopen. End", ["$$ a. B $$", "$$ open.", "End"]),
+    ],
+    ids=[
+        *("a hard break or a colon ends a text", "items keep their markers and further lines", "a year begins no list"),
+        *("headings, rules, tags and fences of admonitions", "several lines over a rule", "quote marks", "a formula"),
+    ],
+)
+def test_lines_that_belong_together_are_one_text_without_what_is_only_markup(text: str, units: list[str]) -> None:
+    assert texts(text) == units
 
 
 @pytest.mark.parametrize(
@@ -85,20 +82,20 @@ def test_code_stays_whole(text: str, code: str) -> None:
     assert [(unit.kind, unit.text) for unit in units_of(1, text)] == [(CODE, code)]
 
 
-def test_text_around_code_keeps_its_place() -> None:
-    assert kinds("Before.\n```\ncode\n```\nAfter.") == [SENTENCE, CODE, SENTENCE]
-
-
-def test_a_quoted_fence_ends_with_its_quote() -> None:
-    assert kinds("> ```\n> code\nText.") == [CODE, SENTENCE]
-
-
-def test_inline_triple_ticks_are_no_fence() -> None:
-    assert kinds("```code``` in a sentence.\nMore.") == [SENTENCE, SENTENCE]
-
-
-def test_an_indented_line_in_a_list_is_no_code() -> None:
-    assert kinds("- one\n\n    two\n\nThree\n\n    four") == [SENTENCE, SENTENCE, SENTENCE, CODE]
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Before.\n```\ncode\n```\nAfter.", [SENTENCE, CODE, SENTENCE]),
+        ("> ```\n> code\nText.", [CODE, SENTENCE]),
+        ("```code``` in a sentence.\nMore.", [SENTENCE, SENTENCE]),
+        ("- one\n\n    two\n\nThree\n\n    four", [SENTENCE, SENTENCE, SENTENCE, CODE]),
+        ("Text\na | b\n--|--\n1 | 2\n```\ncode\n```", [SENTENCE, TABLE, CODE]),
+        ("a | b\nc | d", [SENTENCE]),
+    ],
+    ids=["around code", "behind a quoted fence", "ticks in a line", "indented in a list", "a table", "mere pipes"],
+)
+def test_text_code_and_tables_are_told_apart_and_keep_their_place(text: str, found: list[str]) -> None:
+    assert kinds(text) == found
 
 
 def test_a_table_stays_whole() -> None:
@@ -108,18 +105,6 @@ def test_a_table_stays_whole() -> None:
         (TABLE, table),
         (SENTENCE, "After."),
     ]
-
-
-def test_a_table_ends_a_paragraph_and_is_ended_by_a_fence() -> None:
-    assert kinds("Text\na | b\n--|--\n1 | 2\n```\ncode\n```") == [SENTENCE, TABLE, CODE]
-
-
-def test_pipes_alone_are_no_table() -> None:
-    assert kinds("a | b\nc | d") == [SENTENCE]
-
-
-def test_a_displayed_formula_is_one_unit() -> None:
-    assert texts("$$\na. B\n$$\n\n$$\nopen. End") == ["$$ a. B $$", "$$ open.", "End"]
 
 
 def test_a_long_sentence_is_cut_at_a_clause() -> None:
