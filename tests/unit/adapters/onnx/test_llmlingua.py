@@ -1,8 +1,8 @@
 """LLMLingua-2 on a small real model: which words go, what goes with them, and which models are refused."""
 
 import math
-import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,31 +60,17 @@ def test_a_text_longer_than_the_window_is_read_to_its_end(folder: Path) -> None:
     assert "quay39" in left(narrow, text, 140)
 
 
-def test_a_model_may_lie_in_a_folder_of_its_own_as_on_the_hub(folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "onnx").mkdir()
-    shutil.copy(folder / "model.onnx", tmp_path / "onnx")
-    shutil.copy(folder / "tokenizer.json", tmp_path)
-    assert left(LlmLingua2(tmp_path, WordCounter()), f"{FIRST} {SECOND}", 20).endswith("not moved 12 men")
-
-
-@pytest.mark.parametrize("missing", ["model.onnx", "tokenizer.json"])
-def test_a_folder_without_its_files_says_which_and_what_to_do(folder: Path, tmp_path: Path, missing: str) -> None:
-    for name in {"model.onnx", "tokenizer.json"} - {missing}:
-        shutil.copy(folder / name, tmp_path)
-    with pytest.raises(Misconfigured, match=rf"compressing model folder .* no {missing}.* Export the model"):
-        LlmLingua2(tmp_path, WordCounter())
-
-
-def test_a_model_with_three_labels_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(Misconfigured, match=r"shape \(1, 512, 3\).*token classification"):
-        LlmLingua2(write_tiny_token_classifier(tmp_path, labels=3), WordCounter())
-
-
-def test_a_window_that_the_model_does_not_see_is_refused_when_it_is_opened(tmp_path: Path) -> None:
-    with pytest.raises(Misconfigured, match=r"cannot take 512 tokens"):
-        LlmLingua2(write_tiny_token_classifier(tmp_path, tokens=64), WordCounter())
-
-
-def test_a_model_that_gives_no_number_is_unavailable(tmp_path: Path) -> None:
-    with pytest.raises(Unavailable, match="no numbers"):
-        LlmLingua2(write_tiny_token_classifier(tmp_path, sure=math.nan), WordCounter())
+@pytest.mark.parametrize(
+    ("variant", "error", "said"),
+    [
+        ({"labels": 3}, Misconfigured, r"shape \(1, 512, 3\).*token classification"),
+        ({"tokens": 64}, Misconfigured, "cannot take 512 tokens"),
+        ({"sure": math.nan}, Unavailable, "no numbers"),
+    ],
+    ids=["three labels", "a window that the model does not see", "no number"],
+)
+def test_a_model_that_cannot_compress_is_refused_when_it_is_opened(
+    tmp_path: Path, variant: dict[str, Any], error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        LlmLingua2(write_tiny_token_classifier(tmp_path, **variant), WordCounter())

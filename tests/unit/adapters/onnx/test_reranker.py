@@ -2,7 +2,9 @@
 
 import math
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tokenizers import Tokenizer
@@ -28,10 +30,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def with_model(folder: Path, target: Path, model: bytes) -> Path:
-    shutil.copy(folder / "tokenizer.json", target)
-    (target / "model.onnx").write_bytes(model)
-    return target
+@pytest.fixture
+def opened(folder: Path, tmp_path: Path, tokenizer: Tokenizer) -> Callable[..., OnnxReranker]:
+    """A reranker on a variant of the tiny model."""
+
+    def opened(**variant: Any) -> OnnxReranker:
+        shutil.copy(folder / "tokenizer.json", tmp_path)
+        (tmp_path / "model.onnx").write_bytes(tiny_cross_encoder(tokenizer, **variant))
+        return OnnxReranker(tmp_path)
+
+    return opened
 
 
 def test_scores_are_the_logits_through_a_sigmoid(folder: Path) -> None:
@@ -42,15 +50,14 @@ def test_scores_are_the_logits_through_a_sigmoid(folder: Path) -> None:
 
 @pytest.mark.parametrize(("scale", "expected"), [(1e30, 1.0), (-1e30, 0.0)])
 def test_the_sigmoid_overflows_at_neither_end(
-    folder: Path, tmp_path: Path, tokenizer: Tokenizer, scale: float, expected: float
+    opened: Callable[..., OnnxReranker], scale: float, expected: float
 ) -> None:
-    reranker = OnnxReranker(with_model(folder, tmp_path, tiny_cross_encoder(tokenizer, scale=scale)))
-    assert reranker.scores("tide", ["tide"]) == pytest.approx([expected])
+    assert opened(scale=scale).scores("tide", ["tide"]) == pytest.approx([expected])
 
 
-def test_two_labels_score_as_one_does(folder: Path, tmp_path: Path, tokenizer: Tokenizer) -> None:
-    two = OnnxReranker(with_model(folder, tmp_path, tiny_cross_encoder(tokenizer, labels=2)))
-    assert two.scores(QUESTION, TEXTS) == pytest.approx(OnnxReranker(folder).scores(QUESTION, TEXTS), abs=1e-6)
+def test_two_labels_score_as_one_does(folder: Path, opened: Callable[..., OnnxReranker]) -> None:
+    one = OnnxReranker(folder).scores(QUESTION, TEXTS)
+    assert opened(labels=2).scores(QUESTION, TEXTS) == pytest.approx(one, abs=1e-6)
 
 
 def test_a_model_may_lie_in_a_folder_of_its_own_as_on_the_hub(folder: Path, tmp_path: Path) -> None:
@@ -79,34 +86,17 @@ def test_a_long_question_is_read_as_far_as_a_short_passage_leaves_room(folder: P
     assert found > missed
 
 
-@pytest.mark.parametrize("missing", ["model.onnx", "tokenizer.json"])
-def test_a_folder_without_its_files_says_which_and_what_to_do(folder: Path, tmp_path: Path, missing: str) -> None:
-    for name in {"model.onnx", "tokenizer.json"} - {missing}:
-        shutil.copy(folder / name, tmp_path)
-    with pytest.raises(Misconfigured, match=rf"reranking model folder .* no {missing}.* Export the model"):
-        OnnxReranker(tmp_path)
-
-
-def test_a_model_with_three_labels_is_refused(folder: Path, tmp_path: Path, tokenizer: Tokenizer) -> None:
-    with pytest.raises(Misconfigured, match=r"shape \(1, 3\).*sequence classification"):
-        OnnxReranker(with_model(folder, tmp_path, tiny_cross_encoder(tokenizer, labels=3)))
-
-
-def test_a_model_that_gives_no_number_is_unavailable(folder: Path, tmp_path: Path, tokenizer: Tokenizer) -> None:
-    with pytest.raises(Unavailable, match="nan"):
-        OnnxReranker(with_model(folder, tmp_path, tiny_cross_encoder(tokenizer, scale=math.nan)))
-
-
-def test_a_window_that_the_model_does_not_see_is_refused_when_it_is_opened(
-    folder: Path, tmp_path: Path, tokenizer: Tokenizer
+@pytest.mark.parametrize(
+    ("variant", "error", "said"),
+    [
+        ({"labels": 3}, Misconfigured, r"shape \(1, 3\).*sequence classification"),
+        ({"scale": math.nan}, Unavailable, "nan"),
+        ({"tokens": 64}, Misconfigured, r"cannot take 128 tokens.*rerank\.window_tokens"),
+    ],
+    ids=["three labels", "no number", "a window that the model does not see"],
+)
+def test_a_model_that_cannot_rerank_is_refused_when_it_is_opened(
+    opened: Callable[..., OnnxReranker], variant: dict[str, Any], error: type[Exception], said: str
 ) -> None:
-    with pytest.raises(Misconfigured, match=r"cannot take 128 tokens.*rerank\.window_tokens"):
-        OnnxReranker(with_model(folder, tmp_path, tiny_cross_encoder(tokenizer, tokens=64)))
-
-
-@pytest.mark.parametrize("broken", ["model.onnx", "tokenizer.json"])
-def test_a_broken_file_is_refused(folder: Path, tmp_path: Path, broken: str) -> None:
-    shutil.copytree(folder, tmp_path / "copy")
-    (tmp_path / "copy" / broken).write_text("not what it should be")
-    with pytest.raises(Misconfigured, match="cannot"):
-        OnnxReranker(tmp_path / "copy")
+    with pytest.raises(error, match=said):
+        opened(**variant)

@@ -1,16 +1,27 @@
-"""What every ONNX adapter shares: the cores it may use, and threads that outlive a call."""
+"""What every ONNX adapter shares: its files, the cores it may use, and threads that outlive a call."""
 
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from citewise.adapters.onnx import minilm
+from citewise.adapters.onnx.embedder import OnnxEmbedder
+from citewise.adapters.onnx.llmlingua import LlmLingua2
 from citewise.adapters.onnx.reranker import OnnxReranker
 from citewise.adapters.onnx.runtime import available_cores
+from citewise.errors import Misconfigured
+from tests.fakes.counters import WordCounter
 from tests.fakes.tiny_cross_encoder import write_tiny_cross_encoder
 
+FILES = ("model.onnx", "tokenizer.json")
+OPENED: dict[str, Callable[[Path], object]] = {
+    "embedding": OnnxEmbedder.from_folder,
+    "reranking": OnnxReranker,
+    "compressing": lambda folder: LlmLingua2(folder, WordCounter()),
+}
 TEXTS = [f"text number {number} " + "word " * number for number in range(12)]
 
 
@@ -36,3 +47,22 @@ def test_threads_outlive_a_call() -> None:
     new = set(threading.enumerate()) - before
     assert len(new) <= available_cores()  # a pool starts its threads as work comes, and never more than cores
     assert any(thread.name.startswith("citewise-model") for thread in before)
+
+
+@pytest.mark.parametrize("missing", FILES)
+@pytest.mark.parametrize("purpose", OPENED)
+def test_a_folder_without_its_files_says_which_and_what_to_do(tmp_path: Path, purpose: str, missing: str) -> None:
+    for name in {*FILES} - {missing}:
+        (tmp_path / name).write_text("{}")
+    with pytest.raises(Misconfigured, match=rf"{purpose} model folder .* no {missing}.* Export the model"):
+        OPENED[purpose](tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"), [("model.onnx", "cannot open the model"), ("tokenizer.json", "tokenizer .* cannot be read")]
+)
+def test_a_file_that_is_not_what_it_should_be_is_refused(tmp_path: Path, broken: str, said: str) -> None:
+    write_tiny_cross_encoder(tmp_path)
+    (tmp_path / broken).write_text("not what it should be")
+    with pytest.raises(Misconfigured, match=said):
+        OnnxReranker(tmp_path)

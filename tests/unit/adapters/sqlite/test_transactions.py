@@ -26,21 +26,6 @@ def words(connection: sqlite3.Connection) -> list[str]:
     return [word for (word,) in connection.execute("SELECT word FROM words ORDER BY rowid")]
 
 
-def test_a_block_that_ends_is_committed(connection: sqlite3.Connection, file: Path) -> None:
-    with Connections.transaction(connection):
-        connection.execute("INSERT INTO words VALUES ('tide')")
-        connection.execute("INSERT INTO words VALUES ('net')")
-    with closing(sqlite3.connect(file)) as other:
-        assert words(other) == ["tide", "net"]
-
-
-def test_of_a_block_that_fails_nothing_has_happened(connection: sqlite3.Connection) -> None:
-    with pytest.raises(sqlite3.ProgrammingError), Connections.transaction(connection):
-        connection.executemany("INSERT INTO words VALUES (?)", [("tide",), ("too", "many")])
-    assert words(connection) == []
-    assert not connection.in_transaction
-
-
 def test_no_other_may_write_from_the_first_line_of_the_block_on(connection: sqlite3.Connection, file: Path) -> None:
     with closing(sqlite3.connect(file, isolation_level=None, timeout=0.0)) as other:
         with (
