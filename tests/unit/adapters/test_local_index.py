@@ -1,5 +1,6 @@
 """Signs first, then bytes: what a large collection finds against what a look at every byte does."""
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -136,6 +137,12 @@ def test_whoever_may_read_the_folder_may_read_every_file_in_it(tmp_path: Path) -
     }
 
 
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every index counts as a large one."""
+    monkeypatch.setattr("citewise.adapters.local_index.texts.LARGE", 0)
+
+
 class Bitmaps(LocalVectorIndex):
     """A vector index that is asked for nothing but what a filter admits."""
 
@@ -146,27 +153,23 @@ class Bitmaps(LocalVectorIndex):
         return None if self._known is None else np.isin(keys, Rows.keys_of(self._known))
 
 
-def test_chunks_that_the_bitmaps_do_not_know_yet_make_the_filter_go_inside_the_search(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("citewise.adapters.local_index.texts.LARGE", 0)
+@pytest.mark.usefixtures("large")
+def test_chunks_that_the_bitmaps_do_not_know_yet_make_the_filter_go_inside_the_search(tmp_path: Path) -> None:
     puts = [a_point(n, words="tide", labels=["in=yes" if n > 2 else "in=no"]) for n in range(10)]
     found = found_by_texts(tmp_path, puts, bitmaps=Bitmaps(None), limit=5)
     assert len(found) == 5
     assert found <= {an_id(n) for n in range(3, 10)}
 
 
-def test_in_a_large_index_the_bitmaps_decide_what_most_readers_may_see(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("citewise.adapters.local_index.texts.LARGE", 0)
+@pytest.mark.usefixtures("large")
+def test_in_a_large_index_the_bitmaps_decide_what_most_readers_may_see(tmp_path: Path) -> None:
     puts = [a_point(n, words="tide", labels=["in=yes"]) for n in range(10)]
     known = [an_id(n) for n in range(3)]
     assert found_by_texts(tmp_path, puts, bitmaps=Bitmaps(known), limit=10) == set(known)
 
 
-def test_bitmaps_of_another_position_are_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("citewise.adapters.local_index.texts.LARGE", 0)
+@pytest.mark.usefixtures("large")
+def test_bitmaps_of_another_position_are_not_used(tmp_path: Path) -> None:
     vectors = LocalVectorIndex(tmp_path / "vectors", dimensions=32)
     texts = LocalTextIndex(tmp_path / "texts", vectors=vectors)
     index = Indexes(vectors, texts)
@@ -176,10 +179,8 @@ def test_bitmaps_of_another_position_are_not_used(tmp_path: Path, monkeypatch: p
     assert {hit.id for hit in index.matching(["tide"], where=narrow, limit=9)} == {an_id(n) for n in range(5, 10)}
 
 
-def test_in_a_large_index_terms_that_are_nearly_everywhere_count_only_if_the_others_find_too_little(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("citewise.adapters.local_index.texts.LARGE", 0)
+@pytest.mark.usefixtures("large")
+def test_in_a_large_index_terms_that_are_nearly_everywhere_count_only_if_the_others_find_too_little(tmp_path: Path) -> None:
     index = Indexes.local(tmp_path)
     index.write(SCOPE, puts=[a_point(n, words="tide ebb" if n < 30 else "tide") for n in range(100)])
     everything = Where(SCOPE, None)
@@ -195,3 +196,19 @@ def found_by_texts(folder: Path, puts: list[Point], *, bitmaps: Bitmaps, limit: 
     texts.activate(SCOPE, 1)
     narrow = Where(SCOPE, None, (AnyOf("in", frozenset({"yes"})),))
     return {hit.id for hit in texts.search(["tide"], field="words", where=narrow, limit=limit)}
+
+
+def test_deletions_that_no_commit_names_do_not_stop_the_next_writer(tmp_path: Path) -> None:
+    index = LocalTextIndex(tmp_path / "index")
+    index.write(SCOPE, 1, IndexBatch(puts=[a_point(n, words="tide") for n in range(3)], drops=(), position=3))
+    index.activate(SCOPE, 1)
+    removal = IndexBatch(puts=(), drops=[an_id(1)], position=4)
+    shutil.copytree(tmp_path / "index", tmp_path / "killed")
+    LocalTextIndex(tmp_path / "killed").write(SCOPE, 1, removal)
+    left = [file for file in (tmp_path / "killed").rglob("*.del")]
+    assert left
+    for file in left:  # all that the killed writer had done
+        shutil.copy(file, tmp_path / "index" / file.relative_to(tmp_path / "killed"))
+    index.write(SCOPE, 1, removal)
+    hits = index.search(["tide"], field="words", where=Where(SCOPE, None), limit=9)
+    assert {hit.id for hit in hits} == {an_id(0), an_id(2)}

@@ -1,7 +1,7 @@
 """The decision to answer: what speaks for it, what against, and what happens where a signal is not there."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -10,9 +10,11 @@ from citewise.answer.ground import SEARCH, SELECTION, Calibration, Ground
 from citewise.answer.pack import Pack
 from citewise.model.answer import Context
 from citewise.model.ranking import DENSE, WORDS, Finding
+from citewise.ports.models import TokenCounter
 from citewise.text.urls import Addresses
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.passages import a_finding, a_passage
+from tests.prompts import a_context, a_source
 
 GROUND = Ground(HashEmbedder(), WordCounter())
 TEXT = "The gauge is read at noon. Gulls rest on the pier."
@@ -115,3 +117,46 @@ def test_a_selection_is_judged_by_words_where_nothing_can_be_embedded() -> None:
     ground = replace(GROUND, embedder=HashEmbedder(poison=" "))
     weighed = ground.weigh(ASKED, packed(found({})))
     assert ground.selection_signals(ASKED, packed(found({})), weighed)["closeness"] is None
+
+
+# What a question names and no source mentions
+
+
+NAMES = "Set up the UR5 arm with ROS 2. The micro-controller reads ISO codes in Kenya."
+
+
+class Vocabulary:
+    """Knows every word but one; of that it makes two tokens."""
+
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        return [2 if text.lower().startswith("quadcopt") else 1 for text in texts]
+
+
+def missing(question: str, text: str, counter: TokenCounter) -> float | None:
+    context = a_context(a_source(1, text, title=""))
+    return Ground(HashEmbedder(), counter).selection_signals(question, context, ())["missing"]
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("How do I set up the UR5?", 0),
+        ("How do I set up the UR10?", 1),
+        ("Which vaccines do I need in Kenya?", 0),
+        ("Which vaccines do I need in Peru?", 1),
+        ("Does MoveIt 7 run on an ESP32 in Lima?", 2),
+        ("Microcontroller with ISO codes?", 0),
+        ("Peru is where? Lima is what?", 0),
+        ("WHERE IS LIMA?", 0),
+        ("What about ur5 and Micro-Controller?", 0),
+        ("who and why", 0),
+    ],
+)
+def test_names_that_no_text_holds_are_counted_up_to_two(question: str, names: float) -> None:
+    assert missing(question, NAMES, WordCounter()) == names
+
+
+def test_a_rare_word_counts_half_and_a_common_one_not_at_all() -> None:
+    assert missing("How high does a quadcopter fly?", NAMES, Vocabulary()) == 0.5
+    assert missing("How high does a pilot fly?", NAMES, Vocabulary()) == 0
+    assert missing("How high?", "Quadcopters fly", Vocabulary()) == 0

@@ -15,17 +15,22 @@ from citewise.evaluation.sets import judged_set
 from tests.judged import answerable, beir_folder, write_questions
 
 
-def test_a_beir_folder_is_judged_by_document(tmp_path: Path) -> None:
-    found = judged_set(beir_folder(tmp_path / "tiny"))
-    assert (found.name, found.unit, found.corpus) == ("tiny", "document", tmp_path / "tiny" / "corpus.jsonl")
-    assert found.cases[0].gold == (
-        Place("tiny/d2.md", grade=2),
-        Place("tiny/d3.md", grade=1),
-    )  # what has grade 0 is not relevant
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return beir_folder(tmp_path / "tiny")
 
 
-def test_questions_that_no_page_answers_come_along(tmp_path: Path) -> None:
-    folder = beir_folder(tmp_path / "tiny")
+def judge(folder: Path, judgments: str) -> None:
+    (folder / "qrels" / "test.tsv").write_text(judgments)
+
+
+def test_a_beir_folder_is_judged_by_document(folder: Path) -> None:
+    found = judged_set(folder)
+    assert (found.name, found.unit, found.corpus) == ("tiny", "document", folder / "corpus.jsonl")
+    assert found.cases[0].gold == (Place("tiny/d2.md", grade=2), Place("tiny/d3.md", grade=1))  # none of grade 0
+
+
+def test_questions_that_no_page_answers_come_along(folder: Path) -> None:
     (folder / "queries.no_page.jsonl").write_text('{"_id": "n", "text": "sourdough"}\n{"_id": "empty", "text": ""}\n')
     cases = judged_set(folder).cases
     assert [case.id for case in cases if case.kind == "unanswerable"] == ["n"]
@@ -41,15 +46,22 @@ def test_a_file_and_a_folder_of_question_files_are_judged_by_passage(tmp_path: P
     assert judged_set(tmp_path).corpus is None
 
 
-def test_judgments_may_have_no_header_or_be_trecs(tmp_path: Path) -> None:
-    folder = beir_folder(tmp_path / "tiny")
-    (folder / "qrels" / "test.tsv").write_text("q1\t0\td1\t2\nq1\t0\td2\t-1\n\n")
+@pytest.mark.parametrize(
+    ("judgments", "grades"),
+    [
+        ("q1\t0\td1\t2\nq1\t0\td2\t-1\n\n", {"d1": 2}),
+        ("q1\td1\t1\nq1\td1\t1.0\n", {"d1": 1}),
+        ("q1\td1\t2.0\nq1\td2\t1.\n", {"d1": 2, "d2": 1}),
+    ],
+    ids=["without a header, as TREC has it", "the same judgment twice", "whole grades with a point"],
+)
+def test_judgments_come_in_several_forms(folder: Path, judgments: str, grades: dict[str, int]) -> None:
+    judge(folder, judgments)
     (case,) = judged_set(folder).cases
-    assert case.gold == (Place("tiny/d1.md", grade=2),)
+    assert case.gold == tuple(Place(f"tiny/{name}.md", grade=grade) for name, grade in grades.items())
 
 
-def test_the_only_judgments_there_are_will_do(tmp_path: Path) -> None:
-    folder = beir_folder(tmp_path / "tiny")
+def test_the_only_judgments_there_are_will_do(folder: Path) -> None:
     (folder / "qrels" / "test.tsv").rename(folder / "qrels" / "dev.tsv")
     assert len(judged_set(folder).cases) == 3
     (folder / "qrels" / "train.tsv").write_text("q1\td1\t1\n")
@@ -57,17 +69,15 @@ def test_the_only_judgments_there_are_will_do(tmp_path: Path) -> None:
         judged_set(folder)
 
 
-def test_a_judged_question_without_text_is_told_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    folder = beir_folder(tmp_path / "tiny")
-    (folder / "qrels" / "test.tsv").write_text("q1\td1\t1\nq9\td1\t1\n")
+def test_a_judged_question_without_text_is_told_of(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    judge(folder, "q1\td1\t1\nq9\td1\t1\n")
     with caplog.at_level(logging.WARNING):
         assert len(judged_set(folder).cases) == 1
     assert "queries.jsonl: judged questions without a text (1, such as q9)" in caplog.text
 
 
-def test_a_question_is_asked_as_far_as_it_can_be(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_question_is_asked_as_far_as_it_can_be(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Public sets hold whole pages as questions, and what their makers' scrapers left in them."""
-    folder = beir_folder(tmp_path / "tiny")
     texts = {"q1": " a\x00b\n", "q2": "\x01 ", "q3": "word " * 1000}
     rows = [json.dumps({"_id": id_, "text": text}) for id_, text in texts.items()]
     (folder / "queries.jsonl").write_text("\n".join(rows))
@@ -79,71 +89,39 @@ def test_a_question_is_asked_as_far_as_it_can_be(tmp_path: Path, caplog: pytest.
     assert "questions left out, since they are empty (1, such as q2)" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("queries.jsonl", "{", r"queries\.jsonl, line 1: not a line of JSON"),
-        ("queries.jsonl", '["q"]', "must be a JSON object"),
-        ("queries.jsonl", '{"_id": "q1"}', "must have an _id and a text"),
-        ("qrels/test.tsv", "q1 d1 1", "line 1: must be question, document and grade"),
-        ("qrels/test.tsv", "q1\td1\tgood", "line 1: must be question, document and grade"),
-        ("qrels/test.tsv", "q1\td1\t0.5", r"the grade is a whole number"),
-        ("qrels/test.tsv", "q8\td1\t1", "has no questions"),
-    ],
-)
-def test_what_is_wrong_in_a_beir_folder_is_named(tmp_path: Path, name: str, content: str, message: str) -> None:
-    folder = beir_folder(tmp_path / "tiny")
-    (folder / name).write_text(content)
-    with pytest.raises(BadRequest, match=message):
-        judged_set(folder)
+TWO_OF_AN_ID = '{"_id": "q1", "text": "x"}\n\n{"_id": 1, "text": "y"}\n{"_id": "q1", "text": "z"}\n'
+HEADER = "query-id\tcorpus-id\tscore\n"
+TWO_GRADES = f"{HEADER}q1\td1\t1\nq1\td1\t0\n"
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "content", "error", "message"),
     [
-        (
-            "queries.jsonl",
-            '{"_id": "q1", "text": "x"}\n\n{"_id": 1, "text": "y"}\n{"_id": "q1", "text": "z"}\n',
-            r"queries\.jsonl, line 4: the question 'q1' is there twice",
-        ),
-        (
-            "qrels/test.tsv",
-            "query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td1\t0\n",
-            r"test\.tsv, line 3: document 'd1' has two grades for question 'q1'",
-        ),
-        (
-            "qrels/test.tsv",
-            "query-id\tcorpus-id\tscore\n",
-            r"test\.tsv has no grade above 0: write a judgment per line",
-        ),
-        ("qrels/test.tsv", "", r"test\.tsv has no grade above 0: write a judgment per line"),
-        ("qrels/test.tsv", "q1\td1\t0\n", r"test\.tsv has no grade above 0"),
+        ("queries.jsonl", "{", BadRequest, r"queries\.jsonl, line 1: not a line of JSON"),
+        ("queries.jsonl", '["q"]', BadRequest, "must be a JSON object"),
+        ("queries.jsonl", '{"_id": "q1"}', BadRequest, "must have an _id and a text"),
+        ("queries.jsonl", '{"_id": "q1", "text": "\udcff"}\n', BadRequest, "line 1: not valid UTF-8"),
+        ("qrels/test.tsv", "q1 d1 1", BadRequest, "line 1: must be question, document and grade"),
+        ("qrels/test.tsv", "q1\td1\tgood", BadRequest, "line 1: must be question, document and grade"),
+        ("qrels/test.tsv", "q1\td1\t0.5", BadRequest, "the grade is a whole number"),
+        ("qrels/test.tsv", "q8\td1\t1", BadRequest, "has no questions"),
+        ("queries.jsonl", TWO_OF_AN_ID, BadData, r"queries\.jsonl, line 4: the question 'q1' is there twice"),
+        ("qrels/test.tsv", TWO_GRADES, BadData, r"test\.tsv, line 3: document 'd1' has two grades for question 'q1'"),
+        ("qrels/test.tsv", HEADER, BadData, r"test\.tsv has no grade above 0: write a judgment per line"),
+        ("qrels/test.tsv", "", BadData, r"test\.tsv has no grade above 0: write a judgment per line"),
+        ("qrels/test.tsv", "q1\td1\t0\n", BadData, r"test\.tsv has no grade above 0"),
     ],
 )
-def test_what_contradicts_itself_or_says_nothing_is_bad_data(
-    tmp_path: Path, name: str, content: str, message: str
+def test_what_is_wrong_in_a_beir_folder_is_named(
+    folder: Path, name: str, content: str, error: type[Exception], message: str
 ) -> None:
-    folder = beir_folder(tmp_path / "tiny")
-    (folder / name).write_text(content)
-    with pytest.raises(BadData, match=message):
+    (folder / name).write_bytes(content.encode("utf-8", "surrogateescape"))
+    with pytest.raises(error, match=message):
         judged_set(folder)
 
 
-def test_the_same_judgment_twice_is_one(tmp_path: Path) -> None:
-    folder = beir_folder(tmp_path / "tiny")
-    (folder / "qrels" / "test.tsv").write_text("q1\td1\t1\nq1\td1\t1.0\n")
-    assert judged_set(folder).cases[0].gold == (Place("tiny/d1.md", grade=1),)
-
-
-def test_a_whole_grade_may_be_written_with_a_point(tmp_path: Path) -> None:
-    folder = beir_folder(tmp_path / "tiny")
-    (folder / "qrels" / "test.tsv").write_text("q1\td1\t2.0\nq1\td2\t1.\n")
-    assert judged_set(folder).cases[0].gold == (Place("tiny/d1.md", grade=2), Place("tiny/d2.md", grade=1))
-
-
-def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path) -> None:
-    folder = beir_folder(tmp_path / "tiny")
-    (folder / "qrels" / "test.tsv").write_text("q1\td1\t1\n")
+def test_a_byte_order_mark_is_no_part_of_a_file(folder: Path) -> None:
+    judge(folder, "q1\td1\t1\n")
     for name in ("queries.jsonl", "qrels/test.tsv"):
         (folder / name).write_bytes(codecs.BOM_UTF8 + (folder / name).read_bytes())
     (case,) = judged_set(folder).cases
@@ -151,21 +129,13 @@ def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path) -> None:
 
 
 def test_questions_that_no_document_answers_are_left_out_with_one_word(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    folder = beir_folder(tmp_path / "tiny")
-    (folder / "qrels" / "test.tsv").write_text("q1\td1\t1\nq2\td1\t0\nq3\td1\t0\nq3\td2\t-1\n")
+    judge(folder, "q1\td1\t1\nq2\td1\t0\nq3\td1\t0\nq3\td2\t-1\n")
     with caplog.at_level(logging.WARNING):
         assert [case.id for case in judged_set(folder).cases] == ["q1"]
     assert len(caplog.records) == 1
     assert "questions left out, since no grade is above 0 (2, such as q2)" in caplog.text
-
-
-def test_text_that_is_none_is_named(tmp_path: Path) -> None:
-    folder = beir_folder(tmp_path / "tiny")
-    (folder / "queries.jsonl").write_bytes(b'{"_id": "q1", "text": "\xff"}\n')
-    with pytest.raises(BadRequest, match="line 1: not valid UTF-8"):
-        judged_set(folder)
 
 
 def test_what_is_no_set_is_refused(tmp_path: Path) -> None:

@@ -68,6 +68,7 @@ def test_a_selection_brings_its_text_along(tmp_path: Path) -> None:
     [
         ({**ASKED, "relevent": []}, ", entry q1: relevent is unknown; did you mean relevant?"),
         ({"id": "q1", "question": "?a"}, ", entry q1: relevant is missing: name the places that answer"),
+        ({"id": "a", "question": "?a", "kind": "answerable"}, ", entry a: relevant is missing"),
         ({**ASKED, "relevant": []}, ", entry q1: relevant: List should have at least 1 item"),
         ({**ASKED, "relevant": ["a.md"]}, ", entry q1: relevant[0]: must be a JSON object"),
         ({**ASKED, "relevant": [{}]}, ", entry q1: relevant[0].doc: Field required"),
@@ -102,6 +103,7 @@ def test_what_breaks_the_format_is_named(tmp_path: Path, entry: object, message:
         ("\xff", " is not valid JSON"),
         ({"cases": []}, " is not a question file"),
         ("7", " is not a question file"),
+        ({"set": "a", "metrics": {}, "questions": []}, " is a run, not a question file: see `citewise eval compare`"),
     ],
 )
 def test_what_is_no_question_file_is_refused(tmp_path: Path, tree: object, message: str) -> None:

@@ -66,6 +66,22 @@ def test_weights_shift_reciprocal_ranks() -> None:
     assert order(ReciprocalRanks({"dense": 1.0, "words": 2.0})(found)) == ids("b", "a")
 
 
+def test_four_documents_in_two_rankings_score_as_the_table_of_the_contract_says() -> None:
+    hits = {"dense": ranked("A", "C", "B", "x", "D"), "words": ranked("B", "D", "A", "y", "C")}
+    sums = ReciprocalRanks({"dense": 1.0, "words": 1.0}, 60).sums(hits)
+    assert [round(sums[an_id(name)], 4) for name in "ABCD"] == [0.0323, 0.0323, 0.0315, 0.0315]
+    assert order(ReciprocalRanks()(rankings(**hits)))[:4] == [*sorted(ids("A", "B")), *sorted(ids("C", "D"))]
+
+
+@pytest.mark.parametrize("constant", [1, 10, 60, 600])
+def test_the_constant_moves_scores_and_never_what_leads_every_ranking(constant: int) -> None:
+    hits = {"dense": ranked("lead", "b", "c"), "words": ranked("lead", "c", "b"), "code": ranked("lead", "d")}
+    first, second, *_ = ReciprocalRanks(constant=constant)(rankings(**hits)).candidates()
+    assert first.id == an_id("lead")
+    assert first.score == pytest.approx(1.0)
+    assert second.score == pytest.approx((constant + 1) / 3 * (1 / (constant + 2) + 1 / (constant + 3)))
+
+
 def test_stretched_scores_are_what_one_works_out_by_hand() -> None:
     found = rankings(dense=hits(("a", 0.8), ("b", 0.6), ("c", 0.4)), words=hits(("c", 12.0), ("a", 6.0), ("d", 2.0)))
     # Meaning counts 0.8 either way (times the nearest cosine, 0.8), words 0.2: a = (0.8*1 + 0.2*0.4) / 1.0

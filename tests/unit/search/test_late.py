@@ -4,7 +4,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from citewise.errors import Unavailable
@@ -17,6 +17,7 @@ from tests.fakes.counters import HashEmbedder, HashWords
 from tests.shortlists import a_named_finding, a_query, a_shortlist
 
 QUESTION = "When does the ferry leave?"
+MODEL = HashWords(HashEmbedder())
 TEXTS = ("Nets are mended in winter.", "The ferry does leave at noon.", "When does it leave?", "Bread and salt.")
 
 
@@ -25,7 +26,7 @@ class Shelved:
 
     def __init__(self, *texts: str) -> None:
         self.words: dict[Digest, WordVectors] = {}
-        for text, made in zip(texts, HashWords(HashEmbedder()).embedded(texts), strict=True):
+        for text, made in zip(texts, MODEL.embedded(texts), strict=True):
             assert not isinstance(made, Unavailable)
             self.words[a_named_finding("x", text=text).passage.text_digest] = made[1]
         self.asked: list[Digest] = []
@@ -70,8 +71,8 @@ def many(count: int, dense: float = 0.3) -> tuple[Shortlist, Shelved]:
     return a_list(*(0.9 - 0.01 * at for at in range(count)), dense=dense, texts=texts), Shelved(*texts)
 
 
-def late(cache: Shelved | None = None, weight: float = LATE_WEIGHT) -> Late:
-    return Late(HashWords(HashEmbedder()), Shelved(*TEXTS) if cache is None else cache, weight)
+def late(cache: Shelved | None = None) -> Late:
+    return Late(MODEL, Shelved(*TEXTS) if cache is None else cache)
 
 
 def texts_of(found: Shortlist) -> list[str]:
@@ -90,31 +91,28 @@ def test_where_a_passage_is_near_nothing_is_read_or_changed(nearest: float) -> N
     assert cache.asked == []
 
 
-def test_where_the_ranking_by_meaning_found_nothing_the_order_stands() -> None:
-    found = a_list(0.8, 0.7, 0.6, dense=None)
-    assert late()(found) is found
-
-
 def test_one_that_was_found_by_meaning_is_enough_to_speak() -> None:
     unseen = a_list(0.8, 0.7, dense=None).findings
     found = a_shortlist(*unseen, a_found("seen", 0.6, 0.2, TEXTS[2]), query=a_query(QUESTION))
     assert all(BY_WORD in each.candidate.scores for each in late()(found).findings)
 
 
-@pytest.mark.parametrize("found", [a_list(), a_list(0.8)], ids=["none", "one"])
-def test_there_is_nothing_to_reorder_in_fewer_than_two(found: Shortlist) -> None:
-    assert late()(found) is found
-
-
-def test_a_model_that_does_not_tell_words_apart_says_nothing() -> None:
-    found, cache = a_list(0.8, 0.7, 0.6), Shelved(*TEXTS)
-    assert Late(None, cache)(found) is found
-    assert cache.asked == []
-
-
-def test_a_weight_of_0_switches_it_off() -> None:
-    found, cache = a_list(0.8, 0.7, 0.6), Shelved(*TEXTS)
-    assert late(cache, weight=0.0)(found) is found
+@pytest.mark.parametrize(
+    ("found", "words", "weight"),
+    [
+        (a_list(0.8, 0.7, 0.6, dense=None), MODEL, LATE_WEIGHT),
+        (a_list(), MODEL, LATE_WEIGHT),
+        (a_list(0.8), MODEL, LATE_WEIGHT),
+        (a_list(0.8, 0.7, 0.6), None, LATE_WEIGHT),
+        (a_list(0.8, 0.7, 0.6), MODEL, 0.0),
+    ],
+    ids=["found by words alone", "nothing", "a single one", "a model that does not tell words apart", "switched off"],
+)
+def test_where_it_has_nothing_to_say_nothing_is_read_and_the_order_stands(
+    found: Shortlist, words: HashWords | None, weight: float
+) -> None:
+    cache = Shelved(*TEXTS)
+    assert Late(words, cache, weight)(found) is found
     assert cache.asked == []
 
 
@@ -125,10 +123,6 @@ def test_a_weight_of_0_switches_it_off() -> None:
 def test_farness_falls_in_a_line_between_far_and_near(nearest: float, expected: float) -> None:
     others = [a_found(at, 0.5, dense, "x") for at, dense in enumerate((None, -1.0, nearest - 0.2))]
     assert Late.farness([*others, a_found("nearest", 0.1, nearest, "y")]) == pytest.approx(expected)
-
-
-def test_nobody_found_by_meaning_is_not_far() -> None:
-    assert Late.farness([]) == Late.farness(a_list(0.8, 0.7, dense=None).findings) == 0.0
 
 
 # What it says
@@ -248,31 +242,12 @@ def test_a_near_question_over_a_library_without_words_is_told_nothing() -> None:
 
 # Stretching
 
-closenesses = st.lists(st.floats(-1, 1), min_size=1, max_size=20)
 
-
-@given(closenesses)
-def test_stretching_keeps_the_order_between_0_and_1(scores: list[float]) -> None:
-    shares = Late.stretched(scores)
-    assert all(0.0 <= share <= 1.0 for share in shares)
-    for (low, below), (high, above) in zip(
-        *[sorted(zip(scores, shares, strict=True))[at:] for at in (0, 1)], strict=False
-    ):
-        assert low <= high
-        assert below <= above
-
-
-@given(closenesses)
-def test_the_nearest_gets_1_and_the_farthest_0(scores: list[float]) -> None:
-    assume(min(scores) < max(scores))
-    shares = Late.stretched(scores)
-    assert shares[scores.index(max(scores))] == 1.0
-    assert shares[scores.index(min(scores))] == 0.0
-
-
-@given(st.floats(-1, 1), st.integers(1, 20))
-def test_equal_ones_get_nothing(score: float, count: int) -> None:
-    assert Late.stretched([score] * count) == [0.0] * count
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=20))
+def test_stretching_keeps_the_order_from_0_for_the_farthest_to_1_for_the_nearest(scores: list[float]) -> None:
+    shares = [share for _, share in sorted(zip(scores, Late.stretched(scores), strict=True))]
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1]) == (0.0, float(min(scores) < max(scores)))
 
 
 @given(st.lists(st.none() | st.floats(-1, 1), max_size=6))

@@ -1,14 +1,16 @@
 """How deep the rankings go: as the query's top_k needs it, or as far as a caller wants to read."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
 
+from citewise.errors import Misconfigured, Unavailable
 from citewise.model.chunk import Hit, TermField
 from citewise.model.filters import Where
-from citewise.search.rankings import Retrieve
+from citewise.search import rankings
+from citewise.search.rankings import Retrieve, retried
 from tests.builders import SCOPE, a_point
 from tests.fakes.counters import HashEmbedder
 from tests.fakes.plain_index import PlainTextIndex
@@ -66,3 +68,44 @@ def test_a_repeated_word_counts_as_often_as_the_question_has_it_but_a_repeated_t
     Retrieve(HashEmbedder(), Indexes.plain().vectors, texts)(a_query("the ferry and the other ferry"))
     assert list(texts.asked["words"]).count("ferri") == 2
     assert list(texts.asked["code"]) == ["the", "ferry", "and", "other"]
+
+
+# A store that is unavailable once is asked again
+
+
+class Store:
+    def __init__(self, *errors: Exception) -> None:
+        self.errors = list(errors)
+        self.asked = 0
+
+    def __call__(self) -> str:
+        self.asked += 1
+        if self.errors:
+            raise self.errors.pop(0)
+        return "found"
+
+
+@pytest.fixture(autouse=True)
+def _no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rankings, "BACKOFF_SECONDS", 0.0)
+
+
+def test_a_store_that_fails_once_is_asked_again() -> None:
+    store = Store(Unavailable("busy"))
+    assert (retried(store), store.asked) == ("found", 2)
+
+
+@pytest.mark.parametrize(
+    ("errors", "raised", "asked"),
+    [
+        ([Unavailable("busy"), Unavailable("still busy")], Unavailable, 2),
+        ([Misconfigured("damaged")], Misconfigured, 1),
+        ([RuntimeError("a bug")], RuntimeError, 1),
+    ],
+)
+def test_what_another_try_does_not_help_is_raised(errors: list[Exception], raised: type[Exception], asked: int) -> None:
+    store: Callable[[], str] = Store(*errors)
+    with pytest.raises(raised):
+        retried(store)
+    assert isinstance(store, Store)
+    assert store.asked == asked

@@ -101,19 +101,19 @@ def test_scores_that_are_none_degrade_and_the_fused_order_stands(scores: list[fl
     assert degraded.degraded == ("rerank: the reranker did not give 2 scores in 0..1; the order before it stands",)
 
 
-def test_a_reranker_that_breaks_degrades_and_is_named_without_its_message() -> None:
-    found = a_shortlist(a_named_finding("a", 0.9), a_named_finding("b", 0.2))
-    degraded = Search.attempted(Rerank(WordReranker(RuntimeError("key=hunter2"))), found)
-    assert degraded.findings == found.findings
-    assert degraded.degraded == ("rerank: it failed (RuntimeError); the order before it stands",)
-
-
-@pytest.mark.parametrize("error", [Unavailable("the server is gone"), Misconfigured("no such model")])
-def test_a_failing_reranker_leaves_the_fused_order_and_is_named(error: Exception) -> None:
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (Unavailable("the server is gone"), "the server is gone"),
+        (Misconfigured("no such model"), "no such model"),
+        (RuntimeError("key=hunter2"), "it failed (RuntimeError)"),  # without its message
+    ],
+)
+def test_a_failing_reranker_leaves_the_fused_order_and_is_named(error: Exception, said: str) -> None:
     found = a_shortlist(a_named_finding("a", 0.9), a_named_finding("b", 0.2))
     degraded = Search.attempted(Rerank(WordReranker(error)), found)
     assert degraded.findings == found.findings
-    assert degraded.degraded == (f"rerank: {error}; the order before it stands",)
+    assert degraded.degraded == (f"rerank: {said}; the order before it stands",)
 
 
 def test_without_a_reranker_or_with_it_off_the_result_says_so() -> None:
@@ -174,6 +174,21 @@ def test_the_query_may_bring_its_own_half_life() -> None:
     assert Freshness()(asked).findings[0].score == pytest.approx(0.5)
 
 
+def test_what_is_no_conversation_keeps_its_order_while_conversations_move_around_it() -> None:
+    found = a_shortlist(
+        a_named_finding(
+            "old talk",
+            0.9,
+            corpus_type="CONVO_SLACK",
+            location=Location("messages", 1, 1, sent_at=NOW - 1000 * DAY),
+        ),
+        a_named_finding("page", 0.89),
+        a_named_finding("code", 0.88, corpus_type="CODE_LOGIC"),
+        a_named_finding("runbook", 0.7, corpus_type="DOC_RUNBOOK"),
+    )
+    assert order(Freshness(weight=0.1)(found)) == ids("page", "code", "old talk", "runbook")
+
+
 # Boosts
 
 
@@ -226,19 +241,17 @@ def test_the_same_text_twice_is_shown_once_and_the_better_one_stays() -> None:
     ]
 
 
-@pytest.mark.parametrize(("changed", "is_dropped"), [(1, True), (3, False)])
-def test_nearly_the_same_is_the_same_from_95_percent_on(changed: int, *, is_dropped: bool) -> None:
-    words = [f"w{at}" for at in range(100)]
-    other = [*words[:-changed], *(f"x{at}" for at in range(changed))]  # 1 changed: 99/101; 3 changed: 97/103
-    found = a_shortlist(a_named_finding("a", 0.9, " ".join(words)), a_named_finding("b", 0.8, " ".join(other)))
-    assert (len(Deduplicate()(found).findings) == 1) is is_dropped
-
-
-@pytest.mark.parametrize(("shared", "is_dropped"), [(19, True), (18, False)])
-def test_exactly_95_percent_is_the_same(shared: int, *, is_dropped: bool) -> None:
-    words = [f"w{at}" for at in range(20)]
-    fewer = " ".join(words[:shared])  # 19 of 20 is 0.95 to the last bit
-    found = a_shortlist(a_named_finding("a", 0.9, " ".join(words)), a_named_finding("b", 0.8, fewer))
+@pytest.mark.parametrize(
+    ("words", "shared", "added", "is_dropped"),
+    [(100, 99, 1, True), (100, 97, 3, False), (20, 19, 0, True), (20, 18, 0, False)],
+    ids=["99 of 101", "97 of 103", "19 of 20, which is 0.95 to the last bit", "18 of 20"],
+)
+def test_nearly_the_same_is_the_same_from_95_percent_on(
+    words: int, shared: int, added: int, *, is_dropped: bool
+) -> None:
+    text = [f"w{at}" for at in range(words)]
+    other = [*text[:shared], *(f"x{at}" for at in range(added))]
+    found = a_shortlist(a_named_finding("a", 0.9, " ".join(text)), a_named_finding("b", 0.8, " ".join(other)))
     assert (len(Deduplicate()(found).findings) == 1) is is_dropped
 
 

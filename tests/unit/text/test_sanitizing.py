@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from citewise.text.markdown import Markdown
-from citewise.text.sanitizing import sanitized, sanitized_label
+from citewise.text.sanitizing import sanitized, sanitized_label, without_html
 from tests.growth import assert_linear
 
 FENCE = "```"
@@ -222,3 +222,27 @@ PARTS = (
 @pytest.mark.parametrize("part", PARTS)
 def test_hostile_repetition_takes_linear_time(part: str) -> None:
     assert_linear(sanitized, part, characters=40_000 * len(part))
+
+
+# Selections that were copied with their HTML
+
+
+@pytest.mark.parametrize(
+    ("copied", "seen"),
+    [
+        ("The limit is 42 km.", "The limit is 42 km."),
+        ("Use `a < b` and <b>.", "Use `a < b` and <b>."),
+        ("```html\n<p>shown</p>\n```", "```html\n<p>shown</p>\n```"),
+        ("<p>The limit is <b>42</b>&nbsp;km.</p>", "The limit is 42\xa0km."),
+        ("<html><script>alert(1)</script><p>One.</p><p>Two.</p></html>", "One.\n\nTwo."),
+        ("<h2>Limits</h2><ul><li>42 km</li><li>3 h</li></ul>", "## Limits\n\n- 42 km\n\n- 3 h"),
+        ("<style>p{}</style></div>", "<style>p{}</style></div>"),
+        ("<p>never closed <b>bold</b>", "never closed bold"),
+    ],
+)
+def test_tags_give_way_to_what_a_reader_saw(copied: str, seen: str) -> None:
+    assert without_html(copied) == seen
+
+
+def test_tags_without_end_take_no_time() -> None:
+    assert without_html("<p" * 50_000 + "</p>")

@@ -1,9 +1,20 @@
 """Text into units: what stays whole, where sentences end, and what is no unit."""
 
-import pytest
+import re
+from itertools import pairwise
+from pathlib import Path
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from citewise.adapters.markdown.parser import MarkdownParser
+from citewise.ingest.chunkers.markdown import HeadingChunker
+from citewise.model.document import BlockKind, BlockSpan
 from citewise.text.markdown import Markdown
-from citewise.text.units import MAX_CHARACTERS, units_of
+from citewise.text.units import MAX_CHARACTERS, cut_to_fit, units_of
+from tests.fakes.counters import WordCounter
+from tests.props.test_units import pages
 
 SENTENCE, CODE, TABLE = "sentence", "code", "table"
 
@@ -136,3 +147,140 @@ def test_an_item_is_known_by_its_marker_and_can_lose_it() -> None:
 
 def test_code_spans_reach_to_a_run_of_the_same_length() -> None:
     assert list(Markdown("a `b` ``c ` d`` ` e").code_spans()) == [(2, 5), (6, 15)]
+
+
+# Where a text is cut that does not fit
+
+
+LINE = "The gauge is read. Nets dry at noon! Does it blow?"
+
+
+@pytest.mark.parametrize(
+    ("characters", "left"),
+    [
+        (80, LINE),
+        (40, "The gauge is read. Nets dry at noon!"),
+        (20, "The gauge is read."),
+        (14, "The gauge is"),
+        (12, "The gauge is"),
+        (2, "Th"),
+        (0, ""),
+    ],
+)
+def test_a_line_is_cut_at_a_sentence_then_at_a_word_then_anywhere(characters: int, left: str) -> None:
+    assert cut_to_fit(LINE, lambda beginning: len(beginning) <= characters) == left
+
+
+def test_whole_lines_come_before_more_of_the_next() -> None:
+    assert cut_to_fit(f"Tides.\n{LINE}", lambda beginning: len(beginning) <= 30) == "Tides."
+
+
+# Units of ingested text come from its stored blocks
+
+
+HANDBOOK = Path(__file__).parents[3] / "src" / "citewise" / "data" / "handbook"
+PAGE = """# Tides
+
+The gauge is read. Twice a day.
+
+1. Walk to the pier:
+
+   ```sh
+   > walk
+   ```
+2. Read it.
+
+> Quoted. Twice.
+> - an item
+
+:::note Mind the gap
+
+Mind it.
+
+:::
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+$$
+x = 1. Y = 2.
+$$
+"""
+
+
+def test_every_page_of_the_handbook_has_the_same_units_either_way() -> None:
+    chunker = HeadingChunker(WordCounter(), 200)
+    texts = [PAGE, *(file.read_text("utf-8") for file in sorted(HANDBOOK.rglob("*.md*")))]
+    pieces = [piece for text in texts for piece in chunker(MarkdownParser().parse_text(text).blocks, title="Page")]
+    assert len(pieces) > 50
+    for piece in pieces:
+        assert units_of(1, piece.text, piece.blocks) == units_of(1, piece.text)
+
+
+def test_stored_blocks_are_believed_where_parsing_would_say_otherwise() -> None:
+    text = "a = [\n# not a heading\n]"
+    (unit,) = units_of(1, text, (BlockSpan(BlockKind.CODE, 0, len(text)),))
+    assert (unit.kind, unit.text) == ("code", text)
+
+
+def test_a_comparison_in_a_quotation_keeps_its_sign() -> None:
+    text = "> Alarm:\nlevel > 3 is high."  # the second line goes on without a mark
+    units = units_of(1, text, (BlockSpan(BlockKind.QUOTE, 2, len(text)),))
+    assert units[-1].text == "level > 3 is high."
+
+
+# Where units stand in their text, however they are wrapped
+
+
+def spans_of(text: str) -> list[tuple[int, int]]:
+    return [unit.span for unit in units_of(1, text)]
+
+
+def stands(text: str) -> list[str]:
+    return [text[slice(*span)] for span in spans_of(text)]
+
+
+def visible(text: str) -> str:
+    return re.sub(r"[\s>\\]+", "", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("One two. Three.", ["One two.", "Three."]),
+        ("One\ntwo. Three.", ["One\ntwo.", "Three."]),
+        ("> One\n> two.\n\nThree.", ["One\n> two.", "Three."]),
+        ("- one\n- two", ["- one", "- two"]),
+        ("Read.\n\n```py\n# One.\nread()\n```", ["Read.", "```py\n# One.\nread()\n```"]),
+        ("| a | b |\n|---|---|\n| 1 | 2 |", ["| a | b |\n|---|---|\n| 1 | 2 |"]),
+        ("One.\\\nTwo.", ["One.", "Two."]),
+    ],
+)
+def test_a_unit_stands_where_its_words_do(text: str, found: list[str]) -> None:
+    assert stands(text) == found
+
+
+def test_a_sentence_is_not_taken_for_the_heading_above_it() -> None:
+    text = "## Gauge\n\nGauge\n\n:::note Reading\n\nReading\n\n:::"
+    assert spans_of(text) == [(10, 15), (34, 41)]
+
+
+def test_words_that_come_twice_are_two_places() -> None:
+    text = "Yes. No. Yes."
+    assert spans_of(text) == [(0, 4), (5, 8), (9, 13)]
+
+
+@given(pages | st.text())
+def test_every_unit_stands_where_its_span_says_in_order(page: str) -> None:
+    units = units_of(1, page)
+    for unit in units:
+        assert visible(page[slice(*unit.span)]) == visible(unit.text)
+    assert all(before.span[1] <= after.span[0] for before, after in pairwise(units))
+
+
+def test_every_unit_of_the_handbook_stands_where_its_span_says() -> None:
+    for file in sorted(HANDBOOK.rglob("*.md*")):
+        text = file.read_text("utf-8")
+        for unit in units_of(1, text):
+            assert visible(text[slice(*unit.span)]) == visible(unit.text), file.name

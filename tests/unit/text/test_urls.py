@@ -219,3 +219,18 @@ def test_no_input_leaves_the_base_or_raises(document: str, slug: Json, id_: Json
     assert not {"..", "."} & set(path.split("/"))
     assert not set(path + fragment) & set('\\?#" <>\n\t')
     assert "//" not in path
+
+
+@pytest.mark.parametrize("prefix", ["", "website/docs/"])
+@pytest.mark.parametrize(
+    ("page", "anchor", "url"),
+    [
+        ("physical-ai-foundations.md", "embodiment", "/physical-ai-foundations#embodiment"),
+        ("physical-ai-foundations.md", "principle-1-embodiment", "/physical-ai-foundations#principle-1-embodiment"),
+        ("index.md", "", "/"),
+    ],
+)
+def test_the_examples_of_the_original_contract_have_its_urls(prefix: str, page: str, anchor: str, url: str) -> None:
+    base, chapter = "/physical-ai-robotics-textbook/docs/", "module-1/1.1-introduction-to-physical-ai"
+    passage = a_passage(document=f"{prefix}{chapter}/{page}", anchor=anchor)
+    assert Addresses({"website/docs/": base, "": base}).url(passage) == f"{base}{chapter}{url}"
