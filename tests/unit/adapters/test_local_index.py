@@ -180,7 +180,9 @@ def test_bitmaps_of_another_position_are_not_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("large")
-def test_in_a_large_index_terms_that_are_nearly_everywhere_count_only_if_the_others_find_too_little(tmp_path: Path) -> None:
+def test_in_a_large_index_terms_that_are_nearly_everywhere_count_only_if_the_others_find_too_little(
+    tmp_path: Path,
+) -> None:
     index = Indexes.local(tmp_path)
     index.write(SCOPE, puts=[a_point(n, words="tide ebb" if n < 30 else "tide") for n in range(100)])
     everything = Where(SCOPE, None)

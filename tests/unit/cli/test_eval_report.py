@@ -100,16 +100,37 @@ def test_metrics_stand_in_tiles_and_in_a_table_by_group() -> None:
     assert "metric all plain table questions 2 1 1 ndcg@10 0.500 0.630 0.370" in page
 
 
-def test_expected_stands_beside_found_with_lines_section_and_grade() -> None:
-    page = shown(run_of(OUTCOME))
-    assert "Expected place grade found at tides.md :5-9 Readings 2 2" in page
-    assert "Found # place grade 1 boats.md :1-4 Engines 0 2 tides.md :5-9 Readings ✓ 2" in page
-    assert "first answer at 2" in page
+WRONG, FULL = OUTCOME.found
 
 
-def test_an_expected_place_that_was_not_found_says_so() -> None:
-    page = shown(run_of(replace(OUTCOME, expected=(*OUTCOME.expected, Place("nets.md", "Knots", grade=1)))))
-    assert f"tides.md :5-9 Readings 2 2 nets.md Knots 1 {ABSENT}" in page
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        (OUTCOME, "Expected place grade found at tides.md :5-9 Readings 2 2"),
+        (OUTCOME, "Found # place grade 1 boats.md :1-4 Engines 0 2 tides.md :5-9 Readings ✓ 2"),
+        (OUTCOME, "first answer at 2"),
+        (
+            replace(OUTCOME, expected=(*OUTCOME.expected, Place("nets.md", "Knots", grade=1))),
+            f"tides.md :5-9 Readings 2 2 nets.md Knots 1 {ABSENT}",
+        ),
+        (replace(OUTCOME, found=(WRONG,)), "no answer in the first 1"),
+        (
+            replace(OUTCOME, found=(WRONG, replace(FULL, grade=1), FULL)),
+            "2 tides.md :5-9 Readings part 1 3 tides.md :5-9 Readings ✓ 2",
+        ),
+    ],
+    ids=["expected", "found", "where", "an expected place that was not found", "nothing", "a part of an answer"],
+)
+def test_expected_stands_beside_found_with_lines_section_and_grade(outcome: QuestionResult, words: str) -> None:
+    assert words in shown(run_of(outcome))
+
+
+def test_settings_and_the_latency_of_searches_are_listed() -> None:
+    selected = replace(OUTCOME, id="s", kind="selected", latency_ms=5000.0)  # which is no search
+    settings = {"fusion": "rrf", "search.weights": {"words": 0.6}, "top_k": 10}
+    page = shown(run_of(OUTCOME, selected, settings=settings))
+    assert 'fusion rrf search.weights {"words": 0.6} top_k 10' in page
+    assert "p50 12 ms" in page
 
 
 def test_the_wanted_answer_stands_beside_the_one_that_came() -> None:
@@ -146,19 +167,9 @@ def test_the_poorest_questions_stand_open() -> None:
     assert many.count("<details open>") == OPENED
 
 
-def test_a_part_of_an_answer_is_not_called_a_full_one() -> None:
-    wrong, full = OUTCOME.found
-    page = shown(run_of(replace(OUTCOME, found=(wrong, replace(full, grade=1), full))))
-    assert "2 tides.md :5-9 Readings part 1 3 tides.md :5-9 Readings ✓ 2" in page
-
-
 def test_a_group_that_is_called_as_its_kind_is_said_once() -> None:
     html = report_html(run_of(replace(OUTCOME, kind="selected", group="selected", expected=(), refused=True)))
     assert '<span class="remark">selected · refused</span>' in html
-
-
-def test_a_question_that_was_not_found_says_so() -> None:
-    assert "no answer in the first 1" in shown(run_of(replace(OUTCOME, found=OUTCOME.found[:1])))
 
 
 @pytest.mark.parametrize(
@@ -196,11 +207,6 @@ def test_only_so_many_questions_are_listed_and_the_rest_is_counted() -> None:
     assert "3 better questions left out" in html
 
 
-def test_answers_about_selections_are_not_in_the_latency_of_searches() -> None:
-    selected = replace(OUTCOME, id="s", kind="selected", latency_ms=5000.0)
-    assert "p50 12 ms" in shown(run_of(OUTCOME, selected))
-
-
 def test_a_comparison_gives_change_interval_and_verdict() -> None:
     before = a_run(60, quality=0.3)
     after = run_of(*(replace(each, measures={**each.measures, "mrr@10": 1.0}) for each in before.questions))
@@ -220,11 +226,6 @@ def test_a_run_of_nothing_is_still_a_page() -> None:
     empty = Run("empty", "passage", (), {}, {}, None)
     assert Page(report_html(empty)).open == []
     assert "0 questions" in shown(empty)
-
-
-def test_settings_are_listed() -> None:
-    page = shown(run_of(OUTCOME, settings={"fusion": "rrf", "search.weights": {"words": 0.6}, "top_k": 10}))
-    assert 'fusion rrf search.weights {"words": 0.6} top_k 10' in page
 
 
 def test_a_long_answer_is_cut() -> None:

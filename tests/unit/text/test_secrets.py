@@ -192,8 +192,7 @@ def test_a_private_key_is_replaced_line_by_line(kind: str, prefix: str) -> None:
     assert "Qz==" not in lines[5]  # the short last line
     assert lines[6:] == [f"{prefix}-----END {kind}PRIVATE KEY-----", "after password", ""]
     assert found.counts == {"private-key": 1}
-
-
+    assert masked(a_private_key(kind=kind) * 2).counts == {"private-key": 2}
 
 
 def test_a_private_key_inside_a_string_is_one_mask() -> None:
@@ -214,8 +213,6 @@ def test_headers_of_an_encrypted_key_stay_readable() -> None:
     text = masked("\n".join((first, "Proc-Type: 4,ENCRYPTED", "DEK-Info: DES-EDE3-CBC", "", *rest))).text
     assert "DEK-Info: DES-EDE3-CBC" in text
     assert drawn(64, ALNUM + "+/", seed=0) not in text
-
-
 
 
 def test_a_token_behind_a_telling_name_is_named_by_its_shape() -> None:
