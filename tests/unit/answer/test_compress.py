@@ -1,6 +1,5 @@
 """What is left of a context when only what speaks of the question may stay."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from citewise.answer.compress import Compress, Extractive
 from citewise.answer.pack import SEPARATOR
 from citewise.errors import Misconfigured
 from citewise.model.access import OWNER
-from citewise.model.answer import Context, ContextSource, Evidence, Shortened
+from citewise.model.answer import Context, Shortened
 from citewise.model.query import Query
 from citewise.settings import Settings
 from citewise.wiring_models import compress_of
@@ -123,15 +122,7 @@ class Broken:
     def __init__(self, error: Exception) -> None:
         self._error = error
 
-    def shortened(
-        self,
-        question: str,
-        sources: Sequence[ContextSource],
-        evidence: Sequence[Evidence],
-        *,
-        wanted_tokens: int,
-        max_tokens: int,
-    ) -> tuple[Shortened, ...]:
+    def shortened(self, *_: object, **__: object) -> tuple[Shortened, ...]:
         raise self._error
 
 

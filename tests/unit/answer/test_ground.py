@@ -91,12 +91,6 @@ def test_near_agreed_and_mentioned_is_sufficient_and_far_and_unmentioned_is_not(
     assert not GROUND("How does MoveIt drive a UR5?", packed(*far), far).is_sufficient
 
 
-def test_grounds_carry_the_evidence_of_every_unit() -> None:
-    first = found({DENSE: 0.8}, {DENSE: 1, WORDS: 1})
-    evidence = GROUND(ASKED, packed(first), [first]).evidence
-    assert [item.unit.text for item in evidence] == ["The gauge is read at noon.", "Gulls rest on the pier."]
-
-
 def test_nothing_found_is_not_sufficient() -> None:
     for grounds in (GROUND(ASKED, packed(), []), GROUND(ASKED, packed())):
         assert (grounds.confidence, grounds.is_sufficient, grounds.evidence) == (0.0, False, ())

@@ -55,35 +55,27 @@ def a_page(number: int, chunks: int) -> Page:
     return Page("set", f"{number}.md", "", ("text",) * chunks, (Vector(b""),) * chunks)
 
 
-def times_of(store: Fixed, tenants: frozenset[str] | None = SEEN) -> SearchTimes:
-    return search_times("somebody", tenants, store, a_corpus(), a_job())
-
-
-def test_a_hit_of_another_tenant_is_wrong_and_leaves_the_answer_short() -> None:
-    asked = times_of(Fixed("c0", "c2"))
-    assert (asked.wrong, asked.short) == (4, 4)
-
-
-def test_fewer_hits_than_asked_for_are_short_only_where_enough_are_visible() -> None:
-    assert times_of(Fixed("c0")).short == 4
-    assert times_of(Fixed("c2"), frozenset({"t1"})).short == 0
-
-
-def test_the_same_hit_twice_counts_once() -> None:
-    assert times_of(Fixed("c0", "c0")).short == 4
-
-
-def test_only_as_many_hits_are_looked_at_as_were_asked_for() -> None:
-    assert times_of(Fixed("c0", "c1", "c2")).wrong == 0
-
-
-def test_questions_of_the_warm_up_are_not_timed() -> None:
-    assert times_of(Fixed("c0", "c1")).questions == 4
-
-
-def test_a_principal_who_sees_all_can_get_nothing_wrong() -> None:
-    asked = times_of(Fixed("c0", "c2"), None)
-    assert (asked.visible, asked.wrong, asked.short) == (3, 0, 0)
+@pytest.mark.parametrize(
+    ("found", "tenants", "visible", "wrong", "short"),
+    [
+        ("c0 c1", SEEN, 2, 0, 0),
+        ("c0 c2", SEEN, 2, 4, 4),
+        ("c0", SEEN, 2, 0, 4),
+        ("c2", frozenset({"t1"}), 1, 0, 0),
+        ("c0 c0", SEEN, 2, 0, 4),
+        ("c0 c1 c2", SEEN, 2, 0, 0),
+        ("c0 c2", None, 3, 0, 0),
+    ],
+    ids=[
+        *("all of one's own", "one of another tenant", "one too few", "no more are visible", "the same twice"),
+        *("more than were asked for", "by one who sees all"),
+    ],
+)
+def test_hits_are_wrong_or_short_by_what_a_principal_sees_and_the_warm_up_is_not_timed(
+    found: str, tenants: frozenset[str] | None, visible: int, wrong: int, short: int
+) -> None:
+    asked = search_times("somebody", tenants, Fixed(*found.split()), a_corpus(), a_job())
+    assert (asked.questions, asked.visible, asked.wrong, asked.short) == (4, visible, wrong, short)
 
 
 def test_an_edit_rewrites_one_paragraph_and_drops_the_last_section() -> None:

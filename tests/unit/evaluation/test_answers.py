@@ -102,27 +102,20 @@ def leaks(answer: Answer) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("text", "generator"),
+    ("text", "generator", "is_leak"),
     [
-        ("The red lamp burns at night. [1]", "extractive"),
-        ("It is the crimson one, which glows. [1]", "some-model"),
-        ("The text calls it a \u201cred lamp\u201d and `burns`. [1]", "some-model"),
+        ("The red lamp burns at night. [1]", "extractive", False),
+        ("It is the crimson one, which glows. [1]", "some-model", False),
+        ("The text calls it a \u201cred lamp\u201d and `burns`. [1]", "some-model", False),
+        ("The red lamp burns beside the pier. [1]", "extractive", True),
+        ("The text says \u201cbeside the pier\u201d. [1]", "some-model", True),
+        ("Not here, but the green buoy blinks. [1]", "some-model", True),
     ],
 )
-def test_what_stands_in_the_selection_is_no_leak(text: str, generator: str) -> None:
-    assert not leaks(answered(text, FROM_SELECTION, generator=generator))
-
-
-@pytest.mark.parametrize(
-    ("text", "generator"),
-    [
-        ("The red lamp burns beside the pier. [1]", "extractive"),
-        ("The text says \u201cbeside the pier\u201d. [1]", "some-model"),
-        ("Not here, but the green buoy blinks. [1]", "some-model"),
-    ],
-)
-def test_what_stands_elsewhere_is_a_leak(text: str, generator: str) -> None:
-    assert leaks(answered(text, FROM_SELECTION, generator=generator))
+def test_a_leak_is_what_is_quoted_and_does_not_stand_in_the_selection(
+    text: str, generator: str, *, is_leak: bool
+) -> None:
+    assert leaks(answered(text, FROM_SELECTION, generator=generator)) is is_leak
 
 
 def test_a_citation_of_the_library_is_a_leak() -> None:

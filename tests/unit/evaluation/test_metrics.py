@@ -88,14 +88,10 @@ def test_the_worked_example_of_the_documentation() -> None:
     assert found["precision@5"] == pytest.approx(3 / 5)
 
 
-def test_a_search_that_finds_nothing_is_worth_nothing() -> None:
-    for unit in UNITS:
-        assert set(ranking_measures((Place("a.md", grade=1),), unit, []).values()) == {0.0}
-
-
-def test_a_question_whose_judgments_are_all_zero_is_worth_nothing() -> None:
-    for unit in UNITS:
-        assert set(ranking_measures((), unit, [HERE]).values()) == {0.0}
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_search_that_finds_nothing_or_has_nothing_to_find_is_worth_nothing(unit: Unit) -> None:
+    assert set(ranking_measures((Place("a.md", grade=1),), unit, []).values()) == {0.0}
+    assert set(ranking_measures((), unit, [HERE]).values()) == {0.0}
 
 
 def test_the_list_of_metrics_is_what_rankings_have() -> None:

@@ -66,21 +66,19 @@ def test_the_poorest_are_those_that_went_wrong_most() -> None:
     assert QuestionResult("none", "?", "selected").worst is None
 
 
-def test_a_run_must_reach_every_threshold() -> None:
-    run = a_run(an_outcome("a", ndcg_at_10=0.6, selected_leaks=1.0))
-    assert _missed(run, "ndcg@10", 0.6) is None
-    assert _missed(run, "selected_leaks", 1) is None
-    missed = {"ndcg@10": 0.61, "recall@5": 0.1, "selected_leaks": 0}
-    assert [_missed(run, metric, value) for metric, value in missed.items()] == [
-        "ndcg@10 is 0.6000, under 0.61",
-        "recall@5 was not measured: no question of the set has it",
-        "selected_leaks is 1, above 0",
-    ]
-
-
-def test_a_threshold_meant_in_percent_is_told_of() -> None:
-    run = a_run(an_outcome("a", ndcg_at_10=0.6))
-    assert _missed(run, "ndcg@10", 90) == "ndcg@10 is 0.6000, under 90 (it is a share: never above 1)"
+@pytest.mark.parametrize(
+    ("metric", "threshold", "missed"),
+    [
+        ("ndcg@10", 0.6, None),
+        ("selected_leaks", 1, None),
+        ("ndcg@10", 0.61, "ndcg@10 is 0.6000, under 0.61"),
+        ("ndcg@10", 90, "ndcg@10 is 0.6000, under 90 (it is a share: never above 1)"),
+        ("recall@5", 0.1, "recall@5 was not measured: no question of the set has it"),
+        ("selected_leaks", 0, "selected_leaks is 1, above 0"),
+    ],
+)
+def test_a_run_must_reach_every_threshold(metric: str, threshold: float, missed: str | None) -> None:
+    assert _missed(a_run(an_outcome("a", ndcg_at_10=0.6, selected_leaks=1.0)), metric, threshold) == missed
 
 
 @pytest.mark.parametrize(

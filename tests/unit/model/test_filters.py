@@ -4,7 +4,7 @@ import pytest
 
 from citewise.errors import BadRequest
 from citewise.model.access import Reader
-from citewise.model.filters import LABELS, AnyOf, Between, Condition, Label, Where, conditions_of
+from citewise.model.filters import AnyOf, Between, Condition, Label, Where, conditions_of
 from tests.builders import SCOPE
 
 
@@ -55,10 +55,6 @@ def test_a_filter_means_a_condition(written: tuple[str, ...], meant: tuple[Condi
 def test_what_is_no_filter_is_explained(written: str, said: str) -> None:
     with pytest.raises(BadRequest, match=said):
         conditions_of([written])
-
-
-def test_nobody_filters_by_access_rules() -> None:
-    assert "access" not in LABELS
 
 
 def test_a_mapping_means_the_same_and_an_empty_list_filters_nothing() -> None:

@@ -31,7 +31,7 @@ class WordReranker:
 
     name = "words"
 
-    def __init__(self, error: Exception | None = None) -> None:
+    def __init__(self, error: BaseException | None = None) -> None:
         self.error = error
         self.read = 0
 
@@ -114,6 +114,11 @@ def test_a_failing_reranker_leaves_the_fused_order_and_is_named(error: Exception
     degraded = Search.attempted(Rerank(WordReranker(error)), found)
     assert degraded.findings == found.findings
     assert degraded.degraded == (f"rerank: {said}; the order before it stands",)
+
+
+def test_to_be_stopped_is_not_to_break() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        Search.attempted(Rerank(WordReranker(KeyboardInterrupt())), a_shortlist(a_named_finding("a")))
 
 
 def test_without_a_reranker_or_with_it_off_the_result_says_so() -> None:

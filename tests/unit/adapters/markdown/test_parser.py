@@ -53,6 +53,7 @@ def tree(block: Block) -> list[object]:
         ("$$\na\n\nb\n$$\nc", ["math 1-5", "paragraph 6-6"]),
         ("a\n$$ x = 1 $$\n$$ y\nz $$\n", ["paragraph 1-1", "math 2-2", "math 3-4"]),
         ("$$a$$ and $$b$$\n\n$$PATH\n\nb $$\n", ["paragraph 1-1", "paragraph 3-3", "paragraph 5-5"]),
+        ("<!-- a -->\n\nb\n\n<!--\nc\n--> d\n", ["paragraph 3-3", "paragraph 7-7"]),
         ("a\r\n\r\n# b\r\n", ["paragraph 1-1", "heading 3-3"]),
         ("a\r\r# b\r", ["paragraph 1-1", "heading 3-3"]),
         ("a\u2028b\x0bc\x85d\n\n# e", ["paragraph 1-1", "heading 3-3"]),
@@ -208,10 +209,6 @@ def test_the_parts_of_a_quote_share_out_all_its_lines() -> None:
 )
 def test_comments_are_dropped_everywhere_but_in_code(text: str, expected: list[str]) -> None:
     assert texts(text) == expected
-
-
-def test_lines_stay_true_around_dropped_comments() -> None:
-    assert outline("<!-- a -->\n\nb\n\n<!--\nc\n--> d\n") == ["paragraph 3-3", "paragraph 7-7"]
 
 
 @pytest.mark.parametrize(
