@@ -1,17 +1,21 @@
-"""The decision to answer: what speaks for it, what against, and what happens where a signal is not there."""
+"""Grounds: what speaks for an answer and what against, and the evidence in every unit."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from citewise.answer.ground import SEARCH, SELECTION, Calibration, Ground
+from citewise.answer.ground import MAX_CHARACTERS, SEARCH, SELECTION, Calibration, Ground, coverages_of
 from citewise.answer.pack import Pack
-from citewise.model.answer import Context
+from citewise.errors import Unavailable
+from citewise.model.answer import Context, Evidence
+from citewise.model.chunk import Vector, cosine
 from citewise.model.ranking import DENSE, WORDS, Finding
 from citewise.ports.models import TokenCounter
 from citewise.text.urls import Addresses
+from tests.builders import a_vector
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.passages import a_finding, a_passage
 from tests.prompts import a_context, a_source
@@ -154,3 +158,90 @@ def test_a_rare_word_counts_half_and_a_common_one_not_at_all() -> None:
     assert missing("How high does a quadcopter fly?", NAMES, Vocabulary()) == 0.5
     assert missing("How high does a pilot fly?", NAMES, Vocabulary()) == 0
     assert missing("How high?", "Quadcopters fly", Vocabulary()) == 0
+
+
+# Evidence: every unit weighed, by words and by meaning, with bounded work
+
+
+VALVE = "# Valves\n\nTurn the valve left. A valve sticks when it rusts."
+
+
+def context_of(*texts: str, scores: Sequence[float] = ()) -> Context:
+    passages = [a_passage(text, document=f"{at}.md", breadcrumb=()) for at, text in enumerate(texts)]
+    given = scores or [1.0] * len(texts)
+    return packed(*(a_finding(passage, score=score) for passage, score in zip(passages, given, strict=True)))
+
+
+def a_ground(embedder: HashEmbedder, **knobs: Any) -> Ground:
+    return Ground(embedder, WordCounter(), **knobs)
+
+
+def weighed(question: str, *texts: str, embedder: HashEmbedder | None = None) -> tuple[Evidence, ...]:
+    return a_ground(embedder or HashEmbedder()).weigh(question, context_of(*texts))
+
+
+def best(found: Sequence[Evidence]) -> str:
+    return max(found, key=lambda evidence: evidence.score).unit.text
+
+
+def test_every_unit_of_every_source_is_weighed_in_order() -> None:
+    found = weighed(ASKED, TEXT, VALVE)
+    assert [(evidence.unit.source, evidence.unit.position) for evidence in found] == [(1, 0), (1, 1), (2, 0), (2, 1)]
+    assert all(0 <= evidence.score <= 1 for evidence in found)
+
+
+def test_the_unit_that_shares_the_question_s_words_is_best() -> None:
+    assert best(weighed(ASKED, TEXT, VALVE)) == "The gauge is read at noon."
+
+
+def test_a_word_that_few_units_hold_tells_more() -> None:
+    found = weighed("valve rust", VALVE)
+    assert found[1].coverage == 1.0
+    assert 0 < found[0].coverage < 0.5
+
+
+def test_a_worse_source_s_units_count_less() -> None:
+    context = context_of(TEXT, TEXT.replace("noon", "dusk"), scores=(1.0, 0.5))
+    first, _, third, _ = a_ground(HashEmbedder()).weigh(ASKED, context)
+    assert first.score > third.score
+    assert a_ground(HashEmbedder(), standing=0.0).weigh("When is it read?", context)[2].score > 0
+
+
+def test_only_the_most_promising_units_are_embedded_and_only_their_beginning() -> None:
+    embedder = HashEmbedder()
+    long = " ".join(f"The valve has part {number}." for number in range(60))
+    found = a_ground(embedder, max_embedded=5).weigh("Which valve?", context_of(long, "x" * 2000))
+    assert len(embedder.embedded) == 5
+    assert sum(evidence.closeness is not None for evidence in found) == 5
+    assert max(map(len, embedder.embedded)) <= MAX_CHARACTERS + len("Tides: ")
+
+
+def test_a_unit_is_embedded_behind_its_heading_and_without_its_marker() -> None:
+    embedder = HashEmbedder()
+    a_ground(embedder).weigh("How?", packed(a_finding(a_passage("- Turn left.", breadcrumb=("Book", "Valves")))))
+    assert embedder.embedded == ["Valves: Turn left."]
+
+
+def test_a_unit_that_cannot_be_embedded_is_weighed_by_its_words() -> None:
+    found = weighed(ASKED, TEXT, embedder=HashEmbedder(poison="gauge"))
+    assert found[0].closeness is None
+    assert found[0].score > 0
+
+
+def test_without_an_embedder_words_alone_decide() -> None:
+    class Silent(HashEmbedder):
+        def query(self, text: str) -> Vector:
+            raise Unavailable("no model")
+
+    found = weighed(ASKED, TEXT, VALVE, embedder=Silent())
+    assert {evidence.closeness for evidence in found} == {None}
+    assert best(found) == "The gauge is read at noon."
+
+
+def test_a_question_of_stop_words_covers_nothing() -> None:
+    assert coverages_of(frozenset(), [frozenset({"a"})]) == [0.0]
+
+
+def test_the_cosine_of_a_vector_with_itself_is_one() -> None:
+    assert cosine(a_vector(1), a_vector(1)) == pytest.approx(1.0, abs=1e-6)
+    assert math.isfinite(cosine(a_vector(1), a_vector(2)))

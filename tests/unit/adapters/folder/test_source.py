@@ -79,6 +79,8 @@ def test_a_found_file_has_its_size_and_can_be_read(tmp_path: Path) -> None:
 def test_every_file_is_found_or_skipped_with_a_reason(tmp_path: Path) -> None:
     write(tmp_path, "a.md", "LOUD.MD", "logo.png", "Makefile", ".env", ".git/config", "lib/index/x.md", text="x")
     write(tmp_path, "big.md", text="x" * 1001)
+    with (tmp_path / "large.md").open("wb") as file:
+        file.truncate(50_000_000)
     write(tmp_path, "empty.md", text="")
     own = (tmp_path / "lib", tmp_path / "not there")
     assert found(tmp_path, own_folders=own) == ["LOUD.MD", "a.md"]
@@ -88,16 +90,10 @@ def test_every_file_is_found_or_skipped_with_a_reason(tmp_path: Path) -> None:
         "Makefile": "no parser for files without a suffix",
         "big.md": "0.1 MB is over the limit of 0.1 MB (raise it with --max-file-mb)",
         "empty.md": "empty file",
+        "large.md": "50.0 MB is over the limit of 0.1 MB (raise it with --max-file-mb)",
         "lib/": "the library itself",
         "logo.png": "no parser for .png files",
     }
-
-
-def test_a_large_file_is_measured_in_megabytes(tmp_path: Path) -> None:
-    with (tmp_path / "big.md").open("wb") as file:
-        file.truncate(50_000_000)
-    reason = "50.0 MB is over the limit of 10.0 MB (raise it with --max-file-mb)"
-    assert skipped(tmp_path, max_file_bytes=10_000_000) == {"big.md": reason}
 
 
 GITIGNORE: tuple[tuple[list[str], list[str], list[str]], ...] = (
@@ -269,14 +265,6 @@ def swapped_for_a_folder(root: Path) -> None:
     (root / "dir/a.md").mkdir()
 
 
-def grown(root: Path) -> None:
-    (root / "dir/a.md").write_text("x" * 1001)
-
-
-def removed(root: Path) -> None:
-    (root / "dir/a.md").unlink()
-
-
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -284,9 +272,13 @@ def removed(root: Path) -> None:
         (swapped_for_a_linked_folder, "cannot be read: not a directory"),
         (swapped_for_a_pipe, "not a regular file"),
         (swapped_for_a_folder, "not a regular file"),
-        (grown, "has grown beyond the limit of 1000 bytes since it was listed"),
-        (removed, "cannot be read: no such file or directory"),
+        (
+            lambda root: (root / "dir/a.md").write_text("x" * 1001),
+            "has grown beyond the limit of 1000 bytes since it was listed",
+        ),
+        (lambda root: (root / "dir/a.md").unlink(), "cannot be read: no such file or directory"),
     ],
+    ids=["a link out", "a linked folder", "a pipe", "a folder", "grown", "removed"],
 )
 def test_a_file_that_changed_since_the_walk_is_refused(tmp_path: Path, change: Any, reason: str) -> None:
     root = tmp_path / "root"

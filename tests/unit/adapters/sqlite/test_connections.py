@@ -1,4 +1,4 @@
-"""How long the catalog waits for others: a reader gives up soon and says so, a writer has patience."""
+"""Connections: a reader gives up soon and says so, a writer has patience, and a transaction is all or nothing."""
 
 import sqlite3
 import threading
@@ -110,3 +110,33 @@ def held_by_another(file: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
     connection.execute("BEGIN IMMEDIATE")
     return connection
+
+
+# A transaction is all or nothing, and other writers see neither half of it
+
+
+def test_no_other_may_write_from_the_first_line_of_a_transaction_on(connections: Connections, file: Path) -> None:
+    with (
+        connections.reading("look") as connection,
+        closing(sqlite3.connect(file, isolation_level=None, timeout=0.0)) as other,
+    ):
+        connection.execute("CREATE TABLE words (word TEXT)")
+        with (
+            Connections.transaction(connection),
+            pytest.raises(sqlite3.OperationalError, match="locked"),
+            Connections.transaction(other),
+        ):
+            pass
+        with Connections.transaction(other):
+            other.execute("INSERT INTO words VALUES ('later')")
+        assert [word for (word,) in connection.execute("SELECT word FROM words")] == ["later"]
+
+
+def test_a_commit_that_fails_is_taken_back(connections: Connections) -> None:
+    with connections.reading("look") as connection:
+        connection.execute("CREATE TABLE parents (id INTEGER PRIMARY KEY)")
+        connection.execute("CREATE TABLE children (parent INTEGER REFERENCES parents DEFERRABLE INITIALLY DEFERRED)")
+        with pytest.raises(sqlite3.IntegrityError), Connections.transaction(connection):
+            connection.execute("INSERT INTO children VALUES (7)")
+        assert not connection.in_transaction
+        assert tuple(connection.execute("SELECT count(*) FROM children").fetchone()) == (0,)
