@@ -59,10 +59,7 @@ def answering(query: Query, result: SearchResult = RESULT) -> AnswerEvents:
 
 
 def a_service(
-    log: ListLog,
-    library: FakeLibrary | None = None,
-    events: Callable[[Query], AnswerEvents] = answering,
-    **parts: Any,
+    log: ListLog, library: FakeLibrary | None = None, events: Callable[[Query], AnswerEvents] = answering, **parts: Any
 ) -> Service:
     return Service(library or FakeLibrary(RESULT), lambda: FakePipeline(events), log=log, **parts)
 

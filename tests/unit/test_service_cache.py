@@ -10,17 +10,7 @@ import pytest
 from citewise.adapters.memory.cache import MemoryCache, RememberingEmbedder
 from citewise.errors import Unavailable
 from citewise.model.access import Principal, Scope
-from citewise.model.answer import (
-    Answer,
-    AnswerEvent,
-    AnswerEvents,
-    Cited,
-    Done,
-    Message,
-    Role,
-    Sources,
-    Token,
-)
+from citewise.model.answer import Answer, AnswerEvent, AnswerEvents, Cited, Done, Message, Role, Sources, Token
 from citewise.model.chunk import Vector
 from citewise.model.filters import AnyOf, Between
 from citewise.model.ids import digest

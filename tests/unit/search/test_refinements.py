@@ -182,10 +182,7 @@ def test_the_query_may_bring_its_own_half_life() -> None:
 def test_what_is_no_conversation_keeps_its_order_while_conversations_move_around_it() -> None:
     found = a_shortlist(
         a_named_finding(
-            "old talk",
-            0.9,
-            corpus_type="CONVO_SLACK",
-            location=Location("messages", 1, 1, sent_at=NOW - 1000 * DAY),
+            "old talk", 0.9, corpus_type="CONVO_SLACK", location=Location("messages", 1, 1, sent_at=NOW - 1000 * DAY)
         ),
         a_named_finding("page", 0.89),
         a_named_finding("code", 0.88, corpus_type="CODE_LOGIC"),
