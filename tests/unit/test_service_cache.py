@@ -287,7 +287,7 @@ def paged(**changes: Any) -> Desk:
     [("How do I moor the boat?", (True, "ABC")), ("How do I moor the boat today?", (False, "abc"))],
     ids=["the very same words", "near words"],
 )
-def test_a_page_with_another_behind_it_is_given_again_with_a_cursor_of_its_own_for_the_very_same_words_alone(
+def test_a_page_is_given_again_with_a_cursor_of_its_own_for_the_same_words(
     question: str, given: tuple[bool, str]
 ) -> None:
     again = paged().search(a_query(question), page=PageRequest(10))

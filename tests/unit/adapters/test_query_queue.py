@@ -117,26 +117,6 @@ def test_a_full_queue_drops_and_counts_and_does_not_wait(stuck: StuckLog) -> Non
     assert stuck.lost(SCOPE, since=0.0) == 90
 
 
-def test_a_broken_store_is_said_once_and_its_rows_are_counted_when_it_works_again(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    store = BrokenLog()
-    log = a_log(store)
-    with caplog.at_level(logging.WARNING):
-        for at in range(5):
-            log.add(a_row(str(at)))
-            log.flush()
-    assert store.tries == 5
-    assert [record.message for record in caplog.records] == [
-        "questions are answered but not logged, 1 so far: the disk has gone"
-    ]
-    store.is_mended = True
-    log.add(a_row("whole"))
-    log.close()
-    assert [row.text for row in store.rows_written] == ["whole"]
-    assert store.lost_written == 5
-
-
 def test_what_is_written_is_redacted() -> None:
     store = KeptLog()
     log = a_log(store)
@@ -247,21 +227,15 @@ def test_a_forked_child_writes_its_own_rows_and_not_its_parents_again(tmp_path: 
 # The end of the queue: a close waits for a bounded time, and says how many rows it could not write
 
 
-def test_a_close_gives_up_on_a_disk_that_hangs(stuck: StuckLog, caplog: pytest.LogCaptureFixture) -> None:
-    log = a_log(stuck, linger_seconds=0.0, close_seconds=0.05)
-    log.add(a_row())
-    assert stuck.is_writing.wait(LONG)
-    log.add(a_row())
-    log.close()
-    assert "not written within 0.05 seconds; questions that are lost if the program ends now: 2" in caplog.text
-
-
-def test_rows_that_a_close_did_not_wait_for_are_written_if_the_program_goes_on(stuck: StuckLog) -> None:
+def test_a_close_gives_up_on_a_disk_that_hangs_and_its_rows_are_written_if_the_program_goes_on(
+    stuck: StuckLog, caplog: pytest.LogCaptureFixture
+) -> None:
     log = a_log(stuck, linger_seconds=0.0, close_seconds=0.05)
     log.add(a_row("first"))
     assert stuck.is_writing.wait(LONG)
     log.add(a_row("second"))
     log.close()
+    assert "not written within 0.05 seconds; questions that are lost if the program ends now: 2" in caplog.text
     stuck.may_go_on.set()
     for _ in range(1000):
         if len(stuck.written) == 2:
@@ -282,7 +256,9 @@ def test_a_close_after_one_that_gave_up_does_not_wait_again(stuck: StuckLog) -> 
     assert time.perf_counter() - started < LONG
 
 
-def test_a_close_tells_how_many_rows_could_not_be_written(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_broken_store_is_said_once_and_at_the_close_and_its_rows_are_counted_when_it_works_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     store = BrokenLog()
     log = a_log(store)
     store.is_mended = True
@@ -304,6 +280,7 @@ def test_a_close_tells_how_many_rows_could_not_be_written(caplog: pytest.LogCapt
     store.is_mended = True
     log.add(a_row("whole"))
     log.close()
+    assert [row.text for row in store.rows_written] == ["before it broke", "whole"]
     assert store.lost_written == 7
 
 

@@ -127,16 +127,18 @@ def test_the_two_sides_take_turns() -> None:
     assert roles == [Role.SYSTEM, Role.USER, Role.ASSISTANT, Role.USER]
 
 
-@pytest.mark.parametrize(("budget_tokens", "kept"), [(0, 0), (3, 0), (4, 2), (7, 2), (8, 4), (1000, 4)])
-def test_the_oldest_turns_go_first_when_history_is_too_long(budget_tokens: int, kept: int) -> None:
-    history = turns(4)  # of two tokens each
-    assert _fitting_history(history, WordCounter(), budget_tokens) == history[4 - kept :]
+LONG_TURN = (*turns(2), Message(Role.USER, "long " * 50), Message(Role.ASSISTANT, "short"))
 
 
-def test_a_long_turn_hides_what_came_before_it() -> None:
-    history = (*turns(2), Message(Role.USER, "long " * 50), Message(Role.ASSISTANT, "short"))
-    assert _fitting_history(history, WordCounter(), 20) == ()
-
-
-def test_no_history_is_none() -> None:
-    assert _fitting_history((), WordCounter()) == ()
+@pytest.mark.parametrize(
+    ("history", "budget_tokens", "kept"),
+    [
+        *((turns(4), budget, kept) for budget, kept in ((0, 0), (3, 0), (4, 2), (7, 2), (8, 4), (1000, 4))),
+        (LONG_TURN, 20, 0),  # it hides what came before it
+        ((), 1000, 0),
+    ],
+)
+def test_the_oldest_turns_go_first_when_history_is_too_long(
+    history: tuple[Message, ...], budget_tokens: int, kept: int
+) -> None:
+    assert _fitting_history(history, WordCounter(), budget_tokens) == history[len(history) - kept :]

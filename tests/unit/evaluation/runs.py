@@ -21,16 +21,8 @@ SECTIONS = (
     "Changing the impeller of the cooling pump",
 )
 ABOUT = "how often should the tide gauge near the old harbor wall be read when a storm surge is expected at night"
-STAGES = {
-    "rankings": 6.4,
-    "dense": 4.1,
-    "words": 1.9,
-    "code": 0.7,
-    "fuse": 0.21,
-    "hydrate": 1.1,
-    "boost": 0.05,
-    "total": 8.2,
-}
+STAGES = {"rankings": 6.4, "dense": 4.1, "words": 1.9, "fuse": 0.21, "hydrate": 1.1, "boost": 0.05, "total": 8.2}
+SETTINGS = {"fusion": {"kind": "convex", "weights": [0.6, 0.3, 0.1]}, "top_k": 10}
 
 
 def an_outcome(number: int, draw: random.Random, *, quality: float = 0.75) -> QuestionResult:
@@ -71,17 +63,8 @@ def a_run(questions: int = 120, *, seed: int = 1, quality: float = 0.75) -> Run:
     return run_of(*outcomes)
 
 
-def run_of(*outcomes: QuestionResult, settings: Mapping[str, object] | None = None) -> Run:
-    return Run(
-        set="harbor handbook",
-        unit="passage",
-        questions=outcomes,
-        stages_ms=STAGES,
-        settings={"fusion": {"kind": "convex", "weights": [0.6, 0.3, 0.1]}, "top_k": 10}
-        if settings is None
-        else settings,
-        commit="1a2b3c4d5e6f",
-    )
+def run_of(*outcomes: QuestionResult, settings: Mapping[str, object] = SETTINGS) -> Run:
+    return Run("harbor handbook", "passage", outcomes, STAGES, settings, commit="1a2b3c4d5e6f")
 
 
 def some_ablations(run: Run) -> tuple[Ablation, ...]:

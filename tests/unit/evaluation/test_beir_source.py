@@ -22,12 +22,16 @@ def a_corpus(tmp_path: Path, *lines: str | bytes | dict[str, object]) -> Path:
     return file
 
 
+def items_of(source: BeirSource) -> list[Item]:
+    return [item for item in source.items() if isinstance(item, Item)]
+
+
 def test_each_row_is_a_page(tmp_path: Path) -> None:
     corpus = a_corpus(
         tmp_path, {"_id": "a/b", "title": "Tides  and\nwinds", "text": "Read at noon."}, b"", {"_id": 7, "text": "x"}
     )
     source = BeirSource(corpus)
-    found = [item for item in source.items() if isinstance(item, Item)]
+    found = items_of(source)
     assert [item.path for item in found] == ["a%2Fb.md", "7.md"]
     assert [source.read(item) for item in found] == [b"# Tides and winds\n\nRead at noon.\n", b"x\n"]
 
@@ -75,22 +79,20 @@ def test_a_row_that_is_too_long_is_skipped_and_not_held(tmp_path: Path, monkeypa
 
 def test_a_byte_order_mark_is_no_part_of_the_first_row(tmp_path: Path) -> None:
     source = BeirSource(a_corpus(tmp_path, codecs.BOM_UTF8 + b'{"_id": "a", "text": "x"}', {"_id": "b", "text": "y"}))
-    found = [item for item in source.items() if isinstance(item, Item)]
+    found = items_of(source)
     assert [(item.path, source.read(item)) for item in found] == [("a.md", b"x\n"), ("b.md", b"y\n")]
 
 
 def test_half_a_character_becomes_a_question_mark(tmp_path: Path) -> None:
     source = BeirSource(a_corpus(tmp_path, '{"_id": "a\\ud800", "text": "b\\ud800"}'))
-    (found,) = source.items()
-    assert isinstance(found, Item)
+    (found,) = items_of(source)
     assert source.read(found) == b"b?\n"
 
 
 def test_a_file_that_changed_meanwhile_is_noticed(tmp_path: Path) -> None:
     corpus = a_corpus(tmp_path, {"_id": "a", "text": "x"})
     source = BeirSource(corpus)
-    (found,) = source.items()
-    assert isinstance(found, Item)
+    (found,) = items_of(source)
     a_corpus(tmp_path, {"_id": "b", "text": "x"})
     with pytest.raises(BadData, match="has changed"):
         source.read(found)
@@ -103,8 +105,7 @@ def test_a_file_that_changed_meanwhile_is_noticed(tmp_path: Path) -> None:
 
 def page(tmp_path: Path, title: str, text: str) -> str:
     source = BeirSource(a_corpus(tmp_path, {"_id": "a", "title": title, "text": text}))
-    (item,) = source.items()
-    assert isinstance(item, Item)
+    (item,) = items_of(source)
     return source.read(item).decode()
 
 

@@ -25,21 +25,15 @@ HERE = Place("a.md", "Tides", (10, 20), an_id("here"))
         (Place("b.md", lines=(10, 20)), False),
         (Place("a.md", chunk=an_id("here")), True),
         (Place("a.md", chunk=an_id("there")), False),
+        # The textbook has sections of the same name in one file: lines tell them apart, a chunk beats both.
+        (Place("a.md", section="Tides", lines=(30, 40)), False),
+        (Place("a.md", section="Winds", lines=(15, 15)), True),
+        (Place("a.md", section="Winds", lines=(30, 40), chunk=an_id("here")), True),
     ],
 )
-def test_a_hit_is_where_the_gold_says(gold: Place, is_met: bool) -> None:
+def test_a_hit_is_where_the_gold_says_by_the_narrowest_thing_it_says(gold: Place, is_met: bool) -> None:
     assert gold.matches(HERE) is is_met
-
-
-def test_the_narrowest_thing_that_is_said_counts() -> None:
-    """The textbook has sections of the same name in one file: lines tell them apart, a chunk beats both."""
-    assert not Place("a.md", section="Tides", lines=(30, 40)).matches(HERE)
-    assert Place("a.md", section="Winds", lines=(15, 15)).matches(HERE)
-    assert Place("a.md", section="Winds", lines=(30, 40), chunk=an_id("here")).matches(HERE)
-
-
-def test_a_place_without_lines_overlaps_none() -> None:
-    assert not Place("a.md", lines=(1, 9)).matches(Place("a.md"))
+    assert not Place("a.md", lines=(1, 9)).matches(Place("a.md"))  # which has no lines to overlap with
 
 
 def test_a_document_counts_at_its_best_passage() -> None:

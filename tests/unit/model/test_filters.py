@@ -1,5 +1,7 @@
 """Filters as people write them."""
 
+from typing import Any
+
 import pytest
 
 from citewise.errors import BadRequest
@@ -50,9 +52,16 @@ def test_a_filter_means_a_condition(written: tuple[str, ...], meant: tuple[Condi
         ("metadata.year>=soon", "neither a number nor a date"),
         ("metadata.year>=nan", "is not a number"),
         ("access=public", "no field 'access'"),
+        ({"field": "module"}, "is not"),
+        (3, "is not"),
+        ({"field": "module", "operator": "like", "value": "m"}, "it can be eq, in or range"),
+        ({"field": "module", "operator": "range", "value": [1, 2]}, "a range is"),
+        ({"field": "module", "operator": "range", "value": {"gte": 1}}, "is text"),
+        ({"field": "access", "operator": "eq", "value": "public"}, "no field 'access'"),
+        ({"field": "module", "operator": "eq", "value": {}}, "is not a value"),
     ],
 )
-def test_what_is_no_filter_is_explained(written: str, said: str) -> None:
+def test_what_is_no_filter_is_explained(written: Any, said: str) -> None:
     with pytest.raises(BadRequest, match=said):
         conditions_of([written])
 
@@ -90,23 +99,6 @@ def test_null_filters_nothing() -> None:
 )
 def test_a_filter_may_name_its_operator(operator: str, value: object, written: list[str]) -> None:
     assert conditions_of([{"field": "metadata.year", "operator": operator, "value": value}]) == conditions_of(written)
-
-
-@pytest.mark.parametrize(
-    ("item", "message"),
-    [
-        ({"field": "module"}, "is not"),
-        (3, "is not"),
-        ({"field": "module", "operator": "like", "value": "m"}, "it can be eq, in or range"),
-        ({"field": "module", "operator": "range", "value": [1, 2]}, "a range is"),
-        ({"field": "module", "operator": "range", "value": {"gte": 1}}, "is text"),
-        ({"field": "access", "operator": "eq", "value": "public"}, "no field 'access'"),
-        ({"field": "module", "operator": "eq", "value": {}}, "is not a value"),
-    ],
-)
-def test_a_filter_with_a_wrong_operator_is_explained(item: object, message: str) -> None:
-    with pytest.raises(BadRequest, match=message):
-        conditions_of([item])  # type: ignore[list-item]
 
 
 def test_a_year_is_a_year_and_a_single_filter_is_one() -> None:

@@ -52,6 +52,7 @@ TOKENS = (
     ("sendgrid-key", "SG." + drawn(22, URL64) + "." + drawn(43, URL64)),
     ("twilio-key", "SK" + drawn(32, HEX)),
     ("jwt", JWT),
+    ("aws-access-key", "AKIA" + "IOSFODNN7EXAMPLE"),  # though it is a well-known example
 )
 
 
@@ -94,6 +95,8 @@ ASSIGNMENTS = (
     ("APIKEY={}", KEY, "key"),
     ("AccountName=a;AccountKey={};", drawn(86, ALNUM + "+/") + "==", "key"),
     ("access_token={}", KEY, "token"),
+    ('GITHUB_TOKEN="{}"', "ghp_" + drawn(36), "github-token"),
+    ("Schlüssel 🔑 İ: password = '{}' — fin", PLAIN, "password"),
     ("https://host/x?access_token={}&page=2", KEY, "token"),
     ("auth_token => '{}'", KEY, "token"),
     ("aws_secret_access_key = {}", drawn(40, ALNUM + "/+"), "aws-secret-key"),
@@ -215,18 +218,9 @@ def test_headers_of_an_encrypted_key_stay_readable() -> None:
     assert drawn(64, ALNUM + "+/", seed=0) not in text
 
 
-def test_a_token_behind_a_telling_name_is_named_by_its_shape() -> None:
-    assert masked(f'GITHUB_TOKEN="ghp_{drawn(36)}"').text == 'GITHUB_TOKEN="<secret:github-token>"'
-
-
 def test_clean_text_comes_back_as_the_same_object() -> None:
     text = "Nothing here but prose.\n" * 50
     assert masked(text).text is text
-
-
-def test_characters_beyond_ascii_do_not_shift_what_is_masked() -> None:
-    found = masked(f"Schlüssel 🔑 İ: password = '{PLAIN}' — fin")
-    assert found.text == "Schlüssel 🔑 İ: password = '<secret:password>' — fin"
 
 
 HOSTILE = (
@@ -241,7 +235,3 @@ HOSTILE = (
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_a_megabyte_of_hostile_text_takes_linear_time(piece: str) -> None:
     assert_linear(masked, piece, characters=1_000_000)
-
-
-def test_a_token_with_a_well_known_beginning_is_masked_even_as_an_example() -> None:
-    assert masked("AKIA" + "IOSFODNN7EXAMPLE").text == "<secret:aws-access-key>"
