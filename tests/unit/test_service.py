@@ -68,8 +68,12 @@ def searching(found: SearchResult | Exception, log: ListLog, **parts: Any) -> Se
     return a_service(log, FakeLibrary(found), **parts)
 
 
-def test_a_search_leaves_one_row_with_ids_and_numbers() -> None:
-    log = ListLog()
+@pytest.fixture
+def log() -> ListLog:
+    return ListLog()
+
+
+def test_a_search_leaves_one_row_with_ids_and_numbers(log: ListLog) -> None:
     assert searching(RESULT, log, clock=Ticking()).search(QUERY) == RESULT
     shown = tuple((one.passage.chunk_id, one.passage.document_id) for one in FINDINGS)
     assert log.rows == [
@@ -100,32 +104,28 @@ def test_a_row_counts_the_tokens_that_were_spent_and_none_for_the_cache() -> Non
     assert spent == [(None, None, asked), (220, 30, asked), (None, None, 0), (0, 0, 0)]
 
 
-def test_a_row_holds_no_text_of_any_passage() -> None:
-    log = ListLog()
+def test_a_row_holds_no_text_of_any_passage(log: ListLog) -> None:
     searching(RESULT, log).search(QUERY)
     list(searching(RESULT, log).ask(QUERY))
     assert len(log.rows) == 2
     assert not any(finding.passage.text in repr(row) for row in log.rows for finding in FINDINGS)
 
 
-def test_cache_hits_and_degraded_parts_are_kept_without_their_messages() -> None:
-    log = ListLog()
+def test_cache_hits_and_degraded_parts_are_kept_without_their_messages(log: ListLog) -> None:
     degraded = ("dense: timed out at /secret/path", "dense: again", "rerank: gone", "x" * 100)
     searching(replace(RESULT, cache_hit=True, degraded=degraded), log).search(QUERY)
     assert log.rows[0].is_cache_hit
     assert log.rows[0].degraded == ("dense", "rerank", "x" * 40)
 
 
-def test_of_a_long_list_only_the_first_are_kept() -> None:
-    log = ListLog()
+def test_of_a_long_list_only_the_first_are_kept(log: ListLog) -> None:
     many = tuple(a_finding(a_passage(position=at)) for at in range(50))
     searching(replace(RESULT, findings=many), log).search(QUERY)
     assert log.rows[0].hits == 50
     assert [chunk for chunk, _ in log.rows[0].shown] == [one.passage.chunk_id for one in many[:MAX_SHOWN]]
 
 
-def test_what_is_popular_does_not_make_itself_more_so() -> None:
-    log = ListLog()
+def test_what_is_popular_does_not_make_itself_more_so(log: ListLog) -> None:
     searching(replace(RESULT, findings=FINDINGS, counts={POPULAR: len(FINDINGS)}), log).search(QUERY)
     assert (log.rows[0].hits, log.rows[0].shown) == (len(FINDINGS), ())
 
@@ -138,8 +138,7 @@ def test_a_later_page_is_not_logged_again() -> None:
     assert len(log.rows) == 1
 
 
-def test_a_search_that_fails_is_a_row_too_and_fails_all_the_same() -> None:
-    log = ListLog()
+def test_a_search_that_fails_is_a_row_too_and_fails_all_the_same(log: ListLog) -> None:
     with pytest.raises(Unavailable, match="the disk has gone"):
         searching(Unavailable("the disk has gone"), log, clock=Ticking()).search(QUERY)
     (row,) = log.rows
@@ -147,15 +146,13 @@ def test_a_search_that_fails_is_a_row_too_and_fails_all_the_same() -> None:
     assert row.latency_ms == pytest.approx(10.0)
 
 
-def test_what_cannot_be_asked_at_all_is_no_question() -> None:
-    log = ListLog()
+def test_what_cannot_be_asked_at_all_is_no_question(log: ListLog) -> None:
     with pytest.raises(BadRequest):
         searching(BadRequest("this filter means nothing"), log).search(QUERY)
     assert log.rows == []
 
 
-def test_an_answer_leaves_one_row_with_what_it_cites() -> None:
-    log = ListLog()
+def test_an_answer_leaves_one_row_with_what_it_cites(log: ListLog) -> None:
     events = list(searching(RESULT, log).ask(QUERY))
     assert [type(event) for event in events] == [Token, Token, Done]
     (row,) = log.rows
@@ -164,8 +161,7 @@ def test_an_answer_leaves_one_row_with_what_it_cites() -> None:
     assert row.shown == ((FINDINGS[1].passage.chunk_id, FINDINGS[1].passage.document_id),)
 
 
-def test_the_row_is_there_when_the_answer_is_even_if_nobody_reads_on() -> None:
-    log = ListLog()
+def test_the_row_is_there_when_the_answer_is_even_if_nobody_reads_on(log: ListLog) -> None:
     events = searching(RESULT, log).ask(QUERY)
     assert any(isinstance(event, Done) for event in events)
     events.close()
@@ -179,7 +175,7 @@ def test_the_time_that_a_reader_takes_is_not_counted() -> None:
     assert log.rows[0].latency_ms == pytest.approx(30.0)
 
 
-def test_an_answer_that_nobody_waits_for_is_closed_and_logged_as_abandoned() -> None:
+def test_an_answer_that_nobody_waits_for_is_closed_and_logged_as_abandoned(log: ListLog) -> None:
     closed = []
 
     def watched(query: Query) -> AnswerEvents:
@@ -188,7 +184,6 @@ def test_an_answer_that_nobody_waits_for_is_closed_and_logged_as_abandoned() -> 
         finally:
             closed.append(True)
 
-    log = ListLog()
     events = a_service(log, events=watched).ask(QUERY)
     next(events)
     events.close()
@@ -196,23 +191,21 @@ def test_an_answer_that_nobody_waits_for_is_closed_and_logged_as_abandoned() -> 
     assert [row.error for row in log.rows] == ["abandoned"]
 
 
-def test_an_answer_that_fails_on_the_way_is_a_row_too() -> None:
+def test_an_answer_that_fails_on_the_way_is_a_row_too(log: ListLog) -> None:
     def failing(query: Query) -> AnswerEvents:
         yield Token("At ")
         raise Unavailable("the model has gone")
 
-    log = ListLog()
     with pytest.raises(Unavailable):
         list(a_service(log, events=failing).ask(QUERY))
     assert [row.error for row in log.rows] == ["Unavailable"]
 
 
-def test_an_answer_that_breaks_off_is_logged_as_failed_once() -> None:
+def test_an_answer_that_breaks_off_is_logged_as_failed_once(log: ListLog) -> None:
     def failing(query: Query) -> AnswerEvents:
         yield Token("At ")
         yield Failed(Unavailable("the model has gone"))
 
-    log = ListLog()
     events = a_service(log, events=failing).ask(QUERY)
     assert [type(next(events)), type(next(events))] == [Token, Failed]
     events.close()

@@ -76,6 +76,11 @@ class Desk:
             self.closed += 1
 
 
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
 class CountingEmbedder(HashEmbedder):
     def __init__(self) -> None:
         super().__init__()
@@ -91,8 +96,7 @@ def answer_of(events: Sequence[AnswerEvent]) -> Answer:
     return done.answer
 
 
-def test_the_second_search_is_a_hit_with_its_own_query_and_time_and_nothing_else_changed() -> None:
-    desk = Desk()
+def test_the_second_search_is_a_hit_with_its_own_query_and_time_and_nothing_else_changed(desk: Desk) -> None:
     first = desk.search()
     again = a_query(request_id="r-2", asked_at=1_700_000_060.0)
     second = desk.search(again)
@@ -103,16 +107,14 @@ def test_the_second_search_is_a_hit_with_its_own_query_and_time_and_nothing_else
     assert 0 < second.timings_ms["total"] < 1000
 
 
-def test_a_change_of_the_library_is_seen_at_the_next_search() -> None:
-    desk = Desk()
+def test_a_change_of_the_library_is_seen_at_the_next_search(desk: Desk) -> None:
     desk.search()
     desk.library.state = "v2"
     assert not desk.search().cache_hit
     assert desk.search().cache_hit
 
 
-def test_what_was_found_or_answered_while_the_library_changed_is_not_kept() -> None:
-    desk = Desk()
+def test_what_was_found_or_answered_while_the_library_changed_is_not_kept(desk: Desk) -> None:
     desk.library.meanwhile = lambda: setattr(desk.library, "state", "v2")
     desk.search()
     desk.library.state = "v1"
@@ -123,8 +125,7 @@ def test_what_was_found_or_answered_while_the_library_changed_is_not_kept() -> N
     assert desk.search().cache_hit
 
 
-def test_a_degraded_result_is_never_kept() -> None:
-    desk = Desk()
+def test_a_degraded_result_is_never_kept(desk: Desk) -> None:
     desk.library.found = replace(desk.found, degraded=("dense: the model is away",))
     desk.search()
     list(desk.ask())
@@ -133,8 +134,7 @@ def test_a_degraded_result_is_never_kept() -> None:
     assert desk.memory.size == 0
 
 
-def test_an_empty_result_is_kept_too() -> None:
-    desk = Desk()
+def test_an_empty_result_is_kept_too(desk: Desk) -> None:
     desk.library.found = replace(desk.found, findings=())
     desk.search()
     assert desk.search().cache_hit
@@ -158,8 +158,7 @@ def test_every_field_of_a_query_is_its_own_or_has_another_value_here() -> None:
 
 
 @pytest.mark.parametrize("changed", OTHERS)
-def test_whatever_changes_the_result_is_another_bucket(changed: str) -> None:
-    desk = Desk()
+def test_whatever_changes_the_result_is_another_bucket(desk: Desk, changed: str) -> None:
     desk.search()
     list(desk.ask())
     assert not desk.search(a_query(**{changed: OTHERS[changed]})).cache_hit
@@ -178,14 +177,12 @@ def test_whatever_changes_the_result_is_another_bucket(changed: str) -> None:
         Principal(owns_library=True),
     ],
 )
-def test_another_reader_never_gets_what_was_found_for_this_one(principal: Principal) -> None:
-    desk = Desk()
+def test_another_reader_never_gets_what_was_found_for_this_one(desk: Desk, principal: Principal) -> None:
     desk.search(a_query(principal=ANN))
     assert not desk.search(a_query(principal=principal)).cache_hit
 
 
-def test_the_same_reader_gets_it_in_whatever_order_groups_and_values_come() -> None:
-    desk = Desk()
+def test_the_same_reader_gets_it_in_whatever_order_groups_and_values_come(desk: Desk) -> None:
     values = [frozenset(order) for order in (["a", "b", "c", "i"], ["i", "c", "b", "a"])]
     groups = [frozenset(order) for order in (["ops", "crew", "x1", "x9"], ["x9", "x1", "crew", "ops"])]
     hits = [
@@ -202,15 +199,13 @@ def test_conditions_are_told_apart_however_they_are_spelled() -> None:
 
 
 @pytest.mark.parametrize("changes", [{"settings": digest("other settings")}, {"version": lambda scope: "v9"}])
-def test_other_settings_and_another_library_are_another_bucket(changes: dict[str, Any]) -> None:
-    desk = Desk()
+def test_other_settings_and_another_library_are_another_bucket(desk: Desk, changes: dict[str, Any]) -> None:
     desk.search()
     desk.cache = replace(desk.cache, **changes)
     assert not desk.search().cache_hit
 
 
-def test_pages_of_another_length_are_another_bucket() -> None:
-    desk = Desk()
+def test_pages_of_another_length_are_another_bucket(desk: Desk) -> None:
     desk.search(page=PageRequest(10))
     assert not desk.search(page=PageRequest(20)).cache_hit
     assert not desk.search(page=PageRequest(10, is_open=False)).cache_hit
@@ -218,22 +213,19 @@ def test_pages_of_another_length_are_another_bucket() -> None:
     assert desk.search(page=PageRequest(10)).cache_hit
 
 
-def test_what_stands_behind_a_cursor_is_always_read_anew() -> None:
-    desk = Desk()
+def test_what_stands_behind_a_cursor_is_always_read_anew(desk: Desk) -> None:
     for _ in range(2):
         assert not desk.search(page=PageRequest(10, "abc")).cache_hit
     assert desk.memory.size == 0
 
 
-def test_a_search_and_an_answer_are_kept_apart() -> None:
-    desk = Desk()
+def test_a_search_and_an_answer_are_kept_apart(desk: Desk) -> None:
     desk.search()
     assert not answer_of(list(desk.ask(generator="None"))).result.cache_hit  # as no page is spelled
     assert desk.search().cache_hit
 
 
-def test_near_words_are_a_hit_where_the_settings_allow_it() -> None:
-    desk = Desk()
+def test_near_words_are_a_hit_where_the_settings_allow_it(desk: Desk) -> None:
     first = desk.search(a_query("How do I moor the boat?"))
     asked = a_query("How do I moor the boat today?", request_id="r-2")
     second = desk.search(asked)
@@ -251,8 +243,7 @@ def test_other_words_are_a_miss(min_cosine: float, question: str) -> None:
     assert not desk.search(a_query(question)).cache_hit
 
 
-def test_near_words_of_another_reader_or_version_are_a_miss() -> None:
-    desk = Desk()
+def test_near_words_of_another_reader_or_version_are_a_miss(desk: Desk) -> None:
     desk.search(a_query("How do I moor the boat?", principal=ANN))
     assert not desk.search(a_query("How do I moor the boat today?")).cache_hit
     desk.library.state = "v2"
@@ -299,8 +290,7 @@ def test_a_page_whose_followers_are_gone_is_made_anew() -> None:
     assert not desk.search(a_query("How do I moor the boat?"), page=PageRequest(10)).cache_hit
 
 
-def test_what_is_kept_does_not_say_who_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    desk = Desk()
+def test_what_is_kept_does_not_say_who_asked(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     kept: list[CachedResult] = []
     monkeypatch.setattr(desk.memory, "put", lambda key, value, vector: kept.append(value))
     asked = a_query(
@@ -312,8 +302,7 @@ def test_what_is_kept_does_not_say_who_asked(monkeypatch: pytest.MonkeyPatch) ->
     assert not any(word in repr(kept) for word in ("leonora", "pilots", "module'"))
 
 
-def test_an_answer_is_replayed_as_the_events_it_came_in() -> None:
-    desk = Desk()
+def test_an_answer_is_replayed_as_the_events_it_came_in(desk: Desk) -> None:
     first = list(desk.ask())
     again = a_query(request_id="r-2")
     sources, token, cited, done = desk.ask(again)
@@ -329,8 +318,7 @@ def test_an_answer_is_replayed_as_the_events_it_came_in() -> None:
 
 
 @pytest.mark.parametrize("after", range(1, 4))
-def test_an_answer_that_is_broken_off_is_not_kept_and_what_it_comes_from_is_closed(after: int) -> None:
-    desk = Desk()
+def test_an_answer_that_is_broken_off_is_not_kept_and_what_it_comes_from_is_closed(desk: Desk, after: int) -> None:
     events = desk.ask()
     for _ in range(after):
         next(events)
@@ -339,8 +327,7 @@ def test_an_answer_that_is_broken_off_is_not_kept_and_what_it_comes_from_is_clos
     assert not answer_of(list(desk.ask())).result.cache_hit
 
 
-def test_an_answer_to_another_conversation_or_by_another_generator_is_a_miss() -> None:
-    desk = Desk()
+def test_an_answer_to_another_conversation_or_by_another_generator_is_a_miss(desk: Desk) -> None:
     before = [Message(Role.USER, "Where is the quay?"), Message(Role.ASSISTANT, "In the north.")]
     list(desk.ask(history=before))
     for others in (desk.ask(), desk.ask(history=before[:1]), desk.ask(history=before, generator="other")):
@@ -386,8 +373,7 @@ def away(*_: object, **__: object) -> Any:
     [{"version": away}, {"embed": away}, {"store": SimpleNamespace(get=away, nearest=away, put=away)}],
     ids=["version", "embedder", "store"],
 )
-def test_parts_that_cannot_be_reached_fail_nothing(broken: dict[str, Any]) -> None:
-    desk = Desk()
+def test_parts_that_cannot_be_reached_fail_nothing(desk: Desk, broken: dict[str, Any]) -> None:
     desk.search(a_query("How do I moor the boat?"))
     desk.cache = replace(desk.cache, **broken)
     found = desk.search(a_query("How do I moor the boat today?"))
@@ -395,8 +381,7 @@ def test_parts_that_cannot_be_reached_fail_nothing(broken: dict[str, Any]) -> No
     assert answer_of(list(desk.ask())).text
 
 
-def test_what_the_search_itself_says_is_not_swallowed() -> None:
-    desk = Desk()
+def test_what_the_search_itself_says_is_not_swallowed(desk: Desk) -> None:
     desk.library.meanwhile = away
     with pytest.raises(Unavailable, match="away"):
         desk.search()
