@@ -55,14 +55,18 @@ class StuckLog(KeptLog):
 
 
 @pytest.fixture
+def store() -> KeptLog:
+    return KeptLog()
+
+
+@pytest.fixture
 def stuck() -> Iterator[StuckLog]:
     store = StuckLog()
     yield store
     store.may_go_on.set()
 
 
-def test_what_was_added_is_written_by_a_flush_in_one_batch() -> None:
-    store = KeptLog()
+def test_what_was_added_is_written_by_a_flush_in_one_batch(store: KeptLog) -> None:
     log = a_log(store)
     rows = [a_row(str(at)) for at in range(20)]
     for row in rows:
@@ -73,8 +77,7 @@ def test_what_was_added_is_written_by_a_flush_in_one_batch() -> None:
     log.close()
 
 
-def test_without_a_flush_rows_are_written_after_a_while() -> None:
-    store = KeptLog()
+def test_without_a_flush_rows_are_written_after_a_while(store: KeptLog) -> None:
     log = a_log(store, linger_seconds=0.01)
     log.add(a_row())
     for _ in range(1000):
@@ -85,8 +88,7 @@ def test_without_a_flush_rows_are_written_after_a_while() -> None:
     log.close()
 
 
-def test_closing_writes_what_is_waiting_and_a_later_row_begins_anew() -> None:
-    store = KeptLog()
+def test_closing_writes_what_is_waiting_and_a_later_row_begins_anew(store: KeptLog) -> None:
     log = a_log(store)
     log.add(a_row("before"))
     log.close()
@@ -117,8 +119,7 @@ def test_a_full_queue_drops_and_counts_and_does_not_wait(stuck: StuckLog) -> Non
     assert stuck.lost(SCOPE, since=0.0) == 90
 
 
-def test_what_is_written_is_redacted() -> None:
-    store = KeptLog()
+def test_what_is_written_is_redacted(store: KeptLog) -> None:
     log = a_log(store)
     log.add(a_row("Who is ann@example.org?"))
     log.add(a_row(None))
@@ -126,8 +127,7 @@ def test_what_is_written_is_redacted() -> None:
     assert [row.text for row in store.written] == ["Who is <address>?", None]
 
 
-def test_many_threads_lose_nothing_though_the_log_is_closed_meanwhile() -> None:
-    store = KeptLog()
+def test_many_threads_lose_nothing_though_the_log_is_closed_meanwhile(store: KeptLog) -> None:
     log = a_log(store, max_waiting=100_000, linger_seconds=0.0)
 
     def asking() -> None:
@@ -165,11 +165,12 @@ def test_a_thread_that_died_is_replaced_and_its_rows_are_counted() -> None:
     assert store.lost(SCOPE, since=0.0) == 1
 
 
-def test_a_thread_that_cannot_be_started_costs_a_row_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_thread_that_cannot_be_started_costs_a_row_and_no_more(
+    store: KeptLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
-    store = KeptLog()
     log = a_log(store)
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", refuse)
@@ -180,8 +181,7 @@ def test_a_thread_that_cannot_be_started_costs_a_row_and_no_more(monkeypatch: py
     assert store.lost(SCOPE, since=0.0) == 1
 
 
-def test_rows_may_be_added_by_the_garbage_collector_in_the_middle_of_adding() -> None:
-    store = KeptLog()
+def test_rows_may_be_added_by_the_garbage_collector_in_the_middle_of_adding(store: KeptLog) -> None:
     log = a_log(store, max_waiting=100_000)
 
     class Abandoned:
