@@ -16,12 +16,15 @@ def test_names_that_could_leave_their_folder_are_refused(name: str) -> None:
         Access.of([f"group:{name}"])
 
 
-def test_no_rule_means_the_project() -> None:
-    assert Access.of([]).readers == {PROJECT}
+@pytest.mark.parametrize("name", [None, 5, b"acme"])
+def test_a_name_that_is_no_text_is_refused(name: Any) -> None:
+    with pytest.raises(BadRequest, match="usable name"):
+        Scope(name)
 
 
-def test_rules_add_up() -> None:
+def test_rules_add_up_and_none_means_the_project() -> None:
     assert Access.of(["public", " owner:ann ", "group:ops"]).readers == {PUBLIC, "owner:ann", "group:ops"}
+    assert Access.of([]).readers == {PROJECT}
 
 
 @pytest.mark.parametrize("rule", ["everyone", "public:x", "group", "group:", "user:ann", ""])
@@ -34,12 +37,6 @@ def test_unknown_rules_are_refused(rule: str) -> None:
 def test_groups_that_are_not_several_names_are_refused(groups: Any) -> None:
     with pytest.raises(BadRequest, match=r"several names|usable name"):
         Principal(groups=groups)
-
-
-@pytest.mark.parametrize("name", [None, 5, b"acme"])
-def test_a_name_that_is_no_text_is_refused(name: Any) -> None:
-    with pytest.raises(BadRequest, match="usable name"):
-        Scope(name)
 
 
 def test_who_counts_as_which_reader() -> None:

@@ -59,14 +59,11 @@ def test_the_score_is_a_mean_of_the_fused_one_and_what_was_measured() -> None:
     assert found.findings[0].candidate.scores["features"] == found.findings[0].score
 
 
-def test_a_feature_of_weight_zero_is_not_looked_at() -> None:
+def test_features_of_weight_zero_and_a_question_of_stop_words_alone_change_nothing() -> None:
     found = a_shortlist(a_named_finding("one"), query=a_query("tide gauge"))
     assert weighed(found, title=0.0, proximity=0.0) == found
-
-
-def test_a_question_of_stop_words_alone_changes_nothing() -> None:
-    found = a_shortlist(a_named_finding("one"), query=a_query("what is it"))
-    assert weighed(found) == found
+    stopped = a_shortlist(a_named_finding("one"), query=a_query("what is it"))
+    assert weighed(stopped) == stopped
 
 
 def test_what_stands_behind_the_depth_keeps_its_order_and_counts_as_having_nothing() -> None:

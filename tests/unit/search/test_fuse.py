@@ -117,13 +117,9 @@ def test_more_hits_do_not_move_those_that_were_there() -> None:
 
 
 @pytest.mark.parametrize("fusion", FUSIONS)
-def test_one_ranking_keeps_its_order(fusion: Fusion) -> None:
-    assert order(fusion(rankings(words=ranked("a", "b", "c")))) == ids("a", "b", "c")
-
-
-@pytest.mark.parametrize("fusion", FUSIONS)
-def test_nothing_found_is_nothing_fused(fusion: Fusion) -> None:
-    assert not fusion(rankings()).candidates()
+@pytest.mark.parametrize("names", ["", "abc"], ids=["nothing", "three"])
+def test_one_ranking_keeps_its_order(fusion: Fusion, names: str) -> None:
+    assert order(fusion(rankings(words=ranked(*names)))) == ids(*names)
 
 
 @pytest.mark.parametrize("fusion", FUSIONS)

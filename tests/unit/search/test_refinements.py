@@ -145,19 +145,20 @@ def said(
     )
 
 
-def test_a_conversation_of_one_half_life_has_half_its_freshness() -> None:
-    aged = Freshness(half_life_days=90, weight=0.1)(said(90))
-    assert aged.findings[0].score == pytest.approx(0.9 * 0.5 + 0.1 * 0.5)
-    assert aged.findings[0].candidate.scores["freshness"] == pytest.approx(0.5)
+@pytest.mark.parametrize(
+    ("days_ago", "freshness"), [(90, 0.5), (180, 0.25), (0, 1.0), (-50, 1.0)], ids=["one", "two", "now", "to come"]
+)
+def test_freshness_halves_with_every_half_life_and_what_is_to_come_counts_as_now(
+    days_ago: float, freshness: float
+) -> None:
+    aged = Freshness(half_life_days=90, weight=0.1)(said(days_ago))
+    assert aged.findings[0].score == pytest.approx(0.9 * 0.5 + 0.1 * freshness)
+    assert aged.findings[0].candidate.scores["freshness"] == aged.findings[0].score
 
 
 def test_a_recent_conversation_rises_above_an_old_one() -> None:
     both = a_shortlist(*said(365, name="old").findings, *said(1, name="new").findings, query=a_query(asked_at=NOW))
     assert order(Freshness()(both)) == ids("new", "old")
-
-
-def test_what_is_said_in_the_future_counts_as_now() -> None:
-    assert Freshness(weight=0.1)(said(-50)).findings[0].score == pytest.approx(0.9 * 0.5 + 0.1)
 
 
 @pytest.mark.parametrize(
