@@ -147,8 +147,11 @@ def test_a_search_that_fails_is_a_row_too_and_fails_all_the_same(log: ListLog) -
 
 
 def test_what_cannot_be_asked_at_all_is_no_question(log: ListLog) -> None:
+    service = searching(BadRequest("this filter means nothing"), log)
     with pytest.raises(BadRequest):
-        searching(BadRequest("this filter means nothing"), log).search(QUERY)
+        service.search(QUERY)
+    with pytest.raises(BadRequest):
+        list(service.ask(QUERY))
     assert log.rows == []
 
 
