@@ -4,10 +4,19 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 COMMAND = str(Path(sys.executable).with_name("citewise"))
+
+
+def written(home: Path, pages: Mapping[str, str]) -> Path:
+    """The same folder with these files in it."""
+    for path, text in pages.items():
+        (home / path).parent.mkdir(parents=True, exist_ok=True)
+        (home / path).write_text(text)
+    return home
 
 
 def citewise(
@@ -40,3 +49,25 @@ def error_of(*words: str | Path, cwd: Path, code: int, env: dict[str, str] | Non
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
     return done.stderr
+
+
+def answering_at(url: str) -> dict[str, str]:
+    """The settings of a generator behind this address, as variables."""
+    return {
+        "CITEWISE_ANSWER__GENERATOR": "openai",
+        "CITEWISE_ANSWER__MODEL": "tiny-chat",
+        "CITEWISE_ANSWER__BASE_URL": url,
+    }
+
+
+def reranking_at(url: str) -> dict[str, str]:
+    return {"CITEWISE_RERANK__PROVIDER": "http", "CITEWISE_RERANK__BASE_URL": url}
+
+
+def embedding_at(url: str) -> dict[str, str]:
+    return {
+        "CITEWISE_EMBEDDING__PROVIDER": "openai",
+        "CITEWISE_EMBEDDING__MODEL": "m",
+        "CITEWISE_EMBEDDING__DIMENSIONS": "8",
+        "CITEWISE_EMBEDDING__BASE_URL": url,
+    }

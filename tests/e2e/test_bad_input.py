@@ -2,64 +2,45 @@
 
 import fcntl
 import os
-import shutil
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.cli import COMMAND, citewise, error_of, json_of
+from tests.e2e.cli import COMMAND, citewise, error_of, json_of, written
 
 PAGE = "# Tides\n\nTides rise and fall twice a day.\n"
+CATALOG = Path(".citewise", "gen-1", "catalog.db")
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "tides.md").write_text(PAGE)
-    return tmp_path
+    return written(tmp_path, {"docs/tides.md": PAGE})
 
 
-def reason_for(home: Path, path: str, *, kind: str, code: int) -> str:
-    report = json_of("ingest", "docs", cwd=home, code=code)
-    assert report["ingested"] + report["unchanged"] == 1
-    reasons: dict[str, str] = {entry["path"]: entry["reason"] for entry in report[kind]}
-    return reasons[path]
-
-
-def test_a_missing_folder_makes_no_library(home: Path) -> None:
-    assert "no folder or file at nowhere" in error_of("ingest", "nowhere", cwd=home, code=2)
-    assert not (home / ".citewise").exists()
-
-
-def test_nul_bytes_are_skipped_as_binary(home: Path) -> None:
-    (home / "docs" / "a.md").write_bytes(b"text\x00more")
-    assert "binary" in reason_for(home, "a.md", kind="skipped", code=0)
-
-
-def test_invalid_utf8_fails_with_its_line(home: Path) -> None:
-    (home / "docs" / "a.md").write_bytes(b"one\ntwo \xe9\n")
-    assert "line 2" in reason_for(home, "a.md", kind="failed", code=1)
-
-
-def test_a_50_mb_file_is_skipped_with_the_flag_that_takes_it(home: Path) -> None:
-    with (home / "docs" / "huge.md").open("wb") as huge:
-        huge.truncate(50_000_000)
-    assert "--max-file-mb" in reason_for(home, "huge.md", kind="skipped", code=0)
-
-
-def test_an_empty_file_is_skipped(home: Path) -> None:
-    (home / "docs" / "empty.md").write_text("")
-    assert reason_for(home, "empty.md", kind="skipped", code=0) == "empty file"
-
-
-def test_only_frontmatter_is_a_document_with_a_warning(home: Path) -> None:
-    (home / "docs" / "front.md").write_text("---\ntitle: Only this\n---\n")
-    report = json_of("ingest", "docs", cwd=home)
-    assert report["ingested"] == 2
-    assert report["warnings"] == [{"path": "front.md", "reason": "has no text below its frontmatter"}]
+@pytest.mark.parametrize(
+    ("content", "kind", "said"),
+    [
+        (b"text\x00more", "skipped", "binary"),
+        (b"", "skipped", "empty file"),
+        (b"\0" * 50_000_000, "skipped", "--max-file-mb"),
+        (b"one\ntwo \xe9\n", "failed", "is not UTF-8: byte 0xe9 at line 2; save it as UTF-8"),
+        (b"---\ntitle: Only this\n---\n", "warnings", "has no text below its frontmatter"),
+    ],
+    ids=["NUL bytes", "nothing", "50 MB", "invalid UTF-8", "only frontmatter"],
+)
+def test_a_file_that_cannot_be_used_is_named_with_a_reason_and_stops_no_other(
+    home: Path, content: bytes, kind: str, said: str
+) -> None:
+    (home / "docs" / "a.md").write_bytes(content)
+    report = json_of("ingest", "docs", cwd=home, code=1 if kind == "failed" else 0)
+    ((path, reason),) = [(entry["path"], entry["reason"]) for entry in report[kind]]
+    assert path == "a.md"
+    assert said in reason
+    assert report["ingested"] == (2 if kind == "warnings" else 1)
 
 
 def test_a_symlink_loop_ends(home: Path) -> None:
@@ -72,13 +53,13 @@ def test_a_symlink_loop_ends(home: Path) -> None:
 def test_a_link_out_of_the_folder_is_not_followed(home: Path) -> None:
     (home / "secret.md").write_text("# Secret\n")
     (home / "docs" / "link.md").symlink_to(home / "secret.md")
-    assert "outside the source" in reason_for(home, "link.md", kind="skipped", code=0)
+    (skipped,) = json_of("ingest", "docs", cwd=home)["skipped"]
+    assert skipped["path"] == "link.md"
+    assert "outside the source" in skipped["reason"]
 
 
 def test_spaces_and_emoji_in_paths_are_fine(home: Path) -> None:
-    folder = home / "docs" / "my notes 🌊"
-    folder.mkdir()
-    (folder / "a b ü.md").write_text("# Notes\n\nWords.\n")
+    written(home, {"docs/my notes 🌊/a b ü.md": "# Notes\n\nWords.\n"})
     report = json_of("ingest", "docs", cwd=home)
     assert report["ingested"] == 2
     assert report["failed"] == []
@@ -95,8 +76,7 @@ def test_two_ingests_at_once_do_not_meet(home: Path) -> None:
 
 def test_a_full_disk_stops_the_run_and_keeps_what_was_there(home: Path) -> None:
     json_of("ingest", "docs", cwd=home)
-    for n in range(40):
-        (home / "docs" / f"p{n}.md").write_text(f"# Page {n}\n\n" + f"Words of page {n}. " * 400)
+    written(home, {f"docs/p{n}.md": f"# Page {n}\n\n" + f"Words of page {n}. " * 400 for n in range(40)})
     code = (
         "import resource, signal, os, sys;"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
@@ -115,13 +95,14 @@ def test_a_full_disk_stops_the_run_and_keeps_what_was_there(home: Path) -> None:
     assert json_of("status", cwd=home)["documents"] == 41
 
 
+def in_catalog(home: Path, statement: str) -> None:
+    with closing(sqlite3.connect(home / CATALOG)) as connection, connection:
+        connection.execute(statement)
+
+
 def test_another_model_is_refused_with_the_remedy(home: Path) -> None:
     json_of("ingest", "docs", cwd=home)
-    with sqlite3.connect(home / ".citewise" / "gen-1" / "catalog.db") as connection:
-        connection.execute(
-            "UPDATE facts SET value = json_set(value, '$.model', 'another-model') WHERE name = 'library'"
-        )
-    connection.close()
+    in_catalog(home, "UPDATE facts SET value = json_set(value, '$.model', 'another-model') WHERE name = 'library'")
     message = error_of("ingest", "docs", cwd=home, code=3)
     assert "another-model" in message
     assert "citewise reindex" in message
@@ -131,9 +112,7 @@ def test_another_model_is_refused_with_the_remedy(home: Path) -> None:
 
 def test_a_newer_schema_is_refused(home: Path) -> None:
     json_of("ingest", "docs", cwd=home)
-    with sqlite3.connect(home / ".citewise" / "gen-1" / "catalog.db") as connection:
-        connection.execute("PRAGMA user_version = 99")
-    connection.close()
+    in_catalog(home, "PRAGMA user_version = 99")
     assert "upgrade citewise" in error_of("ingest", "docs", cwd=home, code=3)
 
 
@@ -150,25 +129,17 @@ def test_a_corrupted_index_file_is_rebuilt_and_said_so(home: Path) -> None:
     assert json_of("status", cwd=home)["problems"] == []
 
 
-def test_a_deleted_index_folder_comes_back(home: Path) -> None:
-    json_of("ingest", "docs", cwd=home)
-    shutil.rmtree(home / ".citewise" / "gen-1" / "index")
-    assert json_of("ingest", "docs", cwd=home)["embedded"] == 0
-    assert json_of("status", cwd=home)["problems"] == []
-
-
 def test_a_damaged_catalog_is_named_with_what_to_do(home: Path) -> None:
     json_of("ingest", "docs", cwd=home)
-    (home / ".citewise" / "gen-1" / "catalog.db").write_bytes(b"garbage" * 1000)
+    (home / CATALOG).write_bytes(b"garbage" * 1000)
     assert "restore it from a backup" in error_of("status", cwd=home, code=3)
 
 
 def test_an_emptied_catalog_is_no_healthy_library(home: Path) -> None:
     json_of("ingest", "docs", cwd=home)
-    catalog = home / ".citewise" / "gen-1" / "catalog.db"
-    for file in catalog.parent.glob("catalog.db-*"):
+    for file in (home / CATALOG).parent.glob("catalog.db-*"):
         file.unlink()
-    catalog.write_bytes(b"")
+    (home / CATALOG).write_bytes(b"")
     for command in (("status",), ("ingest", "docs")):
         assert "emptied" in error_of(*command, cwd=home, code=3)
     assert json_of("doctor", cwd=home, code=1)["ok"] is False
@@ -184,20 +155,14 @@ def test_a_lost_current_file_does_not_start_an_empty_library(home: Path) -> None
     assert json_of("ingest", "docs", cwd=home)["unchanged"] == 1
 
 
-def test_an_empty_path_names_nothing(home: Path) -> None:
-    assert "empty path" in error_of("ingest", "", cwd=home, code=2)
-    assert "current folder" in error_of("ingest", "docs", "--library", "", cwd=home, code=2)
-    assert not (home / "CURRENT").exists()
-
-
-def test_a_library_folder_full_of_other_files_is_refused(home: Path) -> None:
-    assert "holds other files" in error_of("ingest", "docs", "--library", "docs", cwd=home, code=2)
-
-
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
         (("ingest",), 2, "PATH"),
+        (("ingest", ""), 2, "empty path"),
+        (("ingest", "nowhere"), 2, "no folder or file at nowhere"),
+        (("ingest", "docs", "--library", ""), 2, "current folder"),
+        (("ingest", "docs", "--library", "docs"), 2, "holds other files"),
         (("ingest", "docs", "--access", "everyone"), 2, "access rule"),
         (("ingest", "docs", "--tenant", "../up"), 2, "tenant"),
         (("ingest", "docs", "--max-file-mb", "-1"), 2, "max-file-mb"),
@@ -207,9 +172,12 @@ def test_a_library_folder_full_of_other_files_is_refused(home: Path) -> None:
         (("ingest", "docs", "--library", "docs/tides.md"), 2, "is a file"),
     ],
 )
-def test_bad_flags_are_explained(home: Path, words: tuple[str, ...], code: int, said: str) -> None:
+def test_bad_paths_and_flags_are_explained_and_make_no_library(
+    home: Path, words: tuple[str, ...], code: int, said: str
+) -> None:
     assert said in error_of(*words, cwd=home, code=code)
-    assert not (home / ".citewise").exists()
+    assert os.listdir(home) == ["docs"]
+    assert os.listdir(home / "docs") == ["tides.md"]
 
 
 def test_a_path_that_cannot_be_read_is_a_bad_request(home: Path) -> None:
@@ -226,10 +194,15 @@ def test_brackets_in_a_library_name_are_shown_as_they_are(home: Path) -> None:
     assert "x[/y]" in citewise("status", "--library", "x[/y]", cwd=home).stdout
 
 
-def test_bad_settings_are_explained_with_the_nearest_name(home: Path) -> None:
-    (home / "citewise.toml").write_text("[embeding]\nprovider = 'minilm'\n")
-    assert "did you mean 'embedding'" in error_of("status", cwd=home, code=3)
-    (home / "citewise.toml").write_text("library = ")
-    assert "not valid TOML" in error_of("status", cwd=home, code=3)
-    (home / "citewise.toml").write_text("[chunks]\ntarget_tokens = 'many'\n")
-    assert "chunks.target_tokens" in error_of("status", cwd=home, code=3)
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ("[embeding]\nprovider = 'minilm'\n", "did you mean 'embedding'"),
+        ("library = ", "not valid TOML"),
+        ("[chunks]\ntarget_tokens = 'many'\n", "chunks.target_tokens"),
+    ],
+    ids=["a misspelled name", "no TOML", "a wrong type"],
+)
+def test_bad_settings_are_explained(home: Path, settings: str, said: str) -> None:
+    (home / "citewise.toml").write_text(settings)
+    assert said in error_of("status", cwd=home, code=3)

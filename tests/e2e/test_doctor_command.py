@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.cli import citewise, json_of
+from tests.e2e.cli import citewise, embedding_at, json_of, reranking_at, written
 from tests.pipelines.test_degrading import overwrite
 
 NOBODY = "http://127.0.0.1:9"  # where nothing listens
@@ -16,9 +16,8 @@ NOBODY = "http://127.0.0.1:9"  # where nothing listens
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A library that is well."""
-    home = tmp_path_factory.mktemp("whole")
-    (home / "docs").mkdir()
-    (home / "docs" / "tides.md").write_text("# Tides\n\nThe gauge is read at noon by `read_gauge`.\n")
+    page = "# Tides\n\nThe gauge is read at noon by `read_gauge`.\n"
+    home = written(tmp_path_factory.mktemp("whole"), {"docs/tides.md": page})
     json_of("ingest", "docs", cwd=home)
     return home
 
@@ -44,20 +43,13 @@ def test_every_part_of_a_library_that_is_well_answers(whole: Path) -> None:
 
 
 def test_a_model_that_cannot_be_reached_is_a_problem(whole: Path) -> None:
-    env = {"CITEWISE_RERANK__PROVIDER": "http", "CITEWISE_RERANK__BASE_URL": NOBODY}
-    found = checks(whole, code=1, env=env)
+    found = checks(whole, code=1, env=reranking_at(NOBODY))
     assert [name for name, check in found.items() if not check["ok"]] == ["reranker"]
     assert found["reranker"]["problem"].startswith("the rerank server at 127.0.0.1:9 cannot be reached")
 
 
 def test_settings_that_do_not_fit_the_library_are_a_problem_of_their_own(whole: Path) -> None:
-    env = {
-        "CITEWISE_EMBEDDING__PROVIDER": "openai",
-        "CITEWISE_EMBEDDING__MODEL": "m",
-        "CITEWISE_EMBEDDING__DIMENSIONS": "8",
-        "CITEWISE_EMBEDDING__BASE_URL": NOBODY,
-    }
-    found = checks(whole, code=1, env=env)
+    found = checks(whole, code=1, env=embedding_at(NOBODY))
     assert [name for name, check in found.items() if not check["ok"]] == ["embedding model", "settings"]
     assert "cannot be reached" in found["embedding model"]["problem"]
 

@@ -182,13 +182,6 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_runs(home: Pat
     assert "it is a folder" in error_of("eval", "questions", "--report", "questions", cwd=home, code=2)
 
 
-def test_gold_that_does_not_exist_is_named_with_the_nearest_match(home: Path) -> None:
-    entry = {"id": "bad", "question": "Why?", "relevant": [{"doc": "module-1/quizz.md", "grade": 2}]}
-    write_questions(home / "bad.json", [entry])
-    message = error_of("eval", "bad.json", cwd=home, code=2)
-    assert "bad: there is no document module-1/quizz.md; nearest: module-1/quiz.md" in message
-
-
 def test_what_is_no_set_is_a_bad_request(home: Path) -> None:
     assert "there is no judged set at nowhere" in error_of("eval", "nowhere", cwd=home, code=2)
     assert "an empty path" in error_of("eval", "", cwd=home, code=2)
@@ -233,21 +226,6 @@ def test_an_ablation_can_be_asked_for_in_somebodys_name(home: Path) -> None:
     }
     assert [one["ablations"][0]["metrics"]["recall@5"] for one in found.values()] == [1.0, 0.0]
     assert (found["bob"]["settings"]["user"], found["bob"]["settings"]["groups"]) == ("bob", ["ops"])
-
-
-def test_a_beir_folder_brings_its_corpus_along_once(tmp_path: Path) -> None:
-    beir_folder(tmp_path / "tiny")
-    first = json_of("eval", "tiny", "--library", "new", "--no-answers", cwd=tmp_path)
-    assert first["set"] == "tiny"
-    assert first["queries"] == 3
-    assert first["metrics"]["recall@100"] == pytest.approx((1 + 1 + 0.5) / 3, abs=1e-6)
-    before = json_of("status", "--library", "new", cwd=tmp_path)
-    again = json_of("eval", "tiny", "--library", "new", "--no-answers", cwd=tmp_path)
-    assert again["metrics"] == first["metrics"]
-    after = json_of("status", "--library", "new", cwd=tmp_path)
-    assert after["documents"] == 10
-    assert after["log_position"] == before["log_position"]
-    assert after["last_ingest"] == before["last_ingest"]  # nothing was ingested again
 
 
 def test_a_project_of_its_own_keeps_a_set_apart(tmp_path: Path) -> None:

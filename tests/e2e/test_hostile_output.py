@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.cli import COMMAND, citewise, error_of, json_of
+from tests.e2e.cli import COMMAND, answering_at, citewise, embedding_at, json_of, reranking_at
 
 CLEAR = "\x1b[2J"
 TITLE = "\x1b]0;owned\x07"
@@ -101,35 +101,10 @@ def test_output_that_cannot_be_written_is_one_line_and_a_failure(home: Path, wor
     assert done.stderr == "citewise: cannot write the output: No space left on device\n"
 
 
-@pytest.mark.parametrize("address", ["http://[::1", "http://host:abc/"])
-def test_an_address_that_is_none_degrades_a_search_and_stops_an_answer(home: Path, address: str) -> None:
-    env = {"CITEWISE_RERANK__PROVIDER": "http", "CITEWISE_RERANK__BASE_URL": address}
-    (degraded,) = json_of("search", "tide", cwd=home, env=env)["degraded"]
-    assert "rerank.base_url is not a valid URL" in degraded
-    env = {
-        "CITEWISE_ANSWER__GENERATOR": "openai",
-        "CITEWISE_ANSWER__MODEL": "m",
-        "CITEWISE_ANSWER__BASE_URL": address,
-    }
-    said = error_of("ask", "When is the tide gauge read?", cwd=home, env=env, code=3)
-    assert "answer.base_url is not a valid URL" in said
-    assert said.count("\n") == 1
-
-
 @pytest.mark.parametrize("place", ["127.0.0.1:9", "[::1", "host:abc"])
 def test_doctor_prints_no_password_of_an_address(home: Path, place: str) -> None:
     address = f"http://ann:hunter2@{place}/v1"
-    env = {
-        "CITEWISE_ANSWER__GENERATOR": "openai",
-        "CITEWISE_ANSWER__MODEL": "m",
-        "CITEWISE_ANSWER__BASE_URL": address,
-        "CITEWISE_RERANK__PROVIDER": "http",
-        "CITEWISE_RERANK__BASE_URL": address,
-        "CITEWISE_EMBEDDING__PROVIDER": "openai",
-        "CITEWISE_EMBEDDING__MODEL": "m",
-        "CITEWISE_EMBEDDING__DIMENSIONS": "8",
-        "CITEWISE_EMBEDDING__BASE_URL": address,
-    }
+    env = {**answering_at(address), **reranking_at(address), **embedding_at(address)}
     for words in (("doctor",), ("doctor", "--json")):
         done = citewise(*words, cwd=home, env=env)
         assert done.returncode == 1

@@ -20,7 +20,6 @@ from citewise.ports.models import Embedding
 from citewise.settings import Settings
 from citewise.wiring import stored_library
 from tests.catalogs import chunks_at
-from tests.e2e.cli import error_of, json_of
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.pipelines.harness import SIZES
 
@@ -133,16 +132,3 @@ def test_while_another_process_writes_every_walk_shows_all_that_stayed_and_nothi
     assert len(stayed) == STEADY
     assert rounds.recv() > 1
     assert moved > 1
-
-
-def test_each_page_may_be_asked_for_by_a_process_of_its_own(tmp_path: Path) -> None:
-    for number in range(7):
-        (tmp_path / f"page-{number}.md").write_text(page_text(number, number))
-    json_of("ingest", tmp_path, cwd=tmp_path)
-    first = json_of("search", ASKED, "--limit", "9", cwd=tmp_path)
-    second = json_of("search", ASKED, "--limit", "9", "--cursor", first["next_cursor"], cwd=tmp_path)
-    assert [page["has_more"] for page in (first, second)] == [True, False]
-    assert [len(page["hits"]) for page in (first, second)] == [9, 5]
-    assert len({hit["chunk_id"] for page in (first, second) for hit in page["hits"]}) == 14
-    said = error_of("search", "another question", "--cursor", first["next_cursor"], cwd=tmp_path, code=2)
-    assert "belongs to another search" in said

@@ -55,6 +55,11 @@ class Evaluator:
         return Quality(0.25, None, None, None, None)
 
 
+@pytest.fixture(autouse=True)
+def _page(tmp_path: Path) -> None:
+    (tmp_path / "gauge.md").write_text(PAGE)
+
+
 def search(view: LibraryView) -> None:
     assert view.search(QUESTION).findings
 
@@ -84,7 +89,6 @@ PARTS: dict[str, tuple[Callable[[], object], Callable[[LibraryView], None], str]
 def test_a_part_that_is_handed_in_is_used(name: str, tmp_path: Path) -> None:
     make, use, method = PARTS[name]
     part = Watched(make(), name=getattr(make(), "name", name)) if name.endswith("index") else Watched(make())
-    (tmp_path / "gauge.md").write_text(PAGE)
     with Library(tmp_path / "library", **{**MODELS, name: part}) as library:  # type: ignore[arg-type]
         library.ingest(tmp_path / "gauge.md")
         use(library.as_owner())
@@ -100,14 +104,12 @@ def test_every_part_of_the_signature_is_handed_in_here() -> None:
 
 
 def test_status_names_the_engines_that_are_used(tmp_path: Path) -> None:
-    (tmp_path / "gauge.md").write_text(PAGE)
     with Library(tmp_path / "library", vector_index=PlainVectorIndex(), **MODELS) as library:  # type: ignore[arg-type]
         library.ingest(tmp_path / "gauge.md")
         assert library.status().engines == {"catalog": "sqlite", "words": "tantivy", "vectors": "plain vectors"}
 
 
 def test_a_log_that_is_handed_in_is_the_one_that_is_read(tmp_path: Path) -> None:
-    (tmp_path / "gauge.md").write_text(PAGE)
     store = KeptLog(now=time.time())
     with Library(tmp_path / "library", query_log=store, **MODELS) as library:  # type: ignore[arg-type]
         library.ingest(tmp_path / "gauge.md")
@@ -121,7 +123,6 @@ def test_a_log_that_is_handed_in_is_the_one_that_is_read(tmp_path: Path) -> None
     "part", [{"catalog": MemoryCatalog}, {"vector_index": PlainVectorIndex}, {"text_index": PlainTextIndex}], ids=str
 )
 def test_a_library_whose_stores_were_handed_in_is_not_built_again_over_itself(part: Any, tmp_path: Path) -> None:
-    (tmp_path / "gauge.md").write_text(PAGE)
     (name, make), *_ = part.items()
     shared = {name: make()}
     with Library(tmp_path / "library", **MODELS, **shared) as library:  # type: ignore[arg-type]
@@ -150,7 +151,6 @@ class WaitingTexts(PlainTextIndex):
 
 
 def test_indexes_whose_size_is_not_known_are_searched_side_by_side(tmp_path: Path) -> None:
-    (tmp_path / "gauge.md").write_text(PAGE)
     indexes = {"vector_index": Waiting(), "text_index": WaitingTexts()}
     with Library(tmp_path / "library", **MODELS, **indexes) as library:  # type: ignore[arg-type]
         library.ingest(tmp_path / "gauge.md")

@@ -1,5 +1,7 @@
 """A library that nobody here may write to can still be searched."""
 
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.cli import COMMAND, json_of
-from tests.privileges import without_privileges
 
 PAGING = """
 from citewise import Library
@@ -21,6 +22,14 @@ with Library("shared") as library:
 """
 
 
+LOGGING = """
+import logging
+from pathlib import Path
+from citewise.settings import Settings
+from citewise.wiring import query_log_of
+logging.basicConfig(level=logging.WARNING)
+print(type(query_log_of(Settings(library=Path("shared")))).__name__)
+"""
 PAGE = "# Tides\n\nThe tide gauge is read at noon.\n\n# Nets\n\nNets dry by the tide.\n"
 
 
@@ -46,6 +55,16 @@ def closed_off(library: Path, mode: int = 0o444) -> Iterator[None]:
             folder.chmod(0o755)
 
 
+def without_privileges() -> list[str]:
+    """What stands before a command, so that it may write only where permissions let it: root may everywhere."""
+    if os.geteuid() != 0:
+        return []
+    setpriv = shutil.which("setpriv")
+    if setpriv is None:
+        pytest.skip("run as root without setpriv: nothing is read-only then")
+    return [setpriv, "--bounding-set=-dac_override,-dac_read_search"]
+
+
 def as_anyone(*command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run by somebody without privileges."""
     return subprocess.run(
@@ -63,4 +82,6 @@ def test_a_library_of_someone_else_is_searched_and_left_alone(shared: Path, mode
         assert done.stderr == ""
         paged = as_anyone(sys.executable, "-c", PAGING, cwd=shared.parent)
         assert (paged.returncode, paged.stdout.split()) == (0, ["1", "2"]), paged.stderr
+        logged = as_anyone(sys.executable, "-c", LOGGING, cwd=shared.parent)
+        assert (logged.stdout, logged.stderr) == ("NoLog\n", "")
         assert {file: file.stat().st_mtime_ns for file in shared.rglob("*")} == files

@@ -16,7 +16,7 @@ from citewise.settings import Settings
 from citewise.wiring import stored_library
 from citewise.wiring_models import embedding_of
 from tests.builders import SCOPE, a_point, a_vector
-from tests.e2e.cli import COMMAND, json_of
+from tests.e2e.cli import COMMAND, json_of, written
 from tests.indexes import Indexes
 
 EVERYTHING = Where(Scope(), None)
@@ -24,13 +24,11 @@ STRESS_SECONDS = 2.0
 
 
 def test_a_reader_sees_an_ingestion_of_another_process_grow(tmp_path: Path) -> None:
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    (docs / "first.md").write_text("# First\n\nharbor\n")
+    written(tmp_path, {"docs/first.md": "# First\n\nharbor\n"})
     json_of("ingest", "docs", cwd=tmp_path)
     for n in range(400):
         sections = "\n\n".join(f"## Part {k}\n\nharbor words {n} {k}" for k in range(4))
-        (docs / f"p{n}.md").write_text(f"# Page {n}\n\n{sections}\n")
+        written(tmp_path, {f"docs/p{n}.md": f"# Page {n}\n\n{sections}\n"})
     embedding = embedding_of(Settings())
     query = embedding.embedder.query("harbor")
     settings = Settings(library=tmp_path / ".citewise")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.cli import error_of, json_of
+from tests.e2e.cli import error_of, json_of, written
 from tests.fakes.embedding_server import Asked, EmbeddingServer, Reply, running_server, well
 
 pytestmark = pytest.mark.server
@@ -19,10 +19,7 @@ def settings(server: EmbeddingServer, home: Path, dimensions: int = 8) -> None:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    (tmp_path / "docs").mkdir()
-    for n in range(3):
-        (tmp_path / "docs" / f"p{n}.md").write_text(f"# Page {n}\n\nWords of page number{n}.\n")
-    return tmp_path
+    return written(tmp_path, {f"docs/p{n}.md": f"# Page {n}\n\nWords of page number{n}.\n" for n in range(3)})
 
 
 def test_a_remote_model_embeds_with_the_key_from_the_named_variable(home: Path) -> None:

@@ -5,20 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.cli import COMMAND, citewise, error_of, json_of
+from tests.e2e.cli import COMMAND, answering_at, citewise, error_of, json_of, written
 from tests.fakes.tiny_cross_encoder import write_tiny_cross_encoder
 
 HEADER = {
-    "request_id",
-    "query",
-    "mode",
-    "total_candidates",
-    "next_cursor",
-    "has_more",
-    "cache_hit",
-    "degraded",
-    "timings_ms",
-    "services",
+    *("request_id", "query", "mode", "total_candidates", "next_cursor", "has_more", "cache_hit", "degraded"),
+    *("timings_ms", "services"),
 }
 HIT = {
     *("chunk_id", "document_id", "document", "title", "section", "breadcrumb", "url", "lines", "page", "corpus_type"),
@@ -159,9 +151,8 @@ def test_a_question_in_the_texts_own_words_is_not_compared_word_by_word(home: Pa
 
 
 def test_a_library_that_was_made_without_words_says_so_and_reindex_makes_them(tmp_path: Path) -> None:
-    (tmp_path / "docs").mkdir()
-    for name, text in {"tide": "The gauge is read at noon.", "bread": "Bread is baked with salt."}.items():
-        (tmp_path / "docs" / f"{name}.md").write_text(f"# {name.title()}\n\n{text}\n")
+    tide, bread = "# Tide\n\nThe gauge is read at noon.\n", "# Bread\n\nBread is baked with salt.\n"
+    written(tmp_path, {"docs/tide.md": tide, "docs/bread.md": bread})
     json_of("ingest", "docs", cwd=tmp_path, env={"CITEWISE_EMBEDDING__WORD_VECTORS": "false"})
     far = ("search", "Who won the 2018 football World Cup final?", "--explain")
     said = "late: 2 of 2 passages have no vectors of their words; `citewise reindex` makes them"
@@ -233,12 +224,10 @@ def test_an_empty_library_finds_nothing_and_says_so(tmp_path: Path) -> None:
 
 
 def test_a_library_answers_while_another_process_ingests(tmp_path: Path) -> None:
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    (docs / "first.md").write_text("# First\n\nThe lighthouse was built in 1871.\n")
+    written(tmp_path, {"docs/first.md": "# First\n\nThe lighthouse was built in 1871.\n"})
     json_of("ingest", "docs", cwd=tmp_path)
-    for at in range(150):
-        (docs / f"page-{at:03}.md").write_text(f"# Page {at}\n\nWords of page {at}, and more of them.\n")
+    more = {f"docs/page-{at:03}.md": f"# Page {at}\n\nWords of page {at}, and more of them.\n" for at in range(150)}
+    written(tmp_path, more)
     with subprocess.Popen([COMMAND, "ingest", "docs"], cwd=tmp_path, stdout=subprocess.DEVNULL) as writer:
         asked = 0
         while writer.poll() is None and asked < 20:
@@ -285,11 +274,7 @@ def test_a_reranker_that_cannot_be_had_degrades_and_says_what_to_do(
 
 
 def test_a_generator_that_refuses_is_unavailable(home: Path) -> None:
-    env = {
-        "CITEWISE_ANSWER__GENERATOR": "openai",
-        "CITEWISE_ANSWER__MODEL": "none",
-        "CITEWISE_ANSWER__BASE_URL": "http://127.0.0.1:9/v1",
-    }
+    env = answering_at("http://127.0.0.1:9/v1")
     said = error_of("ask", "What happens below power.low_volts?", cwd=home, env=env, code=4)
     assert "127.0.0.1" in said
 

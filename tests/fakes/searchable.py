@@ -15,9 +15,9 @@ from tests.fakes.scripted_generator import ScriptedGenerator
 
 
 class FakeLibrary:
-    """Finds the same for every question, or fails, and remembers what it was asked."""
+    """Finds the same for every question, what a function finds, or fails; remembers what it was asked."""
 
-    def __init__(self, found: SearchResult | CitewiseError | Exception) -> None:
+    def __init__(self, found: SearchResult | Exception | Callable[[Query], SearchResult]) -> None:
         self.found = found
         self.passages: Sequence[Passage] | CitewiseError = ()
         self.state = "v1"
@@ -31,7 +31,7 @@ class FakeLibrary:
         self.meanwhile()
         if isinstance(self.found, Exception):
             raise self.found
-        return replace(self.found, query=query)
+        return replace(self.found, query=query) if isinstance(self.found, SearchResult) else self.found(query)
 
     def popular(self, where: Where, limit: int) -> tuple[Passage, ...]:
         self.asked_popular.append((where, limit))
@@ -67,32 +67,6 @@ class FakePipeline:
     ) -> AnswerEvents:
         self.histories.append(history)
         return self._events(query)
-
-
-class SearchOnly:
-    """The protocol SearchableLibrary over a search and, if it is given, what is popular."""
-
-    def __init__(
-        self,
-        search: Callable[[Query], SearchResult],
-        popular: Callable[[Where, int], tuple[Passage, ...]] = lambda where, limit: (),
-    ) -> None:
-        self._search, self._popular = search, popular
-
-    def search(self, query: Query, page: PageRequest | None = None) -> SearchResult:
-        return self._search(query)
-
-    def popular(self, where: Where, limit: int) -> tuple[Passage, ...]:
-        return self._popular(where, limit)
-
-    def version(self, scope: Scope) -> str:
-        return "always the same"
-
-    def renewed(self, cursor: str) -> str | None:
-        return cursor
-
-    def close(self) -> None:
-        pass
 
 
 def no_answers() -> FakePipeline:

@@ -7,16 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from citewise.ingest.targets import IngestOptions
 from citewise.library import OpenLibrary
-from citewise.model.access import OWNER
 from citewise.model.query import PageRequest, Query
 from citewise.model.ranking import SearchResult
 from citewise.ports.models import Reranker
 from citewise.search.pages import PageBuilder
 from citewise.wiring import search_of
 from tests.fakes.memory_rankings import MemoryRankings
-from tests.pipelines.harness import Shelf
+from tests.pipelines.harness import Shelf, a_question
 
 MAX_PAGES = 500  # a walk that has no end is an error, not a wait
 
@@ -39,7 +37,7 @@ class PagedSearch:
         return PagedSearch(self.library, self.pages, self.now, **{**self._changes, **changes})
 
     def query(self, question: str) -> Query:
-        return Query(**{"text": question, "request_id": "r-1", "asked_at": 1.7e9, "principal": OWNER, **self._changes})
+        return a_question(question, **self._changes)
 
     def page(self, question: str, *, cursor: str | None = None, limit: int = 5) -> SearchResult:
         request = PageRequest(limit, cursor, is_open="top_k" not in self._changes)
@@ -81,16 +79,4 @@ def text_of(number: int, *, tides: int | None = None) -> str:
 
 def shelf_of(home: Path, count: int) -> Shelf:
     """So many pages about the tide, for members of the project."""
-    made = Shelf(home)
-    for number in range(count):
-        made.write(f"page-{number}.md", text_of(number))
-    made.ingest(options=IngestOptions(access=("project",)))
-    return made
-
-
-def ids(*results: SearchResult) -> list[str]:
-    return [str(finding.passage.chunk_id) for result in results for finding in result.findings]
-
-
-def documents(*results: SearchResult) -> list[str]:
-    return [finding.passage.document for result in results for finding in result.findings]
+    return Shelf.holding(home, {f"page-{number}.md": text_of(number) for number in range(count)}, access="project")

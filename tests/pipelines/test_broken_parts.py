@@ -1,7 +1,7 @@
 """No optional part can fail a query, and no answer rests on what is merely popular."""
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -13,7 +13,7 @@ from citewise.answer.pipeline import NOT_SEARCHED
 from citewise.errors import Misconfigured, Unavailable
 from citewise.ingest.targets import IngestOptions
 from citewise.model.access import Principal, Scope
-from citewise.model.chunk import Chunk, Vector, WordVectors
+from citewise.model.chunk import Vector, WordVectors
 from citewise.model.ids import Digest
 from citewise.model.query import BoostRule
 from citewise.model.ranking import SearchResult
@@ -21,12 +21,11 @@ from citewise.search.adjust import Boost, Deduplicate, Freshness
 from citewise.search.pipeline import Stage
 from citewise.search.rescore import Features, Late, Rerank
 from citewise.wiring import log_store_of
-from tests import catalogs
-from tests.fakes.counters import HashEmbedder, HashWords, WordCounter
+from tests.fakes.counters import HashEmbedder, HashWords
 from tests.fakes.scripted_generator import ScriptedGenerator
 from tests.logs import a_row
-from tests.pipelines.harness import Shelf
-from tests.pipelines.test_degrading import PAGES, QUESTION, Desk, desk_of, documents, lose_index, rebuild
+from tests.pipelines.harness import Shelf, documents
+from tests.pipelines.test_degrading import PAGES, QUESTION, desk_of, lose_index, rebuild
 
 NONSENSE = cast("Any", "nonsense")
 
@@ -61,21 +60,20 @@ class Damaged:
         raise AssertionError("a search keeps nothing")
 
 
-BROKEN: dict[str, Callable[[Desk], Stage]] = {
-    "features": lambda desk: Features({"title": NONSENSE}),
-    "late": lambda desk: Late(BrokenWords(HashEmbedder()), Damaged()),
-    "rerank": lambda desk: Rerank(BrokenReranker()),
-    "freshness": lambda desk: Freshness(weight=NONSENSE),
-    "boost": lambda desk: Boost((BoostRule((NONSENSE, cast("Any", 3)), ("DOC_PAGE",), 2.0),)),
-    "dedup": lambda desk: Deduplicate(NONSENSE),
+BROKEN: dict[str, Stage] = {
+    "features": Features({"title": NONSENSE}),
+    "late": Late(BrokenWords(HashEmbedder()), Damaged()),
+    "rerank": Rerank(BrokenReranker()),
+    "freshness": Freshness(weight=NONSENSE),
+    "boost": Boost((BoostRule((NONSENSE, cast("Any", 3)), ("DOC_PAGE",), 2.0),)),
+    "dedup": Deduplicate(NONSENSE),
 }
 
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_stage_that_breaks_is_named_and_the_query_is_answered_without_it(shelf: Shelf, name: str) -> None:
     with desk_of(shelf) as desk:
-        broken = BROKEN[name](desk)
-        refine = tuple(cast("Any", broken) if stage.name == name else stage for stage in desk.flow.refine)
+        refine = tuple(cast("Any", BROKEN[name]) if stage.name == name else stage for stage in desk.flow.refine)
         desk.flow = replace(desk.flow, refine=refine)
         found = desk.search(top_k=2)
     assert len(found.findings) == 2
@@ -98,7 +96,7 @@ class Keyless(HashEmbedder):
 
 def test_an_answer_needs_no_embedder(shelf: Shelf) -> None:
     generator = ScriptedGenerator(["It is read at noon [1]."])
-    with library_of(shelf, embedder=Keyless(), generator=generator) as library:
+    with shelf.library(embedder=Keyless(), generator=generator) as library:
         answer = library.as_owner().ask(QUESTION)
     assert answer.result.degraded == ("dense: the embedding server refuses the key",)
     assert answer.citations[0].document == "tides.md"
@@ -107,26 +105,17 @@ def test_an_answer_needs_no_embedder(shelf: Shelf) -> None:
 # A whole library
 
 
-def library_of(shelf: Shelf, *, embedder: HashEmbedder | None = None, **parts: Any) -> Library:
-    return Library(settings=shelf.settings, embedder=embedder or HashEmbedder(), token_counter=WordCounter(), **parts)
-
-
 @pytest.fixture
 def library(shelf: Shelf) -> Iterator[Library]:
-    with library_of(shelf) as made:
+    with shelf.library() as made:
         yield made
 
 
 def make_popular(shelf: Shelf, *paths: str) -> None:
     """As if others had been shown these, each more often than the next."""
-    with desk_of(shelf) as desk:
-        shown = [(str(chunk.id), str(chunk.document_id)) for path in paths for chunk in chunks_of(desk, path)]
+    shown = [(str(chunk.id), str(chunk.document_id)) for path in paths for chunk in shelf.chunks_of(path)]
     rows = [a_row(str(at), at=time.time(), scope=Scope(), shown=shown[: at + 1]) for at in range(len(shown))]
     log_store_of(shelf.settings).write(rows, lost={})
-
-
-def chunks_of(desk: Desk, path: str) -> tuple[Chunk, ...]:
-    return catalogs.chunks_at(desk.library.catalog, Scope(), path)
 
 
 def is_found(result: SearchResult) -> bool:
@@ -138,7 +127,9 @@ def test_what_is_popular_is_shown_while_the_index_is_lost(shelf: Shelf, library:
     assert is_found(library.as_owner().search(QUESTION))
     lose_index(shelf)
     shown = library.as_owner().search(QUESTION, top_k=2)
+    assert shown.is_popular
     assert documents(shown) == ["nets.md", "ferries.md"]
+    assert documents(library.as_owner().search(QUESTION, top_k=1)) == ["nets.md"]
     assert shown.degraded[0].startswith("search: no ranking could answer")
     rebuild(shelf)
     assert is_found(library.as_owner().search(QUESTION))
@@ -147,7 +138,7 @@ def test_what_is_popular_is_shown_while_the_index_is_lost(shelf: Shelf, library:
 def test_no_answer_is_made_of_what_is_popular_however_well_it_would_fit(shelf: Shelf) -> None:
     make_popular(shelf, "tides.md", "nets.md")
     generator = ScriptedGenerator(["It is read at noon [1]."])
-    with library_of(shelf, generator=generator) as library:
+    with shelf.library(generator=generator) as library:
         assert library.as_owner().ask("Is the tide gauge read at noon?").sufficient_context
         lose_index(shelf)
         answer = library.as_owner().ask(QUESTION)  # which no cache has an answer to
@@ -158,15 +149,20 @@ def test_no_answer_is_made_of_what_is_popular_however_well_it_would_fit(shelf: S
     assert answer.result.degraded[0].endswith("popular passages are shown instead")
 
 
-def test_what_is_suggested_is_only_what_the_reader_may_see(shelf: Shelf) -> None:
+def test_what_is_popular_or_suggested_is_only_what_the_reader_may_see(shelf: Shelf) -> None:
     shelf.write("secret.md", "# Secret\n\nThe secret ferry leaves at midnight.\n")
     shelf.ingest(shelf.docs / "secret.md", IngestOptions(access=("owner:bob",)))
     make_popular(shelf, "secret.md", "nets.md")
-    with library_of(shelf) as library:
+    with shelf.library() as library:
         library.as_owner().search(QUESTION)
         lose_index(shelf)
-        assert library.as_principal(Principal("ann")).ask(QUESTION).suggestions == ("Nets",)
-        assert library.as_principal(Principal("bob")).ask(QUESTION).suggestions == ("Secret", "Nets")
+        ann, bob, stranger = (library.as_principal(Principal(user)) for user in ("ann", "bob", None))
+        assert ann.ask(QUESTION).suggestions == ("Nets",)
+        assert bob.ask(QUESTION).suggestions == ("Secret", "Nets")
+        assert documents(ann.search(QUESTION, top_k=1)) == ["nets.md"]
+        assert documents(bob.search(QUESTION, top_k=2)) == ["secret.md", "nets.md"]
+        with pytest.raises(Unavailable, match="there are no popular passages to show instead"):
+            stranger.search(QUESTION)
 
 
 def test_without_popular_passages_a_lost_index_is_a_clear_message_and_its_return_is_noticed(

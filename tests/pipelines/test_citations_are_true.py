@@ -1,10 +1,12 @@
 """Whoever opens a cited file at the cited lines finds the excerpt there; a joined section reads as in the file."""
 
+import json
 from itertools import groupby
 from pathlib import Path
 
 import pytest
 
+from citewise import Cited, Done, Library
 from citewise.adapters.markdown.parser import MarkdownParser
 from citewise.adapters.onnx import MINILM
 from citewise.adapters.onnx.wordpiece import WordPieceCounter
@@ -26,6 +28,7 @@ TREES = {
     "textbook": SHARED / "textbook" / "website" / "docs",
     "docusaurus": SHARED / "docs_docusaurus",
 }
+QUESTIONS = ROOT / "tests" / "data" / "handbook_questions" / "answerable.json"
 PARSER = MarkdownParser()
 CHUNKER = HeadingChunker(WordPieceCounter(), MINILM.window_tokens)
 PREPARE = Prepare((Format("text/markdown", (".md",), PARSER, CHUNKER),), DEFAULT_RULES, AccessPolicy())
@@ -83,3 +86,27 @@ def test_the_chunks_of_a_section_join_to_what_the_file_says(pages: list[tuple[st
         for (_, same), (_, chunks) in zip(written, found, strict=True):
             source = " ".join(block.text for section in same for block in section.blocks)
             assert collapsed(_joined(tuple(chunks))[0]) == collapsed(source)
+
+
+def test_every_citation_of_every_answer_stands_where_it_says(tmp_path: Path) -> None:
+    questions = [case["question"] for case in json.loads(QUESTIONS.read_text("utf-8"))]
+    with Library(tmp_path / "library") as library:
+        library.ingest(TREES["handbook"])
+        citations = [cited for question in questions for cited in library.as_owner().ask(question).citations]
+    assert len(citations) >= len(questions)
+    for citation in citations:
+        assert citation.document is not None
+        assert citation.lines is not None
+        first, last = citation.lines
+        cited = (TREES["handbook"] / citation.document).read_text("utf-8").splitlines()[first - 1 : last]
+        excerpt = collapsed(citation.excerpt.removesuffix(ELLIPSIS))
+        assert excerpt in collapsed("\n".join(cited)), (citation.document, citation.lines)
+
+
+def test_a_source_is_announced_as_the_answer_will_cite_it(tmp_path: Path) -> None:
+    with Library(tmp_path / "library") as library:
+        library.ingest(TREES["handbook"])
+        events = list(library.as_owner().stream("What does TIDE-204 mean?"))
+    announced = {event.citation for event in events if isinstance(event, Cited)}
+    (done,) = [event for event in events if isinstance(event, Done)]
+    assert announced == set(done.answer.citations)

@@ -12,49 +12,43 @@ import tantivy
 from citewise import maintenance
 from citewise.adapters.folder.storage import LibraryFolder
 from citewise.adapters.memory.query_log import LINGER_SECONDS, QueuedLog
-from citewise.api import Library
 from citewise.errors import BadRequest
-from citewise.model.access import Scope
 from citewise.model.chunk import TermField, Vector, WordVectors
-from citewise.model.ids import ChunkId, Digest
+from citewise.model.ids import Digest
 from citewise.text.analysis import terms
-from citewise.wiring import PAGES_FILE
-from tests.catalogs import chunks_at
-from tests.fakes.counters import WordCounter
-from tests.opening import compact, generation_folder, log_file, reindex
+from citewise.wiring import LOG_FILE, PAGES_FILE
 from tests.pipelines.harness import Shelf
 
 SECRET = "zanzibarium"  # in no other document
+PAGES = {
+    "kept.md": "# Kept\n\nThe harbor opens at dawn.\n",
+    "secret.md": f"# Secret\n\nThe {SECRET} lies under the old pier.\n",
+}
 
 
 @pytest.fixture
 def shelf(tmp_path: Path) -> Shelf:
-    made = Shelf(tmp_path)
-    made.write("kept.md", "# Kept\n\nThe harbor opens at dawn.\n")
-    made.write("secret.md", f"# Secret\n\nThe {SECRET} lies under the old pier.\n")
-    made.ingest()
-    return made
+    return Shelf.holding(tmp_path, PAGES)
+
+
+@pytest.fixture
+def wordy(tmp_path: Path) -> Shelf:
+    return Shelf.holding(tmp_path, PAGES, keeps_words=True)
 
 
 def holding(folder: Path, needle: bytes) -> list[str]:
     return [file.name for file in folder.rglob("*") if file.is_file() and needle in file.read_bytes()]
 
 
-def vectors_of(shelf: Shelf, path: str) -> dict[Digest, Vector]:
+def vectors_of(shelf: Shelf, path: str) -> tuple[dict[Digest, Vector], dict[Digest, WordVectors]]:
+    """Those of its texts, and those of their words."""
+    texts = [chunk.text_digest for chunk in shelf.chunks_of(path)]
     with shelf.opened() as library:
-        return dict(library.catalog.vectors([one.text_digest for one in chunks_at(library.catalog, Scope(), path)]))
+        return dict(library.catalog.vectors(texts)), dict(library.catalog.word_vectors(texts))
 
 
-def word_vectors_of(shelf: Shelf, path: str) -> dict[Digest, WordVectors]:
-    with shelf.opened() as library:
-        return dict(
-            library.catalog.word_vectors([one.text_digest for one in chunks_at(library.catalog, Scope(), path)])
-        )
-
-
-def ids_of(shelf: Shelf, path: str) -> list[ChunkId]:
-    with shelf.opened() as library:
-        return [one.id for one in chunks_at(library.catalog, Scope(), path)]
+def word_vectors_of(shelf: Shelf, path: str) -> list[WordVectors]:
+    return list(vectors_of(shelf, path)[1].values())
 
 
 def terms_of(shelf: Shelf, path: str) -> dict[TermField, set[str]]:
@@ -72,65 +66,47 @@ def in_index(shelf: Shelf, terms: dict[TermField, set[str]]) -> set[str]:
     }
 
 
-def library_of(shelf: Shelf) -> Library:
-    return Library(settings=shelf.settings, embedder=shelf.embedder, token_counter=WordCounter())
-
-
-def compacted(shelf: Shelf) -> bool:
-    return compact(shelf.settings, embedding=shelf.embedding).is_complete
-
-
 def test_where_there_is_no_library_none_is_made(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path)
     with pytest.raises(BadRequest, match="there is no library at"):
-        compacted(shelf)
+        shelf.compact()
     assert not shelf.settings.library.exists()
 
 
 def test_what_was_deleted_is_in_no_file_after_compaction(shelf: Shelf) -> None:
-    (vector,) = vectors_of(shelf, "secret.md").values()
+    (vector,) = vectors_of(shelf, "secret.md")[0].values()
     assert holding(shelf.settings.library, SECRET.encode())
     assert holding(shelf.settings.library, vector)
     (shelf.docs / "secret.md").unlink()
     shelf.ingest()
     assert shelf.found(SECRET) == set()
-    assert compacted(shelf)
+    assert shelf.compact().is_complete
     assert holding(shelf.settings.library, SECRET.encode()) == []
     assert holding(shelf.settings.library, vector) == []
 
 
-def test_no_vector_of_a_word_of_what_was_deleted_is_in_any_file_after_compaction(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path)
-    shelf.keeps_words = True
-    shelf.write("kept.md", "# Kept\n\nThe harbor opens at dawn.\n")
-    shelf.write("secret.md", f"# Secret\n\nThe {SECRET} lies under the old pier.\n")
-    shelf.ingest()
-    (gone,), (kept,) = word_vectors_of(shelf, "secret.md").values(), word_vectors_of(shelf, "kept.md").values()
-    (number,) = word_vectors_of(shelf, "secret.md")
-    row = bytes(shelf.embedder.query(SECRET))  # of the one word; they are kept as they are
+def test_no_vector_of_a_word_of_what_was_deleted_is_in_any_file_after_compaction(wordy: Shelf) -> None:
+    ((number, gone),), (kept,) = vectors_of(wordy, "secret.md")[1].items(), word_vectors_of(wordy, "kept.md")
+    row = bytes(wordy.embedder.query(SECRET))  # of the one word; they are kept as they are
     assert (gone.count(row), kept.count(row)) == (1, 0)
-    assert holding(shelf.settings.library, row)
-    (shelf.docs / "secret.md").unlink()
-    shelf.ingest()
-    assert compacted(shelf)
-    assert [holding(shelf.settings.library, form) for form in (row, bytes.fromhex(number))] == [[], []]
-    assert list(word_vectors_of(shelf, "kept.md").values()) == [kept]
+    assert holding(wordy.settings.library, row)
+    (wordy.docs / "secret.md").unlink()
+    wordy.ingest()
+    assert wordy.compact().is_complete
+    assert [holding(wordy.settings.library, form) for form in (row, bytes.fromhex(number))] == [[], []]
+    assert word_vectors_of(wordy, "kept.md") == [kept]
 
 
-def test_vectors_of_words_that_are_no_longer_wanted_give_their_room_back_and_can_be_made_again(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path)
-    shelf.keeps_words = True
-    shelf.write("kept.md", "# Kept\n\nThe harbor opens at dawn.\n")
-    shelf.ingest()
-    (kept,) = word_vectors_of(shelf, "kept.md").values()
-    shelf.keeps_words = False
-    assert compacted(shelf)
-    assert word_vectors_of(shelf, "kept.md") == {}
-    assert holding(shelf.settings.library, kept[:64]) == []
-    assert shelf.found("harbor")
-    shelf.keeps_words = True
-    reindex(shelf.settings, embedding=shelf.embedding)
-    assert list(word_vectors_of(shelf, "kept.md").values()) == [kept]
+def test_vectors_of_words_that_are_no_longer_wanted_give_their_room_back_and_can_be_made_again(wordy: Shelf) -> None:
+    (kept,) = word_vectors_of(wordy, "kept.md")
+    wordy.keeps_words = False
+    assert wordy.compact().is_complete
+    assert word_vectors_of(wordy, "kept.md") == []
+    assert holding(wordy.settings.library, kept[:64]) == []
+    assert wordy.found("harbor")
+    wordy.keeps_words = True
+    wordy.reindex()
+    assert word_vectors_of(wordy, "kept.md") == [kept]
 
 
 def test_no_word_that_only_a_deleted_document_had_is_a_term_of_the_index(shelf: Shelf) -> None:
@@ -139,7 +115,7 @@ def test_no_word_that_only_a_deleted_document_had_is_a_term_of_the_index(shelf: 
     assert SECRET in in_index(shelf, gone)
     (shelf.docs / "secret.md").unlink()
     shelf.ingest()
-    assert compacted(shelf)
+    assert shelf.compact().is_complete
     assert in_index(shelf, gone) == set()
     assert in_index(shelf, kept)
 
@@ -152,16 +128,16 @@ def test_what_another_library_has_yet_to_log_names_nothing_that_was_deleted(
         "citewise.adapters.memory.query_log.QueuedLog", partial(QueuedLog, linger_seconds=LINGER_SECONDS + 1)
     )
     monkeypatch.setattr(maintenance, "LOG_SETTLE_SECONDS", maintenance.LOG_SETTLE_SECONDS + 1)
-    (id_,) = ids_of(shelf, "secret.md")
-    with library_of(shelf) as one, library_of(shelf) as other:
+    (id_,) = (chunk.id for chunk in shelf.chunks_of("secret.md"))
+    with shelf.library() as one, shelf.library() as other:
         other.as_owner().search("harbor", limit=1)
         other.as_owner().log(limit=1)  # written by now
-        assert log_file(shelf.settings).is_file()
+        assert (shelf.settings.library / LOG_FILE).is_file()
         assert id_ in {found.passage.chunk_id for found in other.as_owner().search(SECRET).findings}
         (shelf.docs / "secret.md").unlink()
         one.ingest(shelf.docs)
         assert one.compact().is_complete
-    with library_of(shelf) as one:
+    with shelf.library() as one:
         assert [entry.row.text for entry in one.as_owner().log(limit=1)] == [SECRET]
     number = bytes.fromhex(id_)
     assert [holding(shelf.settings.library, form) for form in (id_.encode(), number, number[::-1])] == [[], [], []]
@@ -170,19 +146,19 @@ def test_what_another_library_has_yet_to_log_names_nothing_that_was_deleted(
 def test_where_nothing_is_logged_nothing_is_waited_for(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("citewise.maintenance.time.sleep", lambda seconds: pytest.fail("it waits"))
     shelf.with_settings(query_log={"retention_days": 0})
-    assert compacted(shelf)
+    assert shelf.compact().is_complete
 
 
 def test_what_was_kept_is_still_found_after_compaction(shelf: Shelf) -> None:
     before = shelf.found("harbor")
-    assert compacted(shelf)
+    assert shelf.compact().is_complete
     assert shelf.found("harbor") == before != set()
     shelf.ingest()
     assert shelf.embedder.embedded == []
 
 
 def test_a_reader_at_work_makes_compaction_say_that_it_is_not_whole(shelf: Shelf) -> None:
-    file = generation_folder(shelf.settings) / "catalog.db"
+    file = shelf.generation / "catalog.db"
     with shelf.opened() as library, closing(sqlite3.connect(file, isolation_level=None)) as connection:
         connection.execute("BEGIN")
         connection.execute("SELECT count(*) FROM chunks").fetchone()
@@ -195,13 +171,13 @@ def test_pages_that_another_is_reading_make_compaction_say_that_it_is_not_whole(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("citewise.adapters.sqlite.rankings.BUSY_SECONDS", 0.01)
-    with library_of(shelf) as library:
+    with shelf.library() as library:
         assert library.as_owner().search("harbor", limit=1).next_cursor
     with closing(sqlite3.connect(shelf.settings.library / PAGES_FILE, isolation_level=None)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM rankings").fetchone()
-        assert not compacted(shelf)
-    assert compacted(shelf)
+        assert not shelf.compact().is_complete
+    assert shelf.compact().is_complete
 
 
 def test_a_file_that_vanishes_while_sizes_are_added_up_ends_nothing(

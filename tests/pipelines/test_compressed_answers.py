@@ -1,7 +1,6 @@
 """Answers from compressed sources: what a query asks for, what a generator sees, and what is reported."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -12,15 +11,13 @@ from citewise.answer.ground import Ground
 from citewise.answer.pack import Pack
 from citewise.answer.pipeline import AnswerPipeline
 from citewise.errors import BadRequest, Misconfigured
-from citewise.model.access import OWNER
 from citewise.model.answer import Answer, Context, ContextSource, Evidence, Shortened
 from citewise.model.query import Query, Selection
 from citewise.ports.models import Generator
 from citewise.text.urls import Addresses
-from citewise.wiring import search_of
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.fakes.scripted_generator import ScriptedGenerator
-from tests.pipelines.harness import Shelf
+from tests.pipelines.harness import Shelf, a_question
 
 ASKED = "When is the tide gauge read by the harbor master?"
 GULLS = " ".join(f"Gull number {at} rests on roof {at} of the shed." for at in range(5))
@@ -38,7 +35,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
 
 
 def a_query(**changes: Any) -> Query:
-    return Query(**{"text": ASKED, "request_id": "r-1", "asked_at": 1.7e9, "principal": OWNER, "top_k": 5, **changes})
+    return a_question(ASKED, **{"top_k": 5, **changes})
 
 
 def a_pipeline(generator: Generator, compress: Compress | None = None) -> AnswerPipeline:
@@ -48,8 +45,7 @@ def a_pipeline(generator: Generator, compress: Compress | None = None) -> Answer
 
 
 def asked(shelf: Shelf, query: Query, *, generator: Generator = QUOTING, compress: Compress | None = None) -> Answer:
-    with shelf.opened() as library, ThreadPoolExecutor(1) as threads:
-        search = search_of(library, reranker=None, threads=threads)
+    with shelf.searching() as search:
         return Answer.of(a_pipeline(generator, compress or Compress(tokens=100)).ask(query, search(query)))
 
 

@@ -9,16 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from citewise import Library, Scope
+from citewise import Scope
 from citewise.errors import BadRequest, Unavailable
 from citewise.ingest.targets import IngestOptions
 from citewise.model.chunk import Vector
 from citewise.model.document import PathRule
 from citewise.model.filters import AnyOf, conditions_of
-from citewise.model.ranking import SearchResult
-from tests.fakes.counters import HashEmbedder, WordCounter
+from tests.fakes.counters import HashEmbedder
 from tests.fakes.scripted_generator import ScriptedGenerator
-from tests.pipelines.harness import Shelf
+from tests.pipelines.harness import Shelf, documents
 
 RULES = (
     PathRule("^code/", {"corpus_type": "CODE_LOGIC"}),
@@ -50,16 +49,7 @@ class SharedWords:
 
 @pytest.fixture(scope="module")
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
-    made = Shelf(tmp_path_factory.mktemp("mixed"))
-    made.with_settings(ingest={"path_rules": RULES})
-    for path, text in PAGES.items():
-        made.write(path, text)
-    made.ingest()
-    return made
-
-
-def documents(found: SearchResult) -> list[str]:
-    return [finding.passage.document for finding in found.findings]
+    return Shelf.holding(tmp_path_factory.mktemp("mixed"), PAGES, ingest={"path_rules": RULES})
 
 
 @pytest.mark.parametrize(
@@ -117,11 +107,7 @@ TIDES, LAB, QUIZ = BOOK
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
-    made = Shelf(tmp_path_factory.mktemp("book"))
-    for path, text in BOOK.items():
-        made.write(path, text)
-    made.ingest()
-    return made
+    return Shelf.holding(tmp_path_factory.mktemp("book"), BOOK)
 
 
 @pytest.mark.parametrize(
@@ -169,15 +155,9 @@ class DeafEmbedder(HashEmbedder):
         raise AssertionError("the embedder was asked")
 
 
-def a_library(folder: Path, generator: ScriptedGenerator, embedder: HashEmbedder | None = None) -> Library:
-    return Library(folder, embedder=embedder or HashEmbedder(), token_counter=WordCounter(), generator=generator)
-
-
 def test_nothing_found_is_a_refusal_with_a_warning_and_no_generator_is_asked(tmp_path: Path) -> None:
-    (tmp_path / "docs").mkdir()
     generator = ScriptedGenerator(["I know it anyway."])
-    with a_library(tmp_path / "library", generator) as library:
-        library.ingest(tmp_path / "docs")
+    with Shelf.holding(tmp_path, {}).library(generator=generator) as library:
         answer = library.as_owner().ask("When does the vault open?")
     assert (answer.sufficient_context, answer.citations, answer.suggestions) == (False, (), ())
     assert (answer.quality.overall, answer.quality.diversity) == (0.0, 0.0)
@@ -187,11 +167,10 @@ def test_nothing_found_is_a_refusal_with_a_warning_and_no_generator_is_asked(tmp
 
 
 def test_an_answer_has_a_quality_from_0_to_1_and_cites_what_its_text_uses(tmp_path: Path) -> None:
-    for name in ("vault", "ferry", "tide"):
-        (tmp_path / f"{name}.md").write_text(f"# The {name}\n\nThe {name} opens at noon on every Sunday.\n")
+    names = ("vault", "ferry", "tide")
+    pages = {f"{name}.md": f"# The {name}\n\nThe {name} opens at noon on every Sunday.\n" for name in names}
     generator = ScriptedGenerator(["The vault opens at noon ", "[1]. Elephants fly backwards over Rome [1][7]."])
-    with a_library(tmp_path / "library", generator) as library:
-        library.ingest(*sorted(tmp_path.glob("*.md")))
+    with Shelf.holding(tmp_path, pages).library(generator=generator) as library:
         answer = library.as_owner().ask("When does the vault open at noon on Sunday?")
     quality = answer.quality
     parts = (quality.overall, quality.retrieval_confidence, quality.sufficiency, quality.diversity)
@@ -207,7 +186,7 @@ def test_an_answer_has_a_quality_from_0_to_1_and_cites_what_its_text_uses(tmp_pa
 def test_an_empty_selection_is_refused_before_anything_is_asked(tmp_path: Path, selection: str) -> None:
     generator = ScriptedGenerator(["Anything."])
     with (
-        a_library(tmp_path / "library", generator, DeafEmbedder()) as library,
+        Shelf(tmp_path).library(generator=generator, embedder=DeafEmbedder()) as library,
         pytest.raises(BadRequest, match="the selection is empty"),
     ):
         library.as_owner().ask("When does the vault open?", selection=selection)
@@ -216,10 +195,9 @@ def test_an_empty_selection_is_refused_before_anything_is_asked(tmp_path: Path, 
 
 
 def test_a_selection_is_the_only_source_of_its_prompt(tmp_path: Path) -> None:
-    (tmp_path / "vault.md").write_text("# Vault\n\nThe vault opens at noon.\n")
     generator = ScriptedGenerator(["The ferry leaves at six [1]."])
-    with a_library(tmp_path / "library", generator) as library:
-        library.ingest(tmp_path / "vault.md")
+    shelf = Shelf.holding(tmp_path, {"vault.md": "# Vault\n\nThe vault opens at noon.\n"})
+    with shelf.library(generator=generator) as library:
         answer = library.as_owner().ask(
             "When does the ferry leave?", selection="The ferry leaves at six in the morning."
         )

@@ -3,7 +3,7 @@
 import random
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -14,26 +14,16 @@ import pytest
 
 from citewise.adapters.http import Breaker
 from citewise.errors import Misconfigured, Unavailable
-from citewise.ingest.targets import IngestOptions
 from citewise.library import OpenLibrary
 from citewise.model.access import OWNER, Principal, Scope
-from citewise.model.filters import Where
-from citewise.model.query import Query
-from citewise.model.ranking import Passage, SearchResult
-from citewise.ports.catalog import PassageReader
+from citewise.model.ranking import SearchResult
 from citewise.ports.models import Embedding, Reranker
-from citewise.service import Service
-from citewise.text.urls import Addresses
 from citewise.wiring import library_folder, search_of, stored_library
 from citewise.wiring_models import embedding_of, reranker_of
-from tests.catalogs import chunks_at
 from tests.fakes.clock import Clock
-from tests.fakes.counters import WordCounter
 from tests.fakes.embedding_server import DIMENSIONS, rows_for
 from tests.fakes.returning_server import ReturningServer, returning_server
-from tests.fakes.searchable import ListLog, SearchOnly, no_answers
-from tests.opening import generation_folder
-from tests.pipelines.harness import Shelf, ingested
+from tests.pipelines.harness import Shelf, a_question, documents, ingested
 
 PAGES = {
     "tides.md": "# Tides\n\nThe tide gauge is read at noon and at midnight.\n",
@@ -53,12 +43,8 @@ class Desk:
         self.library = library
         self.flow = search_of(library, reranker=reranker, threads=threads)
 
-    def search(self, principal: Principal = OWNER, **changes: Any) -> SearchResult:
-        return self.flow(a_question(principal=principal, **changes))
-
-
-def a_question(**changes: Any) -> Query:
-    return Query(**{"text": QUESTION, "request_id": "r-1", "asked_at": 1.7e9, "principal": OWNER, **changes})
+    def search(self, principal: Principal = OWNER, text: str = QUESTION, **changes: Any) -> SearchResult:
+        return self.flow(a_question(text, principal=principal, **changes))
 
 
 @pytest.fixture
@@ -68,8 +54,8 @@ def shelf(tmp_path: Path) -> Shelf:
 
 @contextmanager
 def desk_of(shelf: Shelf, *, reranker: Reranker | None = None, embedding: Embedding | None = None) -> Iterator[Desk]:
-    chosen = embedding or Embedding(shelf.embedder, WordCounter())
-    with stored_library(shelf.settings, chosen).reading() as library, ThreadPoolExecutor(1) as threads:
+    stored = stored_library(shelf.settings, embedding or shelf.embedding)
+    with stored.reading() as library, ThreadPoolExecutor(1) as threads:
         yield Desk(library, threads, reranker)
 
 
@@ -79,22 +65,9 @@ def desk(shelf: Shelf) -> Iterator[Desk]:
         yield made
 
 
-def documents(result: SearchResult) -> list[str]:
-    return [finding.passage.document for finding in result.findings]
-
-
-def generation(shelf: Shelf) -> Path:
-    return generation_folder(shelf.settings)
-
-
-def vectors_of(shelf: Shelf) -> Path:
-    """The active files of the vector index."""
-    (folder,) = (generation(shelf) / "index" / "vectors" / "default" / "default").glob("[0-9]*")
-    return folder
-
-
-def texts_of(shelf: Shelf) -> Path:
-    (folder,) = (generation(shelf) / "index" / "texts" / "default" / "default").glob("[0-9]*")
+def index_of(shelf: Shelf, name: str) -> Path:
+    """The active files of the index `vectors` or `texts`."""
+    (folder,) = (shelf.generation / "index" / name / "default" / "default").glob("[0-9]*")
     return folder
 
 
@@ -108,7 +81,7 @@ def overwrite(*files: Path) -> None:
 
 def announce(shelf: Shelf) -> None:
     """As if another process had just written: readers look at the files again."""
-    for folder in (vectors_of(shelf), texts_of(shelf)):
+    for folder in (index_of(shelf, "vectors"), index_of(shelf, "texts")):
         manifest = folder.with_name("manifest")
         body = manifest.read_bytes()
         manifest.unlink()
@@ -116,7 +89,7 @@ def announce(shelf: Shelf) -> None:
 
 
 def lose_index(shelf: Shelf) -> None:
-    for file in (*vectors_of(shelf).iterdir(), *texts_of(shelf).iterdir()):
+    for file in (*index_of(shelf, "vectors").iterdir(), *index_of(shelf, "texts").iterdir()):
         file.unlink()
     announce(shelf)
 
@@ -131,19 +104,14 @@ def rebuild(shelf: Shelf) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".term", ".idx"], ids=["an error", "a panic"])
-def test_without_words_meaning_still_finds_and_the_result_names_both_rankings(
+def test_without_words_meaning_still_finds_and_both_rankings_are_named_until_the_index_is_rebuilt(
     shelf: Shelf, desk: Desk, suffix: str
 ) -> None:
-    overwrite(*texts_of(shelf).glob(f"*{suffix}"))
+    overwrite(*index_of(shelf, "texts").glob(f"*{suffix}"))
     found = desk.search()
     assert "tides.md" in documents(found)
     assert [one.split(":")[0] for one in found.degraded] == ["words", "code"]
     assert all(set(one.candidate.ranks) == {"dense"} for one in found.findings)
-
-
-def test_damaged_texts_are_searched_again_once_the_index_is_rebuilt(shelf: Shelf, desk: Desk) -> None:
-    overwrite(*texts_of(shelf).glob("*.term"))
-    assert [one.split(":")[0] for one in desk.search().degraded] == ["words", "code"]
     rebuild(shelf)
     assert desk.search().degraded == ()
 
@@ -151,7 +119,7 @@ def test_damaged_texts_are_searched_again_once_the_index_is_rebuilt(shelf: Shelf
 def test_vectors_whose_labels_are_damaged_cost_a_named_reader_no_more_than_a_ranking(shelf: Shelf) -> None:
     """The labels stand behind the vectors; the library's owner needs none of them."""
     with desk_of(shelf) as desk:
-        (file,) = vectors_of(shelf).glob("*.rows")
+        (file,) = index_of(shelf, "vectors").glob("*.rows")
         with file.open("r+b") as opened:
             opened.seek(-200, 2)
             opened.write(b"\xff" * 200)
@@ -168,7 +136,8 @@ def test_an_index_that_is_lost_is_not_mistaken_for_one_that_finds_nothing(shelf:
     if harm == "deleted":
         lose_index(shelf)
     else:
-        overwrite(*vectors_of(shelf).glob("*.rows"), *texts_of(shelf).glob("*.idx"), *texts_of(shelf).glob("*.term"))
+        texts = index_of(shelf, "texts")
+        overwrite(*index_of(shelf, "vectors").glob("*.rows"), *texts.glob("*.idx"), *texts.glob("*.term"))
         announce(shelf)
     with pytest.raises(
         Unavailable, match=r"no ranking could answer: the vectors index of default/default is missing, damaged"
@@ -179,7 +148,7 @@ def test_an_index_that_is_lost_is_not_mistaken_for_one_that_finds_nothing(shelf:
 
 
 def test_a_lost_index_that_another_process_keeps_from_being_healed_is_named_too(shelf: Shelf) -> None:
-    shutil.rmtree(generation(shelf) / "index")
+    shutil.rmtree(shelf.generation / "index")
     with library_folder(shelf.settings.library).writing(), desk_of(shelf) as desk, pytest.raises(Unavailable):
         desk.search()
     with desk_of(shelf) as desk:
@@ -199,7 +168,7 @@ def test_a_scope_and_a_filter_that_hold_nothing_are_no_loss(desk: Desk) -> None:
 def moved_away(shelf: Shelf, desk: Desk) -> Iterator[None]:
     """The catalog's file is not where it was; connections that are open would not notice."""
     desk.library.catalog.close()
-    file = generation(shelf) / "catalog.db"
+    file = shelf.generation / "catalog.db"
     file.rename(file.with_name("elsewhere.db"))
     yield
     file.with_name("elsewhere.db").rename(file)
@@ -219,7 +188,7 @@ def test_a_catalog_that_another_process_locks_is_unavailable_until_it_lets_go(
     monkeypatch.setattr("citewise.adapters.sqlite.connections.BUSY_SECONDS", 0.01)
     with desk_of(shelf) as desk:
         desk.library.catalog.close()
-        other = sqlite3.connect(generation(shelf) / "catalog.db", isolation_level=None)
+        other = sqlite3.connect(shelf.generation / "catalog.db", isolation_level=None)
         other.execute("PRAGMA locking_mode = EXCLUSIVE")
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(Unavailable, match="database is locked; another process is writing"):
@@ -231,71 +200,9 @@ def test_a_catalog_that_another_process_locks_is_unavailable_until_it_lets_go(
 def test_a_catalog_that_is_damaged_is_the_operator_s(shelf: Shelf, desk: Desk) -> None:
     desk.search()
     desk.library.catalog.close()
-    overwrite(generation(shelf) / "catalog.db")
+    overwrite(shelf.generation / "catalog.db")
     with pytest.raises(Misconfigured, match="is damaged"):
         desk.search()
-
-
-# What is popular
-
-
-class OftenRead:
-    """What others read, by the catalog's own rules at the moment; a plain stand-in for the query log's."""
-
-    def __init__(self, library: OpenLibrary, paths: Sequence[str]) -> None:
-        self.store: PassageReader = library.catalog
-        self.ids = [chunk.id for path in paths for chunk in chunks_at(library.catalog, Scope(), path)]
-
-    def passages(self, where: Where, limit: int) -> tuple[Passage, ...]:
-        return tuple(filter(None, self.store.passages(self.ids, where=where).values()))[:limit]
-
-
-def falling_back(desk: Desk, often_read: OftenRead) -> Callable[[Query], SearchResult]:
-    library = SearchOnly(desk.flow, often_read.passages)
-    return Service(library, no_answers, log=ListLog(), addresses=Addresses({"": "/docs/"})).search
-
-
-def test_where_no_ranking_answers_popular_passages_are_shown_as_such(shelf: Shelf, desk: Desk) -> None:
-    fallback = falling_back(desk, OftenRead(desk.library, ["nets.md", "ferries.md"]))
-    assert not fallback(a_question()).is_popular
-    lose_index(shelf)
-    shown = fallback(a_question())
-    assert shown.is_popular
-    assert documents(shown) == ["nets.md", "ferries.md"]
-    assert [(one.score, one.candidate.ranks, one.url) for one in shown.findings] == [
-        (0.0, {}, "/docs/nets"),
-        (0.0, {}, "/docs/ferries"),
-    ]
-    (degraded,) = shown.degraded
-    assert degraded.startswith("search: no ranking could answer: the vectors index of default/default is missing")
-    assert degraded.endswith("popular passages are shown instead")
-    assert "not results for this question" in shown.notes[0]
-    assert len(fallback(a_question(top_k=1)).findings) == 1
-    rebuild(shelf)
-    assert not fallback(a_question()).is_popular
-
-
-def test_popular_passages_are_only_those_that_the_reader_may_see(shelf: Shelf) -> None:
-    shelf.write("secret.md", "# Secret\n\nThe secret ferry leaves at midnight.\n")
-    shelf.ingest(shelf.docs / "secret.md", IngestOptions(access=("owner:bob",)))
-    with desk_of(shelf) as desk:
-        fallback = falling_back(desk, OftenRead(desk.library, ["secret.md", "nets.md"]))
-        lose_index(shelf)
-        assert documents(fallback(a_question(principal=ANN))) == ["nets.md"]
-        assert documents(fallback(a_question(principal=Principal("bob")))) == ["secret.md", "nets.md"]
-        with pytest.raises(Unavailable, match="there are no popular passages to show instead"):
-            fallback(a_question(principal=Principal()))
-
-
-def test_without_a_catalog_nothing_is_shown_and_the_message_says_what_to_do(shelf: Shelf, desk: Desk) -> None:
-    fallback = falling_back(desk, OftenRead(desk.library, ["nets.md"]))
-    with moved_away(shelf, desk), pytest.raises(Unavailable) as failed:
-        fallback(a_question())
-    message = str(failed.value)
-    assert message.startswith("could not read passages in ")
-    assert message.count("could not read passages") == 1
-    assert "popular passages cannot be shown either" in message
-    assert message.endswith("`citewise doctor` says what to repair")
 
 
 # Models behind a network
@@ -317,9 +224,8 @@ def embedded(asked: dict[str, list[str]]) -> object:
 def remote(tmp_path: Path) -> Iterator[tuple[ReturningServer, Shelf]]:
     """A library whose vectors come from a server."""
     with returning_server(embedded) as server:
-        shelf = Shelf(tmp_path)
         chosen = {"provider": "openai", "model": "m", "base_url": server.url, "dimensions": DIMENSIONS}
-        shelf.with_settings(embedding={**chosen, "timeout_seconds": 5.0})
+        shelf = Shelf(tmp_path, embedding={**chosen, "timeout_seconds": 5.0})
         for path, text in PAGES.items():
             shelf.write(path, text)
         with stored_library(shelf.settings).writing() as library:

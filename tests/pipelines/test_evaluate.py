@@ -6,13 +6,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from citewise import Library
 from citewise.errors import BadData, BadRequest
 from citewise.evaluation.compare import Ablation
-from citewise.evaluation.pipeline import EVERYTHING, OpenLibrary, ablate, evaluate
+from citewise.evaluation.pipeline import EVERYTHING, ablate, evaluate
 from citewise.evaluation.runs import Run
 from citewise.ingest.targets import IngestOptions
 from citewise.model.access import OWNER, Principal, Scope
@@ -27,43 +27,32 @@ THIRD = 1 / math.log2(4)  # and in third: 0.5
 
 @pytest.fixture
 def shelf(tmp_path: Path) -> Shelf:
-    shelf = Shelf(tmp_path)
-    shelf.with_settings(search=WORDS_ALONE)
-    return shelf
+    return Shelf(tmp_path, search=WORDS_ALONE)
 
 
 @pytest.fixture
-def book(shelf: Shelf) -> Shelf:
-    for path, text in pages().items():
-        shelf.write(path, text)
-    shelf.ingest()
-    return shelf
+def book(tmp_path: Path) -> Shelf:
+    return Shelf.holding(tmp_path, pages(), search=WORDS_ALONE)
 
 
-def opening(shelf: Shelf) -> OpenLibrary:
-    """Libraries with the shelf's own embedder."""
-    parts = shelf.embedding
-    return lambda settings: Library(
-        settings=settings, embedder=parts.embedder, token_counter=parts.counter, word_embedder=parts.words
-    )
+@pytest.fixture
+def judged(tmp_path: Path) -> Path:
+    return beir_folder(tmp_path / "tiny")
 
 
-def evaluated(
-    shelf: Shelf,
-    judged: Path,
-    *,
-    answers: bool = False,
-    scope: Scope | None = None,
-    principal: Principal = OWNER,
-) -> Run:
-    events = evaluate(
-        shelf.settings, judged, scope=scope, principal=principal, answers=answers, open_library=opening(shelf)
-    )
+@pytest.fixture
+def three(tmp_path: Path) -> Path:
+    """Questions to the book."""
+    return write_questions(tmp_path / "three.json", answerable())
+
+
+def evaluated(shelf: Shelf, judged: Path, *, answers: bool = False, **who: Any) -> Run:
+    events = evaluate(shelf.settings, judged, answers=answers, open_library=shelf.library, **who)
     return next(event for event in events if isinstance(event, Run))
 
 
 def ablated(shelf: Shelf, judged: Path, *, principal: Principal = OWNER) -> tuple[Ablation, ...]:
-    events = ablate(shelf.settings, judged, principal=principal, open_library=opening(shelf))
+    events = ablate(shelf.settings, judged, principal=principal, open_library=shelf.library)
     return tuple(event for event in events if isinstance(event, Ablation))
 
 
@@ -71,9 +60,9 @@ def by_id(run: Run) -> dict[str, Mapping[str, float]]:
     return {outcome.id: outcome.measures for outcome in run.questions}
 
 
-def test_a_beir_folder_gives_the_numbers_that_paper_gives(shelf: Shelf, tmp_path: Path) -> None:
+def test_a_beir_folder_gives_the_numbers_that_paper_gives(shelf: Shelf, judged: Path) -> None:
     """q1 finds d1 d2 d3, graded - 2 1; q2 finds d4 d5, graded 1 -; q3 finds d6 d7, graded - 1, and never its ghost."""
-    run = evaluated(shelf, beir_folder(tmp_path / "tiny"))
+    run = evaluated(shelf, judged)
     measures = by_id(run)
     q1 = (2 * SECOND + 1 * THIRD) / (2 + 1 * SECOND)  # 1.76186 / 2.63093 = 0.66967
     q2 = 1.0
@@ -87,9 +76,9 @@ def test_a_beir_folder_gives_the_numbers_that_paper_gives(shelf: Shelf, tmp_path
     assert (run.set, run.queries) == ("tiny", 3)
 
 
-def test_a_question_file_gives_the_numbers_that_paper_gives(book: Shelf, tmp_path: Path) -> None:
+def test_a_question_file_gives_the_numbers_that_paper_gives(book: Shelf, three: Path) -> None:
     """k finds Much, Some (grade 2), little.md (grade 1); a finds its lines first; l finds Some, then Bit (grade 2)."""
-    run = evaluated(book, write_questions(tmp_path / "three.json", answerable()))
+    run = evaluated(book, three)
     measures = by_id(run)
     k = (2 * SECOND + 1 * THIRD) / (2 + 1 * SECOND)
     assert measures["k"]["ndcg@10"] == pytest.approx(k)
@@ -102,8 +91,8 @@ def test_a_question_file_gives_the_numbers_that_paper_gives(book: Shelf, tmp_pat
     assert run.groups.keys() == {"plain", "hard"}
 
 
-def test_what_was_found_stands_beside_what_was_expected(book: Shelf, tmp_path: Path) -> None:
-    run = evaluated(book, write_questions(tmp_path / "three.json", answerable()))
+def test_what_was_found_stands_beside_what_was_expected(book: Shelf, three: Path) -> None:
+    run = evaluated(book, three)
     kelp = run.questions[0]
     assert [(each.document, each.section, each.grade) for each in kelp.found[:3]] == [
         ("kelp.md", "Much", 0),
@@ -116,8 +105,7 @@ def test_what_was_found_stands_beside_what_was_expected(book: Shelf, tmp_path: P
     assert {"rankings", "fuse", "hydrate"} <= run.stages_ms.keys()
 
 
-def test_a_corpus_is_taken_in_once(shelf: Shelf, tmp_path: Path) -> None:
-    judged = beir_folder(tmp_path / "tiny")
+def test_a_corpus_is_taken_in_once(shelf: Shelf, judged: Path) -> None:
     first = evaluated(shelf, judged)
     assert len(shelf.embedder.embedded) == 10
     before = shelf.snapshot()
@@ -127,15 +115,13 @@ def test_a_corpus_is_taken_in_once(shelf: Shelf, tmp_path: Path) -> None:
     assert shelf.snapshot() == before
 
 
-def test_the_second_run_writes_nothing_at_all(shelf: Shelf, tmp_path: Path) -> None:
-    judged = beir_folder(tmp_path / "tiny")
+def test_the_second_run_writes_nothing_at_all(shelf: Shelf, judged: Path) -> None:
     evaluated(shelf, judged)
     with shelf.opened():  # holds the write lock: whoever wanted it would fail
         assert evaluated(shelf, judged).queries == 3
 
 
-def test_ingesting_a_folder_leaves_the_corpus_alone(shelf: Shelf, tmp_path: Path) -> None:
-    judged = beir_folder(tmp_path / "tiny")
+def test_ingesting_a_folder_leaves_the_corpus_alone(shelf: Shelf, judged: Path) -> None:
     evaluated(shelf, judged)
     shelf.write("note.md", "# Note\n\nSomething else.\n")
     shelf.ingest()
@@ -147,19 +133,18 @@ def test_ingesting_a_folder_leaves_the_corpus_alone(shelf: Shelf, tmp_path: Path
 
 @pytest.mark.parametrize(("page", "name"), [("note.md", "tiny"), ("tiny/d1.md", None)])
 def test_a_set_with_the_name_of_other_documents_is_refused(
-    shelf: Shelf, tmp_path: Path, page: str, name: str | None
+    shelf: Shelf, page: str, name: str | None, judged: Path
 ) -> None:
     shelf.write(page, "# Note\n\nSomething else.\n")
     shelf.ingest(options=IngestOptions(name=name))
     before = shelf.snapshot()
     with pytest.raises(BadRequest, match=r"'tiny' is in use by other documents of .*: choose another name or project"):
-        evaluated(shelf, beir_folder(tmp_path / "tiny"))
+        evaluated(shelf, judged)
     assert shelf.snapshot() == before
-    assert evaluated(shelf, tmp_path / "tiny", scope=Scope(project="tiny")).queries == 3
+    assert evaluated(shelf, judged, scope=Scope(project="tiny")).queries == 3
 
 
-def test_a_changed_document_of_the_corpus_is_taken_in_again(shelf: Shelf, tmp_path: Path) -> None:
-    judged = beir_folder(tmp_path / "tiny")
+def test_a_changed_document_of_the_corpus_is_taken_in_again(shelf: Shelf, judged: Path) -> None:
     evaluated(shelf, judged)
     corpus = judged / "corpus.jsonl"
     corpus.write_text(corpus.read_text("utf-8").replace("xd80", "kelp kelp kelp kelp"), "utf-8")
@@ -175,8 +160,7 @@ def rewritten(folder: Path, *, without: str) -> None:
     corpus.write_text("\n".join(line for line in lines if f'"{without}"' not in line), "utf-8")
 
 
-def test_a_document_that_leaves_the_corpus_leaves_the_library(shelf: Shelf, tmp_path: Path) -> None:
-    judged = beir_folder(tmp_path / "tiny")
+def test_a_document_that_leaves_the_corpus_leaves_the_library(shelf: Shelf, judged: Path) -> None:
     evaluated(shelf, judged)
     rewritten(judged, without="d1")
     run = evaluated(shelf, judged)
@@ -207,8 +191,7 @@ def test_a_set_that_was_moved_and_changed_keeps_its_place(shelf: Shelf, tmp_path
 
 
 @pytest.mark.parametrize(("content", "why"), [("", ""), ("{\n", r" \(corpus\.jsonl:1: not a line of JSON\)")])
-def test_a_corpus_without_documents_is_bad_data(shelf: Shelf, tmp_path: Path, content: str, why: str) -> None:
-    judged = beir_folder(tmp_path / "tiny")
+def test_a_corpus_without_documents_is_bad_data(shelf: Shelf, content: str, why: str, judged: Path) -> None:
     (judged / "corpus.jsonl").write_text(content)
     with pytest.raises(BadData, match=rf"corpus\.jsonl has no document{why}: each line must be a JSON object"):
         evaluated(shelf, judged)
@@ -216,10 +199,10 @@ def test_a_corpus_without_documents_is_bad_data(shelf: Shelf, tmp_path: Path, co
 
 
 def test_a_document_that_is_judged_and_not_there_is_told_of(
-    shelf: Shelf, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    shelf: Shelf, caplog: pytest.LogCaptureFixture, judged: Path
 ) -> None:
     with caplog.at_level(logging.WARNING):
-        evaluated(shelf, beir_folder(tmp_path / "tiny"))
+        evaluated(shelf, judged)
     assert "1 judged document is not in the corpus" in caplog.text
     assert "ghost" in caplog.text
 
@@ -264,10 +247,9 @@ def test_a_judged_set_without_a_corpus_names_documents_of_the_library(book: Shel
         evaluated(book, judged)
 
 
-def test_a_library_without_documents_cannot_be_asked(book: Shelf, tmp_path: Path) -> None:
-    file = write_questions(tmp_path / "three.json", answerable())
+def test_a_library_without_documents_cannot_be_asked(book: Shelf, three: Path) -> None:
     with pytest.raises(BadRequest, match="ingest the documents first"):
-        evaluated(book, file, scope=Scope("other"))
+        evaluated(book, three, scope=Scope("other"))
 
 
 def test_every_kind_of_case_is_asked_in_one_run(book: Shelf, tmp_path: Path) -> None:
@@ -307,11 +289,10 @@ def guarded(book: Shelf) -> Shelf:
 
 @pytest.mark.parametrize(("user", "found"), [("ann", 1.0), ("bob", 0.0)])
 def test_questions_are_asked_in_the_name_of_whoever_is_named(
-    guarded: Shelf, tmp_path: Path, caplog: pytest.LogCaptureFixture, user: str, found: float
+    guarded: Shelf, three: Path, caplog: pytest.LogCaptureFixture, user: str, found: float
 ) -> None:
-    file = write_questions(tmp_path / "three.json", answerable())
     with caplog.at_level(logging.WARNING):
-        run = evaluated(guarded, file, answers=True, principal=Principal(user, frozenset({"ops"})))
+        run = evaluated(guarded, three, answers=True, principal=Principal(user, frozenset({"ops"})))
     assert by_id(run)["k"]["recall@5"] == found
     assert ("1 expected place is hidden from this principal, and will not be found" in caplog.text) is (user == "bob")
     assert (run.settings["user"], run.settings["groups"]) == (user, ["ops"])
@@ -330,19 +311,17 @@ def test_what_is_hidden_is_no_nearest_match(guarded: Shelf, tmp_path: Path) -> N
     assert "kelp.md" not in str(caught.value)
 
 
-def test_progress_is_an_event_for_each_question(book: Shelf, tmp_path: Path) -> None:
-    file = write_questions(tmp_path / "three.json", answerable())
-    events = evaluate(book.settings, file, answers=False, open_library=opening(book))
+def test_progress_is_an_event_for_each_question(book: Shelf, three: Path) -> None:
+    events = evaluate(book.settings, three, answers=False, open_library=book.library)
     steps = [event for event in events if isinstance(event, Step)]
     assert [(step.task, step.done) for step in steps] == [
         (task, done) for task in ("judging", "timing") for done in range(4)
     ]
 
 
-def test_an_ablation_leaves_out_one_part_at_a_time(book: Shelf, tmp_path: Path) -> None:
-    file = write_questions(tmp_path / "three.json", answerable())
+def test_an_ablation_leaves_out_one_part_at_a_time(book: Shelf, three: Path) -> None:
     book.with_settings(search=Settings().search)
-    rows = ablated(book, file)
+    rows = ablated(book, three)
     names = [row.name for row in rows]
     assert names[:4] == [EVERYTHING, "without dense", "without words", "without code"]
     assert "without dedup" in names
@@ -352,9 +331,8 @@ def test_an_ablation_leaves_out_one_part_at_a_time(book: Shelf, tmp_path: Path) 
     assert all(row.differences for row in rows[1:])
 
 
-def test_an_arm_that_is_left_out_finds_nothing(book: Shelf, tmp_path: Path) -> None:
-    file = write_questions(tmp_path / "three.json", answerable())
-    rows = {row.name: row.run for row in ablated(book, file)}
+def test_an_arm_that_is_left_out_finds_nothing(book: Shelf, three: Path) -> None:
+    rows = {row.name: row.run for row in ablated(book, three)}
     assert "words" not in rows["without words"].stages_ms
     assert "dense" not in rows["without dense"].stages_ms
     assert len(rows[EVERYTHING].questions[1].found) == 9  # every passage is somewhere near by meaning
@@ -366,11 +344,10 @@ def test_an_arm_that_is_left_out_finds_nothing(book: Shelf, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(("user", "found"), [("ann", 1.0), ("bob", 0.0)])
 def test_an_ablation_is_asked_in_the_name_of_whoever_is_named(
-    guarded: Shelf, tmp_path: Path, caplog: pytest.LogCaptureFixture, user: str, found: float
+    guarded: Shelf, three: Path, caplog: pytest.LogCaptureFixture, user: str, found: float
 ) -> None:
-    file = write_questions(tmp_path / "three.json", answerable())
     with caplog.at_level(logging.WARNING):
-        rows = ablated(guarded, file, principal=Principal(user, frozenset({"ops"})))
+        rows = ablated(guarded, three, principal=Principal(user, frozenset({"ops"})))
     assert {by_id(row.run)["k"]["recall@5"] for row in rows} == {found}
     shown = {place.document for row in rows for each in row.run.questions for place in each.found}
     assert ("kelp.md" in shown) is (user == "ann")
@@ -378,11 +355,8 @@ def test_an_ablation_is_asked_in_the_name_of_whoever_is_named(
     assert ("1 expected place is hidden from this principal" in caplog.text) is (user == "bob")
 
 
-def test_late_interaction_is_a_part_where_words_have_vectors(shelf: Shelf, tmp_path: Path) -> None:
-    shelf.keeps_words = True
-    for path, text in pages().items():
-        shelf.write(path, text)
-    shelf.ingest()
+def test_late_interaction_is_a_part_where_words_have_vectors(tmp_path: Path) -> None:
+    shelf = Shelf.holding(tmp_path, pages(), keeps_words=True, search=WORDS_ALONE)
     far = {"id": "far", "question": "unlike everything", "relevant": [{"doc": "kelp.md"}]}
     rows = ablated(shelf, write_questions(tmp_path / "far.json", [far]))
     assert "without late" in [row.name for row in rows]
@@ -394,9 +368,9 @@ def test_nothing_can_be_ablated_without_answerable_questions(book: Shelf, tmp_pa
         ablated(book, file)
 
 
-def test_a_run_keeps_the_settings_that_are_not_as_they_come(book: Shelf, tmp_path: Path) -> None:
+def test_a_run_keeps_the_settings_that_are_not_as_they_come(book: Shelf, three: Path) -> None:
     book.settings = replace(book.settings, answer=replace(book.settings.answer, base_url="https://u:secret@host/v1"))
-    used = evaluated(book, write_questions(tmp_path / "three.json", answerable())).settings
+    used = evaluated(book, three).settings
     assert used["search.weights"] == {"words": 1.0}
     assert used["embedding"] == "hash-1"
     assert used["answer.base_url"] == "host/v1"

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from citewise import Library
 from citewise.answer.pack import _citation
 from citewise.errors import BadRequest, Misconfigured
 from citewise.ingest.prepare import Format, Prepare
@@ -62,7 +61,7 @@ def found(shelf: Shelf, question: str) -> Passage:
 
 
 def test_an_item_may_hold_several_documents(shelf: Shelf) -> None:
-    report = ingest(shelf, {**CONTENT})
+    report = ingest(shelf, CONTENT)
     assert (report.seen, report.ingested, report.chunks.created) == (3, 3, 5)
     assert list(shelf.snapshot()) == [
         "archive/readme.md",
@@ -73,7 +72,7 @@ def test_an_item_may_hold_several_documents(shelf: Shelf) -> None:
 
 
 def test_a_page_is_found_and_cited_by_its_number(shelf: Shelf) -> None:
-    ingest(shelf, {**CONTENT})
+    ingest(shelf, CONTENT)
     passage = found(shelf, "gauge measures the level")
     assert (passage.document, passage.title, passage.source_uri) == (
         "archive/shelf.books/tides",
@@ -86,7 +85,7 @@ def test_a_page_is_found_and_cited_by_its_number(shelf: Shelf) -> None:
 
 
 def test_a_thread_is_found_with_author_channel_and_time(shelf: Shelf) -> None:
-    ingest(shelf, {**CONTENT})
+    ingest(shelf, CONTENT)
     passage = found(shelf, "valve stuck oil")
     assert passage.text == "ann: The valve is stuck.\nbob: Oil it."
     assert (passage.location.author, passage.location.channel, passage.location.sent_at) == ("ann", "ops", 1000.0)
@@ -100,27 +99,27 @@ def test_a_thread_is_found_with_author_channel_and_time(shelf: Shelf) -> None:
 
 
 def test_ingesting_twice_changes_nothing(shelf: Shelf) -> None:
-    ingest(shelf, {**CONTENT})
-    report = ingest(shelf, {**CONTENT})
+    ingest(shelf, CONTENT)
+    report = ingest(shelf, CONTENT)
     assert (report.unchanged, report.ingested, report.removed, report.chunks.unchanged) == (3, 0, 0, 5)
 
 
 def test_a_document_that_its_item_does_not_hold_any_more_is_removed(shelf: Shelf) -> None:
-    ingest(shelf, {**CONTENT})
+    ingest(shelf, CONTENT)
     report = ingest(shelf, {**CONTENT, "shelf.books": (BOOKS, books(PUMPS))})
     assert (report.ingested, report.unchanged, report.removed) == (1, 2, 1)
     assert "archive/shelf.books/tides" not in shelf.snapshot()
 
 
 def test_an_item_that_is_gone_takes_all_its_documents_along(shelf: Shelf) -> None:
-    ingest(shelf, {**CONTENT})
+    ingest(shelf, CONTENT)
     report = ingest(shelf, {"talk.json": (THREAD, TALK)})
     assert (report.unchanged, report.removed) == (1, 3)
 
 
 @pytest.mark.parametrize("broken", [(BOOKS, None), (BOOKS, b"something else"), ("image/png", b"\x89PNG")])
 def test_an_item_that_cannot_be_read_keeps_its_documents(shelf: Shelf, broken: tuple[str, bytes | None]) -> None:
-    ingest(shelf, {**CONTENT})
+    ingest(shelf, CONTENT)
     report = ingest(shelf, {**CONTENT, "shelf.books": broken})
     assert (report.unchanged, report.removed, len(report.failed) + len(report.skipped)) == (2, 0, 1)
     assert "archive/shelf.books/tides" in shelf.snapshot()
@@ -128,7 +127,7 @@ def test_an_item_that_cannot_be_read_keeps_its_documents(shelf: Shelf, broken: t
 
 def test_no_document_of_an_item_is_stored_if_one_cannot_be_embedded(shelf: Shelf) -> None:
     shelf.embedder = HashEmbedder(poison="sump")
-    report = ingest(shelf, {**CONTENT})
+    report = ingest(shelf, CONTENT)
     assert [entry.path for entry in report.failed] == ["shelf.books"]
     assert list(shelf.snapshot()) == ["archive/readme.md", "archive/talk.json"]
 
@@ -152,9 +151,8 @@ class _NoParser:
 
 
 def test_stored_documents_are_cut_and_embedded_again_without_a_parser(shelf: Shelf, tmp_path: Path) -> None:
-    ingest(shelf, {**CONTENT})
+    ingest(shelf, CONTENT)
     before = shelf.snapshot()
-    (tmp_path / "other").mkdir()
     other = Shelf(tmp_path / "other")
     with shelf.opened() as old, other.opened() as new:
         prepare = prepare_of(new)
@@ -163,7 +161,7 @@ def test_stored_documents_are_cut_and_embedded_again_without_a_parser(shelf: She
     assert last == Reindexed(chunks=5, is_reembedded=True)  # the old vectors are reused
     assert other.snapshot() == before
     assert found(other, "valve stuck oil").location.author == "ann"
-    assert ingest(other, {**CONTENT}).unchanged == 3
+    assert ingest(other, CONTENT).unchanged == 3
 
 
 def test_a_new_kind_of_document_is_no_reason_to_refuse_a_library_but_another_chunker_is(shelf: Shelf) -> None:
@@ -182,8 +180,7 @@ def test_a_new_kind_of_document_is_no_reason_to_refuse_a_library_but_another_chu
 
 def test_a_source_of_your_own_is_ingested_once_below_its_name(shelf: Shelf) -> None:
     source = MemorySource({"readme.md": CONTENT["readme.md"]})
-    parts = shelf.embedding
-    with Library(settings=shelf.settings, embedder=parts.embedder, token_counter=parts.counter) as library:
+    with shelf.library() as library:
         *_, last = library.ingest_source(source, name="notes")
         assert isinstance(last, IngestReport)
         assert last.ingested == 1
@@ -195,8 +192,7 @@ def test_a_source_of_your_own_is_ingested_once_below_its_name(shelf: Shelf) -> N
 
 def test_an_item_that_cannot_be_read_fails_in_every_run_and_stops_none(shelf: Shelf) -> None:
     source = MemorySource({"bad.md": ("text/markdown", None), "readme.md": CONTENT["readme.md"]})
-    parts = shelf.embedding
-    with Library(settings=shelf.settings, embedder=parts.embedder, token_counter=parts.counter) as library:
+    with shelf.library() as library:
         for counts in ((1, 0), (0, 1)):
             *_, last = library.ingest_source(source, name="notes")
             assert isinstance(last, IngestReport)

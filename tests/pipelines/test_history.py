@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from citewise import BadRequest, Library, Message, Role
-from citewise.ports.models import Embedding
-from tests.fakes.counters import HashEmbedder, WordCounter
+from citewise import BadRequest, Message, Role
 from tests.fakes.scripted_generator import ScriptedGenerator
+from tests.pipelines.harness import Shelf
 
 PAGE = "# Gauge\n\nThe tide gauge is read at noon.\n"
 QUESTION = "When is the tide gauge read?"
@@ -24,16 +23,7 @@ class Asked:
 
     def __init__(self, home: Path) -> None:
         self.generator = ScriptedGenerator(["It is read at noon [1]."])
-        embedding = Embedding(HashEmbedder(), WordCounter())
-        self.library = Library(
-            home / "library",
-            embedder=embedding.embedder,
-            token_counter=embedding.counter,
-            word_embedder=embedding.words,
-            generator=self.generator,
-        )
-        (home / "gauge.md").write_text(PAGE)
-        self.library.ingest(home / "gauge.md")
+        self.library = Shelf.holding(home, {"gauge.md": PAGE}).library(generator=self.generator)
 
     def told(self, *, selection: str | None = None, history: Sequence[Any] = HISTORY) -> tuple[Message, ...]:
         with self.library:
@@ -60,16 +50,15 @@ def test_about_a_selection_only_what_the_reader_said_before_is_heard(asked: Aske
     assert "1871" not in "".join(message.content for message in (system, *said))
 
 
-def test_about_a_selection_the_generator_is_told_to_use_that_text_and_nothing_else(asked: Asked) -> None:
-    system, *_ = asked.told(selection=PAGE)
-    assert "from that text and nothing else" in system.content
-    assert asked.generator.prompts[0].mode == "selected_text_only"
-
-
-def test_about_the_library_the_generator_is_told_of_several_sources(asked: Asked) -> None:
-    system, *_ = asked.told()
-    assert "a library of documents" in system.content
-    assert asked.generator.prompts[0].mode == "normal"
+@pytest.mark.parametrize(
+    ("selection", "said", "mode"),
+    [(PAGE, "from that text and nothing else", "selected_text_only"), (None, "a library of documents", "normal")],
+    ids=["a selection", "the library"],
+)
+def test_the_generator_is_told_what_it_answers_from(asked: Asked, selection: str | None, said: str, mode: str) -> None:
+    system, *_ = asked.told(selection=selection)
+    assert said in system.content
+    assert asked.generator.prompts[0].mode == mode
 
 
 def test_a_message_may_be_a_mapping(asked: Asked) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from citewise.adapters.markdown.parser import MarkdownParser
-from citewise.errors import BadRequest, Misconfigured, PathNotFound
+from citewise.errors import BadRequest, PathNotFound
 from citewise.ingest.targets import IngestOptions
 from citewise.model.access import Principal, Scope
 from citewise.model.chunk import ChunkCounts
@@ -338,13 +338,6 @@ def test_the_report_adds_up(shelf: Shelf) -> None:
         files_done = [event for event in shelf.events if isinstance(event, FileDone)]
         assert len(files_done) == report.seen
         shelf.events.clear()
-
-
-def test_a_library_of_another_model_is_refused_with_the_command_that_re_embeds(shelf: Shelf) -> None:
-    shelf.ingest()
-    shelf.embedder = HashEmbedder(name="hash-2")
-    with pytest.raises(Misconfigured, match="citewise reindex"):
-        shelf.ingest()
 
 
 @pytest.mark.parametrize("error", [PathNotFound, BadRequest, FileNotFoundError])

@@ -11,9 +11,8 @@ import pytest
 from citewise.ingest.targets import IngestOptions
 from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.ranking import Candidate, SearchResult
-from tests.opening import generation_folder
-from tests.pipelines.harness import ingested
-from tests.pipelines.paged import PagedSearch, documents, ids, paged, shelf_of, text_of
+from tests.pipelines.harness import documents, generation_folder, ids, ingested
+from tests.pipelines.paged import PagedSearch, paged, shelf_of, text_of
 
 PAGES = 60  # of which the first page reads forty: what is behind them, only later ones meet
 ANN = Principal("ann", frozenset({"ops"}))

@@ -10,17 +10,13 @@ from pathlib import Path
 import pytest
 
 from citewise.errors import BadRequest
-from citewise.model.access import OWNER, Principal, Scope
+from citewise.model.access import Principal, Scope
 from citewise.model.filters import AnyOf
 from citewise.model.query import NOT_SHARED, PageRequest, Query
-from citewise.ports.models import Embedding
 from citewise.search.pages import PageBuilder
-from citewise.settings import Settings
 from citewise.wiring import pages_of, search_of, stored_library, upkeep_of
-from tests.fakes.counters import HashEmbedder, WordCounter
-from tests.opening import doctor
-from tests.pipelines.harness import Shelf
-from tests.pipelines.paged import PagedSearch, ids, paged, shelf_of
+from tests.pipelines.harness import Shelf, a_question, ids
+from tests.pipelines.paged import PagedSearch, paged, shelf_of
 
 ANN = Principal("ann", frozenset({"ops"}))
 ASKED = "tide word"
@@ -131,37 +127,35 @@ def test_a_cursor_tells_nothing(book: PagedSearch) -> None:
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> Settings:
-    return shelf_of(tmp_path, 12).settings
+def own(tmp_path: Path) -> Shelf:
+    return shelf_of(tmp_path, 12)
 
 
 @contextmanager
-def process(settings: Settings) -> Iterator[PageBuilder]:
+def process(shelf: Shelf) -> Iterator[PageBuilder]:
     """What one process has of the library."""
-    with ExitStack() as stack:
-        library = stack.enter_context(stored_library(settings, Embedding(HashEmbedder(), WordCounter())).reading())
-        threads = stack.enter_context(ThreadPoolExecutor(1))
-        yield pages_of(settings, search_of(library, reranker=None, threads=threads))
+    with stored_library(shelf.settings, shelf.embedding).reading() as library, ThreadPoolExecutor(1) as threads:
+        yield pages_of(shelf.settings, search_of(library, reranker=None, threads=threads))
 
 
 def walked(pages: Callable[[], PageBuilder]) -> tuple[list[str], tuple[str, ...]]:
     """The ids of all pages, each from whatever `pages` gives, and what was noted on the first."""
-    query = Query(ASKED, request_id="r-1", asked_at=1.7e9, principal=OWNER)
+    query = a_question(ASKED)
     results = [pages()(query, PageRequest())]
     while results[-1].next_cursor:
         results.append(pages()(query, PageRequest(cursor=results[-1].next_cursor)))
     return ids(*results), results[0].notes
 
 
-def test_one_process_goes_on_where_another_began(own: Settings) -> None:
+def test_one_process_goes_on_where_another_began(own: Shelf) -> None:
     with ExitStack() as processes:
         found, notes = walked(lambda: processes.enter_context(process(own)))
     assert len(set(found)) == len(found) == 12
     assert NOT_SHARED not in notes
 
 
-def test_the_file_of_saved_rankings_is_created_when_it_is_needed_for_its_owner_alone(own: Settings) -> None:
-    file = own.library / "pages.db"
+def test_the_file_of_saved_rankings_is_created_when_it_is_needed_for_its_owner_alone(own: Shelf) -> None:
+    file = own.settings.library / "pages.db"
     assert not file.exists()
     with process(own) as pages:
         walked(lambda: pages)
@@ -169,7 +163,7 @@ def test_the_file_of_saved_rankings_is_created_when_it_is_needed_for_its_owner_a
 
 
 def test_where_the_folder_cannot_be_written_to_rankings_are_saved_for_this_process_and_the_result_says_so(
-    own: Settings, monkeypatch: pytest.MonkeyPatch
+    own: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("library", "maintenance"):
         monkeypatch.setattr(f"citewise.{module}.can_write", lambda path: False)
@@ -177,22 +171,21 @@ def test_where_the_folder_cannot_be_written_to_rankings_are_saved_for_this_proce
         found, notes = walked(lambda: pages)
     assert len(set(found)) == len(found) == 12
     assert NOT_SHARED in notes
-    assert not (own.library / "pages.db").exists()
-    (shared,) = [check for check in doctor(own) if check.name == "pages"]
+    assert not (own.settings.library / "pages.db").exists()
+    (shared,) = [check for check in own.library().doctor() if check.name == "pages"]
     assert "end with the process" in shared.detail
 
 
-def test_compaction_ends_the_cursors_of_a_process_that_goes_on(own: Settings) -> None:
-    query = Query(ASKED, request_id="r-1", asked_at=1.7e9, principal=OWNER)
+def test_compaction_ends_the_cursors_of_a_process_that_goes_on(own: Shelf) -> None:
     with process(own) as pages:
-        cursor = pages(query, PageRequest()).next_cursor
-        assert upkeep_of(own).clear_pages()
+        cursor = pages(a_question(ASKED), PageRequest()).next_cursor
+        assert upkeep_of(own.settings).clear_pages()
         with pytest.raises(BadRequest, match="has expired"):
-            pages(query, PageRequest(cursor=cursor))
+            pages(a_question(ASKED), PageRequest(cursor=cursor))
 
 
-def test_the_settings_say_how_far_and_how_long(own: Settings) -> None:
-    shallow = own.changed(paging={"depth": 7, "ttl_seconds": 60.0})
-    with process(shallow) as pages:
+def test_the_settings_say_how_far_and_how_long(own: Shelf) -> None:
+    own.with_settings(paging={"depth": 7, "ttl_seconds": 60.0})
+    with process(own) as pages:
         assert (pages.depth, pages.ttl_seconds) == (7, 60.0)
         assert len(walked(lambda: pages)[0]) == 7

@@ -15,8 +15,8 @@ from citewise.search.adjust import Deduplicate
 from citewise.search.rankings import MIN_HITS
 from tests.fakes.memory_rankings import MemoryRankings
 from tests.fakes.plain_index import PlainTextIndex, PlainVectorIndex
-from tests.pipelines.harness import Shelf
-from tests.pipelines.paged import PagedSearch, documents, ids, paged, shelf_of
+from tests.pipelines.harness import Shelf, documents, ids
+from tests.pipelines.paged import PagedSearch, paged, shelf_of
 
 ASKED = "tide word"
 PAGES = 93  # more than the sixty that a ranking gives at least

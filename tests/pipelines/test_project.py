@@ -16,11 +16,7 @@ from tests.pipelines.harness import Shelf
 
 @pytest.fixture
 def shelf(tmp_path: Path) -> Shelf:
-    shelf = Shelf(tmp_path)
-    for n in range(5):
-        shelf.write(f"p{n}.md", f"# Page {n}\n\nharbor words number{n}\n")
-    shelf.ingest()
-    return shelf
+    return Shelf.holding(tmp_path, {f"p{n}.md": f"# Page {n}\n\nharbor words number{n}\n" for n in range(5)})
 
 
 def index_files(shelf: Shelf, pattern: str) -> list[Path]:

@@ -2,11 +2,8 @@
 
 import json
 import logging
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,48 +12,59 @@ from typing import Any
 import click
 import pytest
 
+from citewise import maintenance
 from citewise.adapters.memory.query_log import NoLog
 from citewise.cli.main import app
 from citewise.errors import BadRequest, Misconfigured
 from citewise.ingest.targets import IngestOptions
 from citewise.model.access import OWNER, Principal, Scope
-from citewise.model.query import Query
 from citewise.model.ranking import SearchResult
+from citewise.model.report import Check
 from citewise.service import Service
 from citewise.settings import Settings
-from citewise.wiring import log_store_of, query_log_of, search_of
-from tests.fakes.searchable import SearchOnly, no_answers
+from citewise.wiring import LOG_FILE, log_store_of, query_log_of, stored_library, upkeep_of
+from tests.fakes.searchable import FakeLibrary, no_answers
 from tests.logs import DAY, a_row
-from tests.opening import log_check, log_file, opened_log, sweep_log
-from tests.pipelines.harness import Shelf
-from tests.privileges import without_privileges
+from tests.pipelines.harness import Shelf, a_question
 
 ANN = Principal("ann")
 NOW = 1_704_110_400.0  # 2024-01-01 12:00 UTC
+PAGES = {
+    "tides.md": "# Tides\n\nThe tide gauge is read at noon.\n",
+    "nets.md": "# Nets\n\nNets dry on the quay.\n",
+}
 
 
 @pytest.fixture
 def shelf(tmp_path: Path) -> Shelf:
-    made = Shelf(tmp_path)
-    made.with_settings(query_log={"retention_days": 1e6})  # whatever the day is, rows of NOW are kept
-    made.write("tides.md", "# Tides\n\nThe tide gauge is read at noon.\n")
-    made.write("nets.md", "# Nets\n\nNets dry on the quay.\n")
-    made.ingest()
-    return made
+    return Shelf.holding(tmp_path, PAGES, query_log={"retention_days": 1e6})  # whatever day it is, NOW is kept
 
 
 @contextmanager
 def logging_search(shelf: Shelf) -> Iterator[Any]:
     """Searches as the product composes them; what they leave is written when the block ends."""
     log = query_log_of(shelf.settings)
-    with shelf.opened() as library, ThreadPoolExecutor(1) as threads:
-        service = Service(SearchOnly(search_of(library, reranker=None, threads=threads)), no_answers, log=log)
+    with shelf.searching() as search:
+        service = Service(FakeLibrary(search), no_answers, log=log)
 
         def ask(text: str, *, who: Principal = OWNER, at: float = NOW) -> SearchResult:
-            return service.search(Query(text, "r-1", at, principal=who))
+            return service.search(a_question(text, asked_at=at, principal=who))
 
         yield ask
     log.flush()
+
+
+def log_file(shelf: Shelf) -> Path:
+    return shelf.settings.library / LOG_FILE
+
+
+def sweep_log(shelf: Shelf) -> None:
+    store = log_store_of(shelf.settings)
+    stored_library(shelf.settings).read(lambda catalog: maintenance.sweep_log(catalog, store))
+
+
+def log_check(shelf: Shelf) -> Check:
+    return maintenance.log_check(stored_library(shelf.settings), upkeep_of(shelf.settings))
 
 
 def printed(capsys: pytest.CaptureFixture[str]) -> Any:
@@ -109,11 +117,10 @@ def test_without_retention_there_is_no_log_and_a_sweep_removes_an_old_one(shelf:
         ask("tide gauge")
     shelf.with_settings(query_log={"retention_days": 0})
     assert isinstance(query_log_of(shelf.settings), NoLog)
-    with opened_log(shelf.settings) as log:
-        assert log.rows(Scope(), OWNER, since=0.0, limit=9) == ()
-    assert log_check(shelf.settings).is_ok
-    sweep_log(shelf.settings)
-    assert not log_file(shelf.settings).exists()
+    assert shelf.library().as_owner().log(limit=9) == ()
+    assert log_check(shelf).is_ok
+    sweep_log(shelf)
+    assert not log_file(shelf).exists()
 
 
 def test_no_more_rows_are_kept_than_the_settings_say(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
@@ -131,18 +138,18 @@ def test_a_sweep_forgets_documents_that_are_gone(shelf: Shelf) -> None:
     (shelf.docs / "tides.md").unlink()
     shelf.ingest()
     assert len(store.shown()) == 2
-    sweep_log(shelf.settings)
+    sweep_log(shelf)
     assert len(store.shown()) == 1
 
 
 def test_a_broken_file_fails_no_search_and_is_said_once(shelf: Shelf, caplog: pytest.LogCaptureFixture) -> None:
-    log_file(shelf.settings).write_bytes(b"no database" * 1000)
+    log_file(shelf).write_bytes(b"no database" * 1000)
     with caplog.at_level(logging.WARNING), logging_search(shelf) as ask:
         assert ask("tide gauge").findings
         assert ask("nets").findings
     assert len(caplog.records) == 1
     assert "not logged" in caplog.text
-    check = log_check(shelf.settings)
+    check = log_check(shelf)
     assert not check.is_ok
     assert "damaged" in check.detail
     assert "move the file away" in check.remedy
@@ -155,9 +162,9 @@ def test_a_bound_that_keeps_nothing_is_refused_with_what_it_can_be(changes: dict
 
 
 def test_the_doctor_tells_of_dropped_rows(shelf: Shelf) -> None:
-    assert log_check(shelf.settings).is_ok
+    assert log_check(shelf).is_ok
     log_store_of(shelf.settings).write([], lost={Scope(): 12})
-    check = log_check(shelf.settings)
+    check = log_check(shelf)
     assert "12 dropped" in check.detail
     assert "query_log.queue" in check.remedy
 
@@ -227,10 +234,10 @@ def test_an_empty_log_says_so(shelf: Shelf, capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.parametrize("command", ["log", "stats"])
 def test_a_folder_in_the_logs_place_is_no_empty_log(shelf: Shelf, command: str) -> None:
-    log_file(shelf.settings).mkdir()
+    log_file(shelf).mkdir()
     with pytest.raises(Misconfigured, match="it is not a regular file; move it away"):
         run(shelf, command)
-    assert "not a regular file" in log_check(shelf.settings).detail
+    assert "not a regular file" in log_check(shelf).detail
 
 
 def test_a_plot_that_cannot_be_written_is_said_before_anything_is_read(shelf: Shelf) -> None:
@@ -238,7 +245,7 @@ def test_a_plot_that_cannot_be_written_is_said_before_anything_is_read(shelf: Sh
         run(shelf, "stats", "--plot", shelf.docs / "nowhere" / "plot.html")
     log_store_of(shelf.settings).write([], lost={})
     with pytest.raises(BadRequest, match="read or written already"):
-        run(shelf, "stats", "--plot", log_file(shelf.settings))
+        run(shelf, "stats", "--plot", log_file(shelf))
 
 
 @pytest.mark.parametrize(
@@ -267,23 +274,3 @@ def test_since_is_a_while_ago_or_a_date(
 def test_another_since_is_refused_with_examples(shelf: Shelf, text: str) -> None:
     with pytest.raises(click.UsageError, match="24h"):
         run(shelf, "log", since=text)
-
-
-def test_a_library_that_may_only_be_read_is_read_without_a_word(shelf: Shelf) -> None:
-    """In another process, since nobody gives up privileges for a while."""
-    program = (
-        "import logging, sys\n"
-        "from dataclasses import replace\n"
-        "from pathlib import Path\n"
-        "from citewise.settings import Settings\n"
-        "from citewise.wiring import query_log_of\n"
-        "logging.basicConfig(level=logging.WARNING)\n"
-        f"print(type(query_log_of(Settings(library=Path({str(shelf.settings.library)!r})))).__name__)\n"
-    )
-    command = [*without_privileges(), sys.executable, "-c", program]
-    shelf.settings.library.chmod(0o555)
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    finally:
-        shelf.settings.library.chmod(0o755)
-    assert (done.stdout, done.stderr) == ("NoLog\n", "")

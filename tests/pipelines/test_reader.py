@@ -17,18 +17,14 @@ from citewise.adapters.folder.storage import LibraryFolder
 from citewise.errors import BadRequest
 from citewise.library import LibraryReader as Reader
 from citewise.library import OpenLibrary, StoredLibrary, _Lease
-from citewise.model.access import OWNER
 from citewise.model.answer import Cited, Done, Sources, Token
-from citewise.model.query import Query
 from citewise.model.ranking import SearchResult
-from citewise.ports.models import Embedding
 from citewise.ports.storage import Generation
 from citewise.settings import Settings
 from citewise.wiring import stored_library
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.fakes.scripted_generator import ScriptedGenerator
-from tests.opening import reader_of
-from tests.pipelines.harness import Shelf
+from tests.pipelines.harness import Shelf, a_question, documents
 
 PAGES = {f"page-{at}.md": f"# Page {at}\n\nBoat number{at} sails at {at} o'clock.\n" for at in range(8)}
 
@@ -38,27 +34,17 @@ def shelf(tmp_path: Path) -> Shelf:
     return Shelf.holding(tmp_path, PAGES)
 
 
-def embedding() -> Embedding:
-    return Embedding(HashEmbedder(), WordCounter())
-
-
-def library_of(shelf: Shelf, **parts: Any) -> Library:
-    return Library(
-        shelf.settings.library, settings=shelf.settings, embedder=HashEmbedder(), token_counter=WordCounter(), **parts
-    )
-
-
 def first(result: SearchResult) -> str:
-    return result.findings[0].passage.document
+    return documents(result)[0]
 
 
-def make_anew(shelf: Shelf) -> None:
+def rebuild(shelf: Shelf) -> None:
     """Another generation takes the current one's place, whose files are removed."""
-    list(stored_library(shelf.settings, embedding()).reembed())
+    list(stored_library(shelf.settings, shelf.embedding).reembed())
 
 
 def found_in(lease: _Lease, question: str) -> str:
-    return first(lease.pages.search(Query(question, "r-1", 1.7e9, OWNER)))
+    return first(lease.pages.search(a_question(question)))
 
 
 @pytest.fixture
@@ -80,35 +66,34 @@ def closed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_threads_share_one_open_library(shelf: Shelf) -> None:
-    with library_of(shelf) as library, ThreadPoolExecutor(8) as threads:
+    with shelf.library() as library, ThreadPoolExecutor(8) as threads:
         asked = [at % 8 for at in range(64)]
         found = list(threads.map(lambda at: first(library.as_owner().search(f"boat number{at}")), asked))
     assert found == [f"page-{at}.md" for at in asked]
 
 
 def test_async_code_asks_in_a_thread(shelf: Shelf) -> None:
-    async def ask_both(library: Library) -> list[SearchResult]:
-        return list(
-            await asyncio.gather(*(asyncio.to_thread(library.as_owner().search, f"boat number{at}") for at in range(8)))
-        )
+    async def ask_all(library: Library) -> list[SearchResult]:
+        search = library.as_owner().search
+        return await asyncio.gather(*(asyncio.to_thread(search, f"boat number{at}") for at in range(8)))
 
-    with library_of(shelf) as library:
-        assert [first(one) for one in asyncio.run(ask_both(library))] == list(PAGES)
+    with shelf.library() as library:
+        assert [first(found) for found in asyncio.run(ask_all(library))] == list(PAGES)
 
 
 def test_what_is_ingested_later_is_found_without_opening_again(shelf: Shelf) -> None:
-    with library_of(shelf) as library:
+    with shelf.library() as library:
         library.as_owner().search("boat")
         shelf.write("late.md", "# Late\n\nThe late lighter arrived.\n")
         shelf.ingest()
         assert first(library.as_owner().search("late lighter")) == "late.md"
         (shelf.docs / "late.md").unlink()
         shelf.ingest()
-        assert "late.md" not in {one.passage.document for one in library.as_owner().search("late lighter").findings}
+        assert "late.md" not in documents(library.as_owner().search("late lighter"))
 
 
 def test_a_new_generation_is_taken_up_while_searches_run(shelf: Shelf) -> None:
-    with library_of(shelf) as library:
+    with shelf.library() as library:
         assert first(library.as_owner().search("boat number3")) == "page-3.md"
         errors: list[Exception] = []
         stop = threading.Event()
@@ -124,7 +109,7 @@ def test_a_new_generation_is_taken_up_while_searches_run(shelf: Shelf) -> None:
         for thread in threads:
             thread.start()
         for _ in range(2):
-            make_anew(shelf)
+            rebuild(shelf)
         stop.set()
         for thread in threads:
             thread.join()
@@ -154,10 +139,10 @@ def test_a_generation_that_is_replaced_before_its_catalog_is_opened_fails_nothin
     def replaced_first(folder: LibraryFolder, generation: Generation) -> object:
         if not replaced:
             replaced.append(generation)
-            make_anew(shelf)
+            rebuild(shelf)
         return catalog(folder, generation)
 
-    with library_of(shelf) as library:
+    with shelf.library() as library:
         library.as_owner().search("boat number3")
         monkeypatch.setattr(LibraryFolder, "catalog", replaced_first)
         assert READS[name](library)
@@ -165,23 +150,23 @@ def test_a_generation_that_is_replaced_before_its_catalog_is_opened_fails_nothin
 
 
 def test_what_stands_in_a_new_generation_alone_is_found_and_what_is_gone_from_it_is_not(shelf: Shelf) -> None:
-    with library_of(shelf) as library:
+    with shelf.library() as library:
         assert first(library.as_owner().search("boat number3")) == "page-3.md"
-        make_anew(shelf)
+        rebuild(shelf)
         shelf.write("late.md", "# Late\n\nThe late lighter arrived.\n")
         (shelf.docs / "page-3.md").unlink()
         shelf.ingest()
         assert first(library.as_owner().search("late lighter")) == "late.md"
-        make_anew(shelf)
+        rebuild(shelf)
         assert first(library.as_owner().search("late lighter")) == "late.md"
-        assert "page-3.md" not in {one.passage.document for one in library.as_owner().search("boat number3").findings}
+        assert "page-3.md" not in documents(library.as_owner().search("boat number3"))
 
 
 def test_a_library_that_is_in_use_stays_open_while_another_takes_its_place(shelf: Shelf, closed: list[str]) -> None:
-    reader = reader_of(shelf.settings, embedding())
+    reader = shelf.reader()
     with reader.lease() as old:
         assert found_in(old, "boat number3") == "page-3.md"
-        make_anew(shelf)
+        rebuild(shelf)
         with reader.lease() as new:
             assert found_in(new, "boat number4") == "page-4.md"
         assert (new is old, closed) == (False, [])
@@ -194,7 +179,7 @@ def test_a_library_that_is_in_use_stays_open_while_another_takes_its_place(shelf
 def test_a_library_that_is_closed_while_it_is_in_use_is_closed_by_its_last_user(
     shelf: Shelf, closed: list[str]
 ) -> None:
-    reader = reader_of(shelf.settings, embedding())
+    reader = shelf.reader()
     with reader.lease() as one, reader.lease() as same:
         reader.close()
         assert (one is same, closed) == (True, [])
@@ -239,10 +224,10 @@ def kept_garbage() -> Iterator[None]:
 @pytest.mark.usefixtures("kept_garbage", "closed")
 def test_an_abandoned_answer_may_be_collected_while_a_library_is_opened(shelf: Shelf) -> None:
     generator = ScriptedGenerator(["Boat ", "number3 ", "sails."] * 50)
-    library = library_of(shelf, generator=generator)
+    library = shelf.library(generator=generator)
     events = library.as_owner().stream("When does boat number3 sail?")
     assert [type(next(events)) for _ in range(2)] == [Sources, Token]
-    make_anew(shelf)
+    rebuild(shelf)
     Abandoned(events)
     del events
     assert ends(lambda: library.as_owner().search("boat"))
@@ -252,9 +237,9 @@ def test_an_abandoned_answer_may_be_collected_while_a_library_is_opened(shelf: S
 
 @pytest.mark.usefixtures("kept_garbage")
 def test_an_abandoned_loan_may_be_collected_while_a_library_is_opened(shelf: Shelf, closed: list[str]) -> None:
-    reader = reader_of(shelf.settings, embedding())
+    reader = shelf.reader()
     abandon_loan(reader)
-    make_anew(shelf)
+    rebuild(shelf)
     assert ends(lambda: lend(reader))
     assert closed == ["gen-1"]
     reader.close()
@@ -271,9 +256,9 @@ def test_an_abandoned_loan_may_be_collected_while_the_reader_counts(
             gc.collect()
             return bool(super().__ne__(other))
 
-    reader = reader_of(shelf.settings, embedding())
+    reader = shelf.reader()
     abandon_loan(reader)
-    make_anew(shelf)
+    rebuild(shelf)
     current = LibraryFolder.current
     monkeypatch.setattr(LibraryFolder, "current", lambda folder: Collecting(current(folder)))
     assert ends(lambda: lend(reader))
@@ -282,7 +267,7 @@ def test_an_abandoned_loan_may_be_collected_while_the_reader_counts(
 
 
 def test_a_closed_library_opens_again_with_the_next_question(shelf: Shelf) -> None:
-    library = library_of(shelf)
+    library = shelf.library()
     library.as_owner().search("boat")
     library.close()
     assert first(library.as_owner().search("boat number1")) == "page-1.md"
@@ -292,7 +277,7 @@ def test_a_closed_library_opens_again_with_the_next_question(shelf: Shelf) -> No
 def test_a_stream_that_is_first_read_after_its_library_was_closed_opens_nothing(
     shelf: Shelf, closed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    library = library_of(shelf)
+    library = shelf.library()
     library.as_owner().search("boat")
     late = library.as_owner().stream("When does boat number3 sail?")
     library.close()
@@ -307,7 +292,7 @@ def test_a_stream_that_is_first_read_after_its_library_was_closed_opens_nothing(
 
 def test_a_stream_goes_on_when_its_library_is_closed_after_the_first_event(shelf: Shelf) -> None:
     generator = ScriptedGenerator(["Boat number3 sails at 3 o'clock [1]."])
-    with library_of(shelf, generator=generator) as library:
+    with shelf.library(generator=generator) as library:
         events = library.as_owner().stream("When does boat number3 sail?")
         next(events)
     assert isinstance(list(events)[-1], Done)
@@ -316,7 +301,7 @@ def test_a_stream_goes_on_when_its_library_is_closed_after_the_first_event(shelf
 def test_a_reader_that_is_closed_while_it_opens_keeps_nothing_open(
     shelf: Shelf, closed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reader = reader_of(shelf.settings, embedding())
+    reader = shelf.reader()
     make_pages = reader._make_pages
 
     def close_first(*given: Any) -> Any:
@@ -336,7 +321,7 @@ def test_a_library_that_is_not_there_is_said_at_the_first_question(tmp_path: Pat
 
 def test_an_answer_streams_its_checked_text_and_each_source_once(shelf: Shelf) -> None:
     generator = ScriptedGenerator(["Boat number3 sails at 3 o'", "clock [1", "]. It sails again [9] at 3 [1]."])
-    with library_of(shelf, generator=generator) as library:
+    with shelf.library(generator=generator) as library:
         events = list(library.as_owner().stream("When does boat number3 sail?"))
     text = "".join(event.text for event in events if isinstance(event, Token))
     assert text == "Boat number3 sails at 3 o'clock [1]. It sails again at 3 [1]."
@@ -350,7 +335,7 @@ def test_an_answer_streams_its_checked_text_and_each_source_once(shelf: Shelf) -
 
 def test_a_reader_who_leaves_stops_the_generator(shelf: Shelf) -> None:
     generator = ScriptedGenerator(["Boat ", "number3 ", "sails."] * 50)
-    with library_of(shelf, generator=generator) as library:
+    with shelf.library(generator=generator) as library:
         events = library.as_owner().stream("When does boat number3 sail?")
         assert [type(next(events)) for _ in range(2)] == [Sources, Token]
         events.close()
@@ -368,7 +353,7 @@ def test_a_reader_who_leaves_stops_the_generator(shelf: Shelf) -> None:
 def test_a_generator_that_finds_no_answer_has_not_given_one(
     shelf: Shelf, said: str, *, is_answer: bool, warned: str | None
 ) -> None:
-    with library_of(shelf, generator=ScriptedGenerator([said])) as library:
+    with shelf.library(generator=ScriptedGenerator([said])) as library:
         answer = library.as_owner().ask("When does boat number3 sail?")
     assert answer.sufficient_context is is_answer
     assert (warned or "") in (answer.quality.warning or "")

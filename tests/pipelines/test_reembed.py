@@ -28,7 +28,7 @@ def shelf(tmp_path: Path) -> Shelf:
 
 def reembedded(shelf: Shelf, embedder: HashEmbedder) -> Reindexed:
     shelf.embedder = embedder
-    *_, done = stored_library(shelf.settings, Embedding(embedder, WordCounter())).reembed()
+    *_, done = stored_library(shelf.settings, shelf.embedding).reembed()
     return done
 
 

@@ -1,25 +1,23 @@
 """The whole search over a small library: real catalog and index, a deterministic embedder."""
 
+import hashlib
 import sqlite3
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from citewise import Library
+from citewise.cli.results import search_json
 from citewise.errors import Unavailable
 from citewise.ingest.targets import IngestOptions
-from citewise.model.access import OWNER, Principal, Scope
+from citewise.model.access import Principal, Scope
 from citewise.model.filters import AnyOf
-from citewise.model.query import Query
-from citewise.model.ranking import SearchResult
-from citewise.ports.models import Embedding
-from citewise.wiring import search_of
-from tests.fakes.counters import WordCounter
-from tests.pipelines.harness import Shelf
+from tests.pipelines.harness import Shelf, a_question, documents
+from tests.unit.test_service_cache import CountingEmbedder
 
 PAGES = {
     "tides.md": "# Tides\n\n## Reading the gauge\n\nThe tide gauge is read at noon and at midnight.\n\n"
@@ -29,16 +27,14 @@ PAGES = {
     "nets.md": "# Nets\n\nNets are mended in winter by the quay.\n",
 }
 
+LIDAR = "module-1/chapter-02-sensing/lidar.md"
+SENSORS = "# Sensors\n\n## Lidar\n\nA lidar measures distance by light.\n\n```python\nscan()\n```\n"
 REFINEMENTS = ("features", "late", "rerank", "freshness", "boost", "dedup", "cut")
 
 
 @pytest.fixture
 def shelf(tmp_path: Path) -> Shelf:
     return Shelf.holding(tmp_path, PAGES)
-
-
-def documents(result: SearchResult) -> list[str]:
-    return [finding.passage.document for finding in result.findings]
 
 
 def test_the_passage_that_says_it_comes_first_with_its_place(shelf: Shelf) -> None:
@@ -66,38 +62,22 @@ def test_code_is_found_by_the_parts_of_its_names(shelf: Shelf) -> None:
 
 def test_stages_are_timed_and_the_total_is_their_frame(shelf: Shelf) -> None:
     timings = shelf.search("ferry").timings_ms
-    stages = (
-        "embed",
-        "dense",
-        "words",
-        "code",
-        "rankings",
-        "fuse",
-        "hydrate",
-        *REFINEMENTS,
-    )
+    stages = ("embed", "dense", "words", "code", "rankings", "fuse", "hydrate", *REFINEMENTS)
     assert tuple(timings) == (*stages, "total")
     assert timings["total"] >= timings["rankings"] + timings["fuse"] + timings["hydrate"]
 
 
 def test_the_total_is_no_more_than_what_passed_on_the_clock(shelf: Shelf) -> None:
-    with shelf.opened() as library, ThreadPoolExecutor(1) as threads:
-        search = search_of(library, reranker=None, threads=threads)
+    with shelf.searching() as search:
         started = time.perf_counter()
-        timings = search(Query("ferry", "r-1", 1.7e9, OWNER)).timings_ms
+        timings = search(a_question("ferry")).timings_ms
         passed = 1000 * (time.perf_counter() - started)
     sequential = ("rankings", "fuse", "hydrate", *REFINEMENTS)
     assert sum(timings[stage] for stage in sequential) <= timings["total"] <= passed
 
 
 def test_the_total_of_an_answer_is_no_more_than_what_passed_on_the_clock(shelf: Shelf) -> None:
-    embedding = Embedding(shelf.embedder, WordCounter())
-    with Library(
-        settings=shelf.settings,
-        embedder=embedding.embedder,
-        token_counter=embedding.counter,
-        word_embedder=embedding.words,
-    ) as library:
+    with shelf.library() as library:
         library.as_owner().ask("When is the tide gauge read?")
         started = time.perf_counter()
         timings = library.as_owner().ask("Who reads the tide gauge, and when?").result.timings_ms
@@ -140,10 +120,7 @@ def test_filters_hold_in_every_ranking(shelf: Shelf, condition: AnyOf, expected:
 
 def test_an_unknown_scope_and_an_empty_library_find_nothing(shelf: Shelf, tmp_path: Path) -> None:
     assert shelf.search("noon", scope=Scope("other", "project")).findings == ()
-    (tmp_path / "empty").mkdir()
-    empty = Shelf(tmp_path / "empty")
-    empty.ingest()
-    assert empty.search("noon").findings == ()
+    assert Shelf.holding(tmp_path / "empty", {}).search("noon").findings == ()
 
 
 def test_who_may_not_see_a_document_does_not_find_it_by_any_ranking(shelf: Shelf) -> None:
@@ -195,12 +172,46 @@ def test_a_graph_that_is_not_there_is_named(shelf: Shelf) -> None:
     assert shelf.search("tide", expand_graph=True).degraded == ("graph: this library has no service graph",)
 
 
+def test_a_hit_shows_what_is_stored_about_its_chunk(tmp_path: Path) -> None:
+    hits = search_json(Shelf.holding(tmp_path, {LIDAR: SENSORS}).search("What does a lidar measure?"))["hits"]
+    assert isinstance(hits, list)
+    hit = hits[0]
+    text = str(hit["text"])
+    assert hit["content_hash"] == hashlib.sha256(text.encode()).hexdigest()
+    assert hit["word_count"] == len(text.split())
+    assert isinstance(hit["token_count"], int)
+    assert hit["token_count"] > 0
+    assert hit["chunk_index"] == 0
+    assert (hit["chapter_number"], hit["chapter_title"]) == (2, "Sensing")
+    assert hit["context_prefix"] == "Sensors > Lidar"
+    assert hit["has_code"] is True
+    assert hit["has_equations"] is False
+    assert datetime.fromisoformat(str(hit["created_at"])) <= datetime.now(UTC)
+
+
+def test_a_document_that_changes_keeps_the_time_of_its_first_ingestion(tmp_path: Path) -> None:
+    shelf = Shelf.holding(tmp_path, {LIDAR: SENSORS})
+    first = shelf.search("lidar").findings[0].passage.created_at
+    shelf.write(LIDAR, SENSORS.replace("light", "laser light"))
+    shelf.ingest()
+    again = shelf.search("lidar").findings[0].passage
+    assert "laser light" in again.text
+    assert again.created_at == first
+
+
+def test_an_answer_embeds_its_question_once_for_search_sources_and_cache(shelf: Shelf) -> None:
+    embedder = CountingEmbedder()
+    with shelf.library(embedder=embedder) as library:
+        answer = library.as_owner().ask("When is the tide gauge read?")
+    assert answer.citations
+    assert embedder.embedded  # the sources were weighed by meaning, not by words alone
+    assert embedder.queries == ["When is the tide gauge read?"]
+
+
 def edit(shelf: Shelf, statement: str, path: str = "secret.md") -> None:
     """Change the catalog behind the index's back."""
-    (file,) = shelf.settings.library.glob("gen-*/catalog.db")
-    with sqlite3.connect(file) as connection:
+    with closing(sqlite3.connect(shelf.generation / "catalog.db")) as connection, connection:
         connection.execute(statement, (path,))
-    connection.close()
 
 
 def raises(error: Exception) -> Callable[..., Any]:

@@ -7,19 +7,15 @@ from pathlib import Path
 
 from citewise.ingest.targets import IngestOptions
 from citewise.library import StoredLibrary
-from citewise.model.access import OWNER, Scope
-from citewise.model.query import Query
+from citewise.model.access import Scope
 from citewise.wiring import search_of, stored_library
 from tests.fakes.memory_storage import MemoryStorage
-from tests.pipelines.harness import Shelf
-
-QUERY = Query("When is the gauge read?", request_id="r-1", asked_at=1.7e9, principal=OWNER)
+from tests.pipelines.harness import Shelf, a_question, documents
 
 
 def found(library: StoredLibrary) -> list[str]:
     with library.reading() as opened, ThreadPoolExecutor(1) as threads:
-        search = search_of(opened, reranker=None, threads=threads)
-        return [finding.passage.document for finding in search(QUERY).findings]
+        return documents(search_of(opened, reranker=None, threads=threads)(a_question("When is the gauge read?")))
 
 
 def test_a_library_lives_in_any_storage_that_keeps_the_promises(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from citewise import Library, Misconfigured, Selection
+from citewise.ingest.targets import IngestOptions
 from citewise.model.query import BoostRule
 from citewise.model.ranking import Candidate
 from citewise.ports.models import Reranker
@@ -38,11 +39,6 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
     return Shelf.holding(tmp_path_factory.mktemp("wired"), PAGES)
 
 
-def library_of(shelf: Shelf, settings: Settings | None = None, **parts: Any) -> Library:
-    models = {"embedder": HashEmbedder(), "token_counter": WordCounter()}
-    return Library(settings=settings or shelf.settings, **{**models, **parts})
-
-
 def searching(shelf: Shelf, **changes: Any) -> Settings:
     return shelf.settings.changed(search=changes)
 
@@ -53,7 +49,7 @@ def wired(shelf: Shelf, settings: Settings) -> Search:
 
 
 def candidates(shelf: Shelf, settings: Settings) -> list[Candidate]:
-    with library_of(shelf, settings) as library:
+    with shelf.library(settings) as library:
         return [one.candidate for one in library.as_owner().search(QUESTION).findings]
 
 
@@ -127,14 +123,11 @@ def test_features_weigh_what_is_set_and_none_are_looked_at_without_weights(shelf
 
 
 def test_boosts_are_the_rules_that_are_set(tmp_path: Path) -> None:
-    (tmp_path / "run.md").write_text("# Run\n\nThe tide gauge is restarted with its red switch.\n")
-    (tmp_path / "page.md").write_text("# Page\n\nThe tide gauge is read at noon.\n")
-    rule = BoostRule(("gauge",), ("DOC_RUNBOOK",), 1.5)
-    settings = Settings(library=tmp_path / "library").changed(search={"boosts": (rule,)})
-    with Library(settings=settings, embedder=HashEmbedder(), token_counter=WordCounter()) as library:
-        library.ingest(tmp_path / "run.md", corpus_type="DOC_RUNBOOK")
-        library.ingest(tmp_path / "page.md")
-        found = {one.passage.document: one.candidate.scores for one in library.as_owner().search("tide gauge").findings}
+    shelf = Shelf(tmp_path, search={"boosts": (BoostRule(("gauge",), ("DOC_RUNBOOK",), 1.5),)})
+    run = shelf.write("run.md", "# Run\n\nThe tide gauge is restarted with its red switch.\n")
+    shelf.ingest(run, IngestOptions(corpus_type="DOC_RUNBOOK"))
+    shelf.ingest(shelf.write("page.md", "# Page\n\nThe tide gauge is read at noon.\n"))
+    found = {one.passage.document: one.candidate.scores for one in shelf.search("tide gauge").findings}
     assert found["run.md"]["boost"] == pytest.approx(min(1.0, 1.5 * found["run.md"]["features"]))
     assert "boost" not in found["page.md"]
 
@@ -143,7 +136,7 @@ def test_boosts_are_the_rules_that_are_set(tmp_path: Path) -> None:
 def test_a_reranker_reads_as_many_as_are_set_whatever_is_asked_for(shelf: Shelf, depth: int, top_k: int) -> None:
     reranker = CountingReranker()
     settings = shelf.settings.changed(rerank={"depth": depth})
-    with library_of(shelf, settings, reranker=reranker) as library:
+    with shelf.library(settings, reranker=reranker) as library:
         library.as_owner().search("boat", top_k=top_k)
     assert reranker.read == depth
 
@@ -175,7 +168,7 @@ def test_searches_take_turns_unless_they_may_wait_for_the_server_of_their_rerank
 
 
 def test_a_small_top_k_looks_at_as_many_candidates_as_a_larger_one(shelf: Shelf) -> None:
-    with library_of(shelf) as library:
+    with shelf.library() as library:
         few, many = (library.as_owner().search("boat", top_k=top_k) for top_k in (1, 20))
     assert few.total_candidates == many.total_candidates >= 40
     assert few.findings == many.findings[:1]
@@ -190,7 +183,7 @@ def test_sources_stay_within_the_budget_that_is_set(shelf: Shelf, selection: str
     for budget in (60, 300):
         generator = ScriptedGenerator(["It is read at noon [1]."])
         settings = shelf.settings.changed(answer={"budget_tokens": budget})
-        with library_of(shelf, settings, generator=generator) as library:
+        with shelf.library(settings, generator=generator) as library:
             library.as_owner().ask("When does boat number3 sail at 3 o'clock?", selection=selection, top_k=20)
         spent[budget] = generator.prompts[0].context.tokens
     assert 0 < spent[60] <= 60 < spent[300] <= 300
@@ -200,7 +193,7 @@ def test_citations_point_at_the_site_that_is_set(shelf: Shelf) -> None:
     settings = shelf.settings.changed(citations={"sites": {"": "https://harbor.example/book/"}})
     url = "https://harbor.example/book/gauge"
     asked = "When is the tide gauge read by the harbor master?"
-    with library_of(shelf, settings) as library:
+    with shelf.library(settings) as library:
         (found,) = [one for one in library.as_owner().search(asked).findings if one.passage.document == "gauge.md"]
         (cited,) = [one for one in library.as_owner().ask(asked).citations if one.document == "gauge.md"]
         selected = library.as_owner().ask(asked, selection=Selection(PAGES["gauge.md"], "gauge.md")).citations[0]
@@ -208,7 +201,7 @@ def test_citations_point_at_the_site_that_is_set(shelf: Shelf) -> None:
 
 
 def test_a_decision_to_answer_looks_at_more_than_the_answer_may_quote(shelf: Shelf) -> None:
-    with library_of(shelf) as library:
+    with shelf.library() as library:
         answer = library.as_owner().ask("Quixotic zeppelin xylophone mortgage?", top_k=1)
     assert not answer.sufficient_context
     assert len(answer.result.findings) == answer.result.counts["cut"] == 1
@@ -221,7 +214,7 @@ def test_a_decision_to_answer_looks_at_more_than_the_answer_may_quote(shelf: She
 @pytest.mark.parametrize("address", BAD_ADDRESSES)
 def test_a_search_degrades_if_the_reranker_s_address_is_none(shelf: Shelf, address: str) -> None:
     settings = shelf.settings.changed(rerank={"provider": "http", "base_url": address})
-    with library_of(shelf, settings) as library:
+    with shelf.library(settings) as library:
         found = library.as_owner().search("boat")
     (degraded,) = found.degraded
     assert degraded.startswith("rerank: setting rerank.base_url is not a valid URL")
@@ -232,7 +225,7 @@ def test_a_search_degrades_if_the_reranker_s_address_is_none(shelf: Shelf, addre
 def test_an_answer_is_misconfigured_if_the_generator_s_address_is_none(shelf: Shelf, address: str) -> None:
     settings = shelf.settings.changed(answer={"generator": "openai", "model": "m", "base_url": address})
     with (
-        library_of(shelf, settings) as library,
+        shelf.library(settings) as library,
         pytest.raises(Misconfigured, match=r"answer\.base_url is not a valid URL"),
     ):
         library.as_owner().ask(QUESTION)
@@ -248,7 +241,7 @@ def test_embedding_is_misconfigured_if_its_address_is_none(tmp_path: Path, addre
 
 
 def test_a_ranking_or_stage_that_does_not_exist_cannot_be_left_out(shelf: Shelf) -> None:
-    library = library_of(shelf, searching(shelf, without=("dense", "magic")))
+    library = shelf.library(searching(shelf, without=("dense", "magic")))
     with pytest.raises(Misconfigured, match="names no ranking and no stage: magic"):
         library.as_owner().search("tides")
 

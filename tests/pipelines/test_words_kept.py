@@ -1,9 +1,7 @@
 """Vectors of words: made with the text's own, kept once, filled in later, and compared where nothing is near."""
 
 import sqlite3
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,17 +9,16 @@ import pytest
 from citewise import Library
 from citewise.errors import Unavailable
 from citewise.library import OpenLibrary
-from citewise.model.access import OWNER, Scope
+from citewise.model.access import Scope
 from citewise.model.chunk import WordVectors
-from citewise.model.query import BY_WORD, Query
+from citewise.model.query import BY_WORD
 from citewise.model.ranking import DENSE, Finding, SearchResult
 from citewise.model.report import Reindexed
 from citewise.search.rescore import NEAR
 from citewise.settings import Settings
-from citewise.wiring import search_of, stored_library
-from tests.catalogs import all_chunks, chunks_at
+from citewise.wiring import stored_library
+from tests.catalogs import all_chunks
 from tests.fakes.counters import HashEmbedder
-from tests.opening import compact, generation_folder, reindex
 from tests.pipelines.harness import Shelf
 
 PAGES = {f"p{n}.md": f"# Page {n}\n\nharbor words number{n}\n" for n in range(6)}
@@ -37,18 +34,12 @@ def plain(tmp_path: Path) -> Shelf:
 
 @pytest.fixture
 def wordy(tmp_path: Path) -> Shelf:
-    shelf = Shelf(tmp_path)
-    shelf.keeps_words = True
-    for path, text in PAGES.items():
-        shelf.write(path, text)
-    shelf.ingest()
-    return shelf
+    return Shelf.holding(tmp_path, PAGES, keeps_words=True)
 
 
-def words_in(library: OpenLibrary, scope: Scope | None = None) -> dict[str, WordVectors | None]:
+def words_in(library: OpenLibrary) -> dict[str, WordVectors | None]:
     """By text: what is kept of its words."""
-    chosen = scope or Scope()
-    chunks = all_chunks(library.catalog, chosen)
+    chunks = all_chunks(library.catalog, Scope())
     kept = library.catalog.word_vectors({chunk.text_digest for chunk in chunks})
     return {chunk.embedded_text: kept.get(chunk.text_digest) for chunk in chunks}
 
@@ -65,7 +56,7 @@ def lacks_words(shelf: Shelf) -> bool:
 
 def rebuilt(shelf: Shelf) -> Reindexed:
     shelf.embedder.embedded.clear()
-    return reindex(shelf.settings, embedding=shelf.embedding)
+    return shelf.reindex()
 
 
 def nearest(found: SearchResult) -> float:
@@ -113,8 +104,8 @@ def test_a_text_whose_vector_is_known_and_its_words_are_not_is_embedded_again(pl
 
 
 def test_a_text_that_cannot_be_embedded_leaves_neither_vector_nor_words(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path)
-    shelf.embedder, shelf.keeps_words = HashEmbedder(poison="number3"), True
+    shelf = Shelf(tmp_path, keeps_words=True)
+    shelf.embedder = HashEmbedder(poison="number3")
     for path, text in PAGES.items():
         shelf.write(path, text)
     report = shelf.ingest()
@@ -174,9 +165,7 @@ def test_reindex_embeds_only_what_lacks_its_words(plain: Shelf) -> None:
 def test_the_words_that_are_filled_in_are_those_that_ingestion_would_have_kept(plain: Shelf, tmp_path: Path) -> None:
     plain.keeps_words = True
     rebuilt(plain)
-    (tmp_path / "other").mkdir()
-    other = Shelf(tmp_path / "other")
-    other.keeps_words = True
+    other = Shelf(tmp_path / "other", keeps_words=True)
     other.ingest(plain.docs)
     assert words_of(plain) == words_of(other)
 
@@ -233,15 +222,11 @@ def test_a_library_that_wants_no_words_says_nothing_of_them(plain: Shelf) -> Non
 
 
 def test_without_the_stage_the_order_is_the_one_before_it(wordy: Shelf) -> None:
-    with wordy.opened() as library, ThreadPoolExecutor(1) as threads:
-        query = Query(FAR_OFF, "r-1", 1.7e9, OWNER)
-        left_out = replace(library, settings=wordy.settings.changed(search={"without": ("late",)}))
-        without = search_of(left_out, reranker=None, threads=threads)(query)
-        off = replace(library, settings=wordy.settings.changed(search={"late": 0.0}))
-        switched_off = search_of(off, reranker=None, threads=threads)(query)
-        whole = search_of(library, reranker=None, threads=threads)(query)
+    whole = wordy.search(FAR_OFF)
+    wordy.with_settings(search={"without": ("late",)})
+    without = wordy.search(FAR_OFF)
     assert "late" not in without.timings_ms
-    assert without.findings == switched_off.findings != whole.findings
+    assert without.findings == searched(wordy, without=(), late=0.0) != whole.findings
     assert not any("late" in one.candidate.scores for one in without.findings)
 
 
@@ -253,37 +238,32 @@ def test_the_weight_is_the_one_that_is_set(wordy: Shelf) -> None:
         assert (min(shares), max(shares)) == pytest.approx((0.0, 1.0), abs=1e-6)
 
 
-def searched(shelf: Shelf, *, late: float) -> tuple[Finding, ...]:
-    shelf.with_settings(search={"late": late})
+def searched(shelf: Shelf, **changes: object) -> tuple[Finding, ...]:
+    shelf.with_settings(search=changes)
     return shelf.search(FAR_OFF).findings
 
 
 def test_a_text_that_was_damaged_on_disk_degrades_the_stage_alone_until_it_is_made_anew(wordy: Shelf) -> None:
-    with wordy.opened() as library:
-        (chunk,) = chunks_at(library.catalog, Scope(), "p0.md")
-        file = generation_folder(wordy.settings) / "catalog.db"
-        with closing(sqlite3.connect(file, isolation_level=None)) as connection:
-            number = bytes.fromhex(chunk.text_digest)
-            connection.execute("UPDATE word_vectors SET vectors = x'00' WHERE text_digest = ?", (number,))
+    (chunk,) = wordy.chunks_of("p0.md")
+    with closing(sqlite3.connect(wordy.generation / "catalog.db", isolation_level=None)) as connection:
+        number = bytes.fromhex(chunk.text_digest)
+        connection.execute("UPDATE word_vectors SET vectors = x'00' WHERE text_digest = ?", (number,))
     found = wordy.search(FAR_OFF)
     assert len(found.findings) == 6
     (degraded,) = found.degraded
     assert degraded.startswith("late: ")
     wordy.keeps_words = False
-    compact(wordy.settings, embedding=wordy.embedding)
+    wordy.compact()
     wordy.keeps_words = True
-    reindex(wordy.settings, embedding=wordy.embedding)
+    wordy.reindex()
     assert wordy.search(FAR_OFF).degraded == ()
 
 
 def test_a_far_question_has_the_same_first_hits_whatever_the_top_k(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path)
-    shelf.keeps_words = True
     words = ["harbor", "pilot", "buoy", "chart", "anchor", "tide", "rope", "lamp"]
-    for n in range(60):
-        text = " ".join(f"{words[(n + k) % 8]}{(n * k) % 7}" for k in range(9))
-        shelf.write(f"p{n}.md", f"# {words[n % 8].title()} {n}\n\n{text}\n")
-    shelf.ingest()
+    texts = [" ".join(f"{words[(n + k) % 8]}{(n * k) % 7}" for k in range(9)) for n in range(60)]
+    pages = {f"p{n}.md": f"# {words[n % 8].title()} {n}\n\n{text}\n" for n, text in enumerate(texts)}
+    shelf = Shelf.holding(tmp_path, pages, keeps_words=True)
     question = "which lamp tells a pilot about rope and anchor chart"
     few, many = shelf.search(question, top_k=5), shelf.search(question, top_k=30)
     assert any("late" in one.candidate.scores for one in few.findings)

@@ -14,19 +14,14 @@ from hypothesis import strategies as st
 from citewise.adapters.memory.cache import MemoryCache
 from citewise.adapters.memory.query_log import NoLog
 from citewise.model.access import Principal, Scope
-from citewise.model.filters import Where
 from citewise.model.ids import digest
-from citewise.model.query import PageRequest, Query
-from citewise.model.ranking import Passage, SearchResult
-from citewise.ports.models import Embedding
+from citewise.model.ranking import SearchResult
 from citewise.search import cache as result_cache
 from citewise.search.cache import ResultCache
 from citewise.service import Service
 from tests.builders import a_write, vectors_of
-from tests.fakes.counters import WordCounter
-from tests.fakes.searchable import no_answers
-from tests.opening import reader_of
-from tests.pipelines.harness import Shelf
+from tests.fakes.searchable import FakeLibrary, no_answers
+from tests.pipelines.harness import Shelf, a_question
 
 WORDS = ("tide", "ferry", "gauge", "nets")
 RULES = ("public", "project", "owner:ann", "group:ops")
@@ -48,6 +43,10 @@ class Page:
     words: tuple[str, ...] = WORDS
     title: str = TITLES[0]
     rule: str = RULES[0]
+
+    def text_at(self, path: str) -> str:
+        front = f"---\ntitle: {self.title}\naccess: {self.rule}\n---\n"
+        return f"{front}# {path}\n\n{' '.join(self.words)} in {path}.\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,47 +108,27 @@ class Desk:
 
     def __init__(self, shelf: Shelf) -> None:
         self.shelf = shelf
-        embedding = Embedding(shelf.embedder, WordCounter())
-        self.reader = reader_of(shelf.settings, embedding)
+        self.reader = shelf.reader()
+        self.fresh = self.reader.search
         self.cached = ResultCache(
             MemoryCache(max_bytes=1_000_000, ttl_seconds=600),
-            self.version,
+            self.reader.version,
             lambda cursor: cursor,
             settings=digest("these settings"),
             ttl_seconds=600,
-            embed=embedding.embedder.query,
+            embed=shelf.embedder.query,
             min_cosine=MIN_COSINE,
         )
         self.numbers = count()
 
     @property
     def service(self) -> Service:
-        return Service(self, no_answers, log=NoLog(), cache=self.cached)
-
-    def search(self, query: Query, page: PageRequest | None = None) -> SearchResult:
-        return self.fresh(query)
-
-    def popular(self, where: Where, limit: int) -> tuple[Passage, ...]:
-        return ()
-
-    def renewed(self, cursor: str) -> str | None:
-        return cursor
-
-    def close(self) -> None:
-        pass
-
-    def version(self, scope: Scope) -> str:
-        return self.reader.version(scope)
-
-    def fresh(self, query: Query) -> SearchResult:
-        return self.reader.search(query)
+        return Service(FakeLibrary(self.fresh), no_answers, log=NoLog(), cache=self.cached)
 
     def change(self, step: Written | Deleted) -> None:
         file = self.shelf.docs / step.path
         if isinstance(step, Written):
-            page = step.page
-            front = f"---\ntitle: {page.title}\naccess: {page.rule}\n---\n"
-            self.shelf.write(step.path, f"{front}# {step.path}\n\n{' '.join(page.words)} in {step.path}.\n")
+            self.shelf.write(step.path, step.page.text_at(step.path))
         else:
             file.unlink(missing_ok=True)
         self.shelf.ingest()
@@ -157,10 +136,9 @@ class Desk:
     def ask(self, step: Asked) -> bool:
         """Whether it was a hit; fails if a fresh search gives anything else."""
         wordings = WORDINGS[step.row]
-        query = Query(
+        query = a_question(
             wordings[step.wording % len(wordings)],
-            f"r-{next(self.numbers)}",
-            1.7e9,
+            request_id=f"r-{next(self.numbers)}",
             scope=step.scope,
             principal=step.principal,
             top_k=step.top_k,
@@ -183,11 +161,9 @@ def shown(result: SearchResult) -> list[object]:
 @contextlib.contextmanager
 def a_desk() -> Iterator[Desk]:
     with tempfile.TemporaryDirectory() as home:
-        shelf = Shelf(Path(home))
-        desk = Desk(shelf)
-        for path, rule in (("a.md", "public"), ("b.md", "group:ops"), ("c.md", "owner:ann")):
-            shelf.write(path, f"---\ntitle: Harbor\naccess: {rule}\n---\n# {path}\n\n{' '.join(WORDS)} in {path}.\n")
-        shelf.ingest()
+        rules = {"a.md": "public", "b.md": "group:ops", "c.md": "owner:ann"}
+        pages = {path: Page(rule=rule).text_at(path) for path, rule in rules.items()}
+        desk = Desk(Shelf.holding(Path(home), pages))
         try:
             yield desk
         finally:
@@ -198,7 +174,7 @@ def a_desk() -> Iterator[Desk]:
 def played(history: Sequence[Step], *, version: Callable[[Scope], str] | None = None) -> list[bool]:
     """Which of the questions were hits; with another idea of what a version is, to see that it matters."""
     with a_desk() as desk:
-        desk.cached = replace(desk.cached, version=version or desk.version)
+        desk.cached = replace(desk.cached, version=version or desk.reader.version)
         hits = []
         for step in history:
             if isinstance(step, Asked):

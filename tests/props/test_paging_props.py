@@ -13,8 +13,8 @@ from citewise.model.access import Principal, Scope
 from citewise.model.ids import digest
 from citewise.model.ranking import SearchResult
 from tests.catalogs import all_documents, chunks_at
-from tests.pipelines.harness import Shelf
-from tests.pipelines.paged import PagedSearch, documents, ids, paged
+from tests.pipelines.harness import Shelf, documents, ids
+from tests.pipelines.paged import PagedSearch, paged
 
 WORDS = ("tide", "ferry", "gauge", "nets", "quay")
 RULES = ("public", "owner:ann", "group:ops")
