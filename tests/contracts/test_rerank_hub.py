@@ -1,17 +1,16 @@
 """Models by name from the hub, against a loopback server in its place."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from hashlib import sha256
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
 from citewise.adapters.onnx.hub import COMPLETE, downloaded
 from citewise.adapters.onnx.reranker import OnnxReranker
 from citewise.errors import CitewiseError, Misconfigured, Unavailable
+from tests.fakes.loopback import QuietHandler, listening
 from tests.fakes.tiny_cross_encoder import write_tiny_cross_encoder
 
 NAME = "cross-encoder/tiny"
@@ -25,8 +24,6 @@ Page = tuple[int, dict[str, str], bytes]
 class Hub(ThreadingHTTPServer):
     """Pages by path; what is not there is a 404."""
 
-    daemon_threads = True
-
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.pages: dict[str, Page] = {}
@@ -37,32 +34,22 @@ class Hub(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}"
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     server: Hub
+    protocol_version = "HTTP/1.0"
 
     def do_GET(self) -> None:
-        body = self._send_headers()
-        with suppress(ConnectionError):  # a client that has seen enough hangs up
-            self.wfile.write(body)
+        self.wfile.write(self.do_HEAD())
 
-    def do_HEAD(self) -> None:
-        self._send_headers()
-
-    def _send_headers(self) -> bytes:
+    def do_HEAD(self) -> bytes:
         self.server.asked.append(self.path)
         missing = (404, {"X-Error-Code": "EntryNotFound"}, b"Entry not found")
         status, headers, body = self.server.pages.get(self.path, missing)
-        self.send_response(status)
         known = {"Content-Length": str(len(body))}
         if "Content-Type" not in headers:  # else it is a web page of somebody else
             known |= {"ETag": f'"{sha256(self.path.encode()).hexdigest()}"', "X-Repo-Commit": "a" * 40}
-        for name, value in {**known, **headers}.items():
-            self.send_header(name, value)
-        self.end_headers()
+        self.send_head(status, {**known, **headers})
         return body
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Keep quiet."""
 
 
 @pytest.fixture(scope="module")
@@ -80,12 +67,8 @@ def hub(model: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     server.pages["/a-store-for-large-files"] = (200, {}, (model / "model.onnx").read_bytes())
     monkeypatch.setenv("HF_ENDPOINT", server.url)
     monkeypatch.setenv("NO_PROXY", "*")
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with listening(server):
+        yield server
 
 
 def failure(cache: Path, *, deadline_seconds: float = 60.0, max_bytes: int = 2**31) -> CitewiseError:

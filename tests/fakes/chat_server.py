@@ -4,12 +4,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Lock
+from http.server import ThreadingHTTPServer
+from threading import Event
 from time import sleep
 from typing import Any
 
-from tests.fakes.loopback import listening
+from tests.fakes.loopback import HANG_SECONDS, QuietHandler, ScriptedServer, listening
 
 EVENTS = "text/event-stream; charset=utf-8"
 
@@ -55,26 +55,12 @@ def refusing(status: int, error: object = None, *, retry_after: str | None = Non
     return Reply([json.dumps({"error": error}).encode()], status, headers)
 
 
-class ChatServer:
-    """Remembers what it was asked, and answers by its script, then by its rule."""
-
+class ChatServer(ScriptedServer[dict[str, Any], Reply]):
     def __init__(self) -> None:
-        self.rule = saying("Hello.")
-        self.script: list[Reply] = []
-        self.asked: list[dict[str, Any]] = []
+        super().__init__(saying("Hello."))
         self.headers: list[Mapping[str, str]] = []
-        self.url = ""
-        self.closing = Event()
         self.waiting = Event()  # a reply stalls or hangs
         self.hung_up = Event()  # the client did, in the middle of an answer
-        self._lock = Lock()
-
-    def reply_to(self, request: dict[str, Any], headers: Mapping[str, str]) -> Reply:
-        """The next reply."""
-        with self._lock:
-            self.asked.append(request)
-            self.headers.append(headers)
-            return self.script.pop(0) if self.script else self.rule
 
 
 @contextmanager
@@ -87,49 +73,35 @@ def running_chat_server() -> Iterator[ChatServer]:
         yield server
 
 
-def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True  # or every chunk waits 40 ms for the other side
-
-        def handle(self) -> None:
+def _handler(server: ChatServer) -> type[QuietHandler]:
+    class Handler(QuietHandler):
+        def do_POST(self) -> None:
+            request = self.request_json()
+            server.headers.append(dict(self.headers.items()))
+            is_right = self.path == "/v1/chat/completions"
             try:
-                super().handle()
+                _send(self, server.reply_to(request) if is_right else Reply(status=404), server)
             except ConnectionError:
                 server.hung_up.set()
-
-        def do_POST(self) -> None:
-            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            is_right = self.path == "/v1/chat/completions"
-            reply = server.reply_to(request, dict(self.headers.items())) if is_right else Reply(status=404)
-            _send(self, reply, server)
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Keep quiet."""
+                raise
 
     return Handler
 
 
-def _send(handler: BaseHTTPRequestHandler, reply: Reply, server: ChatServer) -> None:
-    if reply.closes:
-        handler.close_connection = True
-        return
+def _send(handler: QuietHandler, reply: Reply, server: ChatServer) -> None:
     if reply.stalls:
         server.waiting.set()
-        server.closing.wait(60)
+        server.closing.wait(HANG_SECONDS)
+    if reply.closes or reply.stalls:
         handler.close_connection = True
         return
-    handler.send_response(reply.status)
-    for name, value in reply.headers.items():
-        handler.send_header(name, value)
-    handler.send_header("Transfer-Encoding", "chunked")
-    handler.end_headers()
+    handler.send_head(reply.status, {**reply.headers, "Transfer-Encoding": "chunked"})
     for chunk in _chunks(reply, server):
         handler.wfile.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
         sleep(reply.pause_seconds)
     if reply.hangs:
         server.waiting.set()
-        server.closing.wait(60)
+        server.closing.wait(HANG_SECONDS)
     if reply.hangs or reply.breaks:
         handler.close_connection = True
         return

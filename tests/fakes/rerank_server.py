@@ -2,33 +2,20 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Lock
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
 
 from citewise.adapters.openai.reranker import Style
-from tests.fakes.loopback import listening
+from tests.fakes.loopback import HANG_SECONDS as HANG_SECONDS
+from tests.fakes.loopback import Reply as Reply
+from tests.fakes.loopback import ScriptedServer, running
 
 STYLES: Mapping[str, Style] = {"/v2/rerank": "cohere", "/v1/rerank": "jina", "/rerank": "tei"}
-HANG_SECONDS = 60.0  # of a reply that hangs
 TEI_BATCH = 32  # texts; a server as it comes refuses more
 
 Row = dict[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What goes back; a reply that hangs or drips does so until the server is closed."""
-
-    status: int = 200
-    body: bytes = b""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    hangs: bool = False
-    drips: bool = False  # the body, without end, a byte at a time
-    drips_headers: bool = False
-    closes: bool = False  # the connection, without a word
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +27,6 @@ class Asked:
     texts: tuple[str, ...]
     sent: Mapping[str, object]
     headers: Mapping[str, str]
-
-
-Answer = Callable[[Asked], Reply]
 
 
 def relevance(question: str, text: str) -> float:
@@ -81,95 +65,23 @@ def well(asked: Asked) -> Reply:
     return with_rows(asked, rows[:top])
 
 
-class RerankServer:
-    """Remembers what it was asked, and answers by its script, then by its rule."""
-
-    def __init__(self) -> None:
-        self.rule: Answer = well
-        self.script: list[Reply | Answer] = []
-        self.asked: list[Asked] = []
-        self.closing = Event()
-        self._root = ""
-        self._lock = Lock()
-
+class RerankServer(ScriptedServer[Asked, Reply]):
     def base_url(self, style: Style) -> str:
         """What the setting rerank.base_url would say."""
         path = next(path for path, known in STYLES.items() if known == style)
-        return self._root + path.removesuffix("/rerank")
-
-    def reply_to(self, asked: Asked) -> Reply:
-        """The next reply."""
-        with self._lock:
-            self.asked.append(asked)
-            chosen = self.script.pop(0) if self.script else self.rule
-        return chosen if isinstance(chosen, Reply) else chosen(asked)
-
-    def listens_at(self, root: str) -> None:
-        self._root = root
+        return self.url + path.removesuffix("/rerank")
 
 
 @contextmanager
 def running_rerank_server() -> Iterator[RerankServer]:
     """A server on a free port of loopback, for as long as the block lasts."""
-    server = RerankServer()
-    listener = _Listener(("127.0.0.1", 0), _Handler)
-    listener.fake = server
-    with listening(listener, release=server.closing.set) as address:
-        server.listens_at(address)
+    server = RerankServer(well)
+    with running(server, _asked):
         yield server
 
 
-def _asked(path: str, sent: Mapping[str, object], headers: Mapping[str, str]) -> Asked:
-    style = STYLES[path]
-    question, texts = sent["query"], sent["texts" if style == "tei" else "documents"]
-    assert isinstance(question, str)
-    assert isinstance(texts, list)
-    return Asked(style, question, tuple(texts), sent, headers)
-
-
-class _Listener(ThreadingHTTPServer):
-    fake: RerankServer
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _Listener
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # or every answer waits 40 ms for the other side
-
-    def handle(self) -> None:
-        with suppress(ConnectionError):  # a client may hang up in the middle of an answer
-            super().handle()
-
-    def do_POST(self) -> None:
-        sent = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if self.path not in STYLES:
-            self._send(Reply(404))
-            return
-        reply = self.server.fake.reply_to(_asked(self.path, sent, dict(self.headers.items())))
-        if reply.hangs:
-            self.server.fake.closing.wait(HANG_SECONDS)
-        if reply.closes or reply.hangs:
-            self.close_connection = True
-        elif reply.drips_headers:
-            self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Drops: ")
-            self._drip()
-        else:
-            self._send(reply)
-
-    def _send(self, reply: Reply) -> None:
-        self.send_response(reply.status)
-        for name, value in reply.headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(1_000_000 if reply.drips else len(reply.body)))
-        self.end_headers()
-        self.wfile.write(reply.body)
-        if reply.drips:
-            self._drip()
-
-    def _drip(self) -> None:
-        self.close_connection = True
-        while not self.server.fake.closing.wait(0.02):
-            self.wfile.write(b" ")
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Keep quiet."""
+def _asked(path: str, sent: dict[str, Any], headers: Mapping[str, str]) -> Asked | None:
+    if path not in STYLES:
+        return None
+    texts = sent["texts" if STYLES[path] == "tei" else "documents"]
+    return Asked(STYLES[path], sent["query"], tuple(texts), sent, headers)

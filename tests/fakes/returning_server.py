@@ -3,8 +3,10 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from threading import Thread
+
+from tests.fakes.loopback import QuietHandler
 
 Answer = Callable[[dict[str, list[str]]], object]  # a request's JSON -> the JSON that goes back
 
@@ -49,18 +51,14 @@ def returning_server(answer: Answer) -> Iterator[ReturningServer]:
         server.down()
 
 
-def _handler(server: ReturningServer, answer: Answer) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):  # HTTP/1.0: no connection outlives its answer, nor the server
+def _handler(server: ReturningServer, answer: Answer) -> type[QuietHandler]:
+    class Handler(QuietHandler):
+        protocol_version = "HTTP/1.0"  # no connection outlives its answer, nor the server
+
         def do_POST(self) -> None:
             server.asked += 1
-            body = json.dumps(answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
+            body = json.dumps(answer(self.request_json())).encode()
+            self.send_head(200, {"Content-Type": "application/json", "Content-Length": str(len(body))})
             self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Keep quiet."""
 
     return Handler
