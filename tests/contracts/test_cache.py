@@ -11,9 +11,8 @@ from citewise.model.access import Scope
 from citewise.model.ids import Digest, digest
 from citewise.model.ranking import SearchResult
 from citewise.ports.stores import CacheKey
-from tests.builders import SCOPE, a_vector
+from tests.builders import SCOPE, a_named_finding, a_query, a_vector
 from tests.fakes.clock import Clock
-from tests.shortlists import a_named_finding, a_query
 
 LARGE = "The ferry leaves at nine. " * 100
 KEY = CacheKey(SCOPE, "v1", digest("ann"), "When does the ferry leave?")

@@ -16,7 +16,7 @@ from citewise.model.ids import ChunkId, Digest, digest, document_id
 from citewise.model.report import IngestReport, LibraryFacts
 from citewise.ports.catalog import Catalog, DocumentWrite, ProjectionState
 from tests.builders import SCOPE, a_document, a_vector, a_write, vectors_of
-from tests.catalogs import all_documents, chunks_at, opened_catalog
+from tests.stores import all_documents, chunks_at, opened_catalog
 
 OTHER = Scope("rival", "handbook")
 EVERYTHING = Where(SCOPE, None)

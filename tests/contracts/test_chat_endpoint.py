@@ -13,6 +13,7 @@ import pytest
 from citewise.adapters.http import Remote
 from citewise.adapters.openai.generator import RETRY, OpenAIGenerator
 from citewise.errors import Misconfigured, Unavailable
+from tests.contexts import a_prompt
 from tests.fakes.chat_server import (
     DONE,
     EVENTS,
@@ -25,7 +26,6 @@ from tests.fakes.chat_server import (
     running_chat_server,
     saying,
 )
-from tests.prompts import a_prompt
 
 pytestmark = pytest.mark.server
 

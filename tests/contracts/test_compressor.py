@@ -10,9 +10,9 @@ from citewise.answer.compress import Extractive
 from citewise.model.answer import Context, Shortened
 from citewise.ports.models import Compressor
 from citewise.text.units import units_of
-from tests.compressing import PACK, a_wide_context, evidence_of
+from tests.contexts import PACK, a_wide_context, evidence_of
 from tests.fakes.counters import WordCounter
-from tests.fakes.tiny_token_classifier import write_tiny_token_classifier
+from tests.fakes.tiny_models import write_tiny_token_classifier
 
 GULLS = " ".join(f"Gull {at} rests on the pier when the wind is from the west." for at in range(12))
 CODE = "```python\ndef read_gauge(port):\n    return port.read()\n```"

@@ -11,9 +11,9 @@ from citewise.adapters.openai.generator import OpenAIGenerator
 from citewise.errors import Cancelled, CitewiseError, Misconfigured, Unavailable
 from citewise.model.cancellation import Cancellation
 from citewise.ports.models import Generator
+from tests.contexts import a_prompt, a_source
 from tests.fakes.chat_server import Reply, delta, refusing, running_chat_server, saying
 from tests.fakes.scripted_generator import ScriptedGenerator
-from tests.prompts import a_prompt, a_source
 
 pytestmark = pytest.mark.server
 

@@ -13,8 +13,8 @@ from citewise.adapters.http import Remote
 from citewise.adapters.openai.generator import OpenAIGenerator
 from citewise.errors import Cancelled
 from citewise.model.cancellation import Cancellation
+from tests.contexts import a_prompt
 from tests.fakes.chat_server import Reply, delta, refusing, running_chat_server
-from tests.prompts import a_prompt
 
 pytestmark = pytest.mark.server
 

@@ -14,7 +14,7 @@ from citewise.model.filters import AnyOf, Between, Condition, Where
 from citewise.ports.catalog import ProjectionState
 from citewise.ports.indexes import IndexBatch, KeepsPosition
 from tests.builders import DIMENSIONS, SCOPE, a_point, a_vector, an_id, unit_vector
-from tests.indexes import Indexes
+from tests.stores import Indexes
 
 OTHER = Scope("rival", "handbook")
 

@@ -15,9 +15,8 @@ from citewise.errors import Misconfigured, Unavailable
 from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.logged import Logged, LogScope
 from citewise.ports.stores import LogStore
-from tests.builders import SCOPE
+from tests.builders import DAY, NOON, SCOPE, a_document_id, a_row
 from tests.fakes.kept_log import KeptLog
-from tests.logs import DAY, NOON, a_document_id, a_row
 
 EVERYBODYS = LogScope(SCOPE)
 ANN, BOB = Principal("ann", frozenset({"ops"})), Principal("bob", frozenset({"ops"}))

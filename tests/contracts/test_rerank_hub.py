@@ -11,7 +11,7 @@ from citewise.adapters.onnx.hub import COMPLETE, downloaded
 from citewise.adapters.onnx.reranker import OnnxReranker
 from citewise.errors import CitewiseError, Misconfigured, Unavailable
 from tests.fakes.loopback import QuietHandler, listening
-from tests.fakes.tiny_cross_encoder import write_tiny_cross_encoder
+from tests.fakes.tiny_models import write_tiny_cross_encoder
 
 NAME = "cross-encoder/tiny"
 TOKENIZER = f"/{NAME}/resolve/main/tokenizer.json"

@@ -14,7 +14,7 @@ from citewise.adapters.onnx.reranker import OnnxReranker
 from citewise.adapters.openai.reranker import RETRY, HttpReranker, Style
 from citewise.ports.models import Reranker
 from tests.fakes.rerank_server import running_rerank_server
-from tests.fakes.tiny_cross_encoder import write_tiny_cross_encoder
+from tests.fakes.tiny_models import write_tiny_cross_encoder
 
 pytestmark = pytest.mark.server
 

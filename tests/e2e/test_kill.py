@@ -15,8 +15,8 @@ from citewise.ports.models import Embedding
 from citewise.settings import Settings
 from citewise.wiring import stored_library
 from citewise.wiring_models import embedding_of
-from tests.catalogs import all_documents, chunks_at
 from tests.e2e.cli import COMMAND, json_of
+from tests.stores import all_documents, chunks_at
 
 KILLS = 20
 EVERYTHING = Where(Scope(), None)

@@ -19,9 +19,9 @@ from citewise.model.ranking import SearchResult
 from citewise.ports.models import Embedding
 from citewise.settings import Settings
 from citewise.wiring import stored_library
-from tests.catalogs import chunks_at
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.pipelines.harness import SIZES
+from tests.stores import chunks_at
 
 STEADY, RESTLESS = 30, 20  # documents that are only edited; documents that are deleted and written again as well
 LEAFING_SECONDS = 4.0

@@ -17,7 +17,7 @@ from citewise.wiring import stored_library
 from citewise.wiring_models import embedding_of
 from tests.builders import SCOPE, a_point, a_vector
 from tests.e2e.cli import COMMAND, json_of, written
-from tests.indexes import Indexes
+from tests.stores import Indexes
 
 EVERYTHING = Where(Scope(), None)
 STRESS_SECONDS = 2.0

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.cli import COMMAND, answering_at, citewise, error_of, json_of, written
-from tests.fakes.tiny_cross_encoder import write_tiny_cross_encoder
+from tests.fakes.tiny_models import write_tiny_cross_encoder
 
 HEADER = {
     *("request_id", "query", "mode", "total_candidates", "next_cursor", "has_more", "cache_hit", "degraded"),

@@ -15,7 +15,7 @@ from citewise.model.ids import ChunkId, Digest, DocumentId
 from citewise.model.ranking import Passage
 from citewise.model.report import LibraryFacts
 from citewise.ports.catalog import DocumentSummary, DocumentWrite, ProjectionState
-from tests.passages import passage_of
+from tests.builders import passage_of
 
 NO_STAMP = Digest("-")
 

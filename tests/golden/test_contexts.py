@@ -10,8 +10,8 @@ import pytest
 from citewise.answer.pack import Pack
 from citewise.model.answer import Context
 from citewise.text.urls import Addresses
+from tests.builders import a_finding, a_passage
 from tests.fakes.counters import WordCounter
-from tests.passages import a_finding, a_passage
 
 CASES = sorted(Path(__file__).with_name("contexts").glob("*.input.json"))
 ADDRESSES = Addresses(repositories={"tidehold/": "https://github.com/acme/tidehold/blob/main/"})

@@ -24,7 +24,6 @@ from citewise.ports.models import Embedding
 from citewise.settings import Settings
 from citewise.wiring import stored_library
 from citewise.wiring_models import embedding_of
-from tests.catalogs import all_documents, chunks_at
 from tests.leaks.judge import (
     Leak,
     LeakReport,
@@ -39,6 +38,7 @@ from tests.leaks.judge import (
 )
 from tests.leaks.surfaces import SURFACES, OpenedLibrary, Surface
 from tests.leaks.world import Page, RuleSource, World, WorldMaker, access_by_path
+from tests.stores import all_documents, chunks_at
 
 REQUESTS = 8  # of each phase, each sent to every quick surface
 SLOW_REQUESTS = 2  # of each phase, sent to the surfaces that open the library each time: 0.1 s each

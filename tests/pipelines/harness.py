@@ -21,8 +21,8 @@ from citewise.settings import Settings
 from citewise.text.analysis import terms
 from citewise.wiring import library_folder, search_of, service_of, stored_library, upkeep_of
 from citewise.wiring_models import NO_PARTS, generator_of
-from tests.catalogs import all_documents, chunks_at
 from tests.fakes.counters import HashEmbedder, HashWords, WordCounter
+from tests.stores import all_documents, chunks_at
 
 SIZES = {"target_tokens": 60, "floor_tokens": 20, "ceiling_tokens": 90, "overlap_tokens": 10}
 

@@ -21,9 +21,9 @@ from citewise.search.adjust import Boost, Deduplicate, Freshness
 from citewise.search.pipeline import Stage
 from citewise.search.rescore import Features, Late, Rerank
 from citewise.wiring import log_store_of
+from tests.builders import a_row
 from tests.fakes.counters import HashEmbedder, HashWords
 from tests.fakes.scripted_generator import ScriptedGenerator
-from tests.logs import a_row
 from tests.pipelines.harness import Shelf, documents
 from tests.pipelines.test_degrading import PAGES, QUESTION, desk_of, lose_index, rebuild
 

@@ -18,8 +18,7 @@ from citewise.ingest.targets import Target
 from citewise.model.document import DEFAULT_RULES, Item, SourceRef
 from citewise.model.ranking import Passage
 from citewise.text.urls import Addresses
-from tests.builders import SCOPE
-from tests.passages import passage_of
+from tests.builders import SCOPE, passage_of
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared" / "data"

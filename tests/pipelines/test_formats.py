@@ -1,6 +1,6 @@
 """Items that are no Markdown files: books with pages and chat threads, from their bytes to their citations."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -48,7 +48,7 @@ def prepare_of(library: OpenLibrary) -> Prepare:
     return replace(library.prepare, formats=(*library.prepare.formats, *more))
 
 
-def ingest(shelf: Shelf, content: dict[str, tuple[str, bytes | None]]) -> IngestReport:
+def ingest(shelf: Shelf, content: Mapping[str, tuple[str, bytes | None]]) -> IngestReport:
     with shelf.opened() as library:
         *_, report = replace(library.ingestion, prepare=prepare_of(library))(MemorySource(content), TARGET)
     assert isinstance(report, IngestReport)

@@ -12,9 +12,9 @@ from citewise.model.access import Principal, Scope
 from citewise.model.chunk import ChunkCounts
 from citewise.model.ids import chunk_id
 from citewise.model.report import FileDone
-from tests.catalogs import chunks_at
 from tests.fakes.counters import HashEmbedder
 from tests.pipelines.harness import Shelf
+from tests.stores import chunks_at
 
 GUIDE = """---
 title: Tide guide

@@ -9,7 +9,7 @@ from citewise.insights import (
     _times_shown,
 )
 from citewise.model.logged import Logged
-from tests.logs import DAY, NOON, a_row
+from tests.builders import DAY, NOON, a_row
 
 
 def overview(*rows: Logged) -> Overview:

@@ -23,8 +23,8 @@ from citewise.model.report import Check
 from citewise.service import Service
 from citewise.settings import Settings
 from citewise.wiring import LOG_FILE, log_store_of, query_log_of, stored_library, upkeep_of
+from tests.builders import DAY, a_row
 from tests.fakes.searchable import FakeLibrary, no_answers
-from tests.logs import DAY, a_row
 from tests.pipelines.harness import Shelf, a_question
 
 ANN = Principal("ann")

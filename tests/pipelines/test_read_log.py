@@ -12,9 +12,8 @@ from citewise.model.access import OWNER, Access, Principal, Scope
 from citewise.model.filters import AnyOf, Where
 from citewise.model.ids import document_id
 from citewise.model.logged import Logged
-from tests.builders import SCOPE, a_write
+from tests.builders import DAY, NOON, SCOPE, a_row, a_write
 from tests.fakes.kept_log import BrokenLog, KeptLog
-from tests.logs import DAY, NOON, a_row
 
 ANN, BOB = Principal("ann"), Principal("bob")
 

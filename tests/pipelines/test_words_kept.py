@@ -17,9 +17,9 @@ from citewise.model.report import Reindexed
 from citewise.search.rescore import NEAR
 from citewise.settings import Settings
 from citewise.wiring import stored_library
-from tests.catalogs import all_chunks
 from tests.fakes.counters import HashEmbedder
 from tests.pipelines.harness import Shelf
+from tests.stores import all_chunks
 
 PAGES = {f"p{n}.md": f"# Page {n}\n\nharbor words number{n}\n" for n in range(6)}
 FAR_OFF = "zebra quartz xylophone"  # in no page, and near none as the hash embedder sees it

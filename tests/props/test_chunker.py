@@ -9,7 +9,7 @@ from citewise.adapters.markdown.parser import MarkdownParser
 from citewise.ingest.chunkers.markdown import ChunkSizes, HeadingChunker
 from citewise.model.chunk import Piece
 from tests.fakes.counters import WordCounter
-from tests.markdown import block, document, sections
+from tests.props.markdown import block, document, sections
 
 SIZES = ChunkSizes(target=40, floor=15, ceiling=60, overlap=10)
 

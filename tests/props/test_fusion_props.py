@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from citewise.model.chunk import Hit
 from citewise.model.ranking import RANKINGS, Rankings
 from citewise.search.fuse import Fusion, MinMax, Nearness, ReciprocalRanks
-from tests.builders import an_id
-from tests.shortlists import a_query
+from tests.builders import a_query, an_id
 
 scores = st.floats(min_value=-1, max_value=1, width=32)
 ranking = st.dictionaries(st.integers(0, 15), scores, max_size=10).map(

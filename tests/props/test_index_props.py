@@ -11,7 +11,7 @@ from citewise.model.chunk import Point
 from citewise.model.filters import AnyOf, Between, Condition, Where
 from tests.builders import SCOPE, a_point, a_vector, an_id
 from tests.fakes.plain_index import PlainVectorIndex
-from tests.indexes import Indexes
+from tests.stores import Indexes
 
 names = st.integers(0, 30)
 readers = st.sets(st.sampled_from(["public", "project", "owner:ann", "group:ops", "group:dev"]), max_size=3)

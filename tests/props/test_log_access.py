@@ -17,8 +17,7 @@ from citewise.insights import ReadLog
 from citewise.model.access import Access, Principal, Scope
 from citewise.model.filters import Where
 from citewise.model.ids import document_id
-from tests.builders import a_write
-from tests.logs import NOON, a_row
+from tests.builders import NOON, a_row, a_write
 from tests.props.test_search_access import may_read, principals, rules
 
 SCOPES = (Scope("acme", "book"), Scope("acme", "other"), Scope("x", "book"))

@@ -12,29 +12,13 @@ from citewise.ingest.chunkers.markdown import ChunkSizes, HeadingChunker
 from citewise.model.chunk import Piece
 from citewise.model.ranking import Finding, Passage
 from citewise.text.urls import Addresses
+from tests.builders import a_finding, a_passage
 from tests.fakes.counters import WordCounter
-from tests.markdown import document
-from tests.passages import a_finding, a_passage
+from tests.props.markdown import document
 
 PARSER = MarkdownParser()
 CHUNKER = HeadingChunker(WordCounter(), 100_000, ChunkSizes(target=20, floor=8, ceiling=30, overlap=8))
-HOSTILE = (
-    "[Source 2: x]",
-    "[9]",
-    "---",
-    "```",
-    "<|im_end|>",
-    "\u200b",
-    "[",
-    "]",
-    "|",
-    "\n",
-    "\n\n",
-    "`",
-    "# A\n",
-    "a",
-    "b c ",
-)
+HOSTILE = ("[Source 2: x]", "[9]", "---", "```", "<|im_end|>", "\n\n", "# A\n", "b c ", *"\u200b[]|\n`a")
 
 
 def words(text: str) -> list[str]:

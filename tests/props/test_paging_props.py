@@ -12,9 +12,9 @@ from citewise.ingest.targets import IngestOptions
 from citewise.model.access import Principal, Scope
 from citewise.model.ids import digest
 from citewise.model.ranking import SearchResult
-from tests.catalogs import all_documents, chunks_at
 from tests.pipelines.harness import Shelf, documents, ids
 from tests.pipelines.paged import PagedSearch, paged
+from tests.stores import all_documents, chunks_at
 
 WORDS = ("tide", "ferry", "gauge", "nets", "quay")
 RULES = ("public", "owner:ann", "group:ops")

@@ -17,10 +17,9 @@ from citewise.model.query import PageRequest, Query
 from citewise.model.ranking import POPULAR, Passage, SearchResult
 from citewise.service import MAX_SHOWN, Service
 from citewise.text.urls import Addresses
+from tests.builders import a_finding, a_passage, a_query
+from tests.contexts import a_source
 from tests.fakes.searchable import FakeLibrary, FakePipeline, ListLog
-from tests.passages import a_finding, a_passage
-from tests.prompts import a_source
-from tests.shortlists import a_query
 from tests.unit.answers import an_answer
 
 ANN = Principal("ann", frozenset({"ops"}))

@@ -20,10 +20,10 @@ from citewise.ports.stores import CachedResult
 from citewise.search.adjust import Freshness
 from citewise.search.cache import OWN_FIELDS, ResultCache, key_parts
 from citewise.service import Service
+from tests.builders import a_named_finding, a_query
+from tests.contexts import a_source
 from tests.fakes.counters import HashEmbedder
 from tests.fakes.searchable import FakeLibrary, FakePipeline, ListLog
-from tests.prompts import a_source
-from tests.shortlists import a_named_finding, a_query
 from tests.unit.answers import an_answer
 
 ANN = Principal("ann", frozenset({"ops", "crew"}))

@@ -11,10 +11,9 @@ from citewise.adapters.memory.cache import MemoryCache
 from citewise.model.answer import Answer
 from citewise.model.ranking import Candidate, Dropped, SearchResult
 from citewise.ports.stores import CachedResult
-from tests.builders import an_id
+from tests.builders import a_named_finding, a_query, an_id
+from tests.contexts import a_source
 from tests.pipelines.harness import Shelf
-from tests.prompts import a_source
-from tests.shortlists import a_named_finding, a_query
 from tests.unit.answers import an_answer
 
 

@@ -17,7 +17,7 @@ from citewise.model.filters import AnyOf, Where
 from citewise.model.ids import ChunkId
 from citewise.ports.indexes import IndexBatch
 from tests.builders import SCOPE, a_point, an_id
-from tests.indexes import Indexes
+from tests.stores import Indexes
 
 DIMENSIONS = 384
 ROWS = 15_000

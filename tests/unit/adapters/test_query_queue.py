@@ -21,9 +21,8 @@ from citewise.model.access import Scope
 from citewise.model.logged import Logged, LogScope
 from citewise.ports.stores import LogStore
 from citewise.text.secrets import Redaction
-from tests.builders import SCOPE
+from tests.builders import SCOPE, a_row
 from tests.fakes.kept_log import BrokenLog, KeptLog
-from tests.logs import a_row
 
 LONG = 60.0  # seconds that no test waits for
 
@@ -353,7 +352,7 @@ def ended(file: Path, lines: str, *, close_seconds: float = 5.0) -> subprocess.C
         "from citewise.adapters.memory.query_log import QueuedLog\n"
         "from citewise.adapters.sqlite.query_log import SqliteLog\n"
         "from citewise.text.secrets import Redaction\n"
-        "from tests.logs import a_row\n"
+        "from tests.builders import a_row\n"
         f"store = SqliteLog(Path({str(file)!r}), retention_days=1e6)\n"
         "log = QueuedLog(\n"
         f"    store, redact=Redaction.FULL, max_waiting=10, linger_seconds=60, close_seconds={close_seconds}\n"

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from citewise.answer.pack import _citation, _excerpt
 from citewise.text.urls import Addresses
-from tests.compressing import PACK, a_wide_context, evidence_of, grounds_of
-from tests.passages import a_passage
+from tests.builders import a_passage
+from tests.contexts import PACK, a_wide_context, evidence_of, grounds_of
 
 WORDS = " ".join(f"word{n}" for n in range(100))
 

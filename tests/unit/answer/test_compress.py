@@ -13,9 +13,9 @@ from citewise.model.answer import Context, Shortened
 from citewise.model.query import Query
 from citewise.settings import Settings
 from citewise.wiring_models import compress_of
-from tests.compressing import PACK, a_wide_context, evidence_of, grounds_of
+from tests.contexts import PACK, a_wide_context, evidence_of, grounds_of
 from tests.fakes.counters import WordCounter
-from tests.fakes.tiny_token_classifier import write_tiny_token_classifier
+from tests.fakes.tiny_models import write_tiny_token_classifier
 
 ASKED = Query("When is the gauge read?", request_id="r-1", asked_at=0.0, principal=OWNER)
 

@@ -15,10 +15,9 @@ from citewise.model.chunk import Vector, cosine
 from citewise.model.ranking import DENSE, WORDS, Finding
 from citewise.ports.models import TokenCounter
 from citewise.text.urls import Addresses
-from tests.builders import a_vector
+from tests.builders import a_finding, a_passage, a_vector
+from tests.contexts import a_context, a_source
 from tests.fakes.counters import HashEmbedder, WordCounter
-from tests.passages import a_finding, a_passage
-from tests.prompts import a_context, a_source
 
 GROUND = Ground(HashEmbedder(), WordCounter())
 TEXT = "The gauge is read at noon. Gulls rest on the pier."

@@ -14,10 +14,10 @@ from citewise.model.query import Query, Selection
 from citewise.model.ranking import Finding, Passage
 from citewise.text.units import cut_to_fit
 from citewise.text.urls import Addresses
-from tests.compressing import PACK
+from tests.builders import a_finding, a_passage
+from tests.contexts import PACK
 from tests.fakes.counters import WordCounter
 from tests.growth import assert_linear
-from tests.passages import a_finding, a_passage
 
 CODE, PARAGRAPH = BlockKind.CODE, BlockKind.PARAGRAPH
 LABEL_TOKENS = 8  # [ Source 1 : Tides - Reading ]

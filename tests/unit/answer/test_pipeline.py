@@ -16,9 +16,9 @@ from citewise.model.query import Query, Selection
 from citewise.model.ranking import Candidate, Finding, SearchResult
 from citewise.ports.models import Generator
 from citewise.text.urls import Addresses
+from tests.builders import a_passage
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.fakes.scripted_generator import ScriptedGenerator
-from tests.passages import a_passage
 
 TEXTS = ("The gauge is read at noon.", "A staff stands beside the gauge.", "Gulls rest on the pier.")
 QUERY = Query("When is the gauge read?", request_id="r-1", asked_at=1.7e9, principal=OWNER, top_k=3)

@@ -10,8 +10,8 @@ from citewise.model.answer import Context, Message, Role
 from citewise.model.query import Mode
 from citewise.text.sanitizing import sanitized
 from citewise.text.urls import Addresses
+from tests.builders import a_finding, a_passage
 from tests.fakes.counters import WordCounter
-from tests.passages import a_finding, a_passage
 
 QUESTION = "When is the gauge read?"
 

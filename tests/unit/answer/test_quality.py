@@ -7,7 +7,7 @@ import pytest
 from citewise.answer.quality import DOUBTFUL, INSUFFICIENT, LOW, RETRIEVAL, UNCITED, UNFAITHFUL, CalibratedQuality
 from citewise.model.answer import Citation, Context, Grounds, Prompt, Quality, Signals
 from citewise.model.query import Mode
-from tests.compressing import a_wide_context, evidence_of
+from tests.contexts import a_wide_context, evidence_of
 
 SIGNALS = {"closeness": 0.7, "lead": 0.2, "matched": 1.6, "missing": 0.0, "agreement": 0.4}
 

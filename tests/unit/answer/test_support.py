@@ -9,8 +9,8 @@ import pytest
 from citewise.answer.support import Support
 from citewise.text.analysis import terms
 from citewise.text.units import units_of
+from tests.contexts import a_source
 from tests.growth import assert_linear
-from tests.prompts import a_source
 
 HANDBOOK = Path(__file__).parents[3] / "src" / "citewise" / "data" / "handbook"
 BATTERY = a_source(

@@ -32,7 +32,7 @@ from citewise.model.ranking import CODE, DENSE, RANKINGS, WORDS, Rankings
 from citewise.search.fuse import Fusion, MinMax, Nearness, ReciprocalRanks
 from citewise.search.rescore import Features
 from citewise.text.analysis import terms
-from tests.shortlists import a_named_finding, a_shortlist
+from tests.builders import a_named_finding, a_shortlist
 
 PARTS = {"small": ("small",), "large": ("large",)}
 TEXT = "The Runner's running; Ümlaut ﬁles, snake_case and 3 getHTTPCodes isn't."

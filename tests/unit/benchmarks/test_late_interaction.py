@@ -43,7 +43,7 @@ from citewise.model.ranking import CODE, DENSE, WORDS, Finding
 from citewise.search.adjust import Cut, Deduplicate
 from citewise.search.pipeline import Stage
 from citewise.search.rescore import FAR, NEAR, Late
-from tests.shortlists import a_named_finding, a_query, a_shortlist
+from tests.builders import a_named_finding, a_query, a_shortlist
 
 SECOND = round(1 / np.log2(3), 4)  # what the right document is worth at the second place
 TEXTS = (

@@ -11,7 +11,7 @@ from benchmarks.logistic import Curve
 from benchmarks.quality import ALL, measure, those_there
 from benchmarks.results import read_results
 
-from tests.compressing import a_wide_context, evidence_of
+from tests.contexts import a_wide_context, evidence_of
 
 
 def test_without_the_shared_data_it_says_what_is_skipped_and_leaves_earlier_results(

@@ -9,8 +9,7 @@ from citewise.cli.html import stats_html
 from citewise.cli.output import NOTHING_ASKED
 from citewise.insights import Overview, SeenDocument
 from citewise.model.logged import Logged
-from tests.builders import SCOPE
-from tests.logs import DAY, NOON, a_document_id, a_row
+from tests.builders import DAY, NOON, SCOPE, a_document_id, a_row
 from tests.unit.cli.pages import Page
 
 HOSTILE = "<script>alert(1)</script>"

@@ -12,7 +12,7 @@ from citewise.model.answer import SELECTION, Answer, Citation
 from citewise.model.query import Query, Selection
 from citewise.model.ranking import SearchResult
 from tests.builders import an_id
-from tests.prompts import a_source
+from tests.contexts import a_source
 from tests.unit.answers import an_answer
 
 TEXT = "# Tides\n\nThe gauge is read\nat noon, and at midnight.\n\nWinds are not.\n"

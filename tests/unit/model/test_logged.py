@@ -5,9 +5,8 @@ import pytest
 from citewise.model.access import OWNER, Principal
 from citewise.model.logged import LogScope
 from citewise.text.secrets import Redaction
-from tests.builders import SCOPE
+from tests.builders import SCOPE, a_row
 from tests.growth import assert_linear
-from tests.logs import a_row
 
 OPS = frozenset({"ops"})
 

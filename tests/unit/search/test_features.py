@@ -11,7 +11,7 @@ from citewise.model.ranking import Shortlist
 from citewise.search.rescore import Features
 from citewise.text.analysis import terms
 from citewise.text.positions import Places, term_positions
-from tests.shortlists import a_named_finding, a_query, a_shortlist
+from tests.builders import a_named_finding, a_query, a_shortlist
 
 PLACES = st.dictionaries(st.integers(0, 60), st.sampled_from("abcd")).map(lambda terms: placed(terms))
 

@@ -5,8 +5,7 @@ import pytest
 from citewise.model.chunk import Hit
 from citewise.model.ranking import Ranking, Rankings
 from citewise.search.fuse import Fusion, MinMax, Nearness, ReciprocalRanks
-from tests.builders import an_id
-from tests.shortlists import a_query
+from tests.builders import a_query, an_id
 
 FUSIONS = [ReciprocalRanks(), MinMax(), Nearness()]
 EVEN = {"dense": 1.0, "words": 1.0, "code": 1.0}

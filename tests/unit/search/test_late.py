@@ -13,8 +13,8 @@ from citewise.model.ids import Digest
 from citewise.model.query import BY_WORD, LATE_WEIGHT
 from citewise.model.ranking import DENSE, Candidate, Finding, Shortlist
 from citewise.search.rescore import FAR, NEAR, Late
+from tests.builders import a_named_finding, a_query, a_shortlist
 from tests.fakes.counters import HashEmbedder, HashWords
-from tests.shortlists import a_named_finding, a_query, a_shortlist
 
 QUESTION = "When does the ferry leave?"
 MODEL = HashWords(HashEmbedder())

@@ -11,11 +11,10 @@ from citewise.model.chunk import Hit, TermField
 from citewise.model.filters import Where
 from citewise.search import rankings
 from citewise.search.rankings import Retrieve, retried
-from tests.builders import SCOPE, a_point
+from tests.builders import SCOPE, a_point, a_query
 from tests.fakes.counters import HashEmbedder
 from tests.fakes.plain_index import PlainTextIndex
-from tests.indexes import Indexes
-from tests.shortlists import a_query
+from tests.stores import Indexes
 
 
 @contextmanager

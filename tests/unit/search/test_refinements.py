@@ -12,8 +12,7 @@ from citewise.model.ranking import Shortlist
 from citewise.search.adjust import DAY, Boost, Cut, Deduplicate, Freshness
 from citewise.search.pipeline import Search
 from citewise.search.rescore import Rerank
-from tests.builders import an_id
-from tests.shortlists import a_named_finding, a_query, a_shortlist
+from tests.builders import a_named_finding, a_query, a_shortlist, an_id
 
 NOW = 1_700_000_000.0
 

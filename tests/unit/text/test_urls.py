@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from citewise.model.document import Json
 from citewise.text.urls import Addresses, Slugger
-from tests.passages import a_passage
+from tests.builders import a_passage
 
 BLOBS = Addresses(
     repositories={"": "https://github.com/acme/app/blob/main/", "web/": "https://github.com/acme/web/blob/main"}

@@ -8,9 +8,9 @@ import pytest
 
 from citewise.adapters.onnx.llmlingua import LlmLingua2
 from citewise.errors import Misconfigured, Unavailable
-from tests.compressing import a_wide_context, evidence_of
+from tests.contexts import a_wide_context, evidence_of
 from tests.fakes.counters import WordCounter
-from tests.fakes.tiny_token_classifier import write_tiny_token_classifier
+from tests.fakes.tiny_models import write_tiny_token_classifier
 
 FIRST = "The gauge is read at noon."
 SECOND = "Then it is not to be moved by any of the 12 men who are on the quay."

@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 from citewise.adapters.onnx.reranker import OnnxReranker
 from citewise.adapters.onnx.wordpiece import uncased_tokenizer
 from citewise.errors import Misconfigured, Unavailable
-from tests.fakes.tiny_cross_encoder import tiny_cross_encoder, write_tiny_cross_encoder
+from tests.fakes.tiny_models import tiny_cross_encoder, write_tiny_cross_encoder
 
 QUESTION = "how does the gauge measure the tide"
 TEXTS = ["The gauge can measure every tide.", "A gauge stands on the pier.", "Bread needs flour."]

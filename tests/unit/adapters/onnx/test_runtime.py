@@ -14,7 +14,7 @@ from citewise.adapters.onnx.reranker import OnnxReranker
 from citewise.adapters.onnx.runtime import available_cores
 from citewise.errors import Misconfigured
 from tests.fakes.counters import WordCounter
-from tests.fakes.tiny_cross_encoder import write_tiny_cross_encoder
+from tests.fakes.tiny_models import write_tiny_cross_encoder
 
 FILES = ("model.onnx", "tokenizer.json")
 OPENED: dict[str, Callable[[Path], object]] = {

@@ -15,9 +15,8 @@ from citewise.errors import Misconfigured
 from citewise.model.access import Principal
 from citewise.model.logged import LogScope
 from citewise.ports.stores import LogStore
-from tests.builders import SCOPE
+from tests.builders import DAY, NOON, SCOPE, a_row
 from tests.contracts.test_log_store import ANN, EVERYBODYS, Clock, all_of, files_hold, many_rows
-from tests.logs import DAY, NOON, a_row
 
 # How much is kept
 

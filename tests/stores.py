@@ -1,19 +1,34 @@
-"""A vector index and a text index that are written together, as a library writes them."""
+"""Catalogs and indexes for tests, real and in memory, and whole scopes of them."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from benchmarks.catalogs import all_chunks as all_chunks
+from benchmarks.catalogs import all_documents as all_documents
+from benchmarks.catalogs import chunks_at as chunks_at
+
 from citewise.adapters.local_index.texts import LocalTextIndex
 from citewise.adapters.local_index.vectors import LocalVectorIndex
+from citewise.adapters.sqlite.catalog import SqliteCatalog
+from citewise.adapters.sqlite.connections import Connections
 from citewise.model.access import Scope
 from citewise.model.chunk import Hit, Point, TermField, Vector
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId
+from citewise.ports.catalog import Catalog
 from citewise.ports.indexes import IndexBatch, TextIndex, VectorIndex
 from tests.builders import DIMENSIONS
+from tests.fakes.memory_catalog import MemoryCatalog
 from tests.fakes.plain_index import PlainTextIndex, PlainVectorIndex
+
+
+def opened_catalog(engine: str, folder: Path) -> Catalog:
+    """A new catalog of this engine, for the contract tests."""
+    if engine == "memory":
+        return MemoryCatalog()
+    return SqliteCatalog(Connections(folder / "catalog.db", may_create=True), model_name="m")
 
 
 @dataclass(frozen=True, slots=True)
