@@ -41,11 +41,6 @@ def server() -> Iterator[ChatServer]:
 
 
 @pytest.fixture
-def waits() -> Waits:
-    return []
-
-
-@pytest.fixture
 def make(server: ChatServer, waits: Waits) -> Iterator[Make]:
     headers = {"Authorization": f"Bearer {KEY}"}
     with httpx.Client(base_url=server.url, headers=headers, timeout=3.0, trust_env=False) as client:

@@ -64,13 +64,7 @@ def failure(reranker: HttpReranker, texts: list[str] = TEXTS) -> CitewiseError:
 
 SENT = {
     "cohere": {"model": "remote", "query": "tide", "documents": ["a", "b"], "top_n": 2},
-    "jina": {
-        "model": "remote",
-        "query": "tide",
-        "documents": ["a", "b"],
-        "top_n": 2,
-        "return_documents": False,
-    },
+    "jina": {"model": "remote", "query": "tide", "documents": ["a", "b"], "top_n": 2, "return_documents": False},
     "tei": {"query": "tide", "texts": ["a", "b"], "raw_scores": False, "truncate": True},
 }
 
@@ -88,23 +82,23 @@ def test_no_texts_ask_nothing(reranker: HttpReranker, server: RerankServer) -> N
     assert server.asked == []
 
 
+def scoring(*numbers: float) -> Callable[[Asked], Reply]:
+    """An answer of these numbers, under the name of either protocol."""
+    rows = [{"index": at, "score": number, "relevance_score": number} for at, number in enumerate(numbers)]
+    return lambda asked: with_rows(asked, rows)
+
+
 def test_numbers_that_are_no_scores_are_not_guessed_at(reranker: HttpReranker, server: RerankServer) -> None:
-    server.rule = lambda asked: with_rows(
-        asked, [{"index": at, "score": 3.0, "relevance_score": 3.0} for at in range(len(asked.texts))]
-    )
+    server.rule = scoring(3.0, 3.0, 3.0)
     with pytest.raises(Unavailable, match=r"set rerank\.scores to logits"):
         reranker.scores("tide", TEXTS)
 
 
 def test_logits_go_through_a_sigmoid_where_the_settings_say_so(server: RerankServer, style: Style) -> None:
-    logits = [0.5, -3.0, 800.0]
-    server.rule = lambda asked: with_rows(
-        asked, [{"index": at, "score": logit, "relevance_score": logit} for at, logit in enumerate(logits)]
-    )
+    server.rule = scoring(0.5, -3.0, 800.0)
     with httpx.Client(base_url=server.base_url(style), trust_env=False) as client:
-        scores = HttpReranker(Remote(client, "rerank", "remote", retry=RETRY), style, are_logits=True).scores(
-            "tide", TEXTS
-        )
+        reranker = HttpReranker(Remote(client, "rerank", "remote", retry=RETRY), style, are_logits=True)
+        scores = reranker.scores("tide", TEXTS)
     assert scores == pytest.approx([1 / (1 + math.exp(-0.5)), 1 / (1 + math.exp(3.0)), 1.0])
 
 
@@ -184,30 +178,14 @@ def test_a_slow_server_is_left_behind(server: RerankServer, slow: Reply, timeout
     assert len(server.asked) == 1
 
 
-@pytest.mark.parametrize("status", [307, 401, 403, 404])
-def test_a_refused_key_or_address_is_for_the_operator(
-    reranker: HttpReranker, server: RerankServer, status: int
+def test_passing_trouble_is_tried_once_more_and_lasting_trouble_no_more(
+    reranker: HttpReranker, server: RerankServer
 ) -> None:
-    server.rule = lambda _: Reply(status, f"{KEY} {SECRET}".encode())
-    error = failure(reranker)
-    assert isinstance(error, Misconfigured)
-    assert str(status) in str(error)
-    assert len(server.asked) == 1
-
-
-@pytest.mark.parametrize(
-    "trouble", [Reply(500), Reply(503), Reply(429), Reply(closes=True)], ids=["500", "503", "429", "a dead line"]
-)
-def test_passing_trouble_is_tried_once_more(reranker: HttpReranker, server: RerankServer, trouble: Reply) -> None:
-    server.script = [trouble]
+    server.script = [Reply(503)]
     assert reranker.scores("tide", TEXTS) == (0.0, 1.0, 0.0)
-    assert len(server.asked) == 2
-
-
-def test_lasting_trouble_is_tried_no_more_than_twice(reranker: HttpReranker, server: RerankServer) -> None:
     server.rule = lambda _: Reply(503)
     assert "503" in str(failure(reranker))
-    assert len(server.asked) == 2
+    assert len(server.asked) == 2 + 2
 
 
 def test_the_deadline_covers_all_requests_of_a_call(server: RerankServer) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -164,6 +165,15 @@ def test_where_nothing_is_to_be_kept_a_sweep_leaves_nothing(make: Make, tmp_path
 # SQLite's own
 
 
+def a_log(folder: Path, clock: Clock | None = None, **seconds: Any) -> SqliteLog:
+    return SqliteLog(folder / "queries.db", retention_days=1.0, now=clock or Clock(), **seconds)
+
+
+def in_file(folder: Path, statement: str) -> None:
+    with closing(sqlite3.connect(folder / "queries.db")) as connection, connection:
+        connection.execute(statement)
+
+
 def files_hold(folder: Path, words: bytes) -> bool:
     return any(words in file.read_bytes() for file in folder.iterdir())
 
@@ -179,7 +189,7 @@ def many_rows(count: int) -> list[Logged]:
 
 def test_after_a_sweep_the_bytes_of_old_rows_are_nowhere(tmp_path: Path) -> None:
     clock = Clock()
-    store = SqliteLog(tmp_path / "queries.db", retention_days=1.0, now=clock)
+    store = a_log(tmp_path, clock)
     store.write(many_rows(500), lost={})
     assert files_hold(tmp_path, b"plover")
     clock.now += 1.5 * DAY
@@ -191,7 +201,7 @@ def test_after_a_sweep_the_bytes_of_old_rows_are_nowhere(tmp_path: Path) -> None
 
 def test_writing_alone_overwrites_what_is_too_old_among_what_is_not(tmp_path: Path) -> None:
     clock, draw = Clock(), random.Random(7)
-    store = SqliteLog(tmp_path / "queries.db", retention_days=1.0, now=clock)
+    store = a_log(tmp_path, clock)
     rows = [replace(row, at=NOON - draw.random() * DAY) for row in many_rows(500)]
     store.write(rows, lost={})
     clock.now += 0.5 * DAY
@@ -202,7 +212,7 @@ def test_writing_alone_overwrites_what_is_too_old_among_what_is_not(tmp_path: Pa
 
 
 def test_the_ids_of_forgotten_documents_are_overwritten(tmp_path: Path) -> None:
-    store = SqliteLog(tmp_path / "queries.db", retention_days=1.0, now=Clock())
+    store = a_log(tmp_path)
     store.write(many_rows(200), lost={})
     store.forget([a_document_id("other"), *store.shown()])
     store.sweep()
@@ -211,25 +221,23 @@ def test_the_ids_of_forgotten_documents_are_overwritten(tmp_path: Path) -> None:
 
 
 def test_nothing_is_left_beside_the_file(tmp_path: Path) -> None:
-    SqliteLog(tmp_path / "queries.db", retention_days=1.0, now=Clock()).write([a_row()], lost={})
+    a_log(tmp_path).write([a_row()], lost={})
     assert [file.name for file in tmp_path.iterdir()] == ["queries.db"]
 
 
 def test_a_damaged_file_is_named_with_what_to_do(tmp_path: Path) -> None:
     file = tmp_path / "queries.db"
     file.write_bytes(b"no database" * 1000)
-    store = SqliteLog(file, retention_days=1.0, now=Clock())
+    store = a_log(tmp_path)
     for use in (lambda: store.write([a_row()], lost={}), lambda: all_of(store), store.sweep):
         with pytest.raises(Misconfigured, match="move the file away"):
             use()
 
 
 def test_a_row_that_makes_no_sense_is_a_damaged_file(tmp_path: Path) -> None:
-    store = SqliteLog(tmp_path / "queries.db", retention_days=1.0, now=Clock())
+    store = a_log(tmp_path)
     store.write([a_row()], lost={})
-    with sqlite3.connect(tmp_path / "queries.db") as connection:
-        connection.execute("UPDATE queries SET shown = 'x'")
-    connection.close()
+    in_file(tmp_path, "UPDATE queries SET shown = 'x'")
     with pytest.raises(Misconfigured, match="damaged"):
         all_of(store)
 
@@ -239,7 +247,7 @@ def test_something_else_in_the_files_place_is_said_and_is_no_empty_log(
     tmp_path: Path, make: Callable[[Path], None]
 ) -> None:
     make(tmp_path / "queries.db")
-    store = SqliteLog(tmp_path / "queries.db", retention_days=1.0, now=Clock())
+    store = a_log(tmp_path)
     for use in (lambda: store.write([a_row()], lost={}), lambda: all_of(store), store.shown, store.sweep):
         with pytest.raises(Misconfigured, match=r"queries\.db: it is not a regular file; move it away"):
             use()
@@ -247,12 +255,12 @@ def test_something_else_in_the_files_place_is_said_and_is_no_empty_log(
 
 def test_a_place_without_its_folder_is_unavailable(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="check its disk"):
-        SqliteLog(tmp_path / "missing" / "queries.db", retention_days=1.0, now=Clock()).write([a_row()], lost={})
+        a_log(tmp_path / "missing").write([a_row()], lost={})
 
 
 def test_a_log_that_another_process_holds_is_unavailable_for_now(tmp_path: Path) -> None:
     file = tmp_path / "queries.db"
-    store = SqliteLog(file, retention_days=1.0, now=Clock(), read_seconds=0.01, write_seconds=0.01)
+    store = a_log(tmp_path, read_seconds=0.01, write_seconds=0.01)
     store.write([a_row("before")], lost={})
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
@@ -264,10 +272,8 @@ def test_a_log_that_another_process_holds_is_unavailable_for_now(tmp_path: Path)
 
 
 def test_a_newer_log_is_left_alone(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "queries.db") as connection:
-        connection.execute("PRAGMA user_version = 9")
-    connection.close()
-    store = SqliteLog(tmp_path / "queries.db", retention_days=1.0, now=Clock())
+    in_file(tmp_path, "PRAGMA user_version = 9")
+    store = a_log(tmp_path)
     with pytest.raises(Misconfigured, match="newer citewise"):
         store.write([a_row()], lost={})
     with pytest.raises(Misconfigured, match="newer citewise"):
@@ -275,7 +281,7 @@ def test_a_newer_log_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_write_that_fails_in_the_middle_leaves_nothing_of_it(tmp_path: Path) -> None:
-    store = SqliteLog(tmp_path / "queries.db", retention_days=1.0, now=Clock())
+    store = a_log(tmp_path)
     broken = a_row("broken", candidates=None)
     with pytest.raises(Misconfigured):
         store.write([a_row("whole"), broken], lost={SCOPE: 1})

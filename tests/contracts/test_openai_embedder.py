@@ -44,11 +44,6 @@ def server() -> Iterator[EmbeddingServer]:
 
 
 @pytest.fixture
-def waits() -> Waits:
-    return []
-
-
-@pytest.fixture
 def make(server: EmbeddingServer, waits: Waits) -> Iterator[Make]:
     headers = {"Authorization": f"Bearer {KEY}"}
     with (

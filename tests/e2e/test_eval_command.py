@@ -213,21 +213,6 @@ def test_an_ablation_shows_what_each_part_is_worth(home: Path) -> None:
     assert "change" in done.stdout
 
 
-def test_an_ablation_can_be_asked_for_in_somebodys_name(home: Path) -> None:
-    (home / "secret").mkdir()
-    (home / "secret" / "vault.md").write_text("# Vault\n\nThe vault of the lighthouse opens with a brass key.\n")
-    words = ("--library", "vault", "--project", "keys")
-    assert citewise("ingest", "secret", *words, "--access", "owner:ann", cwd=home).returncode == 0
-    entry = {"id": "v", "question": "What opens the vault?", "relevant": [{"doc": "vault.md"}]}
-    write_questions(home / "vault.json", [entry])
-    found = {
-        user: json_of("eval", "ablate", "vault.json", *words, "--user", user, "--group", "ops", cwd=home)
-        for user in ("ann", "bob")
-    }
-    assert [one["ablations"][0]["metrics"]["recall@5"] for one in found.values()] == [1.0, 0.0]
-    assert (found["bob"]["settings"]["user"], found["bob"]["settings"]["groups"]) == ("bob", ["ops"])
-
-
 def test_a_project_of_its_own_keeps_a_set_apart(tmp_path: Path) -> None:
     beir_folder(tmp_path / "tiny")
     json_of("eval", "tiny", "--library", "new", "--project", "bench", "--no-answers", cwd=tmp_path)

@@ -1,6 +1,7 @@
 """The parts of the leak suite: worlds, the access rule, and the judge. A judge that misses leaks proves nothing."""
 
 from dataclasses import replace
+from itertools import combinations
 from random import Random
 
 import pytest
@@ -186,16 +187,9 @@ def test_a_world_has_what_could_be_mixed_up() -> None:
         assert len(world.scopes) == 3
     pages = [page for world in worlds for page in world.pages]
     assert {page.rule_source for page in pages} == set(RuleSource)
-    assert any(
-        page.path == other.path for world in worlds for page in world.pages for other in world.pages if page != other
-    )
-    assert any(
-        page.sections == other.sections
-        for world in worlds
-        for page in world.pages
-        for other in world.pages
-        if page != other
-    )
+    pairs = [pair for world in worlds for pair in combinations(world.pages, 2)]
+    assert any(page.path == other.path for page, other in pairs)
+    assert any(page.sections == other.sections for page, other in pairs)
 
 
 def test_a_change_takes_gives_removes_and_adds() -> None:

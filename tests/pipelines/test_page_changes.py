@@ -72,16 +72,6 @@ def test_what_becomes_another_readers_is_gone_from_the_next_page(book: PagedSear
     assert documents(*rest_of(book, first)) == without(whole[5:], whole[7])
 
 
-def test_each_reader_pages_through_what_is_theirs(book: PagedSearch, docs: Path) -> None:
-    whole = documents(*book.walk(ASKED))
-    hidden = whole[3::12]
-    for path in hidden:
-        ingested(book.library, docs / path, IngestOptions(access=("owner:bob",)))
-    bob = book.asking(principal=Principal("bob"))
-    assert sorted(documents(*book.walk(ASKED))) == sorted(without(whole, *hidden))
-    assert sorted(documents(*bob.walk(ASKED))) == sorted(whole)
-
-
 def test_only_the_owner_sees_ranks_on_pages(book: PagedSearch) -> None:
     """A gap in them would tell other readers of something that was hidden or deleted."""
     pages = list(book.walk(ASKED))

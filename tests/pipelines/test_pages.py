@@ -33,12 +33,6 @@ def book(shelf: Shelf) -> Iterator[PagedSearch]:
         yield opened
 
 
-def test_pages_are_disjoint_and_together_all_that_was_found(book: PagedSearch) -> None:
-    pages = list(book.walk(ASKED))
-    assert [len(page.findings) for page in pages] == [5] * 18 + [3]
-    assert len(set(ids(*pages))) == PAGES
-
-
 @pytest.mark.parametrize("limit", [1, 7, 20])
 def test_the_head_is_the_usual_search_whatever_the_size_of_a_page(book: PagedSearch, limit: int) -> None:
     unpaged = book.unpaged(ASKED).findings

@@ -59,15 +59,6 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
     made.catalog.close()
 
 
-def test_the_owner_sees_all_rows_and_others_their_own(desk: Desk) -> None:
-    desk.put("a.md")
-    desk.asked(ANN, "a.md", text="ann's")
-    desk.asked(BOB, "a.md", text="bob's")
-    assert desk.rows(OWNER) == [("bob's", ["a.md"]), ("ann's", ["a.md"])]
-    assert desk.rows(ANN) == [("ann's", ["a.md"])]
-    assert desk.rows(Principal()) == []
-
-
 def test_a_row_names_only_what_its_reader_may_see_now(desk: Desk) -> None:
     desk.put("a.md")
     desk.put("b.md")
@@ -87,27 +78,6 @@ def test_a_deleted_document_is_named_to_nobody(desk: Desk) -> None:
     assert desk.rows(OWNER) == [("What?", [])]
     assert desk.top(OWNER) == {}
     assert desk.popular_to(OWNER) == []
-
-
-def test_another_scope_is_another_log(desk: Desk) -> None:
-    other = Scope("other", "handbook")
-    desk.put("a.md", scope=other)
-    desk.asked(ANN, "a.md", scope=other)
-    assert desk.rows(OWNER) == []
-    assert desk.popular_to(OWNER) == []
-    assert desk.rows(ANN, scope=other) == [("What?", ["a.md"])]
-
-
-def test_top_documents_are_those_of_ones_own_questions(desk: Desk) -> None:
-    desk.put("a.md")
-    desk.put("b.md")
-    desk.put("c.md", access="owner:bob")
-    desk.asked(ANN, "a.md")
-    desk.asked(BOB, "a.md", "b.md", "c.md")
-    desk.asked(BOB, "b.md", "c.md")
-    assert desk.top(OWNER) == {"b.md": 2, "c.md": 2, "a.md": 2}
-    assert desk.top(ANN) == {"a.md": 1}
-    assert desk.top(BOB) == {"b.md": 2, "c.md": 2, "a.md": 1}
 
 
 def test_only_so_many_documents_are_named_however_many_are_hidden(desk: Desk) -> None:

@@ -123,14 +123,6 @@ def test_an_unknown_scope_and_an_empty_library_find_nothing(shelf: Shelf, tmp_pa
     assert Shelf.holding(tmp_path / "empty", {}).search("noon").findings == ()
 
 
-def test_who_may_not_see_a_document_does_not_find_it_by_any_ranking(shelf: Shelf) -> None:
-    shelf.write("secret.md", "# Secret\n\nThe secret ferry leaves at midnight.\n")
-    shelf.ingest(shelf.docs / "secret.md", IngestOptions(access=("owner:ann",)))
-    for principal, is_seen in ((Principal("ann"), True), (Principal("bob"), False), (Principal(), False)):
-        found = shelf.search("secret ferry midnight", principal=principal)
-        assert ("secret.md" in documents(found)) is is_seen
-
-
 def test_a_stale_index_shows_nothing_that_the_catalog_forbids(shelf: Shelf) -> None:
     shelf.write("secret.md", "# Secret\n\nThe secret ferry leaves at midnight.\n")
     shelf.ingest(shelf.docs / "secret.md", IngestOptions(access=("public",)))
