@@ -19,7 +19,7 @@ from citewise.model.filters import Where
 from citewise.model.ids import ChunkId
 from citewise.ports.catalog import Catalog
 from citewise.ports.indexes import IndexBatch, TextIndex, VectorIndex
-from tests.builders import DIMENSIONS
+from tests.builders import DIMENSIONS, a_vector
 from tests.fakes.memory_catalog import MemoryCatalog
 from tests.fakes.plain_index import PlainTextIndex, PlainVectorIndex
 
@@ -58,6 +58,12 @@ class Indexes:
         for index in (self.vectors, self.texts):
             index.write(scope, generation, IndexBatch(puts, drops, position))
             index.activate(scope, generation)
+
+    def found(self, word: str, where: Where, *, limit: int = 9) -> tuple[list[ChunkId], list[ChunkId]]:
+        """The ids of both searches: nearest to a vector, and those that have the word."""
+        by_meaning = self.nearest(a_vector(1), where=where, limit=limit)
+        by_words = self.matching([word], where=where, limit=limit)
+        return [hit.id for hit in by_meaning], [hit.id for hit in by_words]
 
     def nearest(self, vector: Vector, *, where: Where, limit: int) -> tuple[Hit, ...]:
         return self.vectors.search(vector, where=where, limit=limit)

@@ -43,8 +43,7 @@ def where(*conditions: Condition, readers: frozenset[Reader] | None = None, scop
 
 
 def test_an_empty_index_answers_nothing(index: Indexes) -> None:
-    assert index.nearest(a_vector(1), where=where(), limit=5) == ()
-    assert index.matching(["tide"], field="words", where=where(), limit=5) == ()
+    assert index.found("tide", where()) == ([], [])
     assert states(index, SCOPE) == {None}
 
 
@@ -126,18 +125,15 @@ def test_numbers_are_filtered_by_range_with_both_ends_included(index: Indexes) -
         (1.0, 2.5, 4),
         (0.5, 2.0, 4),
     ):
-        narrow = where(Between("metadata.draft: no\"'*", low, high))
-        assert len(index.nearest(a_vector(1), where=narrow, limit=50)) == count
-        assert len(index.matching(["tide"], field="words", where=narrow, limit=50)) == count
+        found = index.found("tide", where(Between("metadata.draft: no\"'*", low, high)), limit=50)
+        assert list(map(len, found)) == [count, count]
 
 
 def test_scopes_never_meet(index: Indexes) -> None:
     index.write(SCOPE, puts=[a_point("ours", words="tide")])
     index.write(OTHER, puts=[a_point("theirs", words="tide")])
     for scope, name in ((SCOPE, "ours"), (OTHER, "theirs")):
-        assert [hit.id for hit in index.nearest(a_vector(1), where=where(scope=scope), limit=9)] == [an_id(name)]
-        found = index.matching(["tide"], field="words", where=where(scope=scope), limit=9)
-        assert [hit.id for hit in found] == [an_id(name)]
+        assert index.found("tide", where(scope=scope)) == ([an_id(name)], [an_id(name)])
 
 
 def test_writing_again_replaces_and_dropping_removes(index: Indexes) -> None:
@@ -153,25 +149,21 @@ def test_a_chunk_is_found_by_its_latest_labels_alone(index: Indexes) -> None:
     index.write(SCOPE, puts=[a_point(n, words="tide", labels=["in=no"]) for n in range(3)], position=2)
     narrow = where(AnyOf("in", frozenset({"yes"})))
     expected = {an_id(n) for n in range(3, 10)}
-    assert {hit.id for hit in index.nearest(a_vector(1), where=narrow, limit=9)} == expected
-    assert {hit.id for hit in index.matching(["tide"], field="words", where=narrow, limit=9)} == expected
+    assert [set(ids) for ids in index.found("tide", narrow)] == [expected, expected]
 
 
 def test_a_filter_admits_what_was_written_after_it_was_first_asked(index: Indexes) -> None:
     narrow = where(AnyOf("in", frozenset({"yes"})))
     index.write(SCOPE, puts=[a_point(1, words="tide", labels=["in=no"])])
-    assert index.nearest(a_vector(1), where=narrow, limit=9) == ()
-    assert index.matching(["tide"], field="words", where=narrow, limit=9) == ()
+    assert index.found("tide", narrow) == ([], [])
     index.write(SCOPE, puts=[a_point(2, words="tide", labels=["in=yes"])], position=2)
-    assert [hit.id for hit in index.nearest(a_vector(1), where=narrow, limit=9)] == [an_id(2)]
-    assert [hit.id for hit in index.matching(["tide"], field="words", where=narrow, limit=9)] == [an_id(2)]
+    assert index.found("tide", narrow) == ([an_id(2)], [an_id(2)])
 
 
 def test_writing_twice_is_writing_once(index: Indexes) -> None:
     for _ in range(2):
         index.write(SCOPE, puts=[a_point(1, words="ebb"), a_point(2, words="ebb")], drops=[an_id(3)], position=4)
-    assert len(index.nearest(a_vector(1), where=where(), limit=9)) == 2
-    assert len(index.matching(["ebb"], field="words", where=where(), limit=9)) == 2
+    assert list(map(len, index.found("ebb", where()))) == [2, 2]
 
 
 def test_a_term_counts_as_often_as_the_query_has_it(index: Indexes) -> None:
@@ -189,13 +181,11 @@ def test_a_new_generation_is_seen_when_it_is_activated_and_replaces_the_others(i
     for position, name in ((1, 2), (2, 3)):
         for part in (index.vectors, index.texts):
             part.write(SCOPE, 2, IndexBatch([a_point(name, words="ebb")], (), position))
-        assert [hit.id for hit in index.nearest(a_vector(1), where=where(), limit=5)] == [an_id(1)]
-        assert [hit.id for hit in index.matching(["ebb"], where=where(), limit=5)] == [an_id(1)]
+        assert index.found("ebb", where()) == ([an_id(1)], [an_id(1)])
     for part in (index.vectors, index.texts):
         part.activate(SCOPE, 2)
     expected = {an_id(2), an_id(3)}
-    assert {hit.id for hit in index.nearest(a_vector(1), where=where(), limit=5)} == expected
-    assert {hit.id for hit in index.matching(["ebb"], where=where(), limit=5)} == expected
+    assert [set(ids) for ids in index.found("ebb", where())] == [expected, expected]
     assert states(index, SCOPE) == {ProjectionState(2, 2)}
     assert states(index, OTHER) == {ProjectionState(1, 3)}
 
@@ -205,19 +195,16 @@ def test_activating_a_generation_twice_is_activating_it_once(index: Indexes) -> 
         index.write(SCOPE, puts=[a_point(1, words="ebb")], position=3)
         index.vectors.activate(SCOPE, 1)
         index.texts.activate(SCOPE, 1)
-    assert len(index.nearest(a_vector(1), where=where(), limit=5)) == 1
-    assert len(index.matching(["ebb"], where=where(), limit=5)) == 1
+    assert index.found("ebb", where()) == ([an_id(1)], [an_id(1)])
 
 
 def test_a_generation_without_any_writes_is_empty(index: Indexes) -> None:
     index.write(SCOPE, puts=[a_point(1, words="ebb")], position=3)
     for part in (index.vectors, index.texts):
         part.activate(SCOPE, 2)
-    assert index.nearest(a_vector(1), where=where(), limit=5) == ()
-    assert index.matching(["ebb"], where=where(), limit=5) == ()
+    assert index.found("ebb", where()) == ([], [])
     index.write(SCOPE, puts=[a_point(1, words="ebb")], position=4, generation=2)
-    assert len(index.nearest(a_vector(1), where=where(), limit=5)) == 1
-    assert len(index.matching(["ebb"], where=where(), limit=5)) == 1
+    assert index.found("ebb", where()) == ([an_id(1)], [an_id(1)])
 
 
 def test_a_generation_that_is_dropped_leaves_nothing_to_the_next_of_its_number(index: Indexes) -> None:
@@ -227,8 +214,7 @@ def test_a_generation_that_is_dropped_leaves_nothing_to_the_next_of_its_number(i
         part.drop(SCOPE, 2)
     assert len(index.nearest(a_vector(1), where=where(), limit=5)) == 1
     index.write(SCOPE, puts=[a_point(3, words="ebb")], generation=2)
-    assert [hit.id for hit in index.nearest(a_vector(1), where=where(), limit=5)] == [an_id(3)]
-    assert [hit.id for hit in index.matching(["ebb"], where=where(), limit=5)] == [an_id(3)]
+    assert index.found("ebb", where()) == ([an_id(3)], [an_id(3)])
 
 
 def test_a_scope_that_is_dropped_is_unknown_again(index: Indexes) -> None:
@@ -236,8 +222,7 @@ def test_a_scope_that_is_dropped_is_unknown_again(index: Indexes) -> None:
     index.write(OTHER, puts=[a_point(1, words="ebb")])
     index.vectors.drop(SCOPE)
     index.texts.drop(SCOPE)
-    assert index.nearest(a_vector(1), where=where(), limit=5) == ()
-    assert index.matching(["ebb"], where=where(), limit=5) == ()
+    assert index.found("ebb", where()) == ([], [])
     assert states(index, SCOPE) == {None}
     assert len(index.nearest(a_vector(1), where=where(scope=OTHER), limit=5)) == 1
 
@@ -306,8 +291,7 @@ def test_a_missing_local_index_raises_if_the_catalog_holds_something(tmp_path: P
     vectors = LocalVectorIndex(tmp_path / "vectors", dimensions=DIMENSIONS, is_expected=lambda scope: scope == SCOPE)
     texts = LocalTextIndex(tmp_path / "texts", is_expected=lambda scope: scope == SCOPE)
     index = Indexes(vectors, texts)
-    assert index.nearest(a_vector(1), where=where(scope=OTHER), limit=5) == ()
-    assert index.matching(["ebb"], where=where(scope=OTHER), limit=5) == ()
+    assert index.found("ebb", where(scope=OTHER)) == ([], [])
     with pytest.raises(Unavailable, match="the vectors index of acme/handbook is missing"):
         index.nearest(a_vector(1), where=where(), limit=5)
     with pytest.raises(Unavailable, match="the texts index of acme/handbook is missing"):

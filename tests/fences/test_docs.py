@@ -3,7 +3,6 @@
 import ast
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
@@ -15,8 +14,8 @@ import pytest
 
 from citewise.cli.main import app
 from citewise.settings import Settings
+from tests.fences.processes import ROOT, printed_by
 
-ROOT = Path(__file__).parents[2]
 TABLES = {"path_rules": "model/document.py", "boosts": "model/query.py"}  # defaults too long for a cell
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.md")])
 
@@ -88,14 +87,8 @@ def test_the_help_of_every_command_is_documented() -> None:
     page = ROOT / "docs" / "commands.md"
     fresh = "# Commands\n\nGenerated from `--help` by tests/fences/test_docs.py (CITEWISE_WRITE_DOCS=1 renews it).\n"
     for words in commands_below(app):
-        done = subprocess.run(
-            [str(Path(sys.executable).with_name("citewise")), *words, "--help"],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={**os.environ, "COLUMNS": "100"},
-        )
-        fresh += f"\n## {' '.join(['citewise', *words])}\n\n```text\n{done.stdout.strip()}\n```\n"
+        printed = printed_by(Path(sys.executable).with_name("citewise"), *words, "--help", COLUMNS="100")
+        fresh += f"\n## {' '.join(['citewise', *words])}\n\n```text\n{printed.strip()}\n```\n"
     if os.environ.get("CITEWISE_WRITE_DOCS"):
         page.write_text(fresh)
     assert page.read_text() == fresh
@@ -108,10 +101,8 @@ def test_the_code_in_the_readme_gives_a_cited_answer(tmp_path: Path) -> None:
     (tmp_path / "website" / "docs" / "tides.md").write_text(
         "# Tides\n\n## Readings\n\nThe tide gauge is read at noon.\n"
     )
-    code = "\n".join(blocks)
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
-    lines = done.stdout.splitlines()
-    assert lines[:2] == ["The tide gauge is read at noon. [1]", "[1] /docs/tides#readings"], done.stderr
+    lines = printed_by(sys.executable, "-c", "\n".join(blocks), cwd=tmp_path).splitlines()
+    assert lines[:2] == ["The tide gauge is read at noon. [1]", "[1] /docs/tides#readings"]
     assert [line.split()[0] for line in lines[2:]] == ["tides.md"]
 
 

@@ -1,14 +1,13 @@
 """Every example runs as a newcomer would run it, and what it prints is true."""
 
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.fences.processes import ROOT, printed_by
+
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 SAID = {
     "ask.py": ("18 documents", "switches the anemometer off. [1]", "[1] Firmware > Low-power mode", "firmware.mdx:"),
@@ -33,31 +32,17 @@ SAID = {
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda file: file.name)
 def test_an_example_runs_and_says_something_true(example: Path, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(example)],
-        cwd=tmp_path,
-        env={**os.environ, "TMPDIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
+    printed = printed_by(sys.executable, "-W", "error", example, cwd=tmp_path, TMPDIR=str(tmp_path))
     for said in SAID[example.name]:
-        assert said in done.stdout, done.stdout
+        assert said in printed, printed
     assert list(tmp_path.iterdir()) == []  # and nothing is left behind
 
 
 def test_a_folder_and_a_question_of_ones_own_are_taken(tmp_path: Path) -> None:
     (tmp_path / "tides.md").write_text("# Tides\n\nThe tide gauge is read at noon.\n")
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / "ask.py"), str(tmp_path), "When is the tide gauge read?"],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    assert "The tide gauge is read at noon. [1]" in done.stdout
+    example = ROOT / "examples" / "ask.py"
+    printed = printed_by(sys.executable, example, tmp_path, "When is the tide gauge read?")
+    assert "The tide gauge is read at noon. [1]" in printed
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda file: file.name)

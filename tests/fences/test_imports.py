@@ -1,31 +1,19 @@
 """Import rules and other rules of the code that no review should have to check."""
 
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.fences.processes import ROOT, modules_after, printed_by
+
 SOURCE = ROOT / "src" / "citewise"
 HEAVY = ("faiss", "numpy", "onnxruntime", "sqlite3", "tantivy", "tokenizers", "httpx", "yaml", "markdown_it", "rich")
 
 
-def run(*command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
-
-
-def modules_after(statement: str) -> set[str]:
-    done = run(sys.executable, "-c", f"import sys\n{statement}\nprint(*sys.modules)")
-    assert done.returncode == 0, done.stderr
-    return {name.partition(".")[0] for name in done.stdout.split()}
-
-
 def test_every_package_imports_only_what_it_may() -> None:
-    done = run(str(Path(sys.executable).with_name("lint-imports")))
-    assert done.returncode == 0, done.stdout
+    printed_by(Path(sys.executable).with_name("lint-imports"))
 
 
 @pytest.mark.parametrize(
@@ -37,12 +25,12 @@ def test_every_package_imports_only_what_it_may() -> None:
     ],
 )
 def test_nothing_heavy_is_imported_before_it_is_needed(statement: str) -> None:
-    assert modules_after(statement).isdisjoint(HEAVY)
+    assert {name.partition(".")[0] for name in modules_after(statement)}.isdisjoint(HEAVY)
 
 
 def test_help_and_usage_errors_do_not_wait_for_the_library() -> None:
-    done = run(sys.executable, "-c", "import sys, citewise.cli.main; print(*sys.modules)")
-    assert not {"citewise.api", "citewise.settings", "citewise.model.ranking"} & set(done.stdout.split())
+    loaded = modules_after("import citewise.cli.main")
+    assert not {"citewise.api", "citewise.settings", "citewise.model.ranking"} & loaded
 
 
 def test_the_embedder_is_not_loaded_to_find_that_nothing_changed(tmp_path: Path) -> None:
@@ -65,14 +53,7 @@ def test_the_version_is_the_packages() -> None:
 
 def test_the_embedding_runtime_keeps_no_device_id(tmp_path: Path) -> None:
     """onnxruntime's telemetry writes one into the cache folder as soon as it is loaded, unless it is off."""
-    done = subprocess.run(
-        [sys.executable, "-c", "import citewise.adapters.onnx.minilm"],
-        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)},
-        check=True,
-        capture_output=True,
-        timeout=60,
-    )
-    assert done.stderr == b""
+    printed_by(sys.executable, "-c", "import citewise.adapters.onnx.minilm", XDG_CACHE_HOME=str(tmp_path))
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,9 +1,6 @@
 """Selected text is answered from the selection alone: fences around what may be imported and touched."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import NoReturn
 
@@ -11,8 +8,8 @@ import pytest
 
 from citewise import Library
 from citewise.model.query import Selection
+from tests.fences.processes import ROOT, modules_after
 
-ROOT = Path(__file__).parents[2]
 HANDBOOK = ROOT / "tests" / "data" / "handbook_questions" / "selected.json"
 TEXTBOOK = ROOT.parent / "shared" / "data" / "textbook" / "questions" / "selected.json"
 STORES = (
@@ -46,24 +43,10 @@ app(["ask", "When is the tide gauge read?", "--selection-file", "selection.txt",
 """
 
 
-def modules_after(statement: str, cwd: Path) -> list[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys\n{statement}\nprint('loaded:', *sys.modules)"],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env={**os.environ, "CITEWISE_LIBRARY": "there/is/no/library"},
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.rpartition("loaded:")[2].split()
-
-
 @pytest.mark.parametrize("statement", [THROUGH_THE_LIBRARY, THROUGH_THE_COMMAND], ids=["library", "command"])
 def test_a_fresh_process_answers_without_loading_any_store(statement: str, tmp_path: Path) -> None:
     (tmp_path / "selection.txt").write_text(SELECTION)
-    loaded = modules_after(statement, tmp_path)
+    loaded = modules_after(statement, tmp_path, CITEWISE_LIBRARY="there/is/no/library")
     assert "citewise.answer.pipeline" in loaded
     assert not [name for name in loaded if any(name == store or name.startswith(f"{store}.") for store in STORES)]
     assert not (tmp_path / "there").exists()

@@ -19,31 +19,23 @@ from citewise.model.document import DEFAULT_RULES, Item, SourceRef
 from citewise.model.ranking import Passage
 from citewise.text.urls import Addresses
 from tests.builders import SCOPE, passage_of
+from tests.props.corpora import ROOT, TREES, files_of
 
-ROOT = Path(__file__).parents[2]
-SHARED = ROOT.parent / "shared" / "data"
-TREES = {
-    "handbook": ROOT / "src" / "citewise" / "data" / "handbook",
-    "textbook": SHARED / "textbook" / "website" / "docs",
-    "docusaurus": SHARED / "docs_docusaurus",
-}
 QUESTIONS = ROOT / "tests" / "data" / "handbook_questions" / "answerable.json"
 PARSER = MarkdownParser()
 CHUNKER = HeadingChunker(WordPieceCounter(), MINILM.window_tokens)
 PREPARE = Prepare((Format("text/markdown", (".md",), PARSER, CHUNKER),), DEFAULT_RULES, AccessPolicy())
+Page = tuple[str, tuple[Passage, ...]]  # a file's text, and its passages
 TARGET = Target(SCOPE, SourceRef("", "docs"))
 
 
-@pytest.fixture(params=TREES, scope="module")
-def pages(request: pytest.FixtureRequest) -> list[tuple[str, tuple[Passage, ...]]]:
+@pytest.fixture(params=["handbook", "textbook", "docusaurus"], scope="module")
+def pages(request: pytest.FixtureRequest) -> list[Page]:
     """Each file's text, as far as a library may show it, and its passages."""
-    tree = TREES[request.param]
-    if not tree.is_dir():
-        pytest.skip(f"the shared data set {request.param} is not on this machine; the handbook is always tested")
-    return [prepared(file, tree) for file in sorted(tree.rglob("*.md*"))]
+    return [prepared(file, TREES[request.param]) for file in files_of(request.param)]
 
 
-def prepared(file: Path, tree: Path) -> tuple[str, tuple[Passage, ...]]:
+def prepared(file: Path, tree: Path) -> Page:
     data = file.read_bytes()
     item = Item(file.relative_to(tree).as_posix(), len(data), "text/markdown")
     (write,) = PREPARE(TARGET, item, data).writes
@@ -54,7 +46,7 @@ def collapsed(text: str) -> str:
     return " ".join(text.split())
 
 
-def test_every_excerpt_stands_in_the_cited_lines(pages: list[tuple[str, tuple[Passage, ...]]]) -> None:
+def test_every_excerpt_stands_in_the_cited_lines(pages: list[Page]) -> None:
     for text, passages in pages:
         lines = text.split("\n")
         for passage in passages:
@@ -66,7 +58,7 @@ def test_every_excerpt_stands_in_the_cited_lines(pages: list[tuple[str, tuple[Pa
             assert excerpt in cited, (passage.document, citation.lines)
 
 
-def test_every_section_below_the_title_is_linked_by_its_anchor(pages: list[tuple[str, tuple[Passage, ...]]]) -> None:
+def test_every_section_below_the_title_is_linked_by_its_anchor(pages: list[Page]) -> None:
     for text, passages in pages:
         headings = [block.heading for block in PARSER.parse_text(text).blocks if block.heading]
         titles = {heading.anchor for heading in headings if heading.level == 1}
@@ -77,7 +69,7 @@ def test_every_section_below_the_title_is_linked_by_its_anchor(pages: list[tuple
             assert (url is None) == ("/_" in f"/{passage.document}")
 
 
-def test_the_chunks_of_a_section_join_to_what_the_file_says(pages: list[tuple[str, tuple[Passage, ...]]]) -> None:
+def test_the_chunks_of_a_section_join_to_what_the_file_says(pages: list[Page]) -> None:
     for text, passages in pages:
         sections = _sections(PARSER.parse_text(text).blocks, title=None)
         written = groupby(sections, key=lambda section: section.anchor)

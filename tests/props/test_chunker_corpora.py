@@ -13,28 +13,19 @@ from citewise.adapters.onnx.wordpiece import WordPieceCounter
 from citewise.ingest.chunkers.markdown import SPECIAL_TOKENS, ChunkSizes, HeadingChunker
 from citewise.model.chunk import Piece, searchable_text
 from citewise.model.document import Block, BlockKind, ParsedDocument
+from tests.props.corpora import TREES, files_of
 
-ROOT = Path(__file__).parents[2]
-SHARED = ROOT.parent / "shared" / "data"
-TREES = {
-    "handbook": ROOT / "src" / "citewise" / "data" / "handbook",
-    "textbook": SHARED / "textbook" / "website" / "docs",
-    "docusaurus": SHARED / "docs_docusaurus",
-    "react_native": SHARED / "docs_react_native",
-}
+Page = tuple[Path, ParsedDocument, tuple[Piece, ...]]
 COUNTER = WordPieceCounter()
 CHUNKER = HeadingChunker(COUNTER, MINILM.window_tokens)
 
 
 @pytest.fixture(params=TREES, scope="module")
-def pages(request: pytest.FixtureRequest) -> list[tuple[Path, ParsedDocument, tuple[Piece, ...]]]:
-    tree = TREES[request.param]
-    if not tree.is_dir():
-        pytest.skip(f"the shared data set {request.param} is not on this machine; the handbook is always tested")
-    return [cut(file) for file in sorted(tree.rglob("*.md*"))]
+def pages(request: pytest.FixtureRequest) -> list[Page]:
+    return [cut(file) for file in files_of(request.param)]
 
 
-def cut(file: Path) -> tuple[Path, ParsedDocument, tuple[Piece, ...]]:
+def cut(file: Path) -> Page:
     parsed = MarkdownParser().parse_text(file.read_text())
     return file, parsed, CHUNKER(parsed.blocks, title=parsed.own_title)
 
@@ -57,9 +48,7 @@ def body_lines(file: Path) -> Iterator[tuple[int, str]]:
     yield from enumerate(body.split("\n"), start=first)
 
 
-def test_every_word_of_every_body_is_in_a_chunk_at_its_line(
-    pages: list[tuple[Path, ParsedDocument, tuple[Piece, ...]]],
-) -> None:
+def test_every_word_of_every_body_is_in_a_chunk_at_its_line(pages: list[Page]) -> None:
     for file, _, pieces in pages:
         for number, line in body_lines(file):
             covering = {
@@ -79,15 +68,13 @@ def whole_blocks(blocks: tuple[Block, ...]) -> Iterator[Block]:
             yield from whole_blocks(block.children)
 
 
-def test_no_fence_table_or_admonition_is_cut(pages: list[tuple[Path, ParsedDocument, tuple[Piece, ...]]]) -> None:
+def test_no_fence_table_or_admonition_is_cut(pages: list[Page]) -> None:
     for file, parsed, pieces in pages:
         for block in whole_blocks(parsed.blocks):
             assert any(block.text in piece.text for piece in pieces), (file, block.location.first)
 
 
-def test_only_whole_sections_and_single_larger_blocks_pass_the_window(
-    pages: list[tuple[Path, ParsedDocument, tuple[Piece, ...]]],
-) -> None:
+def test_only_whole_sections_and_single_larger_blocks_pass_the_window(pages: list[Page]) -> None:
     for file, _, pieces in pages:
         in_section = Counter((piece.anchor, piece.breadcrumb) for piece in pieces)
         for piece in pieces:
@@ -101,7 +88,7 @@ def test_only_whole_sections_and_single_larger_blocks_pass_the_window(
             assert len(larger) == 1, (file, piece.location.first, piece.tokens)
 
 
-def test_counts_add_up(pages: list[tuple[Path, ParsedDocument, tuple[Piece, ...]]]) -> None:
+def test_counts_add_up(pages: list[Page]) -> None:
     for file, _, pieces in pages:
         counts = COUNTER.counts([piece.text for piece in pieces])
         assert counts == [piece.tokens for piece in pieces], file

@@ -1,4 +1,4 @@
-"""Three real documentation trees: no word is lost, and markdown-it finds as many fences and tables."""
+"""Real documentation trees: no word is lost, and markdown-it finds as many fences and tables."""
 
 import re
 from collections import Counter
@@ -10,9 +10,8 @@ from markdown_it import MarkdownIt
 
 from citewise.adapters.markdown.parser import MarkdownParser
 from citewise.model.document import Block, BlockKind
+from tests.props.corpora import TREES, files_of
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
-TREES = ("textbook/website/docs", "docs_docusaurus", "docs_react_native")
 FULL = MarkdownIt("commonmark").enable("table")
 FRONT_MATTER = re.compile(r"\A---\n.*?^---\n", re.DOTALL | re.MULTILINE)
 COMMENT = re.compile(r"<!--.*?-->|\{/\*.*?\*/\}", re.DOTALL)
@@ -21,9 +20,7 @@ IMPORT = re.compile(r"^import\b.*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)  # par
 
 def bodies(tree: str) -> Iterator[tuple[Path, str, str]]:
     """Path, text and body of each file."""
-    if not (DATA / tree).is_dir():
-        pytest.skip(f"the documentation tree {tree} is not beside this repository (shared/data)")
-    for path in sorted((DATA / tree).rglob("*.md*")):
+    for path in files_of(tree):
         text = path.read_bytes().decode().replace("\r\n", "\n")
         yield path, text, FRONT_MATTER.sub("", text)
 
