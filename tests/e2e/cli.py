@@ -4,11 +4,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 COMMAND = str(Path(sys.executable).with_name("citewise"))
+MODULE = (sys.executable, "-m", "citewise")
 
 
 def written(home: Path, pages: Mapping[str, str]) -> Path:
@@ -20,17 +21,17 @@ def written(home: Path, pages: Mapping[str, str]) -> Path:
 
 
 def citewise(
-    *words: str | Path, cwd: Path, env: dict[str, str] | None = None, timeout: float = 120
+    *words: str | Path, cwd: Path, env: dict[str, str] | None = None, command: Sequence[str] = (COMMAND,)
 ) -> subprocess.CompletedProcess[str]:
     """One run of the command."""
     return subprocess.run(
-        [COMMAND, *map(str, words)],
+        [*command, *map(str, words)],
         cwd=cwd,
         env={**os.environ, "NO_COLOR": "1", "COLUMNS": "200", **(env or {})},
         capture_output=True,
         text=True,
         check=False,
-        timeout=timeout,
+        timeout=120,
     )
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.cli import COMMAND, citewise, error_of, json_of, written
+from tests.e2e.cli import COMMAND, MODULE, citewise, error_of, json_of, written
 
 PAGE = "# Tides\n\nTides rise and fall twice a day.\n\n## Gauges\n\nA gauge reads the level.\n"
 
@@ -44,16 +44,13 @@ def test_the_report_counts_hidden_and_vendored_folders(home: Path) -> None:
     assert {"path": "node_modules/", "reason": "vendored folder (ingest it with --include)"} in report["skipped"]
 
 
-def test_status_and_doctor_tell_about_the_library(home: Path) -> None:
+def test_status_tells_about_the_library(home: Path) -> None:
     json_of("ingest", "docs", cwd=home)
     status = json_of("status", cwd=home)
     assert (status["documents"], status["chunks"], status["problems"]) == (2, 3, [])
     assert status["embedding_model"]["dimensions"] == 384
     assert status["last_ingest"]["seen"] == 2
     assert {"engines", "sizes", "log_position"} <= status.keys()
-    checks = json_of("doctor", cwd=home)["checks"]
-    assert all(check["ok"] for check in checks)
-    assert {"embedding model", "catalog", "index", "disk"} <= {check["name"] for check in checks}
 
 
 def test_people_get_a_readable_report(home: Path) -> None:
@@ -196,3 +193,14 @@ def test_the_command_explains_itself(home: Path) -> None:
     assert citewise("--version", cwd=home).stdout.startswith("citewise ")
     assert citewise("nonsense", cwd=home).returncode == 2
     assert os.listdir(home) == ["docs"]
+
+
+def test_the_module_runs_as_the_command_does(tmp_path: Path) -> None:
+    words = ("status", "--library", "nowhere")
+    script, module = citewise(*words, cwd=tmp_path), citewise(*words, cwd=tmp_path, command=MODULE)
+    assert (module.returncode, module.stdout, module.stderr) == (script.returncode, script.stdout, script.stderr)
+    assert module.returncode == 2
+    assert "nowhere" in module.stderr
+    shown = citewise("--help", cwd=tmp_path, command=MODULE)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "ingest" in shown.stdout

@@ -12,15 +12,11 @@ from pathlib import Path
 import pytest
 
 from citewise import Library
-from citewise.ingest.targets import IngestOptions
 from citewise.library import OpenLibrary
 from citewise.model.access import Scope
 from citewise.model.ranking import SearchResult
-from citewise.ports.models import Embedding
-from citewise.settings import Settings
 from citewise.wiring import stored_library
-from tests.fakes.counters import HashEmbedder, WordCounter
-from tests.pipelines.harness import SIZES
+from tests.pipelines.harness import Shelf
 from tests.stores import chunks_at
 
 STEADY, RESTLESS = 30, 20  # documents that are only edited; documents that are deleted and written again as well
@@ -48,28 +44,15 @@ def write_pages(docs: Path, draw: random.Random, edition: int) -> None:
     (docs / f"new-{edition % 5}.md").write_text(page_text(1000 + edition, edition))
 
 
-def ingest_pages(home: Path) -> None:
-    with stored_library(settings_of(home), embedding()).writing() as library:
-        list(library.ingest({home / "docs": None}, IngestOptions()))
-
-
 def keep_writing(home: Path, stop: Event, rounds: Connection) -> None:
     """The other process."""
-    draw, edition = random.Random(5), 0
+    shelf, draw, edition = Shelf(home), random.Random(5), 0
     ends_at = time.monotonic() + LONGEST_SECONDS
     while not stop.is_set() and time.monotonic() < ends_at:
         edition += 1
-        write_pages(home / "docs", draw, edition)
-        ingest_pages(home)
+        write_pages(shelf.docs, draw, edition)
+        shelf.ingest()
     rounds.send(edition)
-
-
-def settings_of(home: Path) -> Settings:
-    return Settings(library=home / "library", cache=home / "cache").changed(chunks=SIZES)
-
-
-def embedding() -> Embedding:
-    return Embedding(HashEmbedder(), WordCounter())
 
 
 def walk(library: Library, limit: int) -> Iterator[SearchResult]:
@@ -107,14 +90,13 @@ def writing(home: Path) -> Iterator[Connection]:
 def test_while_another_process_writes_every_walk_shows_all_that_stayed_and_nothing_twice(
     tmp_path: Path, megabytes: float
 ) -> None:
-    (tmp_path / "docs").mkdir()
-    write_pages(tmp_path / "docs", random.Random(4), 0)
-    ingest_pages(tmp_path)
-    settings = settings_of(tmp_path).changed(query_cache={"megabytes": megabytes})
+    shelf = Shelf(tmp_path, query_cache={"megabytes": megabytes})
+    write_pages(shelf.docs, random.Random(4), 0)
+    shelf.ingest()
     moved = walks = 0
     with (
-        stored_library(settings, embedding()).reading() as opened,
-        Library(settings=settings, embedder=HashEmbedder(), token_counter=WordCounter()) as library,
+        stored_library(shelf.settings, shelf.embedding).reading() as opened,
+        shelf.library() as library,
         writing(tmp_path) as rounds,
     ):
         stayed = steady_ids(opened)

@@ -62,7 +62,7 @@ class Shelf:
 
     def __init__(self, home: Path, *, keeps_words: bool = False, **changes: object) -> None:
         self.docs = home / "docs"
-        self.docs.mkdir(parents=True)
+        self.docs.mkdir(parents=True, exist_ok=True)
         self.settings = Settings(library=home / "library", cache=home / "cache").changed(chunks=SIZES, **changes)
         self.embedder = HashEmbedder()
         self.keeps_words = keeps_words

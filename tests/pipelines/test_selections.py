@@ -66,24 +66,22 @@ def test_a_selection_that_holds_the_answer_is_quoted(
 
 
 @pytest.mark.parametrize(
-    ("question", "selection"),
+    "selection",
     [
-        (WHEN, "noon"),
-        (WHEN, "."),
-        (WHEN, "12"),
-        (WHEN, JAPANESE),
-        (WHEN, "```"),
-        (WHEN, "|---|---|"),
-        (WHEN, "# Gauge"),
-        (WHEN, "x" * 200_000),
-        (WHEN, minified({f"key{at}": {"name": f"n{at}", "port": at} for at in range(4_000)})),
+        "noon",
+        ".",
+        "12",
+        JAPANESE,
+        "```",
+        "|---|---|",
+        "# Gauge",
+        "x" * 200_000,
+        minified({f"key{at}": {"name": f"n{at}", "port": at} for at in range(4_000)}),
     ],
     ids=["a word", "a mark", "a number", "another language", "a fence's line", "a rule", "a heading", "x", "much JSON"],
 )
-def test_a_selection_that_says_little_is_answered_or_refused_cleanly(
-    library: Library, question: str, selection: str
-) -> None:
-    assert is_whole(library.as_owner().ask(question, selection=selection))
+def test_a_selection_that_says_little_is_answered_or_refused_cleanly(library: Library, selection: str) -> None:
+    assert is_whole(library.as_owner().ask(WHEN, selection=selection))
 
 
 def test_the_mark_of_an_open_fence_s_answer_stands_behind_the_code(library: Library) -> None:
