@@ -80,7 +80,7 @@ class _StoredWorld:
         self.settings = Settings(library=home / "library").changed(**changes)
         self.ids = StoredIds()
         self._embedding = embedding
-        self._pages = home / "pages"
+        self._pages, self._mounted = home / "pages", home / "mounted"
         self._world = World(())
 
     def open(self) -> Library:
@@ -97,7 +97,8 @@ class _StoredWorld:
         for key in before.keys() - {(page.scope, page.path) for page in world.pages}:
             self._file(before[key]).unlink()
         for page in world.pages:
-            self._file(page).parent.mkdir(parents=True, exist_ok=True)
+            for folder in (self._folder(page.scope), self._file(page).parent):
+                folder.mkdir(parents=True, exist_ok=True)
             self._file(page).write_text(page.text, encoding="utf-8")
         with self.open() as library:
             for page in world.pages:
@@ -106,6 +107,8 @@ class _StoredWorld:
                     library.ingest(self._file(page), scope=page.scope, access=sorted(page.rules))
             for scope in world.scopes:
                 library.ingest(self._folder(scope), scope=scope)
+                for folder in self._mounted.glob(f"{self._folder(scope).name}/*"):
+                    library.ingest(folder, scope=scope, name=folder.name)
         self._world = world
         self._read_ids()
 
@@ -121,7 +124,8 @@ class _StoredWorld:
         self.ids = StoredIds(documents, chunks, self.ids.ever.union(current))
 
     def _file(self, page: Page) -> Path:
-        return self._folder(page.scope) / page.path
+        folder = self._folder(page.scope)
+        return (self._mounted / folder.name if page.is_mounted else folder) / page.path
 
     def _folder(self, scope: Scope) -> Path:
         return self._pages / f"{scope.tenant}+{scope.project}"  # no name contains a plus

@@ -65,6 +65,7 @@ class Page:
     level: int
     keeper: str
     sections: tuple[Section, ...]
+    is_mounted: bool = False  # in a source of its own, whose name its path starts with
 
     @property
     def text(self) -> str:
@@ -189,7 +190,9 @@ class WorldMaker:
             keeper=self.marker(),
             sections=tuple(self._section() for _ in range(self._draw.randint(1, 3))),
         )
-        return replace(page, path=f"{folder_for(rules)}/{page.path}") if source is RuleSource.SETTINGS else page
+        if source is not RuleSource.SETTINGS:
+            return page
+        return replace(page, path=f"{folder_for(rules)}/{page.path}", is_mounted=self._draw.random() < 0.5)
 
     def marker(self) -> str:
         """A new word that can be pronounced: a random string would be masked as a secret."""

@@ -116,7 +116,7 @@ class Ingest:
 
     def _prepared(self, source: Source, target: Target, item: Item, known: "_Known") -> Prepared | None:
         """The item's documents, or None where the library has just those already."""
-        known.check_owner([target.mounted(item.path)])
+        known.check_owner([target.source.mounted(item.path)])
         data = source.read(item)
         if known.is_current(self.prepare, item, data):
             return None
@@ -142,9 +142,9 @@ class _Known:
         self._catalog = catalog
         self._target = target
         scope, mount = target.scope, target.source.mount
-        parts = [""] if target.only is None else sorted(map(target.mounted, target.only))
+        parts = [""] if target.only is None else sorted(map(target.source.mounted, target.only))
         self.paths = sorted({path for part in parts for path in catalog.paths(scope, under=part, mount=mount)})
-        self._stamps = dict(catalog.stamps(scope, {*self.paths, *(target.mounted(item.path) for item in items)}))
+        self._stamps = dict(catalog.stamps(scope, {*self.paths, *(target.source.mounted(item.path) for item in items)}))
 
     def check_owner(self, paths: Sequence[str]) -> None:
         """Raise BadData if another source has one of an item's paths."""
@@ -158,7 +158,7 @@ class _Known:
 
     def under(self, item: Item) -> list[str]:
         """The documents of an item: at its path, or below it where it holds several."""
-        path = self._target.mounted(item.path)
+        path = self._target.source.mounted(item.path)
         own = [path] if path in self._stamps else []
         first = bisect_left(self.paths, f"{path}/")
         return own + self.paths[first : bisect_left(self.paths, f"{path}0", first)]  # "0" is the character after "/"
@@ -167,7 +167,7 @@ class _Known:
         documents = self.under(item)
         if not documents:
             return False
-        source, whole = digest(data), self._target.mounted(item.path)
+        source, whole = digest(data), self._target.source.mounted(item.path)
         names = (path.removeprefix(whole).removeprefix("/") for path in documents)
         return all(
             self._stamps[path].stamp == prepare.stamp(self._target, item, name, source)
@@ -222,7 +222,7 @@ class _Tally:
 
     def gone(self, target: Target) -> list[str]:
         """What the source does not have any more. What could not be read stays: missing permissions are no deletion."""
-        unseen = {PurePosixPath(target.mounted(entry.path)) for entry in self._skipped if entry.is_unseen}
+        unseen = {PurePosixPath(target.source.mounted(entry.path)) for entry in self._skipped if entry.is_unseen}
         missing = ((path, PurePosixPath(path)) for path in self.known.paths if path not in self._kept)
         return [path for path, place in missing if unseen.isdisjoint((place, *place.parents))]
 

@@ -12,8 +12,8 @@ from citewise.model.document import SourceRef
 class AccessPolicy:
     """The access rules of a library.
 
-    In this order: the document's own rule, the first pattern that covers its path, the rule that was last given for the
-    innermost part of its source that holds it, the default.
+    In this order: the document's own rule, the first pattern that covers its path in the library or in its source, the
+    rule that was last given for the innermost part of its source that holds it, the default.
     """
 
     default: tuple[str, ...] = ()
@@ -24,7 +24,7 @@ class AccessPolicy:
         if own:
             return Access.of(own)
         for covers, access in self.by_path:
-            if covers(path):
+            if covers(path) or covers(source.mounted(path)):
                 return access
         given = dict(source.access)
         return Access.of(next((given[part] for part in _at_or_above(path) if part in given), ()) or self.default)

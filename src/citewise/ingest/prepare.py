@@ -76,7 +76,7 @@ class Prepare:
         return DocumentWrite(document, Chunk.of_document(document, pieces))
 
     def _document(self, target: Target, item: Item, parsed: ParsedDocument, stamp: Digest) -> Document:
-        path = target.mounted(_path(item, parsed.name))
+        path = target.source.mounted(_path(item, parsed.name))
         facts = PathRule.facts_of(path, self.path_rules)
         chapter_number, chapter_title = _chapter_parts(facts["chapter"])
         return Document(
@@ -100,7 +100,7 @@ class Prepare:
             media_type=item.media_type,
             chapter_number=chapter_number,
             chapter_title=chapter_title,
-            source_uri=item.uri or target.mounted(item.path),
+            source_uri=item.uri or target.source.mounted(item.path),
         )
 
 

@@ -46,10 +46,6 @@ class Target:
     corpus_type: str | None = None  # None: decided by the path
     root: Path = Path()  # of a folder
 
-    def mounted(self, path: str) -> str:
-        """The path in the library of a path in the source."""
-        return f"{self.source.mount}/{path}" if self.source.mount else path
-
     @staticmethod
     def existing(path: Path) -> Path:
         """The path, absolute. Raises PathNotFound or BadRequest, before a library is created for it."""

@@ -175,6 +175,10 @@ class SourceRef:
     access: tuple[tuple[str, tuple[str, ...]], ...] = ()  # part (empty: all) -> the rule it was last given
     kind: str = "folder"
 
+    def mounted(self, path: str) -> str:
+        """The path in the library of a path in the source."""
+        return f"{self.mount}/{path}" if self.mount else path
+
 
 UNKNOWN = "Unknown"
 _DEFAULTS = {"module": UNKNOWN, "chapter": UNKNOWN, "corpus_type": "DOC_PAGE", "content_type": "prose"}

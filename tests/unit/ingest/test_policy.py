@@ -39,6 +39,13 @@ def test_a_pattern_comes_before_the_rule_of_a_part_and_the_own_rule_before_both(
     assert policy(source, "ops/deep/a.md", own=("owner:ann",)) == Access.of(["owner:ann"])
 
 
+@pytest.mark.parametrize(("mount", "path"), [("", "hr/a.md"), ("hr", "a.md"), ("wiki", "hr/a.md"), ("wiki/hr", "a.md")])
+def test_a_pattern_covers_a_path_in_the_library_and_a_path_in_the_source(mount: str, path: str) -> None:
+    rules = [Patterns.of([pattern]).rules[0] for pattern in ("hr/", "a.md")]
+    policy = AccessPolicy(by_path=tuple(zip((rule.covers for rule in rules), (OPS, PUBLIC), strict=True)))
+    assert policy(SourceRef(mount, "../docs"), path) == OPS
+
+
 def test_an_own_rule_that_is_none_is_refused() -> None:
     with pytest.raises(BadRequest, match="access rule"):
         AccessPolicy()(SOURCE, "a.md", own=("everyone",))
