@@ -13,6 +13,7 @@ from citewise.ingest.targets import Target
 from citewise.library import OpenLibrary
 from citewise.model.access import Scope
 from citewise.model.document import Item, ParsedDocument, SourceRef
+from citewise.model.filters import conditions_of
 from citewise.model.ranking import Passage
 from citewise.model.report import IngestReport, Reindexed
 from citewise.text.urls import Addresses
@@ -96,6 +97,12 @@ def test_a_thread_is_found_with_author_channel_and_time(shelf: Shelf) -> None:
         "bob: Oil it.",
     ]
     assert _citation(1, [passage], Addresses(), best=passage, score=1.0).lines is None
+    for filters, texts in (
+        (["author=bob"], 0),
+        (["channel=ops", "timestamp>=1970-01-01T02:00"], 1),
+        (["author=ann"], 2),
+    ):
+        assert len(shelf.search("valve", conditions=conditions_of(filters)).findings) == texts
 
 
 def test_ingesting_twice_changes_nothing(shelf: Shelf) -> None:

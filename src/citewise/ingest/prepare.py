@@ -1,5 +1,6 @@
 """An item's bytes -> documents and their chunks, with nothing written yet."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -67,7 +68,8 @@ class Prepare:
         rules = (f"{rule.pattern} {sorted(rule.sets.items())}" for rule in self.path_rules)
         readers = sorted(self.policy(target.source, _path(item, name)).readers)
         recipe = digest(self.format_of(item.media_type).parser.version, MASKING, LABELING, *rules)
-        return digest(source, recipe, digest(*readers, target.corpus_type or ""))
+        known = json.dumps([{**item.metadata}, item.uri], sort_keys=True, default=str)
+        return digest(source, recipe, digest(*readers, target.corpus_type or ""), known)
 
     def cut(self, document: Document) -> DocumentWrite:
         """A document with its chunks: from its stored blocks, so that no parser is needed to cut it again."""

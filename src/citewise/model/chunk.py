@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, NewType, TypeAlias
 
 from citewise.model.access import Scope
 from citewise.model.document import BlockSpan, Document, Location
-from citewise.model.filters import ACCESS_FIELD, Label, label
+from citewise.model.filters import ACCESS_FIELD, Label, label, number_of
 from citewise.model.ids import ChunkId, Digest, DocumentId, chunk_id, digest
 
 Vector = NewType("Vector", bytes)
@@ -44,7 +44,7 @@ class Terms:
 
 
 NO_SECTION = "N/A"
-LABELING = "labels-3"  # changes when the same piece may get other labels
+LABELING = "labels-4"  # changes when the same piece may get other labels
 MAX_LABEL_CHARACTERS = 200  # a longer metadata value is no filter value; it stays in the catalog
 
 
@@ -90,7 +90,13 @@ class Chunk:
         shared = _document_labels(document)
         numbers = _document_numbers(document)
         return tuple(
-            _chunk(document, piece, position=position, labels=shared | _piece_labels(piece), numbers=numbers)
+            _chunk(
+                document,
+                piece,
+                position=position,
+                labels=shared | _piece_labels(piece),
+                numbers=numbers if piece.location.sent_at is None else {**numbers, "timestamp": piece.location.sent_at},
+            )
             for position, piece in enumerate(pieces)
         )
 
@@ -142,23 +148,23 @@ def _document_labels(document: Document) -> frozenset[Label]:
 
 
 def _document_numbers(document: Document) -> dict[str, float]:
+    values = {name: value for name, value in document.metadata.items() if isinstance(value, str | int | float)}
+    numbers = {name: number_of(value) for name, value in values.items() if not isinstance(value, bool)}
     return {
-        f"metadata.{name}": float(value)
-        for name, value in document.metadata.items()
-        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**53
+        f"metadata.{name}": number for name, number in numbers.items() if number is not None and abs(number) < 2**53
     }
 
 
 def _piece_labels(piece: Piece) -> frozenset[Label]:
-    labels = {
-        label("has_code", piece.has_code),
-        label("has_equations", piece.has_equations),
+    values = {
+        "content_type": piece.kind,  # beside the document's: a lab's code is both
+        "language": piece.language,
+        "author": piece.location.author,
+        "channel": piece.location.channel,
+        "has_code": piece.has_code,
+        "has_equations": piece.has_equations,
     }
-    if piece.kind:
-        labels.add(label("content_type", piece.kind))  # beside the document's: a lab's code is both
-    if piece.language:
-        labels.add(label("language", piece.language))
-    return frozenset(labels)
+    return frozenset(label(name, value) for name, value in values.items() if value not in (None, ""))
 
 
 @dataclass(frozen=True, slots=True)

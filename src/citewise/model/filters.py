@@ -3,7 +3,6 @@
 Values of one field are alternatives, bounds of one field must all hold, and so must the conditions of different fields.
 """
 
-import contextlib
 import difflib
 import itertools
 import math
@@ -23,18 +22,31 @@ ACCESS_FIELD = "access"
 FilterValue: TypeAlias = str | bool | int | float
 
 
-def _label_text(value: FilterValue) -> str:
-    """A value as labels spell it: 2 and 2.0 are the same, as they are to whoever filters by them."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return str(int(value))
-    return str(value)
+def _spelled(value: FilterValue) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def label(field: str, value: FilterValue) -> Label:
-    """The label that says: this chunk's `field` has `value` (among others)."""
-    return Label(f"{field}={_label_text(value)}")
+    """The label that says: this chunk's `field` has `value` (among others). In metadata, 2 and 2.0 are the same."""
+    text = _spelled(value)
+    if field.startswith(METADATA) and (whole := _WHOLE.fullmatch(text)):
+        text = whole[1]
+    return Label(f"{field}={text}")
+
+
+def number_of(value: FilterValue) -> float | None:
+    """What ranges compare: a number, or the seconds since 1970 of a date (its first moment, in UTC) or a time."""
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    except ValueError:
+        try:
+            instant = datetime.fromisoformat(str(value))
+        except ValueError:
+            return None
+        number = (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).timestamp()
+    return number if math.isfinite(number) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +122,7 @@ MAX_FILTERS = 100
 _FIELD = r"[\w.\-](?:[\w.\- ]*[\w.\-])?"
 _FILTER = re.compile(rf"\s*({_FIELD})\s*(>=|<=|=)(.*)", re.DOTALL)
 _YEAR = re.compile(r"\d{4}")
+_WHOLE = re.compile(r"(-?\d+)\.0")
 
 _Filter: TypeAlias = tuple[str, str, str]  # field, sign and value
 
@@ -190,7 +203,7 @@ def _text(field: str, value: object) -> str:
         raise BadRequest(
             f"filter on {field}: {value!r} is not a value; give text, a number, true or false, or a list of them"
         )
-    return _label_text(value)
+    return _spelled(value)
 
 
 def _checked(field: str, sign: str, value: str) -> _Filter:
@@ -218,9 +231,6 @@ def _unknown(field: str) -> str:
 
 
 def _value(field: str, value: str) -> str:
-    if field.startswith(METADATA):
-        with contextlib.suppress(ValueError):
-            return _label_text(float(value)) if not value.isalpha() else value
     if field not in SWITCHES:
         return value
     lowered = value.lower()
@@ -230,21 +240,8 @@ def _value(field: str, value: str) -> str:
 
 
 def _number(field: str, value: str) -> float:
-    """A number, or an instant: a date alone is its first moment, in UTC."""
-    if field in NUMBERS and _YEAR.fullmatch(value):  # timestamp>=2024 is a year, not the 2024th second of 1970
-        return _seconds(field, f"{value}-01-01")
-    try:
-        number = float(value)
-    except ValueError:
-        number = _seconds(field, value)
-    if not math.isfinite(number):
-        raise BadRequest(f"filter on {field}: {value!r} is not a number")
+    is_year = field in NUMBERS and _YEAR.fullmatch(value)  # timestamp>=2024: not the 2024th second of 1970
+    number = number_of(f"{value}-01-01" if is_year else value)
+    if number is None:
+        raise BadRequest(f"filter on {field}: {value!r} is neither a number nor a date such as 2026-01-31")
     return number
-
-
-def _seconds(field: str, value: str) -> float:
-    try:
-        instant = datetime.fromisoformat(value)
-    except ValueError as error:
-        raise BadRequest(f"filter on {field}: {value!r} is neither a number nor a date such as 2026-01-31") from error
-    return (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).timestamp()

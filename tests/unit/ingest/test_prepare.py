@@ -8,6 +8,7 @@ from citewise.ingest.policy import AccessPolicy
 from citewise.ingest.prepare import Format, Prepare
 from citewise.ingest.targets import Target
 from citewise.model.document import Document, Item, SourceRef
+from citewise.model.ids import digest
 from tests.builders import SCOPE
 from tests.fakes.counters import WordCounter
 
@@ -35,6 +36,19 @@ def a_prepared_document(text: str, path: str, *, mount: str = "") -> Document:
 def test_a_title_comes_from_frontmatter_heading_or_path(text: str, path: str, title: str, is_titled: bool) -> None:
     document = a_prepared_document(text, path)
     assert (document.title, document.is_titled) == (title, is_titled)
+
+
+def test_what_a_source_knows_of_an_item_is_part_of_its_stamp() -> None:
+    prepare, target = Prepare((MARKDOWN,), (), AccessPolicy()), Target(SCOPE, SourceRef("", "docs"))
+    known = (
+        {},
+        {"metadata": {"team": "ops"}},
+        {"metadata": {"team": "hr"}},
+        {"uri": "https://x/1"},
+        {"uri": "https://x/2"},
+    )
+    items = (Item("a.md", 5, "text/markdown", **each) for each in known)
+    assert len({prepare.stamp(target, item, "", digest(b"words")) for item in items}) == len(known)
 
 
 def test_a_document_knows_the_item_it_was_read_from() -> None:

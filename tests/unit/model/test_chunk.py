@@ -1,7 +1,12 @@
 """How chunks are named and labeled."""
 
+from dataclasses import replace
+
+import pytest
+
 from citewise.model.access import Scope
 from citewise.model.chunk import Chunk
+from citewise.model.document import Json
 from citewise.model.ids import chunk_id, digest, document_id
 from tests.builders import SCOPE, a_document, a_piece
 
@@ -23,6 +28,17 @@ def test_labels_say_what_filters_may_ask() -> None:
     (chunk,) = Chunk.of_document(a_document("guide/a.md"), (a_piece("words"),))
     assert {"document=guide/a.md", "tags=tide", "access=project", "metadata.draft=false"} <= chunk.labels
     assert chunk.numbers == {"metadata.sidebar_position": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [("1970-01-02", 86_400.0), ("1970-01-02T00:00:01+00:00", 86_401.0), ("1.10", 1.1), (2**60, None), (10**400, None)]
+    + [(value, None) for value in ("soon", "nan", True, "0001-01-01T00:00:00+14:00-")],
+)
+def test_ranges_compare_numbers_and_dates_of_the_metadata(value: Json, number: float | None) -> None:
+    document = replace(a_document("a.md"), metadata={"reviewed": value})
+    (chunk,) = Chunk.of_document(document, (a_piece("words"),))
+    assert chunk.numbers.get("metadata.reviewed") == number
 
 
 def test_a_line_number_is_no_reason_to_index_again() -> None:

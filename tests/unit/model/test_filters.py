@@ -6,7 +6,7 @@ import pytest
 
 from citewise.errors import BadRequest
 from citewise.model.access import Reader
-from citewise.model.filters import AnyOf, Between, Condition, Label, Where, conditions_of
+from citewise.model.filters import AnyOf, Between, Condition, Label, Where, conditions_of, label
 from tests.builders import SCOPE
 
 
@@ -50,7 +50,7 @@ def test_a_filter_means_a_condition(written: tuple[str, ...], meant: tuple[Condi
         ("module>=3", "is text"),
         ("timestamp=3", "is a time"),
         ("metadata.year>=soon", "neither a number nor a date"),
-        ("metadata.year>=nan", "is not a number"),
+        ("metadata.year>=nan", "neither a number"),
         ("access=public", "no field 'access'"),
         ({"field": "module"}, "is not"),
         (3, "is not"),
@@ -73,8 +73,17 @@ def test_a_mapping_means_the_same_and_an_empty_list_filters_nothing() -> None:
 
 
 @pytest.mark.parametrize("written", ["metadata.order=2", "metadata.order=2.0", "metadata.order= 2"])
-def test_a_number_is_the_same_however_it_is_written(written: str) -> None:
-    assert conditions_of([written]) == (any_of("metadata.order", "2"),) == conditions_of({"metadata.order": 2})
+def test_a_whole_number_is_the_same_with_and_without_a_decimal_zero(written: str) -> None:
+    (wanted,) = conditions_of([written])
+    for value in (2, 2.0, "2", "2.0"):
+        assert wanted.holds({label("metadata.order", value)}, {})
+
+
+@pytest.mark.parametrize(("written", "other"), [("1.10", "1.1"), ("01234", "1234"), ("12e4567", "inf"), ("1_0", "10")])
+def test_other_values_are_compared_as_they_are_written(written: str, other: str) -> None:
+    (wanted,) = conditions_of([f"metadata.version={written}"])
+    assert wanted.holds({label("metadata.version", written)}, {})
+    assert not wanted.holds({label("metadata.version", other)}, {})
 
 
 @pytest.mark.parametrize("value", [{"gte": 2}, [None]])

@@ -152,14 +152,16 @@ class _Values:
         return str(node.value) if isinstance(node, yaml.ScalarNode) else str(self.value(node))
 
     def _scalar(self, node: yaml.Node) -> Json:
-        """A number, truth value, null or text; dates and everything with a tag of its own as text."""
+        """A number, truth value, null or text. Dates are text, and so is everything with a tag of its own and every
+        number that would be spelled differently: 1.10 is a version, 01234 a postal code."""
         try:
             value = self._constructor.construct_object(node)
         except (yaml.YAMLError, ValueError, OverflowError):
             return str(node.value)
         if isinstance(value, date):  # or a datetime
             return value.isoformat()
-        if isinstance(value, int | float) and not -(2**63) < value < 2**63:  # nan, or more than a database stores
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if is_number and (not -(2**63) < value < 2**63 or str(value) != node.value):  # nan, or too large to store
             return str(node.value)
         return value if isinstance(value, str | int | float | None) else str(node.value)
 

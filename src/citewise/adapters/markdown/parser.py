@@ -57,7 +57,7 @@ _IMPORT = re.compile(
 class MarkdownParser:
     """Parses Markdown and MDX files; keeps nothing between them."""
 
-    version = "markdown-3"  # changes when the same text may give other blocks
+    version = "markdown-4"  # changes when the same text may give other blocks
 
     def __init__(self) -> None:
         self._blocks = BlockParser()
