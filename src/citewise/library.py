@@ -269,8 +269,8 @@ class StoredLibrary:
             yield from library.ingest_source(source, name, scope)
 
     def watch(self, paths: Sequence[Path], options: "IngestOptions") -> Iterator[IngestEvent]:
-        """Ingest changes as they come; while another process is writing, they are tried again."""
-        pending: dict[Path, set[Path]] = {}
+        """Ingest changes as they come; what cannot be ingested now is tried again, and reported once."""
+        pending, problem = dict[Path, set[Path]](), ""
         for changed in self.parts.changes(paths):
             for path, files in changed.items():
                 pending.setdefault(path, set()).update(files)
@@ -278,9 +278,14 @@ class StoredLibrary:
             if due:
                 try:
                     yield from self.ingest(due, options)
-                except Unavailable as error:
-                    _log.warning("%s; trying again", error)
+                except Misconfigured:
+                    raise
+                except (CitewiseError, OSError) as error:  # OSError: a folder that goes away just now
+                    if str(error) != problem:
+                        _log.warning("%s; trying again", error)
+                    problem = str(error)
                     continue
+            problem = ""
             pending.clear()
 
     def reembed(self) -> Iterator[Reindexed]:

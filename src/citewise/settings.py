@@ -261,8 +261,9 @@ def _value(kind: Any, value: Any, *, where: str, base: Any = None) -> Any:
             raise Misconfigured(f"setting {where} is {value!r}; it can be {', '.join(inner[:-1])} or {inner[-1]}")
         return value
     if origin is tuple:
-        items = value.split(",") if isinstance(value, str) else _plain(Sequence, value, where)
-        return tuple(_value(inner[0], item, where=where) for item in items)
+        if isinstance(value, str):  # from the environment
+            value = [part.strip() for part in value.split(",") if part.strip()]
+        return tuple(_value(inner[0], item, where=where) for item in _plain(Sequence, value, where))
     if origin is Mapping:
         table = _plain(Mapping, value, where)
         return {str(name): _value(inner[1], item, where=f"{where}.{name}") for name, item in table.items()}

@@ -1,5 +1,6 @@
 """Ingesting a folder, again and again."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from citewise.ingest.targets import IngestOptions
 from citewise.model.access import Principal, Scope
 from citewise.model.chunk import ChunkCounts
 from citewise.model.ids import chunk_id
-from citewise.model.report import FileDone
+from citewise.model.report import FileDone, IngestReport
+from citewise.wiring import stored_library
 from tests.fakes.counters import HashEmbedder
 from tests.pipelines.harness import Shelf
 from tests.stores import chunks_at
@@ -250,6 +252,22 @@ def test_an_ingested_file_is_announced_only_when_it_is_stored(shelf: Shelf) -> N
             if isinstance(event, FileDone) and event.outcome == "ingested":
                 stored.append(event.path in library.catalog.paths(Scope()))
     assert stored == [True, True]
+
+
+def test_a_watch_outlives_what_cannot_be_read_now(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    ignore = shelf.docs / ".gitignore"
+
+    def changes(*_: object) -> Iterator[dict[Path, list[Path]]]:
+        ignore.symlink_to("missing")
+        yield {shelf.docs: [shelf.docs]}
+        ignore.unlink()
+        yield {}
+
+    stored = stored_library(shelf.settings, shelf.embedding)
+    monkeypatch.setattr(type(stored.parts), "changes", changes)
+    *_, report = stored.watch([shelf.docs], IngestOptions())
+    assert isinstance(report, IngestReport)
+    assert report.ingested == 2
 
 
 def test_access_comes_from_the_call_the_path_and_the_frontmatter(shelf: Shelf) -> None:

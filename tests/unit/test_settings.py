@@ -51,7 +51,7 @@ def test_the_environment_wins(tmp_path: Path) -> None:
         "library = 'file'\n[chunks]\ntarget_tokens = 400\n",
         CITEWISE_LIBRARY="variable",
         CITEWISE_CHUNKS__TARGET_TOKENS="207",
-        CITEWISE_INGEST__EXCLUDE="a,b",
+        CITEWISE_INGEST__EXCLUDE=" a, b,",
         UNRELATED="x",
     )
     assert settings.library == Path("variable")
