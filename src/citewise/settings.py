@@ -75,7 +75,7 @@ class _ChunkSettings:
 
 @dataclass(frozen=True, slots=True)
 class _IngestSettings:
-    include: tuple[str, ...] = ()  # patterns as in .gitignore; empty: everything
+    include: tuple[str, ...] = ()  # as in .gitignore; only files that match; `.github/` or `vendor/` adds to the rest
     exclude: tuple[str, ...] = ()  # patterns as in .gitignore
     max_file_mb: Positive = 10.0  # larger files are skipped
     access: tuple[str, ...] = ()  # public, project, owner:USER, group:GROUP; empty: project

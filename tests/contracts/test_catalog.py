@@ -393,7 +393,7 @@ def test_facts_and_the_last_ingestion_are_remembered(catalog: Catalog) -> None:
     assert catalog.facts() is None
     assert catalog.last_ingest() is None
     facts = LibraryFacts("m", 32, 256, {"text/markdown": "headings-1"}, "english-1")
-    summary = IngestReport(seen=3, ingested=2, unchanged=1, seconds=0.25).summary("2026-11-17T12:00:00+00:00")
+    summary = IngestReport(ingested=2, unchanged=1, seconds=0.25).summary("2026-11-17T12:00:00+00:00")
     catalog.record_facts(replace(facts, model="n"))
     catalog.record_facts(facts)
     catalog.record_ingest(summary)

@@ -38,10 +38,12 @@ def test_the_json_report_has_the_documented_shape(home: Path) -> None:
 def test_the_report_counts_hidden_and_vendored_folders(home: Path) -> None:
     for folder in (".github", "node_modules"):
         (home / "docs" / folder).mkdir()
-    assert "2 left out, hidden or vendored (ingest them with --include)" in citewise("ingest", "docs", cwd=home).stdout
+    shown = citewise("ingest", "docs", cwd=home).stdout
+    assert "2 seen: 2 ingested, 0 unchanged, 0 skipped" in shown
+    assert "2 left out, hidden or vendored (add them with --include)" in shown
     report = json_of("ingest", "docs", cwd=home)
     assert report["folders_left_out"] == 2
-    assert {"path": "node_modules/", "reason": "vendored folder (ingest it with --include)"} in report["skipped"]
+    assert {"path": "node_modules/", "reason": "vendored folder (add it with --include)"} in report["skipped"]
 
 
 def test_status_tells_about_the_library(home: Path) -> None:
@@ -113,6 +115,7 @@ def test_the_demo_is_ready_in_one_command(tmp_path: Path) -> None:
     assert "0 failed" in done.stdout
     assert "citewise status --library demo" in done.stdout
     assert json_of("status", "--library", "demo", cwd=tmp_path)["documents"] >= 12
+    assert "  citewise status --library demo" in citewise("demo", "--library", "demo", cwd=tmp_path, command=MODULE).stdout
 
 
 def test_watching_takes_up_changes_until_it_is_interrupted(home: Path) -> None:

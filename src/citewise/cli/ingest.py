@@ -43,7 +43,8 @@ Result = TypeVar("Result")
     "--include",
     metavar="GLOB",
     multiple=True,
-    help="Ingest only files that match; needed for hidden and vendored folders. Repeatable.",
+    help="Ingest only files that match; a pattern that names a hidden or vendored folder adds it to the rest. "
+    "Repeatable.",
 )
 @click.option(
     "--exclude",
@@ -115,7 +116,8 @@ def _demo(session: Session) -> int:
     _show_report(report, as_json=session.as_json)
     if not session.as_json:
         library = shlex.quote(str(session.settings.library))
-        citewise = shlex.quote("citewise" if shutil.which("citewise") else sys.argv[0])  # as it can be typed here
+        is_script = Path(sys.argv[0]).name == "citewise" and not shutil.which("citewise")  # one that must be named
+        citewise = shlex.quote(sys.argv[0]) if is_script else "citewise"
         commands = (
             f'ask "What does TIDE-204 mean?" --library {library}',
             f'search "calibrate the pressure sensor" --explain --library {library}',
@@ -195,6 +197,7 @@ def _show_report(report: "IngestReport", *, as_json: bool) -> None:
             for name, entries in problems.items()
         }
         figures = {
+            "seen": report.seen,
             "folders_left_out": report.folders_left_out,
             "masked": dict(report.masked),
             "seconds": round(report.seconds, 3),
@@ -216,10 +219,10 @@ def _figures(report: "IngestReport") -> Iterator[tuple[str, str]]:
     yield (
         "files",
         f"{report.seen} seen: {report.ingested} ingested, {report.unchanged} unchanged, "
-        f"{len(report.skipped)} skipped, {len(report.failed)} failed; {report.removed} removed",
+        f"{report.files_skipped} skipped, {len(report.failed)} failed; {report.removed} removed",
     )
     if report.folders_left_out:
-        yield "folders", f"{report.folders_left_out} left out, hidden or vendored (ingest them with --include)"
+        yield "folders", f"{report.folders_left_out} left out, hidden or vendored (add them with --include)"
     yield (
         "chunks",
         f"{chunks.created} created, {chunks.updated} updated, {chunks.deleted} deleted, {chunks.unchanged} unchanged",

@@ -86,9 +86,7 @@ def _stats(session: Session, *, since: float, plot: Path | None) -> None:
 
     Shows volume, latency, cache hits, questions without a good answer, and the documents shown most.
     """
-    from citewise.wiring import LOG_FILE
-
-    refuse_unwritable(plot, read=(session.settings.library / LOG_FILE,))
+    refuse_unwritable(plot, read=session.settings.library.rglob("*"))
     overview = session.view.stats(since=since)
     if plot is not None:
         from citewise.cli.html import stats_html

@@ -75,7 +75,7 @@ class Ingest:
         deleted = self.catalog.remove(target.scope, gone) if gone else 0
         self.project(target.scope)
         report = tally.report(batch, removed=len(gone), deleted=deleted)
-        yield replace(report, seen=len(entries), seconds=time.perf_counter() - started)
+        yield replace(report, seconds=time.perf_counter() - started)
 
     def is_current(self, source: Source, target: Target) -> bool:
         """Whether the library has just the documents of a source, as they would be stored now."""

@@ -47,13 +47,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """The account, and the last event of an ingestion: seen = ingested + unchanged + skipped + failed."""
+    """The account, and the last event of an ingestion."""
 
-    seen: int = 0
     ingested: int = 0
     unchanged: int = 0
     removed: int = 0
-    skipped: tuple[FileProblem, ...] = ()
+    skipped: tuple[FileProblem, ...] = ()  # files and folders
     failed: tuple[FileProblem, ...] = ()  # the library keeps what it had of them
     warnings: tuple[FileProblem, ...] = ()  # of files that were ingested all the same
     chunks: ChunkCounts = field(default_factory=ChunkCounts)
@@ -76,6 +75,15 @@ class IngestReport:
             "failed": len(self.failed),
             "seconds": round(self.seconds, 3),
         }
+
+    @property
+    def files_skipped(self) -> int:
+        return sum(not entry.path.endswith("/") for entry in self.skipped)
+
+    @property
+    def seen(self) -> int:
+        """Files, whatever became of them."""
+        return self.ingested + self.unchanged + self.files_skipped + len(self.failed)
 
     @property
     def folders_left_out(self) -> int:

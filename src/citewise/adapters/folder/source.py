@@ -44,6 +44,11 @@ class _Pattern:
         match = self.regex.match if self.open_ended else self.regex.fullmatch
         return match(path) is not None
 
+    @property
+    def names_left_out(self) -> frozenset[str]:
+        """The hidden and vendored folders that the pattern names."""
+        return frozenset(filter(_is_left_out, self.pattern.strip("!/").split("/")))
+
     def covers(self, path: str) -> bool:
         """Whether the pattern names this file or a folder above it."""
         return self.matches(path, is_folder=False) or any(
@@ -118,8 +123,9 @@ class FolderSource:
 
     `.gitignore` files count from the root downward; those above it are not read, so that the same folder gives the
     same files wherever it lies. `include` and `exclude` are written like .gitignore lines, relative to the root.
-    Hidden and vendored folders are left out unless an include names them. `only` limits the listing to the named files
-    and folders; a path that does not exist is not mentioned.
+    Hidden and vendored folders are left out unless an include names them; such an include adds to the listing what it
+    matches, and any other limits the listing to what one of them matches. `only` limits it to the named files and
+    folders; a path that does not exist is not mentioned.
     """
 
     def __init__(
@@ -197,7 +203,7 @@ class FolderSource:
     def _skipped(self, entry: _FolderEntry) -> FileProblem | None:
         reason = self._reason(entry)
         if reason is None and (kind := self._left_out_kind(entry)):
-            return FileProblem(entry.shown, f"{kind} folder (ingest it with --include)", is_by_default=True)
+            return FileProblem(entry.shown, f"{kind} folder (add it with --include)", is_by_default=True)
         reason = reason or self._choice_reason(entry)
         return FileProblem(entry.shown, reason) if reason else None
 
@@ -216,19 +222,21 @@ class FolderSource:
 
     def _left_out_kind(self, entry: _FolderEntry) -> str | None:
         """What kind of folder it is, if it is left out unless an include names it."""
-        is_hidden = entry.name.startswith(".")
-        if not entry.is_folder or not (is_hidden or entry.name in _VENDORED):
+        if not entry.is_folder or not _is_left_out(entry.name):
             return None
-        if any(entry.name in rule.pattern.strip("!/").split("/") for rule in self._include.rules):
+        if any(entry.name in rule.names_left_out for rule in self._include.rules):
             return None
-        return "hidden" if is_hidden else "vendored"
+        return "vendored" if entry.name in _VENDORED else "hidden"
 
     def _choice_reason(self, entry: _FolderEntry) -> str | None:
         rule = self._exclude.verdict(entry.path, is_folder=entry.is_folder)
         if rule is not None and not rule.keeps:
             return f"excluded by --exclude {rule.pattern}"
         included = self._include.rules
-        if included and not entry.is_folder and not any(rule.covers(entry.path) for rule in included):
+        if entry.is_folder or any(rule.covers(entry.path) for rule in included):
+            return None
+        is_limited = not all(rule.names_left_out for rule in included)
+        if is_limited or any(map(_is_left_out, entry.path.split("/")[:-1])):
             return f"not included by --include {', '.join(rule.pattern for rule in reversed(included))}"
         return None
 
@@ -274,6 +282,11 @@ class FolderSource:
         if not _VERSION_CONTROL.isdisjoint(os.path.relpath(target, self._root).split("/")):
             raise BadData("symbolic link into version control")
         return status
+
+
+def _is_left_out(folder: str) -> bool:
+    """Whether a folder of this name is hidden or vendored."""
+    return folder.startswith(".") or folder in _VENDORED
 
 
 def _why(error: OSError | BadData) -> str:

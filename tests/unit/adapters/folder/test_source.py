@@ -387,9 +387,24 @@ def test_hidden_and_vendored_folders_are_left_out_with_a_reason(tmp_path: Path, 
 
 @pytest.mark.parametrize("pattern", ["vendor/", "vendor/ours/**", "/vendor/ours/a.md", "**/vendor/**"])
 def test_a_vendored_folder_is_walked_where_an_include_names_it(tmp_path: Path, pattern: str) -> None:
-    write(tmp_path, "vendor/ours/a.md", "node_modules/b.md")
-    assert found(tmp_path, include=(pattern,)) == ["vendor/ours/a.md"]
-    assert skipped(tmp_path, include=(pattern,)) == {"node_modules/": "vendored folder (ingest it with --include)"}
+    write(tmp_path, "vendor/ours/a.md", "node_modules/b.md", "c.md")
+    assert found(tmp_path, include=(pattern,)) == ["c.md", "vendor/ours/a.md"]
+    assert skipped(tmp_path, include=(pattern,)) == {"node_modules/": "vendored folder (add it with --include)"}
+
+
+@pytest.mark.parametrize(
+    ("include", "listed"),
+    [
+        ((".github/docs/",), [".github/docs/b.md", "guide/c.md", "d.md"]),
+        ((".github/docs/", "guide/"), [".github/docs/b.md", "guide/c.md"]),
+        (("*.md",), ["d.md", "guide/c.md"]),
+    ],
+)
+def test_an_include_that_names_a_hidden_folder_adds_to_the_rest(
+    tmp_path: Path, include: tuple[str, ...], listed: list[str]
+) -> None:
+    write(tmp_path, ".github/a.md", ".github/docs/b.md", "guide/c.md", "d.md")
+    assert found(tmp_path, include=include) == sorted(listed)
 
 
 def test_a_hidden_file_or_a_hidden_root_is_no_hidden_folder(tmp_path: Path) -> None:
