@@ -67,7 +67,7 @@ Line = Annotated[int, Field(ge=1, le=10**9)]
 
 
 class _Row(BaseModel):
-    """An object of a question file. Fields of type object are for people and not used."""
+    """An object of a question file."""
 
     model_config = ConfigDict(strict=True, extra="allow")
 
@@ -87,7 +87,6 @@ class _GoldRow(_Row):
     line_start: Line | None = None
     line_end: Line | None = None
     chunk: Text | None = None
-    heading_path: object = None
 
     def place(self) -> Place:
         first, last = self.line_start, self.line_end
@@ -110,11 +109,6 @@ class _QuestionRow(_Row):
     kind: Text | None = None
     answer: Text | None = None
     absent_regex: object = None
-    note: object = None
-    filters: object = None
-    source_heading_path: object = None
-    leak_answer: object = None
-    answered_elsewhere: object = None
 
     def case(self) -> Case:
         """What an entry contains decides what it tests."""

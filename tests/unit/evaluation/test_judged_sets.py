@@ -174,7 +174,7 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytes
 # Question files: what they may say, and what is said of those that say it wrong
 
 
-GOLD = {"doc": "a.md", "section": "Tides", "grade": 2, "heading_path": ["A", "Tides"], "line_start": 3, "line_end": 9}
+GOLD = {"doc": "a.md", "section": "Tides", "grade": 2, "line_start": 3, "line_end": 9}
 ASKED: dict[str, Any] = {"id": "q1", "question": "When is it read?", "relevant": [GOLD], "type": "table"}
 SELECTED: dict[str, Any] = {"id": "s1", "question": "Why?", "selected_text": "Because.", "answerable": False}
 
@@ -192,7 +192,7 @@ def message_of(tmp_path: Path, tree: object) -> str:
 
 
 def test_an_answerable_question_says_where_its_answer_stands(tmp_path: Path) -> None:
-    (case,) = read(tmp_path, [{**ASKED, "answer": "At noon.", "filters": {"module": "m"}, "note": "n"}])
+    (case,) = read(tmp_path, [{**ASKED, "answer": "At noon."}])
     assert case == Case(
         "q1",
         "When is it read?",
@@ -210,7 +210,7 @@ def test_a_place_may_be_a_document_or_a_chunk(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "says_so", [{"kind": "off-topic"}, {"absent_regex": "x"}, {"answerable": False}, {"kind": "near", "note": "n"}]
+    "says_so", [{"kind": "off-topic"}, {"absent_regex": "x"}, {"answerable": False}, {"kind": "near"}]
 )
 def test_a_question_that_nothing_answers_says_so(tmp_path: Path, says_so: dict[str, object]) -> None:
     (case,) = read(tmp_path, [{"id": "u", "question": "Who?", **says_so}])
@@ -274,10 +274,10 @@ def test_what_is_no_question_file_is_refused(tmp_path: Path, tree: object, messa
 def test_a_field_that_resembles_none_is_passed_over_with_a_word(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    entries = [{**ASKED, "id": f"q{at}", "reviewer": "ann"} for at in range(3)]
+    entries = [{**ASKED, "id": f"q{at}", "filters": {"module": "m"}} for at in range(3)]
     assert len(read(tmp_path, [*entries, {**ASKED, "id": "q9", "relevant": [{**GOLD, "url": "x"}]}])) == 4
     assert [record.getMessage().partition(": ")[2] for record in caplog.records] == [
-        "the field 'reviewer' is unknown and not used (3 times)",
+        "the field 'filters' is unknown and not used (3 times)",
         "the field 'url' is unknown and not used (1 time)",
     ]
 
