@@ -9,7 +9,7 @@ import pytest
 
 from citewise.adapters.sqlite.connections import PrivateFile
 from citewise.adapters.sqlite.rankings import TABLES, VERSION, SqliteRankings
-from citewise.errors import Unavailable
+from citewise.errors import Misconfigured, Unavailable
 from citewise.model.ranking import Candidate
 from citewise.ports.stores import RankingStore, SavedRanking
 from tests.builders import an_id
@@ -197,6 +197,12 @@ def test_a_store_that_another_process_writes_to_cannot_be_cleared(file: Path, mo
     with a_file(file).writing("hold it"):
         assert not store.clear()
     assert store.clear()
+
+
+def test_a_folder_in_the_place_of_the_file_is_reported_with_the_remedy(file: Path) -> None:
+    file.mkdir()
+    with pytest.raises(Misconfigured, match="not a regular file; move it away"):
+        save(SqliteRankings(file), "a")
 
 
 def test_a_folder_that_is_not_there_is_unavailable(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ STOP_WORDS = frozenset(files("citewise").joinpath("data", "stop-words-en.txt").r
 
 CACHED_TEXTS = 32  # rankings, features and the decision to answer look at the same question
 CACHED_CHARACTERS = 2_000  # of one text: no question is longer
-CACHED_IDENTIFIERS = 100_000  # text repeats itself
+CACHED_IDENTIFIERS = 100_000  # text repeats itself, but not what is longer than a token
 
 _IDENTIFIER = re.compile(r"[^\W]+(?:[.:/-]+[^\W]+)*")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
@@ -41,8 +41,9 @@ def terms(text: str) -> Terms:
 @lru_cache(maxsize=CACHED_TEXTS)
 def _terms(text: str) -> Terms:
     plain = _normalized(text)
-    code = chain.from_iterable(map(_code_tokens, _IDENTIFIER.findall(plain)))
-    return Terms(words=tuple(_words(plain)), code=tuple(code))
+    uncached = _code_tokens.__wrapped__
+    code = ((_code_tokens if len(name) <= MAX_CHARACTERS else uncached)(name) for name in _IDENTIFIER.findall(plain))
+    return Terms(words=tuple(_words(plain)), code=tuple(chain.from_iterable(code)))
 
 
 def stemmer() -> Stemmer.Stemmer:

@@ -11,7 +11,7 @@ import Stemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewise.text.analysis import STOP_WORDS, terms
+from citewise.text.analysis import STOP_WORDS, _code_tokens, terms
 from citewise.text.positions import _beginnings
 
 WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")  # the rule: letters and digits, with apostrophes between them
@@ -45,7 +45,10 @@ def test_writing_without_spaces_becomes_pairs() -> None:
 
 
 def test_terms_hold_no_white_space_and_no_monsters() -> None:
+    terms("ok fine")
+    cached = _code_tokens.cache_info().currsize
     found = terms("a" * 500 + " \x00 \u2028 ok ﬁne")
+    assert _code_tokens.cache_info().currsize == cached
     for token in (*found.words, *found.code):
         assert token
         assert not any(character.isspace() for character in token)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 VOCABULARY = "bert-uncased-vocab.txt"
 CACHED_WORDS = 200_000  # 0: every word is tokenized again; a word takes about 120 bytes
+CACHED_CHARACTERS = 64  # of one word; a longer one is a line without spaces, and occurs once
 
 PLAIN = re.compile(r"[\t\n\r -~]*")  # text in which BERT splits exactly where WORD does
 WORD = re.compile(r"[a-z0-9]+|[^\sa-z0-9]")
@@ -62,5 +63,6 @@ class _Pieces(dict[str, int]):
         if len(self) >= CACHED_WORDS:
             self.clear()
         (ids,) = token_ids(uncased_tokenizer(), [word])
-        self[word] = len(ids)
+        if len(word) <= CACHED_CHARACTERS:
+            self[word] = len(ids)
         return len(ids)

@@ -103,6 +103,8 @@ class SqliteRankings:
         try:
             yield
         except Misconfigured as error:
+            if self._file.path.is_dir():
+                raise
             _log.warning("%s; it is deleted, and open cursors have expired", error)
             self._file.path.unlink(missing_ok=True)
             raise Unavailable("saved pages cannot be read now; search again") from error

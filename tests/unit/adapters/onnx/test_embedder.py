@@ -115,6 +115,7 @@ def test_counts_are_the_tokens_of_the_model(embedder: OnnxEmbedder) -> None:
 def test_lines_add_up() -> None:
     counter = WordPieceCounter()
     assert counter.counts(["\n".join(TRICKY)]) == [sum(counter.counts(TRICKY))]
+    assert max(map(len, counter._pieces)) < len("x" * 120)  # a long word is not cached
 
 
 def test_the_tokenizer_is_berts() -> None:
