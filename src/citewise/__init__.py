@@ -5,7 +5,7 @@ store into every one of them. `__init__.pyi` says the same to type checkers, and
 """
 
 _NAMES = {
-    "citewise.api": "Library LibraryView QueryOptions",
+    "citewise.api": "Library LibraryView QueryOptions SourceOptions",
     "citewise.errors": "BadData BadRequest Cancelled CitewiseError Locked Misconfigured PathNotFound Unavailable",
     "citewise.insights": "Overview SeenRow",
     "citewise.model.access": "Principal Scope",

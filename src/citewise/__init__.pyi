@@ -1,6 +1,7 @@
 from citewise.api import Library as Library
 from citewise.api import LibraryView as LibraryView
 from citewise.api import QueryOptions as QueryOptions
+from citewise.api import SourceOptions as SourceOptions
 from citewise.errors import BadData as BadData
 from citewise.errors import BadRequest as BadRequest
 from citewise.errors import Cancelled as Cancelled

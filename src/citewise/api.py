@@ -67,6 +67,15 @@ class QueryOptions(TypedDict, total=False):
     compress: bool | None  # keep only the sentences relevant to the question
 
 
+class SourceOptions(TypedDict, total=False):
+    """Options of an ingestion. What is left out is taken from the settings and the path."""
+
+    scope: Scope | None
+    access: str | Iterable[str]
+    name: str | None
+    corpus_type: str | None
+
+
 class LibraryView:
     """A library as one principal sees it: it returns only what they may read.
 
@@ -254,48 +263,38 @@ class Library:
                 )
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def ingest(
-        self,
-        *paths: str | PathLike[str],
-        scope: Scope | None = None,
-        access: str | Iterable[str] = (),
-        name: str | None = None,
-        corpus_type: str | None = None,
-    ) -> IngestReport:
+    def ingest(self, *paths: str | PathLike[str], **options: Unpack[SourceOptions]) -> IngestReport:
         """Bring the library up to date with folders or files; it is created if it does not exist.
 
-        `access` says who may read them (`public`, `project`, `owner:USER`, `group:GROUP`), `name` is what the paths
-        of a source start with, `corpus_type` is a label such as DOC_TEXTBOOK. Settings and path decide the rest.
+        Options: `access` says who may read them (`public`, `project`, `owner:USER`, `group:GROUP`), `name` is what the
+        paths of a source start with, `corpus_type` is a label such as DOC_TEXTBOOK, and `scope` is where they go.
+        Settings and path decide the rest.
         """
-        events = self.ingest_events(*paths, scope=scope, access=access, name=name, corpus_type=corpus_type)
-        (report,) = (event for event in events if isinstance(event, IngestReport))
-        return report
+        return _report(self.ingest_events(*paths, **options))
 
-    def ingest_events(
-        self,
-        *paths: str | PathLike[str],
-        scope: Scope | None = None,
-        access: str | Iterable[str] = (),
-        name: str | None = None,
-        corpus_type: str | None = None,
-    ) -> Iterator[IngestEvent]:
+    def ingest_events(self, *paths: str | PathLike[str], **options: Unpack[SourceOptions]) -> Iterator[IngestEvent]:
         """Ingest, and tell what happens to each file as it happens; the last event is the report.
 
         A file is announced when it is stored. The library is locked for other writers until the last event.
         """
         from citewise.ingest.targets import IngestOptions, Target
 
-        rules = (access,) if isinstance(access, str) else tuple(access)
-        options = IngestOptions(Scope() if scope is None else Scope.checked(scope), rules, corpus_type, name)
+        checked = IngestOptions.of(**options)
         targets = dict.fromkeys(Target.existing(Path(path)) for path in paths)
-        return self._stored().ingest(targets, options)
+        return self._stored().ingest(targets, checked)
 
-    def ingest_source(self, source: "Source", *, name: str, scope: Scope | None = None) -> Iterator[IngestEvent]:
-        """Ingest a source of your own; the paths of its documents start with `name`.
+    def ingest_source(self, source: "Source", **options: Unpack[SourceOptions]) -> IngestReport:
+        """Bring the library up to date with a source of your own. It needs a `name`; options are those of `ingest`.
 
-        If the library has all of it already, there are no events, and nothing is written.
+        If the library has all of it already, nothing is written.
         """
-        return self._stored().ingest_source(source, name, Scope() if scope is None else Scope.checked(scope))
+        return _report(self.ingest_source_events(source, **options))
+
+    def ingest_source_events(self, source: "Source", **options: Unpack[SourceOptions]) -> Iterator[IngestEvent]:
+        """Ingest a source of your own, and tell what happens as `ingest_events` does; the last event is the report."""
+        from citewise.ingest.targets import IngestOptions
+
+        return self._stored().ingest_source(source, IngestOptions.of(**options))
 
     def watch(
         self,
@@ -307,7 +306,7 @@ class Library:
         """Ingest changed files as they change, until interrupted. The paths must have been ingested before."""
         from citewise.ingest.targets import IngestOptions, Target
 
-        options = IngestOptions(Scope() if scope is None else Scope.checked(scope), (), corpus_type, name)
+        options = IngestOptions.of(scope=scope, name=name, corpus_type=corpus_type)
         return self._stored().watch([Target.existing(Path(path)) for path in paths], options)
 
     def status(self) -> Status:
@@ -412,6 +411,11 @@ class Library:
             if self._made_embedding is None:
                 self._made_embedding = embedding_of(self._settings, self._parts)
             return self._made_embedding
+
+
+def _report(events: Iterable[IngestEvent]) -> IngestReport:
+    (report,) = (event for event in events if isinstance(event, IngestReport))
+    return report
 
 
 def _message(message: Message | Mapping[str, str]) -> Message:

@@ -18,7 +18,6 @@ from citewise.errors import BadRequest, CitewiseError, Locked, Misconfigured, Un
 from citewise.ingest.project import Project
 from citewise.insights import ReadLog
 from citewise.model.access import Scope
-from citewise.model.document import SourceRef
 from citewise.model.filters import Where
 from citewise.model.query import PageRequest, Query
 from citewise.model.ranking import Passage, SearchResult
@@ -106,22 +105,22 @@ class OpenLibrary:
         self.catalog.register(options.scope, target.source)
         return ingestion(source, target)
 
-    def ingest_source(self, source: Source, name: str, scope: Scope) -> Iterator[IngestEvent]:
-        """Ingest a source of the caller's own, unless its name is that of other documents."""
-        folders = {ref.mount for ref in self.catalog.sources(scope) if ref.kind == "folder"}
-        others = {*self.catalog.paths(scope, under=name)} - {*self.catalog.paths(scope, mount=name)}
-        if not name or name in folders or others:
-            raise BadRequest(f"{name!r} is in use by other documents of {scope}: choose another name or project")
-        target = _custom_target(name, scope)
-        self.catalog.register(scope, target.source)
+    def ingest_source(self, source: Source, options: "IngestOptions") -> Iterator[IngestEvent]:
+        """Ingest a source of the caller's own."""
+        from citewise.ingest.targets import Target
+
+        target = Target.of_source(options, self.catalog)
+        self.catalog.register(target.scope, target.source)
         for event in self.ingestion(source, target):
             if isinstance(event, IngestReport):
                 self._record(event)
             yield event
 
-    def has_source(self, source: Source, name: str, scope: Scope) -> bool:
-        """Whether it has just the documents of a source of the caller's own, as they would be stored now."""
-        return self.ingestion.is_current(source, _custom_target(name, scope))
+    def unchanged(self, source: Source, options: "IngestOptions") -> IngestReport | None:
+        """The report on a source of the caller's own if ingesting it would change nothing."""
+        from citewise.ingest.targets import Target
+
+        return self.ingestion.unchanged(source, Target.of_source(options, self.catalog))
 
     def _record(self, report: IngestReport) -> None:
         self.catalog.record_ingest(report.summary(datetime.now(UTC).isoformat(timespec="seconds")))
@@ -161,12 +160,6 @@ class OpenLibrary:
     def _has_other_terms(self) -> bool:
         facts = self.catalog.facts()
         return facts is not None and facts.analyzer != ANALYZER_VERSION
-
-
-def _custom_target(name: str, scope: Scope) -> "Target":
-    from citewise.ingest.targets import Target
-
-    return Target(scope, SourceRef(name, "", kind="custom"))
 
 
 def can_write(path: Path) -> bool:
@@ -259,14 +252,15 @@ class StoredLibrary:
         with self.writing() as library:
             yield from library.ingest(paths, options)
 
-    def ingest_source(self, source: Source, name: str, scope: Scope) -> Iterator[IngestEvent]:
+    def ingest_source(self, source: Source, options: "IngestOptions") -> Iterator[IngestEvent]:
         """Open the library and ingest; if it has all of the source already, nothing is locked or written."""
         if self.storage.mark() is not None:
             with self.reading() as library:
-                if library.has_source(source, name, scope):
+                if report := library.unchanged(source, options):
+                    yield report
                     return
         with self.writing() as library:
-            yield from library.ingest_source(source, name, scope)
+            yield from library.ingest_source(source, options)
 
     def watch(self, paths: Sequence[Path], options: "IngestOptions") -> Iterator[IngestEvent]:
         """Ingest changes as they come; what cannot be ingested now is tried again, and reported once."""

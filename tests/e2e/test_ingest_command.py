@@ -115,7 +115,8 @@ def test_the_demo_is_ready_in_one_command(tmp_path: Path) -> None:
     assert "0 failed" in done.stdout
     assert "citewise status --library demo" in done.stdout
     assert json_of("status", "--library", "demo", cwd=tmp_path)["documents"] >= 12
-    assert "  citewise status --library demo" in citewise("demo", "--library", "demo", cwd=tmp_path, command=MODULE).stdout
+    by_module = citewise("demo", "--library", "demo", cwd=tmp_path, command=MODULE)
+    assert "  citewise status --library demo" in by_module.stdout
 
 
 def test_watching_takes_up_changes_until_it_is_interrupted(home: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import citewise
-from citewise import Library, LibraryView, QueryOptions
+from citewise import Library, LibraryView, QueryOptions, SourceOptions
 from tests.fences.processes import modules_after
 
 
@@ -30,7 +30,8 @@ def signatures() -> Iterator[tuple[str, Any]]:
             if not name.startswith("_") or name == "__init__":
                 hints = typing.get_type_hints(method, localns=names)
                 yield from ((f"{kind.__name__}.{name}", hint) for hint in hints.values())
-    yield from (("QueryOptions", hint) for hint in typing.get_type_hints(QueryOptions).values())
+    for options in (QueryOptions, SourceOptions):
+        yield from ((options.__name__, hint) for hint in typing.get_type_hints(options).values())
 
 
 def test_every_type_in_a_public_signature_is_public() -> None:

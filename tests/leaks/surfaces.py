@@ -33,6 +33,7 @@ EXEMPT: Mapping[str, str] = {
     "Library.ingest": "for the operator: it writes, and reports on the files that it was given",
     "Library.ingest_events": "as ingest",
     "Library.ingest_source": "as ingest",
+    "Library.ingest_source_events": "as ingest",
     "Library.watch": "as ingest",
     "Library.status": "for the operator: counts of the whole library",
     "Library.doctor": "for the operator: the state of files and models",

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from citewise import SourceOptions
 from citewise.answer.pack import _citation
 from citewise.errors import BadRequest, Misconfigured
 from citewise.ingest.prepare import Format, Prepare
-from citewise.ingest.targets import Target
+from citewise.ingest.targets import IngestOptions, Target
 from citewise.library import OpenLibrary
-from citewise.model.access import Scope
+from citewise.model.access import Access, Scope
+from citewise.model.chunk import ChunkCounts
 from citewise.model.document import Item, ParsedDocument, SourceRef
 from citewise.model.filters import conditions_of
 from citewise.model.ranking import Passage
@@ -187,19 +189,41 @@ def test_a_new_kind_of_document_is_no_reason_to_refuse_a_library_but_another_chu
 def test_a_source_of_your_own_is_ingested_once_below_its_name(shelf: Shelf) -> None:
     source = MemorySource({"readme.md": CONTENT["readme.md"]})
     with shelf.library() as library:
-        *_, last = library.ingest_source(source, name="notes")
-        assert isinstance(last, IngestReport)
-        assert last.ingested == 1
-        assert list(library.ingest_source(source, name="notes")) == []
+        assert library.ingest_source(source, name="notes").ingested == 1
+        again = IngestReport(unchanged=1, chunks=ChunkCounts(unchanged=1))
+        assert list(library.ingest_source_events(source, name="notes")) == [again]
         assert [document.path for document in library.as_owner().documents()] == ["notes/readme.md"]
-        with pytest.raises(BadRequest, match="choose another name"):
-            list(library.ingest_source(source, name=""))
+
+
+def test_a_source_of_your_own_has_the_options_of_a_folder_and_remembers_its_rule(shelf: Shelf) -> None:
+    source = MemorySource({"readme.md": CONTENT["readme.md"]})
+    with shelf.library() as library:
+        library.ingest_source(source, name="notes")
+        given: tuple[SourceOptions, ...] = (
+            {"name": "notes", "access": "group:ops"},
+            {"name": "notes", "corpus_type": "DOC_NOTE"},
+        )
+        for options in given:
+            assert library.ingest_source(source, **options).ingested == 1
+        document = library.as_owner().document("notes/readme.md")
+    assert document is not None
+    assert (document.access, document.corpus_type) == (Access.of(["group:ops"]), "DOC_NOTE")
+
+
+@pytest.mark.parametrize("name", ["", ".", "../x", "a b", "docs"])
+def test_a_source_of_your_own_needs_a_usable_name_of_its_own(shelf: Shelf, name: str) -> None:
+    shelf.write("readme.md", "# Read me\n\nWords.\n")
+    shelf.ingest(options=IngestOptions(name="docs"))
+    with (
+        shelf.library() as library,
+        pytest.raises(BadRequest, match="name"),
+    ):
+        library.ingest_source(MemorySource({"readme.md": CONTENT["readme.md"]}), name=name)
 
 
 def test_an_item_that_cannot_be_read_fails_in_every_run_and_stops_none(shelf: Shelf) -> None:
     source = MemorySource({"bad.md": ("text/markdown", None), "readme.md": CONTENT["readme.md"]})
     with shelf.library() as library:
         for counts in ((1, 0), (0, 1)):
-            *_, last = library.ingest_source(source, name="notes")
-            assert isinstance(last, IngestReport)
+            last = library.ingest_source(source, name="notes")
             assert ((last.ingested, last.unchanged), [problem.path for problem in last.failed]) == (counts, ["bad.md"])

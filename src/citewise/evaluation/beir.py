@@ -65,7 +65,7 @@ def ingest_corpus(library: Library, corpus: Path, scope: Scope) -> Iterator[Inge
             f"{corpus} has no document{first}: each line must be a JSON object with _id, title and text. "
             "If judgments name documents of the library by their paths, remove the file"
         )
-    for event in library.ingest_source(source, name=_mount(corpus), scope=scope):
+    for event in library.ingest_source_events(source, name=_mount(corpus), scope=scope):
         yield event
         if isinstance(event, IngestReport):
             for problem, rows in (("rows left out", event.skipped), ("rows failed", event.failed)):
@@ -73,8 +73,8 @@ def ingest_corpus(library: Library, corpus: Path, scope: Scope) -> Iterator[Inge
 
 
 def _mount(corpus: Path) -> str:
-    """What the paths of the documents start with: the name of the folder, which may be any bytes."""
-    return quote(corpus.resolve().parent.name, safe="") or "corpus"
+    """What the paths of the documents start with: the name of the folder, as a source can be named."""
+    return re.sub(r"[^A-Za-z0-9._@-]+", "-", corpus.resolve().parent.name).lstrip("-._@")[:64] or "corpus"
 
 
 def _warn(file: Path, problem: str, examples: Sequence[str]) -> None:

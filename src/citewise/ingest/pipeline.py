@@ -77,16 +77,22 @@ class Ingest:
         report = tally.report(batch, removed=len(gone), deleted=deleted)
         yield replace(report, seconds=time.perf_counter() - started)
 
-    def is_current(self, source: Source, target: Target) -> bool:
-        """Whether the library has just the documents of a source, as they would be stored now."""
-        items = [entry for entry in source.items() if isinstance(entry, Item)]
+    def unchanged(self, source: Source, target: Target) -> IngestReport | None:
+        """The report on a source if the library has just its documents, as they would be stored now."""
+        entries = tuple(source.items())
+        items = [entry for entry in entries if isinstance(entry, Item)]
         known = _Known(self.catalog, target, items)
-        if set(known.paths) != {path for item in items for path in known.under(item)}:
-            return False
+        is_same = set(known.paths) == {path for item in items for path in known.under(item)}
+        if not is_same or target.source not in self.catalog.sources(target.scope):
+            return None
         try:
-            return all(known.is_current(self.prepare, item, source.read(item)) for item in items)
+            if not all(known.is_current(self.prepare, item, source.read(item)) for item in items):
+                return None
         except (BadData, BadRequest):  # an ingestion reports it
-            return False
+            return None
+        chunks = ChunkCounts(unchanged=sum(map(known.chunks_of, items)))
+        skipped = tuple(entry for entry in entries if isinstance(entry, FileProblem))
+        return IngestReport(unchanged=len(items), skipped=skipped, chunks=chunks)
 
     def reembed(self, old: Catalog) -> Iterator[Reindexed]:
         """Cut and embed every document of an older library again, without its file: a running total.

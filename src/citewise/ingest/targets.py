@@ -28,6 +28,12 @@ class IngestOptions:
     corpus_type: str | None = None  # None: decided by the path
     name: str | None = None  # of the source; its documents' paths start with it
 
+    @classmethod
+    def of(cls, *, scope: Scope | None = None, access: str | Iterable[str] = (), **others: str | None) -> Self:
+        """As callers give them: no scope is the default one, and a single rule may stand alone."""
+        rules = (access,) if isinstance(access, str) else tuple(access)
+        return cls(Scope() if scope is None else Scope.checked(scope), rules, **others)
+
     def __post_init__(self) -> None:
         Access.of(self.access)
         if self.name is not None and ".." in self.name.split("/"):
@@ -95,6 +101,19 @@ class Target:
         if only is None and not any(root.iterdir()) and (stored := catalog.paths(options.scope, mount=source.mount)):
             _log.warning("%s is empty now: the %d documents the library had from it are removed", root, len(stored))
         return cls(options.scope, source, only, options.corpus_type, root)
+
+    @classmethod
+    def of_source(cls, options: IngestOptions, catalog: Catalog) -> Self:
+        """A source of the caller's own, unless its name is that of other documents."""
+        scope, refs = options.scope, {ref.mount: ref for ref in catalog.sources(options.scope)}
+        mount = _mount_named(options.name or "", refs)
+        source = refs.get(mount, SourceRef(mount, "", kind="custom"))
+        others = {*catalog.paths(scope, under=mount)} - {*catalog.paths(scope, mount=mount)}
+        if not mount or source.kind == "folder" or others:
+            raise BadRequest(f"{mount!r} is in use by other documents of {scope}: choose another name or project")
+        if options.access:
+            source = AccessPolicy.with_rule(source, options.access, {""})
+        return cls(scope, source, corpus_type=options.corpus_type)
 
 
 def _warn_about_others(root: Path, folders: Mapping[SourceRef, Path], name: str | None) -> None:

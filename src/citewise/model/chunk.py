@@ -90,13 +90,7 @@ class Chunk:
         shared = _document_labels(document)
         numbers = _document_numbers(document)
         return tuple(
-            _chunk(
-                document,
-                piece,
-                position=position,
-                labels=shared | _piece_labels(piece),
-                numbers=numbers if piece.location.sent_at is None else {**numbers, "timestamp": piece.location.sent_at},
-            )
+            _chunk(document, piece, position=position, labels=shared | _piece_labels(piece), numbers=numbers)
             for position, piece in enumerate(pieces)
         )
 
@@ -109,6 +103,8 @@ def searchable_text(breadcrumb: tuple[str, ...], text: str) -> str:
 def _chunk(
     document: Document, piece: Piece, *, position: int, labels: frozenset[Label], numbers: Mapping[str, float]
 ) -> Chunk:
+    if piece.location.sent_at is not None:
+        numbers = {**numbers, "timestamp": piece.location.sent_at}
     content_type = piece.kind or document.content_type
     embedded_text = searchable_text(piece.breadcrumb, piece.text)
     named_numbers = (f"{name}={value!r}" for name, value in sorted(numbers.items()))

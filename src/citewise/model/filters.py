@@ -8,6 +8,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NewType, TypeAlias
@@ -36,17 +37,12 @@ def label(field: str, value: FilterValue) -> Label:
 
 def number_of(value: FilterValue) -> float | None:
     """What ranges compare: a number, or the seconds since 1970 of a date (its first moment, in UTC) or a time."""
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    except ValueError:
-        try:
-            instant = datetime.fromisoformat(str(value))
-        except ValueError:
-            return None
-        number = (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).timestamp()
-    return number if math.isfinite(number) else None
+    with suppress(ValueError, OverflowError):
+        return number if math.isfinite(number := float(value)) else None
+    with suppress(ValueError):
+        instant = datetime.fromisoformat(str(value))
+        return (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).timestamp()
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,7 @@
 """What a document is called."""
 
+from typing import Any
+
 import pytest
 
 from citewise.adapters.markdown.parser import MarkdownParser
@@ -40,7 +42,7 @@ def test_a_title_comes_from_frontmatter_heading_or_path(text: str, path: str, ti
 
 def test_what_a_source_knows_of_an_item_is_part_of_its_stamp() -> None:
     prepare, target = Prepare((MARKDOWN,), (), AccessPolicy()), Target(SCOPE, SourceRef("", "docs"))
-    known = (
+    known: tuple[dict[str, Any], ...] = (
         {},
         {"metadata": {"team": "ops"}},
         {"metadata": {"team": "hr"}},

@@ -222,9 +222,8 @@ class FolderSource:
 
     def _left_out_kind(self, entry: _FolderEntry) -> str | None:
         """What kind of folder it is, if it is left out unless an include names it."""
-        if not entry.is_folder or not _is_left_out(entry.name):
-            return None
-        if any(entry.name in rule.names_left_out for rule in self._include.rules):
+        is_named = any(entry.name in rule.names_left_out for rule in self._include.rules)
+        if is_named or not entry.is_folder or not _is_left_out(entry.name):
             return None
         return "vendored" if entry.name in _VENDORED else "hidden"
 
