@@ -194,7 +194,7 @@ def print_quotes(name: str, rows: Sequence[SearchedQuestion], gold: Mapping[str,
             for source in question.context.sources
             if wanted.holds(source.citation.document, source.citation.lines)
         }
-        units = generator.chosen(GROUND.weigh(question.question, question.context))
+        units = generator.chosen(GROUND.weigh(question.question, question.context)[0])
         stems = frozenset(terms(wanted.answer).words)
         held = terms("\n".join(unit.text for unit in units)).words
         has_gold.append(bool(holding))

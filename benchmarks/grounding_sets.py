@@ -157,7 +157,7 @@ def selection_signals(question: str, text: str) -> Signals:
     """What the decision sees of a selection."""
     citation = Citation(1, SELECTION, None, None, "", "", (), None, None, None, None, None, "", 1.0)
     context = Context("", (ContextSource(1, (), text, 0, 1.0, citation, units_of(1, text)),), 0, 0)
-    return GROUND.selection_signals(question, context, GROUND.weigh(question, context))
+    return GROUND.selection_signals(question, context, GROUND.weigh(question, context)[0])
 
 
 def _library(name: str) -> Path:

@@ -13,7 +13,10 @@ A message says what failed, on what, and what to try. `code` is stable, for prog
 line returns.
 """
 
+import logging
 from typing import ClassVar
+
+_log = logging.getLogger(__name__)
 
 
 class CitewiseError(Exception):
@@ -66,3 +69,11 @@ class Cancelled(CitewiseError):
     """The caller stopped the work before it was done."""
 
     code = "cancelled"
+
+
+def explained(error: Exception, part: str = "it") -> CitewiseError:
+    """An error of ours as it is. Of code that was handed in, only its kind is told: its message may hold anything."""
+    if isinstance(error, CitewiseError):
+        return error
+    _log.warning("a part of the library failed", exc_info=error)
+    return Unavailable(f"{part} failed ({type(error).__name__})")

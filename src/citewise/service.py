@@ -92,15 +92,15 @@ class Service:
         key = self._cache.key(query, "search", page) if self._cache else None
         try:
             cached = self._cache.result(key) if self._cache else None
-            if cached is not None:
+            if isinstance(cached, SearchResult):
                 result = self._served_again(cached, query, started)
             else:
-                result = self._search_or_popular(query, page)
+                result = _without_cache(self._search_or_popular(query, page), cached)
                 if self._cache is not None:
                     self._cache.keep(key, result)
         except BadRequest:
             raise  # a request that cannot be served is not part of the log
-        except CitewiseError as error:
+        except Exception as error:
             self._log.add(_failed_row(query, "search", type(error).__name__, self._clock() - started))
             raise
         self._log.add(self._with_tokens(_search_row(query, result, self._clock() - started)))
@@ -116,18 +116,18 @@ class Service:
             pipeline = self._pipeline = self._pipeline or self._make_pipeline()
             key = self._cache.key(query, "ask", pipeline.generator.name, *history) if self._cache else None
             cached = self._cache.answer(key) if self._cache else None
-            if cached is not None:
+            if isinstance(cached, Answer):
                 events = _replayed(replace(cached, result=self._served_again(cached.result, query, started)))
             else:
                 stop = cancellation or Cancellation()
                 stop.raise_if_cancelled()
                 found = self._search_or_popular(replace(query, top_k=max(GROUNDING_TOP_K, query.top_k)))
-                events = pipeline.ask(query, found, history=history, cancellation=stop)
+                events = pipeline.ask(query, _without_cache(found, cached), history=history, cancellation=stop)
             with closing(events):
                 for event in events:
                     spent += self._clock() - resumed
                     if isinstance(event, Done):
-                        if self._cache is not None and cached is None:
+                        if self._cache is not None and not isinstance(cached, Answer):
                             self._cache.keep(key, event.answer)
                         self._log.add(self._with_tokens(_answer_row(query, event.answer, spent)))
                     elif isinstance(event, Failed):
@@ -137,7 +137,7 @@ class Service:
                     resumed = self._clock()  # the time that the consumer takes is not ours
         except BadRequest:
             raise
-        except CitewiseError as error:
+        except Exception as error:
             self._log.add(_failed_row(query, "ask", type(error).__name__, spent + self._clock() - resumed))
             raise
         except GeneratorExit:
@@ -194,9 +194,13 @@ class Service:
     def _with_tokens(self, row: Logged) -> Logged:
         if row.is_cache_hit or row.text is None:
             return row
-        with suppress(CitewiseError):  # the tokenizer cannot be loaded: then nothing was embedded either
+        with suppress(Exception):  # the tokenizer cannot be loaded: then nothing was embedded either
             return replace(row, embedding_tokens=self._count_tokens(row.text))
         return row
+
+
+def _without_cache(found: SearchResult, problem: CitewiseError | None) -> SearchResult:
+    return found.with_degraded(f"cache: {problem}") if problem else found
 
 
 def _replayed(answer: Answer) -> AnswerEvents:

@@ -55,6 +55,7 @@ class FakePipeline:
     def __init__(self, events: Callable[[Query], AnswerEvents], generator_name: str = "g") -> None:
         self.generator = ScriptedGenerator([], name=generator_name)
         self.histories: list[Sequence[Message]] = []
+        self.found: list[SearchResult] = []
         self._events = events
 
     def ask(
@@ -66,6 +67,7 @@ class FakePipeline:
         cancellation: Cancellation | None = None,
     ) -> AnswerEvents:
         self.histories.append(history)
+        self.found.append(found)
         return self._events(query)
 
 

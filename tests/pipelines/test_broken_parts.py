@@ -13,6 +13,7 @@ from citewise.answer.pipeline import NOT_SEARCHED
 from citewise.errors import Misconfigured, Unavailable
 from citewise.ingest.targets import IngestOptions
 from citewise.model.access import Principal, Scope
+from citewise.model.answer import Failed
 from citewise.model.chunk import Vector, WordVectors
 from citewise.model.ids import Digest
 from citewise.model.query import BoostRule
@@ -103,6 +104,35 @@ def test_an_answer_needs_no_embedder(shelf: Shelf) -> None:
 
 
 # A whole library
+
+
+def test_an_answer_that_breaks_off_with_anybody_s_error_is_logged(shelf: Shelf) -> None:
+    generator = ScriptedGenerator(["Half [1] ", ValueError("key=hunter2")])
+    with shelf.library(generator=generator) as library:
+        *_, last = library.as_owner().stream(QUESTION)
+        (row,) = library.as_owner().log()
+    assert isinstance(last, Failed)
+    assert str(last.error) == "the generator scripted failed (ValueError)"
+    assert row.row.error == "Unavailable"
+
+
+class Tired(HashEmbedder):
+    """Embeds questions; documents only while it is awake."""
+
+    is_awake = True
+
+    def documents(self, texts: Sequence[str]) -> tuple[Vector | Unavailable, ...]:
+        return super().documents(texts) if self.is_awake else tuple(Unavailable("429") for _ in texts)
+
+
+def test_an_answer_weighed_by_words_alone_says_so_and_is_not_cached(shelf: Shelf) -> None:
+    embedder = Tired()
+    with shelf.library(embedder=embedder) as library:
+        embedder.is_awake = False
+        assert library.as_owner().ask(QUESTION).result.degraded[0].startswith("ground: 429; ")
+        embedder.is_awake = True
+        again = library.as_owner().ask(QUESTION).result
+    assert (again.degraded, again.cache_hit) == ((), False)
 
 
 @pytest.fixture

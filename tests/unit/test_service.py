@@ -193,14 +193,17 @@ def test_an_answer_that_nobody_waits_for_is_closed_and_logged_as_abandoned(log: 
     assert [row.error for row in log.rows] == ["abandoned"]
 
 
-def test_an_answer_that_fails_on_the_way_is_a_row_too(log: ListLog) -> None:
+@pytest.mark.parametrize("error", [Unavailable("gone"), RuntimeError("gone")])
+def test_whatever_fails_on_the_way_is_a_row_too(log: ListLog, error: Exception) -> None:
     def failing(query: Query) -> AnswerEvents:
         yield Token("At ")
-        raise Unavailable("the model has gone")
+        raise error
 
-    with pytest.raises(Unavailable):
+    with pytest.raises(type(error)):
         list(a_service(log, events=failing).ask(QUERY))
-    assert [row.error for row in log.rows] == ["Unavailable"]
+    with pytest.raises(type(error)):
+        searching(error, log).search(QUERY)
+    assert [row.error for row in log.rows] == 2 * [type(error).__name__]
 
 
 def test_an_answer_that_breaks_off_is_logged_as_failed_once(log: ListLog) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -364,25 +364,41 @@ def test_what_freshness_did_not_move_is_kept_whatever_the_half_life() -> None:
     assert desk.search().cache_hit
 
 
-def away(*_: object, **__: object) -> Any:
-    raise Unavailable("away")
+ERRORS = {"away": Unavailable("away"), "it failed (RuntimeError)": RuntimeError("key=hunter2")}
 
 
-@pytest.mark.parametrize(
-    "broken",
-    [{"version": away}, {"embed": away}, {"store": SimpleNamespace(get=away, nearest=away, put=away)}],
-    ids=["version", "embedder", "store"],
-)
-def test_parts_that_cannot_be_reached_fail_nothing(desk: Desk, broken: dict[str, Any]) -> None:
+def failing(error: Exception) -> Any:
+    def fail(*_: object, **__: object) -> Any:
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize("said", ERRORS)
+@pytest.mark.parametrize("method", ["get", "nearest", "put"])
+def test_a_cache_that_cannot_be_used_fails_nothing_and_is_named(desk: Desk, method: str, said: str) -> None:
+    methods = {name: lambda *_, **__: None for name in ("get", "nearest", "put")}
+    desk.cache = replace(desk.cache, store=cast("Any", SimpleNamespace(**{**methods, method: failing(ERRORS[said])})))
+    degraded = () if method == "put" else (f"cache: {said}",)  # what is found is complete, kept or not
+    assert desk.search() == replace(desk.found, query=a_query(), degraded=degraded)
+    pipeline = FakePipeline(desk._answer)
+    list(Service(desk.library, lambda: pipeline, log=ListLog(), cache=desk.cache).ask(a_query()))
+    assert [found.degraded for found in pipeline.found] == [degraded]
+
+
+@pytest.mark.parametrize("error", ERRORS.values(), ids=ERRORS)
+@pytest.mark.parametrize("broken", ["version", "embed"])
+def test_parts_that_cannot_be_reached_fail_nothing(desk: Desk, broken: str, error: Exception) -> None:
     desk.search(a_query("How do I moor the boat?"))
-    desk.cache = replace(desk.cache, **broken)
+    changes: dict[str, Any] = {broken: failing(error)}
+    desk.cache = replace(desk.cache, **changes)
     found = desk.search(a_query("How do I moor the boat today?"))
-    assert (bool(found.findings), found.cache_hit) == (True, False)
+    assert (bool(found.findings), found.cache_hit, found.degraded) == (True, False, ())
     assert answer_of(list(desk.ask())).text
 
 
 def test_what_the_search_itself_says_is_not_swallowed(desk: Desk) -> None:
-    desk.library.meanwhile = away
+    desk.library.meanwhile = failing(Unavailable("away"))
     with pytest.raises(Unavailable, match="away"):
         desk.search()
     with pytest.raises(Unavailable, match="away"):

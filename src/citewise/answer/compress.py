@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from citewise.answer.pack import Pack
-from citewise.errors import CitewiseError
+from citewise.errors import explained
 from citewise.model.answer import Context, ContextSource, Evidence, Grounds, Shortened
 from citewise.model.query import Query
 from citewise.ports.models import Compressor, TokenCounter
@@ -46,8 +46,7 @@ class Compress:
         try:
             shorter = self._compressed(chosen, question, context, grounds, pack)
         except Exception as error:  # noqa: BLE001  it may be anybody's code, and no optional part may fail a query
-            reason = str(error) if isinstance(error, CitewiseError) else f"{chosen.name} broke ({type(error).__name__})"
-            degraded = (f"compress: {reason}; sentences were chosen instead",)
+            degraded = (f"compress: {explained(error, chosen.name)}; sentences were chosen instead",)
             shorter = self._compressed(Extractive(pack.counter), question, context, grounds, pack)
         return shorter and (*shorter, degraded)
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from citewise.errors import CitewiseError, Unavailable
+from citewise.errors import Unavailable, explained
 from citewise.model.answer import Context, ContextSource, Evidence, Grounds, Signals, Unit
 from citewise.model.chunk import Terms, cosine
 from citewise.model.ranking import DENSE, WORDS, Finding
@@ -106,14 +106,14 @@ class Ground:
         threshold: float = QUOTE_CONFIDENCE,
     ) -> Grounds:
         """What the sources say, and the findings (20 are enough) that they were made of; None: they were selected."""
-        evidence = self.weigh(question, context)
+        evidence, problem = self.weigh(question, context)
         if findings is None:
             calibration, signals = SELECTION, self.selection_signals(question, context, evidence)
         else:
             calibration, signals = SEARCH, self.search_signals(question, context, findings)
         # Sources without a single unit answer nothing, whatever else speaks for them.
         confidence = calibration.confidence(signals) if evidence else 0.0
-        return Grounds(confidence, bool(evidence) and confidence >= threshold, evidence, signals)
+        return Grounds(confidence, bool(evidence) and confidence >= threshold, evidence, signals, problem)
 
     def search_signals(self, question: str, context: Context, findings: Sequence[Finding]) -> Signals:
         """What SEARCH weighs, by name."""
@@ -144,8 +144,8 @@ class Ground:
             "missing": self._missing(question, [_indexed(source) for source in context.sources]),
         }
 
-    def weigh(self, question: str, context: Context) -> tuple[Evidence, ...]:
-        """Every unit of the context against the question, in order of source and position."""
+    def weigh(self, question: str, context: Context) -> tuple[tuple[Evidence, ...], str]:
+        """Every unit of the context against the question, in order of source and position, and what did not work."""
         units, words, texts = list[Unit](), list[Set[str]](), list[str]()
         best = max((source.score for source in context.sources), default=0.0)
         standings: dict[int, float] = {}  # by source, its score as a share of the best one's
@@ -162,30 +162,33 @@ class Ground:
                 words.append(above | (unit.stems if is_whole else terms(beginning).stems))
                 texts.append(f"{headings[-1]}: {beginning}" if headings[-1] else beginning)
         coverages = coverages_of(terms(question).stems, words)
-        closenesses = self._closenesses(question, texts, coverages)
+        closenesses, problem = self._closenesses(question, texts, coverages)
         weighed: list[Evidence] = []
         for at, (unit, coverage) in enumerate(zip(units, coverages, strict=True)):
             closeness, standing = closenesses.get(at), standings[unit.source]
             fit = self.meaning * max(0.0, min(1.0, closeness or 0.0)) + (1 - self.meaning) * coverage
             score = fit * (1 - self.standing + self.standing * standing)
             weighed.append(Evidence(unit, score, fit, closeness, coverage, standing))
-        return tuple(weighed)
+        return tuple(weighed), problem
 
-    def _closenesses(self, question: str, texts: Sequence[str], coverages: Sequence[float]) -> Mapping[int, float]:
-        """By place, for the units that share most with the question; the first in a source before the later ones."""
+    def _closenesses(
+        self, question: str, texts: Sequence[str], coverages: Sequence[float]
+    ) -> tuple[Mapping[int, float], str]:
+        """By place, for the units that share most with the question; the first in a source before the later ones.
+
+        Words still tell something of those that cannot be embedded; why not is the second value.
+        """
         chosen = sorted(range(len(texts)), key=lambda at: (-coverages[at], at))[: self.max_embedded]
         if not chosen:
-            return {}
+            return {}, ""
         try:
             asked = self.embedder.query(question)
-            outcomes = self.embedder.documents([texts[at] for at in chosen])
-        except CitewiseError:  # the search has said so already; words alone still tell something
-            return {}
-        return {
-            at: cosine(asked, outcome)
-            for at, outcome in zip(chosen, outcomes, strict=True)
-            if not isinstance(outcome, Unavailable)
-        }
+            pairs = list(zip(chosen, self.embedder.documents([texts[at] for at in chosen]), strict=True))
+            problems = (str(outcome) for _, outcome in pairs if isinstance(outcome, Unavailable))
+            found = {at: cosine(asked, outcome) for at, outcome in pairs if not isinstance(outcome, Unavailable)}
+            return found, next(problems, "")
+        except Exception as error:  # noqa: BLE001  it may be anybody's code
+            return {}, str(explained(error))
 
     def _missing(self, question: str, sources: Sequence[Terms]) -> float:
         """How much of what the question names is in no source: 0 (everything is mentioned) to 2.

@@ -17,7 +17,7 @@ from citewise.answer.pack import WIDER, Pack
 from citewise.answer.prompt import messages_of
 from citewise.answer.quality import CalibratedQuality
 from citewise.answer.support import Support
-from citewise.errors import CitewiseError
+from citewise.errors import explained
 from citewise.model.answer import (
     SELECTION,
     Answer,
@@ -30,6 +30,7 @@ from citewise.model.answer import (
     Grounds,
     Message,
     Prompt,
+    Quality,
     Sources,
     Token,
     Usage,
@@ -103,6 +104,8 @@ class AnswerPipeline:
     ) -> AnswerEvents:
         cancellation.raise_if_cancelled()
         context, grounds, result = self._grounded(result, material)
+        if grounds.problem and not any(grounds.problem in said for said in result.degraded):  # not by the search yet
+            result = result.with_degraded(f"ground: {grounds.problem}; what was not embedded was compared by words")
         cancellation.raise_if_cancelled()
         if isinstance(material, Selection):
             selected = Finding(context.sources[0].passages[0], Candidate(SELECTION, 1.0, {}, {}))
@@ -115,12 +118,13 @@ class AnswerPipeline:
                 yield from self._written(prompt, result, cancellation)
             else:
                 yield from self._refused(prompt, result, *refusal)
-        except CitewiseError as error:
-            yield Failed(error)
+        except Exception as error:  # noqa: BLE001  a generator may be anybody's code
+            yield Failed(explained(error, f"the generator {self.generator.name}"))
 
     def _refused(self, prompt: Prompt, result: SearchResult, text: str, suggestions: tuple[str, ...]) -> AnswerEvents:
         """No generator is asked."""
         yield Token(text)
+        quality, result = self._quality(prompt, result, text)
         answer = Answer(
             result,
             text,
@@ -129,7 +133,7 @@ class AnswerPipeline:
             citations=_always_cited(prompt),
             removed_markers=0,
             unsupported_sentences=(),
-            quality=self.evaluator.quality(prompt, text, citations=(), faithfulness=None),
+            quality=quality,
             usage=Usage(prompt.context.tokens_before, prompt.context.tokens, 0, 0),
             suggestions=suggestions,
         )
@@ -150,7 +154,7 @@ class AnswerPipeline:
         if shorter is None:  # nothing fits whole: packing has to cut
             return *self._read(query, material, pack, ground), result.timed("ground", started)
         context, grounds, degraded = shorter
-        return context, grounds, replace(result, degraded=(*result.degraded, *degraded)).timed("compress", started)
+        return context, grounds, result.with_degraded(*degraded).timed("compress", started)
 
     def _read(
         self, query: Query, material: SearchResult | Selection, pack: Pack, ground: Ground
@@ -190,6 +194,7 @@ class AnswerPipeline:
         # What it cites all the same is a statement: "there is no network code [1]".
         is_silent = not citations and support.says_nothing
         faithfulness = None if is_silent else support.faithfulness
+        quality, result = self._quality(prompt, result, text, citations, faithfulness)
         *asked, answered = self.pack.counter.counts([*(message.content for message in prompt.messages), text])
         return Answer(
             result,
@@ -199,9 +204,25 @@ class AnswerPipeline:
             citations=_always_cited(prompt) or tuple(citations),
             removed_markers=markers.removed,
             unsupported_sentences=support.unsupported,
-            quality=self.evaluator.quality(prompt, text, citations=citations, faithfulness=faithfulness),
+            quality=quality,
             usage=Usage(prompt.context.tokens_before, prompt.context.tokens, sum(asked), answered),
         )
+
+    def _quality(
+        self,
+        prompt: Prompt,
+        result: SearchResult,
+        text: str,
+        citations: Sequence[Citation] = (),
+        faithfulness: float | None = None,
+    ) -> tuple[Quality, SearchResult]:
+        """What the evaluator says; if it fails, what the built-in one says."""
+        try:
+            return self.evaluator.quality(prompt, text, citations=citations, faithfulness=faithfulness), result
+        except Exception as error:  # noqa: BLE001  it may be anybody's code, and the answer is there
+            degraded = f"quality: {explained(error)}; the built-in evaluation is given instead"
+            quality = CalibratedQuality().quality(prompt, text, citations=citations, faithfulness=faithfulness)
+            return quality, result.with_degraded(degraded)
 
 
 def _closable(pieces: Iterator[str]) -> abc.Generator[str, None, None]:

@@ -124,6 +124,7 @@ class Grounds:
     is_sufficient: bool
     evidence: tuple[Evidence, ...]  # of every unit, in order of source and position
     signals: Signals = field(default_factory=dict)  # what the confidence was made of
+    problem: str = ""  # why units could not be compared by meaning; empty: they were
 
 
 class Role(StrEnum):

@@ -225,6 +225,9 @@ class SearchResult:
         counts = {**self.counts, CUT: len(findings)}
         return replace(self, query=query, findings=findings, counts=counts, dropped=dropped)
 
+    def with_degraded(self, *problems: str) -> "SearchResult":
+        return replace(self, degraded=(*self.degraded, *problems))
+
     def timed(self, stage: str, started: float) -> "SearchResult":
         """With one more stage on its clock, which began at this reading of `time.perf_counter`."""
         took_ms = 1000 * (time.perf_counter() - started)

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-from citewise.errors import CitewiseError
+from citewise.errors import CitewiseError, explained
 from citewise.model.access import Principal, Scope
 from citewise.model.answer import Answer
 from citewise.model.chunk import Vector
@@ -44,23 +44,26 @@ class ResultCache:
 
     def key(self, query: Query, *options: object) -> CacheKey | None:
         """Everything that the result depends on; None if the version cannot be read."""
-        with suppress(CitewiseError):
+        with suppress(Exception):  # whatever it is, the search will say so
             bucket = digest(self.settings, *map(_spelled, options), *key_parts(query))
             return CacheKey(query.scope, self.version(query.scope), bucket, query.text)
         return None
 
-    def result(self, key: CacheKey | None) -> SearchResult | None:
+    def result(self, key: CacheKey | None) -> SearchResult | CitewiseError | None:
+        """The result of the same search; an error if the cache cannot be read."""
         found = self._found(key)
+        if isinstance(found, Answer):
+            return None
         if not isinstance(found, SearchResult) or found.next_cursor is None:
-            return found if isinstance(found, SearchResult) else None
-        with suppress(CitewiseError):
+            return found
+        with suppress(Exception):  # else there is no page behind this one, and it is searched again
             cursor = self.renewed(found.next_cursor)
             return None if cursor is None else replace(found, next_cursor=cursor)
         return None
 
-    def answer(self, key: CacheKey | None) -> Answer | None:
+    def answer(self, key: CacheKey | None) -> Answer | CitewiseError | None:
         found = self._found(key)
-        return found if isinstance(found, Answer) else None
+        return None if isinstance(found, SearchResult) else found
 
     def keep(self, key: CacheKey | None, value: SearchResult | Answer) -> None:
         """Keep it, unless it is degraded, its scores change with age, or the library changed while it was made."""
@@ -70,23 +73,29 @@ class ResultCache:
         # Without who asked: a hit has a query of its own, and an entry must not grow with somebody's groups.
         anonymous = replace(result, query=Query(result.query.text, "", 0.0, Principal()))
         kept = anonymous if isinstance(value, SearchResult) else replace(value, result=anonymous)
-        with suppress(CitewiseError):
+        try:
             if self.version(key.scope) == key.version:
                 # A cursor belongs to the question that it was given for: other words must not find it.
                 self.store.put(key, kept, self._vector(key) if result.next_cursor is None else None)
+        except Exception as error:  # noqa: BLE001  it may be anybody's code, and the result stands without it
+            explained(error)
 
-    def _found(self, key: CacheKey | None) -> SearchResult | Answer | None:
+    def _found(self, key: CacheKey | None) -> SearchResult | Answer | CitewiseError | None:
         if key is None:
             return None
-        with suppress(CitewiseError):
+        try:
             found = self.store.get(key)
             if found is None and (vector := self._vector(key)) is not None:
                 found = self.store.nearest(key, vector, min_cosine=self.min_cosine)
             return found
-        return None
+        except Exception as error:  # noqa: BLE001  as above
+            return explained(error)
 
     def _vector(self, key: CacheKey) -> Vector | None:
-        return self.embed(key.question) if self.embed is not None and self.min_cosine < 1 else None
+        """The question's vector where other words may find it; None where it cannot be had, as the search will say."""
+        with suppress(Exception):
+            return self.embed(key.question) if self.embed is not None and self.min_cosine < 1 else None
+        return None
 
     def _ages(self, result: SearchResult) -> bool:
         """Whether its scores would change noticeably while it is kept."""

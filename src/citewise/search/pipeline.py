@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, S
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from citewise.errors import CitewiseError
+from citewise.errors import CitewiseError, explained
 from citewise.model.ids import ChunkId
 from citewise.model.query import Query
 from citewise.model.ranking import Candidate, Dropped, Finding, Ranking, SearchResult, Shortlist
@@ -163,12 +163,8 @@ class Search:
         """What the stage makes of it; if it fails, the order before it stands, and the result says so."""
         try:
             return stage(found)
-        except CitewiseError as error:
-            why = str(error)
         except Exception as error:  # noqa: BLE001  whatever it is, it must not fail the query
-            _log.warning("the stage %s failed", stage.name, exc_info=True)
-            why = f"it failed ({type(error).__name__})"  # not its message, which may hold anything
-        return found.with_degraded(f"{stage.name}: {why}; the order before it stands")
+            return found.with_degraded(f"{stage.name}: {explained(error)}; the order before it stands")
 
     def _with_urls(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         url = self.addresses.url

@@ -1,6 +1,5 @@
 """Query -> Rankings: three searches, each filtered to what the reader may see before it looks."""
 
-import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
@@ -9,15 +8,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
-from citewise.errors import CitewiseError, Unavailable
+from citewise.errors import CitewiseError, Unavailable, explained
 from citewise.model.chunk import Hit, TermField
 from citewise.model.query import Query
 from citewise.model.ranking import DENSE, RANKINGS, WORDS, Rankings
 from citewise.ports.indexes import TextIndex, VectorIndex
 from citewise.ports.models import Embedder
 from citewise.text import analysis
-
-_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -130,10 +127,7 @@ def _attempt(name: str, call: Callable[[], T], timings_ms: dict[str, float]) -> 
     started = time.perf_counter()
     try:
         result = call()
-    except CitewiseError as error:
-        return error
     except Exception as error:  # noqa: BLE001  see above
-        _log.warning("a ranking failed", exc_info=True)
-        return Unavailable(f"it failed ({type(error).__name__})")
+        return explained(error)
     timings_ms[name] = 1000 * (time.perf_counter() - started)
     return result

@@ -127,7 +127,7 @@ class Broken:
 
 
 @pytest.mark.parametrize(
-    ("error", "said"), [(Misconfigured("no model"), "no model"), (RuntimeError("bug"), r"broken broke (RuntimeError)")]
+    ("error", "said"), [(Misconfigured("no model"), "no model"), (RuntimeError("bug"), r"broken failed (RuntimeError)")]
 )
 def test_a_compressor_that_fails_is_replaced_and_the_result_says_so(error: Exception, said: str) -> None:
     context = a_wide_context(("One is here. Two is here.", 0.8))

@@ -112,7 +112,7 @@ def test_a_selection_that_says_it_is_sufficient_and_another_is_not() -> None:
 
 def test_a_selection_is_judged_by_words_where_nothing_can_be_embedded() -> None:
     ground = replace(GROUND, embedder=HashEmbedder(poison=" "))
-    weighed = ground.weigh(ASKED, packed(found({})))
+    weighed = ground.weigh(ASKED, packed(found({})))[0]
     assert ground.selection_signals(ASKED, packed(found({})), weighed)["closeness"] is None
 
 
@@ -176,7 +176,7 @@ def a_ground(embedder: HashEmbedder, **knobs: Any) -> Ground:
 
 
 def weighed(question: str, *texts: str, embedder: HashEmbedder | None = None) -> tuple[Evidence, ...]:
-    return a_ground(embedder or HashEmbedder()).weigh(question, context_of(*texts))
+    return a_ground(embedder or HashEmbedder()).weigh(question, context_of(*texts))[0]
 
 
 def best(found: Sequence[Evidence]) -> str:
@@ -201,15 +201,15 @@ def test_a_word_that_few_units_hold_tells_more() -> None:
 
 def test_a_worse_source_s_units_count_less() -> None:
     context = context_of(TEXT, TEXT.replace("noon", "dusk"), scores=(1.0, 0.5))
-    first, _, third, _ = a_ground(HashEmbedder()).weigh(ASKED, context)
+    first, _, third, _ = a_ground(HashEmbedder()).weigh(ASKED, context)[0]
     assert first.score > third.score
-    assert a_ground(HashEmbedder(), standing=0.0).weigh("When is it read?", context)[2].score > 0
+    assert a_ground(HashEmbedder(), standing=0.0).weigh("When is it read?", context)[0][2].score > 0
 
 
 def test_only_the_most_promising_units_are_embedded_and_only_their_beginning() -> None:
     embedder = HashEmbedder()
     long = " ".join(f"The valve has part {number}." for number in range(60))
-    found = a_ground(embedder, max_embedded=5).weigh("Which valve?", context_of(long, "x" * 2000))
+    found = a_ground(embedder, max_embedded=5).weigh("Which valve?", context_of(long, "x" * 2000))[0]
     assert len(embedder.embedded) == 5
     assert sum(evidence.closeness is not None for evidence in found) == 5
     assert max(map(len, embedder.embedded)) <= MAX_CHARACTERS + len("Tides: ")

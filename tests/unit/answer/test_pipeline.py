@@ -1,6 +1,8 @@
 """From passages to an answer: its events, its numbers, what is checked, and how it ends."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,7 @@ from citewise.errors import Cancelled, Unavailable
 from citewise.model.access import OWNER
 from citewise.model.answer import Answer, AnswerEvent, Cited, Done, Failed, Prompt, Quality, Sources, Token
 from citewise.model.cancellation import Cancellation
+from citewise.model.chunk import Vector
 from citewise.model.query import Query, Selection
 from citewise.model.ranking import Candidate, Finding, SearchResult
 from citewise.ports.models import Generator
@@ -186,14 +189,59 @@ def test_an_answer_that_is_cancelled_before_it_begins_is_not_begun() -> None:
 
 
 class BrokenEvaluator:
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
     def quality(self, *args: object, **named: object) -> Quality:
-        raise Unavailable("no judge")
+        raise self._error
 
 
 @pytest.mark.parametrize("question", [QUERY.text, "What does a zeppelin cost?"])
-def test_an_evaluator_that_fails_ends_the_events_of_an_answer_and_of_a_refusal(question: str) -> None:
-    pipeline = replace(a_pipeline(ScriptedGenerator(["Gulls. [1]"])), evaluator=BrokenEvaluator(), min_confidence=0.4)
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [(Unavailable("no judge"), "no judge"), (RuntimeError("key=hunter2"), "it failed (RuntimeError)")],
+)
+def test_an_evaluator_that_fails_is_named_in_an_answer_and_a_refusal(
+    question: str, error: Exception, said: str
+) -> None:
+    pipeline = a_pipeline(ScriptedGenerator(["Gulls. [1]"]), min_confidence=0.4)
     query = replace(QUERY, text=question)
-    *_, last = pipeline.ask(query, searched(query))
+    usual = Answer.of(pipeline.ask(query, searched(query)))
+    answer = Answer.of(replace(pipeline, evaluator=BrokenEvaluator(error)).ask(query, searched(query)))
+    assert answer.result.degraded == (f"quality: {said}; the built-in evaluation is given instead",)
+    assert (answer.text, answer.quality) == (usual.text, usual.quality)
+
+
+@pytest.mark.parametrize("pieces", [["The gauge ", ValueError("key=hunter2")], [ValueError("key=hunter2")], [5]])
+def test_a_generator_of_anybody_ends_in_failed_whatever_it_raises(pieces: list[Any]) -> None:
+    *_, last = a_pipeline(ScriptedGenerator(pieces)).ask(QUERY, searched(QUERY))
     assert isinstance(last, Failed)
-    assert str(last.error) == "no judge"
+    assert isinstance(last.error, Unavailable)
+    assert str(last.error).startswith("the generator scripted failed (")
+    assert "hunter2" not in str(last.error)
+
+
+class Silent(HashEmbedder):
+    """Embeds questions and no document."""
+
+    def __init__(self, outcome: Unavailable | Exception) -> None:
+        super().__init__()
+        self._given = outcome
+
+    def documents(self, texts: Sequence[str]) -> tuple[Vector | Unavailable, ...]:
+        if isinstance(self._given, Unavailable):
+            return tuple(self._given for _ in texts)
+        raise self._given
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said"), [(Unavailable("429"), "429"), (RuntimeError("key=hunter2"), "it failed (RuntimeError)")]
+)
+def test_units_that_cannot_be_embedded_are_named_once(outcome: Exception, said: str) -> None:
+    pipeline = a_pipeline(ScriptedGenerator(["Gulls. [1]"]))
+    pipeline = replace(pipeline, ground=replace(pipeline.ground, embedder=Silent(outcome)))
+    found = searched(QUERY)
+    answer = Answer.of(pipeline.ask(QUERY, found))
+    assert answer.result.degraded == (f"ground: {said}; what was not embedded was compared by words",)
+    again = Answer.of(pipeline.ask(QUERY, found.with_degraded(f"dense: {said}")))
+    assert again.result.degraded == (f"dense: {said}",)
