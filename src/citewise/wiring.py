@@ -53,7 +53,7 @@ def answer_pipeline(
     chosen = settings.answer
     return AnswerPipeline(
         Pack(embedding.counter, _addresses(settings), chosen.budget_tokens),
-        Ground(embedding.embedder, embedding.counter),
+        Ground(embedding.for_readers or embedding.embedder, embedding.counter),
         generator,
         compress or compress_of(settings, embedding.counter),
         evaluator or CalibratedQuality(),
@@ -223,7 +223,8 @@ def service_of(
     from citewise.search.pipeline import Turns
     from citewise.service import Answers, Service
 
-    remembering = replace(embedding, embedder=RememberingEmbedder(embedding.embedder))
+    embedder = RememberingEmbedder(embedding.for_readers or embedding.embedder)
+    remembering = replace(embedding, embedder=embedder, for_readers=None)
     reranker, turns = parts.reranker or reranker_of(settings), Turns()
     compress = compress_of(settings, embedding.counter, parts.compressor)
 

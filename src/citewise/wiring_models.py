@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from citewise.adapters.http import Remote, Retry
     from citewise.adapters.onnx.embedder import OnnxEmbedder
     from citewise.adapters.onnx.minilm import MiniLm
+    from citewise.adapters.openai.embedder import OpenAIEmbedder
     from citewise.answer.compress import Compress
     from citewise.ports import catalog, indexes, stores
 
@@ -109,7 +110,7 @@ def _openai_embedding(settings: Settings) -> models.Embedding:
     prefixes = "".join(f"|{prefix}" for prefix in (chosen.query_prefix, chosen.document_prefix) if prefix)
     model = EmbeddingModel(f"{chosen.model}{prefixes}", chosen.dimensions, chosen.window_tokens or 8191)
 
-    def load() -> models.Embedder:
+    def load() -> "OpenAIEmbedder":
         from citewise.adapters.openai.embedder import RETRY, OpenAIEmbedder
 
         return OpenAIEmbedder(
@@ -122,7 +123,9 @@ def _openai_embedding(settings: Settings) -> models.Embedding:
         )
 
     # WordPiece cuts English a little finer than the large vocabularies of remote models: a safe side to err on.
-    return models.Embedding(lazily(model.name, load, model=model), WordPieceCounter())
+    embedder = lazily(model.name, load, model=model)
+    for_readers = lazily(model.name, lambda: embedder.for_readers(), model=model)
+    return models.Embedding(embedder, WordPieceCounter(), for_readers=for_readers)
 
 
 def reranker_of(settings: Settings) -> models.Reranker | None:

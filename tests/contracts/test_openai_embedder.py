@@ -324,8 +324,19 @@ def test_a_query_gets_the_vector_of_its_text(make: Make) -> None:
 
 def test_a_query_that_cannot_be_embedded_is_unavailable(make: Make, server: EmbeddingServer) -> None:
     server.rule = lambda asked: Reply(500)
-    with pytest.raises(Unavailable, match="answered 500, tries: 3"):
+    with pytest.raises(Unavailable, match="answered 500, tries: 2"):
         make().query("why")
+
+
+def test_a_reader_does_not_wait_as_an_ingestion_does(make: Make, server: EmbeddingServer, waits: Waits) -> None:
+    server.rule = lambda asked: Reply(429, headers={"Retry-After": "100"})
+    with pytest.raises(Unavailable, match="ask again in 100 seconds"):
+        make().query("why")
+    (unit,) = make().for_readers().documents(["a unit of an answer's source"])
+    assert "ask again in 100 seconds" in reason_of(unit)
+    assert waits == []
+    make().documents(["a chunk"])
+    assert waits == [100.0, 100.0]
 
 
 def test_neither_key_nor_text_is_logged(make: Make, server: EmbeddingServer, caplog: pytest.LogCaptureFixture) -> None:

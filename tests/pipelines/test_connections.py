@@ -14,7 +14,7 @@ from citewise.adapters.openai.generator import OpenAIGenerator
 from citewise.model.answer import Done, Token
 from citewise.settings import Settings
 from tests.fakes.chat_server import ChatServer, running_chat_server, saying
-from tests.fakes.embedding_server import DIMENSIONS, running_server
+from tests.fakes.embedding_server import DIMENSIONS, Reply, running_server
 from tests.fakes.rerank_server import running_rerank_server
 
 pytestmark = pytest.mark.server
@@ -95,3 +95,19 @@ def test_a_connection_that_is_handed_in_stays_open(chat: ChatServer, tmp_path: P
             library.as_owner().ask(QUESTION)
         del library, generator
         assert not client.is_closed
+
+
+@pytest.mark.parametrize("selection", [None, "The tide gauge is read at noon."])
+def test_a_question_does_not_wait_for_the_embedding_server_as_an_ingestion_does(
+    tmp_path: Path, selection: str | None
+) -> None:
+    (tmp_path / "gauge.md").write_text("# Gauge\n\nThe tide gauge is read at noon.\n")
+    with running_server() as server:
+        embedding = {"provider": "openai", "model": "m", "base_url": server.url, "dimensions": DIMENSIONS}
+        with Library(tmp_path / "library", settings=Settings().changed(embedding=embedding)) as library:
+            library.ingest(tmp_path / "gauge.md")
+            library.as_owner().search(QUESTION)  # its vector is remembered
+            server.rule = lambda asked: Reply(429, headers={"Retry-After": "100"})
+            degraded = library.as_owner().ask(QUESTION, selection=selection).result.degraded
+    assert "ask again in 100 seconds" in degraded[0]
+    assert degraded[0].startswith("ground: ")

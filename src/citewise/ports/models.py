@@ -55,6 +55,7 @@ class Embedding:
     counter: TokenCounter
     warm: Callable[[], None] = lambda: None  # loads a local model before it is needed
     words: WordEmbedder | None = None
+    for_readers: Embedder | None = None  # of the same vectors, with less patience; None: the embedder itself
 
 
 class Reranker(Protocol):

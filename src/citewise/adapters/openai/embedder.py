@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,8 @@ Outcome = Floats | Unavailable
 
 RETRY = Retry(tries=3, first_wait_seconds=1.0, max_wait_seconds=120.0)
 _DEADLINE_SECONDS = 300.0  # for a batch with all its tries
+# While a reader waits; what is not embedded by then is searched and compared by words alone.
+_READER_TRIES, _READER_WAIT_SECONDS, _READER_SECONDS = 2, 2.0, 10.0
 _TELLING_BATCH = 8  # texts; when a server refuses each of so many alone, the texts are not to blame
 _BYTES_PER_COMPONENT = 32  # of JSON: sign, 17 digits, exponent, comma, and white space
 _BYTES_AROUND = 65_536
@@ -37,13 +39,20 @@ class OpenAIEmbedder:
     query_prefix: str = ""
     document_prefix: str = ""
     max_input_chars: int = 24_000  # three for each of 8,000 tokens
+    deadline_seconds: float = _DEADLINE_SECONDS
     threads: Executor = field(default_factory=lambda: ThreadPoolExecutor(2, thread_name_prefix="citewise-embedder"))
 
     def documents(self, texts: Sequence[str]) -> tuple[Vector | Unavailable, ...]:
         return self._embedded(texts, self.document_prefix)
 
+    def for_readers(self) -> "OpenAIEmbedder":
+        """The same with less patience."""
+        retry = self.remote.retry
+        shorter = replace(retry, tries=min(_READER_TRIES, retry.tries), max_wait_seconds=_READER_WAIT_SECONDS)
+        return replace(self, remote=replace(self.remote, retry=shorter), deadline_seconds=_READER_SECONDS)
+
     def query(self, text: str) -> Vector:
-        (outcome,) = self._embedded((text,), self.query_prefix)
+        (outcome,) = self.for_readers()._embedded((text,), self.query_prefix)
         if isinstance(outcome, Unavailable):
             raise Unavailable(f"the question could not be embedded: {outcome}")
         return outcome
@@ -90,7 +99,7 @@ class OpenAIEmbedder:
             "embeddings",
             {"model": self.remote.model, "input": list(texts)},
             max_bytes=_BYTES_AROUND + len(texts) * (dimensions * _BYTES_PER_COMPONENT + 256),
-            ends_at=time.monotonic() + _DEADLINE_SECONDS,
+            ends_at=time.monotonic() + self.deadline_seconds,
         )
         rows = answer.get("data") if isinstance(answer, dict) else None
         vectors = [row.get("embedding") for row in self.remote.rows(rows, len(texts), need_index=False)]
