@@ -426,8 +426,8 @@ class LibraryReader:
             with ExitStack() as stack:
                 library = stack.enter_context(self._stored.reading(generation))
                 pages = self._make_pages(library, self._threads)
+                stack.enter_context(_FREEZE)
                 opened = _Lease(library, pages, generation, mark, stack.pop_all(), users=1)
-            gc.freeze()  # exclude what is loaded by now from garbage collection: a full pass takes 50 ms
             with self._counting:
                 old, self._lease = self._lease, None if self._is_closed else opened
         if old is not None:
@@ -439,7 +439,34 @@ class LibraryReader:
             lease.users -= released
             if lease is self._lease or lease.users:
                 return
-            closing, is_last = lease.closing.pop_all(), self._lease is None  # for one of several last users
+            closing = lease.closing.pop_all()  # for one of several last users
         closing.close()
-        if is_last:
-            gc.unfreeze()  # what is garbage from now on can be collected
+
+
+class _Freeze:
+    """While a library is open, what was loaded by then is excluded from garbage collection: a full pass takes 50 ms.
+
+    Only one freeze exists in a process: it ends with the last library, and a program that has its own keeps that.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._users = 0
+        self._is_ours = False
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._users += 1
+            self._is_ours = self._is_ours or not gc.get_freeze_count()
+            if self._is_ours:
+                gc.freeze()
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._is_ours and not self._users:
+                self._is_ours = False
+                gc.unfreeze()
+
+
+_FREEZE = _Freeze()

@@ -16,7 +16,7 @@ from citewise import Library
 from citewise.adapters.folder.storage import LibraryFolder
 from citewise.errors import BadRequest
 from citewise.library import LibraryReader as Reader
-from citewise.library import OpenLibrary, StoredLibrary, _Lease
+from citewise.library import OpenLibrary, StoredLibrary, _Freeze, _Lease
 from citewise.model.answer import Cited, Done, Sources, Token
 from citewise.model.ranking import SearchResult
 from citewise.ports.storage import Generation
@@ -374,3 +374,33 @@ def test_a_closed_library_is_freed_without_the_garbage_collector(shelf: Shelf) -
         assert model() is None
     finally:
         gc.enable()
+
+
+@pytest.fixture
+def freeze(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No library is open and nothing is frozen, whatever ran before."""
+    monkeypatch.setattr("citewise.library._FREEZE", _Freeze())
+    gc.unfreeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("freeze")
+def test_garbage_collection_skips_what_is_loaded_until_the_last_library_is_closed(shelf: Shelf) -> None:
+    one, other = shelf.library(), shelf.library()
+    frozen = []
+    for use in (one.as_owner().search, other.as_owner().search):
+        use("boat number3")
+        frozen.append(gc.get_freeze_count() > 0)
+    for library in (one, other):
+        library.close()
+        frozen.append(gc.get_freeze_count() > 0)
+    assert frozen == [True, True, True, False]
+
+
+@pytest.mark.usefixtures("freeze")
+def test_what_a_program_has_frozen_itself_stays_frozen(shelf: Shelf) -> None:
+    gc.freeze()
+    with shelf.library() as library:
+        library.as_owner().search("boat number3")
+    assert gc.get_freeze_count() > 0
