@@ -240,7 +240,7 @@ class Library:
             cache=cache,
             query_log=query_log,
         )
-        self._generator = generator
+        self._generator = generator or generator_of(self._settings)
         self._made_embedding: Embedding | None = None
         self._made_pipeline: AnswerPipeline | None = None
         self._opened_service: Service | None = None
@@ -345,7 +345,7 @@ class Library:
         with self._lock:
             service, self._opened_service = self._opened_service, None
             self._made_embedding = self._made_pipeline = None
-            self._generator = self._parts.generator
+            self._generator = self._parts.generator or generator_of(self._settings)
         if service is not None:
             service.close()
 
@@ -367,7 +367,7 @@ class Library:
 
         with self._lock:
             if self._opened_service is None:
-                self._opened_service = service_of(self._settings, embedding, self._writer, self._parts)
+                self._opened_service = service_of(self._settings, embedding, self._generator, self._parts)
             return self._opened_service
 
     def _stored(self) -> "StoredLibrary":
@@ -391,20 +391,13 @@ class Library:
 
     def _pipeline(self) -> "AnswerPipeline":
         """Answers from selected text. Nothing below this line may import a store."""
-        embedding, generator = self._embedding(), self._writer()
+        embedding = self._embedding()
         with self._lock:
             if self._made_pipeline is None:  # kept: a compressor may hold a model
                 compress = compress_of(self._settings, embedding.counter, self._parts.compressor)
                 evaluator = self._parts.quality_evaluator
-                self._made_pipeline = answer_pipeline(self._settings, embedding, generator, compress, evaluator)
+                self._made_pipeline = answer_pipeline(self._settings, embedding, self._generator, compress, evaluator)
             return self._made_pipeline
-
-    def _writer(self) -> Generator:
-        """The generator, made for the first answer and kept: it may hold a connection."""
-        with self._lock:
-            if self._generator is None:
-                self._generator = generator_of(self._settings)
-            return self._generator
 
     def _embedding(self) -> Embedding:
         with self._lock:

@@ -194,12 +194,13 @@ class StoredLibrary:
     @contextmanager
     def writing(self) -> Iterator[OpenLibrary]:
         """Open it with its write lock held: created if it is new, and healed before anything is added."""
+        facts = self.facts  # before a folder is made: where no model is set, this says so
         with self.storage.writing():
             is_new = self.storage.mark() is None
             generation = self.storage.build() if is_new else self.storage.current()
             with self._opened(generation, may_create=is_new) as library:
                 if is_new:
-                    library.catalog.record_facts(library.facts)
+                    library.catalog.record_facts(facts)
                 _refuse_mismatch(library)
                 library.heal()
                 if is_new:  # only now is there something that a reader could open
@@ -361,7 +362,7 @@ class LibraryReader:
         # Never held for long. Reentrant, since an abandoned answer is closed by the garbage collector, anywhere.
         self._counting = threading.RLock()
         self._lease: _Lease | None = None
-        self._is_closed = False
+        self._is_closed = self.was_opened = False
         self._threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="citewise-ranking")
 
     def search(self, query: Query, page: PageRequest | None = None) -> SearchResult:
@@ -429,6 +430,7 @@ class LibraryReader:
                 stack.enter_context(_FREEZE)
                 opened = _Lease(library, pages, generation, mark, stack.pop_all(), users=1)
             with self._counting:
+                self.was_opened = True
                 old, self._lease = self._lease, None if self._is_closed else opened
         if old is not None:
             self._close_unused(old)

@@ -28,6 +28,7 @@ MIN_FREE_BYTES = 500_000_000  # under this an ingestion may not finish
 # How long a row may wait in a process before it is written, and some more. Less: a row that is written just then comes
 # behind the sweep of a compaction; more: every compaction of a small library takes that long.
 LOG_SETTLE_SECONDS = 0.75
+FOLLOW = "follow the message, then try again"
 DROPPED_SECONDS = 7 * 86_400.0  # rows that were dropped earlier are no longer worth a warning
 
 
@@ -94,7 +95,8 @@ def doctor(library: StoredLibrary, upkeep: Upkeep) -> Iterator[Check]:
     settings, storage = library.settings, library.storage
     yield Check("python", sys.version.split()[0])
     yield Check("citewise", importlib.metadata.version("citewise"))
-    yield _tried("embedding model", lambda: _embedding_detail(library), "follow the message, then try again")
+    embedding = _tried("embedding model", lambda: _embedding_detail(library), FOLLOW)
+    yield embedding
     if upkeep.make_reranker() is not None:
         remedy = "follow the message; until then, searches work without it"
         yield _tried("reranker", lambda: _reranker_detail(upkeep), remedy)
@@ -105,13 +107,14 @@ def doctor(library: StoredLibrary, upkeep: Upkeep) -> Iterator[Check]:
         yield Check("library", f"none at {storage.root}", "make one with `citewise ingest PATH`")
         return
     yield _tried("write lock", lambda: _lock_detail(library), "check who may write to the library's folder")
-    catalog = _tried("catalog", lambda: _catalog_detail(library), "restore the library from a backup, or ingest again")
+    catalog = _tried("catalog", lambda: _catalog_detail(library), FOLLOW)
     yield catalog
     if not catalog.is_ok:
         return  # everything else would fail for the same reason
     fit = _tried("settings", lambda: _settings_detail(library), "use other settings, or run `citewise reindex`")
-    yield fit
-    yield _tried("index", lambda: _index_detail(library, is_searched=fit.is_ok), "run `citewise reindex`")
+    if fit.detail != embedding.detail:  # else the settings name no model to open the index with
+        yield fit
+        yield _tried("index", lambda: _index_detail(library, is_searched=fit.is_ok), "run `citewise reindex`")
     yield log_check(library, upkeep)
     is_shared = can_write(upkeep.pages_file)
     read_only = "the library's folder cannot be written to: cursors end with the process that gave them"

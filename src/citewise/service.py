@@ -33,9 +33,11 @@ class SearchableLibrary(Protocol):
 
     Promises: a search fails with Unavailable only if the library cannot be searched now; `popular` gives passages that
     `where` admits, most shown first; `renewed` gives a cursor that lasts as long as a new one, or None if the pages
-    behind it are gone.
+    behind it are gone; `was_opened` is False as long as it could not be opened at all.
     """
 
+    @property
+    def was_opened(self) -> bool: ...
     def search(self, query: Query, page: PageRequest | None = None) -> SearchResult: ...
     def popular(self, where: Where, limit: int) -> tuple[Passage, ...]: ...
     def version(self, scope: Scope) -> str: ...
@@ -101,7 +103,7 @@ class Service:
         except BadRequest:
             raise  # a request that cannot be served is not part of the log
         except Exception as error:
-            self._log.add(_failed_row(query, "search", type(error).__name__, self._clock() - started))
+            self._log_failure(query, "search", type(error).__name__, self._clock() - started)
             raise
         self._log.add(self._with_tokens(_search_row(query, result, self._clock() - started)))
         return result
@@ -131,18 +133,18 @@ class Service:
                             self._cache.keep(key, event.answer)
                         self._log.add(self._with_tokens(_answer_row(query, event.answer, spent)))
                     elif isinstance(event, Failed):
-                        self._log.add(_failed_row(query, "ask", type(event.error).__name__, spent))
+                        self._log_failure(query, "ask", type(event.error).__name__, spent)
                     is_logged = is_logged or isinstance(event, Done | Failed)
                     yield event
                     resumed = self._clock()  # the time that the consumer takes is not ours
         except BadRequest:
             raise
         except Exception as error:
-            self._log.add(_failed_row(query, "ask", type(error).__name__, spent + self._clock() - resumed))
+            self._log_failure(query, "ask", type(error).__name__, spent + self._clock() - resumed)
             raise
         except GeneratorExit:
             if not is_logged:
-                self._log.add(_failed_row(query, "ask", ABANDONED, spent))
+                self._log_failure(query, "ask", ABANDONED, spent)
             raise
 
     def flush_log(self) -> None:
@@ -190,6 +192,10 @@ class Service:
     def _served_again(self, cached: SearchResult, query: Query, started: float) -> SearchResult:
         took_ms = 1000 * (self._clock() - started)
         return replace(cached, query=query, cache_hit=True, timings_ms={CACHE: took_ms, "total": took_ms})
+
+    def _log_failure(self, query: Query, kind: RequestKind, error: str, seconds: float) -> None:
+        if self.library.was_opened:  # else the log would be written to what may be no library of ours
+            self._log.add(replace(Logged.of(query, kind, seconds), error=error))
 
     def _with_tokens(self, row: Logged) -> Logged:
         if row.is_cache_hit or row.text is None:
@@ -242,7 +248,3 @@ def _answer_row(query: Query, answer: Answer, seconds: float) -> Logged:
             if citation.document_id is not None
         ),
     )
-
-
-def _failed_row(query: Query, kind: RequestKind, error: str, seconds: float) -> Logged:
-    return replace(Logged.of(query, kind, seconds), error=error)

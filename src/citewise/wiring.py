@@ -212,9 +212,7 @@ def search_of(
 # Requests
 
 
-def service_of(
-    settings: Settings, embedding: Embedding, generator: Callable[[], Generator], parts: Parts
-) -> "service.Service":
+def service_of(settings: Settings, embedding: Embedding, generator: Generator, parts: Parts) -> "service.Service":
     """Searches and answers over a library that is held open, logged and cached."""
     from dataclasses import replace
 
@@ -232,7 +230,7 @@ def service_of(
         return pages_of(settings, search_of(library, reranker=reranker, threads=threads, turns=turns))
 
     def make_answers() -> Answers:
-        return answer_pipeline(settings, remembering, generator(), compress, parts.quality_evaluator)
+        return answer_pipeline(settings, remembering, generator, compress, parts.quality_evaluator)
 
     stored, log_store = stored_library(settings, remembering, parts), log_store_of(settings, parts)
     reader = LibraryReader(stored, make_pages=make_pages, log_store=log_store)

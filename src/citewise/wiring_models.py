@@ -82,13 +82,13 @@ def _minilm(settings: Settings) -> models.Embedding:
 
 def _onnx_embedding(settings: Settings) -> models.Embedding:
     chosen = settings.embedding
-    if not chosen.path:
-        raise Misconfigured("embedding.provider is onnx: set embedding.path to the model's folder")
     folder, window_tokens = Path(chosen.path).expanduser(), chosen.window_tokens or 512
 
     def load() -> "OnnxEmbedder":
         from citewise.adapters.onnx.embedder import OnnxEmbedder
 
+        if not chosen.path:
+            raise Misconfigured("embedding.provider is onnx: set embedding.path to the model's folder")
         prefixes = {"query_prefix": chosen.query_prefix, "document_prefix": chosen.document_prefix}
         return OnnxEmbedder.from_folder(folder, window_tokens=window_tokens, **prefixes)
 
@@ -102,29 +102,33 @@ def _openai_embedding(settings: Settings) -> models.Embedding:
     from citewise.adapters.onnx.wordpiece import WordPieceCounter
 
     chosen = settings.embedding
-    if not chosen.model or chosen.dimensions <= 0:
-        raise Misconfigured(
-            "embedding.provider is openai: set embedding.model and embedding.dimensions, "
-            "for example text-embedding-3-small and 1536"
-        )
-    prefixes = "".join(f"|{prefix}" for prefix in (chosen.query_prefix, chosen.document_prefix) if prefix)
-    model = EmbeddingModel(f"{chosen.model}{prefixes}", chosen.dimensions, chosen.window_tokens or 8191)
+    window_tokens = chosen.window_tokens or 8191
+
+    def described() -> EmbeddingModel:
+        if not chosen.model or chosen.dimensions <= 0:
+            raise Misconfigured(
+                "embedding.provider is openai: set embedding.model and embedding.dimensions, "
+                "for example text-embedding-3-small and 1536"
+            )
+        prefixes = "".join(f"|{prefix}" for prefix in (chosen.query_prefix, chosen.document_prefix) if prefix)
+        return EmbeddingModel(f"{chosen.model}{prefixes}", chosen.dimensions, window_tokens)
 
     def load() -> "OpenAIEmbedder":
         from citewise.adapters.openai.embedder import RETRY, OpenAIEmbedder
 
         return OpenAIEmbedder(
             _remote(settings, "embedding", RETRY),
-            model=model,
+            model=described(),
             batch_size=chosen.batch_size,
             query_prefix=chosen.query_prefix,
             document_prefix=chosen.document_prefix,
-            max_input_chars=model.window_tokens * CHARS_PER_TOKEN,
+            max_input_chars=window_tokens * CHARS_PER_TOKEN,
         )
 
     # WordPiece cuts English a little finer than the large vocabularies of remote models: a safe side to err on.
-    embedder = lazily(model.name, load, model=model)
-    for_readers = lazily(model.name, lambda: embedder.for_readers(), model=model)
+    model = lazily(chosen.model, described, window_tokens=window_tokens)
+    embedder = lazily(chosen.model, load, model=model)
+    for_readers = lazily(chosen.model, lambda: embedder.for_readers(), model=model)
     return models.Embedding(embedder, WordPieceCounter(), for_readers=for_readers)
 
 
@@ -173,17 +177,21 @@ def _remote(settings: Settings, section: Literal["embedding", "rerank", "answer"
 
 
 def generator_of(settings: Settings) -> models.Generator:
-    """The generator that the settings name."""
+    """The generator that the settings name, made for the first answer: it may hold a connection."""
     chosen = settings.answer
-    if chosen.generator == "extractive":
-        from citewise.answer.extractive import ExtractiveGenerator
 
-        return ExtractiveGenerator()
-    from citewise.adapters.openai.generator import RETRY, OpenAIGenerator
+    def load() -> models.Generator:
+        if chosen.generator == "extractive":
+            from citewise.answer.extractive import ExtractiveGenerator
 
-    if not chosen.model:
-        raise Misconfigured("answer.generator is openai: set answer.model to the model's name there")
-    return OpenAIGenerator(_remote(settings, "answer", RETRY), max_tokens=chosen.max_tokens)
+            return ExtractiveGenerator()
+        from citewise.adapters.openai.generator import RETRY, OpenAIGenerator
+
+        if not chosen.model:
+            raise Misconfigured("answer.generator is openai: set answer.model to the model's name there")
+        return OpenAIGenerator(_remote(settings, "answer", RETRY), max_tokens=chosen.max_tokens)
+
+    return lazily("the generator", load)
 
 
 def compress_of(

@@ -17,6 +17,8 @@ from tests.fakes.scripted_generator import ScriptedGenerator
 class FakeLibrary:
     """Finds the same for every question, what a function finds, or fails; remembers what it was asked."""
 
+    was_opened = True
+
     def __init__(self, found: SearchResult | Exception | Callable[[Query], SearchResult]) -> None:
         self.found = found
         self.passages: Sequence[Passage] | CitewiseError = ()

@@ -120,7 +120,7 @@ class Shelf:
 
     def reader(self) -> LibraryReader:
         """A reader as `wiring.service_of` makes it."""
-        reader = service_of(self.settings, self.embedding, lambda: generator_of(self.settings), NO_PARTS).library
+        reader = service_of(self.settings, self.embedding, generator_of(self.settings), NO_PARTS).library
         assert isinstance(reader, LibraryReader)
         return reader
 

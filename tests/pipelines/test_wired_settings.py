@@ -1,7 +1,10 @@
 """Every setting of search and answers reaches the part that it is for."""
 
+import re
+import sqlite3
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -260,13 +263,6 @@ def test_a_model_in_a_folder_is_not_loaded_to_list_documents_and_questions(shelf
         view.search("boat")
 
 
-def test_a_model_in_a_folder_that_cannot_be_loaded_fails_its_own_checks(shelf: Shelf, tmp_path: Path) -> None:
-    settings = shelf.settings.changed(embedding={"provider": "onnx", "path": str(tmp_path / "nowhere")})
-    checks = {check.name: check for check in Library(settings=settings).doctor()}
-    assert "has no model.onnx" in checks["embedding model"].detail
-    assert [name for name, check in checks.items() if not check.is_ok] == ["embedding model", "settings", "index"]
-
-
 def test_a_model_in_a_folder_is_loaded_once_for_ingesting_and_searching(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -284,3 +280,51 @@ def test_a_model_in_a_folder_is_loaded_once_for_ingesting_and_searching(
         assert library.as_owner().search("tide gauge").findings
         assert library.status().embedding_model == HashEmbedder().model.name
     assert loaded == [{"window_tokens": 512, "query_prefix": "", "document_prefix": ""}]
+
+
+WRONG = {
+    "onnx folder": ({"provider": "onnx", "path": "nowhere"}, "nowhere has no model.onnx"),
+    "onnx": ({"provider": "onnx"}, "set embedding.path"),
+    "openai": ({"provider": "openai"}, "set embedding.model and embedding.dimensions"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_model_that_is_set_wrongly_fails_one_check_and_the_others_go_on(shelf: Shelf, name: str) -> None:
+    embedding, said = WRONG[name]
+    library = Library(settings=shelf.settings.changed(embedding=embedding))
+    checks = library.doctor()
+    failed = [check for check in checks if not check.is_ok]
+    assert [check.name for check in failed] == ["embedding model"]
+    assert said in failed[0].detail
+    assert {"disk", "catalog", "query log", "pages"} <= {check.name for check in checks}
+    with pytest.raises(Misconfigured, match=said):
+        library.as_owner().search("boat")
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_no_library_is_made_with_a_model_that_is_set_wrongly(tmp_path: Path, name: str) -> None:
+    (tmp_path / "page.md").write_text(PAGES["gauge.md"])
+    settings = Settings(library=tmp_path / "library").changed(embedding=WRONG[name][0])
+    with pytest.raises(Misconfigured):
+        Library(settings=settings).ingest(tmp_path / "page.md")
+    assert not (tmp_path / "library").exists()
+
+
+# A library of citewise 0.1
+
+
+def test_a_library_of_citewise_0_1_is_named_and_stays_as_it_is(tmp_path: Path) -> None:
+    root = tmp_path / "old"
+    (root / "gen-1").mkdir(parents=True)
+    (root / "CURRENT").write_text("gen-1\n")
+    with closing(sqlite3.connect(root / "gen-1" / "catalog.db")) as connection:
+        connection.executescript((Path(__file__).parents[1] / "data" / "catalog_0_1.sql").read_text())
+    before = sorted(root.rglob("*"))
+    with Library(root, embedder=HashEmbedder(), token_counter=WordCounter()) as library:
+        for use in (library.as_owner().search, library.as_owner().ask):
+            with pytest.raises(Misconfigured, match=re.escape(str(root)) + r".* such as 0\.1"):
+                use("boat")
+    assert sorted(root.rglob("*")) == before
+    (failed,) = (check for check in library.doctor() if not check.is_ok)
+    assert (failed.name, failed.remedy) == ("catalog", "follow the message, then try again")

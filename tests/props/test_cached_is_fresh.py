@@ -106,6 +106,8 @@ histories = st.builds(
 class Desk:
     """A library that is held open, with a cache in front of its search; composed as the library does it."""
 
+    was_opened = True
+
     def __init__(self, shelf: Shelf) -> None:
         self.shelf = shelf
         self.reader = shelf.reader()

@@ -5,6 +5,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from citewise.adapters.sqlite.connections import Connections
@@ -51,10 +52,10 @@ class SqliteCatalog:
         self._now = now
         try:
             with connections.reading("open the catalog") as connection:
-                is_ready = _has_tables(connection)
+                is_ready = _has_tables(connection, connections.file)
             if not is_ready:
                 with connections.writing("create the catalog") as connection:
-                    if not _has_tables(connection):  # another process may just have created them
+                    if not _has_tables(connection, connections.file):  # another process may just have created them
                         connections.create_tables(connection, TABLES, VERSION)
                         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         except CitewiseError:
@@ -333,18 +334,18 @@ class SqliteCatalog:
             return connection.execute(statement, values).fetchall()
 
 
-def _has_tables(connection: sqlite3.Connection) -> bool:
+def _has_tables(connection: sqlite3.Connection, file: Path) -> bool:
     """Whether the tables are there. Raises Misconfigured for a file of another version of citewise."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     if application == OLD_APPLICATION_ID or 0 < version < VERSION:
         raise Misconfigured(
-            "this library was made by an older citewise, such as 0.1, and cannot be read by this one: move its folder "
-            "away, then rebuild it with `citewise ingest PATH`"
+            f"{file} was made by an older citewise, such as 0.1, and cannot be read by this one: move the library's "
+            "folder away, then rebuild it with `citewise ingest PATH`"
         )
     if version > VERSION:
         raise Misconfigured(
-            f"this library was made by a newer citewise (schema {version}, this version knows {VERSION}): upgrade "
+            f"{file} was made by a newer citewise (schema {version}, this version knows {VERSION}): upgrade "
             "citewise, or use another library folder with --library"
         )
     return bool(version)
