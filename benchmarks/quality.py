@@ -17,6 +17,7 @@ from benchmarks.results import RESULTS, Table, results_now, write_results
 from citewise.evaluation.compare import Comparison
 from citewise.evaluation.pipeline import evaluate
 from citewise.evaluation.runs import Run
+from citewise.model.access import OWNER
 from citewise.model.ranking import RANKINGS
 from citewise.settings import Settings
 
@@ -83,7 +84,7 @@ def measure(names: Sequence[str], *, data: Path = DATA, kept: Path = KEPT, resul
         library = library_at(name, kept=kept, data=data)
         for kind, search in KINDS.items():
             settings = Settings(library=library).changed(search=search)
-            events = evaluate(settings, judged, answers=kind == DEFAULT)
+            events = evaluate(settings, judged, principal=OWNER, answers=kind == DEFAULT)
             runs[kind][name] = next(event for event in events if isinstance(event, Run))
             print(f"{name:12} {kind:24}", *_worths(runs[kind][name]).items(), flush=True)
     tables = (by_set(runs), all_metrics(runs[DEFAULT]))

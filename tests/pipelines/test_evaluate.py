@@ -312,7 +312,7 @@ def test_what_is_hidden_is_no_nearest_match(guarded: Shelf, tmp_path: Path) -> N
 
 
 def test_progress_is_an_event_for_each_question(book: Shelf, three: Path) -> None:
-    events = evaluate(book.settings, three, answers=False, open_library=book.library)
+    events = evaluate(book.settings, three, principal=OWNER, answers=False, open_library=book.library)
     steps = [event for event in events if isinstance(event, Step)]
     assert [(step.task, step.done) for step in steps] == [
         (task, done) for task in ("judging", "timing") for done in range(4)

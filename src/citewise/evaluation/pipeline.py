@@ -33,7 +33,7 @@ from citewise.evaluation.compare import Ablation, Comparison
 from citewise.evaluation.metrics import answer_measures, documents_of, grade_of, ranking_measures
 from citewise.evaluation.runs import QuestionResult, Run
 from citewise.evaluation.sets import judged_set
-from citewise.model.access import OWNER, Principal, Scope
+from citewise.model.access import Principal, Scope
 from citewise.model.chunk import Chunk
 from citewise.model.query import MAX_TOP_K
 from citewise.model.ranking import RANKINGS, SearchResult
@@ -72,8 +72,8 @@ def evaluate(
     settings: Settings,
     judged: Path,
     *,
+    principal: Principal,
     scope: Scope | None = None,
-    principal: Principal = OWNER,
     answers: bool = True,
     open_library: OpenLibrary = lambda settings: Library(settings=settings),
 ) -> Iterator[EvalEvent]:
@@ -88,8 +88,8 @@ def ablate(
     settings: Settings,
     judged: Path,
     *,
+    principal: Principal,
     scope: Scope | None = None,
-    principal: Principal = OWNER,
     open_library: OpenLibrary = lambda settings: Library(settings=settings),
 ) -> Iterator[EvalEvent]:
     """Evaluate the whole search, then without each of its parts: a row for each. Nothing is answered."""
