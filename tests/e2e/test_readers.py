@@ -20,7 +20,7 @@ from tests.e2e.cli import COMMAND, json_of, written
 from tests.stores import Indexes
 
 EVERYTHING = Where(Scope(), None)
-STRESS_SECONDS = 2.0
+STRESS_SEARCHES = 600  # of each thread: every filter is asked for twice
 
 
 def test_a_reader_sees_an_ingestion_of_another_process_grow(tmp_path: Path) -> None:
@@ -95,17 +95,13 @@ def test_threads_share_the_remembered_filters_of_one_set_of_vectors(
     puts = [a_point(n, labels=[f"tags=t{n}"]) for n in range(300)]
     shared = Indexes.local(tmp_path)
     shared.write(SCOPE, puts=puts)
-    ends_at = time.monotonic() + STRESS_SECONDS
 
-    def search(thread: int) -> int:
-        runs = 0
-        while time.monotonic() < ends_at:
-            n = (runs * (thread + 1)) % len(puts)
+    def search(thread: int) -> None:
+        for run in range(STRESS_SEARCHES):
+            n = (run * (thread + 1)) % len(puts)
             where = Where(SCOPE, None, (AnyOf("tags", frozenset({f"t{n}"})),))
             (hit,) = shared.vectors.search(puts[n].vector, where=where, limit=5)
             assert hit.id == puts[n].id
-            runs += 1
-        return runs
 
     with ThreadPoolExecutor(8) as pool:
-        assert sum(pool.map(search, range(8))) > len(puts)
+        list(pool.map(search, range(8)))
