@@ -96,8 +96,6 @@ def library_folder(root: Path, parts: Parts = NO_PARTS) -> "LibraryFolder":
 
     @contextmanager
     def open_stores(folder: Path, model: EmbeddingModel, may_create: bool) -> Iterator["storage.Stores"]:
-        from citewise.adapters.local_index.texts import LocalTextIndex
-        from citewise.adapters.local_index.vectors import LocalVectorIndex
         from citewise.ports.storage import Stores
 
         with ExitStack() as stack:
@@ -108,12 +106,18 @@ def library_folder(root: Path, parts: Parts = NO_PARTS) -> "LibraryFolder":
             def is_expected(scope: Scope) -> bool:
                 return catalog.last_position(scope) > 0
 
-            root = folder / "index"
-            vectors = LocalVectorIndex(root / "vectors", dimensions=model.dimensions, is_expected=is_expected)
-            texts = LocalTextIndex(root / "texts", vectors=vectors, is_expected=is_expected)
-            stack.callback(vectors.close)
-            stack.callback(texts.close)
-            yield Stores(catalog, parts.vector_index or vectors, parts.text_index or texts)
+            root, local, vectors, texts = folder / "index", None, parts.vector_index, parts.text_index
+            if vectors is None:
+                from citewise.adapters.local_index.vectors import LocalVectorIndex
+
+                local = LocalVectorIndex(root / "vectors", dimensions=model.dimensions, is_expected=is_expected)
+                vectors = stack.enter_context(closing(local))
+            if texts is None:
+                from citewise.adapters.local_index.texts import LocalTextIndex
+
+                made = LocalTextIndex(root / "texts", vectors=local, is_expected=is_expected)
+                texts = stack.enter_context(closing(made))
+            yield Stores(catalog, vectors, texts)
 
     vectors, texts = parts.vector_index, parts.text_index
     indexes = {

@@ -14,7 +14,7 @@ from decimal import Decimal
 from functools import lru_cache, partial
 from math import prod
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,11 +23,13 @@ from tantivy import Document, Index, Occur, Query, SchemaBuilder, Searcher
 
 from citewise.adapters.local_index.generations import FileMark, Generations, Manifest
 from citewise.adapters.local_index.segments import Keys, Rows
-from citewise.adapters.local_index.vectors import LocalVectorIndex
 from citewise.model.access import Scope
 from citewise.model.chunk import Hit, Point, TermField
 from citewise.model.filters import AnyOf, Between, Condition, Where
 from citewise.ports.indexes import IndexBatch
+
+if TYPE_CHECKING:  # a text index beside another engine of vectors does without faiss
+    from citewise.adapters.local_index.vectors import LocalVectorIndex
 
 Scored = tuple[float, tantivy.DocAddress]
 Clause = tuple[Occur, Query]
@@ -85,7 +87,7 @@ class LocalTextIndex(Generations["_Commit | None"]):
         self,
         root: Path,
         *,
-        vectors: LocalVectorIndex | None = None,
+        vectors: "LocalVectorIndex | None" = None,
         is_expected: Callable[[Scope], bool] = lambda scope: False,
     ) -> None:
         super().__init__(root, is_expected)
