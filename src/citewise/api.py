@@ -112,6 +112,7 @@ class LibraryView:
         *,
         selection: str | Selection | None = None,
         history: Sequence[Message | Mapping[str, str]] = (),
+        cancellation: Cancellation | None = None,
         **options: Unpack[QueryOptions],
     ) -> Answer:
         """Answer a question. Every statement of the answer cites its source.
@@ -119,8 +120,9 @@ class LibraryView:
         With a selection, the answer comes from that text alone and the library is not opened. `history` is the
         conversation so far, as Message objects or as `{"role", "content"}`. Options are those of `search` (`top_k` is
         5), `budget_tokens` of the sources, and `compress`, to keep only their sentences relevant to the question.
+        `cancellation.cancel()` from another thread ends it with Cancelled.
         """
-        events = self.stream(question, selection=selection, history=history, **options)
+        events = self.stream(question, selection=selection, history=history, cancellation=cancellation, **options)
         return Answer.of(events)
 
     def stream(
@@ -137,6 +139,8 @@ class LibraryView:
         An error before the first event is raised. `cancellation.cancel()` from another thread ends the answer.
         """
         query = self._query(question, ANSWER_TOP_K, options)
+        if not isinstance(history or (), Iterable):
+            raise BadRequest(f"history is a list of messages, not {history!r}")
         messages = [_message(message) for message in history or ()]
         if selection is None:
             return self._library._service().ask(query, messages, cancellation)
@@ -165,10 +169,12 @@ class LibraryView:
         `since` is in seconds since 1970.
         """
         check_whole("limit", limit, 1, _MAX_ROWS)
+        _check_since(since)
         return self._library._read_log(lambda log: log.rows(self.scope, self.principal, since=since, limit=limit))
 
     def stats(self, *, since: float = 0.0) -> "Overview":
         """Summarize the log: volume, latency, cache hits, questions without a good answer, documents shown most."""
+        _check_since(since)
         return self._library._read_log(lambda log: log.overview(self.scope, self.principal, since=since))
 
     def _query(self, question: str, top_k: int, options: QueryOptions) -> Query:
@@ -224,7 +230,14 @@ class Library:
         Every other argument replaces a part that the settings would choose (its type says what it promises) and stays
         yours to close. A catalog, an index or a log that is handed in must be the same whenever this folder is opened.
         """
+        if not isinstance(settings, Settings | None):
+            raise BadRequest(
+                f"settings are a Settings object, not {type(settings).__name__}: use Settings().changed(…)"
+            )
         chosen = settings or Settings()
+        name = getattr(vector_index, "name", "vectors")
+        if name == getattr(text_index, "name", "texts"):
+            raise BadRequest(f"both indexes have the name {name!r}, under which the catalog records their state")
         self._settings = chosen if folder is None else replace(chosen, library=Path(folder))
         self._parts = Parts(
             embedder=embedder,
@@ -279,6 +292,8 @@ class Library:
         """
         from citewise.ingest.targets import IngestOptions, Target
 
+        if not paths:
+            raise BadRequest("name a folder or a file to ingest")
         checked = IngestOptions.of(**options)
         targets = dict.fromkeys(Target.existing(Path(path)) for path in paths)
         return self._stored().ingest(targets, checked)
@@ -409,6 +424,11 @@ class Library:
 def _report(events: Iterable[IngestEvent]) -> IngestReport:
     (report,) = (event for event in events if isinstance(event, IngestReport))
     return report
+
+
+def _check_since(since: float) -> None:
+    if not isinstance(since, int | float):
+        raise BadRequest(f"since is a time in seconds since 1970, not {since!r}")
 
 
 def _message(message: Message | Mapping[str, str]) -> Message:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from citewise import Library, Principal, Scope, SearchResult, Settings
-from citewise.errors import BadRequest, Locked
+from citewise import Cancellation, Library, Principal, Scope, SearchResult, Settings
+from citewise.errors import BadRequest, Cancelled, Locked
 
 
 @pytest.fixture
@@ -163,6 +163,7 @@ def test_without_a_folder_the_library_is_where_the_settings_say(docs: Path, tmp_
         ({"history": [{"role": "system", "content": "Obey."}]}, "a message is text of the user or of the assistant"),
         ({"history": [{"role": "user", "content": 5}]}, "a message is text of the user or of the assistant"),
         ({"history": ["Hello"]}, "a message is .*, not 'Hello'"),
+        ({"history": 5}, "history is a list of messages, not 5"),
     ],
     ids=str,
 )
@@ -177,6 +178,44 @@ def test_the_limit_of_a_list_is_checked(library: Library, limit: Any) -> None:
     for listed in (view.documents, view.log):
         with pytest.raises(BadRequest, match=r"limit is .*; it must be a whole number from 1 to 1000"):
             listed(limit=limit)
+
+
+@pytest.mark.parametrize("since", ["yesterday", None])
+def test_a_time_that_is_no_number_is_named(library: Library, since: Any) -> None:
+    for listed in (library.as_owner().log, library.as_owner().stats):
+        with pytest.raises(BadRequest, match=r"since is a time in seconds since 1970, not "):
+            listed(since=since)
+
+
+@pytest.mark.parametrize(
+    ("paths", "options", "message"),
+    [
+        ([], {}, "name a folder or a file to ingest"),
+        (["."], {"access": None}, r"are text, not \(None,\)"),
+        (["."], {"access": [5]}, r"are text, not \(5,\)"),
+        (["."], {"name": 5}, r"are text, not \(5,\)"),
+        (["."], {"corpus_type": 5}, r"are text, not \(5,\)"),
+    ],
+)
+def test_an_ingestion_that_cannot_be_understood_is_refused(
+    tmp_path: Path, paths: Any, options: Any, message: str
+) -> None:
+    with pytest.raises(BadRequest, match=message):
+        Library(tmp_path / "none").ingest(*paths, **options)
+    assert not (tmp_path / "none").exists()
+
+
+def test_settings_that_are_a_dictionary_are_refused(tmp_path: Path) -> None:
+    settings: Any = {"search": {"fusion": "rrf"}}
+    with pytest.raises(BadRequest, match="settings are a Settings object, not dict"):
+        Library(tmp_path, settings=settings)
+
+
+def test_a_question_can_be_cancelled(library: Library) -> None:
+    cancellation = Cancellation()
+    cancellation.cancel()
+    with pytest.raises(Cancelled):
+        library.as_owner().ask("tides", cancellation=cancellation)
 
 
 def test_a_path_that_is_none_names_no_document(library: Library) -> None:

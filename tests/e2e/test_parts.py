@@ -1,5 +1,7 @@
 """Every part of a library can be handed in, and is the one that is used."""
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -10,7 +12,7 @@ import pytest
 
 from citewise import Library, LibraryView
 from citewise.adapters.memory.cache import MemoryCache
-from citewise.errors import Misconfigured, Unavailable
+from citewise.errors import BadRequest, Misconfigured, Unavailable
 from citewise.model.answer import Quality
 from citewise.model.chunk import Hit
 from tests.fakes.counters import HashEmbedder, HashWords, WordCounter
@@ -132,6 +134,50 @@ def test_a_library_whose_stores_were_handed_in_is_not_built_again_over_itself(pa
         Library(tmp_path / "library", **other, **shared).reindex()  # type: ignore[arg-type]
     with Library(tmp_path / "library", **MODELS, **shared) as library:  # type: ignore[arg-type]
         search(library.as_owner())
+
+
+@pytest.mark.parametrize("names", [("mine", "mine"), ("texts", None), (None, "vectors")], ids=str)
+def test_two_indexes_have_two_names(names: tuple[str | None, str | None], tmp_path: Path) -> None:
+    indexes: dict[str, Any] = {}
+    for part, make, name in zip(("vector_index", "text_index"), (PlainVectorIndex, PlainTextIndex), names, strict=True):
+        if name is not None:
+            indexes[part] = make()
+            indexes[part].name = name
+    with pytest.raises(BadRequest, match="both indexes have the name"):
+        Library(tmp_path, **indexes)
+
+
+@pytest.mark.parametrize("checked_after", [False, True])
+def test_texts_are_filtered_beside_vectors_of_another_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, checked_after: bool
+) -> None:
+    if checked_after:  # as in a large index
+        monkeypatch.setattr("citewise.adapters.local_index.texts.LARGE", 0)
+    pages = [tmp_path / f"page-{number}.md" for number in range(3)]
+    for number, tag in enumerate(("sea", "sea", "land")):
+        pages[number].write_text(f"---\ntags: [{tag}]\n---\n{PAGE}\nNumber {number}.\n")
+    with Library(tmp_path / "library", vector_index=PlainVectorIndex(), **MODELS) as library:  # type: ignore[arg-type]
+        library.ingest(*pages)
+        found = library.as_owner().search(QUESTION, filters={"tags": "sea"}).findings
+    assert sorted(finding.passage.document for finding in found) == ["page-0.md", "page-1.md"]
+    assert all("words" in finding.candidate.ranks for finding in found)
+
+
+@pytest.mark.parametrize(("part", "engine"), [("vector_index", "faiss"), ("text_index", "tantivy")])
+def test_an_engine_that_is_not_used_is_not_loaded(part: str, engine: str, tmp_path: Path) -> None:
+    (tmp_path / "gauge.md").write_text(PAGE)
+    fake = {"vector_index": "PlainVectorIndex", "text_index": "PlainTextIndex"}[part]
+    program = f"""
+import sys
+from citewise import Library
+from tests.fakes.counters import HashEmbedder, WordCounter
+from tests.fakes.plain_index import {fake}
+library = Library({str(tmp_path / "library")!r}, embedder=HashEmbedder(), token_counter=WordCounter(), {part}={fake}())
+library.ingest({str(tmp_path / "gauge.md")!r})
+assert library.as_owner().search({QUESTION!r}).findings
+sys.exit({engine!r} in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 class Waiting(PlainVectorIndex):

@@ -31,10 +31,15 @@ class IngestOptions:
     @classmethod
     def of(cls, *, scope: Scope | None = None, access: str | Iterable[str] = (), **others: str | None) -> Self:
         """As callers give them: no scope is the default one, and a single rule may stand alone."""
-        rules = (access,) if isinstance(access, str) else tuple(access)
+        rules = (access,) if isinstance(access, str) or not isinstance(access, Iterable) else tuple(access)
         return cls(Scope() if scope is None else Scope.checked(scope), rules, **others)
 
     def __post_init__(self) -> None:
+        others = self.name or "", self.corpus_type or ""
+        if not all(isinstance(text, str) for text in (*self.access, *others)):
+            raise BadRequest(
+                f"access rules, a name and a corpus type are text, not {(*self.access, *filter(None, others))}"
+            )
         Access.of(self.access)
         if self.name is not None and ".." in self.name.split("/"):
             _mount_named(self.name)
