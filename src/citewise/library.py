@@ -427,7 +427,7 @@ class LibraryReader:
             with ExitStack() as stack:
                 library = stack.enter_context(self._stored.reading(generation))
                 pages = self._make_pages(library, self._threads)
-                stack.enter_context(_FREEZE)
+                stack.enter_context(_frozen())
                 opened = _Lease(library, pages, generation, mark, stack.pop_all(), users=1)
             with self._counting:
                 self.was_opened = True
@@ -445,30 +445,24 @@ class LibraryReader:
         closing.close()
 
 
-class _Freeze:
-    """While a library is open, what was loaded by then is excluded from garbage collection: a full pass takes 50 ms.
+_freezing, _frozen_for = threading.RLock(), set[object]()  # libraries; reentrant: the collector may close one
 
-    Only one freeze exists in a process: it ends with the last library, and a program that has its own keeps that.
+
+@contextmanager
+def _frozen() -> Iterator[None]:
+    """Exclude what is loaded by now from garbage collection, of which a full pass takes 50 ms.
+
+    The freeze is the process's: it ends with the last library, and a program that has made one itself keeps it.
     """
-
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
-        self._users = 0
-        self._is_ours = False
-
-    def __enter__(self) -> None:
-        with self._lock:
-            self._users += 1
-            self._is_ours = self._is_ours or not gc.get_freeze_count()
-            if self._is_ours:
-                gc.freeze()
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._users -= 1
-            if self._is_ours and not self._users:
-                self._is_ours = False
+    library = object()
+    with _freezing:
+        if _frozen_for or not gc.get_freeze_count():
+            _frozen_for.add(library)
+            gc.freeze()
+    try:
+        yield
+    finally:
+        with _freezing:
+            if _frozen_for == {library}:
                 gc.unfreeze()
-
-
-_FREEZE = _Freeze()
+            _frozen_for.discard(library)

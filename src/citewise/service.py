@@ -93,7 +93,7 @@ class Service:
         started = self._clock()
         key = self._cache.key(query, "search", page) if self._cache else None
         try:
-            cached = self._cache.result(key) if self._cache else None
+            cached = self._cache.found(key) if self._cache else None
             if isinstance(cached, SearchResult):
                 result = self._served_again(cached, query, started)
             else:
@@ -117,7 +117,7 @@ class Service:
         try:
             pipeline = self._pipeline = self._pipeline or self._make_pipeline()
             key = self._cache.key(query, "ask", pipeline.generator.name, *history) if self._cache else None
-            cached = self._cache.answer(key) if self._cache else None
+            cached = self._cache.found(key) if self._cache else None
             if isinstance(cached, Answer):
                 events = _replayed(replace(cached, result=self._served_again(cached.result, query, started)))
             else:
@@ -205,8 +205,9 @@ class Service:
         return row
 
 
-def _without_cache(found: SearchResult, problem: CitewiseError | None) -> SearchResult:
-    return found.with_degraded(f"cache: {problem}") if problem else found
+def _without_cache(found: SearchResult, cached: object) -> SearchResult:
+    """What was found where the cache had nothing, or could not be used."""
+    return found.with_degraded(f"cache: {cached}") if isinstance(cached, CitewiseError) else found
 
 
 def _replayed(answer: Answer) -> AnswerEvents:

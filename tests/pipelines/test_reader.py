@@ -16,7 +16,7 @@ from citewise import Library
 from citewise.adapters.folder.storage import LibraryFolder
 from citewise.errors import BadRequest
 from citewise.library import LibraryReader as Reader
-from citewise.library import OpenLibrary, StoredLibrary, _Freeze, _Lease
+from citewise.library import OpenLibrary, StoredLibrary, _Lease
 from citewise.model.answer import Cited, Done, Sources, Token
 from citewise.model.ranking import SearchResult
 from citewise.ports.storage import Generation
@@ -379,7 +379,7 @@ def test_a_closed_library_is_freed_without_the_garbage_collector(shelf: Shelf) -
 @pytest.fixture
 def freeze(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No library is open and nothing is frozen, whatever ran before."""
-    monkeypatch.setattr("citewise.library._FREEZE", _Freeze())
+    monkeypatch.setattr("citewise.library._frozen_for", set())
     gc.unfreeze()
     yield
     gc.unfreeze()

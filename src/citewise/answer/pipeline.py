@@ -124,9 +124,9 @@ class AnswerPipeline:
     def _refused(self, prompt: Prompt, result: SearchResult, text: str, suggestions: tuple[str, ...]) -> AnswerEvents:
         """No generator is asked."""
         yield Token(text)
-        quality, result = self._quality(prompt, result, text)
+        quality, degraded = self._quality(prompt, text)
         answer = Answer(
-            result,
+            result.with_degraded(*degraded),
             text,
             NO_GENERATOR,
             sufficient_context=False,
@@ -194,10 +194,10 @@ class AnswerPipeline:
         # What it cites all the same is a statement: "there is no network code [1]".
         is_silent = not citations and support.says_nothing
         faithfulness = None if is_silent else support.faithfulness
-        quality, result = self._quality(prompt, result, text, citations, faithfulness)
+        quality, degraded = self._quality(prompt, text, citations, faithfulness)
         *asked, answered = self.pack.counter.counts([*(message.content for message in prompt.messages), text])
         return Answer(
-            result,
+            result.with_degraded(*degraded),
             text,
             self.generator.name,
             sufficient_context=not is_silent,
@@ -209,20 +209,14 @@ class AnswerPipeline:
         )
 
     def _quality(
-        self,
-        prompt: Prompt,
-        result: SearchResult,
-        text: str,
-        citations: Sequence[Citation] = (),
-        faithfulness: float | None = None,
-    ) -> tuple[Quality, SearchResult]:
-        """What the evaluator says; if it fails, what the built-in one says."""
+        self, prompt: Prompt, text: str, citations: Sequence[Citation] = (), faithfulness: float | None = None
+    ) -> tuple[Quality, tuple[str, ...]]:
+        """What the evaluator says; if it fails, what the built-in one says, and that it failed."""
         try:
-            return self.evaluator.quality(prompt, text, citations=citations, faithfulness=faithfulness), result
+            return self.evaluator.quality(prompt, text, citations=citations, faithfulness=faithfulness), ()
         except Exception as error:  # noqa: BLE001  it may be anybody's code, and the answer is there
-            degraded = f"quality: {explained(error)}; the built-in evaluation is given instead"
             quality = CalibratedQuality().quality(prompt, text, citations=citations, faithfulness=faithfulness)
-            return quality, result.with_degraded(degraded)
+            return quality, (f"quality: {explained(error)}; the built-in evaluation is given instead",)
 
 
 def _closable(pieces: Iterator[str]) -> abc.Generator[str, None, None]:

@@ -49,21 +49,20 @@ class ResultCache:
             return CacheKey(query.scope, self.version(query.scope), bucket, query.text)
         return None
 
-    def result(self, key: CacheKey | None) -> SearchResult | CitewiseError | None:
-        """The result of the same search; an error if the cache cannot be read."""
-        found = self._found(key)
-        if isinstance(found, Answer):
+    def found(self, key: CacheKey | None) -> SearchResult | Answer | CitewiseError | None:
+        """What was kept under the key, with a cursor that lasts; an error if the cache cannot be used."""
+        if key is None:
             return None
-        if not isinstance(found, SearchResult) or found.next_cursor is None:
-            return found
-        with suppress(Exception):  # else there is no page behind this one, and it is searched again
+        try:
+            found = self.store.get(key)
+            if found is None and (vector := self._vector(key)) is not None:
+                found = self.store.nearest(key, vector, min_cosine=self.min_cosine)
+            if not isinstance(found, SearchResult) or found.next_cursor is None:
+                return found
             cursor = self.renewed(found.next_cursor)
             return None if cursor is None else replace(found, next_cursor=cursor)
-        return None
-
-    def answer(self, key: CacheKey | None) -> Answer | CitewiseError | None:
-        found = self._found(key)
-        return None if isinstance(found, SearchResult) else found
+        except Exception as error:  # noqa: BLE001  it may be anybody's code
+            return explained(error)
 
     def keep(self, key: CacheKey | None, value: SearchResult | Answer) -> None:
         """Keep it, unless it is degraded, its scores change with age, or the library changed while it was made."""
@@ -77,19 +76,8 @@ class ResultCache:
             if self.version(key.scope) == key.version:
                 # A cursor belongs to the question that it was given for: other words must not find it.
                 self.store.put(key, kept, self._vector(key) if result.next_cursor is None else None)
-        except Exception as error:  # noqa: BLE001  it may be anybody's code, and the result stands without it
-            explained(error)
-
-    def _found(self, key: CacheKey | None) -> SearchResult | Answer | CitewiseError | None:
-        if key is None:
-            return None
-        try:
-            found = self.store.get(key)
-            if found is None and (vector := self._vector(key)) is not None:
-                found = self.store.nearest(key, vector, min_cosine=self.min_cosine)
-            return found
         except Exception as error:  # noqa: BLE001  as above
-            return explained(error)
+            explained(error)  # for the log; the result stands without it
 
     def _vector(self, key: CacheKey) -> Vector | None:
         """The question's vector where other words may find it; None where it cannot be had, as the search will say."""
