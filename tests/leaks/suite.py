@@ -169,8 +169,8 @@ class _Round:
                 now = State(changed, stored.ids)
                 quick = [surface for surface in self._surfaces if surface.is_quick]  # commands would update the index
                 self._phase(LAGGING, quick, opened, now, before=before)
-            with stored.open() as other:
-                other.ingest()  # whoever opens the library next brings the index up to date
+            with stored.open() as other, other._stored().writing():
+                pass  # whoever opens the library next brings the index up to date
             self._phase(CAUGHT_UP, self._surfaces, opened, now)
         return len({(page.scope, page.path) for page in (*world.pages, *changed.pages)})
 
