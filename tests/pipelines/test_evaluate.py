@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -46,8 +45,12 @@ def three(tmp_path: Path) -> Path:
     return write_questions(tmp_path / "three.json", answerable())
 
 
-def evaluated(shelf: Shelf, judged: Path, *, answers: bool = False, **who: Any) -> Run:
-    events = evaluate(shelf.settings, judged, answers=answers, open_library=shelf.library, **who)
+def evaluated(
+    shelf: Shelf, judged: Path, *, answers: bool = False, principal: Principal = OWNER, scope: Scope | None = None
+) -> Run:
+    events = evaluate(
+        shelf.settings, judged, principal=principal, scope=scope, answers=answers, open_library=shelf.library
+    )
     return next(event for event in events if isinstance(event, Run))
 
 
