@@ -118,7 +118,7 @@ def byte_recall(library: OpenLibrary, book: Path) -> float:
     asked += [json.loads(line)["text"] for line in (book / "known_item/queries.jsonl").read_text().splitlines()]
     found = 0
     for text in asked:
-        query = library.embedding.embedder.query(text)
+        query = library.stored.embedding.embedder.query(text)
         scores = matrix @ np.frombuffer(query, dtype="<f4")
         exact = {chunks[row].id for row in np.argsort(-scores, kind="stable")[:60]}
         found += len(exact & {hit.id for hit in library.vectors.search(query, where=Where(Scope(), None), limit=60)})
@@ -130,7 +130,7 @@ def bench_synthetic(chunks: int) -> None:
     with tempfile.TemporaryDirectory() as home:
         settings = Settings(library=Path(home) / "library")
         with stored_library(settings).writing() as library:
-            made = writes(chunks, library.embedding.embedder.model.dimensions)
+            made = writes(chunks, library.stored.embedding.embedder.model.dimensions)
             stored = projected = 0.0
             while group := list(islice(made, 200)):
                 stored += timed(lambda group=group: stored_group(library, group))  # type: ignore[misc]

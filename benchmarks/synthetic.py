@@ -171,7 +171,7 @@ def library_folder(chunks: int, *, kept: Path = KEPT) -> Path:
         # No chunker has cut any of it, so a newer one is no reason to refuse it, or to make it anew for minutes.
         facts = library.catalog.facts()
         assert facts is not None
-        library.catalog.record_facts(replace(facts, chunkers=library.facts.chunkers))
+        library.catalog.record_facts(replace(facts, chunkers=library.stored.facts.chunkers))
     return folder
 
 

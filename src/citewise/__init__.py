@@ -24,6 +24,7 @@ _NAMES = {
     "citewise.ports.sources": "Source",
     "citewise.ports.stores": "LogStore QueryCache",
     "citewise.settings": "Settings",
+    "citewise.wiring_models": "LibraryParts",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

@@ -66,6 +66,7 @@ from citewise.ports.sources import Source as Source
 from citewise.ports.stores import LogStore as LogStore
 from citewise.ports.stores import QueryCache as QueryCache
 from citewise.settings import Settings as Settings
+from citewise.wiring_models import LibraryParts as LibraryParts
 
 __all__: list[str]
 __version__: str

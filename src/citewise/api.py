@@ -23,19 +23,9 @@ from citewise.model.ids import document_id
 from citewise.model.query import ANSWER_TOP_K, PAGE_LIMIT, SEARCH_TOP_K, PageRequest, Query, Selection, check_whole
 from citewise.model.ranking import SearchResult
 from citewise.model.report import Check, Compaction, IngestEvent, IngestReport, Reindexed, Status
-from citewise.ports.models import (
-    Compressor,
-    Embedder,
-    Embedding,
-    Generator,
-    QualityEvaluator,
-    Reranker,
-    TokenCounter,
-    WordEmbedder,
-)
+from citewise.ports.models import Embedding
 from citewise.settings import Settings
-from citewise.wiring import answer_pipeline
-from citewise.wiring_models import Parts, compress_of, embedding_of, generator_of
+from citewise.wiring_models import LibraryParts, answer_pipeline, embedding_of, generator_of
 
 if TYPE_CHECKING:
     from citewise.answer.pipeline import AnswerPipeline
@@ -43,10 +33,8 @@ if TYPE_CHECKING:
     from citewise.library import StoredLibrary
     from citewise.model.chunk import Chunk
     from citewise.model.document import Document
-    from citewise.ports.catalog import Catalog, DocumentSummary
-    from citewise.ports.indexes import TextIndex, VectorIndex
+    from citewise.ports.catalog import DocumentSummary
     from citewise.ports.sources import Source
-    from citewise.ports.stores import LogStore, QueryCache
     from citewise.service import Service
 
 T = TypeVar("T")
@@ -178,10 +166,7 @@ class LibraryView:
         return self._library._read_log(lambda log: log.overview(self.scope, self.principal, since=since))
 
     def _query(self, question: str, top_k: int, options: QueryOptions) -> Query:
-        unknown = options.keys() - QueryOptions.__annotations__.keys()
-        if unknown:
-            known = ", ".join(QueryOptions.__annotations__)
-            raise TypeError(f"unknown options: {', '.join(sorted(unknown))}; known are {known}")
+        _refuse_unknown(options, QueryOptions, "options")
         return Query(
             question,
             request_id=uuid.uuid4().hex,
@@ -212,48 +197,27 @@ class Library:
         folder: str | PathLike[str] | None = None,
         *,
         settings: Settings | None = None,
-        embedder: Embedder | None = None,
-        token_counter: TokenCounter | None = None,
-        word_embedder: WordEmbedder | None = None,
-        reranker: Reranker | None = None,
-        generator: Generator | None = None,
-        compressor: Compressor | None = None,
-        quality_evaluator: QualityEvaluator | None = None,
-        vector_index: "VectorIndex | None" = None,
-        text_index: "TextIndex | None" = None,
-        catalog: "Catalog | None" = None,
-        cache: "QueryCache | None" = None,
-        query_log: "LogStore | None" = None,
+        **parts: Unpack[LibraryParts],
     ) -> None:
         """Name a folder, which need not exist yet; without one, the settings name it (.citewise by default).
 
-        Every other argument replaces a part that the settings would choose (its type says what it promises) and stays
-        yours to close. A catalog, an index or a log that is handed in must be the same whenever this folder is opened.
+        A part replaces one that the settings would choose (its type says what it promises) and stays yours to close:
+        embedder, token_counter, word_embedder, reranker, generator, compressor, quality_evaluator, vector_index,
+        text_index, catalog, cache or query_log. A catalog, an index or a log that is handed in must be the same
+        whenever this folder is opened.
         """
         if not isinstance(settings, Settings | None):
             raise BadRequest(
                 f"settings are a Settings object, not {type(settings).__name__}: use Settings().changed(…)"
             )
+        _refuse_unknown(parts, LibraryParts, "parts")
         chosen = settings or Settings()
-        name = getattr(vector_index, "name", "vectors")
-        if name == getattr(text_index, "name", "texts"):
+        name = getattr(parts.get("vector_index"), "name", "vectors")
+        if name == getattr(parts.get("text_index"), "name", "texts"):
             raise BadRequest(f"both indexes have the name {name!r}, under which the catalog records their state")
         self._settings = chosen if folder is None else replace(chosen, library=Path(folder))
-        self._parts = Parts(
-            embedder=embedder,
-            token_counter=token_counter,
-            word_embedder=word_embedder,
-            reranker=reranker,
-            generator=generator,
-            compressor=compressor,
-            quality_evaluator=quality_evaluator,
-            vector_index=vector_index,
-            text_index=text_index,
-            catalog=catalog,
-            cache=cache,
-            query_log=query_log,
-        )
-        self._generator = generator or generator_of(self._settings)
+        self._parts = parts
+        self._generator = parts.get("generator") or generator_of(self._settings)
         self._made_embedding: Embedding | None = None
         self._made_pipeline: AnswerPipeline | None = None
         self._opened_service: Service | None = None
@@ -332,10 +296,9 @@ class Library:
 
     def doctor(self) -> tuple[Check, ...]:
         """Check everything that a library needs; a failed check has a remedy."""
-        from citewise.maintenance import doctor
-        from citewise.wiring import upkeep_of
+        from citewise import maintenance, wiring
 
-        return tuple(doctor(self._stored(), upkeep_of(self._settings, self._parts)))
+        return tuple(maintenance.doctor(self._stored(), wiring.upkeep_of(self._settings, self._parts)))
 
     def reindex(self) -> Reindexed:
         """Rebuild the indexes; re-embed where the settings name another model or other chunk sizes."""
@@ -349,18 +312,17 @@ class Library:
 
     def compact(self) -> Compaction:
         """Reclaim space and erase deleted content from disk."""
-        from citewise.maintenance import compact
-        from citewise.wiring import upkeep_of
+        from citewise import maintenance, wiring
 
         self._flush_log()  # a row that is written afterward would name what it showed, deleted or not
-        return compact(self._stored(), upkeep_of(self._settings, self._parts))
+        return maintenance.compact(self._stored(), wiring.upkeep_of(self._settings, self._parts))
 
     def close(self) -> None:
         """Close files and connections, and free models; the next question opens the library again."""
         with self._lock:
             service, self._opened_service = self._opened_service, None
             self._made_embedding = self._made_pipeline = None
-            self._generator = self._parts.generator or generator_of(self._settings)
+            self._generator = self._parts.get("generator") or generator_of(self._settings)
         if service is not None:
             service.close()
 
@@ -409,9 +371,7 @@ class Library:
         embedding = self._embedding()
         with self._lock:
             if self._made_pipeline is None:  # kept: a compressor may hold a model
-                compress = compress_of(self._settings, embedding.counter, self._parts.compressor)
-                evaluator = self._parts.quality_evaluator
-                self._made_pipeline = answer_pipeline(self._settings, embedding, self._generator, compress, evaluator)
+                self._made_pipeline = answer_pipeline(self._settings, embedding, self._generator, self._parts)
             return self._made_pipeline
 
     def _embedding(self) -> Embedding:
@@ -429,6 +389,11 @@ def _report(events: Iterable[IngestEvent]) -> IngestReport:
 def _check_since(since: float) -> None:
     if not isinstance(since, int | float):
         raise BadRequest(f"since is a time in seconds since 1970, not {since!r}")
+
+
+def _refuse_unknown(given: Mapping[str, object], known: type, what: str) -> None:
+    if unknown := given.keys() - known.__annotations__.keys():
+        raise TypeError(f"unknown {what}: {', '.join(sorted(unknown))}; known are {', '.join(known.__annotations__)}")
 
 
 def _message(message: Message | Mapping[str, str]) -> Message:

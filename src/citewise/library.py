@@ -3,10 +3,9 @@ a rebuilt generation in."""
 
 import gc
 import logging
-import os
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -23,10 +22,9 @@ from citewise.model.query import PageRequest, Query
 from citewise.model.ranking import Passage, SearchResult
 from citewise.model.report import IngestEvent, IngestReport, LibraryFacts, Reindexed
 from citewise.ports.catalog import Catalog
-from citewise.ports.indexes import TextIndex, VectorIndex
 from citewise.ports.models import Embedding
-from citewise.ports.sources import Chunker, Source
-from citewise.ports.storage import Generation, Storage
+from citewise.ports.sources import Format, Source
+from citewise.ports.storage import Generation, Storage, Stores
 from citewise.ports.stores import LogStore
 from citewise.settings import Settings
 from citewise.text.analysis import ANALYZER_VERSION
@@ -48,24 +46,16 @@ T = TypeVar("T")
 class IngestParts(Protocol):
     """The parts of an ingestion that name adapters; `wiring` makes them."""
 
-    def prepare(self, chunkers: Mapping[str, Chunker]) -> "Prepare": ...
-    def source(self, target: "Target", prepare: "Prepare") -> Source: ...
+    def prepare(self, formats: tuple[Format, ...]) -> "Prepare": ...
+    def source(self, target: "Target", formats: tuple[Format, ...]) -> Source: ...
     def changes(self, paths: Sequence[Path]) -> Iterator[dict[Path, list[Path]]]: ...
 
 
 @dataclass(frozen=True, slots=True)
-class OpenLibrary:
-    """An open library: its stores, and what writes to them."""
+class OpenLibrary(Stores):
+    """The stores of a library that is open, and what writes to them."""
 
-    settings: Settings
-    storage: Storage
-    embedding: Embedding
-    catalog: Catalog
-    vectors: VectorIndex
-    texts: TextIndex
-    chunkers: Mapping[str, Chunker]  # by media type
-    parts: IngestParts
-    facts: LibraryFacts  # what a library is built with under these settings
+    stored: "StoredLibrary"
 
     @property
     def project(self) -> Project:
@@ -73,13 +63,13 @@ class OpenLibrary:
 
     @property
     def prepare(self) -> "Prepare":
-        return self.parts.prepare(self.chunkers)
+        return self.stored.parts.prepare(self.stored.formats)
 
     @property
     def ingestion(self) -> "Ingest":
         from citewise.ingest.pipeline import Ingest
 
-        return Ingest(self.prepare, self.embedding, self.catalog, self.project)
+        return Ingest(self.prepare, self.stored.embedding, self.catalog, self.project)
 
     def ingest(self, paths: Mapping[Path, Collection[Path] | None], options: "IngestOptions") -> Iterator[IngestEvent]:
         """Ingest paths one after the other (of each only the changed files that are named, if any are); the last event
@@ -99,9 +89,9 @@ class OpenLibrary:
     ) -> Iterator[IngestEvent]:
         from citewise.ingest.targets import Target
 
-        target = Target.of(path, options, self.catalog, base=self.storage.root.resolve(), changed=changed)
+        target = Target.of(path, options, self.catalog, base=self.stored.settings.library.resolve(), changed=changed)
         ingestion = self.ingestion
-        source = self.parts.source(target, ingestion.prepare)
+        source = self.stored.parts.source(target, self.stored.formats)
         self.catalog.register(options.scope, target.source)
         return ingestion(source, target)
 
@@ -127,7 +117,7 @@ class OpenLibrary:
 
     def lacks_words(self) -> bool:
         """Whether vectors of words are wanted, and some chunk has none."""
-        return self.embedding.words is not None and self.catalog.lacks_word_vectors()
+        return self.stored.embedding.words is not None and self.catalog.lacks_word_vectors()
 
     def needs_healing(self) -> bool:
         """Whether an index is not what the catalog and the analyzer would make of it."""
@@ -141,15 +131,19 @@ class OpenLibrary:
                 deque(self.project.rebuild(scope), maxlen=0)
             else:
                 self.project(scope)
-        if self.catalog.facts() != self.facts:  # another analyzer, or a new kind of document
-            self.catalog.record_facts(self.facts)
+        if self.catalog.facts() != self.stored.facts:  # another analyzer, or a new kind of document
+            self.catalog.record_facts(self.stored.facts)
+
+    def refuse_mismatch(self) -> None:
+        if problem := self.mismatch():
+            raise Misconfigured(problem)
 
     def mismatch(self) -> str | None:
         """Why the library cannot be used with these settings; None if it can."""
-        stored, root = self.catalog.facts(), self.storage.root
+        stored, root = self.catalog.facts(), self.stored.settings.library
         if stored is None:  # a new library gets its facts before it exists
-            return emptied_message(root) if self.storage.mark() else None
-        differences = stored.differences(self.facts)
+            return emptied_message(root) if self.stored.storage.mark() else None
+        differences = stored.differences(self.stored.facts)
         if not differences:
             return None
         return (
@@ -160,11 +154,6 @@ class OpenLibrary:
     def _has_other_terms(self) -> bool:
         facts = self.catalog.facts()
         return facts is not None and facts.analyzer != ANALYZER_VERSION
-
-
-def can_write(path: Path) -> bool:
-    """Whether a file or folder can be written or created; not so in somebody else's library."""
-    return os.access(path.parent, os.W_OK) and (os.access(path, os.W_OK) or not path.exists())
 
 
 def emptied_message(root: Path) -> str:
@@ -181,14 +170,14 @@ class StoredLibrary:
     settings: Settings
     storage: Storage
     embedding: Embedding
-    chunkers: Mapping[str, Chunker]  # by media type
+    formats: tuple[Format, ...]
     parts: IngestParts
 
     @property
     def facts(self) -> LibraryFacts:
         """What a library is built with under these settings."""
         model = self.embedding.embedder.model
-        chunkers = {media_type: chunker.version for media_type, chunker in self.chunkers.items()}
+        chunkers = {each.media_type: each.chunker.version for each in self.formats}
         return LibraryFacts(model.name, model.dimensions, model.window_tokens, chunkers, ANALYZER_VERSION)
 
     @contextmanager
@@ -201,7 +190,7 @@ class StoredLibrary:
             with self._opened(generation, may_create=is_new) as library:
                 if is_new:
                     library.catalog.record_facts(facts)
-                _refuse_mismatch(library)
+                library.refuse_mismatch()
                 library.heal()
                 if is_new:  # only now is there something that a reader could open
                     self.storage.activate(generation)
@@ -211,7 +200,7 @@ class StoredLibrary:
     def reading(self, generation: Generation | None = None) -> Iterator[OpenLibrary]:
         """Open it as it is; what a crash left undone is done first, unless another process is writing."""
         with self._opened(generation or self.storage.current()) as library:
-            _refuse_mismatch(library)
+            library.refuse_mismatch()
             if library.needs_healing():
                 try:
                     with self.storage.writing():
@@ -288,12 +277,12 @@ class StoredLibrary:
         with self.storage.writing():
             following = self.storage.build()
             with self._opened(following, may_create=True) as begun:  # what an interrupted run left
-                is_same = begun.catalog.facts() in (None, begun.facts)
+                is_same = begun.catalog.facts() in (None, self.facts)
             if not is_same:
                 following = self.storage.build(is_empty=True)
             with self.inspecting() as old, self._opened(following, may_create=True) as new:
                 _refuse_shared(old, new)
-                new.catalog.record_facts(new.facts)
+                new.catalog.record_facts(self.facts)
                 if summary := old.catalog.last_ingest():
                     new.catalog.record_ingest(summary)
                 yield from new.ingestion.reembed(old.catalog)
@@ -302,23 +291,7 @@ class StoredLibrary:
     @contextmanager
     def _opened(self, generation: Generation, *, may_create: bool = False) -> Iterator[OpenLibrary]:
         with self.storage.open(generation, self.embedding.embedder.model, may_create=may_create) as stores:
-            yield OpenLibrary(
-                self.settings,
-                self.storage,
-                self.embedding,
-                stores.catalog,
-                stores.vectors,
-                stores.texts,
-                self.chunkers,
-                self.parts,
-                self.facts,
-            )
-
-
-def _refuse_mismatch(library: OpenLibrary) -> None:
-    problem = library.mismatch()
-    if problem:
-        raise Misconfigured(problem)
+            yield OpenLibrary(stores.catalog, stores.vectors, stores.texts, self)
 
 
 def _refuse_shared(old: OpenLibrary, new: OpenLibrary) -> None:
@@ -337,13 +310,13 @@ class _Lease:
     library: OpenLibrary
     pages: "PageBuilder"  # and the search that it pages through
     generation: Generation
-    mark: tuple[int, int] | None  # of the storage, before its current generation was looked up
+    mark: Hashable  # of the storage, before its current generation was looked up
     closing: ExitStack
     users: int = 0
 
 
 class LibraryReader:
-    """Keeps a library open for searches and lends it to any number of threads: `service.SearchableLibrary`.
+    """Keeps a library open for searches and lends it to any number of threads.
 
     It is opened by the first search, and again when another generation took its place; once closed, never again.
     """
@@ -410,7 +383,7 @@ class LibraryReader:
         mark = self._stored.storage.mark()
         return self._shared(mark) or self._stored.latest(lambda generation: self._opened(generation, mark))
 
-    def _shared(self, mark: tuple[int, int] | None) -> _Lease | None:
+    def _shared(self, mark: Hashable) -> _Lease | None:
         with self._counting:
             if self._is_closed:
                 raise BadRequest("the library was closed before this question was served: ask again")
@@ -419,7 +392,7 @@ class LibraryReader:
             self._lease.users += 1
             return self._lease
 
-    def _opened(self, generation: Generation, mark: tuple[int, int] | None) -> _Lease:
+    def _opened(self, generation: Generation, mark: Hashable) -> _Lease:
         with self._opening:
             lease = self._shared(mark)  # another thread has opened it
             if lease is not None:

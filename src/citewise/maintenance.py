@@ -6,13 +6,13 @@ import struct
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from citewise.errors import CitewiseError, Locked, Misconfigured
-from citewise.library import OpenLibrary, StoredLibrary, can_write, emptied_message
+from citewise.library import OpenLibrary, StoredLibrary, emptied_message
 from citewise.model.access import Scope
 from citewise.model.chunk import Vector
 from citewise.model.filters import Where
@@ -20,7 +20,8 @@ from citewise.model.ids import document_id
 from citewise.model.report import Check, Compaction, Reindexed, ScopeStatus, Status
 from citewise.ports.catalog import Catalog
 from citewise.ports.models import Generator, Reranker
-from citewise.ports.stores import LogStore
+from citewise.ports.storage import Generation, IndexFacts, IndexRole
+from citewise.ports.stores import LogFile, LogStore, RankingStore
 from citewise.settings import Settings
 from citewise.text import analysis
 
@@ -37,41 +38,42 @@ class Upkeep:
     """What maintenance needs besides the library itself; `wiring` makes it."""
 
     log: LogStore
-    log_file: Path | None  # None: the log was handed in
-    pages_file: Path
-    make_reranker: Callable[[], Reranker | None]
-    make_generator: Callable[[], Generator]
-    clear_pages: Callable[[], bool]  # False if another process kept it from finishing
+    pages: RankingStore
+    reranker: Reranker | None
+    generator: Generator
     now: Callable[[], float] = time.time
 
 
 def status(library: StoredLibrary) -> Status:
     """What the library says about itself. No model and no index is loaded, and nothing is healed."""
-    storage = library.storage
 
-    def read(catalog: Catalog) -> Status:
-        facts = catalog.facts()
-        if facts is None:
-            raise Misconfigured(emptied_message(storage.root))
-        vectors, words = storage.indexes.values()
-        scopes = tuple(_scope_status(catalog, scope, storage.indexes) for scope in catalog.scopes())
-        differences = facts.differences(library.facts)
-        what = f"the library does not fit these settings: {'; '.join(differences)}. Rebuild it with `citewise reindex`"
-        misfit = (what,) if differences else ()
-        return Status(
-            library=str(storage.root),
-            embedding_model=facts.model,
-            dimensions=facts.dimensions,
-            chunker="; ".join(dict.fromkeys(facts.chunkers.values())),
-            engines={"catalog": catalog.engine, "words": words, "vectors": vectors},
-            scopes=scopes,
-            catalog_bytes=catalog.size_bytes(),
-            index_bytes=storage.size_bytes("index"),
-            last_ingest=catalog.last_ingest(),
-            problems=(*_behind(scopes), *misfit),
-        )
+    def read(generation: Generation) -> Status:
+        with library.storage.catalog(generation) as catalog:
+            return _status(library, catalog, library.storage.indexes(generation))
 
-    return library.read(read)
+    return library.latest(read)
+
+
+def _status(library: StoredLibrary, catalog: Catalog, indexes: Mapping[IndexRole, IndexFacts]) -> Status:
+    facts, folder = catalog.facts(), library.settings.library
+    if facts is None:
+        raise Misconfigured(emptied_message(folder))
+    vectors, texts = indexes["vectors"], indexes["texts"]
+    scopes = tuple(_scope_status(catalog, scope, (vectors.name, texts.name)) for scope in catalog.scopes())
+    differences = facts.differences(library.facts)
+    what = f"the library does not fit these settings: {'; '.join(differences)}. Rebuild it with `citewise reindex`"
+    return Status(
+        library=str(folder),
+        embedding_model=facts.model,
+        dimensions=facts.dimensions,
+        chunker="; ".join(dict.fromkeys(facts.chunkers.values())),
+        engines={"catalog": catalog.engine, "words": texts.engine, "vectors": vectors.engine},
+        scopes=scopes,
+        catalog_bytes=catalog.size_bytes(),
+        index_bytes=vectors.size_bytes + texts.size_bytes,
+        last_ingest=catalog.last_ingest(),
+        problems=(*_behind(scopes), *((what,) if differences else ())),
+    )
 
 
 def _scope_status(catalog: Catalog, scope: Scope, indexes: Iterable[str]) -> ScopeStatus:
@@ -97,14 +99,14 @@ def doctor(library: StoredLibrary, upkeep: Upkeep) -> Iterator[Check]:
     yield Check("citewise", importlib.metadata.version("citewise"))
     embedding = _tried("embedding model", lambda: _embedding_detail(library), FOLLOW)
     yield embedding
-    if upkeep.make_reranker() is not None:
+    if (reranker := upkeep.reranker) is not None:
         remedy = "follow the message; until then, searches work without it"
-        yield _tried("reranker", lambda: _reranker_detail(upkeep), remedy)
+        yield _tried("reranker", lambda: _reranker_detail(reranker), remedy)
     if settings.answer.generator != "extractive":
         yield _tried("generator", lambda: _generator_detail(settings, upkeep), "set what is missing, then try again")
-    yield _disk(storage.root)
+    yield _disk(settings.library)
     if storage.mark() is None:
-        yield Check("library", f"none at {storage.root}", "make one with `citewise ingest PATH`")
+        yield Check("library", f"none at {settings.library}", "make one with `citewise ingest PATH`")
         return
     yield _tried("write lock", lambda: _lock_detail(library), "check who may write to the library's folder")
     catalog = _tried("catalog", lambda: _catalog_detail(library), FOLLOW)
@@ -116,9 +118,8 @@ def doctor(library: StoredLibrary, upkeep: Upkeep) -> Iterator[Check]:
         yield fit
         yield _tried("index", lambda: _index_detail(library, is_searched=fit.is_ok), "run `citewise reindex`")
     yield log_check(library, upkeep)
-    is_shared = can_write(upkeep.pages_file)
     read_only = "the library's folder cannot be written to: cursors end with the process that gave them"
-    yield Check("pages", "cursors work in every process" if is_shared else read_only)
+    yield Check("pages", "cursors work in every process" if upkeep.pages.is_shared else read_only)
 
 
 def _tried(name: str, look: Callable[[], str], remedy: str) -> Check:
@@ -134,16 +135,14 @@ def _embedding_detail(library: StoredLibrary) -> str:
     return f"{embedder.model.name}, {embedder.model.dimensions} dimensions, window {embedder.model.window_tokens}"
 
 
-def _reranker_detail(upkeep: Upkeep) -> str:
-    reranker = upkeep.make_reranker()
-    assert reranker is not None
+def _reranker_detail(reranker: Reranker) -> str:
     reranker.scores("Is anybody there?", ["Yes."])
     return reranker.name
 
 
 def _generator_detail(settings: Settings, upkeep: Upkeep) -> str:
     """Its settings alone: a question would cost money."""
-    return f"{upkeep.make_generator().name} at {urlsplit(settings.answer.base_url).hostname}; not asked"
+    return f"{upkeep.generator.name} at {urlsplit(settings.answer.base_url).hostname}; not asked"
 
 
 def _disk(root: Path) -> Check:
@@ -164,7 +163,7 @@ def _catalog_detail(library: StoredLibrary) -> str:
     def read(catalog: Catalog) -> str:
         catalog.check()
         if catalog.facts() is None:
-            raise Misconfigured(emptied_message(library.storage.root))
+            raise Misconfigured(emptied_message(library.settings.library))
         counts = [catalog.count(scope) for scope in catalog.scopes()]
         documents, chunks = sum(count for count, _ in counts), sum(count for _, count in counts)
         return f"intact; {documents} documents, {chunks} chunks"
@@ -174,9 +173,7 @@ def _catalog_detail(library: StoredLibrary) -> str:
 
 def _settings_detail(library: StoredLibrary) -> str:
     with library.inspecting() as opened:
-        problem = opened.mismatch()
-        if problem:
-            raise Misconfigured(problem)
+        opened.refuse_mismatch()
         if opened.lacks_words():
             return "fit the library; some chunks have no word vectors yet: `citewise reindex` makes them"
         return "fit the library"
@@ -191,7 +188,11 @@ def _index_detail(library: StoredLibrary, *, is_searched: bool) -> str:
             raise Misconfigured(f"the index of {', '.join(behind)} is missing, damaged or behind the catalog")
         if is_searched:
             _search_index(opened)
-    return f"intact; {library.storage.size_bytes('index') / 1e6:.1f} MB, up to date with the catalog"
+        return f"intact; {_index_bytes(opened) / 1e6:.1f} MB, up to date with the catalog"
+
+
+def _index_bytes(library: OpenLibrary) -> int:
+    return library.vectors.size_bytes() + library.texts.size_bytes()
 
 
 def _search_index(library: OpenLibrary) -> None:
@@ -202,7 +203,7 @@ def _search_index(library: OpenLibrary) -> None:
     chunk = next((chunk for document in documents for chunk in catalog.chunks(where, document.id)), None)
     if chunk is None:
         return
-    terms, dimensions = analysis.terms(chunk.piece.text), library.embedding.embedder.model.dimensions
+    terms, dimensions = analysis.terms(chunk.piece.text), library.stored.embedding.embedder.model.dimensions
     vector = Vector(struct.pack(f"<{dimensions}f", 1.0, *[0.0] * (dimensions - 1)))
     library.vectors.search(vector, where=where, limit=1)
     library.texts.search(terms.words, field="words", where=where, limit=1)
@@ -212,17 +213,18 @@ def _search_index(library: OpenLibrary) -> None:
 
 def log_check(library: StoredLibrary, upkeep: Upkeep) -> Check:
     """What the doctor says about the query log."""
-    name, chosen, file = "query log", library.settings.query_log, upkeep.log_file
+    name, chosen = "query log", library.settings.query_log
+    file = upkeep.log if isinstance(upkeep.log, LogFile) else None
     if not chosen.retention_days:
         return Check(name, "off: query_log.retention_days is 0")
-    if file and not can_write(file):
-        return Check(name, f"{file} cannot be written to: questions are not logged", "change its permissions")
+    if file and not file.can_write():
+        return Check(name, f"{file.path} cannot be written to: questions are not logged", "change its permissions")
     try:
         since = upkeep.now() - DROPPED_SECONDS
         dropped = sum(upkeep.log.lost(scope, since=since) for scope in library.read(lambda catalog: catalog.scopes()))
     except CitewiseError as error:
         return Check(name, str(error), "move the file away; the next question starts a new log")
-    size = file.stat().st_size / 1e6 if file and file.is_file() else 0.0
+    size = file.path.stat().st_size / 1e6 if file and file.path.is_file() else 0.0
     detail = f"{size:.1f} MB, {chosen.retention_days:g} days, text {chosen.text}; {dropped:,} dropped in a week"
     remedy = "raise query_log.queue, or check the disk: questions came faster than they could be written"
     return Check(name, detail, remedy if dropped else "")
@@ -249,19 +251,19 @@ def reindex(library: StoredLibrary) -> Iterator[Reindexed]:
 
 def compact(library: StoredLibrary, upkeep: Upkeep) -> Compaction:
     """Reclaim space and erase deleted content from every file of the library."""
-    storage = library.storage
-    storage.current()  # refuses a folder without a library: writing would create one there
+    library.storage.current()  # refuses a folder without a library: writing would create one there
     with library.writing() as opened:
         began_at = time.monotonic()  # nothing is deleted from now on, so nothing deleted can be shown any more
-        before = storage.size_bytes()
+        before = opened.catalog.size_bytes() + _index_bytes(opened)
         for scope in opened.catalog.scopes():
             deque(opened.project.rebuild(scope), maxlen=0)
         is_catalog_done = opened.catalog.compact(keep_word_vectors=library.embedding.words is not None)
         if library.settings.query_log.retention_days:  # wait until every process has written its rows
             time.sleep(max(0.0, began_at + LOG_SETTLE_SECONDS - time.monotonic()))
-        are_pages_done = upkeep.clear_pages()
+        are_pages_done = upkeep.pages.clear()
         sweep_log(opened.catalog, upkeep.log)
-        return Compaction(before, storage.size_bytes(), is_catalog_done and are_pages_done)
+        after = opened.catalog.size_bytes() + _index_bytes(opened)
+        return Compaction(before, after, is_catalog_done and are_pages_done)
 
 
 def sweep_log(catalog: Catalog, log: LogStore) -> None:

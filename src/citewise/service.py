@@ -4,21 +4,22 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from citewise.errors import BadRequest, CitewiseError, Unavailable
-from citewise.model.access import Scope
+from citewise.library import LibraryReader
 from citewise.model.answer import Answer, AnswerEvents, Cited, Done, Failed, Message, Sources, Token
 from citewise.model.cancellation import Cancellation
-from citewise.model.filters import Where
 from citewise.model.ids import DocumentId
 from citewise.model.logged import Logged, RequestKind
 from citewise.model.query import GROUNDING_TOP_K, PageRequest, Query
 from citewise.model.ranking import POPULAR, Candidate, Finding, Passage, SearchResult
-from citewise.ports.models import Generator
 from citewise.ports.stores import QueryLog
 from citewise.search.cache import ResultCache
 from citewise.text.urls import Addresses
+
+if TYPE_CHECKING:  # a search starts sooner without what answers
+    from citewise.answer.pipeline import AnswerPipeline
 
 MAX_SHOWN = 20  # ids that the log keeps of one question: a default search, or the largest page
 ABANDONED = "abandoned"  # instead of an error's name: the caller disconnected before the answer was complete
@@ -26,38 +27,6 @@ MAX_PART_CHARACTERS = 40  # of the name of a degraded part, in the log
 CACHE = "cache"  # the only stage of a cached result
 NOTE_POPULAR = "popular: passages that are often read, not results for this question"
 REMEDY = "try again in a moment; if it keeps failing, `citewise doctor` says what to repair"
-
-
-class SearchableLibrary(Protocol):
-    """A library that is held open, as requests use it.
-
-    Promises: a search fails with Unavailable only if the library cannot be searched now; `popular` gives passages that
-    `where` admits, most shown first; `renewed` gives a cursor that lasts as long as a new one, or None if the pages
-    behind it are gone; `was_opened` is False as long as it could not be opened at all.
-    """
-
-    @property
-    def was_opened(self) -> bool: ...
-    def search(self, query: Query, page: PageRequest | None = None) -> SearchResult: ...
-    def popular(self, where: Where, limit: int) -> tuple[Passage, ...]: ...
-    def version(self, scope: Scope) -> str: ...
-    def renewed(self, cursor: str) -> str | None: ...
-    def close(self) -> None: ...
-
-
-class Answers(Protocol):
-    """Answers from what a search finds: `answer.pipeline.AnswerPipeline`, or something that a test plugs in."""
-
-    @property
-    def generator(self) -> Generator: ...
-    def ask(
-        self,
-        query: Query,
-        found: SearchResult,
-        *,
-        history: Sequence[Message] = (),
-        cancellation: Cancellation | None = None,
-    ) -> AnswerEvents: ...
 
 
 class Service:
@@ -68,8 +37,8 @@ class Service:
 
     def __init__(
         self,
-        library: SearchableLibrary,
-        pipeline: Callable[[], Answers],
+        library: LibraryReader,
+        pipeline: "Callable[[], AnswerPipeline]",
         *,
         log: QueryLog,
         cache: ResultCache | None = None,
@@ -79,7 +48,7 @@ class Service:
     ) -> None:
         self.library = library
         self._make_pipeline = pipeline
-        self._pipeline: Answers | None = None
+        self._pipeline: AnswerPipeline | None = None
         self._log = log
         self._cache = cache
         self._addresses = addresses or Addresses()

@@ -1,20 +1,20 @@
-"""Settings -> models: embedding, reranker, generator and compressor, or those that a caller handed in.
+"""Settings -> models and what answers with them, or those that a caller handed in.
 
 An adapter is imported inside the branch that picks it, and a model is loaded when it is first used. Selected text is
 answered with these alone, so nothing of a store may be imported here.
 """
 
-import weakref
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from citewise.adapters.lazy import lazily
 from citewise.errors import CitewiseError, Misconfigured
 from citewise.model.chunk import EmbeddingModel
 from citewise.ports import models
 from citewise.settings import Settings
+from citewise.text.urls import Addresses
 
 if TYPE_CHECKING:
     from citewise.adapters.http import Remote, Retry
@@ -22,44 +22,71 @@ if TYPE_CHECKING:
     from citewise.adapters.onnx.minilm import MiniLm
     from citewise.adapters.openai.embedder import OpenAIEmbedder
     from citewise.answer.compress import Compress
-    from citewise.ports import catalog, indexes, stores
+    from citewise.answer.pipeline import AnswerPipeline
+    from citewise.ports.catalog import Catalog
+    from citewise.ports.indexes import TextIndex, VectorIndex
+    from citewise.ports.stores import LogStore, QueryCache
 
 CHARS_PER_TOKEN = 3  # of a remote model, whose tokenizer is not here: a careful guess, so that no text is cut off
 DOWNLOAD_SECONDS = 120.0  # for a model by its hub name; the question that fetches it waits, others do without
 RETRY_SECONDS = 60.0  # after which a model that could not be loaded is tried again
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """Parts that a caller handed in; None: the settings choose. What is handed in is its owner's to close."""
+class LibraryParts(TypedDict, total=False):
+    """Parts that a caller hands in; where there is none, the settings choose. They are their owner's to close."""
 
-    embedder: models.Embedder | None = None
-    token_counter: models.TokenCounter | None = None
-    word_embedder: models.WordEmbedder | None = None
-    reranker: models.Reranker | None = None
-    generator: models.Generator | None = None
-    compressor: models.Compressor | None = None
-    quality_evaluator: models.QualityEvaluator | None = None
-    vector_index: "indexes.VectorIndex | None" = None
-    text_index: "indexes.TextIndex | None" = None
-    catalog: "catalog.Catalog | None" = None
-    cache: "stores.QueryCache | None" = None
-    query_log: "stores.LogStore | None" = None
-
-
-NO_PARTS = Parts()
+    embedder: models.Embedder | None
+    token_counter: models.TokenCounter | None
+    word_embedder: models.WordEmbedder | None
+    reranker: models.Reranker | None
+    generator: models.Generator | None
+    compressor: models.Compressor | None
+    quality_evaluator: models.QualityEvaluator | None
+    vector_index: "VectorIndex | None"
+    text_index: "TextIndex | None"
+    catalog: "Catalog | None"
+    cache: "QueryCache | None"
+    query_log: "LogStore | None"
 
 
-def embedding_of(settings: Settings, parts: Parts = NO_PARTS) -> models.Embedding:
+NO_PARTS = LibraryParts()
+
+
+def answer_pipeline(
+    settings: Settings, embedding: models.Embedding, generator: models.Generator, parts: LibraryParts = NO_PARTS
+) -> "AnswerPipeline":
+    """The pipeline for the library and for selected text."""
+    from citewise.answer.ground import Ground
+    from citewise.answer.pack import Pack
+    from citewise.answer.pipeline import AnswerPipeline
+    from citewise.answer.quality import CalibratedQuality
+
+    chosen = settings.answer
+    return AnswerPipeline(
+        Pack(embedding.counter, addresses_of(settings), chosen.budget_tokens),
+        Ground(embedding.for_readers or embedding.embedder, embedding.counter),
+        generator,
+        compress_of(settings, embedding.counter, parts.get("compressor")),
+        parts.get("quality_evaluator") or CalibratedQuality(),
+        min_confidence=chosen.min_confidence or None,
+    )
+
+
+def addresses_of(settings: Settings) -> Addresses:
+    """Where cited documents can be read."""
+    return Addresses(settings.citations.sites, settings.citations.repositories)
+
+
+def embedding_of(settings: Settings, parts: LibraryParts = NO_PARTS) -> models.Embedding:
     """The embedding that the settings name, with what was handed in."""
-    given, counter = parts.embedder, parts.token_counter
+    given, counter, words = parts.get("embedder"), parts.get("token_counter"), parts.get("word_embedder")
     if given is not None and counter is not None:
-        return models.Embedding(given, counter, words=parts.word_embedder)
+        return models.Embedding(given, counter, words=words)
     make = {"minilm": _minilm, "onnx": _onnx_embedding, "openai": _openai_embedding}[settings.embedding.provider]
     made = make(settings)
     if given is not None:
-        return models.Embedding(given, made.counter, words=parts.word_embedder)
-    return replace(made, counter=counter or made.counter, words=parts.word_embedder or made.words)
+        return models.Embedding(given, made.counter, words=words)
+    return replace(made, counter=counter or made.counter, words=words or made.words)
 
 
 def _minilm(settings: Settings) -> models.Embedding:
@@ -161,19 +188,20 @@ def reranker_of(settings: Settings) -> models.Reranker | None:
 
 
 def _remote(settings: Settings, section: Literal["embedding", "rerank", "answer"], retry: "Retry") -> "Remote":
-    """The server that a section of the settings names, with a circuit breaker of its own.
-
-    Its connections are closed when nobody has it any more: a request that is under way has it, and ends undisturbed.
-    """
-    from citewise.adapters.http import Breaker, Remote
+    """The server that a section of the settings names, with a circuit breaker of its own."""
+    from citewise.adapters.http import Remote
 
     chosen, guard = getattr(settings, section), settings.guard
-    key, seconds = chosen.api_key_variable, chosen.timeout_seconds
-    remote = Remote.at(chosen.base_url, section, chosen.model, key_variable=key, timeout_seconds=seconds)
-    breaker = Breaker(remote.name, max_failures=guard.failures, pause_seconds=guard.pause_seconds)
-    made = replace(remote, retry=retry, breaker=breaker)
-    weakref.finalize(made, made.client.close)
-    return made
+    return Remote.at(
+        chosen.base_url,
+        section,
+        chosen.model,
+        key_variable=chosen.api_key_variable,
+        timeout_seconds=chosen.timeout_seconds,
+        retry=retry,
+        max_failures=guard.failures,
+        pause_seconds=guard.pause_seconds,
+    )
 
 
 def generator_of(settings: Settings) -> models.Generator:

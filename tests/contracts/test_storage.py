@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from citewise.adapters.files import bytes_below
 from citewise.errors import CitewiseError, Locked, PathNotFound
 from citewise.model.chunk import EmbeddingModel
 from citewise.ports.storage import Generation, Storage
-from citewise.wiring import library_folder
+from citewise.wiring import LocalStorage
 from tests.builders import DIMENSIONS, SCOPE, a_write
 from tests.contracts.test_catalog import put
 from tests.fakes.memory_storage import MemoryStorage
@@ -19,7 +20,7 @@ MODEL = EmbeddingModel("m", DIMENSIONS, 256)
 
 @pytest.fixture(params=["folder", "memory"])
 def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
-    return MemoryStorage() if request.param == "memory" else library_folder(tmp_path / "library")
+    return MemoryStorage() if request.param == "memory" else LocalStorage(tmp_path / "library")
 
 
 def build(storage: Storage, generation: Generation, *paths: str) -> None:
@@ -60,8 +61,9 @@ def test_what_was_written_is_there_when_it_is_opened_again(library: Storage) -> 
     assert paths(library) == ("a.md",)
     with library.open(library.current(), MODEL) as stores:
         assert stores.catalog.paths(SCOPE) == ("a.md",)
-        assert (stores.vectors.name, stores.texts.name) == tuple(library.indexes)
-    assert library.size_bytes() > 0
+        facts = library.indexes(library.current())
+        assert (stores.vectors.name, stores.texts.name) == (facts["vectors"].name, facts["texts"].name)
+        assert stores.vectors.size_bytes() == facts["vectors"].size_bytes
 
 
 def test_a_generation_that_is_not_there_is_not_created_by_a_reader(library: Storage) -> None:
@@ -131,14 +133,14 @@ def test_a_catalog_is_opened_without_a_model(library: Storage) -> None:
 def test_a_folder_that_is_removed_while_it_is_measured_is_not_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "gen-1").mkdir()
-    (tmp_path / "CURRENT").write_text("gen-1")
+    (tmp_path / "1").mkdir()
+    (tmp_path / "manifest").write_text("12345")
     scan = os.scandir
 
     def removed_first(folder: str | Path) -> object:
-        if Path(folder).name == "gen-1":
+        if Path(folder).name == "1":
             Path(folder).rmdir()
         return scan(folder)
 
     monkeypatch.setattr(os, "scandir", removed_first)
-    assert library_folder(tmp_path).size_bytes() == len("gen-1")
+    assert bytes_below(tmp_path) == 5

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from citewise import Library, LibraryView
+from citewise import Library, LibraryParts, LibraryView
 from citewise.adapters.memory.cache import MemoryCache
 from citewise.errors import BadRequest, Misconfigured, Unavailable
 from citewise.model.answer import Quality
@@ -99,10 +99,12 @@ def test_a_part_that_is_handed_in_is_used(name: str, tmp_path: Path) -> None:
 
 
 def test_every_part_of_the_signature_is_handed_in_here() -> None:
-    import inspect
+    assert LibraryParts.__annotations__.keys() == PARTS.keys()
 
-    parameters = set(inspect.signature(Library).parameters)
-    assert parameters - {"folder", "settings"} == set(PARTS)
+
+def test_an_unknown_part_is_refused() -> None:
+    with pytest.raises(TypeError, match="unknown parts: ranker; known are embedder, "):
+        Library(ranker=None)  # type: ignore[call-arg]
 
 
 def test_status_names_the_engines_that_are_used(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from citewise.ports.stores import SavedRanking
 class MemoryRankings:
     """The port `RankingStore` in memory."""
 
+    is_shared = True
+
     def __init__(self, *, max_candidates: int = 200_000) -> None:
         self._max_candidates = max_candidates
         self._lock = threading.Lock()

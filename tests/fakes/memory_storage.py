@@ -1,15 +1,13 @@
 """A library's storage in memory that keeps the promises of the port."""
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
-from types import MappingProxyType
 
 from citewise.errors import Locked, PathNotFound
 from citewise.model.chunk import EmbeddingModel
 from citewise.ports.catalog import Catalog
-from citewise.ports.storage import Generation, Stores
+from citewise.ports.storage import Generation, IndexFacts, IndexRole, Stores
 from tests.fakes.memory_catalog import MemoryCatalog
 from tests.fakes.plain_index import PlainTextIndex, PlainVectorIndex
 
@@ -17,17 +15,14 @@ from tests.fakes.plain_index import PlainTextIndex, PlainVectorIndex
 class MemoryStorage:
     """The port `Storage`: what was opened once is opened again with what it holds."""
 
-    indexes: Mapping[str, str] = MappingProxyType({"plain vectors": "plain", "plain texts": "plain"})
-
     def __init__(self) -> None:
-        self.root = Path("memory")
         self._stores: dict[Generation, Stores] = {}
         self._current: Generation | None = None
         self._swaps = 0
         self._lock = threading.Lock()
 
-    def mark(self) -> tuple[int, int] | None:
-        return (self._swaps, 0) if self._current else None
+    def mark(self) -> Hashable:
+        return self._swaps or None
 
     def current(self) -> Generation:
         if self._current is None:
@@ -64,7 +59,9 @@ class MemoryStorage:
     def catalog(self, generation: Generation) -> Iterator[Catalog]:
         yield self._stores[generation].catalog
 
-    def size_bytes(self, part: str = "") -> int:
-        parts = [(stores.vectors, stores.texts) for stores in self._stores.values()]
-        catalogs = () if part else tuple(stores.catalog for stores in self._stores.values())
-        return sum(each.size_bytes() for each in (*(index for pair in parts for index in pair), *catalogs))
+    def indexes(self, generation: Generation) -> Mapping[IndexRole, IndexFacts]:
+        vectors, texts = self._stores[generation].vectors, self._stores[generation].texts
+        return {
+            "vectors": IndexFacts(vectors.name, "plain", vectors.size_bytes()),
+            "texts": IndexFacts(texts.name, "plain", texts.size_bytes()),
+        }

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from citewise.answer.pipeline import AnswerPipeline
 from citewise.errors import CitewiseError
+from citewise.library import LibraryReader
 from citewise.model.access import Scope
 from citewise.model.answer import AnswerEvents, Message
 from citewise.model.cancellation import Cancellation
@@ -14,7 +16,7 @@ from citewise.model.ranking import Passage, SearchResult
 from tests.fakes.scripted_generator import ScriptedGenerator
 
 
-class FakeLibrary:
+class FakeLibrary(LibraryReader):
     """Finds the same for every question, what a function finds, or fails; remembers what it was asked."""
 
     was_opened = True
@@ -51,14 +53,16 @@ class FakeLibrary:
         pass
 
 
-class FakePipeline:
-    """The protocol Answers over a function."""
+class FakePipeline(AnswerPipeline):
+    """Answers with what a function gives."""
+
+    __setattr__ = object.__setattr__  # the real one is frozen
 
     def __init__(self, events: Callable[[Query], AnswerEvents], generator_name: str = "g") -> None:
-        self.generator = ScriptedGenerator([], name=generator_name)
+        object.__setattr__(self, "generator", ScriptedGenerator([], name=generator_name))
         self.histories: list[Sequence[Message]] = []
         self.found: list[SearchResult] = []
-        self._events = events
+        self._events_of = events
 
     def ask(
         self,
@@ -70,7 +74,7 @@ class FakePipeline:
     ) -> AnswerEvents:
         self.histories.append(history)
         self.found.append(found)
-        return self._events(query)
+        return self._events_of(query)
 
 
 def no_answers() -> FakePipeline:

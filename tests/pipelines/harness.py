@@ -19,7 +19,7 @@ from citewise.ports.models import Embedding, Reranker
 from citewise.search.pipeline import Search
 from citewise.settings import Settings
 from citewise.text.analysis import terms
-from citewise.wiring import library_folder, search_of, service_of, stored_library, upkeep_of
+from citewise.wiring import LocalStorage, search_of, service_of, stored_library, upkeep_of
 from citewise.wiring_models import NO_PARTS, generator_of
 from tests.fakes.counters import HashEmbedder, HashWords, WordCounter
 from tests.stores import all_documents, chunks_at
@@ -53,7 +53,7 @@ def ingested(
 
 def generation_folder(settings: Settings) -> Path:
     """The folder of the generation that serves."""
-    folder = library_folder(settings.library)
+    folder = LocalStorage(settings.library)
     return folder.root / folder.current()
 
 

@@ -13,10 +13,11 @@ from citewise.adapters.onnx.wordpiece import WordPieceCounter
 from citewise.answer.pack import ELLIPSIS, _citation, _joined
 from citewise.ingest.chunkers.markdown import HeadingChunker, _sections
 from citewise.ingest.policy import AccessPolicy
-from citewise.ingest.prepare import Format, Prepare
+from citewise.ingest.prepare import Prepare
 from citewise.ingest.targets import Target
 from citewise.model.document import DEFAULT_RULES, Item, SourceRef
 from citewise.model.ranking import Passage
+from citewise.ports.sources import Format
 from citewise.text.urls import Addresses
 from tests.builders import SCOPE, passage_of
 from tests.props.corpora import ROOT, TREES, files_of

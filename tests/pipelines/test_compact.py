@@ -4,13 +4,12 @@ import sqlite3
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from unittest.mock import Mock
 
 import pytest
 import tantivy
 
 from citewise import maintenance
-from citewise.adapters.folder.storage import LibraryFolder
+from citewise.adapters.files import bytes_below
 from citewise.adapters.memory.query_log import LINGER_SECONDS, QueuedLog
 from citewise.errors import BadRequest
 from citewise.model.chunk import TermField, Vector, WordVectors
@@ -186,5 +185,4 @@ def test_a_file_that_vanishes_while_sizes_are_added_up_ends_nothing(
     (tmp_path / "pages.db").write_bytes(b"12345")
     seen = [(tmp_path, (), ("pages.db-wal", "pages.db"))]  # the first file is gone by now
     monkeypatch.setattr("os.walk", lambda folder: seen)
-    folder = LibraryFolder(tmp_path, open_stores=Mock(), open_catalog=Mock(), indexes={})
-    assert folder.size_bytes() == 5
+    assert bytes_below(tmp_path) == 5

@@ -18,7 +18,7 @@ from citewise.library import OpenLibrary
 from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.ranking import SearchResult
 from citewise.ports.models import Embedding, Reranker
-from citewise.wiring import library_folder, search_of, stored_library
+from citewise.wiring import LocalStorage, search_of, stored_library
 from citewise.wiring_models import embedding_of, reranker_of
 from tests.fakes.clock import Clock
 from tests.fakes.embedding_server import DIMENSIONS, rows_for
@@ -139,9 +139,7 @@ def test_an_index_that_is_lost_is_not_mistaken_for_one_that_finds_nothing(shelf:
         texts = index_of(shelf, "texts")
         overwrite(*index_of(shelf, "vectors").glob("*.rows"), *texts.glob("*.idx"), *texts.glob("*.term"))
         announce(shelf)
-    with pytest.raises(
-        Unavailable, match=r"no ranking could answer: the vectors index of default/default is missing, damaged"
-    ):
+    with pytest.raises(Unavailable, match=r"no ranking could answer: the vectors index of default/default is damaged"):
         desk.search()
     rebuild(shelf)
     assert documents(desk.search())[0] == "tides.md"  # at once: there is nothing to wait for
@@ -149,7 +147,7 @@ def test_an_index_that_is_lost_is_not_mistaken_for_one_that_finds_nothing(shelf:
 
 def test_a_lost_index_that_another_process_keeps_from_being_healed_is_named_too(shelf: Shelf) -> None:
     shutil.rmtree(shelf.generation / "index")
-    with library_folder(shelf.settings.library).writing(), desk_of(shelf) as desk, pytest.raises(Unavailable):
+    with LocalStorage(shelf.settings.library).writing(), desk_of(shelf) as desk, pytest.raises(Unavailable):
         desk.search()
     with desk_of(shelf) as desk:
         assert desk.search().degraded == ()  # and is healed once nobody does
@@ -253,7 +251,8 @@ def test_an_embedder_whose_server_is_gone_leaves_words_then_rests_and_comes_back
         assert "the embedding server failed 2 times in a row: circuit breaker open" in resting.degraded[0]
         assert documents(resting)[0] == "tides.md"
         assert all(
-            "circuit breaker open" in str(outcome) for outcome in desk.library.embedding.embedder.documents(["a"])
+            "circuit breaker open" in str(outcome)
+            for outcome in desk.library.stored.embedding.embedder.documents(["a"])
         )
         assert server.asked == asked
         clock.now += PAUSE_SECONDS

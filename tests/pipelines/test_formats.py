@@ -9,7 +9,7 @@ import pytest
 from citewise import SourceOptions
 from citewise.answer.pack import _citation
 from citewise.errors import BadRequest, Misconfigured
-from citewise.ingest.prepare import Format, Prepare
+from citewise.ingest.prepare import Prepare
 from citewise.ingest.targets import IngestOptions, Target
 from citewise.library import OpenLibrary
 from citewise.model.access import Access, Scope
@@ -18,6 +18,7 @@ from citewise.model.document import Item, ParsedDocument, SourceRef
 from citewise.model.filters import conditions_of
 from citewise.model.ranking import Passage
 from citewise.model.report import IngestReport, Reindexed
+from citewise.ports.sources import Format
 from citewise.text.urls import Addresses
 from citewise.wiring import stored_library
 from tests.fakes.counters import HashEmbedder
@@ -45,7 +46,7 @@ def shelf(tmp_path: Path) -> Shelf:
 def prepare_of(library: OpenLibrary) -> Prepare:
     """The library's own formats and two more: a row of the table for each."""
     more = (
-        Format(BOOKS, (".books",), BookParser(), library.chunkers["text/markdown"]),
+        Format(BOOKS, (".books",), BookParser(), library.stored.formats[0].chunker),
         Format(THREAD, (".json",), ThreadParser(), ThreadChunker()),
     )
     return replace(library.prepare, formats=(*library.prepare.formats, *more))
@@ -175,12 +176,13 @@ def test_stored_documents_are_cut_and_embedded_again_without_a_parser(shelf: She
 def test_a_new_kind_of_document_is_no_reason_to_refuse_a_library_but_another_chunker_is(shelf: Shelf) -> None:
     shelf.ingest()
     stored = stored_library(shelf.settings, shelf.embedding)
-    with replace(stored, chunkers={**stored.chunkers, THREAD: ThreadChunker()}).writing() as library:
-        assert library.catalog.facts() == library.facts
-    (markdown,) = stored.chunkers
-    changed = replace(stored, chunkers={markdown: ThreadChunker()})
+    (markdown,) = stored.formats
+    threads = Format(THREAD, (".json",), ThreadParser(), ThreadChunker())
+    with replace(stored, formats=(markdown, threads)).writing() as library:
+        assert library.catalog.facts() == library.stored.facts
+    changed = replace(stored, formats=(replace(markdown, chunker=ThreadChunker()),))
     with (
-        pytest.raises(Misconfigured, match=f"chunker of {markdown} is .*, the settings say thread-1"),
+        pytest.raises(Misconfigured, match=f"chunker of {markdown.media_type} is .*, the settings say thread-1"),
         changed.reading(),
     ):
         pass

@@ -51,7 +51,10 @@ def candidates(*pages: SearchResult) -> list[Candidate]:
 
 
 def changed_by_hand(book: PagedSearch, statement: str, *values: str) -> None:
-    with closing(sqlite3.connect(generation_folder(book.library.settings) / "catalog.db")) as connection, connection:
+    with (
+        closing(sqlite3.connect(generation_folder(book.library.stored.settings) / "catalog.db")) as connection,
+        connection,
+    ):
         connection.execute(statement, values)
 
 

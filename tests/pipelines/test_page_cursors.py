@@ -165,8 +165,7 @@ def test_the_file_of_saved_rankings_is_created_when_it_is_needed_for_its_owner_a
 def test_where_the_folder_cannot_be_written_to_rankings_are_saved_for_this_process_and_the_result_says_so(
     own: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("library", "maintenance"):
-        monkeypatch.setattr(f"citewise.{module}.can_write", lambda path: False)
+    monkeypatch.setattr("citewise.adapters.sqlite.connections.PrivateFile.can_write", lambda self: False)
     with process(own) as pages:
         found, notes = walked(lambda: pages)
     assert len(set(found)) == len(found) == 12
@@ -179,7 +178,7 @@ def test_where_the_folder_cannot_be_written_to_rankings_are_saved_for_this_proce
 def test_compaction_ends_the_cursors_of_a_process_that_goes_on(own: Shelf) -> None:
     with process(own) as pages:
         cursor = pages(a_question(ASKED), PageRequest()).next_cursor
-        assert upkeep_of(own.settings).clear_pages()
+        assert upkeep_of(own.settings).pages.clear()
         with pytest.raises(BadRequest, match="has expired"):
             pages(a_question(ASKED), PageRequest(cursor=cursor))
 

@@ -9,6 +9,7 @@ from citewise.errors import Unavailable
 from citewise.model.access import Scope
 from citewise.model.chunk import Hit, TermField, Vector
 from citewise.model.filters import AnyOf, Where
+from citewise.model.query import NOT_SHARED
 from citewise.ports.indexes import TextIndex, VectorIndex
 from citewise.ports.stores import SavedRanking
 from citewise.search.adjust import Deduplicate
@@ -141,10 +142,12 @@ def test_nothing_found_is_one_empty_page(book: PagedSearch) -> None:
 
 
 def test_what_was_degraded_or_noted_is_said_on_every_page(book: PagedSearch) -> None:
-    pages = list(book.over(notes=("paging: here only",)).asking(expand_graph=True).walk(ASKED, limit=20))
+    here_only = MemoryRankings()
+    here_only.is_shared = False
+    pages = list(book.over(rankings=here_only).asking(expand_graph=True).walk(ASKED, limit=20))
     assert all("graph: this library has no service graph" in page.degraded for page in pages)
     assert all("rerank: no model is configured; the fused order stands" in page.notes for page in pages)
-    assert ["paging: here only" in page.notes for page in pages] == [True] * 4 + [False]  # there is no cursor
+    assert [NOT_SHARED in page.notes for page in pages] == [True] * 4 + [False]  # there is no cursor
 
 
 def test_every_page_tells_how_long_it_took(book: PagedSearch) -> None:

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from citewise import Library
-from citewise.adapters.folder.storage import LibraryFolder
 from citewise.errors import BadRequest
 from citewise.library import LibraryReader as Reader
 from citewise.library import OpenLibrary, StoredLibrary, _Lease
@@ -21,7 +20,7 @@ from citewise.model.answer import Cited, Done, Sources, Token
 from citewise.model.ranking import SearchResult
 from citewise.ports.storage import Generation
 from citewise.settings import Settings
-from citewise.wiring import stored_library
+from citewise.wiring import LocalStorage, stored_library
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.fakes.scripted_generator import ScriptedGenerator
 from tests.pipelines.harness import Shelf, a_question, documents
@@ -133,18 +132,18 @@ READS: dict[str, Callable[[Library], object]] = {
 def test_a_generation_that_is_replaced_before_its_catalog_is_opened_fails_nothing(
     shelf: Shelf, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    catalog = LibraryFolder.catalog
+    catalog = LocalStorage.catalog
     replaced: list[str] = []
 
-    def replaced_first(folder: LibraryFolder, generation: Generation) -> object:
+    def replaced_first(folder: LocalStorage, generation: Generation, **options: Any) -> object:
         if not replaced:
             replaced.append(generation)
             rebuild(shelf)
-        return catalog(folder, generation)
+        return catalog(folder, generation, **options)
 
     with shelf.library() as library:
         library.as_owner().search("boat number3")
-        monkeypatch.setattr(LibraryFolder, "catalog", replaced_first)
+        monkeypatch.setattr(LocalStorage, "catalog", replaced_first)
         assert READS[name](library)
     assert replaced == ["gen-1"]
 
@@ -259,8 +258,8 @@ def test_an_abandoned_loan_may_be_collected_while_the_reader_counts(
     reader = shelf.reader()
     abandon_loan(reader)
     rebuild(shelf)
-    current = LibraryFolder.current
-    monkeypatch.setattr(LibraryFolder, "current", lambda folder: Collecting(current(folder)))
+    current = LocalStorage.current
+    monkeypatch.setattr(LocalStorage, "current", lambda folder: Collecting(current(folder)))
     assert ends(lambda: lend(reader))
     assert closed == ["gen-1"]
     reader.close()

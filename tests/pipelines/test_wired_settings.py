@@ -48,7 +48,9 @@ def searching(shelf: Shelf, **changes: Any) -> Settings:
 
 def wired(shelf: Shelf, settings: Settings) -> Search:
     with shelf.opened() as library, ThreadPoolExecutor(1) as threads:
-        return search_of(replace(library, settings=settings), reranker=None, threads=threads)
+        return search_of(
+            replace(library, stored=replace(library.stored, settings=settings)), reranker=None, threads=threads
+        )
 
 
 def candidates(shelf: Shelf, settings: Settings) -> list[Candidate]:
@@ -165,7 +167,7 @@ def test_searches_take_turns_unless_they_may_wait_for_the_server_of_their_rerank
 ) -> None:
     (reranker, takes_turns), turns = RERANKERS[name], Turns()
     with shelf.opened() as library, ThreadPoolExecutor(1) as threads:
-        set_up = replace(library, settings=shelf.settings.changed(rerank=rerank))
+        set_up = replace(library, stored=replace(library.stored, settings=shelf.settings.changed(rerank=rerank)))
         search = search_of(set_up, reranker=reranker, threads=threads, turns=turns)
     assert (search.retrieve.turns is turns) is takes_turns
 

@@ -114,11 +114,10 @@ class Desk:
         self.fresh = self.reader.search
         self.cached = ResultCache(
             MemoryCache(max_bytes=1_000_000, ttl_seconds=600),
-            self.reader.version,
-            lambda cursor: cursor,
+            self.reader,
             settings=digest("these settings"),
             ttl_seconds=600,
-            embed=shelf.embedder.query,
+            embedder=shelf.embedder,
             min_cosine=MIN_COSINE,
         )
         self.numbers = count()
@@ -176,7 +175,7 @@ def a_desk() -> Iterator[Desk]:
 def played(history: Sequence[Step], *, version: Callable[[Scope], str] | None = None) -> list[bool]:
     """Which of the questions were hits; with another idea of what a version is, to see that it matters."""
     with a_desk() as desk:
-        desk.cached = replace(desk.cached, version=version or desk.reader.version)
+        vars(desk.reader)["version"] = version or desk.reader.version
         hits = []
         for step in history:
             if isinstance(step, Asked):

@@ -41,11 +41,10 @@ class Desk:
         self.memory = MemoryCache(max_bytes=1_000_000, ttl_seconds=600)
         parts = {
             "store": self.memory,
-            "version": self.library.version,
-            "renewed": self.library.renewed,
+            "library": self.library,
             "settings": digest("settings"),
             "ttl_seconds": 600.0,
-            "embed": self.embedder.query,
+            "embedder": self.embedder,
             "min_cosine": 0.5,
         }
         self.cache = ResultCache(**{**parts, **changes})
@@ -198,7 +197,9 @@ def test_conditions_are_told_apart_however_they_are_spelled() -> None:
     assert key_parts(a_query(conditions=one)) != key_parts(a_query(conditions=other))
 
 
-@pytest.mark.parametrize("changes", [{"settings": digest("other settings")}, {"version": lambda scope: "v9"}])
+@pytest.mark.parametrize(
+    "changes", [{"settings": digest("other settings")}, {"library": SimpleNamespace(version=lambda scope: "v9")}]
+)
 def test_other_settings_and_another_library_are_another_bucket(desk: Desk, changes: dict[str, Any]) -> None:
     desk.search()
     desk.cache = replace(desk.cache, **changes)
@@ -286,7 +287,8 @@ def test_a_page_is_given_again_with_a_cursor_of_its_own_for_the_same_words(
 
 
 def test_a_page_whose_followers_are_gone_is_made_anew() -> None:
-    desk = paged(renewed=lambda cursor: None)
+    desk = paged()
+    desk.library.renew = lambda cursor: None
     assert not desk.search(a_query("How do I moor the boat?"), page=PageRequest(10)).cache_hit
 
 
@@ -387,10 +389,10 @@ def test_a_cache_that_cannot_be_used_fails_nothing_and_is_named(desk: Desk, meth
 
 
 @pytest.mark.parametrize("error", ERRORS.values(), ids=ERRORS)
-@pytest.mark.parametrize("broken", ["version", "embed"])
-def test_parts_that_cannot_be_reached_fail_nothing(desk: Desk, broken: str, error: Exception) -> None:
+@pytest.mark.parametrize(("part", "method"), [("library", "version"), ("embedder", "query")])
+def test_parts_that_cannot_be_reached_fail_nothing(desk: Desk, part: str, method: str, error: Exception) -> None:
     desk.search(a_query("How do I moor the boat?"))
-    changes: dict[str, Any] = {broken: failing(error)}
+    changes: dict[str, Any] = {part: SimpleNamespace(**{method: failing(error)})}
     desk.cache = replace(desk.cache, **changes)
     found = desk.search(a_query("How do I moor the boat today?"))
     assert (bool(found.findings), found.cache_hit, found.degraded) == (True, False, ())

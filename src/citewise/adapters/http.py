@@ -7,6 +7,7 @@ import random
 import re
 import socket
 import time
+import weakref
 from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import closing, contextmanager, suppress
@@ -143,8 +144,22 @@ class Remote:
     breaker: Breaker = field(default_factory=Breaker)
 
     @classmethod
-    def at(cls, base_url: str, section: str, model: str, *, key_variable: str, timeout_seconds: float) -> Self:
-        """The server at an address. Its key is read from the environment, and stored and logged nowhere."""
+    def at(
+        cls,
+        base_url: str,
+        section: str,
+        model: str,
+        *,
+        key_variable: str,
+        timeout_seconds: float,
+        retry: Retry,
+        max_failures: int,
+        pause_seconds: float,
+    ) -> Self:
+        """The server at an address. Its key is read from the environment, and stored and logged nowhere.
+
+        Its connections are closed when nobody has it any more: a request under way has it, and ends undisturbed.
+        """
         key = os.environ.get(key_variable, "")
         if not key.isascii() or not key.isprintable():
             raise Misconfigured(f"the key in {key_variable} has characters that no key has: set it again")
@@ -153,7 +168,10 @@ class Remote:
             client = httpx.Client(base_url=base_url, headers=headers, timeout=timeout_seconds)
         except (httpx.InvalidURL, ValueError) as error:
             raise Misconfigured(f"setting {section}.base_url is not a valid URL: {type(error).__name__}") from error
-        return cls(client, section, model, key_variable)
+        breaker = Breaker(_NAMES[section], max_failures, pause_seconds)
+        remote = cls(client, section, model, key_variable, retry, breaker)
+        weakref.finalize(remote, client.close)
+        return remote
 
     @property
     def name(self) -> str:

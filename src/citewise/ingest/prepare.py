@@ -14,18 +14,8 @@ from citewise.model.chunk import LABELING, Chunk
 from citewise.model.document import UNKNOWN, Document, Item, ParsedDocument, PathRule
 from citewise.model.ids import Digest, digest, document_id
 from citewise.ports.catalog import DocumentWrite
-from citewise.ports.sources import Chunker, Parser
+from citewise.ports.sources import Format
 from citewise.text.secrets import VERSION as MASKING
-
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """How one kind of item becomes documents and chunks."""
-
-    media_type: str
-    suffixes: tuple[str, ...]  # of files of this kind, in lower case
-    parser: Parser
-    chunker: Chunker
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ class Check:
 class Compaction:
     """What a compaction did."""
 
-    bytes_before: int
+    bytes_before: int  # of the catalog and the indexes
     bytes_after: int
     is_complete: bool  # False: another process was reading, so deleted content may still be on disk
 

@@ -40,10 +40,12 @@ class PassageReader(Protocol):
 
     Promises: one batched read; in the order of `ids`; a chunk that is gone, in another scope, or not for this reader
     by the catalog's own access rules is left out, whatever an index believed; a record that cannot be understood is
-    None and does not affect the others.
+    None and does not affect the others. After `request_reingest`, the stamps of the documents of these chunks equal no
+    other stamp, so that the next ingestion reads them again.
     """
 
     def passages(self, ids: Sequence[ChunkId], *, where: Where) -> Mapping[ChunkId, Passage | None]: ...
+    def request_reingest(self, ids: Collection[ChunkId]) -> None: ...
 
 
 class CatalogReader(PassageReader, Protocol):
@@ -69,15 +71,13 @@ class CatalogWriter(Protocol):
     log and the new version of the scope, or nothing happened; chunks whose fingerprint did not change make no log
     entry; a document keeps the time at which it was first stored; a full disk raises Unavailable and loses nothing.
     `stamps` leaves out paths it does not know; `paths` gives those at or below `under`, of one source if `mount` is
-    given, in order. After `request_reingest`, the stamps of the documents of these chunks equal no other stamp, so that
-    the next ingestion reads them again.
+    given, in order.
     """
 
     def stamps(self, scope: Scope, paths: Collection[str]) -> Mapping[str, KnownDocument]: ...
     def paths(self, scope: Scope, *, under: str = "", mount: str | None = None) -> tuple[str, ...]: ...
     def store(self, writes: Sequence[DocumentWrite]) -> ChunkCounts: ...
     def remove(self, scope: Scope, paths: Collection[str]) -> int: ...  # how many chunks were removed
-    def request_reingest(self, ids: Collection[ChunkId]) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

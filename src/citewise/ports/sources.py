@@ -1,6 +1,7 @@
 """Where documents come from, and how they are understood: sources, parsers and chunkers."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from citewise.model.chunk import Piece
@@ -44,3 +45,13 @@ class Chunker(Protocol):
     @property
     def version(self) -> str: ...
     def __call__(self, blocks: Sequence[Block], *, title: str | None) -> tuple[Piece, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How one kind of item becomes documents and chunks."""
+
+    media_type: str
+    suffixes: tuple[str, ...]  # of files of this kind, in lower case
+    parser: Parser
+    chunker: Chunker

@@ -1,16 +1,16 @@
 """Storage: where a library lives, and which of its generations serves."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import NewType, Protocol
+from typing import Literal, NewType, Protocol, TypeAlias
 
 from citewise.model.chunk import EmbeddingModel
 from citewise.ports.catalog import Catalog
 from citewise.ports.indexes import TextIndex, VectorIndex
 
 Generation = NewType("Generation", str)  # the name of one build of a library
+IndexRole: TypeAlias = Literal["vectors", "texts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,22 +22,27 @@ class Stores:
     texts: TextIndex
 
 
+@dataclass(frozen=True, slots=True)
+class IndexFacts:
+    """What is known of an index that is not open."""
+
+    name: str  # that the catalog records its position under
+    engine: str
+    size_bytes: int
+
+
 class Storage(Protocol):
     """Keeps the generations of a library: one serves; a rebuild makes the next one, which then takes its place.
 
-    Promises: `mark` changes with every activation and is cheap; None if there is no library. `current` raises
+    Promises: `mark` is another value after every activation, and cheap; None if there is no library. `current` raises
     PathNotFound where there is none and Misconfigured where it is lost. `writing` holds the only write lock or raises
     Locked; the lock ends with the process. `build` names the generation to build: the first one, or the one after the
     current; what an interrupted build left in it stays, unless it is to be empty. After `activate`, readers see that
     generation, whole, and the others are removed; a reader goes on in one that it has open. `open` opens its stores,
-    `catalog` no index, and both close what they opened.
+    `catalog` no index, and both close what they opened; `indexes` opens none.
     """
 
-    @property
-    def root(self) -> Path: ...  # sources are registered relative to it, and messages name it
-    @property
-    def indexes(self) -> Mapping[str, str]: ...  # of vectors, then of texts: name in the catalog -> engine
-    def mark(self) -> tuple[int, int] | None: ...
+    def mark(self) -> Hashable: ...
     def current(self) -> Generation: ...
     def build(self, *, is_empty: bool = False) -> Generation: ...
     def activate(self, generation: Generation) -> None: ...
@@ -46,4 +51,4 @@ class Storage(Protocol):
         self, generation: Generation, model: EmbeddingModel, *, may_create: bool = False
     ) -> AbstractContextManager[Stores]: ...
     def catalog(self, generation: Generation) -> AbstractContextManager[Catalog]: ...
-    def size_bytes(self, part: str = "") -> int: ...  # of everything, or of "index"
+    def indexes(self, generation: Generation) -> Mapping[IndexRole, IndexFacts]: ...

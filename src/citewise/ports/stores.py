@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeAlias
+from pathlib import Path
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from citewise.model.access import Scope
 from citewise.model.answer import Answer
@@ -39,6 +40,15 @@ class LogStore(Protocol):
     def shown(self) -> frozenset[DocumentId]: ...
     def forget(self, documents: Collection[DocumentId]) -> None: ...
     def sweep(self) -> None: ...
+
+
+@runtime_checkable
+class LogFile(Protocol):
+    """A log in a file of the library; where it cannot be written, questions are answered and not logged."""
+
+    @property
+    def path(self) -> Path: ...
+    def can_write(self) -> bool: ...
 
 
 CachedResult: TypeAlias = SearchResult | Answer
@@ -107,6 +117,8 @@ class RankingStore(Protocol):
     Unavailable.
     """
 
+    @property
+    def is_shared(self) -> bool: ...  # whether another process finds what is saved here
     def save(self, cursor: str, ranking: SavedRanking, *, now: float, expires_at: float) -> None: ...
     def load(self, cursor: str, *, now: float) -> SavedRanking | None: ...
     def renew(self, cursor: str, *, now: float, expires_at: float) -> bool: ...

@@ -6,10 +6,9 @@ version. So a hit shows what a fresh run would show to this reader now, or there
 
 import json
 import math
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Protocol
 
 from citewise.errors import CitewiseError, explained
 from citewise.model.access import Principal, Scope
@@ -18,6 +17,7 @@ from citewise.model.chunk import Vector
 from citewise.model.ids import Digest, digest
 from citewise.model.query import Query
 from citewise.model.ranking import SearchResult
+from citewise.ports.models import Embedder
 from citewise.ports.stores import CacheKey, QueryCache
 from citewise.search.adjust import DAY, Freshness
 
@@ -28,25 +28,31 @@ _KEY_FIELDS = tuple(item.name for item in fields(Query) if item.name not in OWN_
 MAX_AGING = 1e-4  # that a score may change with age while it is kept; 0: nothing that ages is kept; 1: everything is
 
 
+class SearchedLibrary(Protocol):
+    """Promises: `version` changes with everything that a search in the scope could see; `renewed` gives a cursor that
+    lasts as long as a new one, or None if the pages behind it are gone."""
+
+    def version(self, scope: Scope) -> str: ...
+    def renewed(self, cursor: str) -> str | None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class ResultCache:
     """Keeps searches and answers by everything that they depend on. No failure of it fails a request."""
 
     store: QueryCache
-    version: Callable[[Scope], str]  # changes with everything that a search in the scope could see
-    renewed: Callable[[str], str | None]  # a cursor that lasts as long as a new one; None if its pages are gone
+    library: SearchedLibrary
     settings: Digest  # of everything that is configured
     ttl_seconds: float
     freshness: Freshness = field(default_factory=Freshness)
-    # To find a question in other words, how to embed it and how near it must be; 1: the same words alone count.
-    embed: Callable[[str], Vector] | None = None
-    min_cosine: float = 1.0
+    embedder: Embedder | None = None  # to find a question in other words
+    min_cosine: float = 1.0  # that they must reach; 1: the same words alone count
 
     def key(self, query: Query, *options: object) -> CacheKey | None:
         """Everything that the result depends on; None if the version cannot be read."""
         with suppress(Exception):  # whatever it is, the search will say so
             bucket = digest(self.settings, *map(_spelled, options), *key_parts(query))
-            return CacheKey(query.scope, self.version(query.scope), bucket, query.text)
+            return CacheKey(query.scope, self.library.version(query.scope), bucket, query.text)
         return None
 
     def found(self, key: CacheKey | None) -> SearchResult | Answer | CitewiseError | None:
@@ -59,7 +65,7 @@ class ResultCache:
                 found = self.store.nearest(key, vector, min_cosine=self.min_cosine)
             if not isinstance(found, SearchResult) or found.next_cursor is None:
                 return found
-            cursor = self.renewed(found.next_cursor)
+            cursor = self.library.renewed(found.next_cursor)
             return None if cursor is None else replace(found, next_cursor=cursor)
         except Exception as error:  # noqa: BLE001  it may be anybody's code
             return explained(error)
@@ -73,7 +79,7 @@ class ResultCache:
         anonymous = replace(result, query=Query(result.query.text, "", 0.0, Principal()))
         kept = anonymous if isinstance(value, SearchResult) else replace(value, result=anonymous)
         try:
-            if self.version(key.scope) == key.version:
+            if self.library.version(key.scope) == key.version:
                 # A cursor belongs to the question that it was given for: other words must not find it.
                 self.store.put(key, kept, self._vector(key) if result.next_cursor is None else None)
         except Exception as error:  # noqa: BLE001  as above
@@ -82,7 +88,7 @@ class ResultCache:
     def _vector(self, key: CacheKey) -> Vector | None:
         """The question's vector where other words may find it; None where it cannot be had, as the search will say."""
         with suppress(Exception):
-            return self.embed(key.question) if self.embed is not None and self.min_cosine < 1 else None
+            return self.embedder.query(key.question) if self.embedder is not None and self.min_cosine < 1 else None
         return None
 
     def _ages(self, result: SearchResult) -> bool:

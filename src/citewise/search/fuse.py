@@ -1,6 +1,6 @@
 """Rankings -> Ranking: several orders become one, on one scale from 0 to 1."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from citewise.model.chunk import Hit
@@ -105,3 +105,6 @@ def _ranking(found: Rankings, fused: Mapping[ChunkId, float]) -> Ranking:
     """Every chunk that any ranking found takes part; equal ones are in the order of their ids."""
     order = sorted(sorted(fused), key=fused.__getitem__, reverse=True)
     return Ranking(found, {id_: fused[id_] for id_ in order})
+
+
+FUSIONS: Mapping[str, Callable[..., Fusion]] = {"nearness": Nearness, "minmax": MinMax, "rrf": ReciprocalRanks}

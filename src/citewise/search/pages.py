@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from citewise.errors import BadRequest, CitewiseError
 from citewise.model.ids import ChunkId, digest
-from citewise.model.query import SEARCH_TOP_K, PageRequest, Query
+from citewise.model.query import NOT_SHARED, SEARCH_TOP_K, PageRequest, Query
 from citewise.model.ranking import Candidate, Dropped, Finding, SearchResult
 from citewise.ports.stores import RankingStore, SavedRanking
 from citewise.search.adjust import Deduplicate
@@ -33,7 +33,6 @@ class PageBuilder:
     rankings: RankingStore
     depth: int  # hits that can be paged through at most
     ttl_seconds: float  # from one page to the next
-    notes: tuple[str, ...] = ()  # shown with every cursor
     clock: Callable[[], float] = time.time
 
     def __call__(self, query: Query, request: PageRequest) -> SearchResult:
@@ -154,7 +153,8 @@ class PageBuilder:
             self.rankings.save(cursor, rest, now=now, expires_at=now + self.ttl_seconds)
         except CitewiseError as error:
             return replace(result, degraded=(*result.degraded, f"paging: {error}; there is no page after this one"))
-        return replace(result, next_cursor=cursor, notes=(*result.notes, *self.notes))
+        notes = result.notes if self.rankings.is_shared else (*result.notes, NOT_SHARED)
+        return replace(result, next_cursor=cursor, notes=notes)
 
 
 @dataclass(slots=True)

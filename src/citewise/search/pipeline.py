@@ -9,7 +9,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -18,10 +18,8 @@ from citewise.model.ids import ChunkId
 from citewise.model.query import Query
 from citewise.model.ranking import Candidate, Dropped, Finding, Ranking, SearchResult, Shortlist
 from citewise.ports.catalog import PassageReader
-from citewise.search.adjust import Boost, Cut, Deduplicate, Freshness
 from citewise.search.fuse import Fusion, Nearness
 from citewise.search.rankings import Retrieve, retried
-from citewise.search.rescore import Features, Late, Rerank
 from citewise.text.urls import Addresses
 
 _log = logging.getLogger(__name__)
@@ -44,7 +42,6 @@ class Hydrate:
 
     store: PassageReader
     min_candidates: int = MIN_CANDIDATES  # that are read; a reranker wants as many as it looks at
-    request_reingest: Callable[[Collection[ChunkId]], None] = lambda ids: None  # of chunks with a malformed record
 
     def count(self, query: Query) -> int:
         """How many candidates a search reads."""
@@ -73,7 +70,7 @@ class Hydrate:
     def _report(self, malformed: Sequence[ChunkId]) -> None:
         _log.warning("left out, unreadable until their documents are ingested again: %s", ", ".join(malformed))
         try:
-            self.request_reingest(malformed)
+            self.store.request_reingest(malformed)
         except CitewiseError as error:
             _log.warning("could not request that they are ingested again: %s", error)
 
@@ -86,20 +83,13 @@ def _without_gaps(candidate: Candidate, gone: Sequence[Candidate]) -> Candidate:
     return Candidate(candidate.id, candidate.score, candidate.scores, ranks)
 
 
-def refinements(
-    features: Features, late: Late, rerank: Rerank, freshness: Freshness, boost: Boost
-) -> tuple[Stage, ...]:
-    """The stages behind hydration, in their order."""
-    return (features, late, rerank, freshness, boost, Deduplicate(), Cut())
-
-
 @dataclass(frozen=True, slots=True)
 class Search:
     """Query -> SearchResult."""
 
     retrieve: Retrieve
     hydrate: Hydrate
-    refine: tuple[Stage, ...]  # in this order
+    refine: tuple[Stage, ...]  # in this order, which `wiring.search_of` lists
     addresses: Addresses = field(default_factory=Addresses)
     fuse: Fusion = field(default_factory=Nearness)
 

@@ -9,10 +9,12 @@ from functools import partial
 from typing import TypeVar
 
 from citewise.errors import CitewiseError, Unavailable, explained
+from citewise.model.access import Scope
 from citewise.model.chunk import Hit, TermField
 from citewise.model.query import Query
 from citewise.model.ranking import DENSE, RANKINGS, WORDS, Rankings
-from citewise.ports.indexes import TextIndex, VectorIndex
+from citewise.ports.catalog import ChangeLog
+from citewise.ports.indexes import KeepsPosition, Projection, TextIndex, VectorIndex
 from citewise.ports.models import Embedder
 from citewise.text import analysis
 
@@ -36,6 +38,7 @@ class Retrieve:
     threads: Executor | None = None  # None: one ranking after the other
     without: frozenset[str] = frozenset()  # rankings that are left out, to measure what they are worth
     turns: AbstractContextManager[object] = field(default_factory=nullcontext)
+    log: ChangeLog | None = None  # what the indexes follow: tells a missing index from an empty one
 
     def __call__(self, query: Query, *, depth: int = 0) -> Rankings:
         """What each ranking finds for the query's top_k, and behind it more, up to `depth` hits."""
@@ -63,7 +66,8 @@ class Retrieve:
             if isinstance(embedded, CitewiseError):
                 return embedded
             search = partial(self.vectors.search, embedded, where=query.where, limit=limit)
-            return _attempt(name, partial(retried, search), timings_ms)
+            checked = partial(self._found, self.vectors, query.scope, search)
+            return _attempt(name, partial(retried, checked), timings_ms)
 
         if self.threads is None:
             with self.turns:
@@ -90,7 +94,18 @@ class Retrieve:
         # A word counts as often as the question has it. An identifier gives several tokens, so repeated tokens are no
         # sign of what matters: counted, they cost 0.013 nDCG@10 of runbooks and 0.004 of api_docs.
         terms = both.words if field == "words" else tuple(dict.fromkeys(both.code))
-        return retried(partial(self.texts.search, terms, field=field, where=query.where, limit=limit))
+        search = partial(self.texts.search, terms, field=field, where=query.where, limit=limit)
+        return retried(partial(self._found, self.texts, query.scope, search))
+
+    def _found(self, index: Projection, scope: Scope, search: Callable[[], tuple[Hit, ...]]) -> tuple[Hit, ...]:
+        hits = search()
+        is_missing = not hits and isinstance(index, KeepsPosition) and index.state(scope) is None
+        if is_missing and self.log is not None and self.log.last_position(scope) > 0:
+            raise Unavailable(
+                f"the {index.name} index of {scope} is missing or still being built: try again in a moment, and if "
+                "this persists, run `citewise reindex` to rebuild it from the catalog"
+            )
+        return hits
 
 
 def _rankings(

@@ -7,10 +7,11 @@ import pytest
 from citewise.adapters.markdown.parser import MarkdownParser
 from citewise.ingest.chunkers.markdown import HeadingChunker
 from citewise.ingest.policy import AccessPolicy
-from citewise.ingest.prepare import Format, Prepare
+from citewise.ingest.prepare import Prepare
 from citewise.ingest.targets import Target
 from citewise.model.document import Document, Item, SourceRef
 from citewise.model.ids import digest
+from citewise.ports.sources import Format
 from tests.builders import SCOPE
 from tests.fakes.counters import WordCounter
 

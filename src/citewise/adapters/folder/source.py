@@ -5,14 +5,14 @@ import math
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from pathspec import GitIgnoreSpec
 
-from citewise.errors import BadData, BadRequest
+from citewise.errors import BadData, BadRequest, Misconfigured
 from citewise.model.document import FileProblem, Item
 
 _VERSION_CONTROL = frozenset({".git", ".hg", ".jj", ".svn"})
@@ -73,6 +73,14 @@ class Patterns:
         """The last rule that names this path."""
         inner = path[len(self.prefix) :]
         return next((rule for rule in self.rules if rule.matches(inner, is_folder=is_folder)), None)
+
+
+def covering(pattern: str) -> Callable[[str], bool]:
+    """Whether a pattern names a file or a folder above it; for the setting ingest.access_by_path."""
+    rule = _pattern(pattern)
+    if rule is None:
+        raise Misconfigured(f"ingest.access_by_path: {pattern!r} is not a pattern that could match a path")
+    return rule.covers
 
 
 def _pattern(line: str) -> _Pattern | None:

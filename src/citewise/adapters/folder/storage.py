@@ -9,60 +9,30 @@ import fcntl
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from citewise.adapters.files import flush_folder, identity, write_whole
 from citewise.errors import BadRequest, Locked, Misconfigured, PathNotFound, Unavailable
-from citewise.model.chunk import EmbeddingModel
-from citewise.ports.catalog import Catalog
-from citewise.ports.storage import Generation, Stores
+from citewise.ports.storage import Generation
 
 TRIES = 3  # at reading CURRENT while a generation takes another's place
 _GENERATION = re.compile(r"gen-\d+")
 
 
 class LibraryFolder:
-    """The port `Storage` over a folder that holds everything. What opens the stores in a generation is handed in."""
+    """The port `Storage` over a folder that holds everything, but for what opens the stores of a generation."""
 
-    def __init__(
-        self,
-        root: Path,
-        *,
-        open_stores: Callable[[Path, EmbeddingModel, bool], AbstractContextManager[Stores]],
-        open_catalog: Callable[[Path], AbstractContextManager[Catalog]],
-        indexes: Mapping[str, str],
-    ) -> None:
+    def __init__(self, root: Path) -> None:
         self.root = root
-        self.indexes = indexes
         self._current_file = root / "CURRENT"
-        self._open_stores = open_stores
-        self._open_catalog = open_catalog
 
-    def mark(self) -> tuple[int, int] | None:
+    def mark(self) -> Hashable:
         """Of the file that names the generation: one look, where `current` takes several."""
-        try:
-            state = self._current_file.stat()
-        except OSError:
-            return None
-        return state.st_mtime_ns, state.st_ino
-
-    def open(
-        self, generation: Generation, model: EmbeddingModel, *, may_create: bool = False
-    ) -> AbstractContextManager[Stores]:
-        return self._open_stores(self.root / generation, model, may_create)
-
-    def catalog(self, generation: Generation) -> AbstractContextManager[Catalog]:
-        return self._open_catalog(self.root / generation)
-
-    def size_bytes(self, part: str = "") -> int:
-        """Bytes of all files, or of those in this part of the current generation."""
-        total = 0
-        for folder, _, files in os.walk(self.root / self.current() / part if part else self.root):
-            for name in files:
-                with suppress(FileNotFoundError):  # files and folders come and go while others use the library
-                    total += Path(folder, name).stat().st_size
-        return total
+        with suppress(OSError):
+            return identity(self._current_file)
+        return None
 
     def current(self) -> Generation:
         if self.mark() is None:
@@ -99,19 +69,9 @@ class LibraryFolder:
 
     def activate(self, generation: Generation) -> None:
         """Make a generation the current one. Of those that are removed, what a reader has mapped stays readable."""
-        beside = self.root / "CURRENT.new"
         with self._our_errors():
-            with beside.open("w") as opened:
-                opened.write(f"{generation}\n")
-                opened.flush()
-                os.fsync(opened.fileno())
-            beside.replace(self._current_file)
-            for folder in (self.root, self.root.resolve().parent):  # a rename is durable once its folder is
-                handle = os.open(folder, os.O_RDONLY)
-                try:
-                    os.fsync(handle)
-                finally:
-                    os.close(handle)
+            write_whole(self._current_file, [f"{generation}\n".encode()])
+            flush_folder(self.root.resolve().parent)  # the library's own folder may be new
         for folder in self.root.glob("gen-*"):
             if folder.name != generation and _GENERATION.fullmatch(folder.name):
                 shutil.rmtree(folder, ignore_errors=True)

@@ -11,17 +11,18 @@ may search while one writes.
 
 import json
 import logging
-import os
 import shutil
 import threading
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import reduce
 from pathlib import Path
 from typing import ClassVar, Generic, NamedTuple, Self, TypeVar
 
+from citewise.adapters.files import bytes_below, flush_folder, identity, write_whole
 from citewise.errors import Unavailable
 from citewise.model.access import Scope
 from citewise.ports.catalog import ProjectionState
@@ -45,19 +46,9 @@ class FileMark:
     crc: int
 
     @classmethod
-    def write(cls, file: Path, parts: Iterable[bytes]) -> Self:
-        """Write beside, flush to disk, rename: a reader sees the old file or the new one, never half of it."""
-        beside = file.with_name(f"{file.name}.new")
-        size = crc = 0
-        with beside.open("wb") as opened:
-            for part in parts:
-                opened.write(part)
-                size, crc = size + len(part), zlib.crc32(part, crc)
-            opened.flush()
-            os.fsync(opened.fileno())
-        beside.replace(file)
-        _flush_folder(file.parent)
-        return cls(file.name, size, crc)
+    def write(cls, file: Path, parts: Sequence[bytes]) -> Self:
+        write_whole(file, parts)
+        return cls(file.name, sum(map(len, parts)), reduce(lambda crc, part: zlib.crc32(part, crc), parts, 0))
 
     def is_of(self, file: Path) -> bool:
         return file.is_file() and file.stat().st_size == self.size and self.crc_of(file, self.size) == self.crc
@@ -113,17 +104,12 @@ class _Shard(Generic[Opened]):
 
 
 class Generations(ABC, Generic[Opened]):
-    """What the embedded indexes have in common: every scope's generations below one folder.
-
-    `is_expected` tells whether the catalog holds anything of a scope, so that a missing index is not taken for an
-    empty one.
-    """
+    """What the embedded indexes have in common: every scope's generations below one folder."""
 
     name: ClassVar[str]
 
-    def __init__(self, root: Path, is_expected: Callable[[Scope], bool] = lambda scope: False) -> None:
+    def __init__(self, root: Path) -> None:
         self._root = root
-        self._is_expected = is_expected
         self._shards: dict[Scope, _Shard[Opened]] = {}
 
     @abstractmethod
@@ -163,7 +149,7 @@ class Generations(ABC, Generic[Opened]):
                 (shard.folder / str(generation)).mkdir(parents=True, exist_ok=True)
                 if built.exists():
                     built.replace(shard.manifest_file)
-                    _flush_folder(shard.folder)
+                    flush_folder(shard.folder)
                 else:  # nothing was written to it: it is empty
                     _write_manifest(shard.manifest_file, Manifest(generation))
                 for file in shard.folder.iterdir():
@@ -182,11 +168,7 @@ class Generations(ABC, Generic[Opened]):
                     _remove(path)
 
     def size_bytes(self) -> int:
-        total = 0
-        for file in self._root.rglob("*"):
-            with suppress(FileNotFoundError):  # it has just been removed
-                total += file.stat().st_size if file.is_file() else 0
-        return total
+        return bytes_below(self._root)
 
     def close(self) -> None:
         self._shards.clear()
@@ -194,10 +176,10 @@ class Generations(ABC, Generic[Opened]):
     def _current(self, scope: Scope) -> _Current[Opened] | None:
         """What a search of this scope looks at; None for an unknown scope."""
         shard = self._refreshed(scope)
-        if shard.is_damaged or (shard.current is None and self._is_expected(scope)):
+        if shard.is_damaged:
             raise Unavailable(
-                f"the {self.name} index of {scope} is missing, damaged or still being built: try again in a moment, "
-                "and if this persists, run `citewise reindex` to rebuild it from the catalog"
+                f"the {self.name} index of {scope} is damaged: try again in a moment, and if this persists, run "
+                "`citewise reindex` to rebuild it from the catalog"
             )
         return shard.current
 
@@ -219,11 +201,11 @@ class Generations(ABC, Generic[Opened]):
         shard = self._shards.get(scope)
         if shard is None:  # the names are checked where a Scope is constructed
             shard = self._shards.setdefault(scope, _Shard(self._root / scope.tenant / scope.project))
-        if _identity(shard.manifest_file) in (None, shard.seen):
+        if identity(shard.manifest_file) in (None, shard.seen):
             return shard
         with shard.lock:
             for _ in range(MAX_TRIES):
-                seen = _identity(shard.manifest_file)
+                seen = identity(shard.manifest_file)
                 if seen in (None, shard.seen):
                     return shard
                 try:
@@ -231,7 +213,7 @@ class Generations(ABC, Generic[Opened]):
                     shard.seen, shard.is_damaged = seen, False
                     return shard
                 except (OSError, ValueError):
-                    if _identity(shard.manifest_file) == seen:
+                    if identity(shard.manifest_file) == seen:
                         break  # nobody is writing: the files really are not what the manifest says
             _log.warning("the %s index in %s is damaged and must be rebuilt", self.name, shard.folder)
             shard.seen, shard.is_damaged, shard.current = seen, True, None
@@ -248,14 +230,6 @@ class Generations(ABC, Generic[Opened]):
             if mark not in known and not mark.is_of(folder / mark.name):
                 raise ValueError(f"{mark.name} is damaged")
         return _Current(manifest, self._open_files(folder, manifest, before.opened if before else None))
-
-
-def _flush_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _write_manifest(file: Path, manifest: Manifest) -> None:
@@ -275,14 +249,6 @@ def _read_manifest(file: Path) -> Manifest | None:
         return Manifest(**fields, segments=segments, deleted=FileMark(**deleted) if deleted else None)
     except (OSError, ValueError, KeyError, TypeError):
         return None
-
-
-def _identity(file: Path) -> tuple[int, int] | None:
-    try:
-        state = file.stat()
-    except FileNotFoundError:
-        return None
-    return state.st_mtime_ns, state.st_ino
 
 
 def _remove(path: Path) -> None:

@@ -23,7 +23,6 @@ from tantivy import Document, Index, Occur, Query, SchemaBuilder, Searcher
 
 from citewise.adapters.local_index.generations import FileMark, Generations, Manifest
 from citewise.adapters.local_index.segments import Keys, Rows
-from citewise.model.access import Scope
 from citewise.model.chunk import Hit, Point, TermField
 from citewise.model.filters import AnyOf, Between, Condition, Where
 from citewise.ports.indexes import IndexBatch
@@ -83,14 +82,8 @@ class LocalTextIndex(Generations["_Commit | None"]):
 
     name = "texts"
 
-    def __init__(
-        self,
-        root: Path,
-        *,
-        vectors: "LocalVectorIndex | None" = None,
-        is_expected: Callable[[Scope], bool] = lambda scope: False,
-    ) -> None:
-        super().__init__(root, is_expected)
+    def __init__(self, root: Path, *, vectors: "LocalVectorIndex | None" = None) -> None:
+        super().__init__(root)
         self._vectors = vectors
 
     def search(self, terms: Sequence[str], *, field: TermField, where: Where, limit: int) -> tuple[Hit, ...]:

@@ -5,7 +5,7 @@ leaves, and the best of those again by 12 bits a component: recall@60 is 0.997 o
 Small collections do not gain by the second comparison (api_docs -0.004 nDCG@10, cranfield -0.002, runbooks 0).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -17,7 +17,6 @@ from citewise.adapters.lazy import lazily
 from citewise.adapters.local_index.generations import FileMark, Generations, Manifest
 from citewise.adapters.local_index.scan import Admitted, Scan
 from citewise.adapters.local_index.segments import Keys, Rows, Segment
-from citewise.model.access import Scope
 from citewise.model.chunk import Hit, Vector
 from citewise.model.filters import AnyOf, Condition, Where
 from citewise.model.ids import ChunkId
@@ -32,10 +31,8 @@ class LocalVectorIndex(Generations["_VectorSet"]):
 
     name = "vectors"
 
-    def __init__(
-        self, root: Path, *, dimensions: int, is_expected: Callable[[Scope], bool] = lambda scope: False
-    ) -> None:
-        super().__init__(root, is_expected)
+    def __init__(self, root: Path, *, dimensions: int) -> None:
+        super().__init__(root)
         self._dimensions = dimensions
 
     def search(self, vector: Vector, *, where: Where, limit: int) -> tuple[Hit, ...]:

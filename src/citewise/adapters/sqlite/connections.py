@@ -163,6 +163,12 @@ class PrivateFile:
                 Connections.create_tables(connection, self.tables, self.version)
             yield connection
 
+    def can_write(self) -> bool:
+        """Not so in somebody else's library; a folder that is missing may yet be created."""
+        folder = self.path.parent
+        may_use = os.access(folder, os.W_OK) and (os.access(self.path, os.W_OK) or not self.path.exists())
+        return may_use or not folder.is_dir()
+
     def create(self) -> None:
         """Create the file, empty, unless there is one already: that stays as it is, whoever may read it."""
         target = os.path.realpath(self.path)  # O_EXCL takes a link for the file, also one that leads to none yet

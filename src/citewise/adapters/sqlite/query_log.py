@@ -78,6 +78,13 @@ class SqliteLog:
         self._max_rows = max_rows
         self._now = now
 
+    @property
+    def path(self) -> Path:
+        return self._file.path
+
+    def can_write(self) -> bool:
+        return self._file.can_write()
+
     def write(self, rows: Sequence[Logged], *, lost: Mapping[Scope, int]) -> None:
         now = self._now()
         with self._file.writing("write the query log") as connection:

@@ -4,12 +4,16 @@ A saved ranking is worth no more than a repeated search: the file is written wit
 is damaged or of another version is deleted, as if its cursors had expired.
 """
 
+import atexit
 import json
 import logging
+import shutil
+import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
+from functools import lru_cache
 from pathlib import Path
 
 from citewise.adapters.sqlite.connections import PrivateFile
@@ -38,17 +42,15 @@ TABLES = """
 
 
 class SqliteRankings:
-    """The port `RankingStore` over one file, which the first ranking creates."""
+    """The port `RankingStore` over one file, which the first ranking creates; if its folder is read-only, over one
+    for this process."""
 
     def __init__(self, file: Path, *, max_bytes: int = MAX_BYTES) -> None:
-        self._file = PrivateFile(
-            file,
-            tables=TABLES,
-            version=VERSION,
-            read_seconds=BUSY_SECONDS,
-            write_seconds=BUSY_SECONDS,
-            is_durable=False,
-        )
+        seconds = {"read_seconds": BUSY_SECONDS, "write_seconds": BUSY_SECONDS}
+        self._file = PrivateFile(file, tables=TABLES, version=VERSION, is_durable=False, **seconds)
+        self.is_shared = self._file.can_write()
+        if not self.is_shared:
+            self._file = replace(self._file, path=_process_folder() / file.name)
         self._max_bytes = max_bytes
 
     def save(self, cursor: str, ranking: SavedRanking, *, now: float, expires_at: float) -> None:
@@ -108,6 +110,14 @@ class SqliteRankings:
             _log.warning("%s; it is deleted, and open cursors have expired", error)
             self._file.path.unlink(missing_ok=True)
             raise Unavailable("saved pages cannot be read now; search again") from error
+
+
+@lru_cache(maxsize=1)
+def _process_folder() -> Path:
+    """A folder that ends with this process."""
+    folder = tempfile.mkdtemp(prefix="citewise-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
 
 
 def _packed(ranking: SavedRanking) -> bytes:
