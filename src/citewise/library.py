@@ -106,12 +106,6 @@ class OpenLibrary(Stores):
                 self._record(event)
             yield event
 
-    def unchanged(self, source: Source, options: "IngestOptions") -> IngestReport | None:
-        """The report on a source of the caller's own if ingesting it would change nothing."""
-        from citewise.ingest.targets import Target
-
-        return self.ingestion.unchanged(source, Target.of_source(options, self.catalog))
-
     def _record(self, report: IngestReport) -> None:
         self.catalog.record_ingest(report.summary(datetime.now(UTC).isoformat(timespec="seconds")))
 
@@ -244,9 +238,11 @@ class StoredLibrary:
 
     def ingest_source(self, source: Source, options: "IngestOptions") -> Iterator[IngestEvent]:
         """Open the library and ingest; if it has all of the source already, nothing is locked or written."""
+        from citewise.ingest.targets import Target
+
         if self.storage.mark() is not None:
             with self.reading() as library:
-                if report := library.unchanged(source, options):
+                if report := library.ingestion.unchanged(source, Target.of_source(options, library.catalog)):
                     yield report
                     return
         with self.writing() as library:

@@ -155,14 +155,12 @@ def search_of(
 
     settings, embedding = library.stored.settings, library.stored.embedding
     chosen, without = settings.search, frozenset(settings.search.without)
-    refine: tuple[pipeline.Stage, ...] = (
+    refine = pipeline.refinements(
         rescore.Features(chosen.features),
         rescore.Late(embedding.words, library.catalog, chosen.late),
         rescore.Rerank(reranker, settings.rerank.depth),
         adjust.Freshness(chosen.half_life_days, chosen.freshness_weight),
         adjust.Boost(chosen.boosts),
-        adjust.Deduplicate(),
-        adjust.Cut(),
     )
     if unknown := without - {*RANKINGS, *(stage.name for stage in refine)}:
         raise Misconfigured(f"setting search.without names no ranking and no stage: {', '.join(sorted(unknown))}")
@@ -244,7 +242,8 @@ def query_log_of(settings: Settings, parts: LibraryParts = NO_PARTS) -> stores.Q
     from citewise.text.secrets import Redaction
 
     chosen, store = settings.query_log, log_store_of(settings, parts)
-    if not chosen.retention_days or (isinstance(store, stores.LogFile) and not store.can_write()):
+    file = getattr(store, "file", None)
+    if not chosen.retention_days or (file and not file.can_write()):
         return NoLog()
     return QueuedLog(store, redact=Redaction(chosen.text), max_waiting=chosen.queue)
 

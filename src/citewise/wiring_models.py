@@ -189,19 +189,12 @@ def reranker_of(settings: Settings) -> models.Reranker | None:
 
 def _remote(settings: Settings, section: Literal["embedding", "rerank", "answer"], retry: "Retry") -> "Remote":
     """The server that a section of the settings names, with a circuit breaker of its own."""
-    from citewise.adapters.http import Remote
+    from citewise.adapters.http import NAMES, Breaker, Remote
 
-    chosen, guard = getattr(settings, section), settings.guard
-    return Remote.at(
-        chosen.base_url,
-        section,
-        chosen.model,
-        key_variable=chosen.api_key_variable,
-        timeout_seconds=chosen.timeout_seconds,
-        retry=retry,
-        max_failures=guard.failures,
-        pause_seconds=guard.pause_seconds,
-    )
+    chosen, limits = getattr(settings, section), settings.guard
+    guard = Breaker(NAMES[section], limits.failures, limits.pause_seconds)
+    key, seconds = chosen.api_key_variable, chosen.timeout_seconds
+    return Remote.at(chosen.base_url, section, chosen.model, key, seconds, retry, guard)
 
 
 def generator_of(settings: Settings) -> models.Generator:

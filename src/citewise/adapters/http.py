@@ -31,7 +31,7 @@ Trace = Callable[[str, Mapping[str, Any]], None]
 
 _RETRIED = frozenset({408, 409, 425, 429})  # and every 5xx
 _REFUSED = frozenset({400, 413, 422})
-_NAMES = {"embedding": "the embedding server", "rerank": "the rerank server", "answer": "the language model's server"}
+NAMES = {"embedding": "the embedding server", "rerank": "the rerank server", "answer": "the language model's server"}
 _MAX_ERROR_BYTES = 65_536  # of the body of an error; what comes behind them is not read
 _CODE = re.compile(r"[a-z][a-z_]{2,60}")
 _SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
@@ -91,7 +91,6 @@ class Breaker:
     clock: Callable[[], float] = time.monotonic
     _lock: Lock = field(default_factory=Lock, init=False)
     _failures: int = field(default=0, init=False)
-    _last_error: str = field(default="", init=False)
     _retry_at: float | None = field(default=None, init=False)  # None: closed
 
     def __call__(self, call: Callable[[], T]) -> T:
@@ -103,10 +102,8 @@ class Breaker:
         with self._lock:
             left_seconds = 0.0 if self._retry_at is None else self._retry_at - self.clock()
             if left_seconds > 0:
-                raise Unavailable(
-                    f"{self.server} failed {self._failures} times in a row: circuit breaker open for another "
-                    f"{left_seconds:.0f} s; last error: {self._last_error}"
-                )
+                failed = f"{self.server} failed {self._failures} times in a row"  # not how: requests are not told apart
+                raise Unavailable(f"{failed}: circuit breaker open for another {left_seconds:.0f} s")
             if self._retry_at is not None:
                 self._retry_at = self.clock() + self.pause_seconds
         try:
@@ -124,7 +121,6 @@ class Breaker:
             was_open = self._retry_at is not None
             self._failures = self._failures + 1 if error else 0
             is_open = error is not None and (was_open or self._failures >= self.max_failures)
-            self._last_error = str(error)
             self._retry_at = self.clock() + self.pause_seconds if is_open else None
         if is_open:
             _log.warning("circuit breaker open for %.0f s: %s", self.pause_seconds, error)
@@ -145,16 +141,7 @@ class Remote:
 
     @classmethod
     def at(
-        cls,
-        base_url: str,
-        section: str,
-        model: str,
-        *,
-        key_variable: str,
-        timeout_seconds: float,
-        retry: Retry,
-        max_failures: int,
-        pause_seconds: float,
+        cls, base_url: str, section: str, model: str, key_variable: str, seconds: float, retry: Retry, guard: Breaker
     ) -> Self:
         """The server at an address. Its key is read from the environment, and stored and logged nowhere.
 
@@ -165,17 +152,16 @@ class Remote:
             raise Misconfigured(f"the key in {key_variable} has characters that no key has: set it again")
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         try:
-            client = httpx.Client(base_url=base_url, headers=headers, timeout=timeout_seconds)
+            client = httpx.Client(base_url=base_url, headers=headers, timeout=seconds)
         except (httpx.InvalidURL, ValueError) as error:
             raise Misconfigured(f"setting {section}.base_url is not a valid URL: {type(error).__name__}") from error
-        breaker = Breaker(_NAMES[section], max_failures, pause_seconds)
-        remote = cls(client, section, model, key_variable, retry, breaker)
+        remote = cls(client, section, model, key_variable, retry, guard)
         weakref.finalize(remote, client.close)
         return remote
 
     @property
     def name(self) -> str:
-        return _NAMES[self.section]
+        return NAMES[self.section]
 
     def post(self, path: str, payload: object, *, max_bytes: int, ends_at: float) -> object:
         """The JSON of a successful answer; `ends_at` (time.monotonic) is the limit for all tries together."""

@@ -9,19 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from citewise.cli import output
 from citewise.cli.options import FILE, Session, app, reader_options
-from citewise.cli.output import (
-    NOTHING_ASKED,
-    console,
-    instant,
-    one_line,
-    print_json,
-    refuse_unwritable,
-    show_figures,
-    show_list,
-    table,
-    write_file,
-)
 
 if TYPE_CHECKING:
     from citewise.insights import Group, Overview, SeenRow
@@ -72,7 +61,7 @@ def _log(session: Session, *, since: float, limit: int) -> None:
     """
     rows = session.view.log(since=since, limit=limit)
     if session.as_json:
-        print_json({"queries": [_row_json(row) for row in rows]})
+        output.print_json({"queries": [_row_json(row) for row in rows]})
     else:
         _show_rows(rows)
 
@@ -86,14 +75,14 @@ def _stats(session: Session, *, since: float, plot: Path | None) -> None:
 
     Shows volume, latency, cache hits, questions without a good answer, and the documents shown most.
     """
-    refuse_unwritable(plot, read=session.settings.library.rglob("*"))
+    output.refuse_unwritable(plot, read=session.settings.library.rglob("*"))
     overview = session.view.stats(since=since)
     if plot is not None:
         from citewise.cli.html import stats_html
 
-        write_file(plot, stats_html(session.scope, overview))
+        output.write_file(plot, stats_html(session.scope, overview))
     if session.as_json:
-        print_json(_overview_json(session.scope, overview))
+        output.print_json(_overview_json(session.scope, overview))
     else:
         _show_overview(overview)
 
@@ -102,7 +91,7 @@ def _row_json(seen: "SeenRow") -> dict[str, object]:
     """One question of `citewise log`; of what was shown, what its reader may still see."""
     row = seen.row
     return {
-        "at": instant(int(row.at)),
+        "at": output.instant(int(row.at)),
         "request_id": row.request_id,
         "tenant": row.scope.tenant,
         "project": row.scope.project,
@@ -133,8 +122,8 @@ def _overview_json(scope: "Scope", overview: "Overview") -> dict[str, object]:
     return {
         "tenant": scope.tenant,
         "project": scope.project,
-        "since": instant(int(overview.since)),
-        "until": instant(int(overview.until)),
+        "since": output.instant(int(overview.since)),
+        "until": output.instant(int(overview.until)),
         "is_cut": overview.is_cut,
         "queries": overview.queries,
         "kinds": dict(overview.kinds),
@@ -156,7 +145,12 @@ def _overview_json(scope: "Scope", overview: "Overview") -> dict[str, object]:
 
 def _group_json(group: "Group") -> dict[str, object]:
     questions = [
-        {"query": asked.text, "times": asked.times, "last_at": instant(int(asked.last_at)), "quality": asked.quality}
+        {
+            "query": asked.text,
+            "times": asked.times,
+            "last_at": output.instant(int(asked.last_at)),
+            "quality": asked.quality,
+        }
         for asked in group.questions
     ]
     return {"count": group.count, "share": group.share, "questions": questions}
@@ -164,29 +158,29 @@ def _group_json(group: "Group") -> dict[str, object]:
 
 def _show_rows(rows: "Sequence[SeenRow]") -> None:
     if not rows:
-        console().print(NOTHING_ASKED)
+        output.console().print(output.NOTHING_ASKED)
         return
-    shown = table(["at (UTC)", "kind", "user"], ["ms", "hits", "quality"], ["remarks", "query"])
+    shown = output.table(["at (UTC)", "kind", "user"], ["ms", "hits", "quality"], ["remarks", "query"])
     for row in (seen.row for seen in rows):
         numbers = (f"{row.latency_ms:.0f}", str(row.hits), "" if row.quality is None else f"{row.quality:.2f}")
-        query = "(not kept)" if row.text is None else one_line(row.text)
+        query = "(not kept)" if row.text is None else output.one_line(row.text)
         shown.add_row(_when(row.at), row.kind, row.user, *numbers, _remarks(row), query)
-    console().print(shown)
+    output.console().print(shown)
 
 
 def _show_overview(overview: "Overview") -> None:
     if not overview.queries:
-        console().print(NOTHING_ASKED)
+        output.console().print(output.NOTHING_ASKED)
         return
-    show_figures(_figures(overview))
+    output.show_figures(_figures(overview))
     days = list(overview.per_day.items())[-FEW_DAYS:]
     longest = max(count for _, count in days) or 1
     busiest = max(range(len(overview.per_hour)), key=lambda hour: overview.per_hour[hour])
     bars = [f"{day}  {count:>6,}  {'█' * round(BAR * count / longest)}" for day, count in days]
-    show_list(f"\nPer day (busiest hour: {busiest:02}:00 UTC)", bars)
-    show_list("\nUnanswered", _questions(overview.unanswered))
-    show_list("\nAnswered with a warning", _questions(overview.poor))
-    show_list("\nDocuments shown most", [f"{shown.times:>6,}  {shown.path}" for shown in overview.documents])
+    output.show_list(f"\nPer day (busiest hour: {busiest:02}:00 UTC)", bars)
+    output.show_list("\nUnanswered", _questions(overview.unanswered))
+    output.show_list("\nAnswered with a warning", _questions(overview.poor))
+    output.show_list("\nDocuments shown most", [f"{shown.times:>6,}  {shown.path}" for shown in overview.documents])
 
 
 def _figures(overview: "Overview") -> Iterator[tuple[str, str]]:
@@ -210,7 +204,7 @@ def _figures(overview: "Overview") -> Iterator[tuple[str, str]]:
 def _questions(group: "Group") -> list[str]:
     if group.count and not group.questions:
         return [f"{group.count:,} questions, whose words are not kept"]
-    return [f"{asked.times:>6,}  {one_line(asked.text, MAX_CHARACTERS)}" for asked in group.questions]
+    return [f"{asked.times:>6,}  {output.one_line(asked.text, MAX_CHARACTERS)}" for asked in group.questions]
 
 
 def _remarks(row: "Logged") -> str:

@@ -2,8 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, TypeAlias
 
 from citewise.model.access import Scope
 from citewise.model.answer import Answer
@@ -31,7 +30,8 @@ class LogStore(Protocol):
     `LogScope.admits` at or after `since`, newest first, never more than `limit`, and nothing older than the retention,
     swept or not; writing removes what is too old; after `sweep` the bytes of removed rows are no longer in the file,
     nor any row if nothing is to be kept. `shown` names every document of any row; after `forget` no row names these.
-    A store that does not exist yet is empty; one that cannot be used raises Unavailable or Misconfigured.
+    A store that does not exist yet is empty; one that cannot be used raises Unavailable or Misconfigured. One in a file
+    has an attribute `file`, with `path` and `can_write()`: where it cannot be written, questions are not logged.
     """
 
     def write(self, rows: Sequence[Logged], *, lost: Mapping[Scope, int]) -> None: ...
@@ -40,15 +40,6 @@ class LogStore(Protocol):
     def shown(self) -> frozenset[DocumentId]: ...
     def forget(self, documents: Collection[DocumentId]) -> None: ...
     def sweep(self) -> None: ...
-
-
-@runtime_checkable
-class LogFile(Protocol):
-    """A log in a file of the library; where it cannot be written, questions are answered and not logged."""
-
-    @property
-    def path(self) -> Path: ...
-    def can_write(self) -> bool: ...
 
 
 CachedResult: TypeAlias = SearchResult | Answer
@@ -75,8 +66,7 @@ class QueryCache(Protocol):
     Promises: `get` gives what was put under an equal key; `nearest` gives the result of the question whose vector is
     nearest, among those that were put with a vector and whose keys differ in the words alone, if its cosine reaches
     `min_cosine`; nothing is older than the time to live. The cache is bounded: what was used longest ago goes first,
-    and what is larger than the bound is not kept. Threads may share it. A cache that cannot be
-    reached raises Unavailable.
+    and what is larger than the bound is not kept. Threads may share it. One that cannot be reached raises Unavailable.
     """
 
     def get(self, key: CacheKey) -> CachedResult | None: ...
@@ -113,8 +103,7 @@ class RankingStore(Protocol):
     Promises: a ranking is loaded as it was saved, to the last bit of a score; a cursor that is unknown or has expired
     is None. `renew` makes a cursor that has not expired last until `expires_at` at least, or returns False. The store
     is bounded: each `save` removes what has expired, then the oldest until there is room. `clear` erases everything;
-    False if somebody else's use kept it from finishing. Threads may share a store. One that cannot be used raises
-    Unavailable.
+    False if another use kept it from finishing. Threads may share a store; one that cannot be used raises Unavailable.
     """
 
     @property

@@ -18,8 +18,10 @@ from citewise.model.ids import ChunkId
 from citewise.model.query import Query
 from citewise.model.ranking import Candidate, Dropped, Finding, Ranking, SearchResult, Shortlist
 from citewise.ports.catalog import PassageReader
+from citewise.search.adjust import Boost, Cut, Deduplicate, Freshness
 from citewise.search.fuse import Fusion, Nearness
 from citewise.search.rankings import Retrieve, retried
+from citewise.search.rescore import Features, Late, Rerank
 from citewise.text.urls import Addresses
 
 _log = logging.getLogger(__name__)
@@ -81,6 +83,13 @@ def _without_gaps(candidate: Candidate, gone: Sequence[Candidate]) -> Candidate:
         for ranking, rank in candidate.ranks.items()
     }
     return Candidate(candidate.id, candidate.score, candidate.scores, ranks)
+
+
+def refinements(
+    features: Features, late: Late, rerank: Rerank, freshness: Freshness, boost: Boost
+) -> tuple[Stage, ...]:
+    """The stages behind hydration, in their order."""
+    return (features, late, rerank, freshness, boost, Deduplicate(), Cut())
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,10 +55,9 @@ def test_an_answer_in_between_starts_the_count_again(breaker: Breaker, error: Ex
 def test_it_opens_and_says_why_and_for_how_long(breaker: Breaker, clock: Clock) -> None:
     fail(breaker, 3)
     clock.now += 10
-    with pytest.raises(Unavailable, match=r"the server failed 3 times in a row: circuit breaker open for another 20 s"):
+    with pytest.raises(Unavailable) as refused:
         breaker(lambda: "fine")
-    with pytest.raises(Unavailable, match="last error: failure 2"):
-        breaker(lambda: "fine")
+    assert str(refused.value) == "the server failed 3 times in a row: circuit breaker open for another 20 s"
 
 
 def test_a_trial_that_succeeds_closes_it(breaker: Breaker, clock: Clock) -> None:

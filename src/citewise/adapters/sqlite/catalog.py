@@ -8,17 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from citewise.adapters.sqlite import rows as records
 from citewise.adapters.sqlite.connections import Connections
-from citewise.adapters.sqlite.rows import (
-    READ_PASSAGES,
-    Row,
-    change_of,
-    chunk_of,
-    chunk_row,
-    document_of,
-    document_row,
-    hydrated,
-)
 from citewise.adapters.sqlite.schema import APPLICATION_ID, OLD_APPLICATION_ID, TABLES, VERSION
 from citewise.errors import CitewiseError, Misconfigured
 from citewise.model.access import Access, Scope
@@ -68,13 +59,13 @@ class SqliteCatalog:
         with self._connections.reading("read passages") as connection:
             cursor = connection.cursor()
             cursor.row_factory = None  # plain tuples: names would cost more than the reading
-            rows = cursor.execute(READ_PASSAGES, {**_named(where), "ids": json.dumps(ids)}).fetchall()
-        return hydrated(rows, ids)
+            rows = cursor.execute(records.READ_PASSAGES, {**_named(where), "ids": json.dumps(ids)}).fetchall()
+        return records.hydrated(rows, ids)
 
     def document(self, where: Where, id_: DocumentId) -> Document | None:
         statement = f"SELECT d.*, {_ACCESS} FROM documents d WHERE d.id = :id AND {_READABLE}"
         rows = self._rows("read a document", statement, {**_named(where), "id": id_})
-        return document_of(rows[0], where.scope) if rows else None
+        return records.document_of(rows[0], where.scope) if rows else None
 
     def documents(self, where: Where, *, after: str = "", limit: int) -> tuple[DocumentSummary, ...]:
         rows = self._rows(
@@ -93,7 +84,7 @@ class SqliteCatalog:
             f"WHERE d.id = :id AND {_READABLE} ORDER BY c.position",
             {**_named(where), "id": document},
         )
-        found = (chunk_of(row, where.scope) for row in rows)
+        found = (records.chunk_of(row, where.scope) for row in rows)
         return tuple(chunk for chunk in found if where.admits(chunk.labels, chunk.numbers))
 
     def count(self, scope: Scope) -> tuple[int, int]:
@@ -171,7 +162,12 @@ class SqliteCatalog:
     def _store_document(self, connection: sqlite3.Connection, write: DocumentWrite) -> ChunkCounts:
         document = write.document
         scope_id = _scope_id(connection, document.scope)
-        _upsert(connection, "documents", [document_row(document, scope_id, now=self._now())], except_for="created_at")
+        _upsert(
+            connection,
+            "documents",
+            [records.document_row(document, scope_id, now=self._now())],
+            except_for="created_at",
+        )
         connection.execute("DELETE FROM access WHERE document_id = ?", (document.id,))
         connection.executemany(
             "INSERT INTO access (document_id, reader) VALUES (?, ?)",
@@ -194,7 +190,7 @@ class SqliteCatalog:
             f"WHERE l.scope = {_SCOPE} AND l.position > :after ORDER BY l.position LIMIT :limit",
             {**_values(scope), "model": self._model_name, "after": after, "limit": limit},
         )
-        return tuple(map(change_of, rows))
+        return tuple(map(records.change_of, rows))
 
     def last_position(self, scope: Scope) -> int:
         return self._of_scope(
@@ -351,7 +347,7 @@ def _has_tables(connection: sqlite3.Connection, file: Path) -> bool:
     return bool(version)
 
 
-def _upsert(connection: sqlite3.Connection, table: str, rows: Sequence[Row], *, except_for: str = "") -> None:
+def _upsert(connection: sqlite3.Connection, table: str, rows: Sequence[records.Row], *, except_for: str = "") -> None:
     """Insert rows, or replace those with the same id, but for the column `except_for`. No name comes from input."""
     if not rows:
         return
@@ -371,7 +367,7 @@ def _store_chunks(connection: sqlite3.Connection, scope_id: int, write: Document
     created = [id_ for id_ in now if id_ not in before]
     updated = [id_ for id_, fingerprint in now.items() if id_ in before and before[id_] != fingerprint]
     connection.executemany("DELETE FROM chunks WHERE id = ?", [(id_,) for id_ in gone])
-    _upsert(connection, "chunks", list(map(chunk_row, write.chunks)))
+    _upsert(connection, "chunks", list(map(records.chunk_row, write.chunks)))
     _log(connection, scope_id, gone, is_put=False)
     _log(connection, scope_id, [*created, *updated], is_put=True)
     return ChunkCounts(len(created), len(updated), len(gone), len(now) - len(created) - len(updated))

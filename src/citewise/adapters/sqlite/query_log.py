@@ -71,23 +71,16 @@ class SqliteLog:
         read_seconds: float = READ_SECONDS,
         write_seconds: float = WRITE_SECONDS,
     ) -> None:
-        self._file = PrivateFile(
+        self.file = PrivateFile(
             file, tables=TABLES, version=VERSION, read_seconds=read_seconds, write_seconds=write_seconds
         )
         self._retention_days = retention_days
         self._max_rows = max_rows
         self._now = now
 
-    @property
-    def path(self) -> Path:
-        return self._file.path
-
-    def can_write(self) -> bool:
-        return self._file.can_write()
-
     def write(self, rows: Sequence[Logged], *, lost: Mapping[Scope, int]) -> None:
         now = self._now()
-        with self._file.writing("write the query log") as connection:
+        with self.file.writing("write the query log") as connection:
             connection.executemany(_INSERT, map(_values, rows))
             connection.executemany(
                 "INSERT INTO lost (at, tenant, project, count) VALUES (?, ?, ?, ?)",
@@ -108,26 +101,26 @@ class SqliteLog:
             "ORDER BY at DESC, id DESC LIMIT ?"
         )
         values = (scope.tenant, scope.project, max(since, self._oldest()), *reader, limit)
-        with self._file.reading("read the query log") as connection:
+        with self.file.reading("read the query log") as connection:
             found = connection.execute(statement, values).fetchall() if connection else ()
             return tuple(_logged(scope, row) for row in found)
 
     def lost(self, scope: Scope, *, since: float) -> int:
         statement = "SELECT coalesce(sum(count), 0) FROM lost WHERE tenant = ? AND project = ? AND at >= ?"
         values = (scope.tenant, scope.project, max(since, self._oldest()))
-        with self._file.reading("read the query log") as connection:
+        with self.file.reading("read the query log") as connection:
             return int(connection.execute(statement, values).fetchone()[0]) if connection else 0
 
     def shown(self) -> frozenset[DocumentId]:
-        with self._file.reading("read the query log") as connection:
+        with self.file.reading("read the query log") as connection:
             rows = connection.execute("SELECT shown FROM queries WHERE shown <> ''") if connection else ()
             return frozenset(document for (stored,) in rows for document in _documents(stored))
 
     def forget(self, documents: Collection[DocumentId]) -> None:
         gone = frozenset(documents)
-        if not gone or not self._file.path.exists():
+        if not gone or not self.file.path.exists():
             return
-        with self._file.writing("remove documents from the query log") as connection:
+        with self.file.writing("remove documents from the query log") as connection:
             rows = connection.execute("SELECT id, shown FROM queries WHERE shown <> ''")
             changed = [
                 (_stored([pair for pair in _shown(stored) if pair[1] not in gone]), id_)
@@ -140,14 +133,14 @@ class SqliteLog:
         """Remove what is too old or too much, and every trace of what was removed from the file."""
         if not self._retention_days:
             try:
-                self._file.path.unlink(missing_ok=True)
+                self.file.path.unlink(missing_ok=True)
             except OSError as error:
-                raise Unavailable(f"cannot remove the query log {self._file.path}: {error.strerror}") from error
-        if not self._file.path.exists():
+                raise Unavailable(f"cannot remove the query log {self.file.path}: {error.strerror}") from error
+        if not self.file.path.exists():
             return
-        with self._file.writing("sweep the query log") as connection:
+        with self.file.writing("sweep the query log") as connection:
             self._trim(connection, max_removed=2**62)  # no row has such a number
-        self._file.vacuum("sweep the query log")
+        self.file.vacuum("sweep the query log")
 
     def _oldest(self) -> float:
         return self._now() - self._retention_days * DAY_SECONDS
