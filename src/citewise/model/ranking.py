@@ -4,6 +4,8 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
+from types import MappingProxyType
+from typing import NamedTuple
 
 from citewise.model.chunk import NO_SECTION, Hit
 from citewise.model.document import BlockSpan, Json, Location
@@ -11,9 +13,8 @@ from citewise.model.ids import ChunkId, Digest, DocumentId
 from citewise.model.query import BY_WORD, FEATURES, Mode, Query
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A chunk with the document it stands in. What a corpus does not have is None. Nobody changes one."""
+class Passage(NamedTuple):  # forty for a question: a tuple costs half of a frozen dataclass
+    """A chunk with the document it stands in. What a corpus does not have is None."""
 
     chunk_id: ChunkId
     document_id: DocumentId
@@ -32,7 +33,7 @@ class Passage:
     tokens: int
     text_digest: Digest
     tags: tuple[str, ...] = ()
-    metadata: Mapping[str, Json] = field(default_factory=dict)  # of the document: slug, id, …
+    metadata: Mapping[str, Json] = MappingProxyType({})  # of the document: slug, id, …
     language: str | None = None
     source_uri: str | None = None
     created_at: float | None = None  # seconds since 1970: when its document was first stored
@@ -84,8 +85,7 @@ NO_PARTS: Mapping[str, float] = {}
 _score = attrgetter("candidate.score")
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A chunk with its current score, and what each ranking and stage gave it."""
 
     id: ChunkId
@@ -139,8 +139,7 @@ class Ranking:
         return tuple(candidates)
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """A passage with its candidate's scores."""
 
     passage: Passage
