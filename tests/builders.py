@@ -190,7 +190,7 @@ def a_query(text: str = "When does the ferry leave?", **changes: Any) -> Query:
 
 def a_named_finding(name: object, score: float = 0.5, text: str = "The ferry leaves.", **changes: Any) -> Finding:
     """A finding in a document of its own, named after it."""
-    passage = a_passage(text, document=f"{name}.md")._replace(chunk_id=an_id(name), **changes)
+    passage = replace(a_passage(text, document=f"{name}.md"), chunk_id=an_id(name), **changes)
     return Finding(passage, Candidate(passage.chunk_id, score, {"fused": score}, {}))
 
 

@@ -89,7 +89,7 @@ def counted_for_the_owner(self: Search, query: Query) -> SearchResult:
 
 def with_a_foreign_sentence(self: SqliteCatalog, ids: Sequence[ChunkId], *, where: Where) -> dict[ChunkId, Any]:
     found = read(self, ids, where=where)
-    return {id_: one._replace(text=f"{one.text}\nTom has the key.") for id_, one in found.items() if one}
+    return {id_: replace(one, text=f"{one.text}\nTom has the key.") for id_, one in found.items() if one}
 
 
 def naming_what_is_gone(self: Search, query: Query, candidates: Sequence[Candidate]) -> Shortlist:

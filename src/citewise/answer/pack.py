@@ -263,7 +263,7 @@ def _block(n: int, passage: Passage, text: str) -> str:
 
 def _citation(n: int, passages: Sequence[Passage], addresses: Addresses, *, best: Passage, score: float) -> Citation:
     """Source `n`, made of neighbors in one section: named after the best of them, with the lines of all."""
-    whole = best._replace(location=Location.spanning([passage.location for passage in passages]))
+    whole = replace(best, location=Location.spanning([passage.location for passage in passages]))
     text = Markdown(best.text)
     if text.count("\n") < best.location.last - best.location.first:
         # A comment or a rule was left out between two paragraphs: only the first is sure to stand so in the file.

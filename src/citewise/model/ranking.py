@@ -4,8 +4,6 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from types import MappingProxyType
-from typing import NamedTuple
 
 from citewise.model.chunk import NO_SECTION, Hit
 from citewise.model.document import BlockSpan, Json, Location
@@ -13,8 +11,9 @@ from citewise.model.ids import ChunkId, Digest, DocumentId
 from citewise.model.query import BY_WORD, FEATURES, Mode, Query
 
 
-class Passage(NamedTuple):  # forty for a question: a tuple costs half of a frozen dataclass
-    """A chunk with the document it stands in. What a corpus does not have is None."""
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk with the document it stands in. What a corpus does not have is None. Nobody changes one."""
 
     chunk_id: ChunkId
     document_id: DocumentId
@@ -33,7 +32,7 @@ class Passage(NamedTuple):  # forty for a question: a tuple costs half of a froz
     tokens: int
     text_digest: Digest
     tags: tuple[str, ...] = ()
-    metadata: Mapping[str, Json] = MappingProxyType({})  # of the document: slug, id, …
+    metadata: Mapping[str, Json] = field(default_factory=dict)  # of the document: slug, id, …
     language: str | None = None
     source_uri: str | None = None
     created_at: float | None = None  # seconds since 1970: when its document was first stored
@@ -85,7 +84,8 @@ NO_PARTS: Mapping[str, float] = {}
 _score = attrgetter("candidate.score")
 
 
-class Candidate(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Candidate:
     """A chunk with its current score, and what each ranking and stage gave it."""
 
     id: ChunkId
@@ -139,7 +139,8 @@ class Ranking:
         return tuple(candidates)
 
 
-class Finding(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Finding:
     """A passage with its candidate's scores."""
 
     passage: Passage

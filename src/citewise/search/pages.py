@@ -64,8 +64,8 @@ class PageBuilder:
         )
         if query.principal.readers is not None:
             # Ranks run on from page to page: a gap in them would tell a reader of something that is hidden or deleted.
-            findings = tuple(hit._replace(candidate=hit.candidate._replace(ranks={})) for hit in result.findings)
-            dropped = tuple(replace(each, candidate=each.candidate._replace(ranks={})) for each in result.dropped)
+            findings = tuple(replace(hit, candidate=replace(hit.candidate, ranks={})) for hit in result.findings)
+            dropped = tuple(replace(each, candidate=replace(each.candidate, ranks={})) for each in result.dropped)
             result = replace(result, findings=findings, dropped=dropped)
         if page.next_place is not None:
             rest = replace(ranking.after(page.next_place), shown=frozenset(page.shown))

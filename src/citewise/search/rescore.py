@@ -1,7 +1,7 @@
 """Shortlist -> Shortlist: new scores by the places of words, by late interaction, and by a cross-encoder."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import inf
 from typing import ClassVar
@@ -143,5 +143,7 @@ class Rerank:
         scored = zip(head, scores, strict=True)
         reranked = Finding.in_order(finding.rescored(self.name, score) for finding, score in scored)
         lowest = min((finding.score for finding in reranked), default=1.0)
-        behind = [each._replace(candidate=each.candidate._replace(score=each.score * lowest)) for each in tail]
+        behind = [
+            replace(finding, candidate=replace(finding.candidate, score=finding.score * lowest)) for finding in tail
+        ]
         return found.with_findings((*reranked, *behind))

@@ -32,7 +32,7 @@ def found(
     scores: Mapping[str, float], ranks: Mapping[str, int] | None = None, *, at: int = 0, text: str = TEXT
 ) -> Finding:
     finding = a_finding(a_passage(text, document=f"{at}.md"))
-    return finding._replace(candidate=finding.candidate._replace(scores=scores, ranks=ranks or {}))
+    return replace(finding, candidate=replace(finding.candidate, scores=scores, ranks=ranks or {}))
 
 
 def signal(name: str, *findings: Finding, question: str = ASKED) -> float | None:

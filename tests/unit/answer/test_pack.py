@@ -1,6 +1,7 @@
 """Neighbors are joined, the best comes first, and the budget holds."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -186,8 +187,8 @@ def test_a_text_is_cut_outside_code_and_tables_where_that_leaves_something(
 def test_the_blocks_of_neighbors_are_those_of_the_joined_text() -> None:
     first = a_passage("Intro.\n\nThe gauge is", position=0, lines=(1, 3))
     second = a_passage("gauge is read.\n\n```\nx\n```", position=1, lines=(3, 7))
-    before = first._replace(blocks=(BlockSpan(PARAGRAPH, 0, 6), BlockSpan(PARAGRAPH, 8, 20)))
-    after = second._replace(blocks=(BlockSpan(PARAGRAPH, 0, 14), BlockSpan(CODE, 16, 25)))
+    before = replace(first, blocks=(BlockSpan(PARAGRAPH, 0, 6), BlockSpan(PARAGRAPH, 8, 20)))
+    after = replace(second, blocks=(BlockSpan(PARAGRAPH, 0, 14), BlockSpan(CODE, 16, 25)))
     text, blocks = _joined([before, after])
     assert [(span.kind, text[span.start : span.end]) for span in blocks] == [
         (PARAGRAPH, "Intro."),

@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -74,7 +74,7 @@ class Told:
 def found_at(name: str, score: float, cosine: float | None, text: str = "The ferry leaves.") -> Finding:
     finding = a_named_finding(name, score, text)
     scores = {} if cosine is None else {DENSE: cosine}
-    return finding._replace(candidate=finding.candidate._replace(scores=scores))
+    return replace(finding, candidate=replace(finding.candidate, scores=scores))
 
 
 def a_question(
