@@ -263,10 +263,7 @@ class Library:
         return self._stored().ingest(targets, checked)
 
     def ingest_source(self, source: "Source", **options: Unpack[SourceOptions]) -> IngestReport:
-        """Bring the library up to date with a source of your own. It needs a `name`; options are those of `ingest`.
-
-        If the library has all of it already, nothing is written.
-        """
+        """Bring the library up to date with a source of your own; it needs a `name`, other options are `ingest`'s."""
         return _report(self.ingest_source_events(source, **options))
 
     def ingest_source_events(self, source: "Source", **options: Unpack[SourceOptions]) -> Iterator[IngestEvent]:

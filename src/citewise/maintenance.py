@@ -22,6 +22,7 @@ from citewise.ports.catalog import Catalog
 from citewise.ports.models import Generator, Reranker
 from citewise.ports.storage import Generation, IndexFacts, IndexRole
 from citewise.ports.stores import LogStore, RankingStore
+from citewise.settings import Settings
 from citewise.text import analysis
 
 MIN_FREE_BYTES = 500_000_000  # under this an ingestion may not finish
@@ -102,8 +103,7 @@ def doctor(library: StoredLibrary, upkeep: Upkeep) -> Iterator[Check]:
         remedy = "follow the message; until then, searches work without it"
         yield _tried("reranker", lambda: _reranker_detail(reranker), remedy)
     if settings.answer.generator != "extractive":
-        host = urlsplit(settings.answer.base_url).hostname  # which is not asked: an answer would cost money
-        yield _tried("generator", lambda: f"{upkeep.generator.name} at {host}; not asked", "set what is missing")
+        yield _tried("generator", lambda: _generator_detail(settings, upkeep), "set what is missing, then try again")
     yield _disk(settings.library)
     if storage.mark() is None:
         yield Check("library", f"none at {settings.library}", "make one with `citewise ingest PATH`")
@@ -138,6 +138,11 @@ def _embedding_detail(library: StoredLibrary) -> str:
 def _reranker_detail(reranker: Reranker) -> str:
     reranker.scores("Is anybody there?", ["Yes."])
     return reranker.name
+
+
+def _generator_detail(settings: Settings, upkeep: Upkeep) -> str:
+    """Its settings alone: a question would cost money."""
+    return f"{upkeep.generator.name} at {urlsplit(settings.answer.base_url).hostname}; not asked"
 
 
 def _disk(root: Path) -> Check:

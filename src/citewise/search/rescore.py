@@ -143,7 +143,5 @@ class Rerank:
         scored = zip(head, scores, strict=True)
         reranked = Finding.in_order(finding.rescored(self.name, score) for finding, score in scored)
         lowest = min((finding.score for finding in reranked), default=1.0)
-        behind = [
-            replace(finding, candidate=replace(finding.candidate, score=finding.score * lowest)) for finding in tail
-        ]
+        behind = [replace(each, candidate=replace(each.candidate, score=each.score * lowest)) for each in tail]
         return found.with_findings((*reranked, *behind))
