@@ -207,9 +207,7 @@ class Library:
         whenever this folder is opened.
         """
         if not isinstance(settings, Settings | None):
-            raise BadRequest(
-                f"settings are a Settings object, not {type(settings).__name__}: use Settings().changed(…)"
-            )
+            raise BadRequest(f"settings are a Settings object, not {type(settings).__name__}")
         _refuse_unknown(parts, LibraryParts, "parts")
         chosen = settings or Settings()
         name = getattr(parts.get("vector_index"), "name", "vectors")

@@ -145,13 +145,8 @@ def _overview_json(scope: "Scope", overview: "Overview") -> dict[str, object]:
 
 def _group_json(group: "Group") -> dict[str, object]:
     questions = [
-        {
-            "query": asked.text,
-            "times": asked.times,
-            "last_at": output.instant(int(asked.last_at)),
-            "quality": asked.quality,
-        }
-        for asked in group.questions
+        {"query": row.text, "times": row.times, "last_at": output.instant(int(row.last_at)), "quality": row.quality}
+        for row in group.questions
     ]
     return {"count": group.count, "share": group.share, "questions": questions}
 

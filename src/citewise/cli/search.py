@@ -32,7 +32,7 @@ def _search(
     """
     with session.library:
         result = session.view.search(question, limit=limit, cursor=cursor, **options)
-        from citewise.cli.results import search_json, show_search  # here: the model loads meanwhile, or is waited for
+        from citewise.cli.results import search_json, show_search  # not before: the model loads sooner
 
         if session.as_json:
             print_json(search_json(result, explain=explain))

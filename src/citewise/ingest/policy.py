@@ -12,8 +12,9 @@ from citewise.model.document import SourceRef
 class AccessPolicy:
     """The access rules of a library.
 
-    In this order: the document's own rule, the first pattern that covers its path in the library or in its source, the
-    rule that was last given for the innermost part of its source that holds it, the default.
+    In this order: the document's own rule, the first pattern that covers its path in its source, the rule that was last
+    given for the innermost part of its source that holds it, the default. A pattern that covers its path in the library
+    narrows all but the first: the name of a source opens nothing.
     """
 
     default: tuple[str, ...] = ()
@@ -23,11 +24,13 @@ class AccessPolicy:
         """Who may read the document at a path of a source. Raises BadRequest for an invalid rule."""
         if own:
             return Access.of(own)
-        for covers, access in self.by_path:
-            if covers(path) or covers(source.mounted(path)):
-                return access
         given = dict(source.access)
-        return Access.of(next((given[part] for part in _at_or_above(path) if part in given), ()) or self.default)
+        rule = next((given[part] for part in _at_or_above(path) if part in given), ()) or self.default
+        access, mounted = self._by_pattern(path) or Access.of(rule), self._by_pattern(source.mounted(path))
+        return access.narrowed(mounted) if mounted else access
+
+    def _by_pattern(self, path: str) -> Access | None:
+        return next((access for covers, access in self.by_path if covers(path)), None)
 
     @staticmethod
     def with_rule(source: SourceRef, rule: tuple[str, ...], parts: Collection[str]) -> SourceRef:

@@ -37,9 +37,7 @@ class IngestOptions:
     def __post_init__(self) -> None:
         others = self.name or "", self.corpus_type or ""
         if not all(isinstance(text, str) for text in (*self.access, *others)):
-            raise BadRequest(
-                f"access rules, a name and a corpus type are text, not {(*self.access, *filter(None, others))}"
-            )
+            raise BadRequest(f"access, name and corpus_type are text, not {(*self.access, *filter(None, others))}")
         Access.of(self.access)
         if self.name is not None and ".." in self.name.split("/"):
             _mount_named(self.name)

@@ -62,6 +62,13 @@ class Access:
         readers = frozenset(_reader(rule) for rule in rules)
         return cls(readers) if readers else cls()
 
+    def narrowed(self, other: "Access") -> "Access":
+        """Who may read under both rules; of two lists of names, those on both."""
+        for everyone in (PUBLIC, PROJECT):
+            if everyone in self.readers or everyone in other.readers:
+                return other if everyone in self.readers else self
+        return Access(self.readers & other.readers)
+
 
 @dataclass(frozen=True, slots=True)
 class Principal:

@@ -98,7 +98,7 @@ class Search:
 
     retrieve: Retrieve
     hydrate: Hydrate
-    refine: tuple[Stage, ...]  # in this order, which `wiring.search_of` lists
+    refine: tuple[Stage, ...]  # in this order
     addresses: Addresses = field(default_factory=Addresses)
     fuse: Fusion = field(default_factory=Nearness)
 

@@ -46,6 +46,14 @@ def test_a_pattern_covers_a_path_in_the_library_and_a_path_in_the_source(mount: 
     assert policy(SourceRef(mount, "../docs"), path) == OPS
 
 
+@pytest.mark.parametrize("patterns", [["open/"], ["open/", "hr/"]])
+def test_the_name_of_a_source_opens_nothing(patterns: list[str]) -> None:
+    rules = [Patterns.of([pattern]).rules[0].covers for pattern in patterns]
+    policy = AccessPolicy(by_path=tuple(zip(rules, (PUBLIC, OPS), strict=False)))
+    source = with_rule(SourceRef("open", "../open"), ("group:ops",), [""])
+    assert policy(source, "hr/a.md") == OPS
+
+
 def test_an_own_rule_that_is_none_is_refused() -> None:
     with pytest.raises(BadRequest, match="access rule"):
         AccessPolicy()(SOURCE, "a.md", own=("everyone",))

@@ -44,3 +44,21 @@ def test_who_counts_as_which_reader() -> None:
     assert Principal().readers == frozenset({PUBLIC})
     assert Principal(user="ann").readers == frozenset({PUBLIC, PROJECT, Reader("owner:ann")})
     assert Principal(groups=frozenset({"ops"})).readers == frozenset({PUBLIC, PROJECT, Reader("group:ops")})
+
+
+@pytest.mark.parametrize(
+    ("rule", "other", "both"),
+    [
+        (["public"], ["project"], ["project"]),
+        (["public", "group:ops"], ["group:hr"], ["group:hr"]),
+        (["project"], ["owner:ann"], ["owner:ann"]),
+        (["group:ops", "group:hr"], ["group:hr", "owner:ann"], ["group:hr"]),
+        (["group:ops"], ["group:ops"], ["group:ops"]),
+    ],
+)
+def test_a_narrowed_rule_admits_whom_both_admit(rule: list[str], other: list[str], both: list[str]) -> None:
+    assert Access.of(rule).narrowed(Access.of(other)) == Access.of(other).narrowed(Access.of(rule)) == Access.of(both)
+
+
+def test_two_groups_narrow_to_nobody() -> None:
+    assert not Access.of(["group:ops"]).narrowed(Access.of(["group:hr"])).readers

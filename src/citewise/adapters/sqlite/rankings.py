@@ -42,8 +42,7 @@ TABLES = """
 
 
 class SqliteRankings:
-    """The port `RankingStore` over one file, which the first ranking creates; if its folder is read-only, over one
-    for this process."""
+    """The port `RankingStore` over one file; if its folder is read-only, over one that ends with this process."""
 
     def __init__(self, file: Path, *, max_bytes: int = MAX_BYTES) -> None:
         seconds = {"read_seconds": BUSY_SECONDS, "write_seconds": BUSY_SECONDS}
