@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 # A worker holds a model and a library or two: half a gigabyte to one, so there are never more than four.
 SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile
 
-.PHONY: help demo test leaks check format golden shape bench bench-quality bench-speed bench-peers bench-defaults bench-late bench-grounding bench-ingest bench-embedding bench-access bench-compression bench-quality-score bench-page wheel clean
+.PHONY: help demo test soak leaks check format golden shape bench bench-quality bench-speed bench-peers bench-defaults bench-late bench-grounding bench-ingest bench-embedding bench-access bench-compression bench-quality-score bench-seals bench-page wheel clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 21
@@ -28,6 +28,9 @@ demo: $(RUNS)  ## ingest the sample handbook into .demo and print what to try ne
 
 test: $(READY)  ## run every test
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
+
+soak: $(READY)  ## run the campaigns at full length, for hours (SHARE=0.1 runs a tenth; SEED=7 repeats a run)
+	CITEWISE_SOAK=$(or $(SHARE),1) CITEWISE_SEED=$(SEED) $(BIN)/python -m pytest tests/campaigns -s --timeout=0
 
 leaks: $(READY)  ## query every surface as random readers (ROUNDS=5, SEED=0); fail if one sees a hidden document
 	$(BIN)/python -m tests.leaks.suite --rounds $(or $(ROUNDS),5) --seed $(or $(SEED),0)
@@ -88,6 +91,10 @@ bench-compression: $(READY)  ## tokens saved, answer-bearing sentences kept (nee
 
 bench-quality-score: $(READY)  ## how well the quality score separates right from wrong answers (needs the judged sets)
 	$(BIN)/python -m benchmarks.quality_score
+	$(BIN)/python -m benchmarks.bench_page
+
+bench-seals: $(READY)  ## what it costs a search to verify the text that it reads
+	$(BIN)/python -m benchmarks.seals
 	$(BIN)/python -m benchmarks.bench_page
 
 bench-page: $(READY)  ## write benchmarks/results/README.md from the results

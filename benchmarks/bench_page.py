@@ -30,6 +30,7 @@ KNOWN: Mapping[str, tuple[str, str]] = {
     "peers": ("citewise beside what one would take instead", "make bench-peers"),
     "quality": ("Quality: every judged set", "make bench-quality"),
     "quality-score": ("Quality score: what it is worth", "make bench-quality-score"),
+    "seals": ("Verified text", "make bench-seals"),
     "speed": ("Speed of search", "make bench-speed"),
 }
 

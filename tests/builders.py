@@ -176,6 +176,7 @@ def passage_of(chunk: Chunk, document: Document) -> Passage:
         content_hash=chunk.content_hash,
         has_code=piece.has_code,
         has_equations=piece.has_equations,
+        stale=document.stale,
     )
 
 

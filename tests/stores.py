@@ -1,6 +1,8 @@
 """Catalogs and indexes for tests, real and in memory, and whole scopes of them."""
 
+import sqlite3
 from collections.abc import Collection, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -13,6 +15,8 @@ from citewise.adapters.local_index.texts import LocalTextIndex
 from citewise.adapters.local_index.vectors import LocalVectorIndex
 from citewise.adapters.sqlite.catalog import SqliteCatalog
 from citewise.adapters.sqlite.connections import Connections
+from citewise.adapters.sqlite.rows import seal_of
+from citewise.adapters.sqlite.seals import seal
 from citewise.model.access import Scope
 from citewise.model.chunk import Hit, Point, TermField, Vector
 from citewise.model.filters import Where
@@ -29,6 +33,17 @@ def opened_catalog(engine: str, folder: Path) -> Catalog:
     if engine == "memory":
         return MemoryCatalog()
     return SqliteCatalog(Connections(folder / "catalog.db", may_create=True), model_name="m")
+
+
+def seal_again(file: Path) -> None:
+    """Make whatever a test wrote into a catalog count as if it had been stored."""
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.row_factory = sqlite3.Row
+        statement = "SELECT d.id, s.tenant, s.project FROM documents d JOIN scopes s ON s.id = d.scope"
+        for id_, *scope in connection.execute(statement).fetchall():
+            seal(connection, id_, Scope(*scope))
+        for pair in connection.execute("SELECT name, value FROM facts").fetchall():
+            connection.execute("UPDATE facts SET seal = ? WHERE name = ?", (seal_of(pair), pair["name"]))
 
 
 @dataclass(frozen=True, slots=True)

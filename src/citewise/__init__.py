@@ -17,7 +17,8 @@ _NAMES = {
     "citewise.model.logged": "Logged",
     "citewise.model.query": "Selection",
     "citewise.model.ranking": "Candidate Finding Passage SearchResult",
-    "citewise.model.report": "Check Compaction Embedded FileDone IngestReport Reindexed Status Walked",
+    "citewise.model.report": "AccessNote Check Compaction DocumentAccess Embedded FileDone IngestReport Reindexed "
+    "Status Walked",
     "citewise.ports.catalog": "Catalog DocumentSummary ProjectionState",
     "citewise.ports.indexes": "IndexBatch TextIndex VectorIndex",
     "citewise.ports.models": "Compressor Embedder Generator QualityEvaluator Reranker TokenCounter WordEmbedder",

@@ -41,8 +41,10 @@ from citewise.model.ranking import Candidate as Candidate
 from citewise.model.ranking import Finding as Finding
 from citewise.model.ranking import Passage as Passage
 from citewise.model.ranking import SearchResult as SearchResult
+from citewise.model.report import AccessNote as AccessNote
 from citewise.model.report import Check as Check
 from citewise.model.report import Compaction as Compaction
+from citewise.model.report import DocumentAccess as DocumentAccess
 from citewise.model.report import Embedded as Embedded
 from citewise.model.report import FileDone as FileDone
 from citewise.model.report import IngestReport as IngestReport

@@ -10,22 +10,33 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypedDict, TypeVar, Unpack
 
-from citewise.errors import BadRequest
-from citewise.model.access import OWNER, Principal, Scope
+from citewise.errors import BadRequest, shown
+from citewise.model.access import OWNER, Principal, Scope, checked_text
 from citewise.model.answer import Answer, AnswerEvents, Message, Role
 from citewise.model.cancellation import Cancellation
 from citewise.model.filters import Filters, Where, conditions_of
 from citewise.model.ids import document_id
-from citewise.model.query import ANSWER_TOP_K, PAGE_LIMIT, SEARCH_TOP_K, PageRequest, Query, Selection, check_whole
+from citewise.model.query import (
+    ANSWER_TOP_K,
+    MAX_NAME_CHARACTERS,
+    MAX_SELECTED_CHARACTERS,
+    PAGE_LIMIT,
+    SEARCH_TOP_K,
+    PageRequest,
+    Query,
+    Selection,
+    check_whole,
+    is_number,
+)
 from citewise.model.ranking import SearchResult
-from citewise.model.report import Check, Compaction, IngestEvent, IngestReport, Reindexed, Status
+from citewise.model.report import Check, Compaction, DocumentAccess, IngestEvent, IngestReport, Reindexed, Status
 from citewise.ports.models import Embedding
 from citewise.settings import Settings
-from citewise.wiring_models import LibraryParts, answer_pipeline, embedding_of, generator_of
+from citewise.wiring_models import LibraryParts, answer_pipeline, check_memory, embedding_of, generator_of
 
 if TYPE_CHECKING:
     from citewise.answer.pipeline import AnswerPipeline
@@ -60,8 +71,10 @@ class SourceOptions(TypedDict, total=False):
 
     scope: Scope | None
     access: str | Iterable[str]
+    widen: bool
     name: str | None
     corpus_type: str | None
+    prune: bool
 
 
 class LibraryView:
@@ -128,7 +141,7 @@ class LibraryView:
         """
         query = self._query(question, ANSWER_TOP_K, options)
         if not isinstance(history or (), Iterable):
-            raise BadRequest(f"history is a list of messages, not {history!r}")
+            raise BadRequest(f"history is a list of messages, not {shown(history)}")
         messages = [_message(message) for message in history or ()]
         if selection is None:
             return self._library._service().ask(query, messages, cancellation)
@@ -138,17 +151,17 @@ class LibraryView:
     def documents(self, *, after: str = "", limit: int = 100) -> "tuple[DocumentSummary, ...]":
         """List documents by path, a page at a time: pass the last path as `after` to get the next page."""
         check_whole("limit", limit, 1, _MAX_ROWS)
-        stored = self._library._stored()
-        return stored.read(lambda catalog: catalog.documents(self._where, after=str(after), limit=limit))
+        path = _checked_path(after)
+        return self._library._stored().read(lambda catalog: catalog.documents(self._where, after=path, limit=limit))
 
     def document(self, path: str) -> "Document | None":
         """The document at a path, with its text; None if there is none, or not for this principal."""
-        id_ = document_id(self.scope, str(path))
+        id_ = document_id(self.scope, _checked_path(path))
         return self._library._stored().read(lambda catalog: catalog.document(self._where, id_))
 
     def chunks(self, path: str) -> "tuple[Chunk, ...]":
         """The chunks of the document at a path, in order; empty if there is none, or not for this principal."""
-        id_ = document_id(self.scope, str(path))
+        id_ = document_id(self.scope, _checked_path(path))
         return self._library._stored().read(lambda catalog: catalog.chunks(self._where, id_))
 
     def log(self, *, since: float = 0.0, limit: int = 20) -> "tuple[SeenRow, ...]":
@@ -213,7 +226,7 @@ class Library:
         name = getattr(parts.get("vector_index"), "name", "vectors")
         if name == getattr(parts.get("text_index"), "name", "texts"):
             raise BadRequest(f"both indexes have the name {name!r}, under which the catalog records their state")
-        self._settings = chosen if folder is None else replace(chosen, library=Path(folder))
+        self._settings = chosen if folder is None else replace(chosen, library=_given_path(folder))
         self._parts = parts
         self._generator = parts.get("generator") or generator_of(self._settings)
         self._made_embedding: Embedding | None = None
@@ -241,9 +254,11 @@ class Library:
     def ingest(self, *paths: str | PathLike[str], **options: Unpack[SourceOptions]) -> IngestReport:
         """Bring the library up to date with folders or files; it is created if it does not exist.
 
-        Options: `access` says who may read them (`public`, `project`, `owner:USER`, `group:GROUP`), `name` is what the
-        paths of a source start with, `corpus_type` is a label such as DOC_TEXTBOOK, and `scope` is where they go.
-        Settings and path decide the rest.
+        Options: `access` says who may read them (`public`, `project`, `owner:USER`, `group:GROUP`); it can only narrow
+        what they had, unless `widen` is true. `name` is what the paths of a source start with, `corpus_type` is a label
+        such as DOC_TEXTBOOK, and `scope` is where they go. Settings and path decide the rest. Documents whose files are
+        gone are removed; if they are more than half of a source, they are only counted (`report.kept`), unless `prune`
+        is true.
         """
         return _report(self.ingest_events(*paths, **options))
 
@@ -257,7 +272,7 @@ class Library:
         if not paths:
             raise BadRequest("name a folder or a file to ingest")
         checked = IngestOptions.of(**options)
-        targets = dict.fromkeys(Target.existing(Path(path)) for path in paths)
+        targets = dict.fromkeys(Target.existing(_given_path(path)) for path in paths)
         return self._stored().ingest(targets, checked)
 
     def ingest_source(self, source: "Source", **options: Unpack[SourceOptions]) -> IngestReport:
@@ -281,7 +296,13 @@ class Library:
         from citewise.ingest.targets import IngestOptions, Target
 
         options = IngestOptions.of(scope=scope, name=name, corpus_type=corpus_type)
-        return self._stored().watch([Target.existing(Path(path)) for path in paths], options)
+        return self._stored().watch([Target.existing(_given_path(path)) for path in paths], options)
+
+    def access(self, document: str, scope: Scope | None = None) -> DocumentAccess:
+        """Say who may read the document at a path, and why: for the library's owner. Raises PathNotFound."""
+        from citewise.maintenance import access
+
+        return access(self._stored(), Scope() if scope is None else Scope.checked(scope), _checked_path(document))
 
     def status(self) -> Status:
         """Report what the library holds."""
@@ -334,6 +355,7 @@ class Library:
         if (opened := self._opened_service) is not None:
             return opened
         embedding = self._embedding()
+        check_memory("search", self._parts)
         threading.Thread(target=embedding.warm, name="citewise-warm").start()  # while the store is imported
         from citewise.wiring import service_of
 
@@ -382,8 +404,8 @@ def _report(events: Iterable[IngestEvent]) -> IngestReport:
 
 
 def _check_since(since: float) -> None:
-    if not isinstance(since, int | float):
-        raise BadRequest(f"since is a time in seconds since 1970, not {since!r}")
+    if not is_number(since):
+        raise BadRequest(f"since is a time in seconds since 1970, not {shown(since)}")
 
 
 def _refuse_unknown(given: Mapping[str, object], known: type, what: str) -> None:
@@ -391,12 +413,26 @@ def _refuse_unknown(given: Mapping[str, object], known: type, what: str) -> None
         raise TypeError(f"unknown {what}: {', '.join(sorted(unknown))}; known are {', '.join(known.__annotations__)}")
 
 
+def _given_path(path: str | PathLike[str]) -> Path:
+    if not isinstance(path, str | PathLike) or "\0" in str(path):
+        raise BadRequest(f"a folder or file is named by text or a Path, not {shown(path)}")
+    return Path(path)
+
+
+def _checked_path(path: str) -> str:
+    text = str(path) if isinstance(path, PurePath) else path
+    return checked_text("the path of a document", text, max_characters=MAX_NAME_CHARACTERS, has_controls=True)
+
+
 def _message(message: Message | Mapping[str, str]) -> Message:
     """One turn of a conversation, as a Message or as `{"role", "content"}`."""
     try:
         given = message if isinstance(message, Message) else Message(Role(message["role"]), message["content"])
     except (KeyError, TypeError, ValueError) as error:
-        raise BadRequest(f'a message is {{"role": "user" or "assistant", "content": text}}, not {message!r}') from error
+        what = '{"role": "user" or "assistant", "content": text}'
+        raise BadRequest(f"a message is {what}, not {shown(message)}") from error
     if given.role is Role.SYSTEM or not isinstance(given.content, str):
-        raise BadRequest(f"a message is text of the user or of the assistant, not {given!r}")
+        raise BadRequest(f"a message is text of the user or of the assistant, not {shown(given)}")
+    is_answer = given.role is Role.ASSISTANT  # which may quote what stands in a document
+    checked_text("a message", given.content, max_characters=MAX_SELECTED_CHARACTERS, has_controls=is_answer)
     return given

@@ -14,9 +14,13 @@ line returns.
 """
 
 import logging
+import reprlib
 from typing import ClassVar
 
 _log = logging.getLogger(__name__)
+
+_MAX_REQUEST_CHARACTERS = 440  # of a line of a message about a request
+_MAX_REQUEST_LINES = 20
 
 
 class CitewiseError(Exception):
@@ -26,11 +30,21 @@ class CitewiseError(Exception):
     exit_code: ClassVar[int] = 1
 
 
+def _without_middle(line: str) -> str:
+    half = _MAX_REQUEST_CHARACTERS // 2
+    return line if len(line) <= _MAX_REQUEST_CHARACTERS else f"{line[:half]} … {line[-half:]}"
+
+
 class BadRequest(CitewiseError, ValueError):
-    """The request cannot be served as it is."""
+    """The request cannot be served as it is. The message may repeat what was sent: a long line loses its middle, and
+    half a surrogate pair is shown as its number."""
 
     code = "bad_request"
     exit_code = 2
+
+    def __init__(self, message: str) -> None:
+        lines = message.encode("utf-8", "backslashreplace").decode().split("\n")
+        super().__init__("\n".join(map(_without_middle, lines[:_MAX_REQUEST_LINES])))
 
 
 class PathNotFound(BadRequest, FileNotFoundError):
@@ -71,9 +85,27 @@ class Cancelled(CitewiseError):
     code = "cancelled"
 
 
+def shown(value: object) -> str:
+    """A value of a request for a message about it: short, however large it is, and even if it cannot be shown."""
+    try:
+        return reprlib.repr(value)
+    except Exception:  # noqa: BLE001  a number of 5,000 digits, or anybody's code
+        return f"<{type(value).__name__}>"
+
+
 def explained(error: Exception, part: str = "it") -> CitewiseError:
     """An error of ours as it is. Of code that was handed in, only its kind is told: its message may hold anything."""
     if isinstance(error, CitewiseError):
         return error
     _log.warning("a part of the library failed", exc_info=error)
     return Unavailable(f"{part} failed ({type(error).__name__})")
+
+
+def part_failed(part: str, error: Exception, then: str = "") -> str:
+    """What a result says of a part that it had to do without: its name, and what was done instead.
+
+    The error itself is for the log: it may hold paths, hosts and what others have asked.
+    """
+    _log.warning("%s: %s", part, explained(error))
+    state = "not set up" if isinstance(error, Misconfigured) else "not available"
+    return f"{part}: {state}{then and f'; {then}'}"

@@ -181,7 +181,8 @@ class ReadLog:
 
     def _passages(self, ids: Iterable[ChunkId], where: Where) -> Iterator[Passage]:
         for group in _groups(ids, IDS_A_READ):
-            yield from filter(None, self.catalog.passages(group, where=where).values())
+            found = self.catalog.passages(group, where=where).values()
+            yield from (each for each in found if isinstance(each, Passage))
 
 
 def _seen_row(row: Logged, seen: Mapping[ChunkId, Passage]) -> SeenRow:

@@ -32,7 +32,7 @@ from citewise.text.analysis import ANALYZER_VERSION
 if TYPE_CHECKING:  # what only writing needs is imported by those who write: a search starts sooner
     from citewise.ingest.pipeline import Ingest
     from citewise.ingest.prepare import Prepare
-    from citewise.ingest.targets import IngestOptions, Target
+    from citewise.ingest.targets import AccessDefaults, IngestOptions, Target
     from citewise.search.pages import PageBuilder
 
 _log = logging.getLogger(__name__)
@@ -89,18 +89,15 @@ class OpenLibrary(Stores):
     ) -> Iterator[IngestEvent]:
         from citewise.ingest.targets import Target
 
-        target = Target.of(path, options, self.catalog, base=self.stored.settings.library.resolve(), changed=changed)
-        ingestion = self.ingestion
-        source = self.stored.parts.source(target, self.stored.formats)
-        self.catalog.register(options.scope, target.source)
-        return ingestion(source, target)
+        base, defaults = self.stored.settings.library.resolve(), self.stored.access_defaults
+        target = Target.of(path, options, self.catalog, base=base, defaults=defaults, changed=changed)
+        return self.ingestion(self.stored.parts.source(target, self.stored.formats), target)
 
     def ingest_source(self, source: Source, options: "IngestOptions") -> Iterator[IngestEvent]:
         """Ingest a source of the caller's own."""
         from citewise.ingest.targets import Target
 
-        target = Target.of_source(options, self.catalog)
-        self.catalog.register(target.scope, target.source)
+        target = Target.of_source(options, self.catalog, self.stored.access_defaults)
         for event in self.ingestion(source, target):
             if isinstance(event, IngestReport):
                 self._record(event)
@@ -174,6 +171,12 @@ class StoredLibrary:
         chunkers = {each.media_type: each.chunker.version for each in self.formats}
         return LibraryFacts(model.name, model.dimensions, model.window_tokens, chunkers, ANALYZER_VERSION)
 
+    @property
+    def access_defaults(self) -> "AccessDefaults":
+        from citewise.ingest.targets import AccessDefaults
+
+        return AccessDefaults(self.settings.ingest.access, self.settings.ingest.access_by_path)
+
     @contextmanager
     def writing(self) -> Iterator[OpenLibrary]:
         """Open it with its write lock held: created if it is new, and healed before anything is added."""
@@ -216,6 +219,8 @@ class StoredLibrary:
 
         def looked(generation: Generation) -> T:
             with self.storage.catalog(generation) as catalog:
+                if catalog.facts() is None:
+                    raise Misconfigured(emptied_message(self.settings.library))
                 return look(catalog)
 
         return self.latest(looked)
@@ -242,7 +247,8 @@ class StoredLibrary:
 
         if self.storage.mark() is not None:
             with self.reading() as library:
-                if report := library.ingestion.unchanged(source, Target.of_source(options, library.catalog)):
+                target = Target.of_source(options, library.catalog, self.access_defaults)
+                if report := library.ingestion.unchanged(source, target):
                     yield report
                     return
         with self.writing() as library:

@@ -1,4 +1,4 @@
-"""Looking after a library: status, doctor, reindex and compact."""
+"""Looking after a library: access, status, doctor, reindex and compact."""
 
 import importlib.metadata
 import shutil
@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from citewise.errors import CitewiseError, Locked, Misconfigured
+from citewise.errors import CitewiseError, Locked, Misconfigured, PathNotFound
+from citewise.ingest.policy import Rules
 from citewise.library import OpenLibrary, StoredLibrary, emptied_message
 from citewise.model.access import Scope
 from citewise.model.chunk import Vector
+from citewise.model.document import SourceRef
 from citewise.model.filters import Where
 from citewise.model.ids import document_id
-from citewise.model.report import Check, Compaction, Reindexed, ScopeStatus, Status
+from citewise.model.report import Check, Compaction, DocumentAccess, Reindexed, ScopeStatus, Status
 from citewise.ports.catalog import Catalog
 from citewise.ports.models import Generator, Reranker
 from citewise.ports.storage import Generation, IndexFacts, IndexRole
@@ -42,6 +44,28 @@ class Upkeep:
     reranker: Reranker | None
     generator: Generator
     now: Callable[[], float] = time.time
+
+
+def access(library: StoredLibrary, scope: Scope, path: str) -> DocumentAccess:
+    """Who may read the document at a path, and why. Raises PathNotFound."""
+
+    def look(catalog: Catalog) -> DocumentAccess:
+        document = catalog.document(Where(scope, None), document_id(scope, path))
+        if document is None:
+            raise PathNotFound(f"there is no document {path} in {scope}: name it as a search shows it")
+        source = next((ref for ref in catalog.sources(scope) if ref.mount == document.mount), SourceRef("", ""))
+        return DocumentAccess(
+            document=path,
+            access=tuple(sorted(document.access.readers)),
+            reason=document.access_reason,
+            said=tuple(Rules(source).covering(source.inner(path))),
+            own=document.own_access,
+            aliases=tuple(map(source.mounted, document.aliases)),
+            file=str(Path(source.place, source.inner(path))) if source.place else "",
+            stale=document.stale,
+        )
+
+    return library.read(look)
 
 
 def status(library: StoredLibrary) -> Status:
@@ -105,8 +129,13 @@ def doctor(library: StoredLibrary, upkeep: Upkeep) -> Iterator[Check]:
     if settings.answer.generator != "extractive":
         yield _tried("generator", lambda: _generator_detail(settings, upkeep), "set what is missing, then try again")
     yield _disk(settings.library)
-    if storage.mark() is None:
+    try:
+        storage.current()
+    except PathNotFound:
         yield Check("library", f"none at {settings.library}", "make one with `citewise ingest PATH`")
+        return
+    except CitewiseError as error:
+        yield Check("library", str(error), FOLLOW)
         return
     yield _tried("write lock", lambda: _lock_detail(library), "check who may write to the library's folder")
     catalog = _tried("catalog", lambda: _catalog_detail(library), FOLLOW)

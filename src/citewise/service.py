@@ -6,7 +6,7 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from citewise.errors import BadRequest, CitewiseError, Unavailable
+from citewise.errors import BadRequest, CitewiseError, Unavailable, part_failed
 from citewise.library import LibraryReader
 from citewise.model.answer import Answer, AnswerEvents, Cited, Done, Failed, Message, Sources, Token
 from citewise.model.cancellation import Cancellation
@@ -143,7 +143,7 @@ class Service:
                 total_candidates=0,
                 timings_ms={"total": 1000 * (time.perf_counter() - started)},
                 counts={POPULAR: len(passages)},
-                degraded=(f"search: {error}; popular passages are shown instead",),
+                degraded=(part_failed("search", error, "popular passages are shown instead"),),
                 notes=(NOTE_POPULAR,),
             )
 
@@ -176,7 +176,7 @@ class Service:
 
 def _without_cache(found: SearchResult, cached: object) -> SearchResult:
     """What was found where the cache had nothing, or could not be used."""
-    return found.with_degraded(f"cache: {cached}") if isinstance(cached, CitewiseError) else found
+    return found.with_degraded(part_failed(CACHE, cached)) if isinstance(cached, CitewiseError) else found
 
 
 def _replayed(answer: Answer) -> AnswerEvents:

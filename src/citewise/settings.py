@@ -13,7 +13,7 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args, get_origin, get_type_hints
 
-from citewise.errors import BadRequest, Misconfigured
+from citewise.errors import BadRequest, Misconfigured, shown
 from citewise.model.access import Access
 from citewise.model.document import DEFAULT_RULES, PathRule
 from citewise.model.query import DEFAULT_BOOSTS, FEATURE_WEIGHTS, FEATURES, LATE_WEIGHT, BoostRule
@@ -21,6 +21,8 @@ from citewise.model.ranking import RANKINGS
 
 PREFIX = "CITEWISE_"
 FILE = "citewise.toml"
+MAX_FILE_BYTES = 1_000_000  # every setting written out is 5 kB
+MAX_DOTS = 100  # of one line: of a key, a table for each
 
 
 # What a number must be, beside its type: `Annotated[int, "at least 16"]`.
@@ -51,7 +53,7 @@ class _EmbeddingSettings:
     dimensions: Annotated[int, "at least 0"] = 0  # openai: length of the vectors; 0 if the provider knows it
     window_tokens: Annotated[int, "at least 0"] = 0  # tokens the model reads at once; 0 if the provider knows it
     batch_size: Count = 100  # openai: texts per request
-    timeout_seconds: Positive = 30.0  # openai: per request
+    timeout_seconds: Positive = 30.0  # openai: per request; a question waits 10 seconds at most
     query_prefix: str = ""  # put in front of every question
     document_prefix: str = ""  # put in front of every chunk
     word_vectors: bool = True  # minilm: also store vectors of words for search.late, 48 bytes per token
@@ -132,7 +134,7 @@ class _AnswerSettings:
     model: str = ""  # openai: name of the model
     base_url: str = "https://api.openai.com/v1"  # openai: URL of the API
     api_key_variable: str = "OPENAI_API_KEY"  # openai: environment variable with the key; the key is never stored
-    timeout_seconds: Positive = 60.0  # openai: longest wait for the next bytes
+    timeout_seconds: Positive = 60.0  # openai: longest wait for the first word, then for the next bytes
     max_tokens: Count = 800  # openai: longest answer
     budget_tokens: Annotated[int, "at least 50"] = 2000  # of the sources of an answer
     min_confidence: Share = 0.0  # to answer; 0: 0.4 for extractive, 0.15 for a language model
@@ -204,14 +206,8 @@ class Settings:
     @classmethod
     def read(cls, file: Path | None, environment: Mapping[str, str]) -> Self:
         """Settings from a file (`citewise.toml` here, if none is named) and the environment, which wins."""
-        path, tree = file or Path(FILE), dict[str, Any]()
-        try:
-            if file is not None or path.is_file():
-                tree = tomllib.loads(path.read_text("utf-8"))
-        except OSError as error:
-            raise Misconfigured(f"cannot read the settings file {path}: {error.strerror}") from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise Misconfigured(f"the settings file {path} is not valid TOML: {error}") from error
+        path = file or Path(FILE)
+        tree = _file_tree(path) if file is not None or path.is_file() else {}
         # The variables that hold keys of remote models may start as ours do, and are not settings.
         keys = [table.get("api_key_variable") for table in tree.values() if isinstance(table, dict)]
         keys += [value for name, value in environment.items() if name.endswith("__API_KEY_VARIABLE")]
@@ -231,15 +227,34 @@ class Settings:
         return changed
 
 
+def _file_tree(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as opened:
+            text = opened.read(MAX_FILE_BYTES + 1).decode()
+        if len(text.encode()) > MAX_FILE_BYTES:
+            raise Misconfigured(
+                f"the settings file {path} is over {MAX_FILE_BYTES // 1_000_000} MB: is it the right file?"
+            )
+        if any(line.count(".") > MAX_DOTS for line in text.splitlines()):  # tomllib's time grows with their square
+            raise Misconfigured(f"the settings file {path} has a line with more than {MAX_DOTS} dots: break the line")
+        return tomllib.loads(text)
+    except OSError as error:
+        raise Misconfigured(f"cannot read the settings file {path}: {error.strerror}") from error
+    except ValueError as error:  # bad TOML, bad UTF-8, or a number with thousands of digits
+        raise Misconfigured(f"the settings file {path} is not valid TOML: {error}") from error
+    except RecursionError as error:
+        raise Misconfigured(f"the settings file {path} is nested too deeply: settings are tables of values") from error
+
+
 def _built(kind: Any, tree: Mapping[str, Any], *, where: str, base: Any = None) -> Any:
     """A frozen value from a tree of plain ones, the rest from `base`; an unknown name is an error with the nearest."""
     hints = get_type_hints(kind, include_extras=True)
     values = {}
     for name, value in tree.items():
         if name not in hints:
-            near = difflib.get_close_matches(name, hints, n=1)
+            near = difflib.get_close_matches(name[:100], hints, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(hints)}"
-            raise Misconfigured(f"there is no setting {where}{name}{hint}")
+            raise Misconfigured(f"there is no setting {_short(where + name)}{hint}")
         values[name] = _value(hints[name], value, where=f"{where}{name}", base=getattr(base, name, None))
     if base is not None:
         return replace(base, **values)
@@ -254,11 +269,11 @@ def _value(kind: Any, value: Any, *, where: str, base: Any = None) -> Any:
     if origin is Annotated:
         number = _plain(inner[0], value, where)
         if not _BOUNDS[inner[1]](number):
-            raise Misconfigured(f"setting {where} must be {inner[1]}, not {value!r}")
+            raise Misconfigured(f"setting {where} must be {inner[1]}, not {shown(value)}")
         return number
     if origin is Literal:
         if _plain(str, value, where) not in inner:
-            raise Misconfigured(f"setting {where} is {value!r}; it can be {', '.join(inner[:-1])} or {inner[-1]}")
+            raise Misconfigured(f"setting {where} is {shown(value)}; it can be {', '.join(inner[:-1])} or {inner[-1]}")
         return value
     if origin is tuple:
         if isinstance(value, str):  # from the environment
@@ -286,7 +301,11 @@ def _plain(kind: Any, value: Any, where: str) -> Any:
             number = kind(value)
             if math.isfinite(number) and (number == value or not isinstance(value, float)):
                 return number
-    raise Misconfigured(f"setting {where} must be {_IN_WORDS[kind]}, not {value!r}")
+    raise Misconfigured(f"setting {_short(where)} must be {_IN_WORDS[kind]}, not {shown(value)}")
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 100 else f"{name[:100]}\u2026"
 
 
 _IN_WORDS: Mapping[type, str] = {

@@ -17,7 +17,6 @@ from citewise.adapters.lazy import lazily
 from citewise.errors import Misconfigured
 from citewise.ingest.chunkers.markdown import ChunkSizes, HeadingChunker
 from citewise.library import LibraryReader, OpenLibrary, StoredLibrary
-from citewise.model.access import Access
 from citewise.model.chunk import EmbeddingModel
 from citewise.model.ids import digest
 from citewise.model.ranking import RANKINGS
@@ -65,14 +64,21 @@ class LocalStorage(LibraryFolder):
     """The storage of a library in a folder: SQLite and the embedded indexes, unless others were handed in."""
 
     def __init__(self, root: Path, parts: LibraryParts = NO_PARTS) -> None:
-        super().__init__(root)
+        super().__init__(root, self.catalog)
         self._parts = parts
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        wiring_models.check_memory("write", self._parts)
+        with super().writing():
+            yield
 
     @contextmanager
     def open(
         self, generation: Generation, model: EmbeddingModel, *, may_create: bool = False
     ) -> Iterator[storage.Stores]:
         folder, local = self.root / generation / "index", None
+        wiring_models.check_memory("search", self._parts, mapped_bytes=bytes_below(folder))
         vectors, texts = self._parts.get("vector_index"), self._parts.get("text_index")
         with ExitStack() as stack:
             opened = stack.enter_context(self.catalog(generation, model_name=model.name, may_create=may_create))
@@ -115,13 +121,9 @@ class _FolderParts:
     settings: Settings
 
     def prepare(self, formats: tuple[sources.Format, ...]) -> "Prepare":
-        from citewise.adapters.folder.source import covering
-        from citewise.ingest.policy import AccessPolicy
         from citewise.ingest.prepare import Prepare
 
-        chosen = self.settings.ingest
-        by_path = tuple((covering(pattern), Access.of(names)) for pattern, names in chosen.access_by_path.items())
-        return Prepare(formats, chosen.path_rules, AccessPolicy(chosen.access, by_path))
+        return Prepare(formats, self.settings.ingest.path_rules)
 
     def source(self, target: "Target", formats: tuple[sources.Format, ...]) -> sources.Source:
         from citewise.adapters.folder.source import FolderSource

@@ -9,7 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypedDict
 
+from citewise.adapters.files import bytes_below
 from citewise.adapters.lazy import lazily
+from citewise.adapters.resources import require_memory
 from citewise.errors import CitewiseError, Misconfigured
 from citewise.model.chunk import EmbeddingModel
 from citewise.ports import models
@@ -50,6 +52,12 @@ class LibraryParts(TypedDict, total=False):
 
 
 NO_PARTS = LibraryParts()
+
+
+def check_memory(work: Literal["search", "write"], parts: LibraryParts, *, mapped_bytes: int = 0) -> None:
+    """Raise Unavailable if there is too little for our indexes, before anything of them is imported."""
+    if None in (parts.get("vector_index"), parts.get("text_index")):
+        require_memory(work, mapped_bytes=mapped_bytes)
 
 
 def answer_pipeline(
@@ -94,6 +102,7 @@ def _minilm(settings: Settings) -> models.Embedding:
     from citewise.adapters.onnx.wordpiece import WordPieceCounter
 
     def load() -> "MiniLm":
+        require_memory("model")
         from citewise.adapters.onnx.minilm import MiniLm
 
         return MiniLm()
@@ -101,7 +110,7 @@ def _minilm(settings: Settings) -> models.Embedding:
     embedder = lazily(MINILM.name, load, model=MINILM)
 
     def warm() -> None:
-        with suppress(CitewiseError):  # the first real use reports it
+        with suppress(CitewiseError, RuntimeError):  # the first real use reports it; or the program ends meanwhile
             embedder.counts([])
 
     return models.Embedding(embedder, WordPieceCounter(), warm, embedder if settings.embedding.word_vectors else None)
@@ -112,10 +121,11 @@ def _onnx_embedding(settings: Settings) -> models.Embedding:
     folder, window_tokens = Path(chosen.path).expanduser(), chosen.window_tokens or 512
 
     def load() -> "OnnxEmbedder":
-        from citewise.adapters.onnx.embedder import OnnxEmbedder
-
         if not chosen.path:
             raise Misconfigured("embedding.provider is onnx: set embedding.path to the model's folder")
+        require_memory("model", heap_bytes=bytes_below(folder))
+        from citewise.adapters.onnx.embedder import OnnxEmbedder
+
         prefixes = {"query_prefix": chosen.query_prefix, "document_prefix": chosen.document_prefix}
         return OnnxEmbedder.from_folder(folder, window_tokens=window_tokens, **prefixes)
 
@@ -210,7 +220,8 @@ def generator_of(settings: Settings) -> models.Generator:
 
         if not chosen.model:
             raise Misconfigured("answer.generator is openai: set answer.model to the model's name there")
-        return OpenAIGenerator(_remote(settings, "answer", RETRY), max_tokens=chosen.max_tokens)
+        remote, seconds = _remote(settings, "answer", RETRY), chosen.timeout_seconds
+        return OpenAIGenerator(remote, max_tokens=chosen.max_tokens, first_seconds=seconds)
 
     return lazily("the generator", load)
 

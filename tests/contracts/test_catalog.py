@@ -10,9 +10,10 @@ import pytest
 from citewise.errors import Misconfigured
 from citewise.model.access import Access, Principal, Scope
 from citewise.model.chunk import ChunkCounts, WordVectors
-from citewise.model.document import KnownDocument, Location, SourceRef
+from citewise.model.document import Departed, KnownDocument, Location, SaidRule, SourceRef
 from citewise.model.filters import AnyOf, Where
 from citewise.model.ids import ChunkId, Digest, digest, document_id
+from citewise.model.ranking import Passage
 from citewise.model.report import IngestReport, LibraryFacts
 from citewise.ports.catalog import Catalog, DocumentWrite, ProjectionState
 from tests.builders import SCOPE, a_document, a_vector, a_write, vectors_of
@@ -61,7 +62,8 @@ def test_what_is_stored_comes_back(catalog: Catalog) -> None:
     assert put(catalog, write) == ChunkCounts(created=2)
     assert chunks_at(catalog, SCOPE, "guide/a.md") == write.chunks
     assert all_documents(catalog, SCOPE) == [write.document]
-    assert catalog.stamps(SCOPE, ["guide/a.md", "b.md"]) == {"guide/a.md": KnownDocument("", write.document.stamp, 2)}
+    known = KnownDocument("", write.document.stamp, 2, write.document.access, created_at=1.7e9)
+    assert catalog.stamps(SCOPE, ["guide/a.md", "b.md"]) == {"guide/a.md": known}
     assert catalog.count(SCOPE) == (1, 2)
     assert catalog.count(OTHER) == (0, 0)
 
@@ -137,6 +139,44 @@ def test_a_document_to_be_ingested_again_no_longer_has_its_stamp(catalog: Catalo
     assert after["b.md"].stamp == before["b.md"].stamp
 
 
+def test_storing_a_chunk_that_was_to_be_ingested_again_is_a_change_of_it_alone(catalog: Catalog) -> None:
+    """An index may have lost it meanwhile, and hears of nothing but changes."""
+    write = a_write("a.md", ["one", "two"])
+    put(catalog, write)
+    catalog.request_reingest([write.chunks[1].id])
+    before = catalog.last_position(SCOPE)
+    assert put(catalog, write) == ChunkCounts(updated=1, unchanged=1)
+    assert [change.text for change in catalog.changes(SCOPE, after=before, limit=9)] == ["two"]
+
+
+def test_a_stale_document_says_why_until_it_is_stored_again(catalog: Catalog) -> None:
+    write = a_write("a.md", ["one"])
+    put(catalog, write, a_write("b.md", ["two"]))
+    versions = [catalog.version(SCOPE)]
+    for _ in range(2):
+        catalog.mark_stale(SCOPE, {"a.md": "binary file", "unknown.md": "binary file"})
+        versions.append(catalog.version(SCOPE))
+    assert versions[0] != versions[1] == versions[2]
+    assert stale_of(catalog, "a.md") == "binary file"
+    assert stale_of(catalog, "b.md") == ""
+    assert catalog.stamps(SCOPE, ["a.md"])["a.md"].stamp != write.document.stamp
+    put(catalog, write)
+    assert stale_of(catalog, "a.md") == ""
+
+
+def stale_of(catalog: Catalog, path: str) -> str:
+    """As a passage and the document say it."""
+    (chunk,) = catalog.chunks(EVERYTHING, document_id(SCOPE, path))
+    passage, document = (
+        catalog.passages([chunk.id], where=EVERYTHING)[chunk.id],
+        catalog.document(EVERYTHING, chunk.document_id),
+    )
+    assert isinstance(passage, Passage)
+    assert document is not None
+    assert passage.stale == document.stale
+    return passage.stale
+
+
 # Reading
 
 
@@ -207,7 +247,7 @@ def test_passages_come_in_the_order_of_the_ids_with_their_documents(catalog: Cat
     first, second = put_text(catalog, "a.md", "The tide turns.", "The gauge is read.")
     (third,) = put_text(catalog, "b.md", "Nets dry.")
     read = catalog.passages([third, first, second], where=EVERYTHING)
-    passages = [passage for passage in read.values() if passage is not None]
+    passages = [passage for passage in read.values() if isinstance(passage, Passage)]
     assert list(read) == [third, first, second] == [passage.chunk_id for passage in passages]
     assert [passage.text for passage in passages] == ["Nets dry.", "The tide turns.", "The gauge is read."]
     assert [passage.document for passage in passages] == ["b.md", "a.md", "a.md"]
@@ -331,6 +371,42 @@ def test_a_projection_is_recorded_by_name_and_scope(catalog: Catalog) -> None:
     assert catalog.projection("vectors", OTHER) is None
 
 
+# What is gone
+
+
+def test_the_texts_of_documents_are_known_by_their_hashes(catalog: Catalog) -> None:
+    write, other = a_write("a.md", ["one", "two"]), a_write("b.md", ["two"])
+    put(catalog, write, other, a_write("c.md", ["two"], scope=OTHER))
+    one, two = (chunk.content_hash for chunk in write.chunks)
+    assert catalog.texts(SCOPE, ["a.md", "b.md", "none.md"]) == {"a.md": {one, two}, "b.md": {two}}
+    assert catalog.paths_with(SCOPE, [two, digest("never seen")]) == ("a.md", "b.md")
+    assert catalog.paths_with(SCOPE, [one]) == ("a.md",)
+    assert catalog.paths_with(SCOPE, []) == ()
+
+
+def test_a_removed_document_is_recognized_until_compaction_unless_all_could_read_it(catalog: Catalog) -> None:
+    closed, read_by_all = a_write("a.md", ["one", "two"], access=Access.of(["group:hr"])), a_write("b.md", ["three"])
+    put(catalog, closed, replace(read_by_all, document=replace(read_by_all.document, access=Access.of(["public"]))))
+    catalog.remove(SCOPE, ["a.md", "b.md"])
+    gone = Departed("a.md", Access.of(["group:hr"]), frozenset(chunk.content_hash for chunk in closed.chunks))
+    assert catalog.departed(SCOPE) == (gone,)
+    assert catalog.departed(OTHER) == ()
+    catalog.record_departed(OTHER, [gone])
+    catalog.record_departed(OTHER, [gone])
+    assert catalog.departed(OTHER) == (gone,)
+    catalog.compact()
+    assert catalog.departed(SCOPE) == catalog.departed(OTHER) == ()
+
+
+def test_what_a_rule_rests_on_is_kept_with_the_document(catalog: Catalog) -> None:
+    write = a_write("a.md", ["one"], access=Access.of(["group:hr"]))
+    document = replace(write.document, own_access=("group:hr",), aliases=("hr/a.md",), access_reason="a link")
+    put(catalog, replace(write, document=document))
+    assert catalog.document(Where(SCOPE, None), document.id) == document
+    known = catalog.stamps(SCOPE, ["a.md"])["a.md"]
+    assert (known.access, known.own_access, known.aliases) == (document.access, ("group:hr",), ("hr/a.md",))
+
+
 # Embedding cache
 
 
@@ -381,7 +457,8 @@ def test_a_catalog_knows_whether_a_chunk_lacks_its_words(catalog: Catalog) -> No
 
 def test_sources_are_remembered_by_mount(catalog: Catalog) -> None:
     catalog.register(SCOPE, SourceRef("", "../docs"))
-    moved = SourceRef("", "../moved", (("", ("group:ops",)), ("open", ("public",))))
+    said = SaidRule("", ("group:ops",), "access"), SaidRule("open/*", ("public",), "by_path", widens=True, rank=3)
+    moved = SourceRef("", "../moved", said, place="/srv/moved")
     judged = SourceRef("judged", "corpus.jsonl", kind="corpus")
     for source in (judged, moved):
         catalog.register(SCOPE, source)

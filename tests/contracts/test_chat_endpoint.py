@@ -2,17 +2,20 @@
 
 import json
 import logging
+import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
 
-from citewise.adapters.http import Remote
+from citewise.adapters.http import Breaker, Remote
 from citewise.adapters.openai.generator import RETRY, OpenAIGenerator
-from citewise.errors import Misconfigured, Unavailable
+from citewise.errors import Cancelled, Misconfigured, Unavailable
+from citewise.model.cancellation import Cancellation
 from tests.contexts import a_prompt
 from tests.fakes.chat_server import (
     DONE,
@@ -46,8 +49,9 @@ def make(server: ChatServer, waits: Waits) -> Iterator[Make]:
     with httpx.Client(base_url=server.url, headers=headers, timeout=3.0, trust_env=False) as client:
 
         def generator_with(**options: Any) -> OpenAIGenerator:
-            retry = replace(RETRY, sleep=waits.append, jitter=options.pop("jitter", lambda: 1.0))
-            return OpenAIGenerator(Remote(client, "answer", "tiny", retry=retry), max_tokens=100, **options)
+            retry = replace(RETRY, sleep=options.pop("sleep", waits.append), jitter=options.pop("jitter", lambda: 1.0))
+            remote = Remote(client, "answer", "tiny", retry=retry, breaker=options.pop("breaker", Breaker()))
+            return OpenAIGenerator(remote, max_tokens=100, **options)
 
         yield generator_with
 
@@ -130,7 +134,7 @@ def test_an_answer_that_reaches_its_token_limit_ends_in_dots(make: Make, server:
     assert answer(make()) == "The gauge is \u2026"
 
 
-@pytest.mark.parametrize(("said", "options"), [("3600", {}), ("7", {"deadline_seconds": 5.0})])
+@pytest.mark.parametrize(("said", "options"), [("3600", {}), ("7", {"first_seconds": 5.0})])
 def test_a_reader_is_told_how_long_to_wait_when_it_is_too_long(
     make: Make, server: ChatServer, waits: Waits, said: str, options: dict[str, float]
 ) -> None:
@@ -183,10 +187,81 @@ def test_an_answer_that_goes_wrong_is_unavailable_at_once(
     assert (len(server.asked), waits) == (1, [])
 
 
-def test_a_stream_that_only_keeps_itself_alive_is_left(make: Make, server: ChatServer) -> None:
-    server.rule = Reply([b": still here\n\n"], pause_seconds=0.02, is_endless=True)
+@pytest.mark.parametrize(
+    ("reply", "is_counted"),
+    [
+        (Reply([delta(None, finish="content_filter")]), False),
+        (Reply([STOP, DONE]), False),
+        (Reply([delta("<think>and so on"), delta(None, finish="length")]), False),
+        (Reply([delta("<think>" + "a" * 4000)]), False),
+        (Reply([event({"error": {"code": 400, "message": "m"}})]), False),
+        (Reply([event({"error": {"code": "429", "message": "m"}})]), False),
+        (Reply([event({"error": {"code": "content_filter", "message": "m"}})]), False),
+        (Reply([event({"error": {"code": None, "type": "invalid_request_error"}})]), False),
+        (Reply([event({"object": "error", "message": "m", "code": 40303})]), True),
+        (Reply([event({"error": {"code": "server_error", "message": "m"}})]), True),
+        (Reply([event(b"{broken")]), True),
+    ],
+)
+def test_an_answer_that_the_question_spoiled_does_not_count_against_the_model(
+    make: Make, server: ChatServer, reply: Reply, is_counted: bool
+) -> None:
+    generator = make(breaker=Breaker(max_failures=2))
+    server.rule = reply
+    for _ in range(3):
+        with pytest.raises(Unavailable):
+            answer(generator)
+    server.rule = saying("Hello.")
+    with pytest.raises(Unavailable, match="circuit breaker open") if is_counted else nullcontext():
+        assert answer(generator) == "Hello."
+
+
+SILENT = {
+    "silent": Reply(stalls=True),
+    "silent behind its headers": Reply(hangs=True),
+    "keeps itself alive": Reply([b": still here\n\n"], pause_seconds=0.02, is_endless=True),
+    "sends empty pieces": Reply([delta("")], pause_seconds=0.02, is_endless=True),
+    "headers without end": Reply(drips_headers=True),
+}
+
+
+@pytest.mark.parametrize("kind", SILENT)
+def test_a_server_that_sends_no_word_is_given_up_after_a_limit(make: Make, server: ChatServer, kind: str) -> None:
+    server.rule = SILENT[kind]
+    with pytest.raises(Unavailable, match=r"no word of an answer within 1 s: .*answer\.timeout_seconds"):
+        answer(make(first_seconds=1.0))
+
+
+def test_the_limit_is_one_for_all_tries(make: Make, server: ChatServer) -> None:
+    server.rule = refusing(503)
+    with pytest.raises(Unavailable, match="answered 503, tries: 2"):
+        answer(make(first_seconds=1.0, sleep=None))  # half a second before the second try, a second before the third
+
+
+@pytest.mark.parametrize("kind", ["keeps itself alive", "sends empty pieces", "headers without end"])
+def test_a_server_that_keeps_a_read_alive_is_left_when_the_caller_cancels(
+    make: Make, server: ChatServer, kind: str
+) -> None:
+    server.rule = SILENT[kind]
+    cancellation = Cancellation()
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(lambda: list(make(first_seconds=60.0).stream(a_prompt(), cancellation)))
+        while not server.asked:
+            time.sleep(0.01)
+        cancellation.cancel()
+        with pytest.raises(Cancelled):
+            reading.result(timeout=30)
+
+
+def test_an_answer_that_has_begun_in_time_may_take_longer(make: Make, server: ChatServer) -> None:
+    server.rule = Reply([*map(delta, "abcdef"), STOP], pause_seconds=0.2)
+    assert answer(make(first_seconds=0.6)) == "abcdef"
+
+
+def test_an_answer_without_an_end_is_left(make: Make, server: ChatServer) -> None:
+    server.rule = Reply([delta("a"), b": still here\n\n"], pause_seconds=0.02, is_endless=True)
     with pytest.raises(Unavailable, match="did not finish its answer in time"):
-        answer(make(deadline_seconds=0.2))
+        answer(make(first_seconds=0.5, writing_seconds=0.5))
     assert server.hung_up.wait(5)
 
 

@@ -8,7 +8,9 @@ import pytest
 
 from citewise.errors import Unavailable
 from citewise.model.access import PUBLIC, Reader, Scope
+from citewise.model.chunk import Point, TermField
 from citewise.model.filters import AnyOf, Between, Condition, Where
+from citewise.model.ids import ChunkId
 from citewise.ports.catalog import ProjectionState
 from citewise.ports.indexes import IndexBatch, KeepsPosition
 from tests.builders import DIMENSIONS, SCOPE, a_point, a_vector, an_id, unit_vector
@@ -18,6 +20,7 @@ OTHER = Scope("rival", "handbook")
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "own_index.py"
 
+TERM_FIELDS: tuple[TermField, ...] = ("words", "code")
 LOCAL = ("local", "local, as if large")
 
 
@@ -283,3 +286,42 @@ def test_a_damaged_local_index_raises_instead_of_finding_nothing(tmp_path: Path,
     other = index.vectors if pattern.startswith("t") else index.texts
     assert isinstance(other, KeepsPosition)
     assert other.state(SCOPE) == ProjectionState(1, 1)  # each is rebuilt without the other
+
+
+VOCABULARY = [f"w{n}" for n in range(60)]
+
+
+def pages(draw: random.Random, names: range, *, longest: int) -> dict[ChunkId, Point]:
+    """Points of drawn words and code."""
+    texts = [[" ".join(draw.choices(VOCABULARY, k=draw.randrange(1, longest))) for _ in range(2)] for _ in names]
+    return {
+        an_id(name): a_point(name, words=words, code=code) for name, (words, code) in zip(names, texts, strict=True)
+    }
+
+
+def test_what_was_deleted_or_replaced_counts_for_no_score(index: Indexes) -> None:
+    draw = random.Random(4)
+    held = pages(draw, range(300), longest=200)
+    index.write(SCOPE, puts=list(held.values()))
+    for position in range(2, 16):  # enough for an engine that merges what was written
+        puts = pages(draw, range(10 * position, 10 * position + 12), longest=60)
+        drops = [an_id(name) for name in range(10 * position + 100, 10 * position + 105)]
+        index.write(SCOPE, puts=list(puts.values()), drops=drops, position=position)
+        held = {id_: point for id_, point in held.items() if id_ not in drops} | puts
+    index.write(OTHER, puts=list(held.values()))
+    nearest = [index.nearest(a_vector("q"), where=where(scope=scope), limit=400) for scope in (SCOPE, OTHER)]
+    assert nearest[0] == nearest[1]
+    for field in TERM_FIELDS:
+        for asked in (["w1"], ["w2", "w3", "w2"], VOCABULARY[5:15]):
+            edited = index.matching(asked, field=field, where=where(), limit=400)
+            fresh = index.matching(asked, field=field, where=where(scope=OTHER), limit=400)
+            assert [hit.id for hit in edited] == [hit.id for hit in fresh]
+            assert [hit.score for hit in edited] == pytest.approx([hit.score for hit in fresh], rel=1e-5)
+
+
+def test_the_text_of_another_scope_counts_for_no_score(index: Indexes) -> None:
+    points = [a_point(n, words="tide gauge" if n % 3 else "gauge harbor wall") for n in range(30)]
+    index.write(SCOPE, puts=points)
+    before = index.matching(["tide", "harbor"], where=where(), limit=40)
+    index.write(OTHER, puts=[a_point(n, words="harbor " * 20) for n in range(100, 200)])
+    assert index.matching(["tide", "harbor"], where=where(), limit=40) == before

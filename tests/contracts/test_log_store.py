@@ -211,6 +211,45 @@ def test_writing_alone_overwrites_what_is_too_old_among_what_is_not(tmp_path: Pa
     assert 0 < len(found) < len(rows)
 
 
+@pytest.mark.parametrize("hours", [1, 24])
+@pytest.mark.parametrize("years", [-40, -1, 1, 126])
+def test_a_clock_that_is_wrong_for_a_day_removes_no_row(tmp_path: Path, years: int, hours: int) -> None:
+    clock = Clock()
+    store = SqliteLog(tmp_path / "queries.db", retention_days=90.0, now=clock)
+    store.write([a_row(f"{days} days old", at=NOON - days * DAY) for days in range(89, -1, -1)], lost={SCOPE: 3})
+    before = all_of(store)
+    for hour in range(hours + 1):
+        clock.now = NOON + years * 365 * DAY + hour * DAY / 24
+        store.write([a_row(f"wrong {hour}", at=clock.now)], lost={})
+    clock.now = NOON + DAY / 24
+    store.write([a_row("right", at=clock.now)], lost={})
+    assert {*before} <= {*all_of(store)}
+    assert store.lost(SCOPE, since=0.0) == 3
+
+
+def test_a_log_in_use_is_trimmed_and_what_came_from_the_future_goes_with_its_neighbors(tmp_path: Path) -> None:
+    clock = Clock()
+    store = SqliteLog(tmp_path / "queries.db", retention_days=5.0, now=clock)
+    store.write([a_row("plover", at=NOON + 126 * 365 * DAY)], lost={})
+    for days in range(20):
+        clock.now = NOON + days * DAY
+        store.write([a_row(f"heron{days:02}", at=clock.now)], lost={})
+    assert [row.text for row in all_of(store)] == [f"heron{days:02}" for days in range(19, 13, -1)]
+    on_disk = {f"heron{days:02}" for days in range(20) if files_hold(tmp_path, f"heron{days:02}".encode())}
+    assert on_disk == {f"heron{days:02}" for days in range(12, 20)}
+    assert not files_hold(tmp_path, b"plover")
+
+
+def test_a_log_that_was_left_for_a_year_is_not_shown_and_swept_at_once(tmp_path: Path) -> None:
+    clock = Clock()
+    store = a_log(tmp_path, clock)
+    store.write([a_row("plover")], lost={})
+    clock.now += 365 * DAY
+    assert all_of(store) == ()
+    store.sweep()
+    assert not files_hold(tmp_path, b"plover")
+
+
 def test_the_ids_of_forgotten_documents_are_overwritten(tmp_path: Path) -> None:
     store = a_log(tmp_path)
     store.write(many_rows(200), lost={})

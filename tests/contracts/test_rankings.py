@@ -1,15 +1,18 @@
 """What every store of saved rankings promises."""
 
+import sqlite3
 import stat
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from citewise.adapters.sqlite.connections import PrivateFile
 from citewise.adapters.sqlite.rankings import TABLES, VERSION, SqliteRankings
-from citewise.errors import Misconfigured, Unavailable
+from citewise.errors import BadRequest, Misconfigured, Unavailable
 from citewise.model.ranking import Candidate
 from citewise.ports.stores import RankingStore, SavedRanking
 from tests.builders import an_id
@@ -81,6 +84,14 @@ def test_a_ranking_expires(store: RankingStore) -> None:
     assert not store.renew("a", now=10.0, expires_at=99.0)
     save(store, "b", now=10.0)
     assert saved(store, "a") == [False]  # removed when another one was saved
+
+
+def test_a_cursor_from_the_future_has_expired(store: RankingStore) -> None:
+    save(store, "a", now=4e9)  # the clock was a century ahead, and is right again
+    assert saved(store, "a", now=1e9) == [False]
+    assert not store.renew("a", now=1e9, expires_at=2e9)
+    save(store, "b", now=1e9)
+    assert saved(store, "b", now=1e9 - 5) == [True]  # a clock that was set by some seconds
 
 
 def test_a_renewed_cursor_lasts_longer_and_never_shorter(store: RankingStore) -> None:
@@ -171,6 +182,16 @@ def test_a_damaged_file_is_deleted_and_the_next_save_creates_another(file: Path)
     with pytest.raises(Unavailable, match="search again"):
         store.load("a", now=0.0)
     save(store, "a")
+    assert saved(store, "a") == [True]
+
+
+@pytest.mark.parametrize("cursor", ["a\udcff", 2**70, ["a"]])
+def test_a_cursor_that_cannot_be_looked_up_is_no_damage(file: Path, cursor: Any) -> None:
+    store = SqliteRankings(file)
+    save(store, "a")
+    for use in (partial(store.load, cursor), partial(store.renew, cursor, expires_at=9.0)):
+        with pytest.raises((BadRequest, sqlite3.Error)):
+            use(now=0.0)
     assert saved(store, "a") == [True]
 
 

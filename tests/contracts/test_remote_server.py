@@ -34,7 +34,8 @@ def streamed(remote: Remote) -> object:
         yield remote.parsed(b"".join(chunks))
 
     ends_at = time.monotonic() + SECONDS
-    (answer,) = remote.stream("chat/completions", {}, read, ends_at=ends_at, cancellation=Cancellation())
+    limits = {"first_seconds": SECONDS, "ends_at": ends_at}
+    (answer,) = remote.stream("chat/completions", {}, read, **limits, cancellation=Cancellation())
     return answer
 
 
@@ -187,14 +188,26 @@ def test_an_address_that_is_none_is_a_wrong_setting(call: Call, base_url: str) -
         call(Remote(client, "rerank", "tiny"))
 
 
-@pytest.mark.parametrize(("reply", "is_open"), [(FINE, False), (refusing(400), False), (refusing(503), True)])
-def test_the_breaker_counts_requests_without_an_answer(
+REFUSALS = [*range(400, 419), *range(421, 427), 428, 429, 431, 451]
+
+
+@pytest.mark.parametrize(
+    ("reply", "is_open"),
+    [
+        (FINE, False),
+        *((refusing(status, {"code": "too_long"}), False) for status in REFUSALS),
+        (refusing(429, retry_after="3600"), False),
+        *((refusing(status), True) for status in (500, 502, 503, 504)),
+        (Reply(closes=True), True),
+    ],
+)
+def test_the_breaker_counts_what_the_server_fails_at_and_nothing_that_a_request_caused(
     make: Make, server: ChatServer, call: Call, reply: Reply, is_open: bool
 ) -> None:
     remote = make(Breaker("the server", max_failures=2), tries=1)
     server.rule = reply
     for _ in range(3):
-        with suppress(Unavailable):
+        with suppress(Unavailable, Misconfigured):
             call(remote)
     assert len(server.asked) == (2 if is_open else 3)
 
@@ -208,8 +221,9 @@ def test_a_cancelled_stream_tells_the_breaker_nothing(make: Make, server: ChatSe
         cancellation.cancel()
         yield from chunks
 
+    limits = {"first_seconds": SECONDS, "ends_at": time.monotonic() + SECONDS}
     with pytest.raises(Cancelled):
-        list(remote.stream("chat/completions", {}, read, ends_at=time.monotonic() + SECONDS, cancellation=cancellation))
+        list(remote.stream("chat/completions", {}, read, **limits, cancellation=cancellation))
     server.rule = FINE
     assert posted(remote) == "fine"
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -218,10 +218,13 @@ def test_a_question_can_be_cancelled(library: Library) -> None:
         library.as_owner().ask("tides", cancellation=cancellation)
 
 
-def test_a_path_that_is_none_names_no_document(library: Library) -> None:
-    nothing: Any = None
-    assert library.as_owner().document(nothing) is None
-    assert library.as_owner().chunks(nothing) == ()
+def test_a_path_may_be_a_path_and_must_be_one(library: Library) -> None:
+    view, nothing = library.as_owner(), cast("Any", None)
+    (first, *_) = view.documents()
+    assert view.document(cast("Any", Path(first.path))) == view.document(first.path) is not None
+    for read in (view.document, view.chunks):
+        with pytest.raises(BadRequest, match="the path of a document must be text"):
+            read(nothing)
 
 
 def test_an_access_rule_may_be_written_as_text(docs: Path, tmp_path: Path) -> None:

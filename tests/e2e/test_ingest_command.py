@@ -8,7 +8,7 @@ import signal
 import sqlite3
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -83,8 +83,8 @@ def test_owner_and_group_alone_mean_who_runs_the_command(home: Path) -> None:
     flags = ("--user", "ann", "--group", "ops", "--group", "dev", "--access", "owner", "--access", "group")
     json_of("ingest", "docs", *flags, cwd=home)
     with closing(sqlite3.connect(home / ".citewise" / "gen-1" / "catalog.db")) as connection:
-        readers = {reader for (reader,) in connection.execute("SELECT DISTINCT reader FROM access")}
-    assert readers == {"owner:ann", "group:ops", "group:dev"}
+        rules = {rule for (rule,) in connection.execute("SELECT access FROM documents")}
+    assert rules == {",group:dev,group:ops,owner:ann,"}
     assert "access rule" in error_of("ingest", "docs", "--access", "owner", cwd=home, code=2)
 
 
@@ -133,6 +133,58 @@ def test_watching_takes_up_changes_until_it_is_interrupted(home: Path) -> None:
         assert json_of("status", cwd=home)["documents"] == 2
         watcher.send_signal(signal.SIGINT)
         assert watcher.wait(20) == 130
+        assert (
+            watcher.stderr.read().strip().startswith("citewise: stopped; all changes until now are stored or will be")
+        )
+
+
+def test_an_emptied_folder_is_kept_and_named_until_prune_is_said(home: Path) -> None:
+    json_of("ingest", "docs", cwd=home)
+    shutil.rmtree(home / "docs")
+    (home / "docs").mkdir()
+    done = citewise("ingest", "docs", cwd=home)
+    assert done.returncode == 1
+    assert "2 of 2 documents of" in done.stderr
+    assert "0 removed, 2 gone and kept" in done.stdout
+    report = json_of("ingest", "docs", cwd=home, code=1)
+    assert (report["removed"], report["kept"]) == (0, 2)
+    report = json_of("ingest", "docs", "--prune", cwd=home)
+    assert (report["removed"], report["kept"]) == (2, 0)
+
+
+@pytest.mark.parametrize(("answer", "code", "left"), [("n", 1, 2), ("y", 0, 0)])
+def test_on_a_terminal_an_emptied_folder_is_a_question(home: Path, answer: str, code: int, left: int) -> None:
+    json_of("ingest", "docs", cwd=home)
+    shutil.rmtree(home / "docs")
+    (home / "docs").mkdir()
+    ours, theirs = os.openpty()
+    os.write(ours, f"{answer}\n".encode())
+    with subprocess.Popen([COMMAND, "ingest", "docs"], cwd=home, stdin=theirs, stderr=theirs) as asking:
+        os.close(theirs)
+        shown = terminal_text(ours)
+    assert asking.returncode == code
+    assert "2 of 2 documents" in shown
+    assert "Remove them? [y/N]" in shown
+    assert json_of("status", cwd=home)["documents"] == left
+
+
+def terminal_text(terminal: int) -> str:
+    """All that is written to a terminal until the last process leaves it."""
+    text = b""
+    with suppress(OSError):  # how Linux says that nobody is there any more
+        while part := os.read(terminal, 4096):
+            text += part
+    os.close(terminal)
+    return text.decode()
+
+
+def test_a_watch_keeps_what_an_emptied_folder_had(home: Path) -> None:
+    with watching(home, "docs") as watcher:
+        next_report(watcher, "ingested")
+        for page in (*(home / "docs").rglob("*.md"),):
+            page.unlink()
+        assert next_report(watcher, "kept") > 0
+        assert json_of("status", cwd=home)["documents"] > 0
 
 
 @contextmanager

@@ -1,6 +1,9 @@
 """`citewise ask` with a language model behind it: a real process, a real server on loopback, hostile passages."""
 
+import os
+import pty
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
@@ -8,7 +11,7 @@ from typing import get_args
 import pytest
 
 from citewise.adapters.openai.reranker import Style
-from tests.e2e.cli import answering_at, citewise, json_of, reranking_at, written
+from tests.e2e.cli import COMMAND, answering_at, citewise, json_of, reranking_at, written
 from tests.fakes.chat_server import ChatServer, delta, refusing, running_chat_server, saying
 from tests.fakes.chat_server import Reply as Broken
 from tests.fakes.rerank_server import running_rerank_server
@@ -52,6 +55,27 @@ def test_an_answer_is_written_streamed_and_checked(home: Path, server: ChatServe
     assert answer["removed_markers"] == 1
     assert answer["unsupported_sentences"] == ["The harbor master calls the moon every Tuesday."]
     assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
+
+
+def test_a_terminal_shows_who_is_waited_for_and_how_long(home: Path, server: ChatServer) -> None:
+    server.rule = saying("Noon [1].", " At", " noon.")
+    terminal, other_end = pty.openpty()
+    done = subprocess.run(
+        [COMMAND, "ask", "When is the tide gauge read?"],
+        cwd=home,
+        env={**os.environ, **env_of(server)},
+        stdout=subprocess.PIPE,
+        stderr=other_end,
+        timeout=120,
+        check=True,
+    )
+    os.close(other_end)
+    shown = os.read(terminal, 4096)
+    os.close(terminal)
+    assert shown.startswith(b"waiting for tiny-chat, at most 60 s\r\x1b[K")
+    assert shown.count(b"\x1b[K") == 1  # later it would erase the answer
+    assert b"waiting" not in done.stdout
+    assert "waiting" not in citewise("ask", "Who reads the gauge?", cwd=home, env=env_of(server)).stderr
 
 
 def test_a_hostile_passage_stays_between_its_tags(home: Path, server: ChatServer) -> None:

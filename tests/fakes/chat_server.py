@@ -24,6 +24,7 @@ class Reply:
     pause_seconds: float = 0.0  # between two chunks
     is_endless: bool = False  # the last chunk again and again, until the client hangs up
     stalls: bool = False  # before the headers, until the server is closed
+    drips_headers: bool = False  # a byte at a time, without end
     hangs: bool = False  # behind the last chunk, until the server is closed
     breaks: bool = False  # the connection, without an end to the stream
     closes: bool = False  # the connection, without a word
@@ -92,7 +93,11 @@ def _send(handler: QuietHandler, reply: Reply, server: ChatServer) -> None:
     if reply.stalls:
         server.waiting.set()
         server.closing.wait(HANG_SECONDS)
-    if reply.closes or reply.stalls:
+    if reply.drips_headers:
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nX-Drops: ")
+        while not server.closing.wait(0.02):
+            handler.wfile.write(b" ")
+    if reply.closes or reply.stalls or reply.drips_headers:
         handler.close_connection = True
         return
     handler.send_head(reply.status, {**reply.headers, "Transfer-Encoding": "chunked"})

@@ -7,12 +7,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from citewise.errors import Misconfigured
-from citewise.model.access import Scope
+from citewise.model.access import PUBLIC, Scope
 from citewise.model.chunk import Change, Chunk, ChunkCounts, Vector, WordVectors
-from citewise.model.document import Document, Json, KnownDocument, SourceRef
+from citewise.model.document import Departed, Document, Json, KnownDocument, SourceRef
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId, Digest, DocumentId
-from citewise.model.ranking import Passage
+from citewise.model.ranking import Damaged, Passage
 from citewise.model.report import LibraryFacts
 from citewise.ports.catalog import DocumentSummary, DocumentWrite, ProjectionState
 from tests.builders import passage_of
@@ -27,6 +27,7 @@ class _Scope:
     log: dict[ChunkId, tuple[int, bool]] = field(default_factory=dict)  # position, and whether it was put
     sources: dict[str, SourceRef] = field(default_factory=dict)
     projections: dict[str, ProjectionState] = field(default_factory=dict)
+    departed: list[Departed] = field(default_factory=list)
 
 
 class MemoryCatalog:
@@ -49,7 +50,7 @@ class MemoryCatalog:
 
     # CatalogReader
 
-    def passages(self, ids: Sequence[ChunkId], *, where: Where) -> Mapping[ChunkId, Passage | None]:
+    def passages(self, ids: Sequence[ChunkId], *, where: Where) -> Mapping[ChunkId, Passage | Damaged]:
         with self._lock:
             found = {
                 chunk.id: passage_of(chunk, document)
@@ -113,7 +114,15 @@ class MemoryCatalog:
     def stamps(self, scope: Scope, paths: Collection[str]) -> Mapping[str, KnownDocument]:
         with self._lock:
             return {
-                document.path: KnownDocument(document.mount, document.stamp, len(self._chunks[document.id]))
+                document.path: KnownDocument(
+                    document.mount,
+                    document.stamp,
+                    len(self._chunks[document.id]),
+                    document.access,
+                    document.own_access,
+                    document.aliases,
+                    document.created_at or 0.0,
+                )
                 for document in self._visible(Where(scope, None))
                 if document.path in paths
             }
@@ -160,6 +169,9 @@ class MemoryCatalog:
         with self._lock:
             for document in self._visible(Where(scope, None)):
                 if document.path in paths:
+                    texts = frozenset(chunk.content_hash for chunk in self._chunks[document.id].values())
+                    if PUBLIC not in document.access.readers and texts:
+                        self.record_departed(scope, [Departed(document.path, document.access, texts)])
                     chunks = self._chunks.pop(document.id)
                     del self._documents[document.id]
                     self._log(scope, chunks, is_put=False)
@@ -168,11 +180,42 @@ class MemoryCatalog:
                 self._scopes[scope].version += 1
         return removed
 
+    def texts(self, scope: Scope, paths: Collection[str]) -> Mapping[str, frozenset[Digest]]:
+        found = {
+            document.path: frozenset(chunk.content_hash for chunk in self._chunks[document.id].values())
+            for document in self._visible(Where(scope, None))
+            if document.path in paths
+        }
+        return {path: hashes for path, hashes in found.items() if hashes}
+
+    def paths_with(self, scope: Scope, texts: Collection[Digest]) -> tuple[str, ...]:
+        paths = self.paths(scope)
+        return tuple(path for path, found in self.texts(scope, paths).items() if not found.isdisjoint(texts))
+
+    def departed(self, scope: Scope) -> tuple[Departed, ...]:
+        return tuple(self._scope(scope).departed)
+
+    def record_departed(self, scope: Scope, departed: Sequence[Departed]) -> None:
+        with self._lock:
+            kept = self._scopes.setdefault(scope, _Scope()).departed
+            kept += [gone for gone in departed if gone not in kept]
+
+    def mark_stale(self, scope: Scope, reasons: Mapping[str, str]) -> None:
+        with self._lock:
+            for document in self._visible(Where(scope, None)):
+                reason = reasons.get(document.path, document.stale)
+                if reason != document.stale:
+                    self._documents[document.id] = replace(document, stale=reason, stamp=NO_STAMP)
+                    self._scopes[scope].version += 1
+
     def request_reingest(self, ids: Collection[ChunkId]) -> None:
         with self._lock:
             for id_, document in self._documents.items():
-                if not self._chunks[id_].keys().isdisjoint(ids):
+                chunks = self._chunks[id_]
+                wanted = {key: replace(chunk, fingerprint=NO_STAMP) for key, chunk in chunks.items() if key in ids}
+                if wanted:
                     self._documents[id_] = replace(document, stamp=NO_STAMP)
+                    self._chunks[id_] = {**chunks, **wanted}
 
     # ChangeLog
 
@@ -270,6 +313,8 @@ class MemoryCatalog:
     def compact(self, *, keep_word_vectors: bool = True) -> bool:
         with self._lock:
             living = self._living()
+            for scope in self._scopes.values():
+                scope.departed.clear()
             self._vectors = {key: vector for key, vector in self._vectors.items() if key in living}
             self._words = {key: words for key, words in self._words.items() if keep_word_vectors and key in living}
         return True

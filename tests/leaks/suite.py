@@ -103,12 +103,13 @@ class _StoredWorld:
         with self.open() as library:
             for page in world.pages:
                 old = before.get((page.scope, page.path))
-                if page.rule_source is RuleSource.ARGUMENT and (old is None or old.rules != page.rules):
-                    library.ingest(self._file(page), scope=page.scope, access=sorted(page.rules))
+                if page.rule_source is not RuleSource.SETTINGS and (old is None or old.rules != page.rules):
+                    rules = sorted(page.rules) if page.rule_source is RuleSource.ARGUMENT else ["public"]
+                    library.ingest(self._file(page), scope=page.scope, access=rules, widen=True)
             for scope in world.scopes:
-                library.ingest(self._folder(scope), scope=scope)
+                library.ingest(self._folder(scope), scope=scope, prune=True)
                 for folder in self._mounted.glob(f"{self._folder(scope).name}/*"):
-                    library.ingest(folder, scope=scope, name=folder.name)
+                    library.ingest(folder, scope=scope, name=folder.name, access="public", prune=True)
         self._world = world
         self._read_ids()
 

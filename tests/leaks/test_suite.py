@@ -18,7 +18,7 @@ from citewise.model.answer import AnswerEvent, Token
 from citewise.model.filters import Condition, Where
 from citewise.model.ids import ChunkId
 from citewise.model.query import Query
-from citewise.model.ranking import Passage
+from citewise.model.ranking import Damaged, Passage
 from citewise.ports.models import Embedding
 from citewise.settings import Settings
 from citewise.wiring_models import embedding_of
@@ -82,7 +82,7 @@ def _trusted_index(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hydration reads whatever the index found."""
     read = SqliteCatalog.passages
 
-    def unchecked(self: SqliteCatalog, ids: Sequence[ChunkId], *, where: Where) -> Mapping[ChunkId, Passage | None]:
+    def unchecked(self: SqliteCatalog, ids: Sequence[ChunkId], *, where: Where) -> Mapping[ChunkId, Passage | Damaged]:
         return read(self, ids, where=replace(where, readers=None))
 
     monkeypatch.setattr(SqliteCatalog, "passages", unchecked)

@@ -220,6 +220,8 @@ class WorldMaker:
 
     def _with_other_rules(self, page: Page) -> Page:
         """The same page for other readers; where the path decided, the frontmatter now overrides it."""
+        if page.is_mounted:  # a pattern that covers the name of its source goes on narrowing
+            return page
         by_path = page.rule_source is RuleSource.SETTINGS
         return replace(page, rules=self._rules(), rule_source=RuleSource.FRONTMATTER if by_path else page.rule_source)
 
@@ -228,7 +230,8 @@ class WorldMaker:
         taken = {(page.scope, page.path) for page in pages}
         for page in pages:
             other, chance = self._draw.choice(pages), self._draw.random()
-            if chance < 0.2:
+            # A later copy of a closed page is closed when that page is gone, unless somebody widened just this copy.
+            if chance < 0.2 and page.rule_source is not RuleSource.SETTINGS:
                 page = replace(page, sections=other.sections)
             elif chance < 0.4 and "/" not in page.path + other.path and (page.scope, other.path) not in taken:
                 page = replace(page, path=other.path)

@@ -78,9 +78,7 @@ def test_a_stage_that_breaks_is_named_and_the_query_is_answered_without_it(shelf
         desk.flow = replace(desk.flow, refine=refine)
         found = desk.search(top_k=2)
     assert len(found.findings) == 2
-    (degraded,) = found.degraded
-    assert degraded.startswith(f"{name}: ")
-    assert "hunter2" not in degraded
+    assert found.degraded == (f"{name}: not available; the order before it stands",)
 
 
 def test_every_stage_but_the_cut_is_broken_above(shelf: Shelf) -> None:
@@ -99,7 +97,7 @@ def test_an_answer_needs_no_embedder(shelf: Shelf) -> None:
     generator = ScriptedGenerator(["It is read at noon [1]."])
     with shelf.library(embedder=Keyless(), generator=generator) as library:
         answer = library.as_owner().ask(QUESTION)
-    assert answer.result.degraded == ("dense: the embedding server refuses the key",)
+    assert answer.result.degraded == ("dense: not set up",)
     assert answer.citations[0].document == "tides.md"
 
 
@@ -125,11 +123,14 @@ class Tired(HashEmbedder):
         return super().documents(texts) if self.is_awake else tuple(Unavailable("429") for _ in texts)
 
 
+BY_WORDS = "ground: not available; what was not embedded was compared by words"
+
+
 def test_an_answer_weighed_by_words_alone_says_so_and_is_not_cached(shelf: Shelf) -> None:
     embedder = Tired()
     with shelf.library(embedder=embedder) as library:
         embedder.is_awake = False
-        assert library.as_owner().ask(QUESTION).result.degraded[0].startswith("ground: 429; ")
+        assert library.as_owner().ask(QUESTION).result.degraded == (BY_WORDS,)
         embedder.is_awake = True
         again = library.as_owner().ask(QUESTION).result
     assert (again.degraded, again.cache_hit) == ((), False)
@@ -160,7 +161,7 @@ def test_what_is_popular_is_shown_while_the_index_is_lost(shelf: Shelf, library:
     assert shown.is_popular
     assert documents(shown) == ["nets.md", "ferries.md"]
     assert documents(library.as_owner().search(QUESTION, top_k=1)) == ["nets.md"]
-    assert shown.degraded[0].startswith("search: no ranking could answer")
+    assert shown.degraded == ("search: not available; popular passages are shown instead",)
     rebuild(shelf)
     assert is_found(library.as_owner().search(QUESTION))
 
@@ -176,7 +177,7 @@ def test_no_answer_is_made_of_what_is_popular_however_well_it_would_fit(shelf: S
     assert (answer.sufficient_context, answer.text, answer.citations) == (False, NOT_SEARCHED, ())
     assert answer.suggestions == ("Tides", "Nets")
     assert answer.usage.context_tokens_after == 0
-    assert answer.result.degraded[0].endswith("popular passages are shown instead")
+    assert answer.result.degraded == ("search: not available; popular passages are shown instead",)
 
 
 def test_what_is_popular_or_suggested_is_only_what_the_reader_may_see(shelf: Shelf) -> None:

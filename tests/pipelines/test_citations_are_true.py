@@ -12,9 +12,11 @@ from citewise.adapters.onnx import MINILM
 from citewise.adapters.onnx.wordpiece import WordPieceCounter
 from citewise.answer.pack import ELLIPSIS, _citation, _joined
 from citewise.ingest.chunkers.markdown import HeadingChunker, _sections
-from citewise.ingest.policy import AccessPolicy
+from citewise.ingest.chunkers.markdown import _joined as with_empty_ones_joined
+from citewise.ingest.policy import Ruling
 from citewise.ingest.prepare import Prepare
 from citewise.ingest.targets import Target
+from citewise.model.access import Access
 from citewise.model.document import DEFAULT_RULES, Item, SourceRef
 from citewise.model.ranking import Passage
 from citewise.ports.sources import Format
@@ -24,8 +26,9 @@ from tests.props.corpora import ROOT, TREES, files_of
 
 QUESTIONS = ROOT / "tests" / "data" / "handbook_questions" / "answerable.json"
 PARSER = MarkdownParser()
-CHUNKER = HeadingChunker(WordPieceCounter(), MINILM.window_tokens)
-PREPARE = Prepare((Format("text/markdown", (".md",), PARSER, CHUNKER),), DEFAULT_RULES, AccessPolicy())
+COUNTER = WordPieceCounter()
+CHUNKER = HeadingChunker(COUNTER, MINILM.window_tokens)
+PREPARE = Prepare((Format("text/markdown", (".md",), PARSER, CHUNKER),), DEFAULT_RULES)
 Page = tuple[str, tuple[Passage, ...]]  # a file's text, and its passages
 TARGET = Target(SCOPE, SourceRef("", "docs"))
 
@@ -39,7 +42,7 @@ def pages(request: pytest.FixtureRequest) -> list[Page]:
 def prepared(file: Path, tree: Path) -> Page:
     data = file.read_bytes()
     item = Item(file.relative_to(tree).as_posix(), len(data), "text/markdown")
-    (write,) = PREPARE(TARGET, item, data).writes
+    (write,) = PREPARE(TARGET, item, data, lambda *_: Ruling(Access())).writes
     return write.document.text, tuple(passage_of(chunk, write.document) for chunk in write.chunks)
 
 
@@ -72,7 +75,12 @@ def test_every_section_below_the_title_is_linked_by_its_anchor(pages: list[Page]
 
 def test_the_chunks_of_a_section_join_to_what_the_file_says(pages: list[Page]) -> None:
     for text, passages in pages:
-        sections = _sections(PARSER.parse_text(text).blocks, title=None)
+        blocks = PARSER.parse_text(text).blocks
+        tokens = {
+            block.text: count
+            for block, count in zip(blocks, COUNTER.counts([each.text for each in blocks]), strict=True)
+        }
+        sections = with_empty_ones_joined(_sections(blocks, title=None), tokens, CHUNKER.sizes.ceiling)
         written = groupby(sections, key=lambda section: section.anchor)
         found = groupby(passages, key=lambda passage: passage.anchor)
         for (_, same), (_, chunks) in zip(written, found, strict=True):

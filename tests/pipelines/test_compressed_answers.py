@@ -129,7 +129,7 @@ class Broken:
 
 def test_a_compressor_that_fails_degrades_the_answer_and_no_more(shelf: Shelf) -> None:
     answer = asked(shelf, a_query(compress=True), compress=Compress(Broken(), tokens=100))
-    assert answer.result.degraded == ("compress: the model is gone; sentences were chosen instead",)
+    assert answer.result.degraded == ("compress: not set up; sentences were chosen instead",)
     assert "read at noon" in answer.text
 
 

@@ -233,7 +233,10 @@ def remote(tmp_path: Path) -> Iterator[tuple[ReturningServer, Shelf]]:
 
 @pytest.mark.server
 def test_an_embedder_whose_server_is_gone_leaves_words_then_rests_and_comes_back(
-    remote: tuple[ReturningServer, Shelf], clock: Clock, monkeypatch: pytest.MonkeyPatch
+    remote: tuple[ReturningServer, Shelf],
+    clock: Clock,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     server, shelf = remote
     monkeypatch.setattr(random, "random", lambda: 0.01)
@@ -244,11 +247,13 @@ def test_an_embedder_whose_server_is_gone_leaves_words_then_rests_and_comes_back
         for at in range(FAILURES):
             found = desk.search(text=f"{QUESTION} {at}")
             assert documents(found)[0] == "tides.md"
-            assert found.degraded[0].startswith("dense: the question could not be embedded")
+            assert found.degraded == ("dense: not available",)
         server.up()
         asked = server.asked
         resting = desk.search(text="tide gauge")
-        assert "the embedding server failed 2 times in a row: circuit breaker open" in resting.degraded[0]
+        assert resting.degraded == ("dense: not available",)
+        assert "dense: the question could not be embedded: the embedding server at 127.0.0.1" in caplog.text
+        assert "the embedding server failed 2 times in a row: circuit breaker open" in caplog.text
         assert documents(resting)[0] == "tides.md"
         assert all(
             "circuit breaker open" in str(outcome)
@@ -265,7 +270,7 @@ def reranked(asked: dict[str, list[str]]) -> object:
 
 @pytest.mark.server
 def test_a_reranker_whose_server_is_gone_leaves_the_fused_order_then_rests_and_comes_back(
-    shelf: Shelf, clock: Clock
+    shelf: Shelf, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     with returning_server(reranked) as server:
         chosen = {"provider": "http", "style": "tei", "base_url": server.url}
@@ -276,9 +281,10 @@ def test_a_reranker_whose_server_is_gone_leaves_the_fused_order_then_rests_and_c
             for _ in range(FAILURES):
                 found = desk.search()
                 assert documents(found)[0] == "tides.md"
-                assert found.degraded[0].startswith("rerank: the rerank server at 127.0.0.1")
+                assert found.degraded == ("rerank: not available; the order before it stands",)
             server.up()
-            (degraded,) = desk.search().degraded
-            assert degraded.startswith("rerank: the rerank server failed 2 times in a row: circuit breaker open")
+            assert desk.search().degraded == ("rerank: not available; the order before it stands",)
+            assert "rerank: the rerank server at 127.0.0.1" in caplog.text
+            assert "rerank: the rerank server failed 2 times in a row: circuit breaker open" in caplog.text
             clock.now += PAUSE_SECONDS
             assert documents(desk.search())[0] == "ferries.md"

@@ -52,9 +52,9 @@ def prepare_of(library: OpenLibrary) -> Prepare:
     return replace(library.prepare, formats=(*library.prepare.formats, *more))
 
 
-def ingest(shelf: Shelf, content: Mapping[str, tuple[str, bytes | None]]) -> IngestReport:
+def ingest(shelf: Shelf, content: Mapping[str, tuple[str, bytes | None]], target: Target = TARGET) -> IngestReport:
     with shelf.opened() as library:
-        *_, report = replace(library.ingestion, prepare=prepare_of(library))(MemorySource(content), TARGET)
+        *_, report = replace(library.ingestion, prepare=prepare_of(library))(MemorySource(content), target)
     assert isinstance(report, IngestReport)
     return report
 
@@ -123,7 +123,9 @@ def test_a_document_that_its_item_does_not_hold_any_more_is_removed(shelf: Shelf
 def test_an_item_that_is_gone_takes_all_its_documents_along(shelf: Shelf) -> None:
     ingest(shelf, CONTENT)
     report = ingest(shelf, {"talk.json": (THREAD, TALK)})
-    assert (report.unchanged, report.removed) == (1, 3)
+    assert (report.unchanged, report.removed, report.kept) == (1, 0, 3)
+    report = ingest(shelf, {"talk.json": (THREAD, TALK)}, replace(TARGET, prune=True))
+    assert (report.unchanged, report.removed, report.kept) == (1, 3, 0)
 
 
 @pytest.mark.parametrize("broken", [(BOOKS, None), (BOOKS, b"something else"), ("image/png", b"\x89PNG")])

@@ -184,6 +184,14 @@ def test_a_broken_file_fails_alone_and_keeps_what_was_known_of_it(shelf: Shelf) 
     assert len(shelf.found("gauge")) == 1
 
 
+def test_a_file_of_too_many_chunks_fails_alone_before_anything_of_it_is_embedded(shelf: Shelf) -> None:
+    shelf.write("many.md", "".join(f"# h{n}\n\nplover\n\n" for n in range(20_001)))
+    report = shelf.ingest()
+    assert [(entry.path, entry.reason[:27]) for entry in report.failed] == [("many.md", "would become 20,001 chunks;")]
+    assert report.ingested == 2
+    assert not any("plover" in text for text in shelf.embedder.embedded)
+
+
 def test_a_binary_file_is_skipped_with_a_reason(shelf: Shelf) -> None:
     (shelf.docs / "image.md").write_bytes(b"\x89PNG\x00\x01")
     report = shelf.ingest()
@@ -271,8 +279,9 @@ def test_a_watch_outlives_what_cannot_be_read_now(shelf: Shelf, monkeypatch: pyt
 
 
 def test_access_comes_from_the_call_the_path_and_the_frontmatter(shelf: Shelf) -> None:
-    shelf.write("open.md", "---\naccess: public\n---\n\n# Open\n\nharbor words\n")
-    by_path = {"ops/**": ("group:ops",)}
+    shelf.write("open.md", "# Open\n\nharbor words\n")
+    shelf.write("mine.md", "---\naccess: owner:bob\n---\n\n# Mine\n\npilot words\n")
+    by_path = {"ops/**": ("group:ops",), "open.md": ("public",), "mine.md": ("project",)}
     shelf.with_settings(ingest=replace(shelf.settings.ingest, access_by_path=by_path))
     shelf.ingest(options=IngestOptions(access=("owner:ann",)))
     stranger, ann = Principal(), Principal(user="ann")
@@ -282,6 +291,8 @@ def test_access_comes_from_the_call_the_path_and_the_frontmatter(shelf: Shelf) -
     assert shelf.found("gauge", principal=ops) == set()
     assert len(shelf.found("sump", principal=ops)) == 1
     assert shelf.found("sump", principal=ann) == set()
+    assert shelf.found("pilot", principal=ann) == set()
+    assert len(shelf.found("pilot", principal=ops)) == 1
 
 
 def test_by_default_members_of_the_project_see_a_document_and_strangers_do_not(shelf: Shelf) -> None:
@@ -306,7 +317,7 @@ def test_a_rule_said_once_holds_until_another_is_said(shelf: Shelf) -> None:
     shelf.ingest(shelf.docs / "ops")
     assert shelf.found("rewritten", principal=Principal(user="bob")) == set()
     assert len(shelf.found("rewritten", principal=Principal(groups=frozenset({"ops"})))) == 1
-    shelf.ingest(options=IngestOptions(access=("project",)))
+    shelf.ingest(options=IngestOptions(access=("project",), widen=True))
     assert len(shelf.found("rewritten", principal=Principal(user="bob"))) == 1
 
 
@@ -317,7 +328,10 @@ def test_a_rule_for_one_file_concerns_that_file_and_is_not_forgotten_either(shel
         assert shelf.found("gauge", principal=Principal(user="bob")) == set()
         assert len(shelf.found("sump", principal=Principal(user="bob"))) == 1
         assert shelf.ingest().unchanged == 2
-    shelf.ingest(options=IngestOptions(access=("public",)))
+    shelf.ingest(options=IngestOptions(access=("public",), widen=True))  # what was said of one file stays
+    assert len(shelf.found("sump", principal=Principal())) == 1
+    assert shelf.found("gauge", principal=Principal(user="bob")) == set()
+    shelf.ingest(shelf.docs / "guide.md", IngestOptions(access=("public",), widen=True))
     assert len(shelf.found("gauge", principal=Principal())) == 1
 
 

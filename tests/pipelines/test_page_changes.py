@@ -13,6 +13,7 @@ from citewise.model.access import OWNER, Principal, Scope
 from citewise.model.ranking import Candidate, SearchResult
 from tests.pipelines.harness import documents, generation_folder, ids, ingested
 from tests.pipelines.paged import PagedSearch, paged, shelf_of, text_of
+from tests.stores import seal_again
 
 PAGES = 60  # of which the first page reads forty: what is behind them, only later ones meet
 ANN = Principal("ann", frozenset({"ops"}))
@@ -137,6 +138,7 @@ def test_a_text_that_was_shown_is_not_shown_again_under_another_name(book: Paged
     second = book.page(ASKED, cursor=book.page(ASKED).next_cursor)
     text = [finding.passage.text for page in pages for finding in page.findings][shown_at]
     changed_by_hand(book, "UPDATE chunks SET text = ? WHERE id = ?", text, whole[17])
+    seal_again(generation_folder(book.library.stored.settings) / "catalog.db")
     rest = rest_of(book, second)
     assert ids(*rest) == without(whole[10:], whole[17])
     (dropped,) = (one for page in rest for one in page.dropped)

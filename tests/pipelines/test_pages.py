@@ -90,7 +90,7 @@ def test_if_the_deep_cannot_be_searched_what_was_saved_is_all_there_is(book: Pag
     )
     rest = list(book.over(search=replace(book.pages.search, retrieve=broken)).walk(ASKED))
     assert ids(*rest) == ids(*pages)[:searched]
-    assert rest[-1].degraded == ("paging: no ranking could answer: it is too deep; there may be more hits than these",)
+    assert rest[-1].degraded == ("paging: not available; there may be more hits than these",)
 
 
 def test_a_page_may_be_larger_or_smaller_than_the_one_before(book: PagedSearch) -> None:
@@ -205,7 +205,7 @@ def test_a_page_is_shown_even_if_the_rest_cannot_be_saved(book: PagedSearch) -> 
     found = book.over(rankings=FullDisk()).page(ASKED)
     assert ids(found) == ids(book.unpaged(ASKED))[:5]
     assert found.next_cursor is None
-    assert found.degraded == ("paging: the disk is full; there is no page after this one",)
+    assert found.degraded == ("paging: not available; there is no page after this one",)
 
 
 def test_a_cursor_whose_ranking_cannot_be_loaded_now_may_be_tried_again(book: PagedSearch) -> None:

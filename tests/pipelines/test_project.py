@@ -112,6 +112,18 @@ def test_only_the_index_that_is_lost_is_rebuilt(shelf: Shelf) -> None:
     assert len(shelf.found("harbor")) == 5
 
 
+def test_an_index_of_mostly_deleted_texts_is_rebuilt_by_the_ingestion_that_deleted_them(shelf: Shelf) -> None:
+    for n in range(4):
+        (shelf.docs / f"p{n}.md").unlink()
+        shelf.ingest()
+    with shelf.opened() as library:
+        vectors, texts = states(library).values()
+        assert vectors == ProjectionState(1, library.catalog.last_position(Scope()))
+        assert texts is not None
+        assert texts.generation > 1
+    assert len(shelf.found("harbor")) == 1
+
+
 @pytest.mark.parametrize("older", ["index", "catalog.db"])
 def test_an_index_and_a_catalog_of_two_backups_are_brought_together(shelf: Shelf, older: str) -> None:
     generation = shelf.settings.library / "gen-1"

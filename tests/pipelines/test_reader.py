@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from citewise import Library
-from citewise.errors import BadRequest
+from citewise.errors import BadRequest, Misconfigured
 from citewise.library import LibraryReader as Reader
 from citewise.library import OpenLibrary, StoredLibrary, _Lease
 from citewise.model.answer import Cited, Done, Sources, Token
@@ -316,6 +316,15 @@ def test_a_library_that_is_not_there_is_said_at_the_first_question(tmp_path: Pat
     library = Library(tmp_path / "nowhere", embedder=HashEmbedder(), token_counter=WordCounter())
     with pytest.raises(BadRequest, match="there is no library"):
         library.as_owner().search("boat")
+
+
+def test_an_emptied_catalog_is_named_where_documents_are_listed(shelf: Shelf) -> None:
+    for file in shelf.generation.glob("catalog.db*"):
+        file.write_bytes(b"")
+    view = shelf.library().as_owner()
+    for look in (view.documents, lambda: view.document("a.md"), lambda: view.chunks("a.md"), view.log):
+        with pytest.raises(Misconfigured, match="emptied"):
+            look()
 
 
 def test_an_answer_streams_its_checked_text_and_each_source_once(shelf: Shelf) -> None:

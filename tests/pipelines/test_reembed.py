@@ -98,5 +98,5 @@ def test_a_library_without_documents_is_built_again_too(tmp_path: Path) -> None:
     shelf.write("empty.md", "gone soon")
     shelf.ingest()
     (shelf.docs / "empty.md").unlink()
-    shelf.ingest()
+    shelf.ingest(options=IngestOptions(prune=True))
     assert reembedded(shelf, HashEmbedder(name="hash-2")) == Reindexed(is_reembedded=True)

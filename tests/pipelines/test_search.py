@@ -17,6 +17,7 @@ from citewise.ingest.targets import IngestOptions
 from citewise.model.access import Principal, Scope
 from citewise.model.filters import AnyOf
 from tests.pipelines.harness import Shelf, a_question, documents
+from tests.stores import seal_again
 from tests.unit.test_service_cache import CountingEmbedder
 
 PAGES = {
@@ -126,7 +127,8 @@ def test_an_unknown_scope_and_an_empty_library_find_nothing(shelf: Shelf, tmp_pa
 def test_a_stale_index_shows_nothing_that_the_catalog_forbids(shelf: Shelf) -> None:
     shelf.write("secret.md", "# Secret\n\nThe secret ferry leaves at midnight.\n")
     shelf.ingest(shelf.docs / "secret.md", IngestOptions(access=("public",)))
-    edit(shelf, "UPDATE access SET reader = 'owner:ann' WHERE document_id IN (SELECT id FROM documents WHERE path = ?)")
+    edit(shelf, "UPDATE documents SET access = ',owner:ann,' WHERE path = ?")
+    seal_again(shelf.generation / "catalog.db")
     found = shelf.search("secret ferry midnight", principal=Principal("bob"))
     assert "secret.md" not in documents(found)
     assert "hydrate" not in {one.stage for one in found.dropped}  # not even that there is something
@@ -145,11 +147,14 @@ def test_a_record_that_cannot_be_read_is_left_out_and_made_anew_by_the_next_inge
     assert documents(shelf.search("nets mended in winter"))[0] == "nets.md"
 
 
-def test_without_its_embedder_a_search_goes_on_with_words_and_says_so(shelf: Shelf) -> None:
+def test_without_its_embedder_a_search_goes_on_with_words_and_says_so(
+    shelf: Shelf, caplog: pytest.LogCaptureFixture
+) -> None:
     shelf.embedder.query = raises(Unavailable("the embedding server is gone"))  # type: ignore[method-assign]
     found = shelf.search("tide gauge")
     assert documents(found)[0] == "tides.md"
-    assert found.degraded == ("dense: the embedding server is gone",)
+    assert found.degraded == ("dense: not available",)
+    assert "dense: the embedding server is gone" in caplog.text
     assert "dense" not in found.findings[0].candidate.scores
 
 

@@ -217,12 +217,14 @@ def test_a_decision_to_answer_looks_at_more_than_the_answer_may_quote(shelf: She
 
 
 @pytest.mark.parametrize("address", BAD_ADDRESSES)
-def test_a_search_degrades_if_the_reranker_s_address_is_none(shelf: Shelf, address: str) -> None:
+def test_a_search_degrades_if_the_reranker_s_address_is_none(
+    shelf: Shelf, address: str, caplog: pytest.LogCaptureFixture
+) -> None:
     settings = shelf.settings.changed(rerank={"provider": "http", "base_url": address})
     with shelf.library(settings) as library:
         found = library.as_owner().search("boat")
-    (degraded,) = found.degraded
-    assert degraded.startswith("rerank: setting rerank.base_url is not a valid URL")
+    assert found.degraded == ("rerank: not set up; the order before it stands",)
+    assert "rerank: setting rerank.base_url is not a valid URL" in caplog.text
     assert found.findings
 
 

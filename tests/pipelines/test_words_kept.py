@@ -243,20 +243,16 @@ def searched(shelf: Shelf, **changes: object) -> tuple[Finding, ...]:
     return shelf.search(FAR_OFF).findings
 
 
-def test_a_text_that_was_damaged_on_disk_degrades_the_stage_alone_until_it_is_made_anew(wordy: Shelf) -> None:
+def test_words_that_were_damaged_on_disk_count_as_missing_until_they_are_made_anew(wordy: Shelf) -> None:
     (chunk,) = wordy.chunks_of("p0.md")
     with closing(sqlite3.connect(wordy.generation / "catalog.db", isolation_level=None)) as connection:
         number = bytes.fromhex(chunk.text_digest)
         connection.execute("UPDATE word_vectors SET vectors = x'00' WHERE text_digest = ?", (number,))
     found = wordy.search(FAR_OFF)
     assert len(found.findings) == 6
-    (degraded,) = found.degraded
-    assert degraded.startswith("late: ")
-    wordy.keeps_words = False
-    wordy.compact()
-    wordy.keeps_words = True
+    assert [note for note in found.notes if note.startswith("late: 1 of 6 passages have no vectors of their words")]
     wordy.reindex()
-    assert wordy.search(FAR_OFF).degraded == ()
+    assert not [note for note in wordy.search(FAR_OFF).notes if note.startswith("late: ")]
 
 
 def test_a_far_question_has_the_same_first_hits_whatever_the_top_k(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ BITS = st.sampled_from(
         *("[1]", "[99]", "[1, 2]", "[12", "[Source 2", "[source 7: a title", "[Source: ", "[[1]]", "[[8]]"),
         *("\u30102\u3011", "\uff3b\uff11\uff3d", "[1\u20133]", "[x]", "[^1]", "[**", "**]", "[1](", "(https://"),
         *("[1]: ", "\n[1]:", "\n[9]:", "https://x", "javascript:a(1)", "```", "\n```\n", "``", "`a[0]`"),
+        *("[-1]", "[-", "[\u22129]", "[999999999999999999999]", "[1-99999999999]", "9" * 30, "[ 9 ]", "[\u0669]"),
         *("word", " and ", " to ", "\r\n", "\n\n    ", "\n- "),
     ]
 )
@@ -50,6 +51,13 @@ def test_no_marker_that_has_passed_is_a_link(text: str) -> None:
     outside = re.sub(r"(?ms)^[ \t>*+\d.)-]*(```|~~~).*|^(?: {4}|\t).*?$|(`+)[^`\n].*?\2", "", clean)
     assert not re.search(r"\[\d+\]\(", outside)
     assert not re.search(r"(?m)^\[\d+\]:\s*(?:https|javascript):", outside)
+
+
+@given(
+    st.integers(max_value=0) | st.integers(min_value=4), st.sampled_from(["{}", " {} ", "#{}", "Source {}", "9, {}"])
+)
+def test_a_number_of_no_source_is_never_shown(number: int, form: str) -> None:
+    assert filtered([f"a [{form.format(number)}] b"], (1, 2, 3))[0] == "a b"
 
 
 @given(TEXTS)

@@ -82,7 +82,6 @@ def test_a_search_leaves_one_row_with_ids_and_numbers(log: ListLog) -> None:
             scope=Scope("acme", "book"),
             kind="search",
             user="ann",
-            readers=log.rows[0].readers,
             text="When is the gauge read?",
             latency_ms=log.rows[0].latency_ms,
             candidates=40,
@@ -247,7 +246,7 @@ def test_popular_passages_have_no_rank_and_no_score_and_are_named(error: Excepti
     assert finding.passage == a_passage()
     assert (finding.score, finding.candidate.scores, finding.candidate.ranks) == (0.0, {}, {})
     assert finding.url == "https://harbor.example/tides#reading"
-    assert shown.degraded == ("search: gone; popular passages are shown instead",)
+    assert shown.degraded == ("search: not available; popular passages are shown instead",)
     assert "not results for this question" in shown.notes[0]
     assert (shown.total_candidates, dict(shown.counts)) == (0, {"popular": 1})
     assert shown.timings_ms["total"] > 0

@@ -378,14 +378,17 @@ def failing(error: Exception) -> Any:
 
 @pytest.mark.parametrize("said", ERRORS)
 @pytest.mark.parametrize("method", ["get", "nearest", "put"])
-def test_a_cache_that_cannot_be_used_fails_nothing_and_is_named(desk: Desk, method: str, said: str) -> None:
+def test_a_cache_that_cannot_be_used_fails_nothing_and_is_named(
+    desk: Desk, method: str, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
     methods = {name: lambda *_, **__: None for name in ("get", "nearest", "put")}
     desk.cache = replace(desk.cache, store=cast("Any", SimpleNamespace(**{**methods, method: failing(ERRORS[said])})))
-    degraded = () if method == "put" else (f"cache: {said}",)  # what is found is complete, kept or not
+    degraded = () if method == "put" else ("cache: not available",)  # what is found is complete, kept or not
     assert desk.search() == replace(desk.found, query=a_query(), degraded=degraded)
     pipeline = FakePipeline(desk._answer)
     list(Service(desk.library, lambda: pipeline, log=ListLog(), cache=desk.cache).ask(a_query()))
     assert [found.degraded for found in pipeline.found] == [degraded]
+    assert f"cache: {said}" in caplog.text or method == "put"
 
 
 @pytest.mark.parametrize("error", ERRORS.values(), ids=ERRORS)

@@ -79,6 +79,7 @@ def test_a_switch_is_true_or_false_in_a_file_and_in_the_environment(tmp_path: Pa
         ("[ingest]\nexclude = 3", "ingest.exclude"),
         ("[[ingest.path_rules]]\nsets = {}", "lacks pattern"),
         ("not toml", "not valid TOML"),
+        (f"[paging]\ndepth = {'9' * 5_000}", "not valid TOML"),
         ("[embedding]\ndimensions = inf", "embedding.dimensions"),
         ("[embedding]\ndimensions = 1536.5", "embedding.dimensions"),
         ("[embedding]\nbatch_size = 0", "batch_size"),
@@ -158,3 +159,30 @@ def test_settings_changed_in_code_take_the_values_of_a_file_and_of_python(tmp_pa
 def test_mistakes_in_code_are_named_too(section: str, changes: dict[str, object], said: str) -> None:
     with pytest.raises(Misconfigured, match=said):
         Settings().changed(**{section: changes})
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a = " + "[" * 100_000, "nested too deeply"),
+        ("a = " + "{a = " * 100_000, "nested too deeply"),
+        ("# " + "x" * 1_000_000, "is over 1 MB"),
+        ("a." * 400_000 + "a = 1", "more than 100 dots"),
+        ("chunks.target_tokens = " + "[" * 90 + "]" * 90, "must be a whole number, not \\[\\[\\["),
+        ("a" * 900_000 + " = 1", "there is no setting aaaa"),
+        ("answer.model = " + str([{"x" * 1000: "y" * 1000}] * 300).replace(": ", " = "), "must be text, not"),
+        ("chunks.target_tokens = '" + "9" * 900_000 + "'", "must be a whole number, not '999"),
+        ("[ingest.access_by_path]\n" + "a" * 900_000 + " = 5", "setting ingest.access_by_path.aaa"),
+        ("rerank.provider = '" + "x" * 900_000 + "'", "it can be none, onnx or http"),
+    ],
+    ids=lambda value: value[:12],
+)
+def test_a_hostile_file_is_refused_in_a_short_message(tmp_path: Path, text: str, problem: str) -> None:
+    with pytest.raises(Misconfigured, match=problem) as caught:
+        read(tmp_path, text)
+    assert len(str(caught.value)) < 600 + len(str(tmp_path))
+
+
+def test_a_file_that_does_not_end_is_not_read_to_its_end() -> None:
+    with pytest.raises(Misconfigured, match="is over 1 MB"):
+        Settings.read(Path("/dev/zero"), {})

@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from threading import Lock, Thread
+from threading import Lock, Thread, Timer
 from typing import Any, Self, TypeVar
 
 import httpx
@@ -34,18 +34,24 @@ _REFUSED = frozenset({400, 413, 422})
 NAMES = {"embedding": "the embedding server", "rerank": "the rerank server", "answer": "the language model's server"}
 _MAX_ERROR_BYTES = 65_536  # of the body of an error; what comes behind them is not read
 _CODE = re.compile(r"[a-z][a-z_]{2,60}")
+_OF_REQUEST = re.compile(r"4\d\d|.*(?:invalid_request|content_(?:filter|policy)|context_length|rate_limit).*")
 _SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
 
 
 class _NoAnswer(Exception):
     """A request got no usable answer; another try may get one."""
 
-    def __init__(self, reason: str, wait_seconds: float | None = None) -> None:
+    def __init__(self, reason: str, wait_seconds: float | None = None, status: int = 0) -> None:
         super().__init__(reason)
         self.wait_seconds = wait_seconds  # as the server asked
+        self.kind = Declined if 400 <= status < 500 else Unavailable  # if it is the last one
 
 
-class Refused(Unavailable):
+class Declined(Unavailable):
+    """The server is there and gave no answer. The request may be why, so no breaker counts it: others have theirs."""
+
+
+class Refused(Declined):
     """The server refuses this content; it may take other content."""
 
     def __init__(self, reason: str, body: bytes) -> None:
@@ -74,9 +80,9 @@ class Retry:
                     seconds = self.jitter() * min(self.first_wait_seconds * 2 ** (number - 1), self.max_wait_seconds)
                 is_too_long = seconds > min(self.max_wait_seconds, ends_at - time.monotonic())
                 if number == self.tries or (is_too_long and error.wait_seconds is None):
-                    raise Unavailable(f"{error}, tries: {number}") from error
+                    raise error.kind(f"{error}, tries: {number}") from error
                 if is_too_long:
-                    raise Unavailable(f"{error}: ask again in {seconds:.0f} seconds") from error
+                    raise error.kind(f"{error}: ask again in {seconds:.0f} seconds") from error
                 (self.sleep or sleep)(seconds)
         raise AssertionError("there is at least one try")
 
@@ -111,7 +117,7 @@ class Breaker:
         except Cancelled:  # says nothing about the server
             raise
         except CitewiseError as error:
-            self._record(error if isinstance(error, Unavailable) and not isinstance(error, Refused) else None)
+            self._record(error if isinstance(error, Unavailable) and not isinstance(error, Declined) else None)
             raise
         self._record(None)
         return answer
@@ -172,7 +178,7 @@ class Remote:
                 for chunk in chunks:
                     received += chunk
                     if len(received) > max_bytes:
-                        raise Unavailable(f"{self.name} answered with more than {max_bytes:,} bytes")
+                        raise Declined(f"{self.name} answered with more than {max_bytes:,} bytes")
             return bytes(received)
 
         def attempt() -> bytes:
@@ -185,36 +191,54 @@ class Remote:
         return self.parsed(self.breaker(lambda: self.retry(attempt, ends_at=ends_at, sleep=time.sleep)))
 
     def stream(
-        self, path: str, payload: object, read: Read[T], *, ends_at: float, cancellation: Cancellation
+        self,
+        path: str,
+        payload: object,
+        read: Read[T],
+        *,
+        first_seconds: float,
+        ends_at: float,
+        cancellation: Cancellation,
     ) -> Generator[T, None, None]:
         """What `read` makes of a response and its body, as it comes: one item at least.
 
-        Tried again until the first item has come; then errors are final. `cancellation` ends it while it waits, for
-        headers too.
+        Tried again until the first item has come; then errors are final. It must come within `first_seconds` of all
+        tries together, whatever else the server sends meanwhile. `cancellation` ends it while it waits, for headers
+        too.
         """
+        stop = Cancellation()  # by the caller, or because nothing has come in time
+        first_by = min(ends_at, time.monotonic() + first_seconds)
+
+        def check() -> None:
+            cancellation.raise_if_cancelled()
+            if stop.cancelled:
+                remedy = f"ask again, or raise {self.section}.timeout_seconds"
+                raise Unavailable(f"{self.name} sent no word of an answer within {first_seconds:.0f} s: {remedy}")
 
         def attempt() -> Generator[T, None, None]:
-            cancellation.raise_if_cancelled()
+            check()
             try:
-                with _shut_by(cancellation) as trace, self._asked(path, payload, ends_at, trace) as (response, chunks):
-                    for item in read(response, chunks):
-                        cancellation.raise_if_cancelled()
+                with _shut_by(stop) as trace, self._asked(path, payload, ends_at, trace, first_by) as (response, body):
+                    for item in read(response, body):
+                        check()
                         yield item
             except (CitewiseError, _NoAnswer):
-                cancellation.raise_if_cancelled()  # which is why it broke off
+                check()  # which is why it broke off
                 raise
 
         def begin() -> tuple[T, Generator[T, None, None]]:
             items = attempt()
             return next(items), items
 
-        item, items = self.breaker(lambda: self.retry(begin, ends_at=ends_at, sleep=cancellation.wait))
-        with closing(items):
-            yield item
-            try:
-                yield from items
-            except _NoAnswer as error:
-                raise Unavailable(f"{self.name} broke off its answer ({error}): ask again") from error
+        with cancellation.on_cancel(stop.cancel):
+            with _alarm(first_by, stop.cancel):
+                item, items = self.breaker(lambda: self.retry(begin, ends_at=first_by, sleep=cancellation.wait))
+            with closing(items):
+                yield item
+                try:
+                    yield from items
+                except _NoAnswer as error:
+                    raise Unavailable(f"{self.name} broke off its answer ({error}): ask again") from error
 
     def parsed(self, body: bytes) -> object:
         try:
@@ -222,7 +246,9 @@ class Remote:
         except (ValueError, RecursionError) as error:
             raise Unavailable(f"{self.name} sent something that is not JSON: check {self.section}.base_url") from error
         if isinstance(answer, dict) and (answer.get("error") or answer.get("object") == "error"):
-            raise Unavailable(f"{self.name} reported an error{_error_code(body)}: ask again")
+            codes = [str(_error_in(body).get(key)) for key in ("code", "type")]
+            kind = Declined if any(map(_OF_REQUEST.fullmatch, codes)) else Unavailable
+            raise kind(f"{self.name} reported an error{_error_code(body)}: ask again")
         return answer
 
     def rows(self, rows: object, count: int, *, need_index: bool = True) -> list[Row]:
@@ -240,14 +266,14 @@ class Remote:
 
     @contextmanager
     def _asked(
-        self, path: str, payload: object, ends_at: float, trace: Trace | None = None
+        self, path: str, payload: object, ends_at: float, trace: Trace | None = None, connect_by: float = 0.0
     ) -> Iterator[tuple[httpx.Response, Iterator[bytes]]]:
         """A successful response and its body, as it comes; httpx's errors as ours."""
         # Plain ASCII: half a surrogate pair in a text must reach the server, not break the call.
         content, headers = json.dumps(payload).encode("ascii"), {"Content-Type": "application/json"}
         if trace:  # a connection of its own: that of an earlier request would be open already, and not be traced
             headers["Connection"] = "close"
-        extensions = {"trace": trace} if trace else None
+        extensions = {"trace": trace, "timeout": self._limits(connect_by)} if trace else None
 
         def chunks(response: httpx.Response) -> Iterator[bytes]:
             for chunk in response.iter_bytes():
@@ -274,6 +300,12 @@ class Remote:
         except httpx.RequestError as error:
             raise Unavailable(f"{self.name} sent a broken answer ({type(error).__name__})") from error
 
+    def _limits(self, connect_by: float) -> dict[str, float | None]:
+        """The client's, and for connecting no more than is left."""
+        limits = self.client.timeout.as_dict()
+        seconds = max(0.001, connect_by - time.monotonic())  # 0 would be no limit
+        return {**limits, "connect": min(seconds, limits["connect"] or seconds)}
+
     def _error(self, response: httpx.Response, chunks: Iterator[bytes]) -> Exception:
         body = b""
         while len(body) <= _MAX_ERROR_BYTES and (chunk := next(chunks, b"")):
@@ -281,7 +313,7 @@ class Remote:
         status, url = response.status_code, response.request.url
         said = f"{self.name} answered {status}{_error_code(body)}"
         if status in _RETRIED or status >= 500:
-            return _NoAnswer(said, _retry_after(response.headers.get("Retry-After", "")))
+            return _NoAnswer(said, _retry_after(response.headers.get("Retry-After", "")), status)
         if status in _REFUSED:
             return Refused(said, body)
         if status in (401, 403):
@@ -306,6 +338,18 @@ def _error_code(body: bytes) -> str:
     error = _error_in(body)
     code = error.get("code") or error.get("type")
     return f" ({code})" if isinstance(code, str) and _CODE.fullmatch(code) else ""
+
+
+@contextmanager
+def _alarm(at: float, ring: Callable[[], None]) -> Iterator[None]:
+    """Ring at this time (of `time.monotonic`), unless the block has ended before."""
+    timer = Timer(max(0.0, at - time.monotonic()), ring)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from citewise.answer.pack import Pack
-from citewise.errors import explained
+from citewise.errors import part_failed
 from citewise.model.answer import Context, ContextSource, Evidence, Grounds, Shortened
 from citewise.model.query import Query
 from citewise.ports.models import Compressor, TokenCounter
@@ -46,7 +46,7 @@ class Compress:
         try:
             shorter = self._compressed(chosen, question, context, grounds, pack)
         except Exception as error:  # noqa: BLE001  it may be anybody's code, and no optional part may fail a query
-            degraded = (f"compress: {explained(error, chosen.name)}; sentences were chosen instead",)
+            degraded = (part_failed("compress", error, "sentences were chosen instead"),)
             shorter = self._compressed(Extractive(pack.counter), question, context, grounds, pack)
         return shorter and (*shorter, degraded)
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from citewise.errors import Unavailable, explained
+from citewise.errors import Unavailable, part_failed
 from citewise.model.answer import Context, ContextSource, Evidence, Grounds, Signals, Unit
 from citewise.model.chunk import Terms, cosine
 from citewise.model.ranking import DENSE, WORDS, Finding
@@ -184,11 +184,11 @@ class Ground:
         try:
             asked = self.embedder.query(question)
             pairs = list(zip(chosen, self.embedder.documents([texts[at] for at in chosen]), strict=True))
-            problems = (str(outcome) for _, outcome in pairs if isinstance(outcome, Unavailable))
+            problems = (_problem(outcome) for _, outcome in pairs if isinstance(outcome, Unavailable))
             found = {at: cosine(asked, outcome) for at, outcome in pairs if not isinstance(outcome, Unavailable)}
             return found, next(problems, "")
         except Exception as error:  # noqa: BLE001  it may be anybody's code
-            return {}, str(explained(error))
+            return {}, _problem(error)
 
     def _missing(self, question: str, sources: Sequence[Terms]) -> float:
         """How much of what the question names is in no source: 0 (everything is mentioned) to 2.
@@ -215,6 +215,10 @@ def coverages_of(asked: Set[str], texts: Sequence[Set[str]]) -> list[float]:
     total = math.fsum(weights.values())
     held = (math.fsum(weight for stem, weight in weights.items() if stem in text) for text in texts)
     return [share / total if total else 0.0 for share in held]
+
+
+def _problem(error: Exception) -> str:
+    return part_failed("ground", error, "what was not embedded was compared by words")
 
 
 def _words(question: str) -> Iterator[tuple[str, bool]]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from citewise.text.markdown import LIST_MARK, Line
 
 MAX_BUFFERED = 40  # characters of a marker; what is longer is a list of numbers, not a citation
-MAX_LABEL = 200  # characters behind `[Source 2:`, of an address too; titles are long
+MAX_LABEL = 200  # characters behind `[Source 2:`, of an address too; titles are long, and so are made-up numbers
 MAX_CODE = 1000  # characters from a backtick to the one that closes it; a paragraph with a stray one waits for so many
 
 # Runs are possessive: a list of numbers can be split into items and blanks in one way only, so no text is slow to read.
@@ -21,10 +21,11 @@ _BLANK = f"{_ONE_BLANK}*+"
 _OPENING, _CLOSING = "[\uff3b\u3010", "]\uff3d\u3011"
 _OPEN = rf"\\*[{re.escape(_OPENING)}]"  # `\[1\]` reads as `[1]` once it is rendered
 _CLOSE = rf"\\*[{re.escape(_CLOSING)}]"
-_RANGE = "(?:[-\u2010-\u2015\u2212]|to|through)"
+_DASH = "[-\u2010-\u2015\u2212]"
+_RANGE = f"(?:{_DASH}|to|through)"
 _WORD = "sources?"
 _LEAD = "[#^*_]{0,4}+"
-_NUMBER = rf"{_LEAD}(?:{_WORD}{_BLANK}:?{_BLANK}{_LEAD})?{_BLANK}(\d{{1,9}})[*_]{{0,3}}+"
+_NUMBER = rf"{_LEAD}(?:{_WORD}{_BLANK}:?{_BLANK}{_LEAD})?{_BLANK}({_DASH}?\d{{1,{MAX_LABEL}}}+)[*_]{{0,3}}+"
 _ITEM = rf"{_NUMBER}(?:{_BLANK}{_RANGE}{_BLANK}{_NUMBER})?(?![\w*])"
 _COMMA = "[,;&\uff0c\u3001\uff1b]"
 _ITEMS = f"{_ITEM}(?:{_BLANK}(?:{_COMMA}|and)?{_BLANK}{_ITEM})*"
@@ -32,15 +33,15 @@ _ITEMS = f"{_ITEM}(?:{_BLANK}(?:{_COMMA}|and)?{_BLANK}{_ITEM})*"
 _WHOLE = re.compile(
     rf"(?i)\\*\[\[{_BLANK}(?P<twice>{_ITEMS}){_BLANK}\]\]|{_OPEN}{_BLANK}(?P<once>{_ITEMS}){_BLANK}{_CLOSE}"
 )
-_LABELED = re.compile(rf"(?i){_OPEN}{_BLANK}(?P<items>(?={_LEAD}{_WORD}){_ITEMS}|\d{{1,9}}(?=\u2020))")
+_LABELED = re.compile(rf"(?i){_OPEN}{_BLANK}(?P<items>(?={_LEAD}{_WORD}){_ITEMS}|{_DASH}?\d++(?=\u2020))")
 _MORE = re.compile(rf"(?i)[,;]{_BLANK}(?P<items>(?={_WORD}){_ITEMS})")
 _EACH = re.compile(f"(?i){_ITEM}")
 _BEGINNINGS = "|".join(word[:end] for word in ("sources", "and", "through", "to") for end in range(len(word), 0, -1))
-_BEGUN_ITEMS = (
-    rf"{_BLANK}(?:(?:{_WORD}|[\d#^*_])(?:{_WORD}|and|[\d#^*_:]|{_COMMA}|{_RANGE}|{_ONE_BLANK})*)?(?:{_BEGINNINGS})?"
-)
+_MORE_ITEMS = rf"(?:{_WORD}|and|[\d#^*_:]|{_COMMA}|{_RANGE}|{_ONE_BLANK})*"
+_BEGUN_ITEMS = rf"{_BLANK}(?:(?:{_WORD}|{_DASH}|[\d#^*_]){_MORE_ITEMS})?(?:{_BEGINNINGS})?"
 _BEGUN = re.compile(rf"(?i)\\+|{_OPEN}{_BEGUN_ITEMS}\\*|\\*\[\[{_BEGUN_ITEMS}\]?")
 
+_LONG_NUMBER = re.compile(r"\d{10,}+")  # no source has one: it counts as a single digit of a marker
 _AROUND_MARKER = re.compile(r"\[[^\[\]]*+(?:\[\d{1,9}\][^\[\]]*+)+\]\Z")
 _EMPTY_LINE = re.compile(r"\n[ \t\r]*\n")
 _ADDRESS = re.compile(r"(?i)<?(?:[a-z][a-z\d+.-]+:|//|www\.)[^\s\[\]`]+")
@@ -56,7 +57,14 @@ _JOINABLE = ("`", "\\")
 
 
 def _may_become_marker(buffered: str) -> bool:
-    return len(buffered) < MAX_BUFFERED and _BEGUN.fullmatch(buffered) is not None
+    length = len(buffered)
+    if MAX_BUFFERED <= length < MAX_LABEL:
+        length = len(_LONG_NUMBER.sub("9", buffered))
+    return length < MAX_BUFFERED and _BEGUN.fullmatch(buffered) is not None
+
+
+def _number(written: str) -> int:
+    return int(written) if written[0].isdigit() else -int(written[1:])
 
 
 def _is_code(buffered: str) -> bool:
@@ -244,7 +252,7 @@ class MarkerFilter:
         self._is_behind_marker = True
         known: dict[int, None] = {}
         for numbers in _EACH.findall(items):
-            first, last = sorted(int(number) for number in (numbers[0], numbers[1] or numbers[0]))
+            first, last = sorted(_number(number) for number in (numbers[0], numbers[1] or numbers[0]))
             meant = [number for number in self._sources if first <= number <= last]
             self.removed += len(meant) <= last - first
             known.update(dict.fromkeys(meant))

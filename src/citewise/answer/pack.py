@@ -283,6 +283,7 @@ def _citation(n: int, passages: Sequence[Passage], addresses: Addresses, *, best
         page=best.page,
         excerpt=_excerpt(text),
         score=score,
+        stale=best.stale or None,
     )
 
 

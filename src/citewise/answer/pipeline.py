@@ -17,7 +17,7 @@ from citewise.answer.pack import WIDER, Pack
 from citewise.answer.prompt import messages_of
 from citewise.answer.quality import CalibratedQuality
 from citewise.answer.support import Support
-from citewise.errors import explained
+from citewise.errors import explained, part_failed
 from citewise.model.answer import (
     SELECTION,
     Answer,
@@ -37,7 +37,7 @@ from citewise.model.answer import (
 )
 from citewise.model.cancellation import Cancellation
 from citewise.model.query import Query, Selection
-from citewise.model.ranking import Candidate, Finding, SearchResult
+from citewise.model.ranking import DENSE, Candidate, Finding, SearchResult
 from citewise.ports.models import Generator, QualityEvaluator
 
 MAX_SUGGESTIONS = 5
@@ -104,8 +104,8 @@ class AnswerPipeline:
     ) -> AnswerEvents:
         cancellation.raise_if_cancelled()
         context, grounds, result = self._grounded(result, material)
-        if grounds.problem and not any(grounds.problem in said for said in result.degraded):  # not by the search yet
-            result = result.with_degraded(f"ground: {grounds.problem}; what was not embedded was compared by words")
+        if grounds.problem and not any(said.startswith(f"{DENSE}:") for said in result.degraded):  # as the search said
+            result = result.with_degraded(grounds.problem)
         cancellation.raise_if_cancelled()
         if isinstance(material, Selection):
             selected = Finding(context.sources[0].passages[0], Candidate(SELECTION, 1.0, {}, {}))
@@ -216,7 +216,7 @@ class AnswerPipeline:
             return self.evaluator.quality(prompt, text, citations=citations, faithfulness=faithfulness), ()
         except Exception as error:  # noqa: BLE001  it may be anybody's code, and the answer is there
             quality = CalibratedQuality().quality(prompt, text, citations=citations, faithfulness=faithfulness)
-            return quality, (f"quality: {explained(error)}; the built-in evaluation is given instead",)
+            return quality, (part_failed("quality", error, "the built-in evaluation is given instead"),)
 
 
 def _closable(pieces: Iterator[str]) -> abc.Generator[str, None, None]:

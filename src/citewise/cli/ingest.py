@@ -34,6 +34,7 @@ Result = TypeVar("Result")
     help="Who may read: public, project, owner:USER, group:GROUP; owner alone is --user, "
     "group alone is each --group. Repeatable.",
 )
+@click.option("--widen", is_flag=True, help="Let --access replace a narrower rule that the path had.")
 @click.option(
     "--name",
     metavar="NAME",
@@ -54,6 +55,7 @@ Result = TypeVar("Result")
 )
 @click.option("--max-file-mb", metavar="MB", type=click.FloatRange(min=0.001), help="Skip larger files (default 10).")
 @click.option("--corpus-type", metavar="TYPE", help="Such as DOC_TEXTBOOK; by default decided by the path.")
+@click.option("--prune", is_flag=True, help="Remove documents that are gone from disk even if most of a source is.")
 @click.option("--watch", is_flag=True, help="Keep running and ingest files that change.")
 @click.option("--verbose", "-v", is_flag=True, help="Print a line for each file once it is stored.")
 def _ingest(
@@ -61,17 +63,20 @@ def _ingest(
     paths: Sequence[Path],
     *,
     access: Sequence[str],
+    widen: bool,
     name: str | None,
     include: Sequence[str],
     exclude: Sequence[str],
     max_file_mb: float | None,
     corpus_type: str | None,
+    prune: bool,
     watch: bool,
     verbose: bool,
 ) -> int:
     """Ingest folders or files.
 
     Creates the library if it does not exist. Only new and changed documents are embedded; deleted ones are removed.
+    If that is more than half of a source, as when a disk is not mounted, they are kept: confirm it, or use --prune.
     """
     from citewise.model.report import IngestReport
 
@@ -84,16 +89,26 @@ def _ingest(
     session = replace(session, settings=session.settings.changed(ingest=rules_changed))
     library, scope = session.library, session.scope
     access = _named_readers(access, session.principal)
-    events = library.ingest_events(*paths, scope=scope, access=access, name=name, corpus_type=corpus_type)
-    (report,) = shown_results(events, IngestReport, bar=not session.as_json, verbose=verbose)
-    _show_report(report, as_json=session.as_json)
+
+    def ingested(prune: bool) -> IngestReport:
+        events = library.ingest_events(
+            *paths, scope=scope, access=access, widen=widen, name=name, corpus_type=corpus_type, prune=prune
+        )
+        (report,) = shown_results(events, IngestReport, bar=not session.as_json, verbose=verbose)
+        _show_report(report, as_json=session.as_json)
+        return report
+
+    report = ingested(prune)
+    is_asked = report.kept and not watch and sys.stdin.isatty() and sys.stderr.isatty()
+    if is_asked and click.confirm("Remove them?", err=True):
+        report = ingested(prune=True)
     if watch:
         sys.stderr.write("watching for changes; stop with Ctrl-C\n")
         events = library.watch(*paths, scope=scope, name=name, corpus_type=corpus_type)
         for changes in shown_results(events, IngestReport, bar=False, verbose=verbose):
-            if changes.ingested or changes.removed or changes.failed:
+            if changes.ingested or changes.removed or changes.kept or changes.failed:
                 _show_report(changes, as_json=session.as_json)
-    return 1 if report.failed else 0
+    return 0 if report.is_complete else 1
 
 
 _DEMO_LIBRARY = click.Option(
@@ -125,7 +140,7 @@ def _demo(session: Session) -> int:
             "ingest YOUR/DOCS  # your own library, in .citewise",
         )
         show_list(f"\nThe Harbor Handbook is in {library}. Try next:", [f"{citewise} {line}" for line in commands])
-    return 1 if report.failed else 0
+    return 0 if report.is_complete else 1
 
 
 def _named_readers(rules: Iterable[str], principal: "Principal") -> tuple[str, ...]:
@@ -190,6 +205,8 @@ def _print_line(event: "EvalEvent") -> None:
 
 
 def _show_report(report: "IngestReport", *, as_json: bool) -> None:
+    from citewise.model.document import FileProblem
+
     problems = {"skipped": report.skipped, "warnings": report.warnings, "failed": report.failed}
     if as_json:
         listed = {
@@ -206,7 +223,8 @@ def _show_report(report: "IngestReport", *, as_json: bool) -> None:
         print_json({**asdict(report), **figures, **listed})
         return
     show_figures(_figures(report))
-    for name, entries in problems.items():
+    notes = [FileProblem(note.path, f"for {note.access}, not {note.said}: {note.reason}") for note in report.access]
+    for name, entries in {"access": notes, **problems}.items():
         lines = [f"{entry.path}: {entry.reason}" for entry in entries]
         if len(lines) > MAX_NAMED:  # there may be thousands
             reasons = Counter(entry.reason for entry in entries).most_common(MAX_NAMED)
@@ -219,7 +237,8 @@ def _figures(report: "IngestReport") -> Iterator[tuple[str, str]]:
     yield (
         "files",
         f"{report.seen} seen: {report.ingested} ingested, {report.unchanged} unchanged, "
-        f"{report.files_skipped} skipped, {len(report.failed)} failed; {report.removed} removed",
+        f"{report.files_skipped} skipped, {len(report.failed)} failed; {report.removed} removed"
+        + (f", {report.kept} gone and kept" if report.kept else ""),
     )
     if report.folders_left_out:
         yield "folders", f"{report.folders_left_out} left out, hidden or vendored (add them with --include)"

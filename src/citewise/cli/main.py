@@ -4,6 +4,7 @@ import errno
 import io
 import logging
 import os
+import signal
 import sys
 
 import click
@@ -16,24 +17,48 @@ from citewise.errors import CitewiseError
 __all__ = ["app", "main"]
 
 
+# What is safe after Ctrl-C, and how to go on, by command; the others change nothing.
+_STOPPED = {
+    "ingest": "what was stored stays and can be searched; run the same command again to go on with the rest",
+    "--watch": "all changes until now are stored or will be found by the next `citewise ingest`",
+    "demo": "what was stored stays; run the same command again to go on with the rest",
+    "reindex": "the library is as it was and can be searched; run `citewise reindex` again to go on",
+    "compact": "nothing is lost; run `citewise compact` again to reclaim the rest",
+    "eval": "there is no result; documents of the set that were ingested stay",
+}
+
+
 def main() -> None:
+    try:
+        code = _exit_code()
+    except (KeyboardInterrupt, RuntimeError) as error:  # an Abort is one, and what Python 3.11 makes of an interrupt
+        if not isinstance(error, KeyboardInterrupt | click.Abort) and not isinstance(
+            error.__cause__, KeyboardInterrupt
+        ):
+            raise
+        command = "--watch" if "--watch" in sys.argv else "".join(sys.argv[1:2])
+        code = _failed(f"stopped; {_STOPPED.get(command, 'nothing was changed')}", 130)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # from here on it ends the process at once, without a traceback
+    sys.exit(code)
+
+
+def _exit_code() -> int:
     logging.basicConfig(level=logging.WARNING, format="citewise: %(message)s", stream=sys.stderr)
     _make_writable()
     try:
         try:
-            code = app.main(standalone_mode=False)
+            return int(app.main(standalone_mode=False) or 0)
         finally:
             sys.stdout.flush()
     except click.ClickException as error:
         error.show()
-        code = error.exit_code
+        return error.exit_code
     except CitewiseError as error:
-        code = _failed(str(error), error.exit_code)
-    except click.Abort:
-        code = _failed("stopped; ingested documents are stored, and the same command continues", 130)
+        return _failed(str(error), error.exit_code)
+    except MemoryError:
+        return _failed("there is not enough memory: close other programs, or raise `ulimit -v`", 4)
     except OSError as error:
-        code = _os_error(error)
-    sys.exit(code)
+        return _os_error(error)
 
 
 def _failed(message: str, code: int) -> int:

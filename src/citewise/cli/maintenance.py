@@ -1,15 +1,50 @@
-"""`citewise status`, `doctor`, `reindex` and `compact`: call, then show."""
+"""`citewise access`, `status`, `doctor`, `reindex` and `compact`: call, then show."""
 
+import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from citewise.cli.options import Session, app, library_options
+import click
+
+from citewise.cli.options import Session, app, library_options, scope_options
 from citewise.cli.output import console, print_json, show_figures
 
 if TYPE_CHECKING:
-    from citewise.model.report import Status
+    from citewise.model.report import DocumentAccess, Status
+
+
+@app.command("access")
+@click.argument("document", metavar="DOCUMENT", help="Its path in the library, as a search shows it.")
+@scope_options
+def _access(session: Session, document: str) -> None:
+    """Say who may read a document, and why."""
+    found = session.library.access(document, session.scope)
+    if session.as_json:
+        print_json(asdict(found))
+    else:
+        show_figures(_access_figures(found))
+
+
+def _access_figures(found: "DocumentAccess") -> Iterator[tuple[str, str]]:
+    yield "document", found.document
+    yield "readable by", ", ".join(found.access) or "nobody but the owner"
+    yield "because", found.reason or "that was said of it"
+    for rule in found.said:
+        origin = {"default": "settings", "access": "--access", "by_path": "access_by_path", "held": "held"}[rule.how]
+        part = f"{rule.part or 'all of the source'}{' (widened)' if rule.widens else ''}"
+        yield origin, f"{part}: {rule.access}{f' ({rule.reason})' if rule.reason else ''}"
+    if found.own:
+        yield "its own access:", ", ".join(found.own)
+    if found.aliases:
+        yield "same file as", ", ".join(found.aliases)
+    if found.file:
+        yield "file", found.file
+    if found.reason and found.file:
+        yield "to widen", f"citewise ingest {shlex.quote(found.file)} --access RULE --widen"
+    if found.stale:
+        yield "older than its file", found.stale
 
 
 @app.command("status")

@@ -24,7 +24,8 @@ _Command = Callable[..., int | None]  # returns the exit code; None is 0
 class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order in which they are needed, not in that of the alphabet."""
-        return ["ingest", "search", "ask", "log", "stats", "status", "doctor", "reindex", "compact", "demo", "eval"]
+        asked = ["ingest", "search", "ask", "access", "log", "stats"]
+        return [*asked, "status", "doctor", "reindex", "compact", "demo", "eval"]
 
 
 _version_option = click.version_option(
@@ -97,6 +98,11 @@ _STAGES = (
 def library_options(command: _Command, *, library: click.Option = _LIBRARY) -> _Command:
     """`--library`, `--config` and `--json`: the command takes a `session`."""
     return _with_options(command, _session, [library], [_CONFIG, _JSON])
+
+
+def scope_options(command: _Command) -> _Command:
+    """The library's, and the scope that its owner means: the command takes a `session`."""
+    return _with_options(command, _session, [_LIBRARY, *_READER[:2]], [_CONFIG, _JSON])
 
 
 def reader_options(command: _Command) -> _Command:

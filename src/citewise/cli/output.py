@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from citewise.errors import BadRequest
+from citewise.text.sanitizing import begun_escape, without_escapes
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,12 +40,18 @@ def instant(seconds: float) -> str:
 
 
 def printable(text: str) -> str:
-    """Text from a document without control characters, halves of surrogate pairs and changes of direction."""
+    """Text from a document without escapes, control characters, halves of surrogate pairs and changes of direction."""
     return "".join(
         character
-        for character in text
+        for character in without_escapes(text)
         if character in "\n\t" or (unicodedata.category(character) not in ("Cc", "Cs") and character not in _TURNS)
     )
+
+
+def printable_start(text: str) -> tuple[str, str]:
+    """The same of a text that goes on, and its end that must wait for the rest: an escape that has begun."""
+    held = begun_escape(text)
+    return printable(text.removesuffix(held)), held
 
 
 def one_line(text: str, max_characters: int = sys.maxsize) -> str:

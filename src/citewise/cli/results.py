@@ -81,6 +81,7 @@ def _hit_json(finding: Finding) -> dict[str, object]:
     return {
         **{name: getattr(passage, name) for name in _SAME},
         "url": finding.url,
+        "stale": passage.stale or None,
         "chunk_index": passage.position,
         "token_count": passage.tokens,
         "created_at": None if passage.created_at is None else instant(passage.created_at),
@@ -157,12 +158,17 @@ def _show_finding(shown: Console, place: int, finding: Finding) -> None:
     title = printable(" > ".join(passage.breadcrumb) or passage.title)
     shown.print(Text.assemble(f"{place:>2}. ", (title, "bold"), (f"  {finding.score:.3f}", "cyan")))
     place_in_file = f"{passage.document}:{passage.location.first}-{passage.location.last}"
-    shown.print(printable(f"    {place_in_file}  {finding.url or ''}".rstrip()), style="dim", soft_wrap=True)
+    where = f"    {place_in_file}  {finding.url or ''}".rstrip() + _stale(passage.stale)
+    shown.print(printable(where), style="dim", soft_wrap=True)
     text = Markdown(passage.text)
     snippet = printable(" ".join(text[text.body_start() :].split()))
     cut = snippet if len(snippet) <= SNIPPET_CHARACTERS else f"{snippet[:SNIPPET_CHARACTERS].rsplit(' ', 1)[0]} …"
     shown.print(Padding(cut, (0, 0, 0, 4)), width=min(shown.width, MAX_WIDTH))
     shown.print()
+
+
+def _stale(reason: str | None) -> str:
+    return f"  (older than its file: {reason})" if reason else ""
 
 
 def _below(answer: Answer) -> Iterator[str]:
@@ -175,7 +181,7 @@ def _below(answer: Answer) -> Iterator[str]:
         lines = f":{source.lines[0]}-{source.lines[1]}" if source.lines else ""
         place = f"{source.document}{lines}" if source.document else None
         if where := "  ".join(part for part in (place, source.url) if part):
-            yield f"      {where}"
+            yield f"      {where}{_stale(source.stale)}"
     if answer.suggestions:
         yield "Related sections" if answer.result.mode == "normal" else "What you can do"
     for topic in answer.suggestions:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from citewise.cli.options import Session, app, query_options
-from citewise.cli.output import print_json, printable
+from citewise.cli.output import print_json, printable, printable_start
 from citewise.errors import BadData, BadRequest
 
 if TYPE_CHECKING:
     from citewise.api import QueryOptions
     from citewise.model.answer import AnswerEvent
     from citewise.model.query import Selection
+    from citewise.settings import Settings
 
 SHOWN_HITS = 5  # hits that fit a screen, unless --top-k or --limit says otherwise
 
@@ -75,7 +76,7 @@ def _ask(
     The answer comes from the library, or with --selection-file from that text alone.
     """
     from citewise.cli.results import answer_json, show_answer
-    from citewise.model.answer import Answer, Token
+    from citewise.model.answer import Answer, Sources, Token
 
     if limit is not None:
         options["top_k"] = min(limit, options.get("top_k", limit))
@@ -83,16 +84,21 @@ def _ask(
     options["compress"] = compress
     selection = _selection(file, document, section)
     seen: list[AnswerEvent] = []
+    held = ""  # of an escape that has begun
+    show_wait = _WaitNotice(session.settings)
     with session.library, closing(session.view.stream(question, selection=selection, **options)) as events:
         try:
             for event in events:
                 seen.append(event)
+                show_wait(is_waiting=isinstance(event, Sources))
                 if isinstance(event, Token) and not session.as_json:
-                    sys.stdout.write(printable(event.text))
+                    text, held = printable_start(held + event.text)
+                    sys.stdout.write(text)
                     sys.stdout.flush()
         finally:
+            show_wait(is_waiting=False)
             if not session.as_json and any(isinstance(event, Token) for event in seen):
-                sys.stdout.write("\n")  # what is printed next is not part of the answer
+                sys.stdout.write(f"{printable(held)}\n")  # what is printed next is not part of the answer
         answer = Answer.of(seen)
         if session.as_json:
             print_json(answer_json(answer, explain=explain))
@@ -100,6 +106,21 @@ def _ask(
             is_compressed = session.settings.answer.compression != "none" if compress is None else compress
             show_answer(answer, is_compressed=is_compressed, explain=explain)
         sys.stdout.flush()  # before the library closes, which waits for the log
+
+
+class _WaitNotice:
+    """On a terminal, between the sources and the first word: which model is waited for, and how long at most."""
+
+    def __init__(self, settings: "Settings") -> None:
+        chosen, self._erase = settings.answer, ""
+        is_shown = chosen.generator == "openai" and sys.stderr is not None and sys.stderr.isatty()
+        notice = f"waiting for {printable(chosen.model)}, at most {chosen.timeout_seconds:.0f} s"
+        self._notice = notice if is_shown else ""
+
+    def __call__(self, *, is_waiting: bool) -> None:
+        notice = self._notice if is_waiting else ""
+        click.echo(self._erase + notice, nl=False, err=True)
+        self._erase = notice and "\r\x1b[K"
 
 
 def _selection(file: BinaryIO | None, document: str | None, section: str | None) -> "Selection | None":

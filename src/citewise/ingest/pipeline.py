@@ -4,6 +4,8 @@ A document is stored whole in one transaction, together with its entry in the ch
 indexes follow the log, so an interruption loses nothing, and the next run goes on from there.
 """
 
+import logging
+import re
 import time
 from bisect import bisect_left
 from collections import Counter
@@ -13,11 +15,13 @@ from itertools import chain
 from pathlib import PurePosixPath
 
 from citewise.errors import BadData, BadRequest, Unavailable
+from citewise.ingest.policy import Ruling
 from citewise.ingest.prepare import Prepare, Prepared
 from citewise.ingest.project import Project
+from citewise.ingest.rulings import Rulings
 from citewise.ingest.targets import Target
 from citewise.model.access import Scope
-from citewise.model.chunk import ChunkCounts, Vector, WordVectors
+from citewise.model.chunk import ChunkCounts, Piece, Vector, WordVectors, content_hash
 from citewise.model.document import FileProblem, Item
 from citewise.model.filters import Where
 from citewise.model.ids import Digest, digest
@@ -26,6 +30,8 @@ from citewise.ports.catalog import Catalog
 from citewise.ports.models import Embedding
 from citewise.ports.sources import Source
 from citewise.text.encoding import NotText
+
+_log = logging.getLogger(__name__)
 
 # What is embedded and stored together: enough texts to sort by length, few enough that a document is safe on
 # disk seconds after it was read.
@@ -48,12 +54,22 @@ class Ingest:
     project: Project
 
     def __call__(self, source: Source, target: Target) -> Iterator[IngestEvent]:
-        """Ingest what is new, leave what is unchanged, remove what is gone. The last event is the report."""
+        """Ingest what is new, leave what is unchanged, remove what is gone. The last event is the report.
+
+        New rules come first, for all that is stored: nothing has to be readable for that, and a run that ends too soon
+        leaves documents with fewer readers, not with more.
+        """
         started = time.perf_counter()
+        rulings = Rulings(self.catalog, target)
+        rulings.tighten()
+        if rulings.tightened:
+            self.project(target.scope)
+        self.catalog.register(target.scope, target.source)
         entries = tuple(source.items())
         items = [entry for entry in entries if isinstance(entry, Item)]
         yield Walked(len(entries), sum(item.size for item in items))
-        tally = _Tally(_Known(self.catalog, target, items))
+        rulings.carry(items, lambda item: self.prepare.texts(target, item, source.read(item)))
+        tally = _Tally(_Known(self.catalog, target, items, rulings))
         batch = _Batch(self, target.scope)
         for entry in entries:
             if isinstance(entry, FileProblem):
@@ -72,16 +88,24 @@ class Ingest:
                     yield from tally.settle(batch.add(prepared))
         yield from tally.settle(batch.write())
         gone = tally.gone(target)
+        lost = frozenset() if target.prune else tally.lost(gone, entries)
+        gone = [path for path in gone if path not in lost]
+        rulings.close_copies(gone)
+        self.catalog.register(target.scope, rulings.remembered(gone))
         deleted = self.catalog.remove(target.scope, gone) if gone else 0
+        if stale := tally.stale(target):
+            self.catalog.mark_stale(target.scope, stale)
         self.project(target.scope)
-        report = tally.report(batch, removed=len(gone), deleted=deleted)
-        yield replace(report, seconds=time.perf_counter() - started)
+        tightened = sum(rulings.tightened.values())
+        report = tally.report(batch, removed=len(gone), deleted=deleted, tightened=tightened)
+        yield replace(report, kept=len(lost), access=rulings.notes(gone), seconds=time.perf_counter() - started)
 
     def unchanged(self, source: Source, target: Target) -> IngestReport | None:
         """The report on a source if the library has just its documents, as they would be stored now."""
         entries = tuple(source.items())
         items = [entry for entry in entries if isinstance(entry, Item)]
-        known = _Known(self.catalog, target, items)
+        rulings = Rulings(self.catalog, target)
+        known = _Known(self.catalog, target, items, rulings)
         is_same = set(known.paths) == {path for item in items for path in known.under(item)}
         if not is_same or target.source not in self.catalog.sources(target.scope):
             return None
@@ -92,7 +116,7 @@ class Ingest:
             return None
         chunks = ChunkCounts(unchanged=sum(map(known.chunks_of, items)))
         skipped = tuple(entry for entry in entries if isinstance(entry, FileProblem))
-        return IngestReport(unchanged=len(items), skipped=skipped, chunks=chunks)
+        return IngestReport(unchanged=len(items), skipped=skipped, access=rulings.notes(()), chunks=chunks)
 
     def reembed(self, old: Catalog) -> Iterator[Reindexed]:
         """Cut and embed every document of an older library again, without its file: a running total.
@@ -104,6 +128,7 @@ class Ingest:
         for scope in old.scopes():
             for source in old.sources(scope):
                 self.catalog.register(scope, source)
+            self.catalog.record_departed(scope, old.departed(scope))
             before, batch = done, _Batch(self, scope, old)
             for event in chain(chain.from_iterable(map(batch.add, self._cut_again(scope, old))), batch.write()):
                 if isinstance(event, Embedded):
@@ -126,7 +151,7 @@ class Ingest:
         data = source.read(item)
         if known.is_current(self.prepare, item, data):
             return None
-        prepared = self.prepare(target, item, data)
+        prepared = self.prepare(target, item, data, lambda *of_document: known.ruling(item, *of_document))
         known.check_owner([write.document.path for write in prepared.writes])
         return prepared
 
@@ -144,27 +169,31 @@ class Ingest:
 class _Known:
     """What the library has of the parts of a source that are ingested."""
 
-    def __init__(self, catalog: Catalog, target: Target, items: Iterable[Item]) -> None:
+    def __init__(self, catalog: Catalog, target: Target, items: Iterable[Item], rulings: Rulings) -> None:
         self._catalog = catalog
-        self._target = target
+        self.target = target
+        self._rulings = rulings
         scope, mount = target.scope, target.source.mount
         parts = [""] if target.only is None else sorted(map(target.source.mounted, target.only))
         self.paths = sorted({path for part in parts for path in catalog.paths(scope, under=part, mount=mount)})
+        self.total = len(
+            self.paths if target.only is None else catalog.paths(scope, mount=mount)
+        )  # of the whole source
         self._stamps = dict(catalog.stamps(scope, {*self.paths, *(target.source.mounted(item.path) for item in items)}))
 
     def check_owner(self, paths: Sequence[str]) -> None:
         """Raise BadData if another source has one of an item's paths."""
         if len(paths) > 1:  # a single one is the item's own, whose stamp is here
-            self._stamps |= self._catalog.stamps(self._target.scope, paths)
+            self._stamps |= self._catalog.stamps(self.target.scope, paths)
         for path in paths:
             stamp = self._stamps.get(path)
-            if stamp is not None and stamp.mount != self._target.source.mount:
+            if stamp is not None and stamp.mount != self.target.source.mount:
                 other = stamp.mount or "."
                 raise BadData(f"its path {path} belongs to source {other}: give this source a --name of its own")
 
     def under(self, item: Item) -> list[str]:
         """The documents of an item: at its path, or below it where it holds several."""
-        path = self._target.source.mounted(item.path)
+        path = self.target.source.mounted(item.path)
         own = [path] if path in self._stamps else []
         first = bisect_left(self.paths, f"{path}/")
         return own + self.paths[first : bisect_left(self.paths, f"{path}0", first)]  # "0" is the character after "/"
@@ -173,12 +202,37 @@ class _Known:
         documents = self.under(item)
         if not documents:
             return False
-        source, whole = digest(data), self._target.source.mounted(item.path)
-        names = (path.removeprefix(whole).removeprefix("/") for path in documents)
-        return all(
-            self._stamps[path].stamp == prepare.stamp(self._target, item, name, source)
-            for path, name in zip(documents, names, strict=True)
-        )
+        stamp = prepare.stamp(self.target, item, digest(data))
+        return all(self._stamps[path].stamp == stamp and self._has_same_rule(path, item) for path in documents)
+
+    def _has_same_rule(self, path: str, item: Item) -> bool:
+        known, inner = self._stamps[path], self.target.source.inner(path)
+        ruling = self._rulings.of(inner, own=known.own_access, known=known, item=item)
+        return ruling.access == known.access and item.aliases == known.aliases
+
+    def ruling(self, item: Item, path: str, own: tuple[str, ...], pieces: Sequence[Piece]) -> Ruling:
+        """Who may read a document of an item that is new or has changed."""
+        known = self._stamps.get(self.target.source.mounted(path))
+        texts = frozenset(content_hash(piece.text) for piece in pieces)
+        return self._rulings.of(path, own=own, known=known, item=item, texts=texts)
+
+    def tightened_chunks(self, item: Item) -> int:
+        """How many chunks of an item have got a narrower rule in this run."""
+        return sum(self._rulings.tightened.get(path, 0) for path in self.under(item))
+
+    def lost(self, paths: Sequence[str], stored: Collection[str]) -> frozenset[str]:
+        """These documents, if they are more than half of the source; those whose text is in a new one were moved."""
+        if 2 * len(paths) <= self.total:
+            return frozenset()
+        scope, source = self.target.scope, self.target.source
+        new = {*self._catalog.texts(scope, {*stored} - {*self.paths}).values()}
+        lost = {*paths} - {path for path, texts in self._catalog.texts(scope, paths).items() if texts in new}
+        if 2 * len(lost) <= self.total:
+            return frozenset()
+        place = self.target.root if source.kind == "folder" else source.mount
+        advice = "%d of %d documents of %s are gone from disk and kept; remove them with --prune"
+        _log.warning(advice, len(lost), self.total, place)
+        return frozenset(lost)
 
     def chunks_of(self, item: Item) -> int:
         return sum(self._stamps[path].chunks for path in self.under(item))
@@ -208,6 +262,8 @@ class _Tally:
 
     def leave(self, item: Item) -> FileDone:
         self._kept.update(self.known.under(item))
+        if tightened := self.known.tightened_chunks(item):
+            return self._done(item.path, "ingested", item.size, tightened)
         self._unchanged_chunks += self.known.chunks_of(item)
         return self._done(item.path, "unchanged", item.size)
 
@@ -232,7 +288,25 @@ class _Tally:
         missing = ((path, PurePosixPath(path)) for path in self.known.paths if path not in self._kept)
         return [path for path, place in missing if unseen.isdisjoint((place, *place.parents))]
 
-    def report(self, batch: "_Batch", *, removed: int, deleted: int) -> IngestReport:
+    def stale(self, target: Target) -> dict[str, str]:
+        """The documents that stay although their files could not be read, and why, in as few words as readers need."""
+        problems = (*(entry for entry in self._skipped if entry.is_unseen), *self._failed)
+        reasons = {PurePosixPath(target.source.mounted(each.path)): each.reason for each in problems}
+        stale = {}
+        for path in self.known.paths:
+            place = PurePosixPath(path)
+            if reason := next((reasons[at] for at in (place, *place.parents) if at in reasons), ""):
+                stale[path] = re.split("[:;] ", reason)[0]
+        return stale
+
+    def lost(self, gone: Sequence[str], entries: Iterable[Item | FileProblem]) -> frozenset[str]:
+        """Of what is gone, what the source does not mention at all, if that is too much to be removed unasked."""
+        mounted = self.known.target.source.mounted
+        seen = {PurePosixPath(mounted(entry.path)) for entry in entries}
+        places = ((path, PurePosixPath(path)) for path in gone)
+        return self.known.lost([path for path, place in places if seen.isdisjoint((place, *place.parents))], self._kept)
+
+    def report(self, batch: "_Batch", *, removed: int, deleted: int, tightened: int) -> IngestReport:
         return IngestReport(
             ingested=self._outcomes["ingested"],
             unchanged=self._outcomes["unchanged"],
@@ -240,7 +314,7 @@ class _Tally:
             skipped=tuple(self._skipped),
             failed=tuple(self._failed),
             warnings=tuple(self._warnings),
-            chunks=batch.chunks + ChunkCounts(deleted=deleted, unchanged=self._unchanged_chunks),
+            chunks=batch.chunks + ChunkCounts(0, tightened, deleted, self._unchanged_chunks),
             embedded=batch.embedded,
             masked=self._masked,
         )

@@ -3,19 +3,28 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from citewise.errors import BadData
-from citewise.ingest.policy import AccessPolicy
+from citewise.ingest.policy import Ruling
 from citewise.ingest.targets import Target
-from citewise.model.chunk import LABELING, Chunk
+from citewise.model.access import Access
+from citewise.model.chunk import LABELING, Chunk, Piece, content_hash
 from citewise.model.document import UNKNOWN, Document, Item, ParsedDocument, PathRule
 from citewise.model.ids import Digest, digest, document_id
 from citewise.ports.catalog import DocumentWrite
 from citewise.ports.sources import Format
 from citewise.text.secrets import VERSION as MASKING
+
+# Who may read a document: from its path in the source, the rules it gives itself, and its pieces.
+Rule = Callable[[str, tuple[str, ...], Sequence[Piece]], Ruling]
+
+# Limits of one document, so that a small file cannot fill a disk: a chunk takes about 3 kB besides its text, and 48
+# bytes for each token. Ten megabytes of prose, the largest file by default, become about 12,000 chunks and 25 MB.
+MAX_CHUNKS = 20_000
+MAX_STORED_MB = 64  # of the texts of its chunks, with the headings and the metadata that each of them repeats
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +43,18 @@ class Prepare:
 
     formats: tuple[Format, ...]
     path_rules: tuple[PathRule, ...]
-    policy: AccessPolicy
 
-    def __call__(self, target: Target, item: Item, data: bytes) -> Prepared:
+    def __call__(self, target: Target, item: Item, data: bytes, rule: Rule) -> Prepared:
         """The documents of an item. Raises BadData, or BadRequest for an invalid access rule."""
-        parsed, source = self.format_of(item.media_type).parser.parse(data, item), digest(data)
+        parsed, stamp = self.format_of(item.media_type).parser.parse(data, item), self.stamp(target, item, digest(data))
         writes, warnings, masked = [], list[str](), Counter[str]()
         for each in parsed:
-            document = self._document(target, item, each, self.stamp(target, item, each.name, source))
-            writes.append(self.cut(document))
+            document = self._document(target, item, each, stamp)
+            pieces = self._pieces(document)
+            _check_size(document, pieces)
+            ruling = rule(_path(item, each.name), each.access, pieces)
+            document = replace(document, access=ruling.access, access_reason=ruling.reason)
+            writes.append(DocumentWrite(document, Chunk.of_document(document, pieces)))
             warnings += _warnings(each, document)
             masked.update(each.masked)
         return Prepared(item, tuple(writes), tuple(warnings), masked)
@@ -53,19 +65,27 @@ class Prepare:
                 return each
         raise BadData(f"no parser for {media_type}")
 
-    def stamp(self, target: Target, item: Item, name: str, source: Digest) -> Digest:
-        """Equal stamps mean that nothing would come out differently. The chunker is the same for a whole library."""
+    def stamp(self, target: Target, item: Item, source: Digest) -> Digest:
+        """Equal stamps mean that nothing but who may read it would come out differently. The chunker is the same for a
+        whole library."""
         rules = (f"{rule.pattern} {sorted(rule.sets.items())}" for rule in self.path_rules)
-        readers = sorted(self.policy(target.source, _path(item, name)).readers)
         recipe = digest(self.format_of(item.media_type).parser.version, MASKING, LABELING, *rules)
         known = json.dumps([{**item.metadata}, item.uri], sort_keys=True, default=str)
-        return digest(source, recipe, digest(*readers, target.corpus_type or ""), known)
+        return digest(source, recipe, target.corpus_type or "", known)
 
     def cut(self, document: Document) -> DocumentWrite:
         """A document with its chunks: from its stored blocks, so that no parser is needed to cut it again."""
+        return DocumentWrite(document, Chunk.of_document(document, self._pieces(document)))
+
+    def texts(self, target: Target, item: Item, data: bytes) -> frozenset[Digest]:
+        """The content hashes of the chunks that an item would have."""
+        parsed = self.format_of(item.media_type).parser.parse(data, item)
+        documents = (self._document(target, item, each, Digest("")) for each in parsed)
+        return frozenset(content_hash(piece.text) for document in documents for piece in self._pieces(document))
+
+    def _pieces(self, document: Document) -> tuple[Piece, ...]:
         chunker = self.format_of(document.media_type).chunker
-        pieces = chunker(document.blocks, title=document.title if document.is_titled else None)
-        return DocumentWrite(document, Chunk.of_document(document, pieces))
+        return chunker(document.blocks, title=document.title if document.is_titled else None)
 
     def _document(self, target: Target, item: Item, parsed: ParsedDocument, stamp: Digest) -> Document:
         path = target.source.mounted(_path(item, parsed.name))
@@ -85,7 +105,10 @@ class Prepare:
             corpus_type=target.corpus_type or parsed.corpus_type or facts["corpus_type"],
             content_type=facts["content_type"],
             metadata={**item.metadata, **parsed.metadata},
-            access=self.policy(target.source, _path(item, parsed.name), own=parsed.access),
+            access=Access(frozenset()),  # nobody, until it is decided
+            own_access=parsed.access,
+            aliases=item.aliases,
+            created_at=target.started_at,
             stamp=stamp,
             text=parsed.text,
             blocks=parsed.blocks,
@@ -93,6 +116,20 @@ class Prepare:
             chapter_number=chapter_number,
             chapter_title=chapter_title,
             source_uri=item.uri or target.source.mounted(item.path),
+        )
+
+
+def _check_size(document: Document, pieces: Sequence[Piece]) -> None:
+    """Raise BadData for a document that is too large, before it is embedded. One that is stored already stays."""
+    if len(pieces) > MAX_CHUNKS:
+        raise BadData(f"would become {len(pieces):,} chunks; the limit is {MAX_CHUNKS:,}: split it into smaller files")
+    labels = sum(len(label) for chunk in Chunk.of_document(document, pieces[:1]) for label in chunk.labels)
+    repeated = (labels + len(piece.anchor) + sum(map(len, piece.breadcrumb)) for piece in pieces)
+    stored_mb = (sum(repeated) + sum(len(piece.text) for piece in pieces)) / 1e6
+    if stored_mb > MAX_STORED_MB:
+        raise BadData(
+            f"would take {stored_mb:,.0f} MB in the library; the limit is {MAX_STORED_MB} MB: split it, or shorten its "
+            "headings and its frontmatter, which each of its chunks repeats"
         )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from citewise.model.access import Scope
 from citewise.model.chunk import Point
 from citewise.ports.catalog import ChangeLog, ProjectionState
-from citewise.ports.indexes import IndexBatch, KeepsPosition, Projection
+from citewise.ports.indexes import IndexBatch, KeepsPosition, Projection, Wears
 from citewise.text.analysis import terms
 
 CHANGES_PER_BATCH = 8192  # a replay's unit of memory and of durability
@@ -25,14 +25,17 @@ class Project:
         """Apply what is missing; returns how many changes that were."""
         last = self.log.last_position(scope)
         states = [(index, self._state(index, scope)) for index in self.indexes]
-        lost = [index for index, state in states if state is None]
         behind = [(index, state) for index, state in states if state is not None and state.position < last]
-        applied = sum(self._rebuilt(scope, lost)) if lost else 0
+        applied = 0
         if behind:
             targets = [(index, state.generation) for index, state in behind]
             for position, changes in self._replayed(scope, targets, min(state.position for _, state in behind)):
                 self._record(scope, targets, position)
                 applied += changes
+        lost = [
+            index for index, state in states if state is None or (isinstance(index, Wears) and index.is_worn(scope))
+        ]
+        applied += sum(self._rebuilt(scope, lost)) if lost else 0
         if applied:
             self.log.trim(scope, up_to=last)
         return applied

@@ -5,11 +5,12 @@ is a set of readers, a principal is another, and a document is visible when the 
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NewType, Self
 
-from citewise.errors import BadRequest
+from citewise.errors import BadRequest, shown
 
 Reader = NewType("Reader", str)  # "public", "project", "owner:ann" or "group:ops"
 
@@ -17,16 +18,42 @@ PUBLIC = Reader("public")  # anyone who can reach the scope at all
 PROJECT = Reader("project")  # every named member of the project
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+_BLANKS = "\t\n\r"
 
 
 def checked_name(kind: str, name: str) -> str:
     """The name itself, or BadRequest: names become folder names and labels, so they stay plain."""
     if not isinstance(name, str) or _NAME.fullmatch(name) is None:
         raise BadRequest(
-            f"{kind} {name!r} is not a usable name: use 1 to 64 letters, digits, '.', '_', '@' or '-', "
+            f"{kind} {shown(name)} is not a usable name: use 1 to 64 letters, digits, '.', '_', '@' or '-', "
             "starting with a letter or digit"
         )
     return name
+
+
+def checked_text(
+    kind: str, text: str, *, max_characters: int, has_controls: bool = False, remedy: str = "make it shorter"
+) -> str:
+    """The text itself, or BadRequest: text of a request that no index, store or model could take goes no further.
+
+    `has_controls`: control characters may be in it, since it repeats what stands in a document.
+    """
+    if not isinstance(text, str):
+        raise BadRequest(f"{kind} must be text, not {type(text).__name__}")
+    if len(text) > max_characters:  # before anything looks at each of them
+        raise BadRequest(f"{kind} has {len(text):,} characters; {max_characters:,} are allowed: {remedy}")
+    if not text.isprintable():  # it nearly always is
+        found = next((each for each in text if is_control(each) and not (has_controls and each < "\ud800")), None)
+        if found is not None and found >= "\ud800":
+            raise BadRequest(f"{kind} is not valid UTF-8: type it again")
+        if found is not None:
+            raise BadRequest(f"{kind} holds the control character U+{ord(found):04X}: remove it and try again")
+    return text
+
+
+def is_control(character: str) -> bool:
+    """Whether it is a control character or half of a surrogate pair, but no tab and no line break."""
+    return unicodedata.category(character) in ("Cc", "Cs") and character not in _BLANKS
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -46,7 +73,7 @@ class Scope:
     @classmethod
     def checked(cls, scope: Self) -> Self:
         if not isinstance(scope, cls):
-            raise BadRequest(f"a scope is a Scope(tenant, project), not {scope!r}")
+            raise BadRequest(f"a scope is a Scope(tenant, project), not {shown(scope)}")
         return scope
 
 
@@ -61,6 +88,17 @@ class Access:
         """Parse rules such as `public`, `project`, `owner:ann`, `group:ops`; none at all is the default."""
         readers = frozenset(_reader(rule) for rule in rules)
         return cls(readers) if readers else cls()
+
+    def __str__(self) -> str:
+        return ", ".join(sorted(self.readers)) or "nobody but the owner"
+
+    def is_within(self, other: "Access") -> bool:
+        """Whether everybody who may read under this rule may read under the other."""
+        if PUBLIC in other.readers:
+            return True
+        if PUBLIC in self.readers:
+            return False
+        return PROJECT in other.readers or (PROJECT not in self.readers and self.readers <= other.readers)
 
     def narrowed(self, other: "Access") -> "Access":
         """Who may read under both rules; of two lists of names, those on both."""
@@ -80,11 +118,11 @@ class Principal:
 
     def __post_init__(self) -> None:
         if isinstance(self.groups, str):
-            raise BadRequest(f"groups are several names: write {{{self.groups!r}}}, not {self.groups!r}")
+            raise BadRequest(f"groups are several names, such as {{'ops'}}, not {shown(self.groups)}")
         try:
             object.__setattr__(self, "groups", frozenset(self.groups))
         except TypeError as error:
-            raise BadRequest(f"groups are several names, such as {{'ops'}}, not {self.groups!r}") from error
+            raise BadRequest(f"groups are several names, such as {{'ops'}}, not {shown(self.groups)}") from error
         if self.user is not None:
             checked_name("user", self.user)
         for group in self.groups:
@@ -94,7 +132,9 @@ class Principal:
     def checked(cls, principal: Self) -> Self:
         """The principal itself, or BadRequest: None means that somebody forgot who asks, and not the owner."""
         if not isinstance(principal, cls):
-            raise BadRequest(f"who asks is a Principal, not {principal!r}; for the library's owner, use as_owner()")
+            raise BadRequest(
+                f"who asks is a Principal, not {shown(principal)}; for the library's owner, use as_owner()"
+            )
         return principal
 
     @property
@@ -117,4 +157,4 @@ def _reader(rule: str) -> Reader:
         return Reader(kind)
     if colon and kind in ("owner", "group"):
         return Reader(f"{kind}:{checked_name(kind, name.strip())}")
-    raise BadRequest(f"access rule {rule!r} is not known: use public, project, owner:USER or group:GROUP")
+    raise BadRequest(f"access rule {shown(rule)} is not known: use public, project, owner:USER or group:GROUP")

@@ -31,6 +31,7 @@ class Citation:
     page: int | None
     excerpt: str  # 200 characters of the source as it stands there
     score: float
+    stale: str | None = None  # why its file could not be read since; None: this is what the file said last
 
 
 UnitKind: TypeAlias = Literal["sentence", "code", "table"]
@@ -124,7 +125,7 @@ class Grounds:
     is_sufficient: bool
     evidence: tuple[Evidence, ...]  # of every unit, in order of source and position
     signals: Signals = field(default_factory=dict)  # what the confidence was made of
-    problem: str = ""  # why units could not be compared by meaning; empty: they were
+    problem: str = ""  # that units could not be compared by meaning, for `degraded`; empty: they were
 
 
 class Role(StrEnum):

@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from hashlib import sha256
 from operator import add, mul, neg
 from typing import Literal, NamedTuple, NewType, TypeAlias
 
-from citewise.model.access import Scope
+from citewise.model.access import Access, Scope
 from citewise.model.document import BlockSpan, Document, Location
 from citewise.model.filters import ACCESS_FIELD, Label, label, number_of
 from citewise.model.ids import ChunkId, Digest, DocumentId, chunk_id, digest
@@ -94,6 +94,22 @@ class Chunk:
             for position, piece in enumerate(pieces)
         )
 
+    def with_access(self, access: Access) -> "Chunk":
+        """The same chunk, for other readers."""
+        others = frozenset(each for each in self.labels if not each.startswith(f"{ACCESS_FIELD}="))
+        labels = others | {label(ACCESS_FIELD, reader) for reader in access.readers}
+        fingerprint = _fingerprint(self.embedded_text, self.content_type, labels, self.numbers)
+        return replace(self, labels=labels, fingerprint=fingerprint)
+
+
+def _fingerprint(text: str, content_type: str, labels: Iterable[Label], numbers: Mapping[str, float]) -> Digest:
+    named = (f"{name}={value!r}" for name, value in sorted(numbers.items()))
+    return digest(text, content_type, *sorted(labels), *named)
+
+
+def content_hash(text: str) -> Digest:
+    return Digest(sha256(text.encode("utf-8", "surrogatepass")).hexdigest())
+
 
 def searchable_text(breadcrumb: tuple[str, ...], text: str) -> str:
     """A chunk's text behind the headings it stands under."""
@@ -107,7 +123,6 @@ def _chunk(
         numbers = {**numbers, "timestamp": piece.location.sent_at}
     content_type = piece.kind or document.content_type
     embedded_text = searchable_text(piece.breadcrumb, piece.text)
-    named_numbers = (f"{name}={value!r}" for name, value in sorted(numbers.items()))
     return Chunk(
         id=chunk_id(document.scope, document.path, anchor=piece.anchor, ordinal=piece.ordinal),
         document_id=document.id,
@@ -119,8 +134,8 @@ def _chunk(
         numbers=numbers,
         embedded_text=embedded_text,
         text_digest=digest(embedded_text),
-        content_hash=Digest(sha256(piece.text.encode("utf-8", "surrogatepass")).hexdigest()),
-        fingerprint=digest(embedded_text, content_type, *sorted(labels), *named_numbers),
+        content_hash=content_hash(piece.text),
+        fingerprint=_fingerprint(embedded_text, content_type, labels, numbers),
         word_count=len(piece.text.split()),
     )
 

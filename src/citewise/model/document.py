@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Literal, NamedTuple, TypeAlias
 
 from citewise.errors import Misconfigured
-from citewise.model.access import Access, Scope
+from citewise.model.access import Access, Reader, Scope
 from citewise.model.ids import Digest, DocumentId
 
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
@@ -90,6 +90,8 @@ class Item:
     media_type: str
     metadata: Mapping[str, Json] = field(default_factory=dict)  # what the source knows of its documents
     uri: str | None = None  # where a person finds it; None: its path says so
+    aliases: tuple[str, ...] = ()  # other paths of the same file in its source
+    is_linked: bool = False  # the file has several names, in its source or outside
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +133,24 @@ class ParsedDocument:
 
 @dataclass(frozen=True, slots=True)
 class KnownDocument:
-    """What a catalog knows of a stored document: its source, its stamp, and how many chunks it has."""
+    """What a catalog knows of a stored document: its source, its stamp, how many chunks it has, and who may read it."""
 
     mount: str
     stamp: Digest
     chunks: int
+    access: Access = field(default_factory=Access)
+    own_access: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    created_at: float = 0.0  # seconds since 1970 when it was first stored
+
+
+@dataclass(frozen=True, slots=True)
+class Departed:
+    """A document that is gone: who could read it, and the content hashes of its chunks."""
+
+    path: str
+    access: Access
+    texts: frozenset[Digest]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +178,28 @@ class Document:
     chapter_number: int | None = None
     chapter_title: str | None = None
     source_uri: str | None = None  # where the original can be found
+    own_access: tuple[str, ...] = ()  # rules that it gives itself
+    aliases: tuple[str, ...] = ()  # other paths of its file in its source: what a link points to, other hard links
+    access_reason: str = ""  # why its access is not what was said of its path; empty: it is
     created_at: float | None = None  # seconds since 1970 when it was first stored; None before that
+    stale: str = ""  # why its file could not be read since
+
+
+@dataclass(frozen=True, slots=True)
+class SaidRule:
+    """A rule for a part of a source, and how it came to be: the default, `--access`, a pattern of
+    ingest.access_by_path, or held: kept from what was known of a page before."""
+
+    part: str  # a path in the source ("": all of it); of by_path a pattern as in .gitignore
+    readers: tuple[str, ...]
+    how: Literal["default", "access", "by_path", "held"]
+    widens: bool = False  # counts instead of the rules before it; any other can only narrow them
+    rank: int | None = None  # place in ingest.access_by_path, where the first that covers a path counts
+    reason: str = ""  # why it is held
+
+    @property
+    def access(self) -> Access:
+        return Access(frozenset(map(Reader, self.readers)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +208,17 @@ class SourceRef:
 
     mount: str
     root: str  # relative to the library folder, so that moving both together changes nothing
-    access: tuple[tuple[str, tuple[str, ...]], ...] = ()  # part (empty: all) -> the rule it was last given
+    access: "tuple[SaidRule, ...]" = ()  # in the order in which they count
     kind: str = "folder"
+    place: str = ""  # the absolute path of the root when it was last ingested: the library alone may be moved
 
     def mounted(self, path: str) -> str:
         """The path in the library of a path in the source."""
-        return f"{self.mount}/{path}" if self.mount else path
+        return "/".join(filter(None, (self.mount, path)))
+
+    def inner(self, path: str) -> str:
+        """The path in the source of the path of one of its documents in the library."""
+        return path.removeprefix(f"{self.mount}/") if self.mount else path
 
 
 UNKNOWN = "Unknown"

@@ -7,14 +7,14 @@ import difflib
 import itertools
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import NewType, TypeAlias
+from typing import NewType, TypeAlias, cast
 
-from citewise.errors import BadRequest
-from citewise.model.access import Reader, Scope
+from citewise.errors import BadRequest, shown
+from citewise.model.access import Reader, Scope, checked_text
 
 Label = NewType("Label", str)  # "field=value"
 
@@ -114,6 +114,7 @@ NAMES = (
 LABELS = (*NAMES, "tags", *SWITCHES)
 PLURALS: Mapping[str, str] = {"tag": "tags", **{f"{name}s": name for name in NAMES}}
 MAX_FILTERS = 100
+_MAX_FIELD, _MAX_VALUE = 200, 1_000  # characters
 
 _FIELD = r"[\w.\-](?:[\w.\- ]*[\w.\-])?"
 _FILTER = re.compile(rf"\s*({_FIELD})\s*(>=|<=|=)(.*)", re.DOTALL)
@@ -145,45 +146,45 @@ def _written(filters: Filters | None) -> list[_Filter]:
     """Filters in any notation, as field, sign and value."""
     if filters is None:
         return []
+    parts: Iterable[Iterable[_Filter]]
     if isinstance(filters, Mapping):
-        found = [part for field, value in filters.items() for part in _of_field(field, value)]
+        parts = itertools.starmap(_of_field, filters.items())
     else:
         listed = [filters] if isinstance(filters, str) else filters
         if not isinstance(listed, Iterable):
-            raise BadRequest(f"filters are a mapping, a list or a string, not {filters!r}")
-        found = [part for item in listed for part in (_of_text(item) if isinstance(item, str) else _of_operator(item))]
+            raise BadRequest(f"filters are a mapping, a list or a string, not {shown(filters)}")
+        parts = (_of_text(item) if isinstance(item, str) else _of_operator(item) for item in listed)
+    found = list(itertools.islice(itertools.chain.from_iterable(parts), MAX_FILTERS + 1))
     if len(found) > MAX_FILTERS:
-        raise BadRequest(f"{len(found)} filters were given; {MAX_FILTERS} are allowed")
+        raise BadRequest(f"more than {MAX_FILTERS} filters were given: give fewer")
     return found
 
 
 def _of_text(text: str) -> list[_Filter]:
-    matched = _FILTER.fullmatch(text)
+    matched = _FILTER.fullmatch(checked_text("a filter", text, max_characters=_MAX_FIELD + _MAX_VALUE))
     if matched is None:
-        raise BadRequest(f"filter {text!r} is not FIELD=VALUE, FIELD>=NUMBER or FIELD<=NUMBER")
+        raise BadRequest(f"filter {shown(text)} is not FIELD=VALUE, FIELD>=NUMBER or FIELD<=NUMBER")
     return [(matched[1], matched[2], matched[3])]
 
 
-def _of_field(field: str, value: object) -> list[_Filter]:
+def _of_field(field: str, value: object) -> Iterator[_Filter]:
     """A field of a mapping: a value, a list of them, or a bound such as ">=2020"; None and [] filter nothing."""
-    filters = []
     for item in _several(value):
         text = _text(field, item)
         is_bound = isinstance(item, str) and text.startswith((">=", "<="))
-        filters.append((field, text[:2], text[2:]) if is_bound else (field, "=", text))
-    return filters
+        yield (field, text[:2], text[2:]) if is_bound else (field, "=", text)
 
 
 def _of_operator(item: object) -> list[_Filter]:
     if not isinstance(item, Mapping) or item.keys() != {"field", "operator", "value"}:
-        raise BadRequest(f'filter {item!r} is not "FIELD=VALUE" or {{"field", "operator", "value"}}')
-    field, operator, value = str(item["field"]), item["operator"], item["value"]
+        raise BadRequest(f'filter {shown(item)} is not "FIELD=VALUE" or {{"field", "operator", "value"}}')
+    field, operator, value = _field(item["field"]), item["operator"], item["value"]
     if operator in ("eq", "in"):
         return [(field, "=", _text(field, each)) for each in _several(value)]
     if operator != "range":
-        raise BadRequest(f"filter on {field}: the operator is {operator!r}; it can be eq, in or range")
+        raise BadRequest(f"filter on {field}: the operator is {shown(operator)}; it can be eq, in or range")
     if not isinstance(value, Mapping) or not value.keys() <= {"gte", "lte"}:
-        raise BadRequest(f'filter on {field}: a range is {{"gte": number, "lte": number}}, not {value!r}')
+        raise BadRequest(f'filter on {field}: a range is {{"gte": number, "lte": number}}, not {shown(value)}')
     signs = ((">=", value.get("gte")), ("<=", value.get("lte")))
     return [(field, sign, _text(field, bound)) for sign, bound in signs if bound is not None]
 
@@ -194,26 +195,32 @@ def _several(value: object) -> Iterable[object]:
     return value if isinstance(value, list | tuple | set | frozenset) else (value,)
 
 
+def _field(field: object) -> str:
+    return checked_text("the field of a filter", cast("str", field), max_characters=_MAX_FIELD)
+
+
 def _text(field: str, value: object) -> str:
-    if not isinstance(value, str | bool | int | float):
+    is_large = isinstance(value, int) and value.bit_length() > _MAX_VALUE  # Python writes no number of 5,000 digits
+    if is_large or not isinstance(value, str | bool | int | float):
         raise BadRequest(
-            f"filter on {field}: {value!r} is not a value; give text, a number, true or false, or a list of them"
+            f"filter on {_field(field)}: {shown(value)} is not a value; give text, a number, true or false, or a list "
+            "of them"
         )
-    return _spelled(value)
+    return checked_text(f"the value of a filter on {_field(field)}", _spelled(value), max_characters=_MAX_VALUE)
 
 
 def _checked(field: str, sign: str, value: str) -> _Filter:
     """The field by its own name, if it can be compared like this."""
-    known, value, written = PLURALS.get(field, field), value.strip(), f"{field}{sign}{value}"
+    known, value, written = PLURALS.get(field, field), value.strip(), shown(f"{field}{sign}{value}")
     if known in LABELS and sign != "=":
-        raise BadRequest(f"filter {written!r}: {known} is text; ask for it with {known}=VALUE")
+        raise BadRequest(f"filter {written}: {known} is text; ask for it with {known}=VALUE")
     if known in NUMBERS and sign == "=":
-        raise BadRequest(f"filter {written!r}: {known} is a time; ask for a range with {known}>= and {known}<=")
+        raise BadRequest(f"filter {written}: {known} is a time; ask for a range with {known}>= and {known}<=")
     is_metadata = re.fullmatch(_FIELD, known) and known.startswith(METADATA) and len(known) > len(METADATA)
     if known not in (*LABELS, *NUMBERS) and not is_metadata:
         raise BadRequest(_unknown(field))
     if not value:
-        raise BadRequest(f"filter {written!r} has no value")
+        raise BadRequest(f"filter {written} has no value")
     return known, sign, value
 
 
@@ -221,7 +228,7 @@ def _unknown(field: str) -> str:
     near = difflib.get_close_matches(field, [*LABELS, *NUMBERS, *PLURALS], n=1, cutoff=0.75)
     hint = f"did you mean {PLURALS.get(near[0], near[0])}? " if near else ""
     return (
-        f"there is no field {field!r} to filter on: {hint}known are {', '.join((*LABELS, *NUMBERS))}, "
+        f"there is no field {shown(field)} to filter on: {hint}known are {', '.join((*LABELS, *NUMBERS))}, "
         f"and {METADATA}NAME for anything else in the frontmatter"
     )
 
@@ -231,7 +238,7 @@ def _value(field: str, value: str) -> str:
         return value
     lowered = value.lower()
     if lowered not in ("true", "false"):
-        raise BadRequest(f"filter {field}={value}: the value is true or false")
+        raise BadRequest(f"filter {field}={shown(value)}: the value is true or false")
     return lowered
 
 
@@ -239,5 +246,5 @@ def _number(field: str, value: str) -> float:
     is_year = field in NUMBERS and _YEAR.fullmatch(value)  # timestamp>=2024: not the 2024th second of 1970
     number = number_of(f"{value}-01-01" if is_year else value)
     if number is None:
-        raise BadRequest(f"filter on {field}: {value!r} is neither a number nor a date such as 2026-01-31")
+        raise BadRequest(f"filter on {field}: {shown(value)} is neither a number nor a date such as 2026-01-31")
     return number

@@ -1,23 +1,15 @@
 """What is remembered of a question that was asked: numbers, ids and, where the settings allow it, its words."""
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal, Self, TypeAlias
 
 from citewise.model.access import Principal, Scope
-from citewise.model.ids import ChunkId, DocumentId, digest
+from citewise.model.ids import ChunkId, DocumentId
 from citewise.model.query import Query
 
 RequestKind: TypeAlias = Literal["search", "ask"]
 
-_NOBODY = ""  # matches the readers of no row
-
-
-@lru_cache(maxsize=1_000)
-def _digest(principal: Principal) -> str:
-    """The same people ask again and again, and hashing the names of twenty groups costs as much as all the rest."""
-    readers = principal.readers
-    return digest("owner") if readers is None else digest("readers", *sorted(readers))
+_NOBODY = ""  # a name that no user has
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +21,6 @@ class Logged:
     scope: Scope
     kind: RequestKind
     user: str | None  # who asked, if they have a name
-    readers: str  # a digest of the readers that they counted as
     text: str | None  # None: the settings keep no words
     latency_ms: float
     candidates: int = 0  # different chunks that any ranking found
@@ -51,8 +42,8 @@ class Logged:
     @classmethod
     def of(cls, query: Query, kind: RequestKind, seconds: float) -> Self:
         """What a query itself says."""
-        user, readers = query.principal.user, _digest(query.principal)
-        return cls(query.asked_at, query.request_id, query.scope, kind, user, readers, query.text, 1000 * seconds)
+        user = query.principal.user
+        return cls(query.asked_at, query.request_id, query.scope, kind, user, query.text, 1000 * seconds)
 
     @property
     def is_unanswered(self) -> bool:
@@ -69,29 +60,19 @@ class Logged:
 
 @dataclass(frozen=True, slots=True)
 class LogScope:
-    """Rows of one scope: those of a user, those of readers without a name, or everybody's. `admits` is the meaning."""
+    """Rows of one scope: those of a user, or everybody's. `admits` is the meaning."""
 
     scope: Scope
-    user: str | None = None
-    readers: str | None = None
+    user: str | None = None  # None: everybody's
 
     @classmethod
     def of(cls, scope: Scope, principal: Principal) -> Self:
         """What a principal may read of the log: the owner everything.
 
-        Somebody with a name sees what was asked in that name, whatever they could see then. Those who are known by
-        their groups alone share what was asked by exactly these groups. Anonymous callers see
-        no rows.
+        Somebody with a name sees what was asked in that name, whatever they could see then. Callers without a name
+        see no rows: which of them are their own cannot be told, even where they name the same groups.
         """
-        if principal.owns_library:
-            return cls(scope)
-        if principal.user is not None:
-            return cls(scope, user=principal.user)
-        return cls(scope, readers=_digest(principal) if principal.groups else _NOBODY)
+        return cls(scope, None if principal.owns_library else principal.user or _NOBODY)
 
     def admits(self, row: Logged) -> bool:
-        if row.scope != self.scope:
-            return False
-        if self.user is not None:
-            return row.user == self.user
-        return self.readers is None or (row.user is None and row.readers == self.readers)
+        return row.scope == self.scope and self.user in (None, row.user)

@@ -1,41 +1,34 @@
 """A question as the search sees it: checked, with who asks, what may be looked at, and when."""
 
-import math
+import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from sys import float_info
 from typing import Literal, TypeAlias
 
-from citewise.errors import BadRequest
-from citewise.model.access import Principal, Scope
+from citewise.errors import BadRequest, shown
+from citewise.model.access import Principal, Scope, checked_text, is_control
 from citewise.model.filters import Condition, Where
 
 MAX_CHARACTERS = 2000
 MAX_TOP_K = 1000
 MAX_SELECTED_CHARACTERS = 200_000
+MAX_NAME_CHARACTERS = 4_096  # of a path, or of what a selection is called: as long as a path can be on a disk
 
-_BLANKS = "\t\n\r"
+START_AGAIN = "search again without a cursor"
+UNKNOWN_CURSOR = f"the cursor is not one of this library's, or has expired: {START_AGAIN}"
+_CURSOR = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def check_whole(name: str, value: object, low: int, high: int) -> None:
     """Raise BadRequest unless the value is a whole number in low..high."""
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise BadRequest(f"{name} is {value!r}; it must be a whole number from {low} to {high}")
+        raise BadRequest(f"{name} is {shown(value)}; it must be a whole number from {low} to {high}")
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _too_long(characters: int) -> str:
-    return (
-        f"the question has {characters:,} characters; {MAX_CHARACTERS:,} are allowed: "
-        "ask for one thing, and give a longer text as the selection"
-    )
-
-
-def _is_control(character: str) -> bool:
-    return unicodedata.category(character) in ("Cc", "Cs") and character not in _BLANKS
+def is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= float_info.max
 
 
 def _is_visible(character: str) -> bool:
@@ -56,12 +49,15 @@ class Selection:
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
             raise BadRequest(f"a selection is text, not {type(self.text).__name__}")
+        for name, text in (("the selection's document", self.document), ("the selection's section", self.section)):
+            if text is not None:
+                checked_text(name, text, max_characters=MAX_NAME_CHARACTERS, has_controls=True)
         if len(self.text) > MAX_SELECTED_CHARACTERS:
             raise BadRequest(
                 f"the selection has {len(self.text):,} characters; {MAX_SELECTED_CHARACTERS:,} are allowed: "
                 "select less, or ingest the document and ask the library"
             )
-        selection = "".join(" " if _is_control(character) else character for character in self.text).strip()
+        selection = "".join(" " if is_control(character) else character for character in self.text).strip()
         if not any(map(_is_visible, selection)):
             raise BadRequest("the selection is empty: select some text, or ask the whole library instead")
         object.__setattr__(self, "text", selection)
@@ -143,35 +139,23 @@ class Query:
         if self.budget_tokens is not None:
             check_whole("budget_tokens", self.budget_tokens, MIN_BUDGET, MAX_BUDGET)
         half_life, weight = self.half_life_days, self.freshness_weight
-        if half_life is not None and not (_is_number(half_life) and 0 < half_life < math.inf):
-            raise BadRequest(f"half_life_days is {half_life!r}; it must be a number above 0")
-        if weight is not None and not (_is_number(weight) and 0 <= weight <= 1):
-            raise BadRequest(f"freshness_weight is {weight!r}; it must be a number from 0 to 1")
+        if half_life is not None and not (is_number(half_life) and half_life > 0):
+            raise BadRequest(f"half_life_days is {shown(half_life)}; it must be a number above 0")
+        if weight is not None and not (is_number(weight) and 0 <= weight <= 1):
+            raise BadRequest(f"freshness_weight is {shown(weight)}; it must be a number from 0 to 1")
         switches = {"rerank": self.rerank, "expand_graph": self.expand_graph, "compress": self.compress or False}
         for name, value in switches.items():
             if not isinstance(value, bool):
-                raise BadRequest(f"{name} is {value!r}; it must be True or False")
+                raise BadRequest(f"{name} is {shown(value)}; it must be True or False")
 
     @staticmethod
     def checked_text(text: str) -> str:
         """The question, trimmed; BadRequest if there is none, if it is too long, or if it holds what nobody types."""
-        if not isinstance(text, str):
-            raise BadRequest(f"a question is text, not {type(text).__name__}")
-        if len(text) > MAX_CHARACTERS * 10:  # before anything looks at each of them
-            raise BadRequest(_too_long(len(text)))
-        if not text.isprintable():  # it nearly always is
-            found = next(filter(_is_control, text), None)
-            if found is not None and unicodedata.category(found) == "Cs":
-                raise BadRequest("the question is not valid UTF-8: type it again")
-            if found is not None:
-                raise BadRequest(
-                    f"the question holds the control character U+{ord(found):04X}: remove it and ask again"
-                )
-        question = text.strip()
+        question = text.strip() if isinstance(text, str) else text
+        remedy = "ask for one thing, and give a longer text as the selection"
+        checked_text("the question", question, max_characters=MAX_CHARACTERS, remedy=remedy)
         if not any(map(_is_visible, question)):
             raise BadRequest("the question is empty: ask something")
-        if len(question) > MAX_CHARACTERS:
-            raise BadRequest(_too_long(len(question)))
         return question
 
     @property
@@ -190,3 +174,5 @@ class PageRequest:
 
     def __post_init__(self) -> None:
         check_whole("limit", self.limit, 1, MAX_PAGE_LIMIT)
+        if self.cursor is not None and (not isinstance(self.cursor, str) or _CURSOR.fullmatch(self.cursor) is None):
+            raise BadRequest(UNKNOWN_CURSOR)

@@ -43,6 +43,7 @@ class Passage:
     has_code: bool = False
     has_equations: bool = False
     blocks: tuple[BlockSpan, ...] = ()
+    stale: str = ""  # why its file could not be read since; empty: this is what the file said last
     symbol: str | None = None
     signature: str | None = None
     service: str | None = None
@@ -68,6 +69,13 @@ class Passage:
     @property
     def page(self) -> int | None:
         return self.location.first if self.location.unit == "pages" else None
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """A chunk that is not as it was stored."""
+
+    document: str = ""  # its path; empty where it is not certain who may know
 
 
 DENSE, WORDS, CODE = "dense", "words", "code"

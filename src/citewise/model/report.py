@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import Literal, TypeAlias
 
 from citewise.model.chunk import ChunkCounts
-from citewise.model.document import FileProblem, Json
+from citewise.model.document import FileProblem, Json, SaidRule
 
 FileOutcome: TypeAlias = Literal["ingested", "unchanged", "skipped", "failed"]
 
@@ -19,6 +19,31 @@ class FileDone:
     outcome: FileOutcome
     size: int
     chunks: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AccessNote:
+    """A document whose access rule is not what was said of it, and why. Not reached: more may read it than was said."""
+
+    path: str
+    said: str
+    access: str
+    reason: str
+    is_reached: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentAccess:
+    """Who may read a document, and what that rests on."""
+
+    document: str
+    access: tuple[str, ...]
+    reason: str  # why it is not what was said of its path; empty: it is
+    said: tuple[SaidRule, ...]  # the rules that cover its path, in the order in which they count
+    own: tuple[str, ...]
+    aliases: tuple[str, ...]  # other paths of its file
+    file: str  # where it was read from; empty: its source is no folder
+    stale: str  # why its file could not be read since
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +80,12 @@ class IngestReport:
     skipped: tuple[FileProblem, ...] = ()  # files and folders
     failed: tuple[FileProblem, ...] = ()  # the library keeps what it had of them
     warnings: tuple[FileProblem, ...] = ()  # of files that were ingested all the same
+    access: tuple[AccessNote, ...] = ()  # documents whose rule is not what was said
     chunks: ChunkCounts = field(default_factory=ChunkCounts)
     embedded: int = 0
     masked: Counter[str] = field(default_factory=Counter)  # kinds of secrets and how many were masked
     seconds: float = 0.0
+    kept: int = 0  # documents that are gone from disk, and were too many to be removed unasked
 
     def __add__(self, other: "IngestReport") -> "IngestReport":
         """Several sources' reports as one."""
@@ -75,6 +102,11 @@ class IngestReport:
             "failed": len(self.failed),
             "seconds": round(self.seconds, 3),
         }
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the library is now what its sources are, and every rule that was given holds."""
+        return not self.failed and not self.kept and all(note.is_reached for note in self.access)
 
     @property
     def files_skipped(self) -> int:

@@ -6,10 +6,10 @@ from typing import Protocol
 
 from citewise.model.access import Access, Scope
 from citewise.model.chunk import Change, Chunk, ChunkCounts, Vector, WordVectors
-from citewise.model.document import Document, Json, KnownDocument, SourceRef
+from citewise.model.document import Departed, Document, Json, KnownDocument, SourceRef
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId, Digest, DocumentId
-from citewise.model.ranking import Passage
+from citewise.model.ranking import Damaged, Passage
 from citewise.model.report import LibraryFacts
 
 
@@ -39,12 +39,13 @@ class PassageReader(Protocol):
     """Reads chunks with their documents: all that a search needs of a catalog.
 
     Promises: one batched read; in the order of `ids`; a chunk that is gone, in another scope, or not for this reader
-    by the catalog's own access rules is left out, whatever an index believed; a record that cannot be understood is
-    None and does not affect the others. After `request_reingest`, the stamps of the documents of these chunks equal no
-    other stamp, so that the next ingestion reads them again.
+    by the catalog's own access rules is left out, whatever an index believed; a record that is not as it was stored is
+    `Damaged`, without a name unless it is certain that this reader may read the document, and does not affect the
+    others. After `request_reingest`, the stamps of the documents of these chunks equal no other stamp, so that the next
+    ingestion reads them again, and storing these chunks is a change.
     """
 
-    def passages(self, ids: Sequence[ChunkId], *, where: Where) -> Mapping[ChunkId, Passage | None]: ...
+    def passages(self, ids: Sequence[ChunkId], *, where: Where) -> Mapping[ChunkId, Passage | Damaged]: ...
     def request_reingest(self, ids: Collection[ChunkId]) -> None: ...
 
 
@@ -54,7 +55,7 @@ class CatalogReader(PassageReader, Protocol):
     Promises: scope and readers of `where` decide, and of chunks its conditions too; a document of another scope or
     for other readers does not exist. `documents` gives a page of those whose path comes after `after`, by path.
     `facets` counts the documents by the values of module, chapter, corpus_type, content_type and tags. Nothing is
-    held open between two calls.
+    held open between two calls. What is not as it was stored raises Misconfigured.
     """
 
     def document(self, where: Where, id_: DocumentId) -> Document | None: ...
@@ -70,14 +71,23 @@ class CatalogWriter(Protocol):
     Promises: a store or removal is durable and whole when the call returns, together with its entries in the change
     log and the new version of the scope, or nothing happened; chunks whose fingerprint did not change make no log
     entry; a document keeps the time at which it was first stored; a full disk raises Unavailable and loses nothing.
-    `stamps` leaves out paths it does not know; `paths` gives those at or below `under`, of one source if `mount` is
-    given, in order.
+    `stamps` and `texts` (the content hashes of a document's chunks) leave out paths they do not know; `paths` gives
+    those at or below `under`, of one source if `mount` is given, in order; `paths_with` those of documents that have a
+    chunk with one of these content hashes. Whoever could read a removed document is in `departed`, until `compact`. The
+    stamp of a damaged document equals no other, so that it is read again; nobody may read one whose rule is damaged,
+    here and in `departed`. `mark_stale` says why files could not be read whose documents stay, until these are stored
+    again; a new reason raises the version of the scope.
     """
 
     def stamps(self, scope: Scope, paths: Collection[str]) -> Mapping[str, KnownDocument]: ...
     def paths(self, scope: Scope, *, under: str = "", mount: str | None = None) -> tuple[str, ...]: ...
     def store(self, writes: Sequence[DocumentWrite]) -> ChunkCounts: ...
+    def mark_stale(self, scope: Scope, reasons: Mapping[str, str]) -> None: ...  # by path
     def remove(self, scope: Scope, paths: Collection[str]) -> int: ...  # how many chunks were removed
+    def texts(self, scope: Scope, paths: Collection[str]) -> Mapping[str, frozenset[Digest]]: ...
+    def paths_with(self, scope: Scope, texts: Collection[Digest]) -> tuple[str, ...]: ...
+    def departed(self, scope: Scope) -> tuple[Departed, ...]: ...
+    def record_departed(self, scope: Scope, departed: Sequence[Departed]) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +123,8 @@ class ChangeLog(Protocol):
 class EmbeddingCache(Protocol):
     """Finds vectors that were computed earlier, by the digest of their text.
 
-    Promises: only vectors of the library's own model are found; an unknown digest is absent from the result; `keep` is
+    Promises: only vectors of the library's own model are found; an unknown digest is absent from the result, and so is
+    one whose vector is damaged, until it is kept again; `keep` is
     durable when it returns, all or nothing, and the first vector of a text stays, whatever becomes of the documents.
     """
 

@@ -53,7 +53,8 @@ class TextIndex(Projection, Protocol):
     """Finds chunks by BM25 over one field of terms.
 
     Promises: those of `VectorIndex` for the chunks that have at least one of the terms; a filter never changes a
-    score; a term that is repeated in the query counts as often as it stands there.
+    score; a term that is repeated in the query counts as often as it stands there; what was deleted or replaced counts
+    for no score.
     """
 
     def search(self, terms: Sequence[str], *, field: TermField, where: Where, limit: int) -> tuple[Hit, ...]: ...
@@ -68,3 +69,10 @@ class KeepsPosition(Protocol):
     """
 
     def state(self, scope: Scope) -> ProjectionState | None: ...
+
+
+@runtime_checkable
+class Wears(Protocol):
+    """An index that deletions wear out: `is_worn` tells when it should be rebuilt to keep its promises."""
+
+    def is_worn(self, scope: Scope) -> bool: ...

@@ -28,10 +28,11 @@ class LogStore(Protocol):
 
     Promises: rows and counts of one `write` are there together or not at all; `rows` gives exactly what
     `LogScope.admits` at or after `since`, newest first, never more than `limit`, and nothing older than the retention,
-    swept or not; writing removes what is too old; after `sweep` the bytes of removed rows are no longer in the file,
-    nor any row if nothing is to be kept. `shown` names every document of any row; after `forget` no row names these.
-    A store that does not exist yet is empty; one that cannot be used raises Unavailable or Misconfigured. One in a file
-    has an attribute `file`, with `path` and `can_write()`: where it cannot be written, questions are not logged.
+    swept or not; writing removes what is too old, and nothing else while the clock is wrong for a day; after `sweep`
+    the bytes of removed rows are no longer in the file, nor any row if nothing is to be kept. `shown` names every
+    document of any row; after `forget` no row names these. A store that does not exist yet is empty; one that cannot be
+    used raises Unavailable or Misconfigured. One in a file has an attribute `file`, with `path` and `can_write()`:
+    where it cannot be written, questions are not logged.
     """
 
     def write(self, rows: Sequence[Logged], *, lost: Mapping[Scope, int]) -> None: ...
@@ -101,9 +102,10 @@ class RankingStore(Protocol):
     """Saves rankings by cursor until they expire.
 
     Promises: a ranking is loaded as it was saved, to the last bit of a score; a cursor that is unknown or has expired
-    is None. `renew` makes a cursor that has not expired last until `expires_at` at least, or returns False. The store
-    is bounded: each `save` removes what has expired, then the oldest until there is room. `clear` erases everything;
-    False if another use kept it from finishing. Threads may share a store; one that cannot be used raises Unavailable.
+    is None, as is one that was saved later than it is now. `renew` makes a cursor that has not expired last until
+    `expires_at` at least, or returns False. The store is bounded: each `save` removes what has expired, then the oldest
+    until there is room. `clear` erases everything; False if another use kept it from finishing. Threads may share a
+    store; one that cannot be used raises Unavailable.
     """
 
     @property

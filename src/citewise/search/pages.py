@@ -10,16 +10,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from citewise.errors import BadRequest, CitewiseError
+from citewise.errors import BadRequest, CitewiseError, part_failed
 from citewise.model.ids import ChunkId, digest
-from citewise.model.query import NOT_SHARED, SEARCH_TOP_K, PageRequest, Query
+from citewise.model.query import NOT_SHARED, SEARCH_TOP_K, START_AGAIN, UNKNOWN_CURSOR, PageRequest, Query
 from citewise.model.ranking import Candidate, Dropped, Finding, SearchResult
 from citewise.ports.stores import RankingStore, SavedRanking
 from citewise.search.adjust import Deduplicate
 from citewise.search.cache import key_parts
 from citewise.search.pipeline import Search, Stopwatch
-
-START_AGAIN = "search again without a cursor"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,7 @@ class PageBuilder:
             total_candidates=ranking.total_candidates,
             counts={**result.counts, "hydrated": result.counts.get("hydrated", len(page.findings))},
             dropped=(*result.dropped, *page.dropped),
-            degraded=ranking.degraded,
+            degraded=tuple(dict.fromkeys((*ranking.degraded, *page.degraded))),
             notes=ranking.notes,
         )
         if query.principal.readers is not None:
@@ -103,9 +101,9 @@ class PageBuilder:
         return (f"paging: only the first {self.depth:,} hits can be paged through (paging.depth)",)
 
     def _loaded(self, query: Query, request: PageRequest, cursor: str) -> SavedRanking:
-        ranking = self.rankings.load(cursor, now=self.clock()) if isinstance(cursor, str) else None
+        ranking = self.rankings.load(cursor, now=self.clock())
         if ranking is None:
-            raise BadRequest(f"the cursor is not one of this library's, or has expired: {START_AGAIN}")
+            raise BadRequest(UNKNOWN_CURSOR)
         if ranking.purpose != _purpose(query, request):
             raise BadRequest(
                 "the cursor belongs to another search: repeat the question, filters, options and who asks as they "
@@ -123,6 +121,7 @@ class PageBuilder:
                 read = self.search.passages(query, unread)
                 met |= {finding.candidate.id: finding for finding in read.findings}
                 met |= {dropped.candidate.id: dropped for dropped in read.dropped}
+                page.degraded += read.degraded
             for candidate in part:
                 page.take(met.get(candidate.id))
             count *= 2  # much is gone: fewer, larger reads
@@ -135,7 +134,7 @@ class PageBuilder:
         try:
             others, degraded = self.search.deeper(usual, self.depth, known=known, highest=last)
         except CitewiseError as error:
-            problem = f"paging: {error}; there may be more hits than these"
+            problem = part_failed("paging", error, "there may be more hits than these")
             return replace(ranking, degraded=(*ranking.degraded, problem))
         candidates = (*ranking.candidates, *others)
         return replace(
@@ -152,7 +151,7 @@ class PageBuilder:
         try:
             self.rankings.save(cursor, rest, now=now, expires_at=now + self.ttl_seconds)
         except CitewiseError as error:
-            return replace(result, degraded=(*result.degraded, f"paging: {error}; there is no page after this one"))
+            return result.with_degraded(part_failed("paging", error, "there is no page after this one"))
         notes = result.notes if self.rankings.is_shared else (*result.notes, NOT_SHARED)
         return replace(result, next_cursor=cursor, notes=notes)
 
@@ -167,6 +166,7 @@ class _Page:
     read: Mapping[ChunkId, Finding] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)
+    degraded: list[str] = field(default_factory=list)
     next_place: int | None = None  # where the next page begins, once this one is full
 
     def take(self, met: Finding | Dropped | None) -> None:

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from citewise.errors import CitewiseError, explained
+from citewise.errors import CitewiseError, part_failed
 from citewise.model.ids import ChunkId
 from citewise.model.query import Query
-from citewise.model.ranking import Candidate, Dropped, Finding, Ranking, SearchResult, Shortlist
+from citewise.model.ranking import Candidate, Damaged, Dropped, Finding, Passage, Ranking, SearchResult, Shortlist
 from citewise.ports.catalog import PassageReader
 from citewise.search.adjust import Boost, Cut, Deduplicate, Freshness
 from citewise.search.fuse import Fusion, Nearness
@@ -50,7 +50,7 @@ class Hydrate:
         return max(self.min_candidates, SPARE * query.top_k)
 
     def __call__(self, query: Query, wanted: Sequence[Candidate]) -> Shortlist:
-        """These candidates with their text. Those whose record cannot be read are dropped.
+        """These candidates with their text. Those that are not as they were stored are dropped and named.
 
         What is gone for this reader is in neither: another reader's chunk must not even be named, nor leave a gap in
         ranks.
@@ -58,23 +58,34 @@ class Hydrate:
         ids = [candidate.id for candidate in wanted]
         read = retried(lambda: self.store.passages(ids, where=query.where))
         gone = [candidate for candidate in wanted if candidate.id not in read]
-        malformed = [id_ for id_ in ids if id_ in read and read[id_] is None]
-        if malformed:
-            self._report(malformed)
+        damaged = {id_: found for id_, found in read.items() if isinstance(found, Damaged)}
+        if damaged:
+            self._report(tuple(damaged))
         if gone:
             ids_gone = ", ".join(candidate.id for candidate in gone)
             _log.info("left out, no longer in the catalog for this reader: %s", ids_gone)
             wanted = [_without_gaps(candidate, gone) for candidate in wanted]
-        findings = [Finding(passage, each) for each in wanted if (passage := read.get(each.id)) is not None]
-        dropped = [Dropped(each, "hydrate", "its record cannot be read") for each in wanted if each.id in malformed]
-        return Shortlist(query, tuple(findings), tuple(dropped))
+        findings = [Finding(found, each) for each in wanted if isinstance(found := read.get(each.id), Passage)]
+        dropped = [Dropped(each, "hydrate", "its record is damaged") for each in wanted if each.id in damaged]
+        return Shortlist(query, tuple(findings), tuple(dropped), _named(damaged.values()))
 
-    def _report(self, malformed: Sequence[ChunkId]) -> None:
-        _log.warning("left out, unreadable until their documents are ingested again: %s", ", ".join(malformed))
+    def _report(self, damaged: Sequence[ChunkId]) -> None:
+        _log.warning("left out, damaged until their documents are ingested again: %s", ", ".join(damaged))
         try:
-            self.store.request_reingest(malformed)
+            self.store.request_reingest(damaged)
         except CitewiseError as error:
             _log.warning("could not request that they are ingested again: %s", error)
+
+
+def _named(damaged: Iterable[Damaged]) -> tuple[str, ...]:
+    """What a result says of chunks that were left out, in one line for each document."""
+    documents = dict.fromkeys(each.document for each in damaged)
+    return tuple(
+        f"catalog: {document} is damaged and left out; the next `citewise ingest` reads it again"
+        if document
+        else "catalog: a document is damaged and left out; `citewise doctor` names it"
+        for document in documents
+    )
 
 
 def _without_gaps(candidate: Candidate, gone: Sequence[Candidate]) -> Candidate:
@@ -163,7 +174,7 @@ class Search:
         try:
             return stage(found)
         except Exception as error:  # noqa: BLE001  whatever it is, it must not fail the query
-            return found.with_degraded(f"{stage.name}: {explained(error)}; the order before it stands")
+            return found.with_degraded(part_failed(stage.name, error, "the order before it stands"))
 
     def _with_urls(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         url = self.addresses.url

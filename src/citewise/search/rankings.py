@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
-from citewise.errors import CitewiseError, Unavailable, explained
+from citewise.errors import CitewiseError, Unavailable, explained, part_failed
 from citewise.model.access import Scope
 from citewise.model.chunk import Hit, TermField
 from citewise.model.query import Query
@@ -124,7 +124,7 @@ def _rankings(
         query,
         hits,
         timings_ms={part: timings_ms[part] for part in ("embed", *RANKINGS) if part in timings_ms},
-        degraded=tuple(f"{name}: {error}" for name, error in errors.items()),
+        degraded=tuple(part_failed(name, error) for name, error in errors.items()),
     )
 
 

@@ -19,7 +19,7 @@ _BRACKETS = re.compile(f"[{re.escape(_OPENING + _CLOSING)}]")
 _PARENTHESES = str.maketrans(dict.fromkeys(_OPENING, "(") | dict.fromkeys(_CLOSING, ")"))
 
 _JOINERS = "\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef"  # some scripts and emoji need them
-_INVISIBLE = re.compile(
+INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
     f"\u3164\ufeff\uffa0\U0001d173-\U0001d17a\U000e0000-\U000e00ff{_JOINERS}]+"
 )
@@ -57,12 +57,34 @@ _UNSEEN = frozenset({"script", "style", "head", "template", "noscript"})
 _BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 
 
+# What a terminal obeys: ESC or one of its one-character forms, and what belongs to it. A string, such as a window's
+# title, ends in its line; one that does not has only been opened.
+_STRING = r"(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])"
+_IN_STRING = r"[^\x00-\x08\n-\x1f\x7f-\x9f]{0,1000}+"
+_CONTROL = r"(?:\x1b\[|\x9b)[0-?]{0,64}+[ -/]{0,16}+"
+_ESCAPE = re.compile(
+    rf"{_STRING}{_IN_STRING}(?:\x07|\x1b\\|\x9c)|{_STRING}(?:\d{{1,4}}+;?)?|{_CONTROL}[@-~]?|\x1b[ -/]{{0,3}}+[0-~]?"
+)
+_BEGUN_ESCAPE = re.compile(rf"(?:{_STRING}{_IN_STRING}\x1b?|{_CONTROL}|\x1b[ -/]{{0,3}}+)\Z")
+
+
+def without_escapes(text: str) -> str:
+    """The text without escape sequences, each with its body: `[31m` behind an ESC goes, in `array[31m` it stays."""
+    return _ESCAPE.sub("", text)
+
+
+def begun_escape(text: str) -> str:
+    """The end of a text that may be the beginning of an escape sequence, about a thousand characters at most."""
+    begun = _BEGUN_ESCAPE.search(text)
+    return begun.group() if begun else ""
+
+
 def sanitized(text: str, *, is_code: bool = False) -> str:
     """The text with nothing left that looks like a source's label, a reference to one, or a turn in a chat.
 
     `is_code`: all of it is code, as in a passage of a repository; else only fences and spans are.
     """
-    visible = Markdown(_INVISIBLE.sub(_kept_joiners, text))
+    visible = Markdown(INVISIBLE.sub(_kept_joiners, without_escapes(text)))
     lines = visible.split("\n")
     in_code = [True] * len(lines) if is_code else visible.fenced_lines()
     # Rules come first: they are the one thing that becomes shorter, and a label is looked for within a distance.
@@ -113,7 +135,7 @@ def _is_label(text: str, start: int) -> bool:
 
 def _is_reference(text: str, start: int) -> bool:
     inside = _REFERENCE.match(text, start)
-    return bool(inside and _NUMBERS.fullmatch(unicodedata.normalize("NFKC", _INVISIBLE.sub("", inside[1]))))
+    return bool(inside and _NUMBERS.fullmatch(unicodedata.normalize("NFKC", INVISIBLE.sub("", inside[1]))))
 
 
 def _code_ranges(lines: Sequence[str], in_code: Sequence[bool]) -> Iterator[tuple[int, int]]:

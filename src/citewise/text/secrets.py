@@ -4,12 +4,17 @@ import base64
 import binascii
 import itertools
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import NamedTuple
+
+from citewise.text.analysis import STOP_WORDS
+from citewise.text.sanitizing import INVISIBLE
 
 _PLACEHOLDER = re.compile(
     r"(?i)your|change[-_]?(?:me|it|this)|replace|example|placeholder|redacted|dummy|sample|insert|todo|fake"
@@ -30,6 +35,25 @@ _KNOWN_TERM = re.compile(
 )
 _PLACE = re.compile(r"(?i)(?:[a-z][a-z0-9+.-]{0,20}:)?//|[.~]{0,2}/|[a-z]:\\|(?:arn|data|file|vault|op|ref):")
 _WORDS_FOR_PASSWORD = frozenset({"pass", "password", "passwd", "pw", "pwd", "secret", "token", "key"})
+_REMARKS = frozenset(
+    (
+        *("character", "characters", "default", "empty", "encrypted", "enter", "key", "keys", "long", "may", "minimum"),
+        *(
+            "must",
+            "never",
+            "none",
+            "optional",
+            "passphrase",
+            "password",
+            "phrase",
+            "required",
+            "string",
+            "used",
+            "using",
+        ),
+        *("without", "word", "words"),
+    )
+)
 _MARKS = frozenset("!@#$%^&*+=?~|")
 _MIN_CHARACTERS = 6  # a shorter quoted value is a word, a flag or a joke
 _MIN_SCRAMBLED = 10  # characters; of fewer letters, chance alone may spell a name
@@ -47,10 +71,24 @@ def _is_url_password(value: str) -> bool:
     return not _is_placeholder(value) and value.lower() not in _WORDS_FOR_PASSWORD
 
 
+def _is_argument(value: str) -> bool:
+    """Whether an argument that can only be a password is one, rather than a word for it such as db_password."""
+    return _is_url_password(value) and _WORDS_FOR_PASSWORD.isdisjoint(re.split(r"[-_.]", value.lower()))
+
+
+def _is_phrase(value: str) -> bool:
+    """Whether words were drawn at random, rather than being a remark about a passphrase."""
+    words = re.split("[ -]", value)
+    return len(set(words)) >= _MIN_KINDS and (STOP_WORDS | _REMARKS).isdisjoint(words)
+
+
 def _is_header(value: str) -> bool:
     """Whether what follows Bearer or Basic is a credential."""
-    if _is_quoted(value):
-        return True
+    return _is_quoted(value) or _is_basic(value)
+
+
+def _is_basic(value: str) -> bool:
+    """Whether it is a name and a password in Base64."""
     try:
         name, colon, password = base64.b64decode(value, validate=True).decode("utf-8").partition(":")
     except (binascii.Error, UnicodeDecodeError):
@@ -88,7 +126,7 @@ def _is_mixed(value: str) -> bool:
     return digits_or_marks and any(map(str.isalpha, rest)) and _WORDS.fullmatch(value) is None
 
 
-VERSION = "secrets-2"  # changes when the same text may be masked differently
+VERSION = "secrets-3"  # changes when the same text may be masked differently
 
 
 class Masked(NamedTuple):
@@ -107,104 +145,241 @@ class _Span(NamedTuple):
 
 def masked(text: str) -> Masked:
     """The text with every credential replaced by its kind; masking twice is masking once."""
+    visible, shift = _without_invisible(text)
     parts, counts, at = list[str](), Counter[str](), 0
-    for span in sorted((*_values(text), *_private_keys(text)), key=lambda span: span.start):
-        if span.start >= at:  # else they overlap, and the first to see a place names it
-            parts += (text[at : span.start], f"<secret:{span.kind}>")
+    cells = (_table_cells(visible, border) for border in _BORDERS)
+    spans = itertools.chain(_values(visible), _private_keys(visible), *cells)
+    for span in sorted(spans, key=lambda span: span.start):
+        start, end = shift(span.start), shift(span.end - 1) + 1
+        if start >= at:  # else they overlap, and the first to see a place names it
+            parts += (text[at:start], f"<secret:{span.kind}>")
             counts.update([span.kind] if span.counts else [])
-        at = max(at, span.end)
+        at = max(at, end)
     return Masked("".join((*parts, text[at:])), MappingProxyType(dict(sorted(counts.items()))))
 
 
+_HIDDEN = re.compile(INVISIBLE.pattern.removesuffix("+"))  # one at a time is several times as fast as runs of them
+
+
+def _without_invisible(text: str) -> tuple[str, Callable[[int], int]]:
+    """The text without characters that nobody sees, and from a place in it to that in the text as it is."""
+    if text.isascii() or not _HIDDEN.search(text):
+        return text, lambda at: at
+    places = [hidden.start() - number for number, hidden in enumerate(_HIDDEN.finditer(text))]
+    return _HIDDEN.sub("", text), lambda at: at + bisect_right(places, at)
+
+
 _MAX_JUDGED = 400  # characters; what a value is shows in its beginning
+_MAX_BEFORE = 200  # characters in front of a beginning in which `{at}` looks
 
-# Values behind a telling name, and tokens with a telling beginning. In each pattern the last group that matched is the
-# value. A token starts where a word starts, also behind an escape such as \n or %20.
-_START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-F]{2}))"
-
-
-class _Rule(NamedTuple):
-    kind: str
-    pattern: re.Pattern[str]
-    is_real: Callable[[str], bool] | None = None  # None: it depends on whether the value is quoted
-
-
+# A token starts where a word starts, also behind an escape such as \n, \u0026 or %20.
+_START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=\\u00[0-9a-f]{2})|(?<=%[0-9A-F]{2}))"
 _OWNERS = ["access", "account", "api", "auth", "encryption", "master", "private", "shared", "signing", "storage"]
-_KEY = "(?:" + "|".join(f"(?<={owner})|(?<={owner}[_-])" for owner in _OWNERS) + ")key"
-_SECRET = "secret(?:[_-]?(?:access[_-]?)?key)?"
+_BARE = r"""[^\s"'`<>()\[\]{},;\\&]++(?:&(?!\w{1,40}=)[^\s"'`<>()\[\]{},;\\&]*+)*+"""
+_QUOTED = r"""(?P<quote>["'`])(?P<quoted>[^\s"'`]{4,}+)(?P=quote)"""
+_GAP = r"(?:[ \t]++(?:\\\r?\n[ \t]*+)?+|\\\r?\n[ \t]*+)"  # in a command, which may go on in the next line
 # What may stand between a name and its value: the end of a string or of emphasis, a sign, a type. A bracket
 # only behind a quote, so that no mask ("<secret:token>") is ever taken for a name.
 _CLOSE = r"""\d{0,2}(?:["'`]\]?|\*{1,2}|__)?[ \t]{0,8}"""
-_SIGN = r"(?::=|=>|={1,3}|:)\*{0,2}[ \t]{0,8}"
+# The value may stand in the next line, also behind the mark of a YAML block, or alone in a block of code.
+_NEXT_LINE = r"(?:[|>][+-]?[ \t]{0,8})?(?:\r?\n[ \t>]{0,80}){1,2}(?:`{3}[a-z]{0,12}\r?\n[ \t>]{0,80})?"
+_SIGN = rf"(?::=|=>|={{1,3}}|:)\*{{0,2}}[ \t]{{0,8}}(?:(?<!=){_NEXT_LINE})?"
+_IS = r"[ \t]{1,4}(?:is|was)(?:[ \t]{1,4}(?:now|still|set[ \t]to))?:?[ \t]{1,4}\*{0,2}"
 _TYPED = r""":[ \t]?[A-Za-z_][\w.\[\]|]{0,40}[ \t]?=[ \t]?(?=["'`])"""
-_BARE = r"""[^\s"'`<>()\[\]{},;\\&]++(?:&(?!\w{1,40}=)[^\s"'`<>()\[\]{},;\\&]*+)*+"""
 _VALUE = (
-    r"""(?:(["'`])(?P<quoted>[^\s"'`]{4,}+)\1"""
+    rf"(?:{_QUOTED}"
+    # In a sentence a value ends before the point.
+    r"""|(?(is)(?P<said>[^\s"'`<>()\[\]{},;\\*]{4,200}(?<![.:?]))(?=[.,;:!?)*]{0,4}(?:\s|\Z))|(?:"""
     # NAME=value is the shell's form, and anything may follow it but a call, an index or the next argument.
-    rf"|(?<==)(?![A-Za-z_]\w*+[(\[{{,)])(?P<env>{_BARE})(?![(\[{{])"
+    rf"(?<==)(?![A-Za-z_]\w*+[(\[{{,)])(?P<env>{_BARE})(?![(\[{{])"
     # Any other bare value ends its line; otherwise it is a sentence or code.
-    rf"|(?P<bare>{_BARE})(?=[,;]?[ \t]{{0,80}}(?:[\r\n]|\Z|\#|//|</)))"
+    rf"|(?P<bare>{_BARE})(?=[,;]?[ \t]{{0,80}}(?:[\r\n]|\Z|\#|//|</)))))"
 )
+_PARTS = {
+    "close": _CLOSE,
+    "sign": _SIGN,
+    "is": _IS,
+    "assigned": f"{_CLOSE}(?:{_TYPED}|{_SIGN}|(?P<is>{_IS})){_VALUE}",
+    "owner": "(?:" + "|".join(f"(?<={owner})|(?<={owner}[_-])" for owner in _OWNERS) + ")",
+    "option": r"(?<![\w-])--?[\w-]{0,40}",
+    "argument": rf"[ \t]{{1,4}}(?:{_QUOTED}|(?P<word>{_BARE}))",
+    "tag": r"<(?!secret:)[\w.:-]{0,40}",  # a mask is no tag
+    "content": r"(?:[ \t][^<>\n]{0,200})?>\s{0,40}(?!\w{1,40}=)(?P<text>[^\s<>]{4,}+)\s{0,40}</",
+    "args": rf"(?:{_GAP}(?!\\)\S++){{0,40}}?{_GAP}",
+    "word": _BARE,
+}
 
 
-def _assignment(kind: str, name: str) -> _Rule:
-    return _Rule(kind, re.compile(f"(?i:{name}){_CLOSE}(?:{_TYPED}|{_SIGN}){_VALUE}"))
+class _Rule(NamedTuple):
+    """A line of data/secret-shapes.txt."""
+
+    kind: str
+    judge: str
+    pattern: re.Pattern[str]
+    before: re.Pattern[str] | None
+
+    def match(self, text: str, at: int) -> re.Match[str] | None:
+        match = self.pattern.match(text, at)
+        is_apart = match and self.before and not self.before.search(text, max(0, at - _MAX_BEFORE), at)
+        return None if is_apart else match
+
+    def is_real(self, match: re.Match[str]) -> bool:
+        judge = "quoted" if match.lastgroup == "quoted" else self.judge
+        return _JUDGES[judge](match[match.lastindex or 0][:_MAX_JUDGED])
 
 
-_AWS_SECRET = re.compile(rf"""(?i:{_SECRET}){_CLOSE}{_SIGN}["'`]?([A-Za-z0-9/+]{{40}})(?![A-Za-z0-9/+=])""")
-_HEADER = re.compile(
-    r"""(?i:authorization)(?:["'`]\]?)?[ \t]{0,4}(?:[:=,]|=>)[ \t]{0,4}["'`]?"""
-    r"(?i:bearer|basic|token)[ \t]{1,4}([A-Za-z0-9._~+/=-]{8,}+)"
-)
-_URL = re.compile(r"""://[^\s/@:"'<>?#]{0,64}:([^\s/@"'<>]{1,300})@""")
-_WEBHOOK = re.compile(r"://hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9_/-]{20,300})")
-
-
-def _token_rules() -> Iterator[tuple[bytes, tuple[_Rule]]]:
-    """Kinds of tokens, how they begin, and their shapes; a long random rest follows, without a break."""
-    for line in files("citewise").joinpath("data", "secret-shapes.txt").read_text("utf-8").splitlines():
-        kind, beginnings, shape = line.split(" ")
-        rule = _Rule(kind, re.compile(f"{_START}({shape})(?![A-Za-z0-9])"), _is_token)
-        yield from ((beginning.encode(), (rule,)) for beginning in beginnings.split(","))
-
-
-# By a string that is in every instance, in lower case; the first way that fits tells the kind.
-_RULES: Mapping[bytes, tuple[_Rule, ...]] = MappingProxyType(
+_JUDGES: Mapping[str, Callable[[str], bool]] = MappingProxyType(
     {
-        **dict(_token_rules()),
-        b"://": (_Rule("url-password", _URL, _is_url_password), _Rule("slack-webhook", _WEBHOOK, _is_token)),
-        b"authorization": (_Rule("authorization", _HEADER, _is_header),),
-        b"pass": (_assignment("password", "pass(?:w(?:or)?d|phrase)"),),
-        b"pwd": (_assignment("password", "pwd"),),
-        b"secret": (_Rule("aws-secret-key", _AWS_SECRET, _is_token), _assignment("shared-secret", _SECRET)),
-        b"token": (_assignment("token", "token"),),
-        b"key": (_assignment("key", _KEY),),
+        "token": _is_token,  # and it is near a long run of such characters
+        "random": _is_token,
+        "url": _is_url_password,
+        "argument": _is_argument,
+        "header": _is_header,
+        "basic": _is_basic,
+        "phrase": _is_phrase,
+        "named": _is_bare,
+        "quoted": _is_quoted,
     }
 )
 
 
-def _values(text: str) -> Iterator[_Span]:
-    lower = text.encode("ascii", "replace").lower()  # one byte for each character: offsets hold in both
-    for anchor, rules in _RULES.items():
-        at = lower.find(anchor)
+@cache
+def _rules() -> Mapping[tuple[bytes, bool], tuple[_Rule, ...]]:
+    """By how every instance begins, and whether it is a token; of those that fit, the first tells the kind."""
+    rules = defaultdict[tuple[bytes, bool], tuple[_Rule, ...]](tuple)
+    for line in files("citewise").joinpath("data", "secret-shapes.txt").read_text("utf-8").splitlines():
+        if line and not line.startswith("#"):
+            kind, judge, beginnings, shape, _ = line.split("  ")
+            for beginning in beginnings.split(","):
+                rules[beginning.encode(), judge == "token"] += (_rule(kind, judge, shape),)
+    return rules
+
+
+def _rule(kind: str, judge: str, shape: str) -> _Rule:
+    flags = re.IGNORECASE if shape.startswith("(?i)") else re.NOFLAG
+    written = re.sub(r"\{([a-z]+)\}", lambda part: _PARTS.get(part[1], part[0]), shape.removeprefix("(?i)"))
+    before, _, after = written.rpartition("{at}")
+    pattern = re.compile(after, flags)
+    if judge == "token" and not pattern.groups:  # a long random rest follows its beginning, without a break
+        pattern = re.compile(f"{_START}({after})(?![A-Za-z0-9])", flags)
+    return _Rule(kind, judge, pattern, re.compile(rf"(?:{before})\Z", flags) if before else None)
+
+
+_LONG_RUN = b"x" * 20  # every token has such a run of characters somewhere, and a digit or a capital letter in it
+_NEAR = 100  # characters in front of that run in which a token must have begun
+_IN_TOKEN = bytes(ord("x" if re.match(r"[\w%+=~-]", chr(code), re.ASCII) else " ") for code in range(256))
+_DIGIT_OR_CAPITAL = re.compile(rb"[0-9A-Z]")
+
+
+class _Excerpt(NamedTuple):
+    """Parts of a text, one byte for each character, with line ends between them."""
+
+    content: bytes
+    offsets: Sequence[int]  # of the parts, in here
+    starts: Sequence[int]  # and in the text
+
+    def places(self, beginning: bytes) -> Iterator[int]:
+        at = self.content.find(beginning)
         while at >= 0:
-            seen_to = at + len(anchor)
+            part = bisect_right(self.offsets, at) - 1
+            yield at - self.offsets[part] + self.starts[part]
+            at = self.content.find(beginning, at + 1)
+
+
+def _values(text: str) -> Iterator[_Span]:
+    plain = text.encode("ascii", "replace")
+    excerpts = {True: _near_long_runs(plain), False: _Excerpt(plain.lower(), (0,), (0,))}
+    for (beginning, is_token), rules in _rules().items():
+        seen_to = 0
+        for at in excerpts[is_token].places(beginning):
+            if at < seen_to:  # in a value, real or not: to look again from inside it could take quadratic time
+                continue
             for rule in rules:
-                match = rule.pattern.match(text, at)
-                if match and match.lastindex:
-                    is_real = rule.is_real or (_is_quoted if match.lastgroup == "quoted" else _is_bare)
-                    if is_real(match[match.lastindex][:_MAX_JUDGED]):
-                        yield _Span(*match.span(match.lastindex), rule.kind)
-                    # Behind a value, real or not: to look again from inside it could take quadratic time.
-                    seen_to = max(seen_to, match.end())
+                if match := rule.match(text, at):
+                    seen_to = match.end()
+                    if rule.is_real(match):
+                        yield _Span(*match.span(match.lastindex or 0), rule.kind)
                     break
-            at = lower.find(anchor, seen_to)
 
 
-# Private keys: everything between the first and the last line of the armor.
+def _near_long_runs(plain: bytes) -> _Excerpt:
+    runs = plain.translate(_IN_TOKEN) + b" "
+    parts, starts, seen_to = list[bytes](), list[int](), 0
+    at = runs.find(_LONG_RUN)
+    while at >= 0:
+        end = runs.index(b" ", at)
+        if _DIGIT_OR_CAPITAL.search(plain, at, end):
+            starts.append(max(seen_to, at - _NEAR))
+            parts.append(plain[starts[-1] : end])
+            seen_to = end
+        at = runs.find(_LONG_RUN, end)
+    return _Excerpt(b"\n".join(parts), [0, *itertools.accumulate(len(part) + 1 for part in parts)], starts)
 
-_FIRST_LINE = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_STOP = re.compile(r"\n|-----")
+
+# Tables: a column under a telling name holds what could stand behind that name. Each line is looked at once or twice.
+
+_NAMES = (
+    r"(?!(?<=<)secret:[a-z-]{1,40}+>)"  # a mask is no name
+    r"(?:(?P<phrase>pass[ _-]?phrase)|(?P<password>passw(?:or)?d|pwd)|(?P<token>token)"
+    r"|(?P<key>(?:api|access|private|secret)[ _-]?key)|(?P<secret>secret))"
+)
+_KINDS = {"phrase": "password", "password": "password", "token": "token", "key": "key", "secret": "shared-secret"}
+_COLUMN = re.compile(rf"(?i)(?:[\w-]{{1,40}}[ _-])?{_NAMES}")
+_BORDERS = (re.compile(r"\|[ \t]{0,8}:?-"), re.compile(r"\+[-=]"))
+_DELIMITER_ROW = re.compile(r"[ \t>]*+[|:+=-][ \t|:+=-]*+\r?")
+_PIPE = re.compile(r"(?<!\\)\|")
+_AROUND_CELL = " \t\r*_\"'`"
+
+
+def _table_cells(text: str, border_shape: re.Pattern[str]) -> Iterator[_Span]:
+    at = 0
+    while border := border_shape.search(text, at):
+        start, at = _line(text, border.start())
+        header = _line(text, start - 1) if start else (0, 0)
+        if not _DELIMITER_ROW.fullmatch(text, start, at) or text.find("|", *header) < 0:
+            continue
+        names = (_COLUMN.fullmatch(text[slice(*cell)].strip(_AROUND_CELL)) for cell in _cells(text, *header))
+        kinds = [_kind(name) if name else "" for name in names]
+        for row in _rows(text, at):
+            at = row[1]
+            for kind, cell in zip(kinds, _cells(text, *row) if any(kinds) else (), strict=False):
+                value = text[slice(*cell)].strip(_AROUND_CELL)
+                if kind and len(value.split()) == 1 and _is_bare(value[:_MAX_JUDGED]):
+                    first = text.index(value, *cell)
+                    yield _Span(first, first + len(value), kind)
+
+
+def _line(text: str, at: int) -> tuple[int, int]:
+    end = text.find("\n", at)
+    return text.rfind("\n", 0, at) + 1, len(text) if end < 0 else end
+
+
+def _rows(text: str, at: int) -> Iterator[tuple[int, int]]:
+    """The lines behind a table's header, as long as they belong to it."""
+    while at < len(text):
+        start, at = _line(text, at + 1)
+        if text.find("|", start, at) < 0 and not _DELIMITER_ROW.fullmatch(text, start, at):
+            return
+        yield start, at
+
+
+def _cells(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    edges = [start - 1, *(pipe.start() for pipe in _PIPE.finditer(text, start, end)), end]
+    has_border = not text[start : edges[1]].strip(" \t>")
+    return ((left + 1, right) for left, right in itertools.pairwise(edges[has_border:]))
+
+
+def _kind(name: re.Match[str]) -> str:
+    return next(kind for group, kind in _KINDS.items() if name[group])
+
+
+# Private keys: everything between the first and the last line of the armor; of PuTTY's, as many lines as it says.
+
+_FIRST_LINES = (
+    re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?P<lines>)"),
+    re.compile(r"Private-Lines:[ \t]{0,4}(?P<lines>\d{1,4})"),
+)
+_STOP = re.compile(r"\n|-----|Private-")
 # A key inside a string has the two characters \n where its lines end.
 _KEY_LINE = re.compile(r"\W*+([A-Za-z0-9+/=]{16,}+(?:(?:\\[rn])++[A-Za-z0-9+/=]++)*+)(?:\\[rn]|\W)*+")
 _KEY_REST = re.compile(r"\W*?([A-Za-z0-9+/=]{2,}+)(?:\\[rn]|\W)*+")  # once it has begun, a line may be short
@@ -212,11 +387,13 @@ _BETWEEN = re.compile(r"\s*+(?:[A-Za-z-]{1,40}: .*+|(?:\\[rn]|\W)*+)", re.DOTALL
 
 
 def _private_keys(text: str) -> Iterator[_Span]:
-    at = 0
-    while first := _FIRST_LINE.search(text, at):
-        at = first.start() + 1
-        for number, (start, at) in enumerate(_key_lines(text, first.end())):
-            yield _Span(start, at, "private-key", counts=number == 0)
+    for first_line in _FIRST_LINES:
+        at = 0
+        while first := first_line.search(text, at):
+            at = first.start() + 1
+            lines = itertools.islice(_key_lines(text, first.end()), int(first["lines"]) if first["lines"] else None)
+            for number, (start, at) in enumerate(lines):
+                yield _Span(start, at, "private-key", counts=number == 0)
 
 
 def _key_lines(text: str, start: int) -> Iterator[tuple[int, int]]:
@@ -243,11 +420,6 @@ _NUMBER = re.compile(r"(?<!\d)\+?\(?\d(?:[ ().\-/]{0,2}+\d){6,}+")
 # What is said behind a telling name ("my password is swordfish"), be it a plain word: of a question, a word too many
 # may be hidden. In documents that would hide prose, so there `masked` judges the value. Linear too: once a name and a
 # sign are found nothing is given back, and what follows is taken in one go.
-_NAMES = (
-    r"(?!(?<=<)secret:[a-z-]{1,40}+>)"  # a mask is no name
-    r"(?:(?P<phrase>pass[ _-]?phrase)|(?P<password>passw(?:or)?d|pwd)|(?P<token>token)"
-    r"|(?P<key>(?:api|access|private|secret)[ _-]?key)|(?P<secret>secret))"
-)
 _SIGN_REDACTION = r"\s*+[:=\uff1a]{1,3}+>?\*{0,2}+"  # uff1a: the wide colon of Chinese and Japanese
 _IS = r"\s++(?:is|was)(?=[\s:=])(?:\s*+[:=]++)?+(?:\s++(?:not|now|still|set\s++to)\b){0,2}+"
 _JOIN = rf"""(?>s?\d{{0,2}}(?:["'`\u2019\u201d]\]?|\*{{1,2}}|__)?(?:{_SIGN_REDACTION}|{_IS})\s*+)"""
@@ -257,7 +429,6 @@ _QUOTED = "|".join(rf"[{begin}](?:[^{end}\\\n]|\\.)*+[{end}]?+\S*+" for begin, e
 _CLAUSE = r"(?:[^\n.,;?!]|[.,;?!](?=\S))++"  # a passphrase has several words
 _BARE_REDACTION = rf"(?!<secret:[a-z-]{{1,40}}+>(?!\S))(?:(?:bearer|basic)\s++)?+(?(phrase)(?:{_CLAUSE}|\S++)|\S++)"
 _SAID = re.compile(rf"(?P<lead>{_NAMES}{_JOIN})(?:{_QUOTED}|{_BARE_REDACTION})", re.IGNORECASE)
-_KINDS = {"phrase": "password", "password": "password", "token": "token", "key": "key", "secret": "shared-secret"}
 
 
 class Redaction(StrEnum):
@@ -276,8 +447,7 @@ class Redaction(StrEnum):
             return text if self is Redaction.FULL else None
 
         def masked_value(said: re.Match[str]) -> str:
-            kind = next(kind for name, kind in _KINDS.items() if said[name])
-            return f"{said['lead']}<secret:{kind}>"
+            return f"{said['lead']}<secret:{_kind(said)}>"
 
         open_text = _SAID.sub(masked_value, masked(text).text)
         return _NUMBER.sub("<number>", _ADDRESS.sub("<address>", open_text))

@@ -120,6 +120,24 @@ def test_every_shape_of_a_marker_becomes_one(written: str, shown: str) -> None:
         ("a [1 to 9]", "a [1][2][3]", 1),
         ("[^9]: so it is", "so it is", 1),
         ("- [9]: so it is", "- so it is", 1),
+        ("a [999999999999999999999] b", "a b", 1),
+        (f"a [{'9' * 190}].", "a.", 1),
+        (f"a [1, {'9' * 100}, 2] b", "a [1][2] b", 1),
+        ("a [-1].", "a.", 1),
+        ("a [\u22121] b", "a b", 1),
+        ("a [ -1 ] b", "a b", 1),
+        ("a [-1, 2] b", "a [2] b", 1),
+        ("a [-3--1] b", "a b", 1),
+        ("a [1-99999999999] b", "a [1][2][3] b", 1),
+        ("a [2\u201399999999999999999999] b", "a [2][3] b", 1),
+        ("a [99999999999-999999999999] b", "a b", 1),
+        ("a [ 9 ] b", "a b", 1),
+        ("a [1, 99] b", "a [1] b", 1),
+        ("a [\uff19\uff19\uff19\uff19\uff19\uff19\uff19\uff19\uff19\uff19\uff19] b", "a b", 1),
+        ("a [\u0669\u0669] [\u096f] b", "a b", 2),
+        ("a [#-1] [^99999999999] [Source 99999999999] [Source -1] b", "a b", 4),
+        ("a \u301099999999999\u2020source\u3011 b", "a b", 1),
+        ("a [[99999999999]] b", "a b", 1),
     ],
 )
 def test_a_marker_without_a_source_goes_with_the_blank_before_it(written: str, shown: str, count: int) -> None:
@@ -131,6 +149,9 @@ def test_a_marker_without_a_source_goes_with_the_blank_before_it(written: str, s
     "text",
     [
         "`a[0]` and `[99]`",
+        "`a[-1]` and `[99999999999]`",
+        "```python\na[-1], a[10, 20], a[99999999999]\n```\n",
+        "[TODO] and [-] and [a-1](x.md)",
         "``a ` [99]`` b",
         "```python\nx = a[0]\ny = [99]\n```\n",
         "~~~\n[99]\n```\n[98]\n~~~\n",
@@ -150,7 +171,7 @@ def test_a_marker_without_a_source_goes_with_the_blank_before_it(written: str, s
         "a ` b",
         "a ``` b ` c",
         "[Source: Tides] [**a**] [2**3] [^a] [to 3]",
-        "[12:30] [-1] [1.5] [a] [] [1a] [v2] [source] [source code](x) [2nd] [Source 2nd]",
+        "[12:30] [1.5] [-1.5] [--flag] [-x] [1e9] [a] [] [1a] [v2] [source] [source code](x) [2nd] [Source 2nd]",
         "a [",
         "a [1",
         "a [Source 1",
@@ -276,7 +297,18 @@ def test_a_source_is_told_with_the_text_that_holds_its_marker() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["[[9]1]", "[1[9]]", "[1, [9], 2]", "[ [9] 1]", "[9[9]9]", "[Source [9] 1]", "[9\n[9]9]"]
+    "text",
+    [
+        "[[9]1]",
+        "[1[9]]",
+        "[1, [9], 2]",
+        "[ [9] 1]",
+        "[9[9]9]",
+        "[Source [9] 1]",
+        "[9\n[9]9]",
+        "[-[9]1]",
+        "[999999999999[9]9]",
+    ],
 )
 def test_no_marker_closes_up_around_one_that_was_removed(text: str) -> None:
     clean, used, removed = filtered(text)
@@ -310,10 +342,40 @@ def test_nothing_is_held_longer_than_it_must_be() -> None:
     assert (first, second, third, len(blanks)) == ("a", " [b", numbers, 60)
 
 
+def test_a_number_that_is_longer_than_any_label_is_text() -> None:
+    number = "9" * 300
+    first, rest = (text for text, _ in MarkerFilter((1,)).filtered([f"a [{number}] b [1]"]))
+    assert first + rest == f"a [{number}] b [1]"
+
+
+@pytest.mark.parametrize("text", ["a [999999999999999999999] b", "a [-1] b", "a [1-99999999999] b", f"[{'9' * 150}]"])
+def test_a_false_marker_may_come_in_any_pieces(text: str) -> None:
+    for size in (1, 2, 3, 7):
+        pieces = [text[start : start + size] for start in range(0, len(text), size)]
+        assert "".join(piece for piece, _ in MarkerFilter((1,)).filtered(pieces)) == filtered(text, (1,))[0]
+
+
 def test_without_sources_no_marker_is_left() -> None:
     assert filtered("a [1] b [Source 1: x].", sources=()) == ("a b.", (), 2)
 
 
 def test_no_list_of_numbers_is_slow_to_read() -> None:
-    for piece in ("1 ", "1, ", "1 to ", "*", "Source ", "[", "`", "(", "[1](", "\n[1]:", " ", "\\"):
+    for piece in (
+        "9",
+        "-",
+        "[-",
+        "[9999999999",
+        "1 ",
+        "1, ",
+        "1 to ",
+        "*",
+        "Source ",
+        "[",
+        "`",
+        "(",
+        "[1](",
+        "\n[1]:",
+        " ",
+        "\\",
+    ):
         assert_linear(lambda text: filtered(f"[{text}"), piece, characters=4_000)

@@ -197,18 +197,13 @@ class BrokenEvaluator:
 
 
 @pytest.mark.parametrize("question", [QUERY.text, "What does a zeppelin cost?"])
-@pytest.mark.parametrize(
-    ("error", "said"),
-    [(Unavailable("no judge"), "no judge"), (RuntimeError("key=hunter2"), "it failed (RuntimeError)")],
-)
-def test_an_evaluator_that_fails_is_named_in_an_answer_and_a_refusal(
-    question: str, error: Exception, said: str
-) -> None:
+@pytest.mark.parametrize("error", [Unavailable("no judge"), RuntimeError("key=hunter2")])
+def test_an_evaluator_that_fails_is_named_in_an_answer_and_a_refusal(question: str, error: Exception) -> None:
     pipeline = a_pipeline(ScriptedGenerator(["Gulls. [1]"]), min_confidence=0.4)
     query = replace(QUERY, text=question)
     usual = Answer.of(pipeline.ask(query, searched(query)))
     answer = Answer.of(replace(pipeline, evaluator=BrokenEvaluator(error)).ask(query, searched(query)))
-    assert answer.result.degraded == (f"quality: {said}; the built-in evaluation is given instead",)
+    assert answer.result.degraded == ("quality: not available; the built-in evaluation is given instead",)
     assert (answer.text, answer.quality) == (usual.text, usual.quality)
 
 
@@ -234,14 +229,12 @@ class Silent(HashEmbedder):
         raise self._given
 
 
-@pytest.mark.parametrize(
-    ("outcome", "said"), [(Unavailable("429"), "429"), (RuntimeError("key=hunter2"), "it failed (RuntimeError)")]
-)
-def test_units_that_cannot_be_embedded_are_named_once(outcome: Exception, said: str) -> None:
+@pytest.mark.parametrize("outcome", [Unavailable("429"), RuntimeError("key=hunter2")])
+def test_units_that_cannot_be_embedded_are_named_once(outcome: Exception) -> None:
     pipeline = a_pipeline(ScriptedGenerator(["Gulls. [1]"]))
     pipeline = replace(pipeline, ground=replace(pipeline.ground, embedder=Silent(outcome)))
     found = searched(QUERY)
     answer = Answer.of(pipeline.ask(QUERY, found))
-    assert answer.result.degraded == (f"ground: {said}; what was not embedded was compared by words",)
-    again = Answer.of(pipeline.ask(QUERY, found.with_degraded(f"dense: {said}")))
-    assert again.result.degraded == (f"dense: {said}",)
+    assert answer.result.degraded == ("ground: not available; what was not embedded was compared by words",)
+    again = Answer.of(pipeline.ask(QUERY, found.with_degraded("dense: not available")))
+    assert again.result.degraded == ("dense: not available",)

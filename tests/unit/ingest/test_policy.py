@@ -1,59 +1,124 @@
 """Who may read a document."""
 
+from collections.abc import Callable
+
 import pytest
 
-from citewise.adapters.folder.source import Patterns
-from citewise.errors import BadRequest
-from citewise.ingest.policy import AccessPolicy
+from citewise.errors import BadRequest, Misconfigured
+from citewise.ingest.policy import Rules, decided, with_access, with_default, with_held, with_patterns
 from citewise.model.access import Access
-from citewise.model.document import SourceRef
+from citewise.model.document import SaidRule, SourceRef
 
-OPS, PUBLIC, PROJECT = Access.of(["group:ops"]), Access.of(["public"]), Access.of(["project"])
-SOURCE = SourceRef("", "../docs")
-with_rule = AccessPolicy.with_rule
-
-
-def test_without_any_rule_members_of_the_project_may_read() -> None:
-    assert AccessPolicy()(SOURCE, "a.md") == PROJECT
-    assert AccessPolicy(("group:ops",))(SOURCE, "a.md") == OPS
+HR, OPS, PUBLIC, PROJECT = (Access.of([rule]) for rule in ("group:hr", "group:ops", "public", "project"))
+NOBODY = Access(frozenset())
+SOURCE = with_default(SourceRef("", "../docs"), ())
+Step = Callable[[SourceRef], SourceRef]
 
 
-def test_the_rule_of_the_innermost_part_counts() -> None:
-    source = with_rule(with_rule(SOURCE, ("group:ops",), [""]), ("public",), ["open", "a/b.md"])
-    policy = AccessPolicy(("project",))
-    paths = ("a/c.md", "open/b.md", "open", "a/b.md", "opened.md")
-    assert [policy(source, path) for path in paths] == [OPS, PUBLIC, PUBLIC, PUBLIC, OPS]
+def said(rule: str, part: str = "") -> Step:
+    return lambda source: with_access(source, part, (rule,), widen=False)
 
 
-def test_a_rule_replaces_the_rules_of_what_lies_below() -> None:
-    source = with_rule(SOURCE, ("public",), ["open/deep", "open.md"])
-    assert with_rule(source, ("project",), ["open"]).access == (("open.md", ("public",)), ("open", ("project",)))
-    assert with_rule(source, ("project",), [""]).access == (("", ("project",)),)
+def widened(rule: str, part: str = "") -> Step:
+    return lambda source: with_access(source, part, (rule,), widen=True)
 
 
-def test_a_pattern_comes_before_the_rule_of_a_part_and_the_own_rule_before_both() -> None:
-    (pattern,) = Patterns.of(["ops/**"]).rules
-    policy, source = AccessPolicy(by_path=((pattern.covers, OPS),)), with_rule(SOURCE, ("public",), ["ops"])
-    assert policy(source, "ops/deep/a.md") == OPS
-    assert policy(source, "a.md") == PROJECT
-    assert policy(source, "ops/deep/a.md", own=("owner:ann",)) == Access.of(["owner:ann"])
+def patterns(**by_path: str) -> Step:
+    return lambda source: with_patterns(source, {pattern: (rule,) for pattern, rule in by_path.items()})
+
+
+def default(rule: str) -> Step:
+    return lambda source: with_default(source, (rule,))
+
+
+def held(rule: str, part: str) -> Step:
+    return lambda source: with_held(source, [SaidRule(part, (rule,), "held", reason="moved")])
+
+
+@pytest.mark.parametrize(
+    ("steps", "path", "access"),
+    [
+        ([], "a.md", PROJECT),
+        ([default("group:hr")], "a.md", HR),  # narrower settings count for a source that was given no rule
+        ([default("public")], "a.md", PROJECT),
+        ([widened("public"), default("group:hr")], "a.md", PUBLIC),
+        ([said("group:hr")], "a.md", HR),
+        ([said("public")], "a.md", PROJECT),
+        ([said("group:hr"), said("project")], "a.md", HR),
+        ([said("group:hr"), said("group:ops")], "a.md", NOBODY),
+        ([said("group:hr"), widened("group:ops")], "a.md", OPS),
+        ([said("group:hr", "hr")], "hr/a.md", HR),
+        ([said("group:hr", "hr")], "hrs/a.md", PROJECT),
+        ([said("group:hr", "hr"), said("project")], "hr/a.md", HR),
+        ([said("group:hr", "hr"), widened("public")], "hr/a.md", HR),  # the rule of a part below stays
+        ([said("group:hr", "hr"), widened("public")], "a.md", PUBLIC),
+        ([said("group:hr", "hr"), widened("public", "hr")], "hr/a.md", PUBLIC),
+        ([said("group:hr"), widened("public", "pub")], "pub/a.md", PUBLIC),
+        ([said("group:hr"), widened("public", "pub"), said("group:hr")], "pub/a.md", PUBLIC),  # said again
+        ([said("group:hr"), widened("public", "pub"), said("owner:ann")], "pub/a.md", Access.of(["owner:ann"])),
+        ([widened("public", "pub"), said("group:hr")], "pub/a.md", HR),
+        ([widened("public", "pub"), said("group:hr"), widened("project")], "pub/a.md", PROJECT),
+        ([widened("public", "a/b"), said("group:hr"), widened("project", "a")], "a/b/c.md", PROJECT),
+        ([patterns(hr="group:hr")], "deep/hr/a.md", HR),
+        ([patterns(hr="group:hr"), patterns()], "hr/a.md", HR),  # remembered
+        ([patterns(hr="group:hr"), patterns(pub="public")], "hr/a.md", HR),  # it goes on narrowing
+        ([patterns(pub="public"), patterns(hr="group:hr")], "pub/a.md", PROJECT),  # it opens nothing any more
+        ([patterns(hr="group:hr"), patterns(hr="project")], "hr/a.md", PROJECT),  # changed, in words
+        ([patterns(hr="group:hr", a="public")], "hr/a", HR),  # the first counts
+        ([patterns(a="public", hr="group:hr")], "hr/a", PUBLIC),
+        ([patterns(hr="group:hr"), patterns(hr="group:hr", a="public")], "hr/a", HR),
+        ([said("group:hr", "hr"), patterns(a="public")], "hr/a", HR),  # no pattern opens a part that was closed
+        ([said("group:hr"), patterns(a="public")], "a", PUBLIC),
+        ([patterns(a="public"), said("group:hr")], "a", HR),
+        ([patterns(a="public"), said("group:hr"), patterns(a="public")], "a", HR),
+        ([patterns(a="group:hr"), widened("project", "a")], "a", PROJECT),
+        ([held("group:hr", "p")], "p/a.md", HR),
+        ([held("group:hr", "p"), widened("project")], "p/a.md", HR),  # not by what is said of all
+        ([held("group:hr", "p/a.md"), widened("project", "p")], "p/a.md", PROJECT),
+        ([held("group:hr", "p"), patterns(p="public")], "p/a.md", HR),
+    ],
+)
+def test_what_is_said_narrows_until_it_is_widened(steps: list[Step], path: str, access: Access) -> None:
+    source = SOURCE
+    for step in steps:
+        source = step(source)
+    assert Rules(source).of(path) == access
 
 
 @pytest.mark.parametrize(("mount", "path"), [("", "hr/a.md"), ("hr", "a.md"), ("wiki", "hr/a.md"), ("wiki/hr", "a.md")])
 def test_a_pattern_covers_a_path_in_the_library_and_a_path_in_the_source(mount: str, path: str) -> None:
-    rules = [Patterns.of([pattern]).rules[0] for pattern in ("hr/", "a.md")]
-    policy = AccessPolicy(by_path=tuple(zip((rule.covers for rule in rules), (OPS, PUBLIC), strict=True)))
-    assert policy(SourceRef(mount, "../docs"), path) == OPS
+    by_path = {"hr/": ("group:hr",), "a.md": ("public",)}
+    source = with_patterns(with_default(SourceRef(mount, "../docs"), ()), by_path)
+    assert Rules(source).of(path) == HR
 
 
-@pytest.mark.parametrize("patterns", [["open/"], ["open/", "hr/"]])
-def test_the_name_of_a_source_opens_nothing(patterns: list[str]) -> None:
-    rules = [Patterns.of([pattern]).rules[0].covers for pattern in patterns]
-    policy = AccessPolicy(by_path=tuple(zip(rules, (PUBLIC, OPS), strict=False)))
-    source = with_rule(SourceRef("open", "../open"), ("group:ops",), [""])
-    assert policy(source, "hr/a.md") == OPS
+@pytest.mark.parametrize("by_path", [{"open/": ("public",)}, {"open/": ("public",), "hr/": ("group:ops",)}])
+def test_the_name_of_a_source_opens_nothing(by_path: dict[str, tuple[str, ...]]) -> None:
+    source = with_access(SourceRef("open", "../open"), "", ("group:ops",), widen=False)
+    assert Rules(with_patterns(source, by_path)).of("hr/a.md") == OPS
 
 
-def test_an_own_rule_that_is_none_is_refused() -> None:
+def test_what_is_said_again_and_again_is_remembered_once() -> None:
+    source = SOURCE
+    for _ in range(5):
+        for step in (said("group:hr", "hr"), patterns(a="public"), held("group:hr", "p"), default("group:hr")):
+            source = step(source)
+    assert len(source.access) == 5
+
+
+def test_a_pattern_that_matches_nothing_is_refused() -> None:
+    with pytest.raises(Misconfigured, match="not a pattern"):
+        with_patterns(SOURCE, {"#comment": ("public",)})
+
+
+def test_everything_that_is_known_narrows_and_gives_its_reason() -> None:
+    ruling = decided(PUBLIC, narrowing=[(PROJECT, "a part"), (PUBLIC, "no reason")], own=("group:hr",))
+    assert (ruling.access, ruling.reason, ruling.held) == (HR, "a part; narrowed by its own access:", None)
+    ruling = decided(PROJECT, past=[(HR, "its text was there")])
+    assert (ruling.access, ruling.reason, ruling.held) == (HR, "its text was there", HR)
+    ruling = decided(HR, own=("public",))
+    assert (ruling.access, ruling.held) == (HR, None)
+    assert "asks for public" in ruling.reason
+    assert decided(HR, own=("group:hr",), past=[(PROJECT, "wider")]).reason == ""
     with pytest.raises(BadRequest, match="access rule"):
-        AccessPolicy()(SOURCE, "a.md", own=("everyone",))
+        decided(PROJECT, own=("everyone",))

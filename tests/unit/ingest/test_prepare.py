@@ -1,14 +1,16 @@
-"""What a document is called."""
+"""What a document is called, and how large it may be."""
 
 from typing import Any
 
 import pytest
 
 from citewise.adapters.markdown.parser import MarkdownParser
+from citewise.errors import BadData
 from citewise.ingest.chunkers.markdown import HeadingChunker
-from citewise.ingest.policy import AccessPolicy
-from citewise.ingest.prepare import Prepare
+from citewise.ingest.policy import Ruling
+from citewise.ingest.prepare import MAX_CHUNKS, Prepare
 from citewise.ingest.targets import Target
+from citewise.model.access import Access
 from citewise.model.document import Document, Item, SourceRef
 from citewise.model.ids import digest
 from citewise.ports.sources import Format
@@ -20,8 +22,8 @@ MARKDOWN = Format("text/markdown", (".md",), MarkdownParser(), HeadingChunker(Wo
 
 def a_prepared_document(text: str, path: str, *, mount: str = "") -> Document:
     data = text.encode()
-    prepare, target = Prepare((MARKDOWN,), (), AccessPolicy()), Target(SCOPE, SourceRef(mount, "docs"))
-    prepared = prepare(target, Item(path, len(data), "text/markdown"), data)
+    prepare, target = Prepare((MARKDOWN,), ()), Target(SCOPE, SourceRef(mount, "docs"))
+    prepared = prepare(target, Item(path, len(data), "text/markdown"), data, lambda *_: Ruling(Access()))
     (write,) = prepared.writes
     return write.document
 
@@ -42,7 +44,7 @@ def test_a_title_comes_from_frontmatter_heading_or_path(text: str, path: str, ti
 
 
 def test_what_a_source_knows_of_an_item_is_part_of_its_stamp() -> None:
-    prepare, target = Prepare((MARKDOWN,), (), AccessPolicy()), Target(SCOPE, SourceRef("", "docs"))
+    prepare, target = Prepare((MARKDOWN,), ()), Target(SCOPE, SourceRef("", "docs"))
     known: tuple[dict[str, Any], ...] = (
         {},
         {"metadata": {"team": "ops"}},
@@ -51,7 +53,7 @@ def test_what_a_source_knows_of_an_item_is_part_of_its_stamp() -> None:
         {"uri": "https://x/2"},
     )
     items = (Item("a.md", 5, "text/markdown", **each) for each in known)
-    assert len({prepare.stamp(target, item, "", digest(b"words")) for item in items}) == len(known)
+    assert len({prepare.stamp(target, item, digest(b"words")) for item in items}) == len(known)
 
 
 def test_a_document_knows_the_item_it_was_read_from() -> None:
@@ -61,3 +63,21 @@ def test_a_document_knows_the_item_it_was_read_from() -> None:
         "docs/guides/a.md",
         "text/markdown",
     )
+
+
+def test_a_document_of_too_many_chunks_is_refused_with_their_number() -> None:
+    text = "".join(f"# h{n}\n\ntext\n\n" for n in range(MAX_CHUNKS + 234))
+    with pytest.raises(BadData, match=r"would become 20,234 chunks; the limit is 20,000: split it"):
+        a_prepared_document(text, "a.md")
+
+
+def test_a_document_whose_chunks_repeat_too_much_is_refused() -> None:
+    tags = "".join(f"  - {n:0200}\n" for n in range(300))
+    text = f"---\ntags:\n{tags}---\n" + "".join(f"# h{n}\n\ntext\n\n" for n in range(1_200))
+    with pytest.raises(BadData, match=r"would take 7\d MB in the library; the limit is 64 MB"):
+        a_prepared_document(text, "a.md")
+
+
+def test_a_large_book_is_no_problem() -> None:
+    text = "".join(f"# Chapter {n}\n\n{'The harbor is open today. ' * 200}\n\n" for n in range(200))
+    assert a_prepared_document(text, "a.md").text == text

@@ -28,7 +28,7 @@ def test_two_thousand_characters_are_allowed_and_one_more_is_not() -> None:
     [
         *((f"a{character}b", rf"U\+{ord(character):04X}") for character in "\x00\x1b\x7f\x85"),
         ("caf\udce9", "not valid UTF-8"),
-        *((other, "a question is text") for other in (None, 3, b"noon", ["noon"])),
+        *((other, "the question must be text") for other in (None, 3, b"noon", ["noon"])),
     ],
 )
 def test_what_nobody_types_is_refused_by_name(question: Any, said: str) -> None:

@@ -97,22 +97,25 @@ def test_scores_that_are_none_degrade_and_the_fused_order_stands(scores: list[fl
     found = a_shortlist(a_named_finding("a", 0.9), a_named_finding("b", 0.2))
     degraded = Search.attempted(Rerank(FixedReranker(scores)), found)
     assert degraded.findings == found.findings
-    assert degraded.degraded == ("rerank: the reranker did not give 2 scores in 0..1; the order before it stands",)
+    assert degraded.degraded == ("rerank: not available; the order before it stands",)
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "said", "logged"),
     [
-        (Unavailable("the server is gone"), "the server is gone"),
-        (Misconfigured("no such model"), "no such model"),
-        (RuntimeError("key=hunter2"), "it failed (RuntimeError)"),  # without its message
+        (Unavailable("the server is gone"), "not available", "the server is gone"),
+        (Misconfigured("no such model"), "not set up", "no such model"),
+        (RuntimeError("key=hunter2"), "not available", "it failed (RuntimeError)"),
     ],
 )
-def test_a_failing_reranker_leaves_the_fused_order_and_is_named(error: Exception, said: str) -> None:
+def test_a_failing_reranker_leaves_the_fused_order_and_is_named(
+    error: Exception, said: str, logged: str, caplog: pytest.LogCaptureFixture
+) -> None:
     found = a_shortlist(a_named_finding("a", 0.9), a_named_finding("b", 0.2))
     degraded = Search.attempted(Rerank(WordReranker(error)), found)
     assert degraded.findings == found.findings
     assert degraded.degraded == (f"rerank: {said}; the order before it stands",)
+    assert f"rerank: {logged}" in caplog.messages
 
 
 def test_to_be_stopped_is_not_to_break() -> None:

@@ -3,11 +3,13 @@
 import base64
 import json
 import random
+import re
 import string
+from importlib.resources import files
 
 import pytest
 
-from citewise.text.secrets import masked
+from citewise.text.secrets import Redaction, masked
 from tests.growth import assert_linear
 
 ALNUM = string.ascii_letters + string.digits
@@ -53,6 +55,14 @@ TOKENS = (
     ("twilio-key", "SK" + drawn(32, HEX)),
     ("jwt", JWT),
     ("aws-access-key", "AKIA" + "IOSFODNN7EXAMPLE"),  # though it is a well-known example
+    ("google-client-secret", "GOCSPX-" + drawn(28, URL64)),
+    ("databricks-token", "dapi" + drawn(32, HEX)),
+    ("mailgun-key", "key-" + drawn(32, HEX)),
+    ("age-key", "AGE-SECRET-KEY-1" + drawn(58, "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L")),
+    *(
+        ("discord-token", f"{base64.b64encode(number).decode().rstrip('=')}.{drawn(6, URL64)}.{drawn(38, URL64)}")
+        for number in (b"80351110224678912", b"417263548172635481", b"1217263548172635480")
+    ),
 )
 
 
@@ -108,6 +118,58 @@ ASSIGNMENTS = (
     ("postgresql://app:{}@db:5432/app", "postgres", "url-password"),
     ("redis://:{}@cache", PLAIN, "url-password"),
     ("https://hooks.slack.com/services/{}", f"T{drawn(9)}/B{drawn(9)}/{drawn(24)}", "slack-webhook"),
+    ("https://discord.com/api/webhooks/417263548172635481/{}", drawn(68, URL64), "discord-webhook"),
+    ("https://discordapp.com/api/v10/webhooks/417263548172635481/{}?wait=1", drawn(68, URL64), "discord-webhook"),
+    ("the bot 110201543:{} answers", "A" + drawn(34, URL64), "telegram-token"),
+    ("https://api.telegram.org/bot110201543:{}/getMe", "A" + drawn(34, URL64), "telegram-token"),
+    ("https://a.blob.example/c/b?sv=2024-11-04&sig={}", drawn(20) + "%2B" + drawn(20) + "%3D", "signed-url"),
+    ("https://b.example/k?X-Amz-Expires=60&X-Amz-Signature={}", drawn(64, HEX), "signed-url"),
+    ("https://b.example/k?X-Goog-Date=1&X-Goog-Signature={}&a=b", drawn(256, HEX), "signed-url"),
+    ("https://c.example/i?Expires=1&Signature={}&Key-Pair-Id=K", drawn(90) + "~__", "signed-url"),
+    ('"url": "https://b.example/k?a=1\\u0026sig={}"', drawn(44), "signed-url"),
+    ('{{"auths": {{"r.example": {{"auth": "{}"}}}}}}', base64.b64encode(b"ann:letmein").decode(), "docker-auth"),
+    ("Set-Cookie: session={}; Path=/; HttpOnly", drawn(32), "session-cookie"),
+    ("Cookie: theme=dark; PHPSESSID={}; lang=en", drawn(26), "session-cookie"),
+    ("curl -b 'a=1' --cookie \"connect.sid={}\" x", "s%3A" + drawn(32), "session-cookie"),
+    ("backup --password {} --all", PLAIN, "password"),
+    ("backup --db-password '{}'", PLAIN, "password"),
+    ("backup --password={} x", PLAIN, "password"),
+    ("keytool -storepass {} -list", PLAIN, "password"),
+    ("gpg --batch --passphrase {} -d a", PLAIN, "password"),
+    ("deploy --token {}", KEY, "token"),
+    ("deploy --api-key {} --dry-run", KEY, "key"),
+    ("az login --client-secret {}", PLAIN, "shared-secret"),
+    ("mysql -h db -u root -p{} shop", PLAIN, "password"),
+    ("mysqldump -uroot -p'{}' shop > a.sql", "swordfish", "password"),
+    ("mariadb --host=db \\\n  -p{}", PLAIN, "password"),
+    ("curl -u ann:{} https://host", PLAIN, "password"),
+    ("curl -s -X POST https://host \\\n  --user 'ann:{}' -d a", "swordfish", "password"),
+    ("sshpass -p {} ssh host", PLAIN, "password"),
+    ("docker login -u ann -p {} r.example", PLAIN, "password"),
+    ("redis-cli -h cache -a {} ping", PLAIN, "password"),
+    ("The root password is {}.", PLAIN, "password"),
+    ("Its password was {}, until May.", PASSWORD, "password"),
+    ("The password is now set: the token is **{}**!", KEY, "token"),
+    ("`password` is `{}`", PLAIN, "password"),
+    ('the api_key is "{}"', KEY, "key"),
+    ("passphrase: {}", "correct horse battery staple", "password"),
+    ('  "passphrase": "{}",', "correct-horse-battery-staple", "password"),
+    ("The passphrase is '{}'.", "correct horse battery staple", "password"),
+    ("password:\n  {}\nport: 1", PLAIN, "password"),
+    ("password: |\r\n  {}\r\nport: 1", PLAIN, "password"),
+    ("client_secret: >-\n    {}\n", KEY, "shared-secret"),
+    ('"password":\n    "{}",', PLAIN, "password"),
+    ("> **Password:**\n> `{}`\n", PLAIN, "password"),
+    ("Use this token:\n\n```text\n{}\n```\n", KEY, "token"),
+    ("<password>{}</password>", PLAIN, "password"),
+    ("<ns:password kind='plain'>\n  {}\n</ns:password>", PLAIN, "password"),
+    ("<server><apiKey>{}</apiKey></server>", KEY, "key"),
+    ("| user | Password |\n| --- | :-: |\n| ann | {} |\n", PLAIN, "password"),
+    ("user | db_password\n-----|-----\nann | `{}`\n\npassword | 1", PLAIN, "password"),
+    (" user | password \n------+----------\n ann  | {}\n(1 row)", PLAIN, "password"),
+    ("+---+-------+\n| a | Token |\n+===+=======+\n| 1 | {} |\n+---+-------+\n| 2 | none |", KEY, "token"),
+    ("> | API key | a |\n> |---------|---|\n> | {} | b |\n> | none | 2 |", KEY, "key"),
+    ("pass\u200bword = '{}'", PLAIN, "password"),
 )
 
 
@@ -169,6 +231,66 @@ STAYS = (
     "a commit 3f786850e387550fdab836ed7e6dc881de23001b and a digest sha256:" + drawn(64, HEX),
     "import {useThemeConfigFeatures2022} from '@docusaurus/theme-common-internal-v2';",
     "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
+    # Sentences about passwords and tokens
+    "The password is required.",
+    "The password is stored hashed, with argon2id or PBKDF2-SHA256.",
+    "A password is case-sensitive and 8-64 characters long.",
+    "The password was reset in 2024-05; the token is RS256-signed.",
+    "The secret is base64url-encoded, the key is 256-bit AES.",
+    "The password is `required`, the token is `optional`",
+    "The token is v2.1.3-beta.4 of the format.",
+    "The password is $DB_PASSWORD1, the token is ${TOKEN1}.",
+    "the password is changeme123",
+    "the default password is <password1>",
+    "passphrase: enter the phrase that protects your key",
+    "passphrase: minimum twelve characters long",
+    "Passphrase: Optional. Words are separated by blanks.",
+    "passphrase: required unless empty",
+    "Password:\n\n2 upper-case letters, at least",
+    "password:\n  type: string\n  minLength: 8",
+    "password:\n  secretKeyRef2:\n    name: db",
+    "Token:\n======\n\nText",
+    # Options of commands
+    "backup --password <PASSWORD1>",
+    "backup --password PASSWORD --token TOKEN",
+    "backup --password $PASSWORD1 --token ${TOKEN1} --secret $(pass show db1)",
+    'backup --password "$PASSWORD1" --token "{{ token1 }}"',
+    "--password-file /run/secrets/db1 --token-ttl 3600s2",
+    "--password string   the password of the database (default 8 characters)",
+    "  -p, --password TEXT  [env var: DB_PASSWORD2]",
+    "docker run -p 8080:80 -p8443:443 mysql:8",
+    "ssh -p 2222 host; mkdir -p a1b2c3/d4; cp -pr1 a b",
+    "mysql -u root -p shop",
+    "mysql -u root -p$MYSQL_PASSWORD -ppassword -p'<password>'",
+    "mysql is a database; it has a -prefix1 option",
+    "curl -u $USER:$PASS https://host",
+    'curl -u "${USER}:${PASS}" https://host',
+    "curl -u user:password https://host; curl -u ann https://host",
+    "curl -u user:access_token --user <name>:<key> https://host:8080",
+    "curl -u YOUR_USER:YOUR_PASSWORD https://host",
+    "docker login -u ann --password-stdin; docker login -p $TOKEN1",
+    # Tables
+    "| Option | Password |\n| --- | --- |\n| ann | yes |\n| bob | required |\n| eve | 12+ |\n| dan | SHA-256 |",
+    "| Name | Token |\n|---|---|\n| a | `color-primary-500` |\n| b | a word of 32 characters1 |\n| c | *** |",
+    "| password | string |\n| --- | --- |\n| token | text1 |",
+    "| Secret | Namespace |\n|---|---|\n| db-password-2 | shop1 |\n| ${SECRET1} | <name2> |",
+    "| user | password\nann | a1b2c3d4\n",
+    # What is long and random, and no credential
+    "id: 123e4567-e89b-12d3-a456-426614174000, session=123e4567-e89b-12d3-a456-426614174000",
+    "git show 3f786850e387550fdab836ed7e6dc881de23001b -p",
+    "data:image/png;base64," + base64.b64encode(bytes(range(256))).decode(),
+    "integrity: sha512-" + drawn(86, ALNUM + "+/") + "==",
+    "at 12:30:45:ABC and 1700000000:A" + "b" * 20,
+    "MTA4 and ODA are words, NTFS.formats.too",
+    "https://host/verify?signature=required&sig=${SIGNATURE1}&sig=short1",
+    "X-Hub-Signature: sha256=" + drawn(64, HEX),
+    "dapibus" + " key-value key-" + "0" * 32,
+    "https://discord.com/api/webhooks/ID/TOKEN and https://discord.com/api/webhooks/<id>/<token>",
+    "Set-Cookie: session=<id>; Path=/ and Cookie: theme=dark-blue-2024; lang=en",
+    '"auth": "oauth2", "auth": "none", "auth": "' + base64.b64encode(b"no colon here").decode() + '"',
+    "<password>string</password> <token>{{token1}}</token> <password/> <key>abcd1234</key>",
+    "<label>Password:</label><input type='password' minlength2='8'>",
+    "Private-Lines: 2\nThe next\ntwo lines\n",
     "-----BEGIN CERTIFICATE-----\n" + drawn(64) + "\n-----END CERTIFICATE-----",
 )
 
@@ -218,6 +340,54 @@ def test_headers_of_an_encrypted_key_stay_readable() -> None:
     assert drawn(64, ALNUM + "+/", seed=0) not in text
 
 
+def test_a_private_key_of_putty_is_as_long_as_it_says() -> None:
+    lines = [drawn(64, ALNUM + "+/", seed=line) for line in range(2)]
+    around = (
+        "PuTTY-User-Key-File-3: ssh-rsa\nPublic-Lines: 1\nAAAA\nPrivate-Lines: 3\n{}\n{}\n{}\nPrivate-MAC: 1f\nThen\n"
+    )
+    found = masked(around.format(*lines, "Qz=="))
+    assert found.text.replace("<secret:private-key>==", "<secret:private-key>") == around.format(
+        *["<secret:private-key>"] * 3
+    )
+    assert found.counts == {"private-key": 1}
+
+
+def test_every_cell_of_a_column_and_every_cookie_of_a_header_is_judged() -> None:
+    rows = [f"| ann{number} | {drawn(12, seed=number)} |" for number in range(9)]
+    assert masked("\n".join(("| user | password |", "|--|--|", *rows))).counts == {"password": 9}
+    header = "; ".join(f"session_id={drawn(20, seed=number)}" for number in range(3))
+    assert masked(f"Cookie: {header}").counts == {"session-cookie": 3}
+
+
+@pytest.mark.parametrize("hidden", ["\u200b", "\u00ad", "\u2060\u200d", "\ufeff", "\ufe0f"])
+def test_characters_that_nobody_sees_hide_nothing(hidden: str) -> None:
+    token = "ghp_" + drawn(36)
+    found = masked(f"é{hidden} {hidden}a {hidden.join(token)}{hidden} b {hidden.join(PLAIN)}")
+    assert found.text == f"é{hidden} {hidden}a <secret:github-token>{hidden} b {hidden.join(PLAIN)}"
+    assert masked(hidden.join(f"the password is {PLAIN}")).counts == {"password": 1}
+
+
+@pytest.mark.parametrize(
+    ("form", "value"), [(form, value) for form, value, _ in ASSIGNMENTS] + [("{}", t) for _, t in TOKENS]
+)
+def test_the_query_log_hides_whatever_is_hidden_in_a_document(form: str, value: str) -> None:
+    assert (Redaction.MASKED(form.format(value)) or "").count(value) == form.count(value)
+
+
+def shapes() -> list[list[str]]:
+    text = files("citewise").joinpath("data", "secret-shapes.txt").read_text("utf-8")
+    return [line.split("  ") for line in text.splitlines() if line and not line.startswith("#")]
+
+
+def test_every_shape_says_where_it_comes_from() -> None:
+    for *_, source in shapes():
+        assert re.fullmatch(r"gitleaks:[a-z\d]+(?:-[a-z\d]+)*|https://[\w.-]+/[\w./#-]+", source), source
+
+
+def test_every_kind_has_an_example_here() -> None:
+    assert {kind for kind, *_ in shapes()} == {kind for kind, _ in TOKENS} | {kind for *_, kind in ASSIGNMENTS}
+
+
 def test_clean_text_comes_back_as_the_same_object() -> None:
     text = "Nothing here but prose.\n" * 50
     assert masked(text).text is text
@@ -229,6 +399,38 @@ HOSTILE = (
     *("api_key_", "secret_access_key=", "Authorization: Bearer ", "://", "://a:", "://a:b@", "://:::::", "_-._-."),
     *("-----BEGIN ", "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n", "A1" * 8, "&a", "\\n", "a.", " "),
     *("-----BEGIN PRIVATE KEY-----\n" + "A1b2" * 8 + "\n", "https://hooks.slack.com/services/", "<secret:key>=1"),
+    *(
+        "curl ",
+        "curl -u ",
+        "curl \\\n",
+        "mysql -a ",
+        "mysql -p",
+        "sshpass -p ",
+        " login -p ",
+        "--password ",
+        "--token=",
+    ),
+    *("password is ", "password is a.", "the password is ....", "passphrase: a b ", "passphrase: ab-", "password:\n"),
+    *(
+        "password: |\n",
+        "token:\n\n```\n",
+        "<password>",
+        "<password a",
+        "<token>a1b2c3</",
+        "Cookie: session=a1b2c3d4e5f6g7h8;",
+    ),
+    *("cookie sessionid=", "|-", "|---|\n", "| password ", "| password |\n|---|\n", "| a1b2c3d4 |\n", "+---+\n", "-+-"),
+    *(
+        "| password |\n|---|\n| a1b2c3 |\n\n",
+        "\u200b",
+        "pass\u200bword=a1b2",
+        "MTA4",
+        "MTA4.",
+        ":A",
+        "1234567:A",
+        "&sig=",
+    ),
+    *("Private-Lines: 9\n", "Private-Lines: 9999\n" + "A1b2" * 8 + "\n", '"auth": "', "github_pat_", "x" * 19 + "."),
 )
 
 

@@ -5,101 +5,25 @@ import math
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import TypeAlias
 
-from pathspec import GitIgnoreSpec
-
-from citewise.errors import BadData, BadRequest, Misconfigured
+from citewise.errors import BadData, BadRequest
 from citewise.model.document import FileProblem, Item
+from citewise.text.globs import Glob, Globs
 
 _VERSION_CONTROL = frozenset({".git", ".hg", ".jj", ".svn"})
 # Folders of other people's files, left out unless --include names them.
 _VENDORED = frozenset({"bower_components", "jspm_packages", "node_modules", "third-party", "third_party", "vendor"})
 _VENDORED |= {"__pycache__", "site-packages", "venv", "virtualenv"}  # Python's
-_EVERYTHING = frozenset({"*", "**", "/**", "**/*", "/**/*"})
-_MANY_STARS = re.compile(r"(?<!\\)\*{3,}")  # git reads any run of stars as two
 _UNUSABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # control characters, and bytes that were not UTF-8
+_MAX_NAMES = 64  # of one file, by hard links; 48 hourly, daily and monthly copies of a tree have fewer
 _IGNORE_FILE_BYTES = 1_000_000  # a larger .gitignore was not written by a person
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe without a writer must not block
-
-
-@dataclass(frozen=True, slots=True)
-class _Pattern:
-    """A pattern: as it was written, and what it matches."""
-
-    pattern: str
-    regex: re.Pattern[str]
-    keeps: bool  # written with a leading "!"
-    folders_only: bool
-    open_ended: bool  # matches everything below a folder, at any depth
-
-    def matches(self, path: str, *, is_folder: bool) -> bool:
-        """Whether the pattern names exactly this path, not merely a folder above it."""
-        if self.folders_only and not is_folder:
-            return False
-        match = self.regex.match if self.open_ended else self.regex.fullmatch
-        return match(path) is not None
-
-    @property
-    def names_left_out(self) -> frozenset[str]:
-        """The hidden and vendored folders that the pattern names."""
-        return frozenset(filter(_is_left_out, self.pattern.strip("!/").split("/")))
-
-    def covers(self, path: str) -> bool:
-        """Whether the pattern names this file or a folder above it."""
-        return self.matches(path, is_folder=False) or any(
-            self.matches(folder, is_folder=True) for folder in _folders_above(path)
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Patterns:
-    """A list of patterns, the last first, and the folder they are relative to ("" or "docs/")."""
-
-    rules: tuple[_Pattern, ...] = ()
-    prefix: str = ""
-
-    @classmethod
-    def of(cls, lines: Iterable[str], *, prefix: str = "") -> Self:
-        """Read patterns; comments, blank lines and what git itself cannot read match nothing."""
-        rules = [rule for rule in map(_pattern, lines) if rule is not None]
-        return cls(tuple(reversed(rules)), prefix)
-
-    def verdict(self, path: str, *, is_folder: bool) -> _Pattern | None:
-        """The last rule that names this path."""
-        inner = path[len(self.prefix) :]
-        return next((rule for rule in self.rules if rule.matches(inner, is_folder=is_folder)), None)
-
-
-def covering(pattern: str) -> Callable[[str], bool]:
-    """Whether a pattern names a file or a folder above it; for the setting ingest.access_by_path."""
-    rule = _pattern(pattern)
-    if rule is None:
-        raise Misconfigured(f"ingest.access_by_path: {pattern!r} is not a pattern that could match a path")
-    return rule.covers
-
-
-def _pattern(line: str) -> _Pattern | None:
-    written = line if line.endswith("\\ ") else line.rstrip(" \r")
-    core = _MANY_STARS.sub("**", written.removesuffix("/"))
-    try:
-        compiled = GitIgnoreSpec.from_lines([core]).patterns
-    except ValueError:  # git, too, lets a pattern it cannot read match nothing
-        return None
-    if not compiled or compiled[0].include is None or compiled[0].regex is None:
-        return None
-    bare = core.removeprefix("!")
-    return _Pattern(
-        pattern=written,
-        regex=compiled[0].regex,
-        keeps=not compiled[0].include,
-        folders_only=written.endswith("/"),
-        open_ended=bare in _EVERYTHING or bare.endswith("/**"),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +32,7 @@ class _FolderEntry:
 
     path: str
     status: os.stat_result | OSError  # of a link itself, not of its target
-    ignores: tuple[Patterns, ...]
+    ignores: tuple[Globs, ...]
 
     @property
     def name(self) -> str:
@@ -126,6 +50,9 @@ class _FolderEntry:
         return f"{plain}/" if self.is_folder else plain
 
 
+_Rules: TypeAlias = "tuple[Globs, ...] | FileProblem"  # the ignore files of what is in a folder, or why it is left out
+
+
 class FolderSource:
     """Lists the files of a folder and reads them.
 
@@ -134,6 +61,9 @@ class FolderSource:
     Hidden and vendored folders are left out unless an include names them; such an include adds to the listing what it
     matches, and any other limits the listing to what one of them matches. `only` limits it to the named files and
     folders; a path that does not exist is not mentioned.
+
+    A symbolic link is left out if its target is, a hard link if an ignore file or an exclude leaves out another name of
+    its file in the source; else their items know the other names.
     """
 
     def __init__(
@@ -149,8 +79,8 @@ class FolderSource:
     ) -> None:
         self._root = os.path.realpath(root)
         self._media_types = media_types
-        self._include = Patterns.of(include)
-        self._exclude = Patterns.of(exclude)
+        self._include = Globs.of(include)
+        self._exclude = Globs.of(exclude)
         self._max_file_bytes = max_file_bytes
         self._own = tuple(os.path.realpath(own) for own in own_folders)
         self._children = None if only is None else _children(only)
@@ -163,11 +93,11 @@ class FolderSource:
             pending = self._entries("", ())
         except (OSError, BadData) as error:
             raise BadRequest(f"the folder {self._root} cannot be read: {_why(error)}") from error
-        return self._walked(pending)
+        return self._named(self._walked(pending))
 
     def read(self, item: Item) -> bytes:
-        """The file's bytes. Raises BadData if it has become unreadable, too large, or a link out of the root."""
-        return _read_below(self._root, item.path, limit=self._max_file_bytes)
+        """The file's bytes. Raises BadData if it has become unreadable, too large, or a link to something else."""
+        return _read_below(self._root, item.path, limit=self._max_file_bytes, targets=item.aliases)
 
     def _walked(self, pending: list[_FolderEntry]) -> Iterator[Item | FileProblem]:
         # A stack instead of recursion: folders may be nested deeper than Python may call.
@@ -184,7 +114,7 @@ class FolderSource:
                 except (OSError, BadData) as error:
                     yield FileProblem(entry.shown, f"folder cannot be read: {_why(error)}", is_unseen=True)
 
-    def _entries(self, prefix: str, ignores: tuple[Patterns, ...]) -> list[_FolderEntry]:
+    def _entries(self, prefix: str, ignores: tuple[Globs, ...]) -> list[_FolderEntry]:
         """What is in a folder, the last path first."""
         folder = os.path.join(self._root, prefix)
         wanted = None if self._children is None else self._children.get(prefix)
@@ -194,7 +124,7 @@ class FolderSource:
         entries = [_FolderEntry(prefix + name, status, applying) for name, status in statuses if status is not None]
         return sorted(entries, key=lambda entry: entry.shown, reverse=True)
 
-    def _ignore_file(self, prefix: str) -> tuple[Patterns, ...]:
+    def _ignore_file(self, prefix: str) -> tuple[Globs, ...]:
         path = f"{prefix}.gitignore"
         status = _status_of(os.path.join(self._root, path))
         if isinstance(status, OSError):
@@ -203,10 +133,77 @@ class FolderSource:
             return ()
         try:
             data = _read_below(self._root, path, limit=_IGNORE_FILE_BYTES)
+            return (Globs.of(data.decode("utf-8-sig", "surrogateescape").split("\n"), prefix=prefix),)
+        # Going on without the rules could ingest what its owner meant to leave out.
+        except BadRequest as error:
+            raise BadData(f"its .gitignore: {error}") from error
         except BadData as error:
-            # Going on without the rules could ingest what its owner meant to leave out.
             raise BadData(f"its .gitignore {error}") from error
-        return (Patterns.of(data.decode("utf-8-sig", "surrogateescape").split("\n"), prefix=prefix),)
+
+    def _named(self, entries: Iterable[Item | FileProblem]) -> Iterator[Item | FileProblem]:
+        """The entries, once the other names of linked files are known."""
+        listed = list(entries)
+        linked = self._hard_links([entry.path for entry in listed if isinstance(entry, Item) and entry.is_linked])
+        known = {"": self._rules_below("", ())}
+        for entry in listed:
+            if isinstance(entry, Item) and (entry.aliases or entry.is_linked):
+                yield self._with_names(entry, linked.get(entry.path, []), known)
+            else:
+                yield entry
+
+    def _with_names(self, item: Item, hard_links: list[str], known: dict[str, _Rules]) -> Item | FileProblem:
+        if len(hard_links) > _MAX_NAMES:
+            names = f"{len(hard_links):,} names in the source; at most {_MAX_NAMES} are compared"
+            return FileProblem(item.path, f"hard link to a file with {names}")
+        others = [path for path in dict.fromkeys((*item.aliases, *hard_links)) if path != item.path]
+        for path in others:
+            left_out, is_target = self._rules_at(path, known), path in item.aliases
+            if isinstance(left_out, FileProblem):
+                is_choice = left_out.reason.startswith(("ignored", "excluded"))
+                # Of hard links none is the target: a snapshot in a hidden folder says nothing about the others.
+                if is_target or is_choice or left_out.is_unseen:
+                    is_verb = left_out.reason.startswith(("ignored", "excluded", "not included"))
+                    why = left_out.reason if is_verb else f"left out: {left_out.reason}"
+                    kind = "symbolic" if is_target else "hard"
+                    return FileProblem(item.path, f"{kind} link to a file that is {why}", is_unseen=left_out.is_unseen)
+        return replace(item, aliases=tuple(others))
+
+    def _rules_at(self, path: str, known: dict[str, _Rules]) -> _Rules:
+        """Why a path is left out, or else its ignore files, whatever part of the source is listed."""
+        rules = known[""]
+        for at in (*_folders_above(path), path):
+            if isinstance(rules, FileProblem):
+                break
+            if at not in known:
+                entry = _FolderEntry(at, _status_of(os.path.join(self._root, at)) or FileNotFoundError(), rules)
+                known[at] = self._skipped(entry) or (rules if at == path else self._rules_below(f"{at}/", rules))
+            rules = known[at]
+        return rules
+
+    def _rules_below(self, prefix: str, above: tuple[Globs, ...]) -> _Rules:
+        try:
+            return (*self._ignore_file(prefix), *above)
+        except (OSError, BadData) as error:
+            return FileProblem(prefix, f"folder cannot be read: {_why(error)}", is_unseen=True)
+
+    def _hard_links(self, paths: Iterable[str]) -> dict[str, list[str]]:
+        """All names in the source of the files at these paths; folders that are left out are searched as well."""
+        identities: dict[str, tuple[int, int]] = {}
+        for path in paths:
+            with suppress(OSError):  # gone since: reading it will say so
+                identities[path] = _identity(os.stat(os.path.join(self._root, path)))
+        names: dict[tuple[int, int], list[str]] = {identity: [] for identity in identities.values()}
+        pending = [""] if names else []
+        while pending:
+            prefix = pending.pop()
+            folder = os.path.join(self._root, prefix)
+            with suppress(OSError), os.scandir(folder) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append(f"{prefix}{entry.name}/")
+                    elif isinstance(status := _status_of(folder + entry.name), os.stat_result):
+                        names.get(_identity(status), []).append(prefix + entry.name)
+        return {path: sorted(names[identity]) for path, identity in identities.items()}
 
     def _skipped(self, entry: _FolderEntry) -> FileProblem | None:
         reason = self._reason(entry)
@@ -230,7 +227,7 @@ class FolderSource:
 
     def _left_out_kind(self, entry: _FolderEntry) -> str | None:
         """What kind of folder it is, if it is left out unless an include names it."""
-        is_named = any(entry.name in rule.names_left_out for rule in self._include.rules)
+        is_named = any(entry.name in _names_left_out(rule) for rule in self._include.rules)
         if is_named or not entry.is_folder or not _is_left_out(entry.name):
             return None
         return "vendored" if entry.name in _VENDORED else "hidden"
@@ -242,14 +239,14 @@ class FolderSource:
         included = self._include.rules
         if entry.is_folder or any(rule.covers(entry.path) for rule in included):
             return None
-        is_limited = not all(rule.names_left_out for rule in included)
+        is_limited = not all(map(_names_left_out, included))
         if is_limited or any(map(_is_left_out, entry.path.split("/")[:-1])):
             return f"not included by --include {', '.join(rule.pattern for rule in reversed(included))}"
         return None
 
     def _file(self, entry: _FolderEntry) -> Item | FileProblem:
         try:
-            status = self._status(entry)
+            status, target = self._status(entry)
         except BadData as error:
             return FileProblem(entry.path, str(error), is_unseen=isinstance(entry.status, OSError))
         suffix = os.path.splitext(entry.name)[1].lower()
@@ -264,15 +261,16 @@ class FolderSource:
         elif not status.st_size:
             reason = "empty file"
         else:
-            return Item(entry.path, status.st_size, self._media_types[suffix])
+            kind, is_linked = self._media_types[suffix], status.st_nlink > 1
+            return Item(entry.path, status.st_size, kind, aliases=target, is_linked=is_linked)
         return FileProblem(entry.path, reason, is_unseen=is_too_large)
 
-    def _status(self, entry: _FolderEntry) -> os.stat_result:
-        """The status of a file, or of the target of a link. Raises BadData for a link that must not be followed."""
+    def _status(self, entry: _FolderEntry) -> tuple[os.stat_result, tuple[str, ...]]:
+        """The status of a file, or of the target of a link and its path. Raises BadData if it must not be followed."""
         if isinstance(entry.status, OSError):
             raise BadData(f"cannot be read: {_why(entry.status)}") from entry.status
         if not stat.S_ISLNK(entry.status.st_mode):
-            return entry.status
+            return entry.status, ()
         try:
             target = os.path.realpath(os.path.join(self._root, entry.path), strict=True)
             status = os.stat(target)
@@ -286,14 +284,20 @@ class FolderSource:
             raise BadData("symbolic link points outside the source")
         if any(_is_below(target, own) for own in self._own):
             raise BadData("symbolic link into the library itself")
-        if not _VERSION_CONTROL.isdisjoint(os.path.relpath(target, self._root).split("/")):
+        inner = os.path.relpath(target, self._root)
+        if not _VERSION_CONTROL.isdisjoint(inner.split("/")):
             raise BadData("symbolic link into version control")
-        return status
+        return status, (inner,)
 
 
 def _is_left_out(folder: str) -> bool:
     """Whether a folder of this name is hidden or vendored."""
     return folder.startswith(".") or folder in _VENDORED
+
+
+def _names_left_out(glob: Glob) -> frozenset[str]:
+    """The hidden and vendored folders that a pattern names."""
+    return frozenset(filter(_is_left_out, glob.pattern.strip("!/").split("/")))
 
 
 def _why(error: OSError | BadData) -> str:
@@ -335,10 +339,17 @@ def _status_of(path: str) -> os.stat_result | OSError | None:
         return error
 
 
-def _read_below(root: str, path: str, *, limit: int) -> bytes:
-    """The bytes of a regular file below root, at most `limit` of them. Raises BadData with the reason if not."""
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
+
+
+def _read_below(root: str, path: str, *, limit: int, targets: tuple[str, ...] | None = None) -> bytes:
+    """The bytes of a regular file below root, at most `limit` of them. Raises BadData with the reason if not.
+
+    It may be a link to one of the `targets` (None: to any file below root).
+    """
     try:
-        descriptor = _opened(root, path)
+        descriptor = _opened(root, path, targets)
         try:
             return _bytes_of(descriptor, limit)
         finally:
@@ -347,7 +358,7 @@ def _read_below(root: str, path: str, *, limit: int) -> bytes:
         raise BadData(f"cannot be read: {_why(error)}") from error
 
 
-def _opened(root: str, path: str) -> int:
+def _opened(root: str, path: str, targets: tuple[str, ...] | None) -> int:
     """Open a file folder by folder, so that no link leads out of the root; only its last name may be a link inside."""
     try:
         return _descended(root, path)
@@ -358,7 +369,10 @@ def _opened(root: str, path: str) -> int:
     target = os.path.realpath(os.path.join(top, path), strict=True)
     if not _is_below(target, top):
         raise BadData("symbolic link points outside the source")
-    return _descended(root, os.path.relpath(target, top))
+    inner = os.path.relpath(target, top)
+    if targets is not None and inner not in targets:
+        raise BadData("has become a symbolic link to another file since it was listed")
+    return _descended(root, inner)
 
 
 def _descended(root: str, path: str) -> int:
@@ -377,7 +391,7 @@ def _descended(root: str, path: str) -> int:
 def _bytes_of(descriptor: int, limit: int) -> bytes:
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
-        raise BadData("not a regular file")
+        raise BadData("is not a regular file")
     with open(descriptor, "rb", buffering=0, closefd=False) as file:
         data = file.read(min(status.st_size, limit) + 1)
         while len(data) <= limit and (more := file.read(limit + 1 - len(data))):

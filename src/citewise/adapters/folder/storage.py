@@ -9,14 +9,16 @@ import fcntl
 import os
 import re
 import shutil
-from collections.abc import Hashable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from citewise.adapters.files import flush_folder, identity, write_whole
-from citewise.errors import BadRequest, Locked, Misconfigured, PathNotFound, Unavailable
+from citewise.errors import BadRequest, CitewiseError, Locked, Misconfigured, PathNotFound, Unavailable
+from citewise.ports.catalog import Catalog
 from citewise.ports.storage import Generation
 
+MAX_NAME_BYTES = 100  # of CURRENT, which holds a few: whatever it has become, no more of it is read
 TRIES = 3  # at reading CURRENT while a generation takes another's place
 _GENERATION = re.compile(r"gen-\d+")
 
@@ -24,8 +26,9 @@ _GENERATION = re.compile(r"gen-\d+")
 class LibraryFolder:
     """The port `Storage` over a folder that holds everything, but for what opens the stores of a generation."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, open_catalog: Callable[[Generation], AbstractContextManager[Catalog]]) -> None:
         self.root = root
+        self._open_catalog = open_catalog
         self._current_file = root / "CURRENT"
 
     def mark(self) -> Hashable:
@@ -35,23 +38,17 @@ class LibraryFolder:
         return None
 
     def current(self) -> Generation:
+        for _ in range(TRIES):
+            name, problem = self._named()
+            if not problem and (self.root / name).is_dir():  # else it may have been replaced since: read again
+                return Generation(name)
         if self.mark() is None:
             self._refuse_lost()
             raise PathNotFound(
                 f"there is no library at {self.root}: make one with `citewise ingest PATH`, "
                 "or name another folder with --library"
             )
-        for _ in range(TRIES):
-            with self._our_errors():
-                name = self._current_file.read_text().strip()
-            if (self.root / name).is_dir():  # else it may have been replaced since: read again
-                break
-        if not _GENERATION.fullmatch(name) or not (self.root / name).is_dir():
-            raise Misconfigured(
-                f"{self._current_file} names {name!r}, which is not there: restore the library from a backup, "
-                "or move the folder away and ingest again"
-            )
-        return Generation(name)
+        raise self._unusable(problem or f"names {name}, which is not there", self._found())
 
     def build(self, *, is_empty: bool = False) -> Generation:
         """The first generation or the one after the current; what an interrupted run left stays unless `is_empty`."""
@@ -97,14 +94,44 @@ class LibraryFolder:
             opened.flush()
             yield
 
+    def _named(self) -> tuple[str, str]:
+        """The name in CURRENT, and what is wrong with it, if anything is."""
+        try:
+            with self._current_file.open("rb") as opened:
+                name = opened.read(MAX_NAME_BYTES).decode("ascii", "replace").strip()
+        except OSError as error:
+            return "", f"cannot be read ({error.strerror})"
+        if _GENERATION.fullmatch(name):
+            return name, ""
+        return name, f"names {name!r}, which is no generation" if name else "is empty"
+
     def _refuse_lost(self) -> None:
-        """A later generation without CURRENT: the library is damaged, not new."""
-        found = sorted(folder.name for folder in self.root.glob("gen-*") if _GENERATION.fullmatch(folder.name))
-        if found and found != ["gen-1"]:
-            raise Misconfigured(
-                f"{self.root} holds a library whose CURRENT file is lost: write the name of its newest whole folder "
-                f"({', '.join(found)}) into CURRENT, or restore it from a backup"
-            )
+        """Without CURRENT, only what an interrupted first start leaves is no library: one generation, and empty."""
+        found = self._found()
+        if found and found != {Generation("gen-1"): 0}:
+            raise self._unusable("is lost", found)
+
+    def _found(self) -> dict[Generation, int | None]:
+        """The generations that are there, in order, and how many documents each holds; None if it cannot be read."""
+        found: dict[Generation, int | None] = {}
+        for file in self.root.glob("gen-*/catalog.db"):
+            if _GENERATION.fullmatch(file.parent.name):
+                generation = Generation(file.parent.name)
+                try:
+                    with self._open_catalog(generation) as catalog:
+                        found[generation] = sum(catalog.count(scope)[0] for scope in catalog.scopes())
+                except CitewiseError:
+                    found[generation] = None
+        return dict(sorted(found.items(), key=lambda pair: int(pair[0].removeprefix("gen-"))))
+
+    def _unusable(self, problem: str, found: dict[Generation, int | None]) -> Misconfigured:
+        readable = {generation: count for generation, count in found.items() if count is not None}
+        remedy = "restore the library from a backup, or move its folder away and ingest again"
+        if readable:
+            best = max(readable, key=lambda generation: readable[generation])
+            remedy = f"put the name of the right one into that file, as in `echo {best} > {self._current_file}`"
+        offered = ", ".join(f"{name} ({_documents(count)})" for name, count in found.items()) or "no generation"
+        return Misconfigured(f"{self._current_file} {problem}; found {offered} of the library: {remedy}")
 
     def _refuse_foreign(self) -> None:
         """A folder full of other files was named by mistake: it is not a place for a library."""
@@ -123,3 +150,9 @@ class LibraryFolder:
             yield
         except OSError as error:
             raise Unavailable(f"cannot use the library folder {self.root}: {error.strerror}") from error
+
+
+def _documents(count: int | None) -> str:
+    if count is None:
+        return "cannot be read"
+    return "1 document" if count == 1 else f"{count:,} documents"

@@ -30,7 +30,7 @@ from citewise.ports.indexes import IndexBatch
 
 _log = logging.getLogger(__name__)
 
-FORMAT = 3  # of the folder as a whole; another one is rebuilt from the catalog
+FORMAT = 4  # of the folder as a whole; another one is rebuilt from the catalog
 MAX_TRIES = 5  # at opening the files of a manifest while a writer replaces them
 MANIFEST = "manifest"
 

@@ -22,7 +22,9 @@ import tantivy
 from tantivy import Document, Index, Occur, Query, SchemaBuilder, Searcher
 
 from citewise.adapters.local_index.generations import FileMark, Generations, Manifest
+from citewise.adapters.local_index.living import FIELDS, PADDING, Living, padding_of
 from citewise.adapters.local_index.segments import Keys, Rows
+from citewise.model.access import Scope
 from citewise.model.chunk import Hit, Point, TermField
 from citewise.model.filters import AnyOf, Between, Condition, Where
 from citewise.ports.indexes import IndexBatch
@@ -36,6 +38,7 @@ Admits = Callable[[Keys], npt.NDArray[np.bool_] | None] | None  # whether a filt
 
 HEAP_BYTES = 64_000_000  # tantivy's buffer before it starts a new segment
 TRIES, PAUSE_SECONDS = 5, 0.05  # at finding the files of a folder whole while another process writes to it
+COMMITS = 3  # of a write: what changed, what deletions did to the average length, and what a merge did to it then
 HEAD, MANAGED = "meta.json", ".managed.json"
 FOOTER_MAGIC = 1337  # ends every file of a tantivy segment, behind the footer's length
 MAX_FILTERS = 64  # filters cached as clauses; people ask many questions with few filters
@@ -67,6 +70,8 @@ def _schema() -> tantivy.Schema:
     builder.add_text_field("words", tokenizer_name="whitespace", index_option="freq")
     builder.add_text_field("code", tokenizer_name="whitespace", index_option="freq")
     builder.add_text_field("labels", tokenizer_name="raw", index_option="basic")
+    for length in FIELDS.values():
+        builder.add_unsigned_field(length, fast=True)
     builder.add_json_field("numbers", fast=True, tokenizer_name="raw", index_option="basic")
     return builder.build()
 
@@ -95,6 +100,11 @@ class LocalTextIndex(Generations["_Commit | None"]):
             admits = partial(self._vectors.admits, where=where, position=position) if self._vectors else None
             return current.opened.search(terms, field, where.all_conditions, limit, admits)
 
+    def is_worn(self, scope: Scope) -> bool:
+        with self._unavailable("open", scope):
+            current = self._current(scope)
+            return current is not None and current.opened is not None and current.opened.living.is_worn
+
     def _open_files(self, folder: Path, manifest: Manifest, before: "_Commit | None") -> "_Commit | None":
         """None for a generation without any texts. Files are checked when they are first opened."""
         if before is not None:
@@ -118,19 +128,36 @@ class LocalTextIndex(Generations["_Commit | None"]):
         for file in folder.glob("*.del"):  # left by a killed writer: tantivy refuses to write the same file again
             if file not in named:
                 file.unlink(missing_ok=True)
-        writer = Index(SCHEMA, path=str(folder)).writer(HEAP_BYTES, 1)
+        index = Index(SCHEMA, path=str(folder))
+        index.config_reader("Manual")
         puts = {point.id: point for point in batch.puts}
-        for id_ in (*batch.drops, *puts):
-            writer.delete_documents_by_term("id", id_)
-        for point in puts.values():
-            writer.add_document(_document(point))
-        writer.commit()
-        writer.wait_merging_threads()
+        gone: list[str] = [*batch.drops, *puts]
+        documents = list(map(_document, puts.values()))
+        living = Living(SCHEMA, index.searcher())
+        if living.is_padded or living.has_any(gone):
+            gone.append(PADDING)
+            documents.append(padding_of(dict.fromkeys(FIELDS, 1)))
+        for _ in range(COMMITS):
+            _commit(index, gone, documents)
+            gone, documents = [], Living(SCHEMA, index.searcher()).missing_padding()
+            if not documents:
+                break
         mode = folder.stat().st_mode & 0o666
         for name in (HEAD, MANAGED):  # tantivy writes these for its own user alone
             with suppress(PermissionError):  # written by another user, whose process changed its mode
                 (folder / name).chmod(mode)
         return Manifest(before.generation, batch.position, before.writes + 1)
+
+
+def _commit(index: Index, gone: Sequence[str], documents: Sequence[Document]) -> None:
+    writer = index.writer(HEAP_BYTES, 1)
+    for id_ in gone:
+        writer.delete_documents_by_term("id", id_)
+    for document in documents:
+        writer.add_document(document)
+    writer.commit()
+    writer.wait_merging_threads()
+    index.reload()
 
 
 def _document(point: Point) -> Document:
@@ -139,6 +166,8 @@ def _document(point: Point) -> Document:
     document.add_unsigned("key", int(point.id, 16))
     document.add_text("words", " ".join(point.terms.words))
     document.add_text("code", " ".join(point.terms.code))
+    for field, length in FIELDS.items():
+        document.add_unsigned(length, len(getattr(point.terms, field)))
     for name in point.labels:
         document.add_text("labels", name)
     if point.numbers:
@@ -153,6 +182,7 @@ class _Commit:
         self._index = index
         self._mirror = mirror
         self._searcher = index.searcher()
+        self.living = Living(SCHEMA, self._searcher)
         # Both rankings of a question have the same filter, and so has the next question of the same reader.
         self._filter = lru_cache(maxsize=MAX_FILTERS)(partial(_Filter.of, index=index, searcher=self._searcher))
 
@@ -167,7 +197,7 @@ class _Commit:
         self, terms: Sequence[str], field: TermField, conditions: tuple[Condition, ...], limit: int, admits: Admits
     ) -> tuple[Hit, ...]:
         """The `limit` chunks of highest BM25 among those the conditions admit."""
-        wanted = min(limit, self._searcher.num_docs)
+        wanted = min(limit, self.living.count)
         if not terms or wanted <= 0:
             return ()
         narrowing, counts = self._filter(conditions), Counter(terms)
@@ -179,15 +209,18 @@ class _Commit:
 
     def _without_common(self, field: TermField, counts: Mapping[str, int]) -> Mapping[str, int]:
         """The terms of a query without those that stand nearly everywhere, which cost most and tell least."""
-        if self._searcher.num_docs < LARGE:
+        if self.living.count < LARGE:
             return counts
-        most = MAX_TERM_SHARE * self._searcher.num_docs
-        return {term: count for term, count in counts.items() if self._searcher.doc_freq(field, term) <= most}
+        most = MAX_TERM_SHARE * self.living.count
+        return {term: count for term, count in counts.items() if self.living.frequency(field, term) <= most}
 
     def _best(
         self, field: TermField, counts: Mapping[str, int], narrowing: "_Filter", admits: Admits, wanted: int
     ) -> list[Scored]:
-        clauses = [(Occur.Should, _term_query(field, term, count)) for term, count in counts.items()]
+        clauses = [
+            (Occur.Should, _term_query(field, term, count * self.living.weight(field, term)))
+            for term, count in counts.items()
+        ]
         if not clauses:
             return []
         found = self._checked_after(Query.boolean_query(clauses), narrowing, admits, wanted)
@@ -226,9 +259,9 @@ class _Commit:
         return np.array(keys, dtype=np.uint64)
 
 
-def _term_query(field: TermField, term: str, count: int) -> Query:
+def _term_query(field: TermField, term: str, weight: float) -> Query:
     query = Query.term_query(SCHEMA, field, term, "freq")
-    return query if count == 1 else Query.boost_query(query, float(count))
+    return query if weight == 1 else Query.boost_query(query, float(weight))
 
 
 class _Mirror:

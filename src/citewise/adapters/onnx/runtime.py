@@ -12,7 +12,7 @@ import onnxruntime
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from citewise.errors import Misconfigured
+from citewise.errors import Misconfigured, Unavailable
 
 __all__ = ["TextModel", "available_cores", "onnxruntime", "open_session"]
 
@@ -122,6 +122,10 @@ def open_session(model: Path, *, optimize: bool = True) -> onnxruntime.Inference
     try:
         session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's own errors share no other base
+        if "bad_alloc" in str(error):
+            raise Unavailable(
+                f"there is not enough memory to open the model {model}: free some and try again"
+            ) from error
         raise Misconfigured(f"onnxruntime cannot open the model {model}: {error}. Fetch the file again.") from error
     unknown = {item.name for item in session.get_inputs()} - INPUTS
     if unknown:

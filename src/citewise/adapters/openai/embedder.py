@@ -49,7 +49,8 @@ class OpenAIEmbedder:
         """The same with less patience."""
         retry = self.remote.retry
         shorter = replace(retry, tries=min(_READER_TRIES, retry.tries), max_wait_seconds=_READER_WAIT_SECONDS)
-        return replace(self, remote=replace(self.remote, retry=shorter), deadline_seconds=_READER_SECONDS)
+        seconds = min(_READER_SECONDS, self.remote.client.timeout.read or _READER_SECONDS)
+        return replace(self, remote=replace(self.remote, retry=shorter), deadline_seconds=seconds)
 
     def query(self, text: str) -> Vector:
         (outcome,) = self.for_readers()._embedded((text,), self.query_prefix)

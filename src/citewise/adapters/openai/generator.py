@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 
 import httpx
 
-from citewise.adapters.http import Refused, Remote, Retry
+from citewise.adapters.http import Declined, Refused, Remote, Retry
 from citewise.errors import Misconfigured, Unavailable
 from citewise.model.answer import Prompt
 from citewise.model.cancellation import Cancellation
@@ -22,7 +22,8 @@ _THOUGHT, _THOUGHT_END = "<think>", "</think>"
 Fields = Mapping[str, int | float]
 
 RETRY = Retry(tries=3, first_wait_seconds=0.5, max_wait_seconds=20.0)  # a reader is waiting
-_DEADLINE_SECONDS = 180.0  # for a whole answer; a slow machine writes 800 tokens in half of that
+FIRST_SECONDS = 60.0  # for the first word, with all tries: a reader sees nothing before
+_WRITING_SECONDS = 120.0  # for the rest; a slow machine writes 800 tokens in three quarters of that
 _CHARS_PER_TOKEN = 32  # at most, on average: a longer answer has ignored its token limit
 
 
@@ -30,12 +31,19 @@ class OpenAIGenerator:
     """A request is tried again until the first piece has come; from then on a failure is the answer's."""
 
     def __init__(
-        self, remote: Remote, *, max_tokens: int, temperature: float = 0.0, deadline_seconds: float = _DEADLINE_SECONDS
+        self,
+        remote: Remote,
+        *,
+        max_tokens: int,
+        temperature: float = 0.0,
+        first_seconds: float = FIRST_SECONDS,
+        writing_seconds: float = _WRITING_SECONDS,
     ) -> None:
         self._remote = remote
         self._fields: Fields = {"max_tokens": max_tokens, "temperature": temperature}
         self._max_chars = max_tokens * _CHARS_PER_TOKEN
-        self._deadline_seconds = deadline_seconds
+        self._first_seconds = first_seconds
+        self._deadline_seconds = first_seconds + writing_seconds
 
     @property
     def name(self) -> str:
@@ -50,7 +58,12 @@ class OpenAIGenerator:
             payload = {"model": self._remote.model, "messages": turns, "stream": True, **fields}
             try:
                 yield from self._remote.stream(
-                    "chat/completions", payload, self._answer, ends_at=ends_at, cancellation=cancellation
+                    "chat/completions",
+                    payload,
+                    self._answer,
+                    first_seconds=self._first_seconds,
+                    ends_at=ends_at,
+                    cancellation=cancellation,
                 )
                 return
             except Refused as refused:
@@ -67,7 +80,7 @@ class OpenAIGenerator:
                 is_empty = False
                 yield piece
         if is_empty:
-            raise Unavailable("the language model answered with nothing: raise answer.max_tokens, or ask again")
+            raise Declined("the language model answered with nothing: raise answer.max_tokens, or ask again")
 
     def _pieces(self, chunks: Iterable[bytes]) -> Iterator[str]:
         """Unavailable when the stream stops before the answer does, or the answer does not stop."""
@@ -78,12 +91,10 @@ class OpenAIGenerator:
             text, finish = _choice(self._remote.parsed(data))
             size += len(text)
             if size > self._max_chars:
-                raise Unavailable(f"the language model does not stop after {self._max_chars:,} characters")
+                raise Declined(f"the language model does not stop after {self._max_chars:,} characters")
             yield text
             if finish == "content_filter":
-                raise Unavailable(
-                    "the language model's server withheld the answer (content_filter): ask in other words"
-                )
+                raise Declined("the language model's server withheld the answer (content_filter): ask in other words")
             if finish == "length":
                 yield CUT_OFF
             if finish:

@@ -1,35 +1,36 @@
 """The catalog in one SQLite file."""
 
 import json
+import logging
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
-from pathlib import Path
+from dataclasses import asdict, replace
 from typing import Any
 
 from citewise.adapters.sqlite import rows as records
+from citewise.adapters.sqlite import seals
 from citewise.adapters.sqlite.connections import Connections
-from citewise.adapters.sqlite.schema import APPLICATION_ID, OLD_APPLICATION_ID, TABLES, VERSION
+from citewise.adapters.sqlite.schema import APPLICATION_ID, TABLES, VERSION, has_tables
 from citewise.errors import CitewiseError, Misconfigured
 from citewise.model.access import Access, Scope
 from citewise.model.chunk import Change, Chunk, ChunkCounts, Vector, WordVectors
-from citewise.model.document import Document, Json, KnownDocument, SourceRef
+from citewise.model.document import Departed, Document, Json, KnownDocument, SourceRef
 from citewise.model.filters import Where
-from citewise.model.ids import ChunkId, Digest, DocumentId
-from citewise.model.ranking import Passage
+from citewise.model.ids import ChunkId, Digest, DocumentId, document_id
+from citewise.model.ranking import Damaged, Passage
 from citewise.model.report import LibraryFacts
 from citewise.ports.catalog import DocumentSummary, DocumentWrite, ProjectionState
 
+_logger = logging.getLogger(__name__)
+
 READERS_END_MS = 2_000  # how long compaction waits for readers that began before it; searches take milliseconds
 VALUES_PER_STATEMENT = 500  # well under SQLite's limit on the number of values
-NO_STAMP = "-"  # equals no stamp that ingestion computes
+NO_STAMP = Digest("-")  # equals no stamp that ingestion computes
 FACETS = ("module", "chapter", "corpus_type", "content_type")
-_SCOPE = "(SELECT id FROM scopes WHERE tenant = :tenant AND project = :project)"  # NULL, which no row has, if unknown
-_ACCESS = "(SELECT json_group_array(a.reader) FROM access a WHERE a.document_id = d.id) AS access"
-_READABLE = f"""d.scope = {_SCOPE} AND (:sees_all OR EXISTS (
-    SELECT 1 FROM access a WHERE a.document_id = d.id AND a.reader IN (SELECT value FROM json_each(:readers))
-))"""
+_SCOPE = seals.SCOPE
+_READABLE = f"d.scope = {_SCOPE} AND {records.ADMITTED}"
+MAX_NAMED = 5  # damaged documents in a message
 
 
 class SqliteCatalog:
@@ -43,10 +44,10 @@ class SqliteCatalog:
         self._now = now
         try:
             with connections.reading("open the catalog") as connection:
-                is_ready = _has_tables(connection, connections.file)
+                is_ready = has_tables(connection, connections.file)
             if not is_ready:
                 with connections.writing("create the catalog") as connection:
-                    if not _has_tables(connection, connections.file):  # another process may just have created them
+                    if not has_tables(connection, connections.file):  # another process may just have created them
                         connections.create_tables(connection, TABLES, VERSION)
                         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         except CitewiseError:
@@ -55,36 +56,40 @@ class SqliteCatalog:
 
     # CatalogReader
 
-    def passages(self, ids: Sequence[ChunkId], *, where: Where) -> Mapping[ChunkId, Passage | None]:
+    def passages(self, ids: Sequence[ChunkId], *, where: Where) -> Mapping[ChunkId, Passage | Damaged]:
+        values = {**_named(where), "ids": json.dumps(ids)}
         with self._connections.reading("read passages") as connection:
-            cursor = connection.cursor()
-            cursor.row_factory = None  # plain tuples: names would cost more than the reading
-            rows = cursor.execute(records.READ_PASSAGES, {**_named(where), "ids": json.dumps(ids)}).fetchall()
-        return records.hydrated(rows, ids)
+            read = seals.passages(connection, values, where, count=len(ids))
+        return {id_: read[id_] for id_ in ids if id_ in read}
 
     def document(self, where: Where, id_: DocumentId) -> Document | None:
-        statement = f"SELECT d.*, {_ACCESS} FROM documents d WHERE d.id = :id AND {_READABLE}"
+        statement = (
+            f"SELECT {records.sealed(*seals.OF_DOCUMENT)}, d.stamp FROM documents d WHERE d.id = :id AND {_READABLE}"
+        )
         rows = self._rows("read a document", statement, {**_named(where), "id": id_})
-        return records.document_of(rows[0], where.scope) if rows else None
+        return (
+            records.document_of(seals.checked(rows[0], where.scope, *seals.OF_DOCUMENT), where.scope) if rows else None
+        )
 
     def documents(self, where: Where, *, after: str = "", limit: int) -> tuple[DocumentSummary, ...]:
         rows = self._rows(
             "list documents",
-            "SELECT d.id, d.path, d.title, d.mount, d.corpus_type, d.updated_at, "
-            f"(SELECT count(*) FROM chunks c WHERE c.document_id = d.id) AS chunks, {_ACCESS} "
+            f"SELECT {records.sealed('d.rule_seal', 'd.seal')}, "
+            "(SELECT count(*) FROM chunks c WHERE c.document_id = d.id) AS chunks "
             f"FROM documents d WHERE d.path > :after AND {_READABLE} ORDER BY d.path LIMIT :limit",
             {**_named(where), "after": after, "limit": limit},
         )
-        return tuple(DocumentSummary(**{**row, "access": Access(frozenset(json.loads(row["access"])))}) for row in rows)
+        return tuple(records.summary_of(seals.checked(row, where.scope, "d.rule_seal", "d.seal")) for row in rows)
 
     def chunks(self, where: Where, document: DocumentId) -> tuple[Chunk, ...]:
+        covering = (*seals.OF_CHUNK, "d.rule_seal")  # in this order: `id` is the chunk's
         rows = self._rows(
             "read chunks",
-            "SELECT c.* FROM chunks c JOIN documents d ON d.id = c.document_id "
+            f"SELECT {records.sealed(*covering)}, c.fingerprint FROM chunks c JOIN documents d ON d.id = c.document_id "
             f"WHERE d.id = :id AND {_READABLE} ORDER BY c.position",
             {**_named(where), "id": document},
         )
-        found = (records.chunk_of(row, where.scope) for row in rows)
+        found = (records.chunk_of(seals.checked(row, where.scope, *covering), where.scope) for row in rows)
         return tuple(chunk for chunk in found if where.admits(chunk.labels, chunk.numbers))
 
     def count(self, scope: Scope) -> tuple[int, int]:
@@ -110,11 +115,35 @@ class SqliteCatalog:
     def stamps(self, scope: Scope, paths: Collection[str]) -> Mapping[str, KnownDocument]:
         rows = self._rows(
             "read stamps",
-            "SELECT d.path, d.mount, d.stamp, (SELECT count(*) FROM chunks c WHERE c.document_id = d.id) FROM "
-            f"json_each(:paths) AS wanted CROSS JOIN documents d ON d.scope = {_SCOPE} AND d.path = wanted.value",
-            {**_values(scope), "paths": json.dumps(list(paths))},
+            f"SELECT {records.sealed('d.rule_seal')}, d.mount, d.stamp, d.created_at, "
+            f"(SELECT count(*) FROM chunks c WHERE c.document_id = d.id) AS chunks FROM {seals.OF_PATHS}",
+            _paths(scope, paths),
         )
-        return {path: KnownDocument(mount, Digest(stamp), chunks) for path, mount, stamp, chunks in rows}
+        damaged = self._damaged(scope, paths)
+        known = {row["path"]: records.known_document(row, scope) for row in rows}
+        return {path: replace(each, stamp=NO_STAMP) if path in damaged else each for path, each in known.items()}
+
+    def texts(self, scope: Scope, paths: Collection[str]) -> Mapping[str, frozenset[Digest]]:
+        statement = f"SELECT d.path, c.content_hash FROM {seals.OF_PATHS} JOIN chunks c ON c.document_id = d.id"
+        found: dict[str, set[Digest]] = {}
+        for path, content_hash in self._rows("read the hashes of chunks", statement, _paths(scope, paths)):
+            found.setdefault(path, set()).add(Digest(content_hash.hex()))
+        return {path: frozenset(hashes) for path, hashes in found.items()}
+
+    def paths_with(self, scope: Scope, texts: Collection[Digest]) -> tuple[str, ...]:
+        rows = self._rows(
+            "look for the same text",
+            "SELECT DISTINCT d.path FROM chunks c JOIN documents d ON d.id = c.document_id "
+            f"WHERE d.scope = {_SCOPE} AND hex(c.content_hash) IN (SELECT upper(value) FROM json_each(:texts)) "
+            "ORDER BY d.path",
+            {**_values(scope), "texts": json.dumps(list(texts))},
+        )
+        return tuple(path for (path,) in rows)
+
+    def _damaged(self, scope: Scope, paths: Collection[str], *, is_thorough: bool = False) -> set[str]:
+        values = {**_paths(scope, paths), "model": self._model_name}
+        with self._connections.reading("check documents") as connection:
+            return seals.damaged(connection, values, scope, is_thorough=is_thorough)
 
     def paths(self, scope: Scope, *, under: str = "", mount: str | None = None) -> tuple[str, ...]:
         rows = self._rows(
@@ -145,35 +174,73 @@ class SqliteCatalog:
                     (scope_id, path),
                 )
                 ids = [id_ for (id_,) in rows]
+                seals.depart(connection, scope_id, scope, seals.departing(connection, scope_id, scope, path))
                 connection.execute("DELETE FROM documents WHERE scope = ? AND path = ?", (scope_id, path))
                 _log(connection, scope_id, ids, is_put=False)
                 removed += len(ids)
             _raise_version(connection, scope_id)
         return removed
 
+    def departed(self, scope: Scope) -> tuple[Departed, ...]:
+        statement = f"SELECT path, readers, content_hash, seal FROM departed WHERE scope = {_SCOPE}"
+        found: dict[tuple[str, Access], set[Digest]] = {}
+        for *columns, seal in self._rows("read what is gone", statement, _values(scope)):
+            path, readers, content_hash = columns
+            access = records.access_of(readers) if records.seal_of(columns, scope) == seal else records.NOBODY
+            found.setdefault((path, access), set()).add(Digest(content_hash.hex()))
+        return tuple(Departed(path, access, frozenset(hashes)) for (path, access), hashes in found.items())
+
+    def record_departed(self, scope: Scope, departed: Sequence[Departed]) -> None:
+        with self._connections.writing("remember what is gone") as connection:
+            scope_id = _scope_id(connection, scope)
+            for gone in departed:
+                seals.depart(connection, scope_id, scope, gone)
+
+    def mark_stale(self, scope: Scope, reasons: Mapping[str, str]) -> None:
+        damaged = self._damaged(scope, reasons)
+        with self._connections.writing("mark documents as stale") as connection:
+            scope_id = _scope_id(connection, scope)
+            for path, reason in reasons.items():
+                marked = connection.execute(
+                    "UPDATE documents SET stale = :reason, stamp = :none, shown = '' "
+                    "WHERE scope = :scope AND path = :path AND stale <> :reason",
+                    {"reason": reason, "none": NO_STAMP, "scope": scope_id, "path": path},
+                )
+                if marked.rowcount:
+                    _raise_version(connection, scope_id)
+                    if path not in damaged:  # else new seals would cover up the damage; so it is left out
+                        seals.seal(connection, document_id(scope, path), scope)
+
     def request_reingest(self, ids: Collection[ChunkId]) -> None:
         with self._connections.writing("ask for documents to be ingested again") as connection:
+            values = {"none": NO_STAMP, "ids": json.dumps(list(ids))}
             connection.execute(
                 "UPDATE documents SET stamp = :none WHERE stamp <> :none AND id IN "
                 "(SELECT c.document_id FROM json_each(:ids) AS wanted JOIN chunks c ON c.id = wanted.value)",
-                {"none": NO_STAMP, "ids": json.dumps(list(ids))},
+                values,
+            )
+            connection.execute(  # so that the indexes, too, are told when they are stored again
+                "UPDATE chunks SET fingerprint = :none WHERE fingerprint <> :none AND id IN "
+                "(SELECT value FROM json_each(:ids))",
+                values,
             )
 
     def _store_document(self, connection: sqlite3.Connection, write: DocumentWrite) -> ChunkCounts:
         document = write.document
         scope_id = _scope_id(connection, document.scope)
+        stored = connection.execute(
+            f"SELECT {records.sealed('d.seal')} FROM documents d WHERE d.id = ?", (document.id,)
+        ).fetchone()
+        keeps_time = stored is not None and records.intact(stored, document.scope, "d.seal")
         _upsert(
             connection,
             "documents",
             [records.document_row(document, scope_id, now=self._now())],
-            except_for="created_at",
+            except_for="created_at" if keeps_time else "",
         )
-        connection.execute("DELETE FROM access WHERE document_id = ?", (document.id,))
-        connection.executemany(
-            "INSERT INTO access (document_id, reader) VALUES (?, ?)",
-            [(document.id, reader) for reader in sorted(document.access.readers)],
-        )
-        return _store_chunks(connection, scope_id, write)
+        counts = _store_chunks(connection, scope_id, write)
+        seals.seal(connection, document.id, document.scope)
+        return counts
 
     # ChangeLog
 
@@ -184,13 +251,19 @@ class SqliteCatalog:
     def changes(self, scope: Scope, *, after: int, limit: int) -> tuple[Change, ...]:
         rows = self._rows(
             "read the change log",
-            "SELECT l.position, l.chunk_id, l.is_put, c.breadcrumb, c.text, c.labels, c.numbers, e.vector "
-            "FROM changes l LEFT JOIN chunks c ON c.id = l.chunk_id "
-            "LEFT JOIN embeddings e ON e.text_digest = c.text_digest AND e.model = :model "
+            f"SELECT {records.sealed(*seals.OF_CHUNK)}, l.position AS log_position, l.chunk_id, l.is_put, e.vector, "
+            "e.seal AS vector_seal FROM changes l LEFT JOIN chunks c ON c.id = l.chunk_id "
+            f"LEFT JOIN documents d ON d.id = c.document_id {seals.VECTOR} "
             f"WHERE l.scope = {_SCOPE} AND l.position > :after ORDER BY l.position LIMIT :limit",
             {**_values(scope), "model": self._model_name, "after": after, "limit": limit},
         )
-        return tuple(map(records.change_of, rows))
+        changes = tuple(records.change_of(row, scope) for row in rows)
+        puts = {row["chunk_id"] for row in rows if row["is_put"]}
+        damaged = [change.chunk_id for change in changes if change.text is None and change.chunk_id in puts]
+        if damaged:
+            _logger.warning("damaged, and not indexed until their documents are ingested again: %s", ", ".join(damaged))
+            self.request_reingest(damaged)
+        return changes
 
     def last_position(self, scope: Scope) -> int:
         return self._of_scope(
@@ -234,11 +307,11 @@ class SqliteCatalog:
     # EmbeddingCache
 
     def vectors(self, digests: Collection[Digest]) -> Mapping[Digest, Vector]:
-        statement = "SELECT text_digest, vector FROM embeddings WHERE model = ? AND text_digest IN ({})"
+        statement = "SELECT text_digest, vector, seal FROM embeddings WHERE model = ? AND text_digest IN ({})"
         return {key: Vector(found) for key, found in self._embeddings(statement, digests)}
 
     def word_vectors(self, digests: Collection[Digest]) -> Mapping[Digest, WordVectors]:
-        statement = "SELECT text_digest, vectors FROM word_vectors WHERE model = ? AND text_digest IN ({})"
+        statement = "SELECT text_digest, vectors, seal FROM word_vectors WHERE model = ? AND text_digest IN ({})"
         return {key: WordVectors(found) for key, found in self._embeddings(statement, digests)}
 
     def _embeddings(self, statement: str, digests: Collection[Digest]) -> Iterator[tuple[Digest, bytes]]:
@@ -247,39 +320,49 @@ class SqliteCatalog:
             for start in range(0, len(keys), VALUES_PER_STATEMENT):
                 group = keys[start : start + VALUES_PER_STATEMENT]
                 marks = ",".join("?" * len(group))
-                for key, found in connection.execute(statement.format(marks), (self._model_name, *group)):
-                    yield Digest(key.hex()), found
+                for key, found, seal in connection.execute(statement.format(marks), (self._model_name, *group)):
+                    if records.seal_of((key, found)) == seal:
+                        yield Digest(key.hex()), found
 
     def keep(self, vectors: Mapping[Digest, Vector], words: Mapping[Digest, WordVectors]) -> None:
+        known, known_words = self.vectors(vectors), self.word_vectors(words)
         with self._connections.writing("keep embeddings") as connection:
-            for columns, kept in (("embeddings (vector", vectors), ("word_vectors (vectors", words)):
-                connection.executemany(
-                    f"INSERT OR IGNORE INTO {columns}, text_digest, model) VALUES (?, ?, ?)",
-                    [(value, bytes.fromhex(key), self._model_name) for key, value in kept.items()],
+            for columns, kept, intact in (
+                ("embeddings (text_digest, vector", vectors, known),
+                ("word_vectors (text_digest, vectors", words, known_words),
+            ):
+                new = [(bytes.fromhex(key), value) for key, value in kept.items() if key not in intact]
+                connection.executemany(  # replaces none but a damaged one
+                    f"INSERT OR REPLACE INTO {columns}, model, seal) VALUES (?, ?, ?, ?)",
+                    [(*pair, self._model_name, records.seal_of(pair)) for pair in new],
                 )
 
     def lacks_word_vectors(self) -> bool:
         statement = (
-            "SELECT 1 FROM chunks c WHERE NOT EXISTS (SELECT 1 FROM word_vectors w "
-            "WHERE w.text_digest = c.text_digest AND w.model = ?) LIMIT 1"
+            "SELECT c.text_digest, w.vectors, w.seal FROM chunks c LEFT JOIN word_vectors w "
+            "ON w.text_digest = c.text_digest AND w.model = ?"
         )
-        return bool(self._rows("look for missing embeddings", statement, (self._model_name,)))
+        with self._connections.reading("look for missing embeddings") as connection:
+            found = connection.execute(statement, (self._model_name,))
+            return any(records.seal_of((digest, vectors)) != seal for digest, vectors, seal in found)
 
     # Catalog
 
     def sources(self, scope: Scope) -> tuple[SourceRef, ...]:
-        statement = f"SELECT mount, root, access, kind FROM sources WHERE scope = {_SCOPE} ORDER BY mount"
-        return tuple(
-            SourceRef(mount, root, tuple((part, tuple(rule)) for part, rule in json.loads(access)), kind)
-            for mount, root, access, kind in self._rows("list sources", statement, _values(scope))
-        )
+        columns = records.SOURCE_COLUMNS
+        statement = f"SELECT {', '.join(columns)}, seal FROM sources WHERE scope = {_SCOPE} ORDER BY mount"
+        rows = self._rows("list sources", statement, _values(scope))
+        for row in rows:
+            if records.seal_of(row[: len(columns)], scope) != row["seal"]:  # who may read what is in it?
+                raise self._damage(f"the record of source {row['mount'] or '.'} in {scope}, with its access rules,")
+        return tuple(map(records.source_of, rows))
 
     def register(self, scope: Scope, source: SourceRef) -> None:
+        row = records.source_row(source, scope)
         with self._connections.writing("register a source") as connection:
-            scope_id = _scope_id(connection, scope)
             connection.execute(
-                "INSERT OR REPLACE INTO sources (scope, mount, root, access, kind) VALUES (?, ?, ?, ?, ?)",
-                (scope_id, source.mount, source.root, json.dumps(source.access), source.kind),
+                f"INSERT OR REPLACE INTO sources (scope, {', '.join(row)}) VALUES (:scope, :{', :'.join(row)})",
+                {**row, "scope": _scope_id(connection, scope)},
             )
 
     def facts(self) -> LibraryFacts | None:
@@ -296,22 +379,44 @@ class SqliteCatalog:
         self._record_fact("last_ingest", summary)
 
     def _fact(self, name: str) -> dict[str, Any] | None:
-        rows = self._rows("read the facts of the library", "SELECT value FROM facts WHERE name = ?", (name,))
+        rows = self._rows(
+            "read the facts of the library", "SELECT name, value, seal FROM facts WHERE name = ?", (name,)
+        )
+        if rows and records.seal_of(rows[0][:2]) != rows[0]["seal"]:
+            raise self._damage(f"the record {name!r}")
         return json.loads(rows[0]["value"]) if rows else None
 
     def _record_fact(self, name: str, value: Mapping[str, object]) -> None:
+        pair = (name, json.dumps(value))
         with self._connections.writing("record a fact of the library") as connection:
-            connection.execute("INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)", (name, json.dumps(value)))
+            connection.execute(
+                "INSERT OR REPLACE INTO facts (name, value, seal) VALUES (?, ?, ?)", (*pair, records.seal_of(pair))
+            )
 
     def check(self) -> None:
-        ((found,),) = self._rows("check the catalog", "PRAGMA quick_check(1)")
+        ((found,),) = self._rows("check the catalog", "PRAGMA integrity_check(1)")
         if found != "ok":
             raise Misconfigured(f"the catalog {self._connections.file} is damaged: {found}")
+        damaged: list[str] = []
+        for scope in self.scopes():
+            self.sources(scope)  # raises if one is damaged
+            damaged += sorted(self._damaged(scope, self.paths(scope), is_thorough=True))
+        if damaged:
+            named = ", ".join([*damaged[:MAX_NAMED], *(["…"] if len(damaged) > MAX_NAMED else [])])
+            count = "1 document is" if len(damaged) == 1 else f"{len(damaged):,} documents are"
+            raise Misconfigured(f"{count} damaged ({named}): {seals.INGEST_AGAIN}")
+
+    def _damage(self, what: str) -> Misconfigured:
+        return Misconfigured(
+            f"{what} is damaged in {self._connections.file}: restore the library from a backup, or move its folder "
+            "away and ingest again"
+        )
 
     def compact(self, *, keep_word_vectors: bool = True) -> bool:
         with self._connections.writing("remove unused vectors") as connection:
             unused = "text_digest NOT IN (SELECT text_digest FROM chunks)"
             connection.execute(f"DELETE FROM embeddings WHERE {unused}")
+            connection.execute("DELETE FROM departed")
             connection.execute(f"DELETE FROM word_vectors WHERE {unused if keep_word_vectors else 'TRUE'}")
         with self._connections.reading("compact the catalog", is_patient=True) as connection:
             connection.execute("VACUUM")
@@ -328,23 +433,6 @@ class SqliteCatalog:
     def _rows(self, action: str, statement: str, values: Mapping[str, object] | Sequence[object] = ()) -> list[Any]:
         with self._connections.reading(action) as connection:
             return connection.execute(statement, values).fetchall()
-
-
-def _has_tables(connection: sqlite3.Connection, file: Path) -> bool:
-    """Whether the tables are there. Raises Misconfigured for a file of another version of citewise."""
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    if application == OLD_APPLICATION_ID or 0 < version < VERSION:
-        raise Misconfigured(
-            f"{file} was made by an older citewise, such as 0.1, and cannot be read by this one: move the library's "
-            "folder away, then rebuild it with `citewise ingest PATH`"
-        )
-    if version > VERSION:
-        raise Misconfigured(
-            f"{file} was made by a newer citewise (schema {version}, this version knows {VERSION}): upgrade "
-            "citewise, or use another library folder with --library"
-        )
-    return bool(version)
 
 
 def _upsert(connection: sqlite3.Connection, table: str, rows: Sequence[records.Row], *, except_for: str = "") -> None:
@@ -394,6 +482,10 @@ def _scope_id(connection: sqlite3.Connection, scope: Scope) -> int:
 
 def _values(scope: Scope) -> dict[str, object]:
     return {"tenant": scope.tenant, "project": scope.project}
+
+
+def _paths(scope: Scope, paths: Collection[str]) -> dict[str, object]:
+    return {**_values(scope), "paths": json.dumps(list(paths))}
 
 
 def _named(where: Where) -> dict[str, object]:

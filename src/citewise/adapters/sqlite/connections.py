@@ -6,13 +6,17 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from citewise.errors import Misconfigured, Unavailable
+from citewise.errors import BadRequest, Misconfigured, Unavailable
 
 # How long a use waits for another process. 0: it fails at once; more: somebody waits for what may not come.
 BUSY_SECONDS = 2.5  # only recovery after a crash holds the whole file and stops a reader, who tries twice
 WRITER_BUSY_SECONDS = 30.0  # for another writer's transaction; ours last milliseconds
+
+# A damaged text is one that nobody stored, not an error in the middle of a list.
+TOLERANT_TEXT = partial(str, encoding="utf-8", errors="replace")
 
 PRIVATE_MODE = 0o600  # SQLite gives the files beside a database the mode of the database
 
@@ -186,7 +190,7 @@ class PrivateFile:
     def _has_tables(self, connection: sqlite3.Connection) -> bool:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version not in (0, self.version):
-            other = "a newer citewise: upgrade citewise" if version > self.version else "citewise 0.1: delete it"
+            other = "a newer citewise: upgrade citewise" if version > self.version else "an older citewise: delete it"
             raise Misconfigured(f"{self.path} was written by {other}, or move the file away")
         return bool(version)
 
@@ -216,8 +220,14 @@ def _our_errors(action: str, file: Path, *, is_expendable: bool = False) -> Iter
         elif _is(error, "SQLITE_BUSY", "SQLITE_LOCKED"):
             remedy = "another process is writing; try again when it is done"
         raise Unavailable(f"could not {action} in {file}: {error}; {remedy}") from error
+    except (UnicodeEncodeError, OverflowError) as error:  # no statement was run: the file is what it was
+        raise BadRequest(f"could not {action}: a value cannot be stored ({type(error).__name__})") from error
+    except sqlite3.ProgrammingError:  # nor here
+        raise
     except (sqlite3.DatabaseError, ValueError) as error:
-        if not is_expendable and not _is(error, "SQLITE_CORRUPT", "SQLITE_NOTADB"):
+        # UnicodeDecodeError: SQLite quotes damaged bytes in its own message.
+        is_damage = isinstance(error, UnicodeDecodeError) or _is(error, "SQLITE_CORRUPT", "SQLITE_NOTADB")
+        if not is_expendable and not is_damage:
             raise
         rest = "move the file away" if is_expendable else "move the library folder away and ingest again"
         raise Misconfigured(
@@ -238,4 +248,5 @@ def _sqlite(file: Path, mode: str, busy_seconds: float) -> sqlite3.Connection:
     url = f"{file.absolute().as_uri()}?{mode}"
     connection = sqlite3.connect(url, timeout=busy_seconds, isolation_level=None, check_same_thread=False, uri=True)
     connection.row_factory = sqlite3.Row
+    connection.text_factory = TOLERANT_TEXT
     return connection

@@ -15,12 +15,12 @@ from citewise.model.access import Scope
 from citewise.model.ids import ChunkId, DocumentId
 from citewise.model.logged import Logged, LogScope
 
-# No semicolon but between statements. Each row is in one of the last two indexes: by name, or by groups without a name.
+# No semicolon but between statements.
 TABLES = """
     CREATE TABLE queries (
         id INTEGER PRIMARY KEY,
         at REAL NOT NULL, request_id TEXT NOT NULL, tenant TEXT NOT NULL, project TEXT NOT NULL,
-        way TEXT NOT NULL, asker TEXT, readers TEXT NOT NULL, text TEXT, conversation TEXT,
+        kind TEXT NOT NULL, user TEXT, text TEXT, conversation TEXT,
         latency_ms REAL NOT NULL, candidates INTEGER NOT NULL, hits INTEGER NOT NULL, is_cache_hit INTEGER NOT NULL,
         degraded TEXT NOT NULL, error TEXT,
         quality REAL, confidence REAL, has_warning INTEGER NOT NULL, sufficient_context INTEGER,
@@ -30,11 +30,13 @@ TABLES = """
     CREATE INDEX queries_by_scope ON queries (tenant, project, at);
     CREATE INDEX queries_by_age ON queries (at);
     CREATE TABLE lost (at REAL NOT NULL, tenant TEXT NOT NULL, project TEXT NOT NULL, count INTEGER NOT NULL);
-    CREATE INDEX queries_by_name ON queries (tenant, project, asker, at) WHERE asker IS NOT NULL;
-    CREATE INDEX queries_by_readers ON queries (tenant, project, readers, at) WHERE asker IS NULL
+    CREATE INDEX queries_by_user ON queries (tenant, project, user, at) WHERE user IS NOT NULL
 """
-VERSION = 3  # 1 and 2 were those of citewise 0.1
+VERSION = 4  # 1 and 2 were those of citewise 0.1
 DAY_SECONDS = 86_400.0
+# For how long a clock may be wrong before a write believes it; 0: one wrong minute empties the log; more: rows that
+# nobody is shown any more stay in the file for as long.
+DOUBT_SECONDS = 2 * DAY_SECONDS
 # How long a use waits for another process's. Those last milliseconds, but for the sweep of a large log.
 READ_SECONDS = 2.0  # short: a search that has lost its rankings reads what is popular
 WRITE_SECONDS = 30.0  # long: it is a thread of its own that waits
@@ -47,12 +49,9 @@ NONE = "[]"
 # Columns that hold the field of the same name as it is, then the others.
 _PLAIN = (
     *("at", "request_id", "text", "latency_ms", "candidates", "hits", "error", "quality", "confidence"),
-    *("tokens_in", "tokens_out", "embedding_tokens", "conversation", "readers"),
+    *("tokens_in", "tokens_out", "embedding_tokens", "conversation", "kind", "user"),
 )
-_OTHERS = (
-    *("tenant", "project", "way", "asker", "degraded", "shown"),
-    *("is_cache_hit", "has_warning", "sufficient_context"),
-)
+_OTHERS = ("tenant", "project", "degraded", "shown", "is_cache_hit", "has_warning", "sufficient_context")
 _COLUMNS = ", ".join((*_PLAIN, *_OTHERS))
 _INSERT = f"INSERT INTO queries ({_COLUMNS}) VALUES ({', '.join('?' * len((*_PLAIN, *_OTHERS)))})"
 _plain = attrgetter(*_PLAIN)
@@ -86,16 +85,12 @@ class SqliteLog:
                 "INSERT INTO lost (at, tenant, project, count) VALUES (?, ?, ?, ?)",
                 [(now, scope.tenant, scope.project, count) for scope, count in lost.items()],
             )
-            self._trim(connection, max_removed=len(rows) + SURPLUS_A_WRITE)
+            self._trim(connection, self._oldest_undoubted(connection), max_removed=len(rows) + SURPLUS_A_WRITE)
 
     def rows(self, log_scope: LogScope, *, since: float, limit: int) -> tuple[Logged, ...]:
-        """The rows that `log_scope` admits; each kind of reader has an index of its own."""
-        scope, user, readers = log_scope.scope, log_scope.user, log_scope.readers
-        theirs, reader = "", tuple[str, ...]()
-        if user is not None:
-            theirs, reader = "AND asker = ?", (user,)
-        elif readers is not None:
-            theirs, reader = "AND asker IS NULL AND readers = ?", (readers,)
+        """The rows that `log_scope` admits; those of a user have an index of their own."""
+        scope, user = log_scope.scope, log_scope.user
+        theirs, reader = ("", ()) if user is None else ("AND user = ?", (user,))
         statement = (
             f"SELECT {_COLUMNS} FROM queries WHERE tenant = ? AND project = ? AND at >= ? {theirs} "
             "ORDER BY at DESC, id DESC LIMIT ?"
@@ -139,20 +134,32 @@ class SqliteLog:
         if not self.file.path.exists():
             return
         with self.file.writing("sweep the query log") as connection:
-            self._trim(connection, max_removed=2**62)  # no row has such a number
+            self._trim(connection, self._oldest(), max_removed=2**62)  # no row has such a number
         self.file.vacuum("sweep the query log")
 
     def _oldest(self) -> float:
         return self._now() - self._retention_days * DAY_SECONDS
 
-    def _trim(self, connection: sqlite3.Connection, *, max_removed: int) -> None:
+    def _oldest_undoubted(self, connection: sqlite3.Connection) -> float:
+        """As `_oldest`, counted from the newest row that was written while the clock has been as it is for long."""
+        now = self._now()
+        statement = "SELECT coalesce(max(at), ?) FROM queries WHERE at <= ?"
+        (sure,) = connection.execute(statement, (now, now - DOUBT_SECONDS)).fetchone()
+        return float(sure) - self._retention_days * DAY_SECONDS
+
+    def _trim(self, connection: sqlite3.Connection, oldest: float, *, max_removed: int) -> None:
         """Remove what is too old, and of too many rows some of those that were written first.
 
         Rows are numbered as they are written, so that nothing need be counted: those with the last `max_rows` numbers
-        are so many at most.
+        are so many at most, and a row from the future is too old once a later one is.
         """
+        future = self._now() + DOUBT_SECONDS
         for table in ("queries", "lost"):
-            connection.execute(f"DELETE FROM {table} WHERE at < ?", (self._oldest(),))
+            connection.execute(
+                f"DELETE FROM {table} WHERE at > ? AND rowid < (SELECT max(rowid) FROM {table} WHERE at < ?)",
+                (future, oldest),
+            )
+            connection.execute(f"DELETE FROM {table} WHERE at < ?", (oldest,))
             connection.execute(
                 f"DELETE FROM {table} WHERE rowid <= min((SELECT max(rowid) FROM {table}) - ?, "
                 f"(SELECT min(rowid) - 1 FROM {table}) + ?)",
@@ -162,17 +169,15 @@ class SqliteLog:
 
 def _values(row: Logged) -> tuple[object, ...]:
     degraded = json.dumps(row.degraded) if row.degraded else NONE
-    others = (row.scope.tenant, row.scope.project, row.kind, row.user, degraded, _stored(row.shown))
+    others = (row.scope.tenant, row.scope.project, degraded, _stored(row.shown))
     return (*_plain(row), *others, row.is_cache_hit, row.has_warning, row.sufficient_context)
 
 
 def _logged(scope: Scope, row: Sequence[Any]) -> Logged:
-    _, _, kind, user, degraded, shown, is_cache_hit, has_warning, sufficient = row[len(_PLAIN) :]
+    _, _, degraded, shown, is_cache_hit, has_warning, sufficient = row[len(_PLAIN) :]
     return Logged(
         **dict(zip(_PLAIN, row, strict=False)),
         scope=scope,
-        kind=kind,
-        user=user,
         degraded=tuple(json.loads(degraded)) if degraded != NONE else (),
         shown=_shown(shown),
         is_cache_hit=bool(is_cache_hit),

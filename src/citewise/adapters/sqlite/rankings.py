@@ -24,14 +24,18 @@ from citewise.ports.stores import SavedRanking
 
 _log = logging.getLogger(__name__)
 
-VERSION = 3  # 1 and 2 were those of citewise 0.1
+VERSION = 4  # 1 and 2 were those of citewise 0.1
 MAX_BYTES = 64_000_000  # of all rankings; one of 140 hits takes about 10,000, one of a thousand 70,000
+# By which a clock may be set back before cursors that were given out count as expired; more: one that was given out
+# while the clock was years ahead lasts for years.
+CLOCK_SECONDS = 60.0
 BUSY_SECONDS = 2.0  # for the transaction of another process, which takes milliseconds
 
 TABLES = """
     CREATE TABLE rankings (
         number INTEGER PRIMARY KEY,
         cursor TEXT UNIQUE NOT NULL,
+        saved_at REAL NOT NULL,
         expires_at REAL NOT NULL,
         bytes INTEGER NOT NULL,
         data BLOB NOT NULL
@@ -57,8 +61,8 @@ class SqliteRankings:
         with self._usable(), self._file.writing("save a ranking") as connection:
             connection.execute("DELETE FROM rankings WHERE cursor = ? OR expires_at <= ?", (cursor, now))
             connection.execute(
-                "INSERT INTO rankings (cursor, expires_at, bytes, data) VALUES (?, ?, ?, ?)",
-                (cursor, expires_at, len(data), data),
+                "INSERT INTO rankings (cursor, saved_at, expires_at, bytes, data) VALUES (?, ?, ?, ?, ?)",
+                (cursor, now, expires_at, len(data), data),
             )
             connection.execute(  # all but the newest rows that fit; the newest stays, however large it is
                 "DELETE FROM rankings WHERE number <= (SELECT number FROM (SELECT number, "
@@ -68,9 +72,10 @@ class SqliteRankings:
             )
 
     def load(self, cursor: str, *, now: float) -> SavedRanking | None:
-        statement = "SELECT data FROM rankings WHERE cursor = ? AND expires_at > ?"
+        statement = "SELECT data FROM rankings WHERE cursor = ? AND expires_at > ? AND saved_at <= ?"
         with self._usable(), self._file.reading("load a ranking") as connection:
-            row = connection.execute(statement, (cursor, now)).fetchone() if connection else None
+            values = (cursor, now, now + CLOCK_SECONDS)
+            row = connection.execute(statement, values).fetchone() if connection else None
         try:
             return _unpacked(row[0]) if row else None
         except (ValueError, TypeError, KeyError, zlib.error):  # written in part when the power failed
@@ -79,8 +84,9 @@ class SqliteRankings:
     def renew(self, cursor: str, *, now: float, expires_at: float) -> bool:
         with self._usable(), self._file.writing("renew a cursor") as connection:
             renewed = connection.execute(
-                "UPDATE rankings SET expires_at = max(expires_at, ?) WHERE cursor = ? AND expires_at > ?",
-                (expires_at, cursor, now),
+                "UPDATE rankings SET expires_at = max(expires_at, ?) "
+                "WHERE cursor = ? AND expires_at > ? AND saved_at <= ?",
+                (expires_at, cursor, now, now + CLOCK_SECONDS),
             )
             return renewed.rowcount == 1
 

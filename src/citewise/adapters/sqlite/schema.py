@@ -1,12 +1,17 @@
 """The catalog's tables."""
 
+import sqlite3
+from pathlib import Path
+
+from citewise.errors import Misconfigured
+
 APPLICATION_ID = 0x63697432  # "cit2": marks a SQLite file as a catalog of citewise 0.2 or later
 OLD_APPLICATION_ID = 0x63697465  # "cite": the catalogs of citewise 0.1
 
 # Once a release has written a version, it is never edited: a later one gets a script of its own.
 # No semicolon but between statements.
 TABLES = """
-    CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL, seal INTEGER NOT NULL) WITHOUT ROWID;
 
     CREATE TABLE scopes (
         id INTEGER PRIMARY KEY,
@@ -19,7 +24,8 @@ TABLES = """
 
     CREATE TABLE sources (
         scope INTEGER NOT NULL REFERENCES scopes,
-        mount TEXT NOT NULL, root TEXT NOT NULL, access TEXT NOT NULL, kind TEXT NOT NULL,
+        mount TEXT NOT NULL, root TEXT NOT NULL, access TEXT NOT NULL, kind TEXT NOT NULL, place TEXT NOT NULL,
+        seal INTEGER NOT NULL,
         PRIMARY KEY (scope, mount)
     ) WITHOUT ROWID;
 
@@ -30,17 +36,16 @@ TABLES = """
         title TEXT NOT NULL, is_titled INTEGER NOT NULL, description TEXT NOT NULL, tags TEXT NOT NULL,
         module TEXT NOT NULL, chapter TEXT NOT NULL, chapter_number INTEGER, chapter_title TEXT,
         corpus_type TEXT NOT NULL, content_type TEXT NOT NULL, metadata TEXT NOT NULL,
+        own_access TEXT NOT NULL, aliases TEXT NOT NULL, access_reason TEXT NOT NULL,
         created_at REAL NOT NULL, updated_at REAL NOT NULL,
+        access TEXT NOT NULL, -- each reader between commas
+        stale TEXT NOT NULL,
+        shown TEXT NOT NULL DEFAULT '', -- what hits show of it, as JSON
         text TEXT NOT NULL, blocks BLOB NOT NULL,
+        rule_seal INTEGER NOT NULL DEFAULT 0, seal INTEGER NOT NULL DEFAULT 0, text_seal INTEGER NOT NULL DEFAULT 0,
         UNIQUE (scope, path)
     );
     CREATE INDEX documents_by_mount ON documents (scope, mount, path, stamp);
-
-    CREATE TABLE access (
-        document_id TEXT NOT NULL REFERENCES documents ON DELETE CASCADE,
-        reader TEXT NOT NULL,
-        PRIMARY KEY (document_id, reader)
-    ) WITHOUT ROWID;
 
     CREATE TABLE chunks (
         id TEXT PRIMARY KEY,
@@ -51,16 +56,23 @@ TABLES = """
         kind TEXT, content_type TEXT NOT NULL, language TEXT,
         has_code INTEGER NOT NULL, has_equations INTEGER NOT NULL,
         labels TEXT NOT NULL, numbers TEXT NOT NULL,
-        text_digest BLOB NOT NULL, content_hash BLOB NOT NULL, fingerprint TEXT NOT NULL
+        text_digest BLOB NOT NULL, content_hash BLOB NOT NULL, fingerprint TEXT NOT NULL,
+        seal INTEGER NOT NULL DEFAULT 0, rest_seal INTEGER NOT NULL DEFAULT 0
     );
     CREATE INDEX chunks_by_document ON chunks (document_id, position);
 
+    CREATE TABLE departed (
+        scope INTEGER NOT NULL REFERENCES scopes,
+        path TEXT NOT NULL, readers TEXT NOT NULL, content_hash BLOB NOT NULL, seal INTEGER NOT NULL,
+        PRIMARY KEY (scope, path, readers, content_hash)
+    ) WITHOUT ROWID;
+
     CREATE TABLE embeddings (
-        text_digest BLOB NOT NULL, model TEXT NOT NULL, vector BLOB NOT NULL,
+        text_digest BLOB NOT NULL, model TEXT NOT NULL, vector BLOB NOT NULL, seal INTEGER NOT NULL,
         PRIMARY KEY (text_digest, model)
     );
     CREATE TABLE word_vectors (
-        text_digest BLOB NOT NULL, model TEXT NOT NULL, vectors BLOB NOT NULL,
+        text_digest BLOB NOT NULL, model TEXT NOT NULL, vectors BLOB NOT NULL, seal INTEGER NOT NULL,
         PRIMARY KEY (text_digest, model)
     );
 
@@ -80,4 +92,21 @@ TABLES = """
         PRIMARY KEY (name, scope)
     ) WITHOUT ROWID
 """
-VERSION = 2
+VERSION = 3
+
+
+def has_tables(connection: sqlite3.Connection, file: Path) -> bool:
+    """Whether the tables are there. Raises Misconfigured for a file of another version of citewise."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    if application == OLD_APPLICATION_ID or 0 < version < VERSION:
+        raise Misconfigured(
+            f"{file} was made by an older citewise, such as 0.1, and cannot be read by this one: move the library's "
+            "folder away, then rebuild it with `citewise ingest PATH`"
+        )
+    if version > VERSION:
+        raise Misconfigured(
+            f"{file} was made by a newer citewise (schema {version}, this version knows {VERSION}): upgrade "
+            "citewise, or use another library folder with --library"
+        )
+    return bool(version)

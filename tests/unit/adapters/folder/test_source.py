@@ -4,7 +4,8 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -186,7 +187,132 @@ def test_links_are_followed_to_files_of_the_source_and_nowhere_else(tmp_path: Pa
         "lib.md": "symbolic link into the library itself",
         "in.txt": "no parser for .txt files",
     }
-    assert a_source(root).read(Item("in.md", 4, MARKDOWN)) == b"text"
+    (linked,) = a_source(root, only=frozenset({"in.md"})).items()
+    assert linked == Item("in.md", 4, MARKDOWN, aliases=("a.md",))
+    assert a_source(root).read(linked) == b"text"
+
+
+LEFT_OUT_TARGETS = {  # path of a file -> options, why a link to it is left out
+    "private/x.md": ({}, "ignored by .gitignore"),
+    "private/deep/x.md": ({}, "ignored by .gitignore"),
+    "deep/own/x.md": ({}, "ignored by .gitignore"),
+    "drafts/x.md": ({"exclude": ("drafts/",)}, "excluded by --exclude drafts/"),
+    "other/x.md": ({"include": ("pub/",)}, "not included by --include pub/"),
+    ".cache/x.md": ({}, "left out: hidden folder (add it with --include)"),
+    "vendor/lib/x.md": ({}, "left out: vendored folder (add it with --include)"),
+}
+
+
+@pytest.mark.parametrize("is_part", [False, True], ids=["whole", "part"])
+@pytest.mark.parametrize("target", LEFT_OUT_TARGETS)
+def test_a_link_to_a_file_that_is_left_out_is_left_out_for_the_same_reason(
+    tmp_path: Path, target: str, is_part: bool
+) -> None:
+    options, reason = LEFT_OUT_TARGETS[target]
+    write(tmp_path, target, "pub/a.md")
+    (tmp_path / ".gitignore").write_text("private/")
+    write(tmp_path, "deep/own/.gitignore", text="x.md")
+    (tmp_path / "pub/soft.md").symlink_to(f"../{target}")
+    (tmp_path / "pub/chain.md").symlink_to("soft.md")
+    part = {"only": frozenset({"pub"})} if is_part else {}
+    assert found(tmp_path, **part, **options) == ["pub/a.md"]
+    reasons = skipped(tmp_path, **part, **options)
+    assert reasons["pub/soft.md"] == reasons["pub/chain.md"] == f"symbolic link to a file that is {reason}"
+    (tmp_path / "pub/hard.md").hardlink_to(tmp_path / target)
+    if reason.startswith(("ignored", "excluded")):
+        assert skipped(tmp_path, **part, **options)["pub/hard.md"] == f"hard link to a file that is {reason}"
+    else:  # a snapshot in a hidden folder leaves the files that it was made of as they are
+        assert found(tmp_path, **part, **options) == ["pub/a.md", "pub/hard.md"]
+
+
+def test_a_link_through_a_linked_folder_has_the_rules_of_the_place_it_leads_to(tmp_path: Path) -> None:
+    write(tmp_path, "private/x.md", "open/y.md")
+    (tmp_path / ".gitignore").write_text("private/")
+    (tmp_path / "closed").symlink_to("private")
+    (tmp_path / "way").symlink_to("open")
+    (tmp_path / "a.md").symlink_to("closed/x.md")
+    (tmp_path / "b.md").symlink_to("way/y.md")
+    assert skipped(tmp_path)["a.md"] == "symbolic link to a file that is ignored by .gitignore"
+    (linked, _) = (entry for entry in a_source(tmp_path).items() if isinstance(entry, Item))
+    assert linked == Item("b.md", 4, MARKDOWN, aliases=("open/y.md",))
+
+
+def test_the_names_of_a_file_know_each_other(tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "plain.md")
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x/b.md").hardlink_to(tmp_path / "a.md")
+    (tmp_path / "c.md").symlink_to("x/b.md")
+    (tmp_path / "notes.txt").hardlink_to(tmp_path / "a.md")  # a name without a parser is a name
+    expected = {
+        "a.md": ("notes.txt", "x/b.md"),
+        "c.md": ("x/b.md", "a.md", "notes.txt"),
+        "plain.md": (),
+        "x/b.md": ("a.md", "notes.txt"),
+    }
+    for only in (None, frozenset(expected)):
+        items = [entry for entry in a_source(tmp_path, only=only).items() if isinstance(entry, Item)]
+        assert {item.path: item.aliases for item in items} == expected
+        assert [item.path for item in items if item.is_linked] == ["a.md", "c.md", "x/b.md"]
+
+
+def test_a_target_that_has_another_name_in_an_ignored_folder_is_left_out(tmp_path: Path) -> None:
+    write(tmp_path, "private/x.md")
+    (tmp_path / ".gitignore").write_text("private/")
+    (tmp_path / "b.md").hardlink_to(tmp_path / "private/x.md")
+    (tmp_path / "a.md").symlink_to("b.md")
+    reasons = skipped(tmp_path)
+    assert reasons["a.md"] == reasons["b.md"] == "hard link to a file that is ignored by .gitignore"
+
+
+def test_a_name_outside_the_source_is_no_alias(tmp_path: Path) -> None:
+    write(tmp_path, "outside.md", "root/b.md")
+    (tmp_path / "root/a.md").hardlink_to(tmp_path / "outside.md")
+    entries = list(a_source(tmp_path / "root").items())
+    assert entries == [Item("a.md", 4, MARKDOWN, is_linked=True), Item("b.md", 4, MARKDOWN)]
+
+
+def test_a_link_into_a_folder_whose_rules_cannot_be_read_keeps_what_the_library_has(tmp_path: Path) -> None:
+    write(tmp_path, "x/a.md")
+    os.mkfifo(tmp_path / "x/.gitignore")
+    (tmp_path / "link.md").symlink_to("x/a.md")
+    (link, _) = a_source(tmp_path).items()
+    why = "left out: folder cannot be read: its .gitignore is not a regular file"
+    assert link == FileProblem("link.md", f"symbolic link to a file that is {why}", is_unseen=True)
+
+
+def test_a_file_of_very_many_names_is_left_out(tmp_path: Path) -> None:
+    write(tmp_path, "a.md")
+    for number in range(64):
+        (tmp_path / f"b{number}.md").hardlink_to(tmp_path / "a.md")
+    assert found(tmp_path) == []
+    assert skipped(tmp_path)["a.md"] == "hard link to a file with 65 names in the source; at most 64 are compared"
+    (tmp_path / "b0.md").unlink()
+    assert len(found(tmp_path)) == 64
+
+
+def test_copies_of_a_tree_by_hard_links_are_walked_twice_and_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [f"{copy}/{folder}/{page}.md" for copy in range(8) for folder in range(10) for page in range(10)]
+    for path in paths:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        first = tmp_path / f"0{path[1:]}"
+        first.write_text("text") if path.startswith("0") else (tmp_path / path).hardlink_to(first)
+    looked: Counter[str] = Counter()
+
+    def counted(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **options: Any) -> Any:
+            looked[name] += 1
+            return real(*args, **options)
+
+        return call
+
+    for name in ("lstat", "stat", "scandir", "listdir"):
+        monkeypatch.setattr(os, name, counted(name, getattr(os, name)))
+    items = [entry for entry in a_source(tmp_path).items() if isinstance(entry, Item)]
+    assert {len(item.aliases) for item in items} == {7}
+    assert len(items) == len(paths)
+    assert looked.total() < 6 * len(paths)
 
 
 def test_pipes_and_sockets_are_never_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,6 +356,16 @@ def test_a_folder_whose_gitignore_cannot_be_read_is_left_out(shared: Path) -> No
     assert reasons == {"x/": "folder cannot be read: its .gitignore cannot be read: permission denied"}
 
 
+def test_a_gitignore_that_is_not_read_leaves_its_folder_out(tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "long/b.md", "pipe/c.md", "folder/d.md", "folder/.gitignore/e")
+    (tmp_path / "long/.gitignore").write_text("x\n" + "*a" * 5000)
+    os.mkfifo(tmp_path / "pipe/.gitignore")
+    assert found(tmp_path) == ["a.md", "folder/d.md"]
+    reasons = skipped(tmp_path)
+    assert reasons["pipe/"] == "folder cannot be read: its .gitignore is not a regular file"
+    assert reasons["long/"].endswith("its .gitignore: a pattern has 10,000 characters: at most 4,096 are allowed")
+
+
 def test_a_file_that_cannot_be_read_says_why(shared: Path) -> None:
     write(shared, "a.md")
     (shared / "a.md").chmod(0)
@@ -248,6 +384,12 @@ def test_a_root_that_cannot_be_read_is_refused_before_anything_is_yielded(shared
 def swapped_for_a_link_out(root: Path) -> None:
     (root / "dir/a.md").unlink()
     (root / "dir/a.md").symlink_to(root.parent / "outside/a.md")
+
+
+def swapped_for_a_link_within(root: Path) -> None:
+    (root / "dir/a.md").unlink()
+    write(root, "private/b.md")
+    (root / "dir/a.md").symlink_to("../private/b.md")
 
 
 def swapped_for_a_linked_folder(root: Path) -> None:
@@ -270,15 +412,16 @@ def swapped_for_a_folder(root: Path) -> None:
     [
         (swapped_for_a_link_out, "symbolic link points outside the source"),
         (swapped_for_a_linked_folder, "cannot be read: not a directory"),
-        (swapped_for_a_pipe, "not a regular file"),
-        (swapped_for_a_folder, "not a regular file"),
+        (swapped_for_a_pipe, "is not a regular file"),
+        (swapped_for_a_folder, "is not a regular file"),
         (
             lambda root: (root / "dir/a.md").write_text("x" * 1001),
             "has grown beyond the limit of 1000 bytes since it was listed",
         ),
         (lambda root: (root / "dir/a.md").unlink(), "cannot be read: no such file or directory"),
+        (swapped_for_a_link_within, "has become a symbolic link to another file since it was listed"),
     ],
-    ids=["a link out", "a linked folder", "a pipe", "a folder", "grown", "removed"],
+    ids=["a link out", "a linked folder", "a pipe", "a folder", "grown", "removed", "a link within"],
 )
 def test_a_file_that_changed_since_the_walk_is_refused(tmp_path: Path, change: Any, reason: str) -> None:
     root = tmp_path / "root"

@@ -11,8 +11,8 @@ from citewise.adapters.onnx import minilm
 from citewise.adapters.onnx.embedder import OnnxEmbedder
 from citewise.adapters.onnx.llmlingua import LlmLingua2
 from citewise.adapters.onnx.reranker import OnnxReranker
-from citewise.adapters.onnx.runtime import available_cores
-from citewise.errors import Misconfigured
+from citewise.adapters.onnx.runtime import available_cores, open_session
+from citewise.errors import Misconfigured, Unavailable
 from tests.fakes.counters import WordCounter
 from tests.fakes.tiny_models import write_tiny_cross_encoder
 
@@ -66,3 +66,12 @@ def test_a_file_that_is_not_what_it_should_be_is_refused(tmp_path: Path, broken:
     (tmp_path / broken).write_text("not what it should be")
     with pytest.raises(Misconfigured, match=said):
         OnnxReranker(tmp_path)
+
+
+def test_too_little_memory_is_not_the_fault_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("[ONNXRuntimeError] : 6 : Exception during initialization: std::bad_alloc")
+
+    monkeypatch.setattr("onnxruntime.InferenceSession", fail)
+    with pytest.raises(Unavailable, match="not enough memory to open the model"):
+        open_session(tmp_path / "model.onnx")

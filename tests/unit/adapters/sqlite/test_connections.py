@@ -13,7 +13,7 @@ import pytest
 from citewise.adapters.sqlite import connections as module
 from citewise.adapters.sqlite.catalog import SqliteCatalog
 from citewise.adapters.sqlite.connections import BUSY_SECONDS, WRITER_BUSY_SECONDS, Connections
-from citewise.errors import Unavailable
+from citewise.errors import Misconfigured, Unavailable
 from tests.builders import SCOPE, a_write
 
 
@@ -140,3 +140,15 @@ def test_a_commit_that_fails_is_taken_back(connections: Connections) -> None:
             connection.execute("INSERT INTO children VALUES (7)")
         assert not connection.in_transaction
         assert tuple(connection.execute("SELECT count(*) FROM children").fetchone()) == (0,)
+
+
+def test_damage_that_sqlite_cannot_put_into_words_is_named_as_damage(file: Path) -> None:
+    with closing(Connections(file, may_create=True)) as made, made.writing("create") as connection:
+        connection.execute("CREATE TABLE facts (name TEXT)")
+    file.write_bytes(file.read_bytes().replace(b"facts (name TEXT)", b"facts \xff\x96ame TEXT)"))
+    with (
+        closing(Connections(file)) as opened,
+        pytest.raises(Misconfigured, match=r"catalog\.db is damaged"),
+        opened.reading("read the facts") as connection,
+    ):
+        connection.execute("SELECT * FROM facts")

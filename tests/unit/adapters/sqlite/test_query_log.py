@@ -115,8 +115,7 @@ def test_whom_its_owner_let_read_it_may_go_on_to(tmp_path: Path) -> None:
 
 READERS = {
     "queries_by_scope": EVERYBODYS,
-    "queries_by_name": LogScope.of(SCOPE, ANN),
-    "queries_by_readers": LogScope.of(SCOPE, Principal(groups=frozenset({"ops"}))),
+    "queries_by_user": LogScope.of(SCOPE, ANN),
 }
 
 
@@ -150,15 +149,16 @@ def test_a_reading_goes_along_an_index_of_its_own_and_sorts_nothing(
 
 
 def test_strangers_are_looked_up_where_they_have_no_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    strangers = LogScope.of(SCOPE, Principal())
-    assert strangers.readers == ""
-    assert "readers = ''" in statement_of(tmp_path, strangers, monkeypatch)
+    for nameless in (Principal(), Principal(groups=frozenset({"ops"}))):
+        assert "user = ''" in statement_of(tmp_path, LogScope.of(SCOPE, nameless), monkeypatch)
 
 
 # Files of other versions
 
 
-@pytest.mark.parametrize(("version", "message"), [(2, "citewise 0.1"), (VERSION + 1, "a newer citewise")])
+@pytest.mark.parametrize(
+    ("version", "message"), [(VERSION - 1, "an older citewise: delete it"), (VERSION + 1, "a newer citewise")]
+)
 def test_a_log_of_another_version_is_refused(tmp_path: Path, version: int, message: str) -> None:
     store = a_store(tmp_path)
     store.write([a_row()], lost={})

@@ -1,9 +1,15 @@
 """How blocks become pieces."""
 
+import re
+
+import pytest
+
 from citewise.adapters.markdown.parser import MarkdownParser
-from citewise.ingest.chunkers.markdown import ChunkSizes, HeadingChunker
+from citewise.ingest.chunkers.markdown import MAX_TOKEN_CHARACTERS, ChunkSizes, HeadingChunker
 from citewise.model.chunk import Piece
+from citewise.model.document import Block, BlockKind, Location
 from tests.fakes.counters import WordCounter
+from tests.growth import assert_linear
 
 WIDE = 100_000
 
@@ -50,9 +56,34 @@ def test_a_heading_with_only_a_deeper_one_below_introduces_it() -> None:
     assert (piece.location.first, piece.location.last) == (1, 5)
 
 
-def test_a_heading_without_any_text_is_still_found() -> None:
+def test_a_heading_without_any_text_is_found_with_the_section_below_it() -> None:
     pieces = pieces_of("# A\n\ntext\n\n## Empty\n\n## B\n\ntext\n\n## Last\n")
-    assert [piece.text for piece in pieces] == ["# A\n\ntext", "## Empty", "## B\n\ntext", "## Last"]
+    assert [piece.text for piece in pieces] == ["# A\n\ntext", "## Empty\n\n## B\n\ntext", "## Last"]
+    assert [piece.anchor for piece in pieces] == ["a", "b", "last"]
+    assert [(piece.location.first, piece.location.last) for piece in pieces] == [(1, 3), (5, 9), (11, 11)]
+
+
+def test_a_heading_without_text_stays_alone_if_the_section_below_would_not_fit_with_it() -> None:
+    pieces = pieces_of(f"## Empty\n\n## B\n\n{words(27)}\n")
+    assert [piece.section for piece in pieces] == ["Empty", "B"]
+
+
+def test_thousands_of_empty_headings_become_few_pieces() -> None:
+    text = "".join(f"# h{n}\n" for n in range(6_000))
+    pieces = pieces_of(text, window=256, sizes=ChunkSizes())
+    assert len(pieces) < 100
+    assert [line for piece in pieces for line in piece.text.split("\n\n")] == text.splitlines()
+    lines = [number for piece in pieces for number in (piece.location.first, piece.location.last)]
+    assert lines[::2] == [1, *(last + 1 for last in lines[1:-1:2])]
+    assert len({(piece.anchor, piece.ordinal) for piece in pieces}) == len(pieces)
+    assert max(piece.tokens for piece in pieces) <= ChunkSizes().ceiling
+
+
+def test_a_very_long_heading_is_not_repeated_whole_in_every_piece_below_it() -> None:
+    text = f"# {words(100_000)}\n\ntext\n\n" + "".join(f"## Part {n}\n\ntext\n\n" for n in range(100))
+    pieces = pieces_of(text)
+    assert sum(len(name) for piece in pieces for name in (*piece.breadcrumb, piece.section)) < 10 * len(text)
+    assert {*words(100_000).split()} <= {word for piece in pieces for word in piece.text.split()}
 
 
 def test_paragraphs_fill_up_to_the_target_and_not_beyond() -> None:
@@ -82,8 +113,8 @@ def test_overlap_begins_with_a_whole_sentence_where_it_can() -> None:
     assert second.text.startswith("One two. End.\n\nb0") or second.text.startswith("End.\n\nb0")
 
 
-def test_a_large_fence_stays_whole_with_its_heading() -> None:
-    code = "\n".join(f"line{n} = {n}" for n in range(40))
+def test_a_fence_up_to_four_ceilings_stays_whole_with_its_heading() -> None:
+    code = "\n".join(f"line{n} = {n}" for n in range(35))
     pieces = pieces_of(f"# A\n\nbefore\n\n## Code\n\n```python\n{code}\n```\n\nafter {words(9)}\n")
     fence = next(piece for piece in pieces if "```" in piece.text)
     assert fence.text == f"## Code\n\n```python\n{code}\n```"
@@ -92,11 +123,77 @@ def test_a_large_fence_stays_whole_with_its_heading() -> None:
     assert fence.has_code
 
 
-def test_a_large_table_stays_whole() -> None:
-    rows = "\n".join(f"| {n} | value {n} |" for n in range(20))
-    table = f"| key | value |\n| --- | --- |\n{rows}"
-    pieces = pieces_of(f"# A\n\n{words(15)}\n\n{table}\n")
-    assert any(piece.text == table and piece.kind == "table" for piece in pieces)
+ROOMY = ChunkSizes(target=60, floor=8, ceiling=80, overlap=5)
+
+
+@pytest.mark.parametrize("mark", ["", "> ", "   "])
+def test_a_much_larger_fence_is_cut_at_blank_lines(mark: str) -> None:
+    functions = [f"def f{n}():\n{mark}    first = {n}\n{mark}    return first" for n in range(60)]
+    lead = "1. run\n\n" if mark == "   " else ""
+    text = f"{lead}{mark}```python\n{mark}" + f"\n{mark.rstrip()}\n{mark}".join(functions) + f"\n{mark}```\n"
+    lines = text.split("\n")
+    parts = [piece for piece in pieces_of(text, sizes=ROOMY) if piece.has_code]
+    assert len(parts) > 5
+    for piece in parts:
+        assert piece.tokens <= ROOMY.ceiling
+        assert (piece.kind, piece.language) == ("code", "python")
+        assert piece.text == "\n".join(lines[piece.location.first - 1 : piece.location.last])
+    for function in functions:
+        assert mark == "> " or any(function in piece.text for piece in parts)
+
+
+def test_a_table_much_larger_than_the_ceiling_is_cut_between_rows() -> None:
+    rows = [f"| {n} | value {n} |" for n in range(90)]
+    header = "| key | value |\n| --- | --- |"
+    table = "\n".join((header, *rows))
+    pieces = [piece for piece in pieces_of(f"# A\n\ntext\n\n{table}\n", sizes=ROOMY) if "|" in piece.text]
+    assert all(piece.tokens <= ROOMY.ceiling and piece.kind == "table" for piece in pieces)
+    found = [line for piece in pieces for line in piece.text.split("\n") if line in rows]
+    assert list(dict.fromkeys(found)) == rows
+    lines = [(piece.location.first, piece.location.last) for piece in pieces]
+    assert [first for first, _ in lines[1:]] == [last + 1 for _, last in lines[:-1]]
+    assert lines[-1][1] == 4 + 92
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        words(5_000),
+        "| a | b |\n| - | - |\n| " + words(5_000) + " | x |",
+        "```\n" + words(5_000) + "\n```",
+        ":::note Remember\n\n" + words(5_000) + "\n\n:::",
+        "<details>\n" + words(5_000) + "\n</details>",
+        "$$\n" + words(5_000) + "\n$$",
+        "| " + " | ".join(words(2_000).split()) + " |\n|" + "-|" * 2_000 + "\n| " + words(3_000, "cell") + " |",
+        "# " + words(5_000),
+        "- item\n\n  ```\n  " + words(5_000) + "\n  ```",
+    ],
+    ids=["paragraph", "row", "fence", "admonition", "html", "math", "header", "heading", "item"],
+)
+def test_a_line_much_longer_than_the_ceiling_is_cut_between_words(text: str) -> None:
+    pieces = pieces_of(text, sizes=ROOMY)
+    assert max(piece.tokens for piece in pieces) <= ROOMY.ceiling
+    assert set(re.findall(r"\w+", text)) <= {word for piece in pieces for word in re.findall(r"\w+", piece.text)}
+    assert {(piece.location.first, piece.location.last) for piece in pieces} <= {
+        (first, last) for first in range(1, 7) for last in range(first, 7)
+    }
+
+
+def test_a_word_of_a_megabyte_is_cut_though_it_is_one_token() -> None:
+    pieces = pieces_of("x" * 1_000_000, sizes=ROOMY)
+    assert sum(piece.text.count("x") for piece in pieces) >= 1_000_000
+    assert max(len(piece.text) for piece in pieces) <= ROOMY.ceiling * MAX_TOKEN_CHARACTERS
+
+
+@pytest.mark.parametrize("piece", ["| a | b c d |\n", "word word. ", "word ", "x"])
+def test_time_grows_in_proportion_to_a_large_block(piece: str) -> None:
+    chunker = HeadingChunker(WordCounter(), 256)
+
+    def cut(text: str) -> object:
+        kind = BlockKind.TABLE if "|" in text else BlockKind.PARAGRAPH
+        return chunker([Block(kind, text, Location("lines", 1, 1 + text.count("\n")))], title=None)
+
+    assert_linear(cut, piece, characters=400_000)
 
 
 def test_a_long_list_is_cut_between_its_items() -> None:
