@@ -1,18 +1,38 @@
 """The command `citewise`, also as `python -m citewise`."""
 
+import os
+import signal
 import sys
+import threading
+from types import FrameType
+
+_AGAIN_SECONDS = 0.02
 
 
 def main() -> None:
     """Import the commands, which takes some tenths of a second, and run one. Ctrl-C is no traceback even then."""
-    try:
-        from citewise.cli.main import main as run
-    except (KeyboardInterrupt, RuntimeError) as error:  # Python 3.11 makes one of an interrupt in a class
-        if not isinstance(error, KeyboardInterrupt) and not isinstance(error.__cause__, KeyboardInterrupt):
-            raise
-        sys.stderr.write("\ncitewise: stopped before anything was done\n")
-        sys.exit(130)
+    signal.signal(signal.SIGINT, _leave)
+    from citewise.cli.main import main as run
+
+    signal.signal(signal.SIGINT, _interrupt)
     run()
+
+
+def _leave(*_: object) -> None:
+    os.write(2, b"\ncitewise: stopped before anything was done\n")
+    os._exit(130)  # nothing is open yet, and an exception could be lost in an import
+
+
+def _interrupt(signum: int, frame: FrameType | None) -> None:
+    """Raise KeyboardInterrupt, but not inside an import, where it would be lost or leave a lock behind."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            again = threading.Timer(_AGAIN_SECONDS, os.kill, [os.getpid(), signum])
+            again.daemon = True
+            again.start()
+            return
+        frame = frame.f_back
+    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

@@ -31,11 +31,7 @@ _STOPPED = {
 def main() -> None:
     try:
         code = _exit_code()
-    except (KeyboardInterrupt, RuntimeError) as error:  # an Abort is one, and what Python 3.11 makes of an interrupt
-        if not isinstance(error, KeyboardInterrupt | click.Abort) and not isinstance(
-            error.__cause__, KeyboardInterrupt
-        ):
-            raise
+    except (KeyboardInterrupt, click.Abort):
         command = "--watch" if "--watch" in sys.argv else "".join(sys.argv[1:2])
         code = _failed(f"stopped; {_STOPPED.get(command, 'nothing was changed')}", 130)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # from here on it ends the process at once, without a traceback
