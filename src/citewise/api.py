@@ -296,7 +296,7 @@ class Library:
         from citewise.ingest.targets import IngestOptions, Target
 
         options = IngestOptions.of(scope=scope, name=name, corpus_type=corpus_type)
-        return self._stored().watch([Target.existing(_given_path(path)) for path in paths], options)
+        return self._stored().watch([Target.existing(_given_path(path)).resolve() for path in paths], options)
 
     def access(self, document: str, scope: Scope | None = None) -> DocumentAccess:
         """Say who may read the document at a path, and why: for the library's owner. Raises PathNotFound."""

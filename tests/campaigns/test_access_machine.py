@@ -160,17 +160,20 @@ def for_nobody(said: Access, **named: Any) -> Ruling:
     return Ruling(Access(frozenset()))
 
 
-def without_other_names(self: Rulings, path: str, aliases: object, item: object) -> Iterator[tuple[Access, str]]:
-    return narrowing(self, path, (), None)
+def without_other_names(self: Rulings, path: str, aliases: object) -> Iterator[tuple[Access, str]]:
+    return narrowing(self, path, ())
 
 
 RULED: Mapping[str, Mapping[str, object]] = {
     "what a document was for before is not looked at": {"citewise.ingest.rulings.decided": forgetful},
     "other names of a file are not looked at": {
         "citewise.ingest.rulings.Rulings._narrowing": without_other_names,
-        "citewise.ingest.rulings.Rulings._linked": lambda self, item: [],
+        "citewise.ingest.files.Files.beside": lambda self, *paths: [],
     },
-    "text that is gone is not looked for": {"citewise.ingest.rulings.Rulings._gone": []},
+    "text that is gone is not looked for": {
+        "citewise.ingest.rulings.Rulings._text_before": lambda self, *known: [],
+        "citewise.ingest.rulings.Rulings.carry": lambda self, items: self._source,
+    },
     "copies of what is gone stay open": {"citewise.ingest.rulings.Rulings.close_copies": lambda self, removed: None},
     "a narrower rule does not reach stored documents": {"citewise.ingest.rulings.Rulings.tighten": lambda self: None},
     "everything is closed": {"citewise.ingest.rulings.decided": for_nobody},

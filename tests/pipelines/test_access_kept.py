@@ -9,7 +9,7 @@ import pytest
 
 from citewise import Library, Principal, Settings
 from citewise.errors import BadRequest
-from citewise.model.report import IngestReport
+from citewise.model.report import FileDone, IngestReport
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.fakes.formats import MemorySource
 
@@ -433,3 +433,165 @@ def test_text_of_two_pages_that_are_gone_is_for_the_readers_of_both(closed_part:
     shutil.move(home.folder / "t", home.folder / "u")
     home.ingest("u")
     assert "u/copy.md" not in home.seen()
+
+
+@pytest.mark.parametrize("left", ["link", "link to the folder", "note", "another page", "hard link"])
+@pytest.mark.parametrize("to", ["s", "other"])
+def test_a_closed_page_is_moved_while_something_stays_in_its_place(closed_part: Home, left: str, to: str) -> None:
+    home, old = closed_part, closed_part.folder / "s/hr/salaries.md"
+    home.write("other/open.md", OPEN)
+    home.ingest("other")
+    new = home.folder / to / "a/moved.md" if left != "link to the folder" else home.folder / to / "a/salaries.md"
+    new.parent.mkdir()
+    shutil.move(old, new)
+    if left == "link":
+        old.symlink_to(os.path.relpath(new, old.parent))
+    elif left == "link to the folder":
+        old.parent.rmdir()
+        old.parent.symlink_to(os.path.relpath(new.parent, old.parent.parent))
+    elif left == "hard link":
+        os.link(new, old)
+    else:
+        home.write("s/hr/salaries.md", "# Moved\n\nIt is elsewhere.\n" if left == "note" else OPEN)
+    for folder in (to, to, "s", to):
+        home.ingest(folder, prune=True)
+        assert home.seen() == set()
+    assert {path for path in home.seen(HR) if "a/" in path}
+
+
+def test_a_copy_is_closed_when_the_original_is_replaced_by_another_page(closed_part: Home) -> None:
+    home = closed_part
+    home.write("s/copy.md")
+    home.ingest("s")
+    assert home.seen() == {"copy.md"}
+    home.write("s/hr/salaries.md", "# Moved\n\nIt is elsewhere.\n")
+    report = home.ingest("s")
+    assert home.seen() == set()
+    assert "copy.md" in reasons(report)
+    assert home.seen(HR) == {"copy.md"}
+
+
+def test_a_copy_of_a_page_that_is_edited_stays_open(closed_part: Home) -> None:
+    home = closed_part
+    home.write("s/copy.md")
+    home.write("s/hr/salaries.md", SALARIES + "\n## More\n\nA new section.\n")
+    home.ingest("s")
+    assert home.seen() == {"copy.md"}
+
+
+def test_a_pattern_that_was_known_or_a_first_rule_opens_no_text_that_was_closed(home: Home) -> None:
+    home.write("hr/salaries.md")
+    home.ingest_settings = {"access_by_path": {"people/**": ("project",)}}
+    home.ingest("hr", access="group:hr")
+    assert home.seen() == set()
+    shutil.move(home.folder / "hr", home.folder / "people")
+    home.ingest("people/salaries.md", access="project")
+    home.ingest("people", access="project")
+    assert home.seen() == set()
+
+
+@pytest.mark.parametrize("pattern", ["", "hr/**"])
+def test_a_folder_is_moved_among_many_new_files(home: Home, pattern: str) -> None:
+    home.write("s/open.md", OPEN)
+    home.write("s/hr/salaries.md")
+    home.write("s/hr/plans.md", "# Plans\n\nWe plan.\n")
+    home.ingest_settings = {"access_by_path": {pattern: ("group:hr",)}} if pattern else {}
+    home.ingest("s")
+    if not pattern:
+        home.ingest("s/hr", access="group:hr")
+    shutil.move(home.folder / "s/hr", home.folder / "s/people")
+    for number in range(230):
+        home.write(f"s/a/{number}.md", f"# Page {number}\n\nThe number {number}.\n")
+    home.write("s/people/a-new.md", "# New\n\nThe salary of the pilot.\n")
+    home.ingest("s")
+    assert home.seen() == set()
+    assert home.seen(HR) == {"people/salaries.md", "people/a-new.md"}
+    assert home.seen(ZED, "number")
+
+
+def test_the_rule_of_a_moved_folder_outlives_a_run_that_stops(closed_part: Home) -> None:
+    home = closed_part
+    shutil.move(home.folder / "s/hr", home.folder / "s/people")
+    with home.library() as library:
+        events = library.ingest_events(home.folder / "s")
+        next(event for event in events if isinstance(event, FileDone))
+        del events
+    (home.folder / "s/people/salaries.md").unlink()
+    home.write("s/people/a-new.md", "# New\n\nThe salary of the pilot.\n")
+    home.ingest("s")
+    assert home.seen() == set()
+
+
+def test_to_widen_a_link_is_refused(closed_part: Home) -> None:
+    home = closed_part
+    (home.folder / "s/pub").mkdir()
+    (home.folder / "s/pub/link.md").symlink_to("../hr/salaries.md")
+    (home.folder / "s/folder").symlink_to("hr")
+    for path in ("s/pub/link.md", "s/folder", "s/folder/salaries.md"):
+        with pytest.raises(BadRequest, match="link"):
+            home.ingest(path, access="public", widen=True)
+    assert home.seen() == set()
+
+
+def test_a_rule_reaches_a_hard_link_in_another_source(home: Home) -> None:
+    home.write("s/hr/salaries.md")
+    home.write("pub/open.md", OPEN)
+    os.link(home.folder / "s/hr/salaries.md", home.folder / "pub/link.md")
+    home.ingest("s")
+    home.ingest("pub")
+    assert "pub/link.md" in home.seen()
+    home.ingest("s/hr", access="group:hr")
+    assert home.seen() == set()
+
+
+def test_a_known_page_is_replaced_by_a_hard_link_to_one_that_closes_itself(home: Home) -> None:
+    home.write("s/open.md", OPEN)
+    home.write("s/hr/salaries.md", f"---\naccess: group:hr\n---\n\n{SALARIES}")
+    file = home.write("pub/open.md", OPEN)
+    home.ingest("s")
+    home.ingest("pub", access="public")
+    home.write("s/hr/salaries.md")
+    home.ingest("s")  # it does not close itself any more, and stays closed
+    file.unlink()
+    os.link(home.folder / "s/hr/salaries.md", file)
+    home.ingest("pub")
+    assert home.seen() == set()
+
+
+def test_a_shared_file_closes_neither_a_new_project_nor_itself(home: Home) -> None:
+    conduct = "# Conduct\n\nBe kind at the gate.\n"
+    home.write("old/open.md", conduct)
+    home.write("hr/conduct.md", conduct)
+    home.write("hr/salaries.md")
+    home.ingest("old")
+    home.ingest("hr", access="group:hr")
+    shutil.rmtree(home.folder / "hr")
+    home.write("new/conduct.md", conduct)
+    home.write("new/gate.md", "# Gate\n\nThe gate is green.\n")
+    report = home.ingest("new")
+    assert reasons(report) == {}
+    assert home.seen(ZED, "gate") >= {"new/gate.md"}
+
+
+def test_one_page_of_a_closed_project_does_not_close_a_new_one(home: Home) -> None:
+    home.write("hr/conduct.md", "# Conduct\n\nBe kind at the gate.\n")
+    home.write("hr/plans.md", "# Plans\n\nWe plan.\n")
+    home.write("hr/salaries.md")
+    home.ingest("hr", access="group:hr")
+    shutil.rmtree(home.folder / "hr")
+    home.write("new/conduct.md", "# Conduct\n\nBe kind at the gate.\n")
+    home.write("new/gate.md", "# Gate\n\nThe gate is green.\n")
+    report = home.ingest("new")
+    assert home.seen(ZED, "gate") == {"new/gate.md"}
+    assert reasons(report).keys() == {"new/conduct.md"}
+
+
+def test_a_part_that_was_opened_inside_a_closed_one_stays_open_when_the_root_is_widened(closed_part: Home) -> None:
+    home = closed_part
+    home.write("s/hr/pub/notice.md", "# Notice\n\nThe gate is painted.\n")
+    home.ingest("s")
+    home.ingest("s/hr/pub", access="public", widen=True)
+    assert home.seen(ZED, "gate") == {"open.md", "hr/pub/notice.md"}
+    home.ingest("s", access="project", widen=True)
+    assert home.seen(ZED, "gate") == {"open.md", "hr/pub/notice.md"}
+    assert home.seen(Principal(), "gate") == home.seen() == set()

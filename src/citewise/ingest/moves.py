@@ -1,42 +1,34 @@
-"""Documents whose files are gone, and where their text comes back: a name decides nothing about who may read it."""
+"""Documents whose text is gone from their place, and where it comes back; names alone decide nothing."""
 
-import os
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import PurePosixPath
 
 from citewise.ingest.policy import Rules, at_or_above
 from citewise.model.access import Access
 from citewise.model.document import SaidRule
 from citewise.model.ids import Digest
 
+_SAME_NAMES = 20  # missing files of one name that a new file is compared with
+
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """A document whose file is gone, and, if a folder went with it, that folder and its rules."""
+    """A document whose text is not in its place any more."""
 
     path: str
     access: Access
     texts: frozenset[Digest]
-    inner: str = ""  # its path in its source
-    folder: str | None = None  # the outermost folder above it that is gone ("": all of its source)
-    rules: Rules | None = None  # of its source
 
     @property
     def reason(self) -> str:
         return f"its text was in {self.path}, which is gone and was for {self.access}"
 
-    def carried_to(self, path: str) -> Iterator[SaidRule]:
-        """The rules of its folder, for the folder where its file is now."""
-        rest = self.inner[len(self.folder) :].lstrip("/") if self.folder is not None else ""
-        if not rest or self.rules is None or not (path == rest or path.endswith(f"/{rest}")):
-            return
-        old, new = self.folder or "", path[: -len(rest)].rstrip("/")
-        place = self.rules.source.mounted(old) or self.rules.source.place
-        for rule in self.rules.at_or_below(old):
-            part = "/".join(filter(None, (new, rule.part[len(old) :].strip("/"))))
-            yield SaidRule(part, rule.readers, "held", reason=f"moved here from {place}, which was for {rule.access}")
+
+def shares_half(texts: frozenset[Digest], other: frozenset[Digest]) -> bool:
+    """Whether two documents have half of the chunks of one of them in common."""
+    return 2 * len(texts & other) >= min(len(texts), len(other)) > 0
 
 
 class GoneTexts:
@@ -44,29 +36,63 @@ class GoneTexts:
 
     def __init__(self, gone: Iterable[Gone]) -> None:
         self._by_text: Mapping[Digest, list[Gone]] = defaultdict(list)
-        self._same: dict[frozenset[Digest], dict[tuple[Access, Rules | None], Gone]] = defaultdict(dict)
-        for each in gone:
-            self._same[each.texts].setdefault((each.access, each.rules), each)
-        for alike in self._same.values():
-            for each in alike.values():
-                for text in each.texts:
-                    self._by_text[text].append(each)
+        unique = {(each.texts, each.access): each for each in gone}
+        for each in unique.values():
+            for text in each.texts:
+                self._by_text[text].append(each)
 
     def __bool__(self) -> bool:
-        return bool(self._same)
+        return bool(self._by_text)
 
     @property
-    def texts(self) -> Iterable[Digest]:
+    def texts(self) -> Collection[Digest]:
         return self._by_text.keys()
 
     def of(self, texts: frozenset[Digest]) -> list[Gone]:
-        """Those with the same chunks, half of theirs or half of these; of equal ones one for each rule and source."""
-        shared = Counter(id(gone) for text in texts for gone in self._by_text.get(text, ()))
+        """Those that have half of these chunks, or half of theirs here; of equal ones one for each rule."""
         found = {id(gone): gone for text in texts for gone in self._by_text.get(text, ())}
-        return [found[key] for key, count in shared.items() if 2 * count >= min(len(texts), len(found[key].texts))]
+        return [gone for gone in found.values() if shares_half(texts, gone.texts)]
 
 
-def is_there(folder: Path, path: str) -> bool:
-    """Whether the file of a document is there; one that holds several documents is the beginning of their paths."""
-    names = at_or_above(path)[:-1]
-    return os.path.lexists(folder / path) or any(os.path.isfile(folder / name) for name in names)
+@dataclass(frozen=True, slots=True)
+class MovedFolder:
+    """A folder whose files have another place now, by their names: old path and new path of each."""
+
+    old: str
+    new: str
+    files: tuple[tuple[str, str], ...]
+
+    def carried(self, rules: Rules) -> Iterator[SaidRule]:
+        """The rules of the old folder, for the new one: those of parts, and those of a new file by patterns."""
+        suffix = PurePosixPath(self.files[0][0]).suffix
+        whole = rules.of("/".join(filter(None, (self.old, f"new{suffix}")))) or Access()
+        place = rules.source.mounted(self.old) or rules.source.place
+        for part, access in [(self.old, whole), *((said.part, said.access) for said in rules.below(self.old))]:
+            new = "/".join(filter(None, (self.new, part[len(self.old) :].strip("/"))))
+            readers = tuple(sorted(access.readers))
+            yield SaidRule(new, readers, "held", reason=f"moved here from {place}, which was for {access}")
+
+
+def moved_folders(stored: Iterable[str], missing: Collection[str], new: Iterable[str]) -> list[MovedFolder]:
+    """The folders of which more than half of the stored files are missing, and are new below another folder; the outer
+    ones first."""
+    by_end = defaultdict(list)
+    for path in missing:
+        for end in _ends(path):
+            by_end[end].append(path)
+    pairs: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+    for path in new:
+        longest = next((end for end in _ends(path) if end in by_end), None)
+        for old in by_end.get(longest or "", ())[:_SAME_NAMES]:
+            for end in (each for each in _ends(path) if len(each) <= len(longest or "")):
+                folders = old[: -len(end)].rstrip("/"), path[: -len(end)].rstrip("/")
+                pairs[folders].setdefault(old, path)
+    sizes = Counter(folder for path in stored for folder in at_or_above(path)[1:])
+    moved = [MovedFolder(*folders, tuple(files.items())) for folders, files in pairs.items()]
+    return sorted((each for each in moved if 2 * len(each.files) > sizes[each.old]), key=lambda each: len(each.new))
+
+
+def _ends(path: str) -> list[str]:
+    """The ends of a path, the longest first: a/b/c, b/c and c."""
+    parts = path.split("/")
+    return ["/".join(parts[start:]) for start in range(len(parts))]

@@ -15,6 +15,7 @@ from itertools import chain
 from pathlib import PurePosixPath
 
 from citewise.errors import BadData, BadRequest, Unavailable
+from citewise.ingest.files import Files
 from citewise.ingest.policy import Ruling
 from citewise.ingest.prepare import Prepare, Prepared
 from citewise.ingest.project import Project
@@ -60,7 +61,7 @@ class Ingest:
         leaves documents with fewer readers, not with more.
         """
         started = time.perf_counter()
-        rulings = Rulings(self.catalog, target)
+        rulings = Rulings(self.catalog, target, Files(self.catalog, target, self.prepare, source))
         rulings.tighten()
         if rulings.tightened:
             self.project(target.scope)
@@ -68,7 +69,7 @@ class Ingest:
         entries = tuple(source.items())
         items = [entry for entry in entries if isinstance(entry, Item)]
         yield Walked(len(entries), sum(item.size for item in items))
-        rulings.carry(items, lambda item: self.prepare.texts(target, item, source.read(item)))
+        self.catalog.register(target.scope, rulings.carry(items))
         tally = _Tally(_Known(self.catalog, target, items, rulings))
         batch = _Batch(self, target.scope)
         for entry in entries:
@@ -104,7 +105,7 @@ class Ingest:
         """The report on a source if the library has just its documents, as they would be stored now."""
         entries = tuple(source.items())
         items = [entry for entry in entries if isinstance(entry, Item)]
-        rulings = Rulings(self.catalog, target)
+        rulings = Rulings(self.catalog, target, Files(self.catalog, target, self.prepare, source))
         known = _Known(self.catalog, target, items, rulings)
         is_same = set(known.paths) == {path for item in items for path in known.under(item)}
         if not is_same or target.source not in self.catalog.sources(target.scope):

@@ -90,11 +90,10 @@ class Rules:
             held = [] if is_named else [*held, said] if said.how == "held" else held
         return held
 
-    def at_or_below(self, part: str) -> list[SaidRule]:
-        """What a part is for, and the rules of what lies below it."""
-        whole = SaidRule(part, tuple(sorted((self.of(part) or Access()).readers)), "access")
+    def below(self, part: str) -> list[SaidRule]:
+        """The rules of what lies below a part."""
         inner = (said for said in self.source.access if said.how != "by_path" and said.part != part)
-        return [whole, *(said for said in inner if part in at_or_above(said.part))]
+        return [said for said in inner if part in at_or_above(said.part)]
 
 
 def _first(patterns: Sequence[SaidRule]) -> list[SaidRule]:
@@ -136,7 +135,7 @@ def with_patterns(source: SourceRef, by_path: Mapping[str, tuple[str, ...]]) -> 
         for pattern, rules in by_path.items()
         if pattern not in known
     ]
-    staying = [said for said in kept if said.part and said.rank is None]
+    staying = [said for said in kept if said.part and said.rank is None and not said.widens]
     return _with_widening(source, kept, new, staying)
 
 
@@ -150,8 +149,10 @@ def with_access(source: SourceRef, part: str, rules: tuple[str, ...], *, widen: 
         return source if is_same else replace(source, access=(*source.access, new))
     inner = [said for said in source.access if said.how != "by_path" and part in at_or_above(said.part)]
     others = [said for said in source.access if said not in inner]
-    kept = [replace(said, widens=False) for said in inner if said.part != part and (said.how != "held" or not part)]
-    return _with_widening(source, [*others, *kept], [new], kept)
+    kept = [said for said in inner if said.part != part and (said.how != "held" or not part)]
+    # A part that was opened in words inside a closed one stays open, but for no more than all of it is from now on.
+    limit = [replace(new, widens=False)] if any(said.widens for said in kept) else []
+    return _with_widening(source, [*others, *kept], [new], [*kept, *limit])
 
 
 def with_held(source: SourceRef, held: Iterable[SaidRule]) -> SourceRef:
@@ -162,8 +163,8 @@ def with_held(source: SourceRef, held: Iterable[SaidRule]) -> SourceRef:
 def _with_widening(
     source: SourceRef, rules: Sequence[SaidRule], new: Sequence[SaidRule], staying: Sequence[SaidRule]
 ) -> SourceRef:
-    """What narrows and has to stay in force comes after what widens."""
-    later = [said for said in staying if new and not said.widens]
+    """What has to stay in force comes after what widens."""
+    later = staying if new else []
     return replace(source, access=(*(said for said in rules if said not in later), *new, *later))
 
 

@@ -1,67 +1,41 @@
 """Gathers what the policy has to know about the documents of a source, and applies what it decides to stored ones."""
 
-import os
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from pathlib import Path
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 
-from citewise.errors import BadData, BadRequest, Misconfigured
-from citewise.ingest.moves import Gone, GoneTexts, is_there
+from citewise.errors import Misconfigured
+from citewise.ingest.files import Files, Neighbor
+from citewise.ingest.moves import Gone, GoneTexts, MovedFolder, moved_folders, shares_half
 from citewise.ingest.policy import Rules, Ruling, at_or_above, decided, with_held
 from citewise.ingest.targets import Target
 from citewise.model.access import PUBLIC, Access
-from citewise.model.document import Item, KnownDocument, SaidRule, SourceRef
+from citewise.model.document import Departed, Item, KnownDocument, SaidRule, SourceRef
 from citewise.model.filters import Where
 from citewise.model.ids import Digest, document_id
 from citewise.model.report import AccessNote
 from citewise.ports.catalog import Catalog, DocumentWrite
 
 _AT_ONCE = 64  # documents that are rewritten together
-_LOOKED_AT = 200  # new files that are read beforehand to find out which folder was moved
+_COMPARED = 10  # files of a folder that may have been moved whose text is compared
 _WIDEN = "open it with --access RULE --widen"
-
-
-@dataclass(frozen=True, slots=True)
-class _Neighbor:
-    """Another folder of the scope that is a source: it may hold the same files."""
-
-    source: SourceRef
-    folder: Path
-    root: Path  # of the source that is ingested
-    rules: Rules
-
-    def path_of(self, path: str) -> str | None:
-        """The path there of a file of the source that is ingested."""
-        return _moved(path, self.root, self.folder)
-
-    def holds(self, document: str, *aliases: str) -> bool:
-        """Whether the file of a document from there, or a link to it, is a file of the source that is ingested."""
-        names = (self.source.inner(document), *aliases)
-        return any(_moved(name, self.folder, self.root) is not None for name in names)
-
-
-def _moved(path: str, old: Path, new: Path) -> str | None:
-    """The path of a file below another root, if it is there."""
-    full = old / path
-    return full.relative_to(new).as_posix() if full.is_relative_to(new) else None
 
 
 class Rulings:
     """Decides for one source, and remembers what has to be reported and held."""
 
-    def __init__(self, catalog: Catalog, target: Target) -> None:
+    def __init__(self, catalog: Catalog, target: Target, files: Files) -> None:
         self._catalog = catalog
         self._target = target
+        self._files = files
         self._scope = target.scope
         self._source = target.source
         self._rules = Rules(target.source)
-        self._neighbors = [_Neighbor(ref, folder, target.root, Rules(ref)) for ref, folder in target.others]
         before = () if target.before is None else target.before.access
         self._new = [said for said in target.source.access if said not in before]
         self.tightened: dict[str, int] = {}  # documents that were given a narrower rule, and how many chunks they have
-        self._listed: Mapping[str, Item] = {}  # what the source has now, by path
+        self._narrowed: dict[str, tuple[Access, str]] = {}  # copies that were closed in this run
+        self._replaced: list[tuple[Gone, float]] = []  # documents that have another text now, and since when they are
         self._held: dict[str, SaidRule] = {}
         self._notes: dict[str, AccessNote] = {}
 
@@ -76,12 +50,15 @@ class Rulings:
     ) -> Ruling:
         """Who may read the document at a path of the source. Raises BadRequest for an invalid rule of its own."""
         stands, aliases = self._stands(path), item.aliases if item else known.aliases if known else ()
-        past = [*self._text_before(path, known, texts)] if texts and self._gone else []
-        if known is not None and not self._is_widened(path):
+        document, is_widened = self._source.mounted(path), self._is_widened(path)
+        past = [self._narrowed[document]] if document in self._narrowed else []
+        if texts and item:
+            past += self._text_before(item, path, known, texts)
+        if known is not None and not is_widened:
             past.append((known.access, f"it was for {known.access} before: {_WIDEN}"))
-        elif known is None and item is not None:
+        if item is not None and not is_widened and (known is None or texts):
             past += self._file_before(item)
-        ruling = decided(stands, narrowing=self._narrowing(path, aliases, item), own=own, past=past)
+        ruling = decided(stands, narrowing=self._narrowing(path, aliases), own=own, past=past)
         if ruling.held is not None:
             self._held[path] = SaidRule(path, tuple(sorted(ruling.held.readers)), "held", reason=ruling.reason)
         said = self._target.said if self._target.part in at_or_above(path) else None
@@ -96,10 +73,13 @@ class Rulings:
         if not self._new:
             return
         changed = dict(self._tightened(self._catalog.paths(self._scope, mount=self._source.mount)))
-        for neighbor in self._neighbors:
+        for neighbor in self._files.neighbors:
             paths = self._catalog.paths(self._scope, mount=neighbor.source.mount)
-            if shared := [path for path, known in self._stored(paths) if neighbor.holds(path, *known.aliases)]:
-                there = Rulings(self._catalog, self._target.seen_from(neighbor.source, neighbor.folder))
+            linked = {neighbor.source.mounted(path) for other, path in self._all_linked if other is neighbor}
+            stored = self._stored(paths)
+            if shared := [path for path, known in stored if path in linked or neighbor.holds(path, *known.aliases)]:
+                target = self._target.seen_from(neighbor.source, neighbor.folder)
+                there = Rulings(self._catalog, target, self._files.seen_from(target))
                 changed |= there._tightened(shared)
                 self._notes |= {path: there._notes[path] for path in changed.keys() & there._notes.keys()}
         self._rewrite(changed)
@@ -124,38 +104,52 @@ class Rulings:
         kept = [rule for rule in self._source.access if rule.how != "held" or rule.part not in gone]
         return with_held(replace(self._source, access=tuple(kept)), self._held.values())
 
-    def carry(self, items: Iterable[Item], texts_of: Callable[[Item], frozenset[Digest]]) -> None:
-        """Hold the rules of a folder that was moved for all that is in it now, before any of it is stored."""
-        self._listed = {item.path: item for item in items}
-        root = self._rules.of("") or Access()
-        if all(gone.folder is None or root.is_within(gone.access) for gone in self._gone):
-            return
-        stored = {self._source.inner(path) for path in self._catalog.paths(self._scope, mount=self._source.mount)}
-        for item in [item for path, item in self._listed.items() if path not in stored][:_LOOKED_AT]:
-            if not self._held.keys().isdisjoint(at_or_above(item.path)):
-                continue
-            try:
-                found = self._gone_texts.of(texts_of(item))
-            except (BadData, BadRequest):  # it is reported when its turn comes
-                continue
-            carried = [rule for gone in found for rule in gone.carried_to(item.path)]
-            self._held |= {rule.part: rule for rule in carried if self._is_narrower(rule)}
-        self._rules = Rules(with_held(self._source, self._held.values()))
+    def carry(self, items: Iterable[Item]) -> SourceRef:
+        """The source, with the rules of a folder that was moved held for all that is in it now."""
+        self._files.listed = {item.path: item for item in items}
+        paths = {self._source.inner(path) for path in self._catalog.paths(self._scope, mount=self._source.mount)}
+        new = [path for path in self._files.listed if path not in paths]
+        for rules in (self._rules, *(neighbor.rules for neighbor in self._files.neighbors)) if new else ():
+            for moved in self._moved_from(rules, new):
+                carried = {rule.part: rule for rule in moved.carried(rules) if self._is_narrower(rule)}
+                if carried and self._has_moved(rules.source, moved):
+                    self._held |= carried
+                    self._rules = Rules(with_held(self._source, self._held.values()))
+        return self._rules.source
+
+    def _moved_from(self, rules: Rules, new: Sequence[str]) -> list[MovedFolder]:
+        source = rules.source
+        stored = [source.inner(path) for path in self._catalog.paths(self._scope, mount=source.mount)]
+        return moved_folders(stored, [path for path in stored if not self._files.is_in_place(source, path)], new)
+
+    def _has_moved(self, source: SourceRef, moved: MovedFolder) -> bool:
+        """Whether at least half of its files have their text in the new place."""
+        files = moved.files[:: len(moved.files) // _COMPARED + 1]
+        texts = self._catalog.texts(self._scope, [source.mounted(old) for old, _ in files])
+        same = [
+            self._files.is_text(new, texts[source.mounted(old)]) for old, new in files if source.mounted(old) in texts
+        ]
+        return 2 * sum(same) >= len(files)
 
     def close_copies(self, removed: Collection[str]) -> None:
-        """Close later copies of documents that are removed: a file may be copied in a run, and deleted in the next."""
+        """Close later copies of documents that are removed or were replaced: a file may be copied in a run, and deleted
+        in the next."""
         closed = {path: known for path, known in self._stored(removed) if PUBLIC not in known.access.readers}
         texts = self._catalog.texts(self._scope, closed)
-        gone_texts = GoneTexts(Gone(path, closed[path].access, of_path) for path, of_path in texts.items())
-        if not gone_texts:
-            return
-        copies = [path for path in self._catalog.paths_with(self._scope, [*gone_texts.texts]) if path not in removed]
+        gone = [(Gone(path, closed[path].access, of_path), closed[path].created_at) for path, of_path in texts.items()]
+        self._close([*gone, *self._replaced], besides=removed)
+
+    def _close(self, gone: Sequence[tuple[Gone, float]], besides: Collection[str] = ()) -> None:
+        gone_texts, since = GoneTexts(each for each, _ in gone), {each.path: at for each, at in gone}
+        paths = self._catalog.paths_with(self._scope, gone_texts.texts) if gone_texts else ()
+        copies = [path for path in paths if path not in besides and path not in since]
         changed, of_copies = dict[str, Ruling](), self._catalog.texts(self._scope, copies)
         for path, copy in self._stored(copies):
-            for gone in gone_texts.of(of_copies[path]):
-                is_later = copy.created_at > closed[gone.path].created_at
-                if is_later and not copy.access.is_within(gone.access) and not self._was_widened(path):
-                    changed[path] = Ruling(copy.access.narrowed(gone.access), gone.reason)
+            for each in gone_texts.of(of_copies[path]):
+                is_later = copy.created_at > since[each.path]
+                if is_later and not copy.access.is_within(each.access) and not self._was_widened(path):
+                    changed[path] = Ruling(copy.access.narrowed(each.access), each.reason)
+                    self._narrowed[path] = (each.access, each.reason)
                     self._note(path, copy.access, changed[path])
         self._rewrite(changed)
 
@@ -166,25 +160,29 @@ class Rulings:
         """What was said of a path so far."""
         return self._rules.of(path, but=("held",)) or Access()
 
-    def _narrowing(self, path: str, aliases: Iterable[str], item: Item | None) -> Iterator[tuple[Access, str]]:
+    def _narrowing(self, path: str, aliases: Iterable[str]) -> Iterator[tuple[Access, str]]:
         yield from ((rule.access, rule.reason) for rule in self._rules.held(path))
         for alias in aliases:
             rule = self._rules.of(alias) or Access()
             yield rule, f"the same file as {self._source.mounted(alias)}, which is for {rule}"
-        there = [(neighbor, neighbor.path_of(name)) for neighbor in self._neighbors for name in (path, *aliases)]
-        for neighbor, name in (*there, *(self._linked(item) if item else ())):
-            if name is not None and (said := neighbor.rules.of(name, but=("default",))):
+        for neighbor, name in self._files.beside(path, *aliases):
+            if said := neighbor.rules.of(name, but=("default",)):
                 yield said, f"the same file as {neighbor.source.mounted(name)}, which is for {said}"
 
     def _is_widened(self, path: str) -> bool:
-        """Whether somebody said in this run, in words, that more may read it."""
+        """Whether somebody said in this run, in words, that more may read it: a pattern that the scope has already, or
+        that was there before its source, says nothing new."""
         if self._target.widen and self._target.part in at_or_above(path):
             return True
-        return any(said.widens and said in self._new for said in self._rules.covering(path))
+        if self._target.before is None:
+            return False
+        known = {(rule.part, rule.readers) for neighbor in self._files.neighbors for rule in neighbor.source.access}
+        new = (said for said in self._rules.covering(path) if said.how == "by_path" and said in self._new)
+        return any(said.widens and (said.part, said.readers) not in known for said in new)
 
     def _was_widened(self, document: str) -> bool:
         """Whether somebody once said in words that more may read just this document."""
-        sources = (self._source, *(neighbor.source for neighbor in self._neighbors))
+        sources = (self._source, *(neighbor.source for neighbor in self._files.neighbors))
         widened = {source.mounted(said.part) for source in sources for said in source.access if said.widens}
         return document in widened
 
@@ -196,77 +194,52 @@ class Rulings:
 
     def _file_before(self, item: Item) -> Iterator[tuple[Access, str]]:
         """What the library has of the same file from other sources."""
-        names = (item.path, *item.aliases)
-        there = ((neighbor, neighbor.path_of(name)) for neighbor in self._neighbors for name in names)
-        documents = {neighbor.source.mounted(path) for neighbor, path in there if path is not None}
-        documents |= {neighbor.source.mounted(path) for neighbor, path in self._linked(item)}
+        documents = {neighbor.source.mounted(path) for neighbor, path in self._files.beside(item.path, *item.aliases)}
         for document, known in self._stored(documents):
             yield known.access, f"the same file as {document}, which is for {known.access}"
 
-    def _linked(self, item: Item) -> list[tuple[_Neighbor, str]]:
-        """The documents of other sources that are hard links to the same file, by their paths there."""
-        try:
-            status = os.stat(self._target.root / item.path) if item.is_linked else None
-        except OSError:  # it is reported when it is read
-            status = None
-        return self._by_file.get((status.st_dev, status.st_ino), []) if status else []
-
-    @cached_property
-    def _by_file(self) -> Mapping[tuple[int, int], list[tuple[_Neighbor, str]]]:
-        """The documents of other sources by the files they came from."""
-        found = defaultdict(list)
-        for neighbor in self._neighbors:
-            for document in self._catalog.paths(self._scope, mount=neighbor.source.mount):
-                path = neighbor.source.inner(document)
-                try:
-                    status = os.stat(neighbor.folder / path)
-                except OSError:
-                    continue
-                found[status.st_dev, status.st_ino].append((neighbor, path))
-        return found
-
     def _text_before(
-        self, path: str, known: KnownDocument | None, texts: frozenset[Digest]
+        self, item: Item, path: str, known: KnownDocument | None, texts: frozenset[Digest]
     ) -> Iterator[tuple[Access, str]]:
-        """The rules of documents that are gone, and whose text this is."""
+        """The rules of documents whose text this is, and that do not have it any more."""
         document = self._source.mounted(path)
         old = self._catalog.texts(self._scope, [document]).get(document, frozenset()) if known else frozenset()
-        for gone in self._gone_texts.of(texts - old):
-            is_ours = gone.rules is self._rules
-            if not self._is_widened(path) or (is_ours and self._is_widened(gone.inner)):
-                yield gone.access, gone.reason
+        if known is not None and PUBLIC not in known.access.readers and not shares_half(old, texts):
+            self._catalog.record_departed(self._scope, [Departed(document, known.access, old)])
+            self._replaced.append((Gone(document, known.access, old), known.created_at))
+            self._close(self._replaced[-1:])
+        if self._is_widened(path):
+            return
+        stands, new = self._stands(path), texts - old
+        others = self._stored([each for each in self._catalog.paths_with(self._scope, new) if each != document])
+        of_others = self._catalog.texts(self._scope, [each for each, _ in others])
+        is_open = {each for each, other in others if stands.is_within(other.access)}
+        shared = frozenset[Digest]().union(*(of_others[each] for each in is_open))
+        for gone in self._departed.of(new - shared):
+            yield gone.access, gone.reason
+        for each, other in others:
+            older = (
+                of_others[name] for name, known in others if name in is_open and known.created_at < other.created_at
+            )
+            rest = new.difference(*older)
+            if each not in is_open and shares_half(rest, of_others[each]) and not self._has_text(each, other, item):
+                yield other.access, Gone(each, other.access, frozenset()).reason
+
+    def _has_text(self, document: str, known: KnownDocument, item: Item) -> bool:
+        sources = (self._source, *(neighbor.source for neighbor in self._files.neighbors))
+        source = next((each for each in sources if each.mount == known.mount), None)
+        texts = self._catalog.texts(self._scope, [document]).get(document, frozenset())
+        return source is not None and self._files.has_text(source, source.inner(document), texts, beside=item.path)
 
     @cached_property
-    def _gone_texts(self) -> GoneTexts:
-        return GoneTexts(self._gone)
+    def _departed(self) -> GoneTexts:
+        return GoneTexts(Gone(each.path, each.access, each.texts) for each in self._catalog.departed(self._scope))
 
     @cached_property
-    def _gone(self) -> list[Gone]:
-        """Documents that not everybody could read, and whose files are not where they were."""
-        gone = [Gone(each.path, each.access, each.texts) for each in self._catalog.departed(self._scope)]
-        is_folder = self._source.kind == "folder"
-        gone += self._gone_from(self._rules, partial(is_there, self._target.root) if is_folder else self._is_listed)
-        for neighbor in self._neighbors:
-            gone += self._gone_from(neighbor.rules, partial(is_there, neighbor.folder))
-        return gone
-
-    def _is_listed(self, inner: str) -> bool:
-        return not self._listed.keys().isdisjoint(at_or_above(inner))
-
-    def _gone_from(self, rules: Rules, has_file: Callable[[str], bool]) -> Iterator[Gone]:
-        source = rules.source
-        documents = {path: source.inner(path) for path in self._catalog.paths(self._scope, mount=source.mount)}
-        missing = {path: inner for path, inner in documents.items() if not has_file(inner)}
-        left = {part for path, inner in documents.items() if path not in missing for part in at_or_above(inner)}
-        texts = self._catalog.texts(self._scope, missing)
-        for path, known in self._stored(missing):
-            inner = missing[path]
-            if PUBLIC in known.access.readers or path not in texts:
-                continue
-            is_widened = rules is self._rules and self._is_widened(inner)
-            access = rules.of(inner) or known.access if is_widened else known.access
-            moved = next((part for part in reversed(at_or_above(inner)[1:]) if part not in left), None)
-            yield Gone(path, access, texts[path], inner, moved if moved or rules is not self._rules else None, rules)
+    def _all_linked(self) -> list[tuple[Neighbor, str]]:
+        """The documents of other sources that are hard links to documents of this one."""
+        paths = self._catalog.paths(self._scope, mount=self._source.mount)
+        return [each for path in paths for each in self._files.linked(self._source.inner(path))]
 
     def _stored(self, documents: Collection[str]) -> list[tuple[str, KnownDocument]]:
         return sorted(self._catalog.stamps(self._scope, documents).items()) if documents else []

@@ -94,15 +94,15 @@ class Target:
     def existing(path: Path) -> Path:
         """The path, absolute. Raises PathNotFound or BadRequest, before a library is created for it."""
         try:
-            full = path.resolve() if path.exists() else None
-            str(full).encode("utf-8")
+            is_there = path.exists()
+            str(path.resolve()).encode("utf-8")
         except OSError as error:
             raise BadRequest(f"{path} cannot be read: {error.strerror}") from error
         except UnicodeEncodeError as error:
             raise BadRequest(f"the name of {path!r} is not valid UTF-8: rename it, then ingest it") from error
-        if full is None:
+        if not is_there:
             raise PathNotFound(f"there is no folder or file at {path}")
-        return full
+        return path.absolute()
 
     @classmethod
     def of(
@@ -116,12 +116,14 @@ class Target:
         changed: Collection[Path] | None = None,  # only these files of it; None: all
     ) -> Self:
         """The source that a path belongs to, or a new one, with the access rule that it is given."""
-        full = cls.existing(path)
+        full = cls.existing(path).resolve()
         folders = {ref: _folder(ref, base) for ref in catalog.sources(options.scope) if ref.kind == "folder"}
         name = None if options.name is None else _mount_named(options.name, [ref.mount for ref in folders])
         holding = [ref for ref, folder in folders.items() if full.is_relative_to(folder) and name in (None, ref.mount)]
         before = max(holding, key=lambda ref: len(folders[ref].parts), default=None)  # of nested ones the innermost
         root = folders[before] if before else full if full.is_dir() else full.parent
+        if options.widen:
+            _check_link(path.absolute(), root)
         if before is None:
             before = next((ref for ref in folders if ref.mount == name), None)  # it was moved
             _check_others(root, folders, name)
@@ -171,6 +173,13 @@ def _folder(ref: SourceRef, base: Path) -> Path:
     """Where a source is: relative to the library, or where it was last, if only the library was moved."""
     folder = Path(os.path.normpath(base / ref.root))
     return Path(ref.place) if ref.place and not folder.exists() and Path(ref.place).exists() else folder
+
+
+def _check_link(path: Path, root: Path) -> None:
+    """Refuse to widen a link in a source: whoever made it would decide what is opened."""
+    for each in (path, *path.parents):
+        if each.is_symlink() and each.parent.resolve().is_relative_to(root):
+            raise BadRequest(f"{path} is a link to {path.resolve()}: if that is meant, widen it by its own path")
 
 
 def _check_others(root: Path, folders: Mapping[SourceRef, Path], name: str | None) -> None:

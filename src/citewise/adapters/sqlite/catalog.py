@@ -29,6 +29,7 @@ VALUES_PER_STATEMENT = 500  # well under SQLite's limit on the number of values
 NO_STAMP = Digest("-")  # equals no stamp that ingestion computes
 FACETS = ("module", "chapter", "corpus_type", "content_type")
 _SCOPE = seals.SCOPE
+_AT_ONCE = 500  # texts that are looked for in one statement
 _READABLE = f"d.scope = {_SCOPE} AND {records.ADMITTED}"
 MAX_NAMED = 5  # damaged documents in a message
 
@@ -131,14 +132,17 @@ class SqliteCatalog:
         return {path: frozenset(hashes) for path, hashes in found.items()}
 
     def paths_with(self, scope: Scope, texts: Collection[Digest]) -> tuple[str, ...]:
-        rows = self._rows(
-            "look for the same text",
-            "SELECT DISTINCT d.path FROM chunks c JOIN documents d ON d.id = c.document_id "
-            f"WHERE d.scope = {_SCOPE} AND hex(c.content_hash) IN (SELECT upper(value) FROM json_each(:texts)) "
-            "ORDER BY d.path",
-            {**_values(scope), "texts": json.dumps(list(texts))},
-        )
-        return tuple(path for (path,) in rows)
+        found, hashes = set[str](), [bytes.fromhex(text) for text in texts]
+        for start in range(0, len(hashes), _AT_ONCE):
+            some = {f"hash{number}": each for number, each in enumerate(hashes[start : start + _AT_ONCE])}
+            rows = self._rows(
+                "look for the same text",
+                "SELECT d.path FROM chunks c JOIN documents d ON d.id = c.document_id "
+                f"WHERE d.scope = {_SCOPE} AND c.content_hash IN ({', '.join(f':{name}' for name in some)})",
+                {**_values(scope), **some},
+            )
+            found.update(path for (path,) in rows)
+        return tuple(sorted(found))
 
     def _damaged(self, scope: Scope, paths: Collection[str], *, is_thorough: bool = False) -> set[str]:
         values = {**_paths(scope, paths), "model": self._model_name}

@@ -60,6 +60,7 @@ TABLES = """
         seal INTEGER NOT NULL DEFAULT 0, rest_seal INTEGER NOT NULL DEFAULT 0
     );
     CREATE INDEX chunks_by_document ON chunks (document_id, position);
+    CREATE INDEX chunks_by_content ON chunks (content_hash);
 
     CREATE TABLE departed (
         scope INTEGER NOT NULL REFERENCES scopes,
