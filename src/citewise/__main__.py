@@ -10,10 +10,13 @@ _AGAIN_SECONDS = 0.02
 
 def main() -> None:
     """Import the commands, which takes some tenths of a second, and run one. Ctrl-C is no traceback even then."""
-    signal.signal(signal.SIGINT, _leave)
+    is_ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # as a shell has it for jobs in the background
+    if not is_ignored:
+        signal.signal(signal.SIGINT, _leave)
     from citewise.cli.main import main as run
 
-    signal.signal(signal.SIGINT, _interrupt)
+    if not is_ignored:
+        signal.signal(signal.SIGINT, _interrupt)
     run()
 
 

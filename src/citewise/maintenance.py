@@ -54,11 +54,13 @@ def access(library: StoredLibrary, scope: Scope, path: str) -> DocumentAccess:
         if document is None:
             raise PathNotFound(f"there is no document {path} in {scope}: name it as a search shows it")
         source = next((ref for ref in catalog.sources(scope) if ref.mount == document.mount), SourceRef("", ""))
+        said = tuple(Rules(source).covering(source.inner(path)))
         return DocumentAccess(
             document=path,
             access=tuple(sorted(document.access.readers)),
             reason=document.access_reason,
-            said=tuple(Rules(source).covering(source.inner(path))),
+            said=said,
+            is_inherited=any(rule.origin == "inherited" for rule in said) or "before" in document.access_reason,
             own=document.own_access,
             aliases=tuple(map(source.mounted, document.aliases)),
             file=str(Path(source.place, source.inner(path))) if source.place else "",

@@ -1,9 +1,10 @@
 """Who may read a document, stated a second time over plain sets of words, from what was said and done.
 
 A document is for whom all of these admit: what was said of its place since the last widening in words; what was said of
-every other name of its file; its own `access:`; what it was for before, unless it was widened; and what a document was
-for that is gone and had half of its text. It is `sure` where nothing but what was said decides: there, whoever may read
-it must find it, so that a library that closes everything is noticed too.
+every other name of its file; its own `access:`; what it was for before, unless it was widened; what a document was for
+that is gone and had half of its text; and, as soon as they are gone, what documents were for that it was copied from.
+Where a text may be in several places at once, the law says nothing about them. It is `sure` where nothing but what was
+said decides: there, whoever may read it must find it, so that a library that closes everything is noticed too.
 """
 
 import os
@@ -131,7 +132,8 @@ class Doc:
     sure: bool = False
     names: frozenset[Path] = frozenset()  # of its file in its source, when it was read
     links: frozenset[Path] = frozenset()  # of its file in other sources, where they are documents too
-    since: dict[Section, int] = field(default_factory=dict)  # when each section came here
+    copied: set[str] = field(default_factory=set)  # the closed documents that it was copied from
+    is_shared: bool = False  # other documents had some of its text, for fewer readers
 
     @property
     def file(self) -> Path:
@@ -167,6 +169,17 @@ def shares_half(one: Text, other: Text) -> bool:
     return bool(one) and 2 * len(one & other) >= min(len(one), len(other)) > 0
 
 
+@dataclass(frozen=True, slots=True)
+class Other:
+    """A document as it was when a run began."""
+
+    path: str
+    text: Text
+    rule: Rule
+    is_there: bool  # its file has its text, under its own name
+    is_gone: bool  # there is no such file
+
+
 @dataclass(slots=True)
 class Law:
     """The sources and documents of a scope."""
@@ -174,47 +187,88 @@ class Law:
     places: dict[str, Place] = field(default_factory=dict)
     docs: dict[str, Doc] = field(default_factory=dict)
     departed: list[Gone] = field(default_factory=list)
-    runs: int = 0
 
-    def run(self, run: Run, pages: Mapping[Path, Page], stored: Collection[str]) -> None:
-        """An ingestion happened. `pages`: every file that can be read; `stored`: the documents that there are now."""
-        self.runs += 1
-        gone = self._gone()
-        before = {path: (doc.text, doc.rule) for path, doc in self.docs.items()}
+    def run(
+        self, run: Run, pages: Mapping[Path, Page], stored: Collection[str], everywhere: Mapping[Path, Page]
+    ) -> None:
+        """An ingestion happened. `pages`: every file of the source that can be read, and of all folders; `stored`: the
+        documents that there are now."""
+        past = {path: (doc.text, doc.rule) for path, doc in self.docs.items()}
         for doc in self.docs.values():  # whatever can be read: a narrower rule reaches it
             names = {doc.file, *doc.names}
             if run.is_said and (doc.place is run.place or any(run.place.inner(name) is not None for name in names)):
                 self._decide(doc, run, doc.rule)
+        others = [_seen(doc, everywhere) for doc in self.docs.values()]
         for file, page in sorted(pages.items()):
             inner = run.place.inner(file)
             if inner is not None and is_below(inner, run.part) and run.place.document(inner) in stored:
-                self._store(run, inner, page, gone, before)
+                self._store(run, inner, page, others, past)
         for doc in self.docs.values():
-            if run.place.is_carried and doc.path not in before and not run.is_named(doc.place, doc.inner):
+            if run.place.is_carried and doc.path not in past and not run.is_named(doc.place, doc.inner):
                 doc.sure = False
+            doc.sure = doc.sure and self._is_alone(doc)  # a link to its file may have been made meanwhile
+        self._close_copies(everywhere, stored)
         for path in self.docs.keys() - {*stored}:
-            self._remove(self.docs.pop(path))
+            gone = self.docs.pop(path)
+            if "public" not in gone.rule:
+                self.departed.append((gone.path, gone.text, gone.rule))
 
     def _store(
-        self, run: Run, inner: str, page: Page, gone: Sequence[Gone], before: Mapping[str, tuple[Text, Rule]]
+        self, run: Run, inner: str, page: Page, others: Sequence[Other], past: Mapping[str, tuple[Text, Rule]]
     ) -> None:
         path = run.place.document(inner)
         doc = self.docs.get(path)
-        old, past = before.get(path, (frozenset(), EVERYBODY))
-        is_new = doc is None
+        old, before = past.get(path, (frozenset(), EVERYBODY))
+        is_new, named = doc is None, run.is_named(run.place, inner)
         if doc is None:
             doc = self.docs[path] = Doc(run.place, inner, page)
         doc.page, doc.names = page, frozenset(_names(doc))
         doc.links = frozenset(each.file for each in self._same_files(doc))
-        doc.since = {section: doc.since.get(section, self.runs) for section in page.sections}
-        came = [rule for name, text, rule in gone if name != path and shares_half(doc.text - old, text)]
+        came = self._came(doc, doc.text - old, [each for each in others if each.path != path], named=named)
         if is_new:
             came += [each.rule for each in self._same_files(doc)]
-        named = run.is_named(run.place, inner)
-        arrived = EVERYBODY if named else meet(*came)
-        doc.place.is_carried |= not is_within(EVERYBODY, meet(*came))
-        self._decide(doc, run, meet(past, arrived), is_stored=True)
-        doc.sure = doc.sure and is_within(doc.rule, meet(*came))
+            came += [rule for name, _, rule in self.departed if name == path]
+        if named or not shares_half(old, doc.text):
+            doc.copied -= {each.path for each in others if named or not each.is_there}
+        if run.widen and is_below(inner, run.part):
+            doc.is_shared = False
+        doc.place.is_carried |= doc.is_shared or not is_within(EVERYBODY, meet(*came))
+        self._decide(doc, run, meet(before, EVERYBODY if named else meet(*came)), is_stored=True)
+        doc.sure = doc.sure and is_within(doc.rule, meet(*came)) and not doc.is_shared
+
+    def _came(self, doc: Doc, new: Text, others: Sequence[Other], *, named: bool) -> list[Rule]:
+        """The rules of what is gone and had its new text, and nobody else has; what it was copied from is noted."""
+        rule, came = doc.place.rule(doc.inner), list[Rule]()
+        gone = [*self.departed, *((each.path, each.text, each.rule) for each in others if each.is_gone)]
+        for name, text, closed in gone:
+            elsewhere = frozenset[Section]().union(*(each.text for each in others if each.path != name))
+            doc.is_shared |= bool(new & text)
+            if shares_half(new - elsewhere, text - elsewhere):
+                came.append(closed)
+        for each in others:
+            doc.is_shared |= bool(new & each.text) and not is_within(rule, each.rule)
+            known = frozenset[Section]().union(*(other.text for other in others if other is not each))
+            if each.is_there and not named and shares_half(new - known, each.text - known):
+                doc.copied |= set() if is_within(rule, each.rule) else {each.path}
+        return came
+
+    def _close_copies(self, pages: Mapping[Path, Page], stored: Collection[str]) -> None:
+        """What was copied is closed with what it was copied from, unless that text is, or may be, elsewhere too."""
+        before = {path: doc.rule for path, doc in self.docs.items()}
+        for doc in self.docs.values():
+            is_there = _seen(doc, pages).is_there
+            for path in sorted(doc.copied & self.docs.keys()):
+                original = self.docs[path]
+                others = (each for name, each in self.docs.items() if name not in (doc.path, path) and name in stored)
+                is_elsewhere = any(doc.text & other.text for other in others)
+                is_gone = path not in stored or not os.path.lexists(original.file)
+                doc.sure = doc.sure and not is_gone
+                if is_gone and is_there and not is_elsewhere:
+                    rule = before[path]
+                    doc.held = doc.held if is_within(doc.rule, rule) else meet(doc.held, rule)
+                    doc.rule = meet(doc.rule, rule)
+                if is_gone:
+                    doc.copied.discard(path)
 
     def _decide(self, doc: Doc, run: Run, past: Rule, *, is_stored: bool = False) -> None:
         named = run.is_named(doc.place, doc.inner)
@@ -230,7 +284,7 @@ class Law:
             return
         if named:  # nothing is widened before the file is read
             past = doc.rule
-        elif is_stored and not is_within(base, past):
+        elif is_stored and not is_within(meet(base, doc.held), past):
             doc.held = meet(doc.held, past)
         doc.rule = meet(base, past, doc.held)
         doc.sure = (
@@ -246,7 +300,8 @@ class Law:
         is_shared = any(
             place.inner(name) is not None for place in others for name in (doc.file, *doc.names, *doc.links)
         )
-        return not is_shared and len(doc.names) <= 1 and doc.place.is_sure(doc.inner)
+        is_linked = doc.file.exists() and doc.file.stat().st_nlink > 1
+        return not is_shared and not is_linked and len(doc.names) <= 1 and doc.place.is_sure(doc.inner)
 
     def _others(self, doc: Doc, links: Iterable[Path]) -> Rule:
         """What was said of the other names of its file, in its source and in others."""
@@ -265,34 +320,23 @@ class Law:
     def _same_files(self, doc: Doc) -> list[Doc]:
         """The documents of other sources that are the same file."""
         try:
-            there = [each for each in self.docs.values() if each.place is not doc.place and each.file.exists()]
+            others = (each for each in self.docs.values() if each.place is not doc.place)
+            there = [each for each in others if each.file.exists() and not each.file.is_symlink()]
             return [each for each in there if os.path.samefile(each.file, doc.file)]
         except OSError:
             return []
 
-    def _gone(self) -> list[Gone]:
-        """What not everybody could read, and what is not where it was."""
-        missing = [doc for doc in self.docs.values() if not os.path.lexists(doc.file)]
-        return [*self.departed, *((doc.path, doc.text, doc.rule) for doc in missing if doc.rule != EVERYBODY)]
-
-    def _remove(self, gone: Doc) -> None:
-        """Copies that came later than what is removed are closed with it, unless just they were widened in words."""
-        if "public" in gone.rule:
-            return
-        self.departed.append((gone.path, gone.text, gone.rule))
-        for doc in self.docs.values():
-            is_later = any(doc.since[section] > gone.since[section] for section in doc.text & gone.text)
-            is_named = any(each.widens and doc.inner == each.part for each in doc.place.said)
-            if not is_later or not shares_half(doc.text, gone.text):
-                continue
-            doc.sure = doc.sure and is_within(doc.rule, gone.rule)  # a later rule for all may hide that it was named
-            if not is_named:
-                doc.held = doc.held if is_within(doc.rule, gone.rule) else meet(doc.held, gone.rule)
-                doc.rule = meet(doc.rule, gone.rule)
-
     def place_of(self, path: Path) -> Place | None:
         holding = [place for place in self.places.values() if path.is_relative_to(place.root)]
         return max(holding, key=lambda place: len(place.root.parts), default=None)
+
+
+def _seen(doc: Doc, pages: Mapping[Path, Page]) -> Other:
+    page, is_link = pages.get(doc.file), doc.file.is_symlink()
+    is_there = (
+        page is not None and not is_link and frozenset(page.sections) == doc.text and doc.file.stat().st_nlink == 1
+    )
+    return Other(doc.path, doc.text, doc.rule, is_there, not os.path.lexists(doc.file))
 
 
 def _names(doc: Doc) -> set[Path]:

@@ -52,6 +52,7 @@ OPERATIONS: Mapping[str, int] = {
         "write": 3,
         "edit": 1,
         "copy": 2,
+        "copy_closed": 2,
         "rename_file": 3,
         "rename_folder": 2,
         "move_source": 1,
@@ -133,6 +134,19 @@ class Machine:
             if draw.random() < 0.5:
                 self._unlink(file)
                 self._maybe_ingest(draw, scope)
+
+    def _copy_closed_step(self, draw: Random, scope: Scope) -> None:
+        """A page is closed, copied, and deleted when the library has its copy."""
+        for file, page in self._drawn(draw, scope):
+            folder, place = draw.choice(self._folders(scope)), self._laws[scope].place_of(file)
+            there = self._laws[scope].place_of(folder)
+            if place is None or there is None or file.is_symlink():
+                return
+            self._run(scope, place, place.inner(file) or "", draw.choice(RULES), by=draw.randrange(2))
+            self._put(folder / self._name(), page)
+            self._run(scope, there, by=draw.randrange(2))
+            self._unlink(file)
+            self._run(scope, draw.choice((place, there)), by=draw.randrange(2))
 
     def _rename_file_step(self, draw: Random, scope: Scope) -> None:
         for file, page in self._drawn(draw, scope):
@@ -474,7 +488,7 @@ class Machine:
             assert all(each.is_reached for each in report.access), f"not reached: {report.access}"
         is_widened = widen or (is_new and bool(part) and rule is not None)
         is_said = is_new or place.said != before
-        law.run(Run(place, part, is_widened, tuple(new_patterns), is_said), pages, listed)
+        law.run(Run(place, part, is_widened, tuple(new_patterns), is_said), pages, listed, self._pages(scope))
         for (of_scope, path_), _ in [*self._shown.pages.items()]:
             if of_scope == scope and path_ not in law.docs:
                 del self._shown.pages[of_scope, path_]

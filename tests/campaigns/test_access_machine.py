@@ -21,10 +21,11 @@ from citewise.api import Library
 from citewise.errors import CitewiseError
 from citewise.ingest import policy
 from citewise.ingest.policy import Ruling
-from citewise.ingest.rulings import Rulings
+from citewise.ingest.rulings import Rulings, SameTexts
 from citewise.insights import Overview, ReadLog
 from citewise.library import LibraryReader
 from citewise.model.access import OWNER, Access, Principal, Scope
+from citewise.model.document import AccessRule
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId
 from citewise.model.query import Query
@@ -149,7 +150,7 @@ def nothing(*args: object, **named: object) -> bool:
     return True
 
 
-decide, narrowing = policy.decided, Rulings._narrowing
+decide, narrowing = policy.access_of, Rulings._narrowing
 
 
 def forgetful(said: Access, **named: Any) -> Ruling:
@@ -160,23 +161,25 @@ def for_nobody(said: Access, **named: Any) -> Ruling:
     return Ruling(Access(frozenset()))
 
 
-def without_other_names(self: Rulings, path: str, aliases: object) -> Iterator[tuple[Access, str]]:
-    return narrowing(self, path, ())
+def without_other_names(
+    self: Rulings, path: str, aliases: object, covering: Sequence[AccessRule]
+) -> Iterator[tuple[Access, str]]:
+    return narrowing(self, path, (), covering)
 
 
 RULED: Mapping[str, Mapping[str, object]] = {
-    "what a document was for before is not looked at": {"citewise.ingest.rulings.decided": forgetful},
+    "what a document was for before is not looked at": {"citewise.ingest.rulings.access_of": forgetful},
     "other names of a file are not looked at": {
         "citewise.ingest.rulings.Rulings._narrowing": without_other_names,
-        "citewise.ingest.files.Files.beside": lambda self, *paths: [],
+        "citewise.ingest.files.Files.same_files": lambda self, *paths: [],
     },
     "text that is gone is not looked for": {
-        "citewise.ingest.rulings.Rulings._text_before": lambda self, *known: [],
+        "citewise.ingest.rulings.Rulings._same_texts": lambda self, *known: SameTexts(),
         "citewise.ingest.rulings.Rulings.carry": lambda self, items: self._source,
     },
     "copies of what is gone stay open": {"citewise.ingest.rulings.Rulings.close_copies": lambda self, removed: None},
     "a narrower rule does not reach stored documents": {"citewise.ingest.rulings.Rulings.tighten": lambda self: None},
-    "everything is closed": {"citewise.ingest.rulings.decided": for_nobody},
+    "everything is closed": {"citewise.ingest.rulings.access_of": for_nobody},
 }
 MUTATIONS: Mapping[str, Mapping[str, object]] = {
     **RULED,
@@ -206,7 +209,19 @@ MUTATIONS: Mapping[str, Mapping[str, object]] = {
 }
 
 
-FILES = ("write", "rename_file", "rename_folder", "copy", "link", "damage", "own_access", "tighten", "widen", "ingest")
+FILES = (
+    "write",
+    "rename_file",
+    "rename_folder",
+    "copy",
+    "copy_closed",
+    "link",
+    "damage",
+    "own_access",
+    "tighten",
+    "widen",
+    "ingest",
+)
 
 
 @pytest.mark.parametrize("which", MUTATIONS)

@@ -10,7 +10,7 @@ import pytest
 from citewise.errors import Misconfigured
 from citewise.model.access import Access, Principal, Scope
 from citewise.model.chunk import ChunkCounts, WordVectors
-from citewise.model.document import Departed, KnownDocument, Location, SaidRule, SourceRef
+from citewise.model.document import AccessRule, KnownDocument, Location, RemovedText, SourceRef
 from citewise.model.filters import AnyOf, Where
 from citewise.model.ids import ChunkId, Digest, digest, document_id
 from citewise.model.ranking import Passage
@@ -379,28 +379,44 @@ def test_the_texts_of_documents_are_known_by_their_hashes(catalog: Catalog) -> N
     put(catalog, write, other, a_write("c.md", ["two"], scope=OTHER))
     one, two = (chunk.content_hash for chunk in write.chunks)
     assert catalog.texts(SCOPE, ["a.md", "b.md", "none.md"]) == {"a.md": {one, two}, "b.md": {two}}
-    assert catalog.paths_with(SCOPE, [two, digest("never seen")]) == ("a.md", "b.md")
-    assert catalog.paths_with(SCOPE, [one]) == ("a.md",)
-    assert catalog.paths_with(SCOPE, []) == ()
+    assert catalog.holders(SCOPE, [two, digest("never seen")], limit=9) == {two: ("a.md", "b.md")}
+    assert catalog.holders(SCOPE, [one, two], limit=1).keys() == {one, two}
+    assert [len(paths) for paths in catalog.holders(SCOPE, [one, two], limit=1).values()] == [1, 1]
+    assert catalog.holders(SCOPE, [], limit=9) == {}
 
 
 def test_a_removed_document_is_recognized_until_compaction_unless_all_could_read_it(catalog: Catalog) -> None:
     closed, read_by_all = a_write("a.md", ["one", "two"], access=Access.of(["group:hr"])), a_write("b.md", ["three"])
     put(catalog, closed, replace(read_by_all, document=replace(read_by_all.document, access=Access.of(["public"]))))
     catalog.remove(SCOPE, ["a.md", "b.md"])
-    gone = Departed("a.md", Access.of(["group:hr"]), frozenset(chunk.content_hash for chunk in closed.chunks))
-    assert catalog.departed(SCOPE) == (gone,)
-    assert catalog.departed(OTHER) == ()
-    catalog.record_departed(OTHER, [gone])
-    catalog.record_departed(OTHER, [gone])
-    assert catalog.departed(OTHER) == (gone,)
+    hashes = frozenset(chunk.content_hash for chunk in closed.chunks)
+    gone = RemovedText("a.md", Access.of(["group:hr"]), hashes)
+    assert catalog.removed_texts(SCOPE) == (gone,)
+    assert catalog.removed_texts(OTHER) == ()
+    catalog.record_removed(OTHER, [gone])
+    catalog.record_removed(OTHER, [gone])
+    assert catalog.removed_texts(OTHER) == (gone,)
     catalog.compact()
-    assert catalog.departed(SCOPE) == catalog.departed(OTHER) == ()
+    assert catalog.removed_texts(SCOPE) == catalog.removed_texts(OTHER) == ()
+
+
+def test_a_text_that_is_replaced_is_remembered_with_what_replaces_it(catalog: Catalog) -> None:
+    old, new = a_write("a.md", ["one"], access=Access.of(["group:hr"])), a_write("a.md", ["moved"])
+    replaced = RemovedText("a.md", Access.of(["group:hr"]), frozenset({old.chunks[0].content_hash}))
+    put(catalog, old)
+    put(catalog, replace(new, replaced=replaced))
+    assert catalog.removed_texts(SCOPE) == (replaced,)
 
 
 def test_what_a_rule_rests_on_is_kept_with_the_document(catalog: Catalog) -> None:
     write = a_write("a.md", ["one"], access=Access.of(["group:hr"]))
-    document = replace(write.document, own_access=("group:hr",), aliases=("hr/a.md",), access_reason="a link")
+    document = replace(
+        write.document,
+        own_access=("group:hr",),
+        aliases=("hr/a.md",),
+        copied_from=("hr/b.md",),
+        access_reason="a link",
+    )
     put(catalog, replace(write, document=document))
     assert catalog.document(Where(SCOPE, None), document.id) == document
     known = catalog.stamps(SCOPE, ["a.md"])["a.md"]
@@ -457,7 +473,7 @@ def test_a_catalog_knows_whether_a_chunk_lacks_its_words(catalog: Catalog) -> No
 
 def test_sources_are_remembered_by_mount(catalog: Catalog) -> None:
     catalog.register(SCOPE, SourceRef("", "../docs"))
-    said = SaidRule("", ("group:ops",), "access"), SaidRule("open/*", ("public",), "by_path", widens=True, rank=3)
+    said = AccessRule("", ("group:ops",), "access"), AccessRule("open/*", ("public",), "by_path", widens=True, rank=3)
     moved = SourceRef("", "../moved", said, place="/srv/moved")
     judged = SourceRef("judged", "corpus.jsonl", kind="corpus")
     for source in (judged, moved):

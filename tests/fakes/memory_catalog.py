@@ -3,13 +3,13 @@
 import random
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from citewise.errors import Misconfigured
 from citewise.model.access import PUBLIC, Scope
 from citewise.model.chunk import Change, Chunk, ChunkCounts, Vector, WordVectors
-from citewise.model.document import Departed, Document, Json, KnownDocument, SourceRef
+from citewise.model.document import Document, Json, KnownDocument, RemovedText, SourceRef
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId, Digest, DocumentId
 from citewise.model.ranking import Damaged, Passage
@@ -27,7 +27,7 @@ class _Scope:
     log: dict[ChunkId, tuple[int, bool]] = field(default_factory=dict)  # position, and whether it was put
     sources: dict[str, SourceRef] = field(default_factory=dict)
     projections: dict[str, ProjectionState] = field(default_factory=dict)
-    departed: list[Departed] = field(default_factory=list)
+    removed_texts: list[RemovedText] = field(default_factory=list)
 
 
 class MemoryCatalog:
@@ -60,7 +60,8 @@ class MemoryCatalog:
         return {id_: found[id_] for id_ in ids if id_ in found}
 
     def document(self, where: Where, id_: DocumentId) -> Document | None:
-        return next((document for document in self._visible(where) if document.id == id_), None)
+        found = next((document for document in self._visible(where) if document.id == id_), None)
+        return found if found is None or where.readers is None else replace(found, copied_from=())
 
     def documents(self, where: Where, *, after: str = "", limit: int) -> tuple[DocumentSummary, ...]:
         with self._lock:
@@ -111,7 +112,7 @@ class MemoryCatalog:
 
     # CatalogWriter
 
-    def stamps(self, scope: Scope, paths: Collection[str]) -> Mapping[str, KnownDocument]:
+    def stamps(self, scope: Scope, paths: Collection[str], *, verify: bool = True) -> Mapping[str, KnownDocument]:
         with self._lock:
             return {
                 document.path: KnownDocument(
@@ -122,6 +123,7 @@ class MemoryCatalog:
                     document.own_access,
                     document.aliases,
                     document.created_at or 0.0,
+                    document.copied_from,
                 )
                 for document in self._visible(Where(scope, None))
                 if document.path in paths
@@ -149,6 +151,8 @@ class MemoryCatalog:
         created_at = old.created_at if old else document.created_at
         self._documents[document.id] = replace(document, created_at=self._now() if created_at is None else created_at)
         self._updated_at[document.id] = self._now()
+        if write.replaced is not None:
+            self.record_removed(document.scope, [write.replaced])
         before = self._chunks.get(document.id, {})
         after = self._chunks[document.id] = {chunk.id: chunk for chunk in write.chunks}
         self._log(document.scope, [id_ for id_ in before if id_ not in after], is_put=False)
@@ -170,8 +174,8 @@ class MemoryCatalog:
             for document in self._visible(Where(scope, None)):
                 if document.path in paths:
                     texts = frozenset(chunk.content_hash for chunk in self._chunks[document.id].values())
-                    if PUBLIC not in document.access.readers and texts:
-                        self.record_departed(scope, [Departed(document.path, document.access, texts)])
+                    gone = RemovedText(document.path, document.access, texts)
+                    self.record_removed(scope, [gone])
                     chunks = self._chunks.pop(document.id)
                     del self._documents[document.id]
                     self._log(scope, chunks, is_put=False)
@@ -188,17 +192,22 @@ class MemoryCatalog:
         }
         return {path: hashes for path, hashes in found.items() if hashes}
 
-    def paths_with(self, scope: Scope, texts: Collection[Digest]) -> tuple[str, ...]:
-        paths = self.paths(scope)
-        return tuple(path for path, found in self.texts(scope, paths).items() if not found.isdisjoint(texts))
+    def holders(self, scope: Scope, texts: Iterable[Digest], *, limit: int) -> Mapping[Digest, tuple[str, ...]]:
+        of_paths = self.texts(scope, self.paths(scope))
+        found = {text: [path for path, hashes in of_paths.items() if text in hashes] for text in texts}
+        return {text: tuple(paths[:limit]) for text, paths in found.items() if paths}
 
-    def departed(self, scope: Scope) -> tuple[Departed, ...]:
-        return tuple(self._scope(scope).departed)
+    def copies(self, scope: Scope) -> tuple[str, ...]:
+        return tuple(document.path for document in self._visible(Where(scope, None)) if document.copied_from)
 
-    def record_departed(self, scope: Scope, departed: Sequence[Departed]) -> None:
+    def removed_texts(self, scope: Scope) -> tuple[RemovedText, ...]:
+        return tuple(self._scope(scope).removed_texts)
+
+    def record_removed(self, scope: Scope, texts: Iterable[RemovedText]) -> None:
         with self._lock:
-            kept = self._scopes.setdefault(scope, _Scope()).departed
-            kept += [gone for gone in departed if gone not in kept]
+            kept = self._scopes.setdefault(scope, _Scope()).removed_texts
+            closed = [each for each in texts if each.texts and PUBLIC not in each.access.readers]
+            kept += [each for each in closed if each not in kept]
 
     def mark_stale(self, scope: Scope, reasons: Mapping[str, str]) -> None:
         with self._lock:
@@ -314,7 +323,7 @@ class MemoryCatalog:
         with self._lock:
             living = self._living()
             for scope in self._scopes.values():
-                scope.departed.clear()
+                scope.removed_texts.clear()
             self._vectors = {key: vector for key, vector in self._vectors.items() if key in living}
             self._words = {key: words for key, words in self._words.items() if keep_word_vectors and key in living}
         return True

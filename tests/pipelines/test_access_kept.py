@@ -2,13 +2,19 @@
 
 import os
 import shutil
+import sqlite3
+from collections.abc import Collection, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from citewise import Library, Principal, Settings
+from citewise import Library, Principal, Scope, Settings
+from citewise.adapters.sqlite.catalog import SqliteCatalog
 from citewise.errors import BadRequest
+from citewise.ingest.moves import MAX_HOLDERS
+from citewise.model.document import KnownDocument
 from citewise.model.report import FileDone, IngestReport
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.fakes.formats import MemorySource
@@ -595,3 +601,171 @@ def test_a_part_that_was_opened_inside_a_closed_one_stays_open_when_the_root_is_
     home.ingest("s", access="project", widen=True)
     assert home.seen(ZED, "gate") == {"open.md", "hr/pub/notice.md"}
     assert home.seen(Principal(), "gate") == home.seen() == set()
+
+
+def test_a_copy_is_closed_when_the_closed_page_and_its_twin_are_removed_together(closed_part: Home) -> None:
+    home = closed_part
+    home.write("s/copy.md")
+    home.ingest("s")
+    home.write("s/hr/twin.md")
+    home.ingest("s")
+    (home.folder / "s/hr/salaries.md").unlink()
+    (home.folder / "s/hr/twin.md").unlink()
+    home.ingest("s", prune=True)
+    assert home.seen() == set()
+    assert home.seen(HR) == {"copy.md"}
+
+
+LICENSE = "\n## License\n\nEverybody may use this text at the gate.\n"
+
+
+def test_a_footer_that_closed_pages_share_closes_nobody_elses(home: Home) -> None:
+    for number in range(4):
+        home.write(f"hr/{number}.md", f"# Page {number}\n\nThe salary of pilot {number}.\n{LICENSE}")
+    home.ingest("hr", access="group:hr")
+    (home.folder / "hr/0.md").unlink()
+    home.ingest("hr")
+    home.write("open/a.md", f"# Gate\n\nThe gate is green.\n{LICENSE}")
+    home.write("open/b.md", f"# Boat\n\nThe boat is at the gate.\n{LICENSE}")
+    report = home.ingest("open")
+    assert reasons(report) == {}
+    assert home.seen(ZED, "gate") == {"open/a.md", "open/b.md"}
+    home.write("open/moved.md", f"# Page 0\n\nThe salary of pilot 0.\n{LICENSE}")
+    home.ingest("open")
+    assert home.seen() == set()
+
+
+def test_what_many_documents_have_is_looked_up_only_as_often_as_it_takes(home: Home) -> None:
+    """A footer on every page must not make each page look at all pages before it."""
+    read: list[int] = []
+    for number in range(120):
+        home.write(f"s/{number}.md", f"# Page {number}\n\nThe number {number}.\n{LICENSE}")
+    home.write("hr/a.md", f"# Salaries\n\nThe salary.\n{LICENSE}")
+    home.ingest("hr", access="group:hr")
+    stamps = SqliteCatalog.stamps
+
+    def counted(
+        self: SqliteCatalog, scope: Scope, paths: Collection[str], *, verify: bool = True
+    ) -> Mapping[str, KnownDocument]:
+        read.append(len(paths))
+        return stamps(self, scope, paths, verify=verify)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SqliteCatalog, "stamps", counted)
+        home.ingest("s")
+    assert sum(read) <= 120 * (MAX_HOLDERS + 5)
+    assert home.seen(ZED, "number")
+    (home.folder / "hr/a.md").unlink()
+    report = home.ingest("hr", prune=True)
+    assert reasons(report) == {}
+
+
+def test_a_source_is_copied_and_its_folder_deleted(home: Home) -> None:
+    home.write("hr/salaries.md")
+    home.ingest("hr", access="group:hr")
+    shutil.copytree(home.folder / "hr", home.folder / "people")
+    home.ingest("people")
+    shutil.rmtree(home.folder / "hr")
+    report = home.ingest("people")
+    assert home.seen() == set()
+    assert "people/salaries.md" in reasons(report)
+
+
+def test_a_link_is_left_where_a_source_was(home: Home) -> None:
+    home.write("hr/salaries.md")
+    home.ingest("hr", access="group:hr")
+    shutil.move(home.folder / "hr", home.folder / "people")
+    (home.folder / "hr").symlink_to("people")
+    home.ingest("hr")
+    home.write("hr/bonus.md", "# Bonus\n\nThe salary bonus.\n")
+    home.ingest("hr")
+    assert home.seen() == set()
+    assert home.seen(HR) == {"salaries.md", "bonus.md"}
+
+
+def test_a_moved_page_is_absent_for_a_run_and_comes_back_with_another_text(closed_part: Home) -> None:
+    home = closed_part
+    shutil.move(home.folder / "s/hr/salaries.md", home.folder / "s/pay.md")
+    home.ingest("s")
+    (home.folder / "s/pay.md").unlink()
+    home.ingest("s", prune=True)
+    home.write("s/pay.md", "# Pay\n\nThe salary is 120.\n")
+    report = home.ingest("s")
+    assert home.seen() == set()
+    assert "pay.md" in reasons(report)
+
+
+def test_a_pattern_that_only_moves_in_the_settings_opens_nothing(home: Home) -> None:
+    home.write("s/pub/a.md", f"---\naccess: group:hr\n---\n\n{SALARIES}")
+    home.ingest_settings = {"access_by_path": {"pub/**": ("project",)}}
+    home.ingest("s")
+    home.write("s/pub/a.md")
+    home.ingest_settings = {"access_by_path": {"fin/**": ("group:fin",), "pub/**": ("project",)}}
+    report = home.ingest("s")
+    assert home.seen() == set()
+    assert reasons(report)["pub/a.md"].startswith("it was for group:hr before")
+
+
+def test_a_source_of_two_names_is_moved(home: Home) -> None:
+    home.write("hr/salaries.md")
+    home.ingest("hr", access="group:hr")
+    home.ingest("hr", name="extra")
+    shutil.move(home.folder / "hr", home.folder / "people")
+    home.write("people/bonus.md", "# Bonus\n\nThe salary bonus.\n")
+    home.ingest("people", name="extra")
+    assert home.seen() == set()
+
+
+def test_the_rule_of_the_settings_counts_for_a_folder_above_as_well(home: Home) -> None:
+    home.write("top/hr/salaries.md")
+    home.ingest_settings = {"access": ("group:hr",)}
+    home.ingest("top/hr")
+    home.ingest_settings = {}
+    home.write("top/hr/bonus.md", "# Bonus\n\nThe salary bonus.\n")
+    home.ingest("top")
+    assert home.seen() == set()
+
+
+def test_what_was_widened_stays_open(closed_part: Home) -> None:
+    home = closed_part
+    (home.folder / "s/pub").mkdir()
+    shutil.move(home.folder / "s/hr/salaries.md", home.folder / "s/pub/salaries.md")
+    home.ingest("s/pub", access="project", widen=True)
+    assert home.seen() == {"pub/salaries.md"}
+    report = home.ingest("s", prune=True)
+    assert home.seen() == {"pub/salaries.md"}
+    assert reasons(report) == {}
+
+
+@pytest.mark.parametrize("change", ["rename", "rename the folder", "edit", "edit both"])
+def test_a_copy_stays_open_while_the_text_is_in_the_closed_part(closed_part: Home, change: str) -> None:
+    home, page = closed_part, closed_part.folder / "s/hr/salaries.md"
+    home.write("s/docs/copy.md")
+    home.ingest("s")
+    assert home.seen() == {"docs/copy.md"}
+    if change == "rename":
+        shutil.move(page, page.with_name("pay.md"))
+    elif change == "rename the folder":
+        shutil.move(page.parent, home.folder / "s/people")
+    else:
+        home.write("s/hr/salaries.md", SALARIES.replace("secret", "riddle"))
+    if change == "edit both":
+        home.write("s/docs/copy.md", SALARIES.replace("secret", "riddle"))
+    report = home.ingest("s")
+    assert home.seen() == {"docs/copy.md"}
+    assert "docs/copy.md" not in reasons(report)
+    shutil.rmtree(home.folder / "s/hr", ignore_errors=True)
+    shutil.rmtree(home.folder / "s/people", ignore_errors=True)
+    home.ingest("s", prune=True)
+    assert home.seen() == set() or change == "edit both"
+
+
+def test_a_tightening_that_did_not_reach_a_page_is_told_every_time(closed_part: Home) -> None:
+    home = closed_part
+    file = home.library_folder / "gen-1" / "catalog.db"
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("UPDATE documents SET title = 'Damaged' WHERE path = 'open.md'")
+    (home.folder / "s/open.md").write_bytes(b"\0binary")
+    for _ in range(2):
+        report = home.ingest("s", access="group:ops")
+        assert [note.path for note in report.access if not note.is_reached] == ["open.md"]

@@ -99,7 +99,7 @@ def _ingest(
         return report
 
     report = ingested(prune)
-    is_asked = report.kept and not watch and sys.stdin.isatty() and sys.stderr.isatty()
+    is_asked = report.kept and not (watch or session.as_json) and sys.stdin.isatty() and sys.stderr.isatty()
     if is_asked and click.confirm("Remove them?", err=True):
         report = ingested(prune=True)
     if watch:
@@ -223,7 +223,7 @@ def _show_report(report: "IngestReport", *, as_json: bool) -> None:
         print_json({**asdict(report), **figures, **listed})
         return
     show_figures(_figures(report))
-    notes = [FileProblem(note.path, f"for {note.access}, not {note.said}: {note.reason}") for note in report.access]
+    notes = [FileProblem(note.path, f"{note.difference}: {note.reason}") for note in report.access]
     for name, entries in {"access": notes, **problems}.items():
         lines = [f"{entry.path}: {entry.reason}" for entry in entries]
         if len(lines) > MAX_NAMED:  # there may be thousands

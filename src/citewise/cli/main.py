@@ -34,7 +34,8 @@ def main() -> None:
     except (KeyboardInterrupt, click.Abort):
         command = "--watch" if "--watch" in sys.argv else "".join(sys.argv[1:2])
         code = _failed(f"stopped; {_STOPPED.get(command, 'nothing was changed')}", 130)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # from here on it ends the process at once, without a traceback
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # from here on it ends the process at once, without a traceback
     sys.exit(code)
 
 

@@ -30,9 +30,11 @@ def _access(session: Session, document: str) -> None:
 def _access_figures(found: "DocumentAccess") -> Iterator[tuple[str, str]]:
     yield "document", found.document
     yield "readable by", ", ".join(found.access) or "nobody but the owner"
-    yield "because", found.reason or "that was said of it"
+    yield "reason", found.reason or "the rule of its path"
     for rule in found.said:
-        origin = {"default": "settings", "access": "--access", "by_path": "access_by_path", "held": "held"}[rule.how]
+        origin = {"default": "settings", "access": "--access", "by_path": "access_by_path", "inherited": "inherited"}[
+            rule.origin
+        ]
         part = f"{rule.part or 'all of the source'}{' (widened)' if rule.widens else ''}"
         yield origin, f"{part}: {rule.access}{f' ({rule.reason})' if rule.reason else ''}"
     if found.own:
@@ -41,7 +43,7 @@ def _access_figures(found: "DocumentAccess") -> Iterator[tuple[str, str]]:
         yield "same file as", ", ".join(found.aliases)
     if found.file:
         yield "file", found.file
-    if found.reason and found.file:
+    if found.is_inherited and found.file:
         yield "to widen", f"citewise ingest {shlex.quote(found.file)} --access RULE --widen"
     if found.stale:
         yield "older than its file", found.stale

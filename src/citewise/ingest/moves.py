@@ -1,57 +1,67 @@
-"""Documents whose text is gone from their place, and where it comes back; names alone decide nothing."""
+"""Text that is gone from its place and comes back elsewhere, and folders that were moved."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from citewise.ingest.policy import Rules, at_or_above
 from citewise.model.access import Access
-from citewise.model.document import SaidRule
+from citewise.model.document import AccessRule, RemovedText
 from citewise.model.ids import Digest
 
+MAX_HOLDERS = 20  # documents with the same chunk: what more of them have is boilerplate, and tells nothing of a move
 _SAME_NAMES = 20  # missing files of one name that a new file is compared with
 
-
-@dataclass(frozen=True, slots=True)
-class Gone:
-    """A document whose text is not in its place any more."""
-
-    path: str
-    access: Access
-    texts: frozenset[Digest]
-
-    @property
-    def reason(self) -> str:
-        return f"its text was in {self.path}, which is gone and was for {self.access}"
+Texts = frozenset[Digest]
 
 
-def shares_half(texts: frozenset[Digest], other: frozenset[Digest]) -> bool:
+def shares_half(texts: Texts, other: Texts) -> bool:
     """Whether two documents have half of the chunks of one of them in common."""
     return 2 * len(texts & other) >= min(len(texts), len(other)) > 0
 
 
-class GoneTexts:
-    """Finds the documents that are gone by the text they had."""
+def gone_reason(path: str, access: Access) -> str:
+    """Why a document is closed that has the text of another."""
+    return f"its text was in {path}, which is gone and was for {access}"
 
-    def __init__(self, gone: Iterable[Gone]) -> None:
-        self._by_text: Mapping[Digest, list[Gone]] = defaultdict(list)
-        unique = {(each.texts, each.access): each for each in gone}
-        for each in unique.values():
-            for text in each.texts:
-                self._by_text[text].append(each)
 
-    def __bool__(self) -> bool:
-        return bool(self._by_text)
+def shares_words(old: str, new: str) -> bool:
+    """Whether half of the words of a text are still there: it was edited, and not replaced by another."""
+    words = Counter(old.split())
+    return 2 * (words & Counter(new.split())).total() >= words.total() > 0
 
-    @property
-    def texts(self) -> Collection[Digest]:
-        return self._by_text.keys()
 
-    def of(self, texts: frozenset[Digest]) -> list[Gone]:
-        """Those that have half of these chunks, or half of theirs here; of equal ones one for each rule."""
-        found = {id(gone): gone for text in texts for gone in self._by_text.get(text, ())}
-        return [gone for gone in found.values() if shares_half(texts, gone.texts)]
+def has_moved(texts: Texts, removed: Texts, *, known: Texts, kept: Texts) -> bool:
+    """Whether a document has the text of one that is gone: all of it, or half of what is gone for good.
+
+    `known`: what others could read before. `kept`: what still stands where it was closed, such as a common footer.
+    """
+    texts, removed = texts - known, removed - known
+    return bool(texts) and (texts == removed or shares_half(texts - kept, removed - kept))
+
+
+class RemovedTexts:
+    """Finds texts that were removed, by the chunks they had and by their paths."""
+
+    def __init__(self, removed: Iterable[RemovedText]) -> None:
+        self._by_text: Mapping[Digest, set[RemovedText]] = defaultdict(set)
+        self._by_path: Mapping[str, list[RemovedText]] = defaultdict(list)
+        for each in removed:
+            self.add(each)
+
+    def add(self, removed: RemovedText) -> None:
+        self._by_path[removed.path].append(removed)
+        for text in removed.texts:
+            self._by_text[text].add(removed)
+
+    def at(self, path: str) -> list[RemovedText]:
+        """Those that a document had at this path."""
+        return self._by_path.get(path, [])
+
+    def of(self, texts: Iterable[Digest]) -> set[RemovedText]:
+        """Those that share a chunk with these."""
+        return {removed for text in texts for removed in self._by_text.get(text, ())}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +72,20 @@ class MovedFolder:
     new: str
     files: tuple[tuple[str, str], ...]
 
-    def carried(self, rules: Rules) -> Iterator[SaidRule]:
+    def rules(self, rules: Rules) -> Iterator[AccessRule]:
         """The rules of the old folder, for the new one: those of parts, and those of a new file by patterns."""
         suffix = PurePosixPath(self.files[0][0]).suffix
         whole = rules.of("/".join(filter(None, (self.old, f"new{suffix}")))) or Access()
         place = rules.source.mounted(self.old) or rules.source.place
-        for part, access in [(self.old, whole), *((said.part, said.access) for said in rules.below(self.old))]:
+        for part, access in [(self.old, whole), *((rule.part, rule.access) for rule in rules.below(self.old))]:
             new = "/".join(filter(None, (self.new, part[len(self.old) :].strip("/"))))
             readers = tuple(sorted(access.readers))
-            yield SaidRule(new, readers, "held", reason=f"moved here from {place}, which was for {access}")
+            yield AccessRule(new, readers, "inherited", reason=f"moved here from {place}, which was for {access}")
 
 
-def moved_folders(stored: Iterable[str], missing: Collection[str], new: Iterable[str]) -> list[MovedFolder]:
+def moved_folders(stored: Iterable[str], missing: Iterable[str], new: Iterable[str]) -> list[MovedFolder]:
     """The folders of which more than half of the stored files are missing, and are new below another folder; the outer
-    ones first."""
+    ones first. Of `missing` only files whose names a new one has are needed."""
     by_end = defaultdict(list)
     for path in missing:
         for end in _ends(path):
@@ -87,9 +97,15 @@ def moved_folders(stored: Iterable[str], missing: Collection[str], new: Iterable
             for end in (each for each in _ends(path) if len(each) <= len(longest or "")):
                 folders = old[: -len(end)].rstrip("/"), path[: -len(end)].rstrip("/")
                 pairs[folders].setdefault(old, path)
+    if not pairs:
+        return []
     sizes = Counter(folder for path in stored for folder in at_or_above(path)[1:])
     moved = [MovedFolder(*folders, tuple(files.items())) for folders, files in pairs.items()]
     return sorted((each for each in moved if 2 * len(each.files) > sizes[each.old]), key=lambda each: len(each.new))
+
+
+def file_name(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def _ends(path: str) -> list[str]:

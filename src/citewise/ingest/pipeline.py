@@ -23,7 +23,7 @@ from citewise.ingest.rulings import Rulings
 from citewise.ingest.targets import Target
 from citewise.model.access import Scope
 from citewise.model.chunk import ChunkCounts, Piece, Vector, WordVectors, content_hash
-from citewise.model.document import FileProblem, Item
+from citewise.model.document import FileProblem, Item, SourceRef
 from citewise.model.filters import Where
 from citewise.model.ids import Digest, digest
 from citewise.model.report import Embedded, FileDone, FileOutcome, IngestEvent, IngestReport, Reindexed, Walked
@@ -65,13 +65,13 @@ class Ingest:
         rulings.tighten()
         if rulings.tightened:
             self.project(target.scope)
-        self.catalog.register(target.scope, target.source)
+        self._register(target.scope, target.source)
         entries = tuple(source.items())
         items = [entry for entry in entries if isinstance(entry, Item)]
         yield Walked(len(entries), sum(item.size for item in items))
-        self.catalog.register(target.scope, rulings.carry(items))
+        self._register(target.scope, rulings.carry(items))
         tally = _Tally(_Known(self.catalog, target, items, rulings))
-        batch = _Batch(self, target.scope)
+        batch = _Batch(self, target.scope, rulings=rulings)
         for entry in entries:
             if isinstance(entry, FileProblem):
                 yield tally.skip(entry)
@@ -92,7 +92,7 @@ class Ingest:
         lost = frozenset() if target.prune else tally.lost(gone, entries)
         gone = [path for path in gone if path not in lost]
         rulings.close_copies(gone)
-        self.catalog.register(target.scope, rulings.remembered(gone))
+        self._register(target.scope, rulings.remembered(gone))
         deleted = self.catalog.remove(target.scope, gone) if gone else 0
         if stale := tally.stale(target):
             self.catalog.mark_stale(target.scope, stale)
@@ -100,6 +100,10 @@ class Ingest:
         tightened = sum(rulings.tightened.values())
         report = tally.report(batch, removed=len(gone), deleted=deleted, tightened=tightened)
         yield replace(report, kept=len(lost), access=rulings.notes(gone), seconds=time.perf_counter() - started)
+
+    def _register(self, scope: Scope, source: SourceRef) -> None:
+        if source not in self.catalog.sources(scope):
+            self.catalog.register(scope, source)
 
     def unchanged(self, source: Source, target: Target) -> IngestReport | None:
         """The report on a source if the library has just its documents, as they would be stored now."""
@@ -129,7 +133,7 @@ class Ingest:
         for scope in old.scopes():
             for source in old.sources(scope):
                 self.catalog.register(scope, source)
-            self.catalog.record_departed(scope, old.departed(scope))
+            self.catalog.record_removed(scope, old.removed_texts(scope))
             before, batch = done, _Batch(self, scope, old)
             for event in chain(chain.from_iterable(map(batch.add, self._cut_again(scope, old))), batch.write()):
                 if isinstance(event, Embedded):
@@ -209,7 +213,8 @@ class _Known:
     def _has_same_rule(self, path: str, item: Item) -> bool:
         known, inner = self._stamps[path], self.target.source.inner(path)
         ruling = self._rulings.of(inner, own=known.own_access, known=known, item=item)
-        return ruling.access == known.access and item.aliases == known.aliases
+        known_as = (known.access, known.aliases, known.copied_from)
+        return (ruling.access, item.aliases, ruling.copied_from) == known_as
 
     def ruling(self, item: Item, path: str, own: tuple[str, ...], pieces: Sequence[Piece]) -> Ruling:
         """Who may read a document of an item that is new or has changed."""
@@ -293,6 +298,8 @@ class _Tally:
         """The documents that stay although their files could not be read, and why, in as few words as readers need."""
         problems = (*(entry for entry in self._skipped if entry.is_unseen), *self._failed)
         reasons = {PurePosixPath(target.source.mounted(each.path)): each.reason for each in problems}
+        if not reasons:
+            return {}
         stale = {}
         for path in self.known.paths:
             place = PurePosixPath(path)
@@ -328,8 +335,16 @@ class _Tally:
 class _Batch:
     """Items that wait to be embedded and stored together, and the totals of what was stored so far."""
 
-    def __init__(self, ingest: Ingest, scope: Scope, older: Catalog | None = None) -> None:
+    def __init__(
+        self,
+        ingest: Ingest,
+        scope: Scope,
+        older: Catalog | None = None,
+        *,
+        rulings: Rulings | None = None,
+    ) -> None:
         self._ingest = ingest
+        self._rulings = rulings
         self._scope = scope
         self._older = older  # its vectors are taken before anything is embedded
         self._waiting: list[Prepared] = []
@@ -356,6 +371,9 @@ class _Batch:
             of_chunks = (outcomes.get(chunk.text_digest) for write in prepared.writes for chunk in write.chunks)
             written.append((prepared, next((each for each in of_chunks if isinstance(each, Unavailable)), None)))
         writes = [write for prepared, failure in written if not failure for write in prepared.writes]
+        replaced = [write.replaced.path for write in writes if write.replaced is not None]
+        if self._rulings is not None and replaced:
+            self._rulings.close_copies(replaced)
         self.chunks += self._ingest.catalog.store(writes)
         yield from written
         self._unprojected += sum(len(write.chunks) for write in writes)

@@ -53,8 +53,10 @@ class Prepare:
             pieces = self._pieces(document)
             _check_size(document, pieces)
             ruling = rule(_path(item, each.name), each.access, pieces)
-            document = replace(document, access=ruling.access, access_reason=ruling.reason)
-            writes.append(DocumentWrite(document, Chunk.of_document(document, pieces)))
+            document = replace(
+                document, access=ruling.access, access_reason=ruling.reason, copied_from=ruling.copied_from
+            )
+            writes.append(DocumentWrite(document, Chunk.of_document(document, pieces), ruling.replaced))
             warnings += _warnings(each, document)
             masked.update(each.masked)
         return Prepared(item, tuple(writes), tuple(warnings), masked)
@@ -77,11 +79,12 @@ class Prepare:
         """A document with its chunks: from its stored blocks, so that no parser is needed to cut it again."""
         return DocumentWrite(document, Chunk.of_document(document, self._pieces(document)))
 
-    def texts(self, target: Target, item: Item, data: bytes) -> frozenset[Digest]:
-        """The content hashes of the chunks that an item would have."""
+    def texts(self, target: Target, item: Item, data: bytes) -> tuple[frozenset[Digest], str]:
+        """The content hashes of the chunks that an item would have, and its text."""
         parsed = self.format_of(item.media_type).parser.parse(data, item)
-        documents = (self._document(target, item, each, Digest("")) for each in parsed)
-        return frozenset(content_hash(piece.text) for document in documents for piece in self._pieces(document))
+        documents = [self._document(target, item, each, Digest("")) for each in parsed]
+        hashes = (content_hash(piece.text) for document in documents for piece in self._pieces(document))
+        return frozenset(hashes), "\n".join(document.text for document in documents)
 
     def _pieces(self, document: Document) -> tuple[Piece, ...]:
         chunker = self.format_of(document.media_type).chunker

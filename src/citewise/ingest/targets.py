@@ -85,7 +85,7 @@ class Target:
     others: tuple[tuple[SourceRef, Path], ...] = ()  # the other folders of the scope
     started_at: float | None = None  # seconds since 1970: what is new in one run is equally old
 
-    def seen_from(self, other: SourceRef, folder: Path) -> "Target":
+    def of_neighbor(self, other: SourceRef, folder: Path) -> "Target":
         """Another source of the scope, beside the source of this target as it is from now on."""
         others = ((ref, place) for ref, place in self.others if ref.mount != other.mount)
         return Target(self.scope, other, root=folder, before=other, others=((self.source, self.root), *others))
@@ -134,7 +134,11 @@ class Target:
         only = frozenset({part}) if part else None
         if changed is not None and full not in changed and all(file.name != ".gitignore" for file in changed):
             only = frozenset(file.relative_to(root).as_posix() for file in changed)
-        others = tuple((ref, folder) for ref, folder in folders.items() if ref.mount != source.mount)
+        others = tuple(
+            (ref, _moved_along(folder, folders[before] if before else root, root))
+            for ref, folder in folders.items()
+            if ref.mount != source.mount
+        )
         target = cls(options.scope, source, only, options.corpus_type, root, options.prune, others=others)
         return target._ruled(options, defaults, before, part)
 
@@ -172,7 +176,16 @@ class Target:
 def _folder(ref: SourceRef, base: Path) -> Path:
     """Where a source is: relative to the library, or where it was last, if only the library was moved."""
     folder = Path(os.path.normpath(base / ref.root))
-    return Path(ref.place) if ref.place and not folder.exists() and Path(ref.place).exists() else folder
+    # Without links: where a folder was that was moved, one may lead to it.
+    return (folder if folder.exists() or not ref.place else Path(ref.place)).resolve()
+
+
+def _moved_along(folder: Path, old: Path, new: Path) -> Path:
+    """Where the folder of a source is that was inside of another, or the same, when that one was moved."""
+    if old == new or folder.exists() or not folder.is_relative_to(old):
+        return folder
+    moved = new / folder.relative_to(old)
+    return moved if moved.exists() else folder
 
 
 def _check_link(path: Path, root: Path) -> None:

@@ -142,11 +142,12 @@ class KnownDocument:
     own_access: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     created_at: float = 0.0  # seconds since 1970 when it was first stored
+    copied_from: tuple[str, ...] = ()  # paths of narrower documents that had its text first
 
 
 @dataclass(frozen=True, slots=True)
-class Departed:
-    """A document that is gone: who could read it, and the content hashes of its chunks."""
+class RemovedText:
+    """The text of a document that is not there any more: content hashes of its chunks, and who could read it."""
 
     path: str
     access: Access
@@ -180,22 +181,23 @@ class Document:
     source_uri: str | None = None  # where the original can be found
     own_access: tuple[str, ...] = ()  # rules that it gives itself
     aliases: tuple[str, ...] = ()  # other paths of its file in its source: what a link points to, other hard links
+    copied_from: tuple[str, ...] = ()  # paths of documents for fewer readers whose text it has
     access_reason: str = ""  # why its access is not what was said of its path; empty: it is
     created_at: float | None = None  # seconds since 1970 when it was first stored; None before that
     stale: str = ""  # why its file could not be read since
 
 
 @dataclass(frozen=True, slots=True)
-class SaidRule:
-    """A rule for a part of a source, and how it came to be: the default, `--access`, a pattern of
-    ingest.access_by_path, or held: kept from what was known of a page before."""
+class AccessRule:
+    """A rule for a part of a source, and where it comes from: the settings, `--access`, a pattern of
+    ingest.access_by_path, or inherited from what was known of a page before."""
 
     part: str  # a path in the source ("": all of it); of by_path a pattern as in .gitignore
     readers: tuple[str, ...]
-    how: Literal["default", "access", "by_path", "held"]
+    origin: Literal["default", "access", "by_path", "inherited"]
     widens: bool = False  # counts instead of the rules before it; any other can only narrow them
     rank: int | None = None  # place in ingest.access_by_path, where the first that covers a path counts
-    reason: str = ""  # why it is held
+    reason: str = ""  # why it is inherited
 
     @property
     def access(self) -> Access:
@@ -208,7 +210,7 @@ class SourceRef:
 
     mount: str
     root: str  # relative to the library folder, so that moving both together changes nothing
-    access: "tuple[SaidRule, ...]" = ()  # in the order in which they count
+    access: "tuple[AccessRule, ...]" = ()  # in the order in which they count
     kind: str = "folder"
     place: str = ""  # the absolute path of the root when it was last ingested: the library alone may be moved
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import Literal, TypeAlias
 
 from citewise.model.chunk import ChunkCounts
-from citewise.model.document import FileProblem, Json, SaidRule
+from citewise.model.document import AccessRule, FileProblem, Json
 
 FileOutcome: TypeAlias = Literal["ingested", "unchanged", "skipped", "failed"]
 
@@ -31,6 +31,10 @@ class AccessNote:
     reason: str
     is_reached: bool = True
 
+    @property
+    def difference(self) -> str:
+        return f"for {self.access}" + ("" if self.access == self.said else f", not {self.said}")
+
 
 @dataclass(frozen=True, slots=True)
 class DocumentAccess:
@@ -39,9 +43,10 @@ class DocumentAccess:
     document: str
     access: tuple[str, ...]
     reason: str  # why it is not what was said of its path; empty: it is
-    said: tuple[SaidRule, ...]  # the rules that cover its path, in the order in which they count
+    said: tuple[AccessRule, ...]  # the rules that cover its path, in the order in which they count
     own: tuple[str, ...]
     aliases: tuple[str, ...]  # other paths of its file
+    is_inherited: bool  # whether only what was known before closes it, which `--widen` opens
     file: str  # where it was read from; empty: its source is no folder
     stale: str  # why its file could not be read since
 

@@ -1,12 +1,12 @@
 """The catalog: documents, chunks, access rules, their change log, and what else one transaction must cover."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from citewise.model.access import Access, Scope
 from citewise.model.chunk import Change, Chunk, ChunkCounts, Vector, WordVectors
-from citewise.model.document import Departed, Document, Json, KnownDocument, SourceRef
+from citewise.model.document import Document, Json, KnownDocument, RemovedText, SourceRef
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId, Digest, DocumentId
 from citewise.model.ranking import Damaged, Passage
@@ -19,6 +19,7 @@ class DocumentWrite:
 
     document: Document
     chunks: tuple[Chunk, ...]
+    replaced: RemovedText | None = None  # the text that it had before, if it is to be remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,8 @@ class CatalogReader(PassageReader, Protocol):
     Promises: scope and readers of `where` decide, and of chunks its conditions too; a document of another scope or
     for other readers does not exist. `documents` gives a page of those whose path comes after `after`, by path.
     `facets` counts the documents by the values of module, chapter, corpus_type, content_type and tags. Nothing is
-    held open between two calls. What is not as it was stored raises Misconfigured.
+    held open between two calls. What is not as it was stored raises Misconfigured. What a document was copied from is
+    told to the owner alone.
     """
 
     def document(self, where: Where, id_: DocumentId) -> Document | None: ...
@@ -72,22 +74,25 @@ class CatalogWriter(Protocol):
     log and the new version of the scope, or nothing happened; chunks whose fingerprint did not change make no log
     entry; a document keeps the time at which it was first stored; a full disk raises Unavailable and loses nothing.
     `stamps` and `texts` (the content hashes of a document's chunks) leave out paths they do not know; `paths` gives
-    those at or below `under`, of one source if `mount` is given, in order; `paths_with` those of documents that have a
-    chunk with one of these content hashes. Whoever could read a removed document is in `departed`, until `compact`. The
-    stamp of a damaged document equals no other, so that it is read again; nobody may read one whose rule is damaged,
-    here and in `departed`. `mark_stale` says why files could not be read whose documents stay, until these are stored
-    again; a new reason raises the version of the scope.
+    those at or below `under`, of one source if `mount` is given, in order; `holders` gives for each content hash the
+    paths of documents that have such a chunk, of any number at most `limit`; `copies` those of documents that were
+    copied from others. Texts of removed and replaced documents that not everybody could read are in `removed_texts`,
+    until `compact`. Of a damaged document the stamp equals no other, so that it is read again, unless `verify` is off,
+    which saves reading it; nobody may read one whose rule is
+    damaged, here and in `removed_texts`. `mark_stale` says why files could not be read whose documents stay, until
+    these are stored again; a new reason raises the version of the scope.
     """
 
-    def stamps(self, scope: Scope, paths: Collection[str]) -> Mapping[str, KnownDocument]: ...
+    def stamps(self, scope: Scope, paths: Collection[str], *, verify: bool = True) -> Mapping[str, KnownDocument]: ...
     def paths(self, scope: Scope, *, under: str = "", mount: str | None = None) -> tuple[str, ...]: ...
     def store(self, writes: Sequence[DocumentWrite]) -> ChunkCounts: ...
     def mark_stale(self, scope: Scope, reasons: Mapping[str, str]) -> None: ...  # by path
     def remove(self, scope: Scope, paths: Collection[str]) -> int: ...  # how many chunks were removed
     def texts(self, scope: Scope, paths: Collection[str]) -> Mapping[str, frozenset[Digest]]: ...
-    def paths_with(self, scope: Scope, texts: Collection[Digest]) -> tuple[str, ...]: ...
-    def departed(self, scope: Scope) -> tuple[Departed, ...]: ...
-    def record_departed(self, scope: Scope, departed: Sequence[Departed]) -> None: ...
+    def holders(self, scope: Scope, texts: Iterable[Digest], *, limit: int) -> Mapping[Digest, tuple[str, ...]]: ...
+    def copies(self, scope: Scope) -> tuple[str, ...]: ...
+    def removed_texts(self, scope: Scope) -> tuple[RemovedText, ...]: ...
+    def record_removed(self, scope: Scope, texts: Iterable[RemovedText]) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

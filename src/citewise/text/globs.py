@@ -6,12 +6,12 @@ a number say which places of the pattern are reached.
 """
 
 import string
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Self
 
-from citewise.errors import BadRequest, Misconfigured
+from citewise.errors import BadRequest
 
 MAX_PATTERN = 4096  # characters; the longest path that a system call takes
 
@@ -187,7 +187,7 @@ def _trimmed(line: str) -> str:
 
 def _plain(text: str) -> str:
     """What comes before the first character with a meaning."""
-    return text[: min((at for at, char in enumerate(text) if char in "*?[\\"), default=len(text))]
+    return text[: next((at for at, char in enumerate(text) if char in "*?[\\"), len(text))]
 
 
 def _tokens(text: str) -> Iterator[str | _Class | _Stars]:
@@ -257,11 +257,3 @@ def _posix_name(text: str, at: int) -> str | None:
         return None
     end = text.index("]", at + 2)
     return text[at + 2 : end - 1] if end > at + 2 and text[end - 1] == ":" else None
-
-
-def covering(pattern: str) -> Callable[[str], bool]:
-    """Whether a pattern names a file or a folder above it; for the setting ingest.access_by_path."""
-    rule = Glob.of(pattern)
-    if rule is None or rule.keeps:
-        raise Misconfigured(f"ingest.access_by_path: {pattern!r} is not a pattern that could match a path")
-    return rule.covers

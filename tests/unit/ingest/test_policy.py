@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from citewise.errors import BadRequest, Misconfigured
-from citewise.ingest.policy import Rules, decided, with_access, with_default, with_held, with_patterns
+from citewise.ingest.policy import Rules, access_of, with_access, with_default, with_inherited, with_patterns
 from citewise.model.access import Access
-from citewise.model.document import SaidRule, SourceRef
+from citewise.model.document import AccessRule, SourceRef
 
 HR, OPS, PUBLIC, PROJECT = (Access.of([rule]) for rule in ("group:hr", "group:ops", "public", "project"))
 NOBODY = Access(frozenset())
@@ -32,7 +32,7 @@ def default(rule: str) -> Step:
 
 
 def held(rule: str, part: str) -> Step:
-    return lambda source: with_held(source, [SaidRule(part, (rule,), "held", reason="moved")])
+    return lambda source: with_inherited(source, [AccessRule(part, (rule,), "inherited", reason="moved")])
 
 
 @pytest.mark.parametrize(
@@ -106,19 +106,20 @@ def test_what_is_said_again_and_again_is_remembered_once() -> None:
     assert len(source.access) == 5
 
 
-def test_a_pattern_that_matches_nothing_is_refused() -> None:
-    with pytest.raises(Misconfigured, match="not a pattern"):
-        with_patterns(SOURCE, {"#comment": ("public",)})
-
-
 def test_everything_that_is_known_narrows_and_gives_its_reason() -> None:
-    ruling = decided(PUBLIC, narrowing=[(PROJECT, "a part"), (PUBLIC, "no reason")], own=("group:hr",))
-    assert (ruling.access, ruling.reason, ruling.held) == (HR, "a part; narrowed by its own access:", None)
-    ruling = decided(PROJECT, past=[(HR, "its text was there")])
-    assert (ruling.access, ruling.reason, ruling.held) == (HR, "its text was there", HR)
-    ruling = decided(HR, own=("public",))
-    assert (ruling.access, ruling.held) == (HR, None)
+    ruling = access_of(PUBLIC, narrowing=[(PROJECT, "a part"), (PUBLIC, "no reason")], own=("group:hr",))
+    assert (ruling.access, ruling.reason, ruling.inherited) == (HR, "a part; narrowed by its own access:", None)
+    ruling = access_of(PROJECT, past=[(HR, "its text was there")])
+    assert (ruling.access, ruling.reason, ruling.inherited) == (HR, "its text was there", HR)
+    ruling = access_of(HR, own=("public",))
+    assert (ruling.access, ruling.inherited) == (HR, None)
     assert "asks for public" in ruling.reason
-    assert decided(HR, own=("group:hr",), past=[(PROJECT, "wider")]).reason == ""
+    assert access_of(HR, own=("group:hr",), past=[(PROJECT, "wider")]).reason == ""
     with pytest.raises(BadRequest, match="access rule"):
-        decided(PROJECT, own=("everyone",))
+        access_of(PROJECT, own=("everyone",))
+
+
+@pytest.mark.parametrize("pattern", ["!hr/", "!", "", "# hr"])
+def test_a_pattern_that_names_nothing_is_refused(pattern: str) -> None:
+    with pytest.raises(Misconfigured, match="not a pattern"):
+        with_patterns(SOURCE, {pattern: ("public",)})

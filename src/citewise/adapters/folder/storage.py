@@ -130,6 +130,8 @@ class LibraryFolder:
         if readable:
             best = max(readable, key=lambda generation: readable[generation])
             remedy = f"put the name of the right one into that file, as in `echo {best} > {self._current_file}`"
+            if self._current_file.is_dir():
+                remedy = f"move that folder away, then {remedy}"
         offered = ", ".join(f"{name} ({_documents(count)})" for name, count in found.items()) or "no generation"
         return Misconfigured(f"{self._current_file} {problem}; found {offered} of the library: {remedy}")
 

@@ -8,14 +8,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import asdict, replace
 from typing import Any
 
+from citewise.adapters.sqlite import removed, seals
 from citewise.adapters.sqlite import rows as records
-from citewise.adapters.sqlite import seals
 from citewise.adapters.sqlite.connections import Connections
 from citewise.adapters.sqlite.schema import APPLICATION_ID, TABLES, VERSION, has_tables
 from citewise.errors import CitewiseError, Misconfigured
-from citewise.model.access import Access, Scope
+from citewise.model.access import Scope
 from citewise.model.chunk import Change, Chunk, ChunkCounts, Vector, WordVectors
-from citewise.model.document import Departed, Document, Json, KnownDocument, SourceRef
+from citewise.model.document import Document, Json, KnownDocument, RemovedText, SourceRef
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId, Digest, DocumentId, document_id
 from citewise.model.ranking import Damaged, Passage
@@ -29,7 +29,6 @@ VALUES_PER_STATEMENT = 500  # well under SQLite's limit on the number of values
 NO_STAMP = Digest("-")  # equals no stamp that ingestion computes
 FACETS = ("module", "chapter", "corpus_type", "content_type")
 _SCOPE = seals.SCOPE
-_AT_ONCE = 500  # texts that are looked for in one statement
 _READABLE = f"d.scope = {_SCOPE} AND {records.ADMITTED}"
 MAX_NAMED = 5  # damaged documents in a message
 
@@ -68,9 +67,10 @@ class SqliteCatalog:
             f"SELECT {records.sealed(*seals.OF_DOCUMENT)}, d.stamp FROM documents d WHERE d.id = :id AND {_READABLE}"
         )
         rows = self._rows("read a document", statement, {**_named(where), "id": id_})
-        return (
-            records.document_of(seals.checked(rows[0], where.scope, *seals.OF_DOCUMENT), where.scope) if rows else None
-        )
+        if not rows:
+            return None
+        found = records.document_of(seals.checked(rows[0], where.scope, *seals.OF_DOCUMENT), where.scope)
+        return found if where.readers is None else replace(found, copied_from=())
 
     def documents(self, where: Where, *, after: str = "", limit: int) -> tuple[DocumentSummary, ...]:
         rows = self._rows(
@@ -113,14 +113,14 @@ class SqliteCatalog:
 
     # CatalogWriter
 
-    def stamps(self, scope: Scope, paths: Collection[str]) -> Mapping[str, KnownDocument]:
+    def stamps(self, scope: Scope, paths: Collection[str], *, verify: bool = True) -> Mapping[str, KnownDocument]:
         rows = self._rows(
             "read stamps",
             f"SELECT {records.sealed('d.rule_seal')}, d.mount, d.stamp, d.created_at, "
             f"(SELECT count(*) FROM chunks c WHERE c.document_id = d.id) AS chunks FROM {seals.OF_PATHS}",
             _paths(scope, paths),
         )
-        damaged = self._damaged(scope, paths)
+        damaged = self._damaged(scope, paths) if verify else ()
         known = {row["path"]: records.known_document(row, scope) for row in rows}
         return {path: replace(each, stamp=NO_STAMP) if path in damaged else each for path, each in known.items()}
 
@@ -131,18 +131,18 @@ class SqliteCatalog:
             found.setdefault(path, set()).add(Digest(content_hash.hex()))
         return {path: frozenset(hashes) for path, hashes in found.items()}
 
-    def paths_with(self, scope: Scope, texts: Collection[Digest]) -> tuple[str, ...]:
-        found, hashes = set[str](), [bytes.fromhex(text) for text in texts]
-        for start in range(0, len(hashes), _AT_ONCE):
-            some = {f"hash{number}": each for number, each in enumerate(hashes[start : start + _AT_ONCE])}
-            rows = self._rows(
-                "look for the same text",
-                "SELECT d.path FROM chunks c JOIN documents d ON d.id = c.document_id "
-                f"WHERE d.scope = {_SCOPE} AND c.content_hash IN ({', '.join(f':{name}' for name in some)})",
-                {**_values(scope), **some},
-            )
-            found.update(path for (path,) in rows)
-        return tuple(sorted(found))
+    def holders(self, scope: Scope, texts: Iterable[Digest], *, limit: int) -> Mapping[Digest, tuple[str, ...]]:
+        statement = (
+            "SELECT DISTINCT d.path FROM chunks c CROSS JOIN documents d ON d.id = c.document_id "
+            f"WHERE c.content_hash = :hash AND d.scope = {_SCOPE} LIMIT :limit"
+        )
+        found = {}
+        with self._connections.reading("look for the same text") as connection:
+            for text in texts:
+                values = {**_values(scope), "hash": bytes.fromhex(text), "limit": limit}
+                if paths := tuple(path for (path,) in connection.execute(statement, values)):
+                    found[text] = paths
+        return found
 
     def _damaged(self, scope: Scope, paths: Collection[str], *, is_thorough: bool = False) -> set[str]:
         values = {**_paths(scope, paths), "model": self._model_name}
@@ -168,7 +168,7 @@ class SqliteCatalog:
         return total
 
     def remove(self, scope: Scope, paths: Collection[str]) -> int:
-        removed = 0
+        count = 0
         with self._connections.writing("remove documents") as connection:
             (scope_id,) = connection.execute(f"SELECT {_SCOPE}", _values(scope)).fetchone()
             for path in paths:
@@ -178,27 +178,26 @@ class SqliteCatalog:
                     (scope_id, path),
                 )
                 ids = [id_ for (id_,) in rows]
-                seals.depart(connection, scope_id, scope, seals.departing(connection, scope_id, scope, path))
+                removed.record(connection, scope_id, scope, removed.text_of(connection, scope_id, scope, path))
                 connection.execute("DELETE FROM documents WHERE scope = ? AND path = ?", (scope_id, path))
                 _log(connection, scope_id, ids, is_put=False)
-                removed += len(ids)
+                count += len(ids)
             _raise_version(connection, scope_id)
-        return removed
+        return count
 
-    def departed(self, scope: Scope) -> tuple[Departed, ...]:
-        statement = f"SELECT path, readers, content_hash, seal FROM departed WHERE scope = {_SCOPE}"
-        found: dict[tuple[str, Access], set[Digest]] = {}
-        for *columns, seal in self._rows("read what is gone", statement, _values(scope)):
-            path, readers, content_hash = columns
-            access = records.access_of(readers) if records.seal_of(columns, scope) == seal else records.NOBODY
-            found.setdefault((path, access), set()).add(Digest(content_hash.hex()))
-        return tuple(Departed(path, access, frozenset(hashes)) for (path, access), hashes in found.items())
+    def copies(self, scope: Scope) -> tuple[str, ...]:
+        statement = f"SELECT path FROM documents WHERE scope = {_SCOPE} AND copied_from <> '[]' ORDER BY path"
+        return tuple(path for (path,) in self._rows("list copies", statement, _values(scope)))
 
-    def record_departed(self, scope: Scope, departed: Sequence[Departed]) -> None:
-        with self._connections.writing("remember what is gone") as connection:
+    def removed_texts(self, scope: Scope) -> tuple[RemovedText, ...]:
+        statement = f"SELECT {', '.join(removed.COLUMNS)}, seal FROM removed_texts WHERE scope = {_SCOPE}"
+        return removed.texts_of(self._rows("read what was removed", statement, _values(scope)), scope)
+
+    def record_removed(self, scope: Scope, texts: Iterable[RemovedText]) -> None:
+        with self._connections.writing("remember what was removed") as connection:
             scope_id = _scope_id(connection, scope)
-            for gone in departed:
-                seals.depart(connection, scope_id, scope, gone)
+            for text in texts:
+                removed.record(connection, scope_id, scope, text)
 
     def mark_stale(self, scope: Scope, reasons: Mapping[str, str]) -> None:
         damaged = self._damaged(scope, reasons)
@@ -243,6 +242,8 @@ class SqliteCatalog:
             except_for="created_at" if keeps_time else "",
         )
         counts = _store_chunks(connection, scope_id, write)
+        if write.replaced is not None:
+            removed.record(connection, scope_id, document.scope, write.replaced)
         seals.seal(connection, document.id, document.scope)
         return counts
 
@@ -420,7 +421,7 @@ class SqliteCatalog:
         with self._connections.writing("remove unused vectors") as connection:
             unused = "text_digest NOT IN (SELECT text_digest FROM chunks)"
             connection.execute(f"DELETE FROM embeddings WHERE {unused}")
-            connection.execute("DELETE FROM departed")
+            connection.execute("DELETE FROM removed_texts")
             connection.execute(f"DELETE FROM word_vectors WHERE {unused if keep_word_vectors else 'TRUE'}")
         with self._connections.reading("compact the catalog", is_patient=True) as connection:
             connection.execute("VACUUM")

@@ -15,6 +15,7 @@ from citewise.errors import Misconfigured
 from citewise.model.access import Access, Reader, Scope
 from citewise.model.chunk import Change, Chunk, Piece, Vector, searchable_text
 from citewise.model.document import (
+    AccessRule,
     Block,
     BlockKind,
     BlockSpan,
@@ -23,7 +24,6 @@ from citewise.model.document import (
     Json,
     KnownDocument,
     Location,
-    SaidRule,
     SourceRef,
 )
 from citewise.model.filters import Label
@@ -55,6 +55,7 @@ def document_row(document: Document, scope_id: int, *, now: float) -> Row:
         "metadata": _json(document.metadata),
         "own_access": _json(document.own_access),
         "aliases": _json(document.aliases),
+        "copied_from": _json(document.copied_from),
         "blocks": zlib.compress(_json([_block_json(block) for block in document.blocks]).encode(), 1),
         "is_titled": document.is_titled,
         "access": stored_access(document.access),
@@ -71,6 +72,7 @@ def document_of(row: sqlite3.Row, scope: Scope) -> Document:
         metadata=json.loads(row["metadata"]),
         own_access=_texts(row["own_access"]),
         aliases=_texts(row["aliases"]),
+        copied_from=_texts(row["copied_from"]),
         blocks=tuple(_block_of(block) for block in json.loads(zlib.decompress(row["blocks"]))),
         is_titled=bool(row["is_titled"]),
         access=access_of(row["access"]),
@@ -87,6 +89,7 @@ def known_document(row: sqlite3.Row, scope: Scope) -> KnownDocument:
         access=access_of(row["access"]) if is_certain else NOBODY,
         own_access=_texts(row["own_access"]) if is_certain else (),
         aliases=_texts(row["aliases"]) if is_certain else (),
+        copied_from=_texts(row["copied_from"]) if is_certain else (),
         created_at=row["created_at"],
     )
 
@@ -100,7 +103,7 @@ def source_row(source: SourceRef, scope: Scope) -> Row:
 
 
 def source_of(row: sqlite3.Row) -> SourceRef:
-    rules = (SaidRule(**{**rule, "readers": tuple(rule["readers"])}) for rule in json.loads(row["access"]))
+    rules = (AccessRule(**{**rule, "readers": tuple(rule["readers"])}) for rule in json.loads(row["access"]))
     return SourceRef(row["mount"], row["root"], tuple(rules), row["kind"], row["place"])
 
 
@@ -270,7 +273,7 @@ def _shown(stored: str) -> tuple[object, ...]:
 # The names of the scope are in every seal, so that no row counts for another tenant.
 SEALS: Mapping[str, tuple[str, ...]] = {
     # By itself, so that a damaged document is named to those alone who may read it.
-    "d.rule_seal": ("d.id", "d.path", "d.access", "d.own_access", "d.aliases"),
+    "d.rule_seal": ("d.id", "d.path", "d.access", "d.own_access", "d.aliases", "d.copied_from"),
     "d.seal": (
         *("d.id", "d.path", "d.mount", "d.source_uri", "d.media_type", "d.title", "d.is_titled", "d.description"),
         *("d.tags", "d.module", "d.chapter", "d.chapter_number", "d.chapter_title", "d.corpus_type", "d.content_type"),

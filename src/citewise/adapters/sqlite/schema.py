@@ -36,7 +36,7 @@ TABLES = """
         title TEXT NOT NULL, is_titled INTEGER NOT NULL, description TEXT NOT NULL, tags TEXT NOT NULL,
         module TEXT NOT NULL, chapter TEXT NOT NULL, chapter_number INTEGER, chapter_title TEXT,
         corpus_type TEXT NOT NULL, content_type TEXT NOT NULL, metadata TEXT NOT NULL,
-        own_access TEXT NOT NULL, aliases TEXT NOT NULL, access_reason TEXT NOT NULL,
+        own_access TEXT NOT NULL, aliases TEXT NOT NULL, copied_from TEXT NOT NULL, access_reason TEXT NOT NULL,
         created_at REAL NOT NULL, updated_at REAL NOT NULL,
         access TEXT NOT NULL, -- each reader between commas
         stale TEXT NOT NULL,
@@ -46,6 +46,7 @@ TABLES = """
         UNIQUE (scope, path)
     );
     CREATE INDEX documents_by_mount ON documents (scope, mount, path, stamp);
+    CREATE INDEX copies ON documents (scope, path) WHERE copied_from <> '[]';
 
     CREATE TABLE chunks (
         id TEXT PRIMARY KEY,
@@ -62,7 +63,7 @@ TABLES = """
     CREATE INDEX chunks_by_document ON chunks (document_id, position);
     CREATE INDEX chunks_by_content ON chunks (content_hash);
 
-    CREATE TABLE departed (
+    CREATE TABLE removed_texts (
         scope INTEGER NOT NULL REFERENCES scopes,
         path TEXT NOT NULL, readers TEXT NOT NULL, content_hash BLOB NOT NULL, seal INTEGER NOT NULL,
         PRIMARY KEY (scope, path, readers, content_hash)
@@ -93,7 +94,7 @@ TABLES = """
         PRIMARY KEY (name, scope)
     ) WITHOUT ROWID
 """
-VERSION = 3
+VERSION = 4
 
 
 def has_tables(connection: sqlite3.Connection, file: Path) -> bool:

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from citewise.adapters.sqlite import rows as records
 from citewise.adapters.sqlite.connections import TOLERANT_TEXT
 from citewise.errors import Misconfigured
-from citewise.model.access import PUBLIC, Scope
-from citewise.model.document import Departed
+from citewise.model.access import Scope
 from citewise.model.filters import Where
-from citewise.model.ids import ChunkId, Digest, DocumentId
+from citewise.model.ids import ChunkId, DocumentId
 from citewise.model.ranking import Damaged, Passage
 
 INGEST_AGAIN = "`citewise ingest` of their sources reads them again"
@@ -110,28 +109,6 @@ def damaged(
         if not is_whole or records.seal_of((digest, vector)) != seal:
             found.add(path)
     return found
-
-
-def departing(connection: sqlite3.Connection, scope_id: int, scope: Scope, path: str) -> Departed:
-    rows = connection.execute(
-        f"SELECT {records.sealed('d.rule_seal')}, c.content_hash FROM documents d "
-        "JOIN chunks c ON c.document_id = d.id WHERE d.scope = ? AND d.path = ?",
-        (scope_id, path),
-    ).fetchall()
-    is_certain = all(records.intact(row, scope, "d.rule_seal") for row in rows[:1])
-    access = records.access_of(rows[0]["access"]) if rows and is_certain else records.NOBODY
-    return Departed(path, access, frozenset(Digest(row["content_hash"].hex()) for row in rows))
-
-
-def depart(connection: sqlite3.Connection, scope_id: int, scope: Scope, gone: Departed) -> None:
-    """What not everybody could read is recognized when it comes back."""
-    if PUBLIC in gone.access.readers:
-        return
-    rows = [(gone.path, records.stored_access(gone.access), bytes.fromhex(text)) for text in gone.texts]
-    connection.executemany(
-        "INSERT OR REPLACE INTO departed (scope, path, readers, content_hash, seal) VALUES (?, ?, ?, ?, ?)",
-        [(scope_id, *row, records.seal_of(row, scope)) for row in rows],
-    )
 
 
 def seal(connection: sqlite3.Connection, document: DocumentId, scope: Scope) -> None:

@@ -13,7 +13,7 @@ from citewise.adapters.sqlite.connections import Connections
 from citewise.adapters.sqlite.rows import SEALS, seal_of
 from citewise.errors import CitewiseError, Misconfigured
 from citewise.model.access import Access, Principal, Scope
-from citewise.model.document import SaidRule, SourceRef
+from citewise.model.document import AccessRule, SourceRef
 from citewise.model.filters import Where
 from citewise.model.ids import ChunkId, document_id
 from citewise.model.ranking import Damaged, Passage
@@ -240,7 +240,7 @@ def test_a_damaged_vector_counts_as_unknown_until_it_is_kept_again(catalog: Sqli
 def test_a_source_whose_rules_are_damaged_is_refused(
     catalog: SqliteCatalog, file: Path, column: str, value: str
 ) -> None:
-    catalog.register(SCOPE, SourceRef("hr", "../hr", (SaidRule("", ("group:hr",), "access"),)))
+    catalog.register(SCOPE, SourceRef("hr", "../hr", (AccessRule("", ("group:hr",), "access"),)))
     damage(file, f"UPDATE sources SET {column} = ?", value)
     for use in (lambda: catalog.sources(SCOPE), catalog.check):
         with pytest.raises(Misconfigured, match=r"with its access rules, is damaged in .*: restore"):
@@ -279,6 +279,6 @@ def test_nobody_could_read_what_is_gone_if_its_rule_is_damaged(catalog: SqliteCa
         assert catalog.stamps(SCOPE, ["hr.md"])["hr.md"].access == Access(frozenset())
     catalog.remove(SCOPE, ["hr.md"])
     if when == "after":
-        assert [gone.access for gone in catalog.departed(SCOPE)] == [known.access]
-        damage(file, "UPDATE departed SET readers = ',project,'")
-    assert [gone.access for gone in catalog.departed(SCOPE)] == [Access(frozenset())]
+        assert [gone.access for gone in catalog.removed_texts(SCOPE)] == [known.access]
+        damage(file, "UPDATE removed_texts SET readers = ',project,'")
+    assert [gone.access for gone in catalog.removed_texts(SCOPE)] == [Access(frozenset())]
