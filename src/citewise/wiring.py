@@ -241,7 +241,7 @@ def _cache(
 def query_log_of(settings: Settings, parts: LibraryParts = NO_PARTS) -> stores.QueryLog:
     """The query log; one that keeps nothing if the settings want none, or its file cannot be written."""
     from citewise.adapters.memory.query_log import NoLog, QueuedLog
-    from citewise.text.secrets import Redaction
+    from citewise.text.redaction import Redaction
 
     chosen, store = settings.query_log, log_store_of(settings, parts)
     file = getattr(store, "file", None)

@@ -7,7 +7,6 @@ import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from enum import StrEnum
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
@@ -318,13 +317,13 @@ def _near_long_runs(plain: bytes) -> _Excerpt:
 
 # Tables: a column under a telling name holds what could stand behind that name. Each line is looked at once or twice.
 
-_NAMES = (
+NAMES = (
     r"(?!(?<=<)secret:[a-z-]{1,40}+>)"  # a mask is no name
     r"(?:(?P<phrase>pass[ _-]?phrase)|(?P<password>passw(?:or)?d|pwd)|(?P<token>token)"
     r"|(?P<key>(?:api|access|private|secret)[ _-]?key)|(?P<secret>secret))"
 )
 _KINDS = {"phrase": "password", "password": "password", "token": "token", "key": "key", "secret": "shared-secret"}
-_COLUMN = re.compile(rf"(?i)(?:[\w-]{{1,40}}[ _-])?{_NAMES}")
+_COLUMN = re.compile(rf"(?i)(?:[\w-]{{1,40}}[ _-])?{NAMES}")
 _BORDERS = (re.compile(r"\|[ \t]{0,8}:?-"), re.compile(r"\+[-=]"))
 _DELIMITER_ROW = re.compile(r"[ \t>]*+[|:+=-][ \t|:+=-]*+\r?")
 _PIPE = re.compile(r"(?<!\\)\|")
@@ -339,7 +338,7 @@ def _table_cells(text: str, border_shape: re.Pattern[str]) -> Iterator[_Span]:
         if not _DELIMITER_ROW.fullmatch(text, start, at) or text.find("|", *header) < 0:
             continue
         names = (_COLUMN.fullmatch(text[slice(*cell)].strip(_AROUND_CELL)) for cell in _cells(text, *header))
-        kinds = [_kind(name) if name else "" for name in names]
+        kinds = [kind_of(name) if name else "" for name in names]
         for row in _rows(text, at):
             at = row[1]
             for kind, cell in zip(kinds, _cells(text, *row) if any(kinds) else (), strict=False):
@@ -369,7 +368,7 @@ def _cells(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     return ((left + 1, right) for left, right in itertools.pairwise(edges[has_border:]))
 
 
-def _kind(name: re.Match[str]) -> str:
+def kind_of(name: re.Match[str]) -> str:
     return next(kind for group, kind in _KINDS.items() if name[group])
 
 
@@ -410,44 +409,3 @@ def _key_lines(text: str, start: int) -> Iterator[tuple[int, int]]:
         if stop is None or stop.group() != "\n":
             return
         start = stop.end()
-
-
-# Both begin where a run of their characters begins and take all of it at once, so hostile text costs linear time.
-_ADDRESS = re.compile(r"(?<![\w.+%'-])[\w.+%'-]++@[\w-]++(?:\.[\w-]++)+")
-# Seven digits or more, however they are grouped: telephones, cards, accounts, and dates of birth.
-_NUMBER = re.compile(r"(?<!\d)\+?\(?\d(?:[ ().\-/]{0,2}+\d){6,}+")
-
-# What is said behind a telling name ("my password is swordfish"), be it a plain word: of a question, a word too many
-# may be hidden. In documents that would hide prose, so there `masked` judges the value. Linear too: once a name and a
-# sign are found nothing is given back, and what follows is taken in one go.
-_SIGN_REDACTION = r"\s*+[:=\uff1a]{1,3}+>?\*{0,2}+"  # uff1a: the wide colon of Chinese and Japanese
-_IS = r"\s++(?:is|was)(?=[\s:=])(?:\s*+[:=]++)?+(?:\s++(?:not|now|still|set\s++to)\b){0,2}+"
-_JOIN = rf"""(?>s?\d{{0,2}}(?:["'`\u2019\u201d]\]?|\*{{1,2}}|__)?(?:{_SIGN_REDACTION}|{_IS})\s*+)"""
-# An opening quote and what can close it; where nothing does, the rest of the line is taken.
-_QUOTES = {'"': '"', "'": "'", "`": "`", "\u201c\u201d\u201e": "\u201c\u201d", "\u2018\u2019\u201a": "\u2018\u2019"}
-_QUOTED = "|".join(rf"[{begin}](?:[^{end}\\\n]|\\.)*+[{end}]?+\S*+" for begin, end in _QUOTES.items())
-_CLAUSE = r"(?:[^\n.,;?!]|[.,;?!](?=\S))++"  # a passphrase has several words
-_BARE_REDACTION = rf"(?!<secret:[a-z-]{{1,40}}+>(?!\S))(?:(?:bearer|basic)\s++)?+(?(phrase)(?:{_CLAUSE}|\S++)|\S++)"
-_SAID = re.compile(rf"(?P<lead>{_NAMES}{_JOIN})(?:{_QUOTED}|{_BARE_REDACTION})", re.IGNORECASE)
-
-
-class Redaction(StrEnum):
-    """The setting `query_log.text`."""
-
-    FULL = "full"
-    MASKED = "masked"
-    NONE = "none"
-
-    def __call__(self, text: str) -> str | None:
-        """What may be written down of a text: masked, secrets, e-mail addresses and long numbers by their kind.
-
-        Doing it twice is doing it once.
-        """
-        if self is not Redaction.MASKED:
-            return text if self is Redaction.FULL else None
-
-        def masked_value(said: re.Match[str]) -> str:
-            return f"{said['lead']}<secret:{_kind(said)}>"
-
-        open_text = _SAID.sub(masked_value, masked(text).text)
-        return _NUMBER.sub("<number>", _ADDRESS.sub("<address>", open_text))

@@ -20,7 +20,7 @@ from citewise.adapters.sqlite.query_log import SqliteLog
 from citewise.model.access import Scope
 from citewise.model.logged import Logged, LogScope
 from citewise.ports.stores import LogStore
-from citewise.text.secrets import Redaction
+from citewise.text.redaction import Redaction
 from tests.builders import SCOPE, a_row
 from tests.fakes.kept_log import BrokenLog, KeptLog
 
@@ -351,7 +351,7 @@ def ended(file: Path, lines: str, *, close_seconds: float = 5.0) -> subprocess.C
         "from pathlib import Path\n"
         "from citewise.adapters.memory.query_log import QueuedLog\n"
         "from citewise.adapters.sqlite.query_log import SqliteLog\n"
-        "from citewise.text.secrets import Redaction\n"
+        "from citewise.text.redaction import Redaction\n"
         "from tests.builders import a_row\n"
         f"store = SqliteLog(Path({str(file)!r}), retention_days=1e6)\n"
         "log = QueuedLog(\n"

@@ -4,7 +4,7 @@ import pytest
 
 from citewise.model.access import OWNER, Principal
 from citewise.model.logged import LogScope
-from citewise.text.secrets import Redaction
+from citewise.text.redaction import Redaction
 from tests.builders import SCOPE, a_row
 from tests.growth import assert_linear
 

@@ -9,7 +9,8 @@ from importlib.resources import files
 
 import pytest
 
-from citewise.text.secrets import Redaction, masked
+from citewise.text.redaction import Redaction
+from citewise.text.secrets import masked
 from tests.growth import assert_linear
 
 ALNUM = string.ascii_letters + string.digits
