@@ -168,6 +168,21 @@ def test_on_a_terminal_an_emptied_folder_is_a_question(home: Path, answer: str, 
     assert json_of("status", cwd=home)["documents"] == left
 
 
+def test_a_program_that_reads_json_is_asked_nothing(home: Path) -> None:
+    json_of("ingest", "docs", cwd=home)
+    shutil.rmtree(home / "docs")
+    (home / "docs").mkdir()
+    ours, theirs = os.openpty()
+    command = [COMMAND, "ingest", "docs", "--json"]
+    with subprocess.Popen(command, cwd=home, stdin=theirs, stderr=theirs, stdout=subprocess.PIPE) as asking:
+        os.close(theirs)
+        shown = terminal_text(ours)
+        assert asking.stdout is not None
+        assert json.loads(asking.stdout.read())["kept"] == 2
+    assert asking.returncode == 1
+    assert "Remove them?" not in shown
+
+
 def terminal_text(terminal: int) -> str:
     """All that is written to a terminal until the last process leaves it."""
     text = b""

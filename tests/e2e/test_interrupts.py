@@ -88,3 +88,18 @@ def test_what_an_interrupted_ingestion_left_is_completed_by_the_next(tmp_path: P
     report = json_of("ingest", HANDBOOK, cwd=tmp_path)
     assert report["ingested"] + report["unchanged"] == report["seen"] - len(report["skipped"])
     assert json_of("ingest", HANDBOOK, cwd=tmp_path)["ingested"] == 0
+
+
+IGNORING = """
+import atexit, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+atexit.register(lambda: print(signal.getsignal(signal.SIGINT).name))
+from citewise.__main__ import main
+sys.argv = ["citewise", "--help"]
+main()
+"""
+
+
+def test_a_job_that_was_told_to_ignore_interrupts_goes_on_ignoring_them() -> None:
+    done = subprocess.run([sys.executable, "-c", IGNORING], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.splitlines()[-1] == "SIG_IGN"
