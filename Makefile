@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 # A worker holds a model and a library or two: half a gigabyte to one, so there are never more than four.
 SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile
 
-.PHONY: help demo test soak leaks check format golden shape bench bench-quality bench-speed bench-peers bench-defaults bench-late bench-grounding bench-ingest bench-embedding bench-access bench-compression bench-quality-score bench-seals bench-page wheel clean
+.PHONY: help demo test soak leaks check format golden shape bench bench-answers bench-quality bench-speed bench-peers bench-defaults bench-late bench-grounding bench-ingest bench-embedding bench-access bench-compression bench-quality-score bench-seals bench-page wheel clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 21
@@ -53,6 +53,10 @@ shape: $(READY)  ## lines, files, names and function sizes beside the aims of th
 	$(BIN)/python -m benchmarks.shape
 
 bench: bench-quality bench-speed bench-embedding bench-page  ## quality, speed and embedding, and the page of results (half an hour; an hour the first time)
+
+bench-answers: $(READY)  ## coverage, length and outcomes of answers, and the answers to read in .bench/answers (needs the shared data)
+	$(BIN)/python -m benchmarks.answers
+	$(BIN)/python -m benchmarks.bench_page
 
 bench-quality: $(READY)  ## every judged set through the evaluation harness (needs the judged sets)
 	$(BIN)/python -m benchmarks.quality

@@ -22,6 +22,7 @@ from run to run: trust ratios within one run. [docs/benchmarks.md](../../docs/be
 # What is measured: the name of its results, the title of its section, and the command. A part without results gets a
 # section that says so.
 KNOWN: Mapping[str, tuple[str, str]] = {
+    "answers": ("Answers: what people read", "make bench-answers"),
     "access": ("Access, cache, log and pages", "make bench-access"),
     "compression": ("Compression of contexts", "make bench-compression"),
     "defaults": ("Defaults", "make bench-defaults"),

@@ -41,6 +41,8 @@ class Case:
     gold: tuple[Place, ...] = ()
     group: str = ""  # the author's own label; results are also shown for each group
     answer: str | None = None  # as the author would answer; shown beside the answer given
+    must_say: tuple[str, ...] = ()  # what the answer has to contain, alternatives with " || " between them
+    must_not: tuple[str, ...] = ()  # what it must not contain
     selection: Selection | None = None
     is_answerable: bool = True  # whether the selection answers the question
     leak_marker: str | None = None  # a phrase of the library that is not in the selection

@@ -6,10 +6,12 @@ A ranking is given as the grades of its items, best first: 0 for what is irrelev
 
 import math
 import re
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from citewise.evaluation.cases import Case, Place, Unit
 from citewise.model.answer import SELECTION, Answer, Citation
+from citewise.text.analysis import terms
 from citewise.text.sanitizing import without_html
 
 NDCG_DEPTHS = (5, 10)
@@ -23,13 +25,15 @@ RANKING_METRICS = (
     f"mrr@{RANK_DEPTH}",
 )
 ANSWER_METRICS = (
-    *("refusal_accuracy", "answered", "refused", "citation_accuracy", "citation_relevance"),
-    *("selected_accuracy", "selected_leaks"),
+    *("refusal_accuracy", "answered", "refused", "coverage", "reference_recall", "first_source"),
+    *("citation_accuracy", "citation_relevance", "selected_accuracy", "selected_leaks"),
 )
+LINE_WIDTH = 100  # columns of a screen on which the lines of an answer are counted
 ELLIPSIS = "\u2026"
 
 _WORD = re.compile(r"\w+")
 _MARKER = re.compile(r"\[\d+\]")
+_EMPHASIS = re.compile(r"[`*]+|__")
 _QUOTED = re.compile(r"`([^`]+)`|\"([^\"]+)\"|\u201c([^\u201d]+)\u201d")
 
 
@@ -118,8 +122,31 @@ def answer_measures(
         measures["citation_accuracy"] = true / max(len(cited), 1)
     if cited and case.gold:
         places = (Place(source.document or "", source.section, source.lines, source.chunk_id) for source in cited)
-        measures["citation_relevance"] = sum(grade_of(place, case.gold) > 0 for place in places) / len(cited)
+        grades = [grade_of(place, case.gold) for place in places]
+        measures["citation_relevance"] = _relevant(grades) / len(cited)
+        measures["first_source"] = float(grades[0] == max(place.grade for place in case.gold))
+    if case.must_say or case.must_not:
+        measures["coverage"] = float(says_all(case, answer.text))
+    if case.answer and is_answered:
+        asked = terms(case.answer).stems
+        measures["reference_recall"] = len(asked & terms(answer.text).stems) / max(len(asked), 1)
     return measures
+
+
+def says_all(case: Case, text: str) -> bool:
+    """Whether a text has everything that an answer must say, and nothing that it must not; marks do not matter."""
+    plain = _plain(text)
+    has_all = all(any(_plain(way) in plain for way in wanted.split(" || ")) for wanted in case.must_say)
+    return has_all and not any(_plain(unwanted) in plain for unwanted in case.must_not)
+
+
+def lines_of(text: str) -> int:
+    """The lines of a text on a screen of LINE_WIDTH columns."""
+    return sum(max(1, len(textwrap.wrap(line, LINE_WIDTH))) for line in text.splitlines())
+
+
+def _plain(text: str) -> str:
+    return " ".join(_EMPHASIS.sub("", text).lower().split())
 
 
 def _is_true(citation: Citation, text: str | None, chunks: frozenset[str]) -> bool:

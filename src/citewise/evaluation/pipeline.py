@@ -30,7 +30,7 @@ from citewise.errors import BadRequest
 from citewise.evaluation.beir import ingest_corpus
 from citewise.evaluation.cases import Case, JudgedSet, Place, counted
 from citewise.evaluation.compare import Ablation, Comparison
-from citewise.evaluation.metrics import answer_measures, documents_of, grade_of, ranking_measures
+from citewise.evaluation.metrics import answer_measures, documents_of, grade_of, lines_of, ranking_measures
 from citewise.evaluation.runs import QuestionResult, Run
 from citewise.evaluation.sets import judged_set
 from citewise.model.access import Principal, Scope
@@ -269,12 +269,20 @@ class _Evaluation:
         result, case = asked
         started = time.perf_counter()
         answer = self._view.ask(case.question, selection=case.selection)
+        took_ms = 1000 * (time.perf_counter() - started)
         if case.kind == "selected":
-            result = replace(result, latency_ms=1000 * (time.perf_counter() - started))
+            result = replace(result, latency_ms=took_ms)
         if answer.generator != "none":  # a refusal has none
             self._generator = answer.generator
         measures = {**result.measures, **answer_measures(case, answer, self._stored)}
-        return replace(result, measures=measures, answer=answer.text, refused=not answer.sufficient_context)
+        return replace(
+            result,
+            measures=measures,
+            answer=answer.text,
+            refused=not answer.sufficient_context,
+            answer_ms=took_ms,
+            answer_lines=lines_of(answer.text),
+        )
 
     def _stored(self, path: str) -> tuple[str | None, frozenset[str]]:
         """Text and chunk ids of a document, read from the catalog and not from the answer that cites it."""

@@ -21,7 +21,7 @@ METRICS = (*RANKING_METRICS, *ANSWER_METRICS)  # every one that a run can have
 SUMS = ("selected_leaks",)  # counted, not averaged; lower is better
 MAIN_METRICS = (
     *("ndcg@10", "recall@5", "recall@100", "precision@5", "mrr@10"),
-    *("citation_accuracy", "refusal_accuracy", "selected_accuracy", "selected_leaks"),
+    *("citation_accuracy", "refusal_accuracy", "coverage", "reference_recall", "selected_accuracy", "selected_leaks"),
 )
 PRIMARY = ("ndcg@10", "recall@5", "refusal_accuracy", "selected_accuracy")  # the first that a run has
 DECISIONS = ("refusal_accuracy", "citation_accuracy", "selected_accuracy")  # that are right or wrong
@@ -50,6 +50,8 @@ class QuestionResult:
     answer: str | None = None
     refused: bool | None = None  # None: no answer was asked for
     expected_answer: str | None = None
+    answer_ms: Milliseconds | None = None  # to the last word of the answer, its search included
+    answer_lines: Annotated[int, Field(ge=0)] | None = None  # on a screen of 100 columns
 
     @property
     def worst(self) -> tuple[float, str] | None:
@@ -103,6 +105,16 @@ class Run:
         """p50, p95 and p99 of the searches."""
         return percentiles([question.latency_ms for question in self.questions if question.kind != "selected"])
 
+    @cached_property
+    def answers(self) -> Mapping[str, Mapping[str, float]]:
+        """p50, p95 and p99 of the time to an answer, and of its length in lines; nothing where none was asked for."""
+        answered = [question for question in self.questions if not question.refused]
+        found = {
+            "ms": [each.answer_ms for each in self.questions if each.answer_ms is not None],
+            "lines": [float(each.answer_lines) for each in answered if each.answer_lines is not None],
+        }
+        return {name: percentiles(values) for name, values in found.items() if values}
+
     @property
     def questions_measured(self) -> Mapping[str, int]:
         return Counter(name for question in self.questions for name in question.measures)
@@ -141,6 +153,7 @@ class Run:
             "queries": self.queries,
             "metrics": {**dict.fromkeys(JSON_METRICS), **self.metrics},
             "latency_ms": {**dict.fromkeys(PERCENTILES), **self.latency_ms},
+            "answers": self.answers,
             "settings": tree.pop("settings"),
             "commit": tree.pop("commit"),
             "questions_measured": self.questions_measured,

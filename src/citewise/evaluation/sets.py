@@ -108,6 +108,8 @@ class _QuestionRow(_Row):
     type: Text | None = None
     kind: Text | None = None
     answer: Text | None = None
+    must_say: list[Text] = []
+    must_not: list[Text] = []
     absent_regex: object = None
 
     def case(self) -> Case:
@@ -123,7 +125,8 @@ class _QuestionRow(_Row):
             )
         if self.relevant is not None:
             gold = tuple(row.place() for row in self.relevant)
-            return Case(self.id, self.question, "answerable", gold, self.type or "", self.answer)
+            said = tuple(self.must_say), tuple(self.must_not)
+            return Case(self.id, self.question, "answerable", gold, self.type or "", self.answer, *said)
         is_stated = self.kind is not None or self.absent_regex is not None or not self.answerable
         if not is_stated or self.kind in ("answerable", "selected"):
             raise BadRequest("relevant is missing: name the places that answer, or give a kind if nothing does")

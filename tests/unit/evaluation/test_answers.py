@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from citewise.evaluation.cases import Case, Place
-from citewise.evaluation.metrics import ANSWER_METRICS, answer_measures
+from citewise.evaluation.metrics import ANSWER_METRICS, answer_measures, lines_of
 from citewise.model.access import OWNER
 from citewise.model.answer import SELECTION, Answer, Citation
 from citewise.model.query import Query, Selection
@@ -132,3 +132,42 @@ def test_the_leak_marker_is_looked_for_in_all_that_is_shown() -> None:
 
 def test_a_refusal_quotes_nothing() -> None:
     assert not leaks(answered("The selected text does not answer this.", FROM_SELECTION, is_refused=True))
+
+
+@pytest.mark.parametrize(
+    ("must_say", "must_not", "is_covered"),
+    [
+        (("Field(strict=True)",), (), True),
+        (("field(STRICT=true)", "only"), (), True),
+        (("Strict() || strict=True",), (), True),
+        (("whole line is one",), (), True),
+        (("Strict()",), (), False),
+        (("only",), ("strict=True",), False),
+    ],
+)
+def test_an_answer_covers_what_it_must_say(
+    must_say: tuple[str, ...], must_not: tuple[str, ...], is_covered: bool
+) -> None:
+    case = replace(QUESTION, must_say=must_say, must_not=must_not)
+    answer = answered("Use `Field(strict=True)` **only** there. [1] The whole\nline is *one*.", CITED)
+    assert answer_measures(case, answer, stored)["coverage"] == is_covered
+
+
+def test_an_answer_is_compared_with_the_reference_where_one_was_given() -> None:
+    case = replace(QUESTION, answer="The gauges are read at dawn.")
+    found = answer_measures(case, answered("Read the gauge at noon. [1]", CITED), stored)
+    assert found["reference_recall"] == pytest.approx(2 / 3)  # gauge and read, but not dawn
+    assert "reference_recall" not in answer_measures(case, answered("No.", is_refused=True), stored)
+
+
+def test_the_first_source_counts_if_it_is_a_full_answer() -> None:
+    case = replace(QUESTION, gold=(Place("a.md", lines=(4, 9), grade=2), Place("c.md", grade=1)))
+    other = replace(CITED, document="c.md")
+    assert answer_measures(case, answered("It is. [1]", CITED, other), stored)["first_source"] == 1
+    assert answer_measures(case, answered("It is. [1]", other, CITED), stored)["first_source"] == 0
+
+
+def test_lines_are_those_of_a_screen() -> None:
+    assert lines_of("") == 0
+    assert lines_of("one\n\nthree") == 3
+    assert lines_of("word " * 50) == 3
