@@ -96,8 +96,8 @@ def test_any_text_parses_into_ordered_blocks_that_do_not_overlap(text: str) -> N
 @given(raw)
 @settings(max_examples=400, deadline=None)
 def test_every_line_with_a_word_is_in_a_block_and_every_block_is_its_source_lines(text: str) -> None:
-    assume(not re.search(r"<!--|\{/\*|^\ufeff?import", text, re.MULTILINE))
     lines = lines_of(text)
+    assume(not re.search(r"<!--|\{/\*|^import", "\n".join(lines), re.MULTILINE))  # what is left out on purpose
     body_line = split_front_matter("\n".join(lines))[1]
     covered: set[int] = set()
     for block in PARSER.parse_text(text).blocks:

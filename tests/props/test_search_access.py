@@ -33,7 +33,7 @@ def test_a_search_finds_exactly_what_the_reader_may_see(
         for at, (some, words) in enumerate(written):
             # A word of its own keeps two documents from saying the same.
             file = shelf.write(f"page-{at}.md", f"# Page {at}\n\n{' '.join(words)} number{at}.\n")
-            shelf.ingest(file, IngestOptions(access=tuple(some)))
+            shelf.ingest(file, IngestOptions(access=tuple(some), widen=True))
         found = shelf.search(" ".join(asked), principal=principal, top_k=100)
     seen = {finding.passage.document for finding in found.findings}
     named = {dropped.candidate.id for dropped in found.dropped}

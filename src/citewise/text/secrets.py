@@ -142,8 +142,22 @@ class _Span(NamedTuple):
     counts: bool = True  # a private key has many lines and counts once
 
 
+_MAX_PASSES = 10  # values of one command, of which each pass finds the next; 1: only the first is masked
+
+
 def masked(text: str) -> Masked:
     """The text with every credential replaced by its kind; masking twice is masking once."""
+    found, counts = _masked_once(text), Counter[str]()
+    for _ in range(_MAX_PASSES):
+        counts.update(found.counts)
+        again = _masked_once(found.text) if found.text != text else found
+        if again.text == found.text:
+            break
+        text, found = found.text, again
+    return Masked(found.text, MappingProxyType(dict(sorted(counts.items()))))
+
+
+def _masked_once(text: str) -> Masked:
     visible, shift = _without_invisible(text)
     parts, counts, at = list[str](), Counter[str](), 0
     cells = (_table_cells(visible, border) for border in _BORDERS)

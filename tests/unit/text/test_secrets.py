@@ -438,3 +438,9 @@ HOSTILE = (
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_a_megabyte_of_hostile_text_takes_linear_time(piece: str) -> None:
     assert_linear(masked, piece, characters=1_000_000)
+
+
+def test_every_value_of_one_command_is_masked() -> None:
+    found = masked("curl -u ann:hunter2x -u bob:swordfish9 https://a.example")
+    assert found.text == "curl -u ann:<secret:password> -u bob:<secret:password> https://a.example"
+    assert found.counts == {"password": 2}
