@@ -14,6 +14,7 @@ from typing import Self
 from citewise.errors import BadRequest
 
 MAX_PATTERN = 4096  # characters; the longest path that a system call takes
+MAX_PATTERNS = 5_000  # of one file or setting; real ones have some dozens
 
 _LETTERS, _DIGITS = frozenset(string.ascii_letters), frozenset(string.digits)
 _PUNCTUATION = frozenset(string.punctuation)
@@ -169,6 +170,8 @@ class Globs:
     def of(cls, lines: Iterable[str], *, prefix: str = "") -> Self:
         """Read patterns; comments, blank lines and what git itself cannot read match nothing."""
         rules = [rule for rule in map(Glob.of, lines) if rule is not None]
+        if len(rules) > MAX_PATTERNS:  # each costs every path below it about 20 microseconds
+            raise BadRequest(f"{len(rules):,} patterns: at most {MAX_PATTERNS:,} are read")
         return cls(tuple(reversed(rules)), prefix)
 
     def verdict(self, path: str, *, is_folder: bool) -> Glob | None:

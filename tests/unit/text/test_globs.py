@@ -5,7 +5,7 @@ import time
 import pytest
 
 from citewise.errors import BadRequest
-from citewise.text.globs import MAX_PATTERN, Glob, Globs
+from citewise.text.globs import MAX_PATTERN, MAX_PATTERNS, Glob, Globs
 from tests.growth import assert_linear
 
 MATCHES: tuple[tuple[str, list[str], list[str]], ...] = (
@@ -114,3 +114,9 @@ def test_the_time_grows_with_the_length_of_the_path(pattern: str, piece: str) ->
     glob = Glob.of(pattern)
     assert glob is not None
     assert_linear(glob.covers, piece, characters=20_000)
+
+
+def test_more_patterns_than_anybody_needs_are_refused() -> None:
+    assert Globs.of(["a"] * MAX_PATTERNS + ["# a comment"])
+    with pytest.raises(BadRequest, match="5,001 patterns: at most 5,000"):
+        Globs.of(["a"] * (MAX_PATTERNS + 1))
