@@ -26,7 +26,8 @@ from citewise.settings import PREFIX, Settings
 from tests.leaks.judge import Output, Request
 
 PAGE_SIZE = 3  # hits: few, so that there are several pages
-_CURSOR = re.compile(r"[A-Za-z0-9_-]{22,}")  # drawn at random: its letters may look like a marker
+# Drawn at random: its letters may look like a marker.
+_CURSOR = re.compile(r'(?:--cursor |"next_cursor": ")[A-Za-z0-9_-]{22,}')
 _TOTAL = re.compile(r'of (\d+) candidates|"total_candidates": (\d+)')
 
 EXEMPT: Mapping[str, str] = {
@@ -292,7 +293,7 @@ def _printed(opened: OpenedLibrary, command: str, request: Request, *flags: str)
         except CitewiseError as error:
             out.write(f"citewise: {error}\n")
             is_error = True
-    text = _CURSOR.sub("", out.getvalue()) if "next_cursor" in out.getvalue() else out.getvalue()
+    text = _CURSOR.sub("", out.getvalue())
     total = _TOTAL.search(out.getvalue())
     return Output(text, int(total[1] or total[2]) if total else None, is_error=is_error)
 
