@@ -122,7 +122,7 @@ class Rulings:
         """The source with what is inherited from now on. A removed text is recognized, should it come back."""
         gone = {self._source.inner(path) for path in removed}
         kept = [rule for rule in self._source.access if rule.origin != "inherited" or rule.part not in gone]
-        return with_inherited(replace(self._source, access=tuple(kept)), self._inherited.values())
+        return self._with_inherited(replace(self._source, access=tuple(kept)))
 
     def carry(self, items: Iterable[Item]) -> SourceRef:
         """The source, in which all that is in a folder that was moved inherits the folder's rules."""
@@ -134,8 +134,18 @@ class Rulings:
                 carried = {rule.part: rule for rule in moved.rules(rules) if self._is_narrower(rule)}
                 if carried and self._has_moved(rules.source, moved):
                     self._inherited |= carried
-                    self._rules = Rules(with_inherited(self._source, self._inherited.values()))
+                    self._rules = Rules(self._with_inherited(self._source))
         return self._rules.source
+
+    def _with_inherited(self, source: SourceRef) -> SourceRef:
+        """What is inherited counts before a widening of this run that names a part below it, and behind all else."""
+        part, rules = self._target.part, source.access
+        named = [rule for rule in rules[-1:] if self._target.widen and rule.part == part and rule.origin == "access"]
+        above = [rule for rule in self._inherited.values() if rule.part != part and rule.part in at_or_above(part)]
+        if named and above:
+            source = with_inherited(replace(source, access=rules[:-1]), above)
+            source = replace(source, access=(*source.access, *named))
+        return with_inherited(source, self._inherited.values())
 
     def _moved_folders(self, source: SourceRef, new: Sequence[str]) -> list[MovedFolder]:
         names = {file_name(path) for path in new}
