@@ -51,7 +51,7 @@ class Asked:
         unanswerable = [each for each in self.questions if each.kind == "unanswerable"]
         near = [each for each in unanswerable if each.group.startswith("near")]
         off = [each for each in unanswerable if each not in near]
-        shown = [each for each in answerable if _outcome(each) != "nothing"]
+        shown = [each for each in answerable if not each.refused]
         facts = [each for each in shown if each.group in FACTS]
         return (
             *(self.name, len(self.questions)),
@@ -63,12 +63,8 @@ class Asked:
         )
 
 
-def _outcome(question: QuestionResult) -> str:
-    return "nothing" if question.refused else "answered"
-
-
 def _share(questions: Sequence[QuestionResult], outcome: str) -> float | None:
-    return sum(_outcome(each) == outcome for each in questions) / len(questions) if questions else None
+    return sum(each.outcome == outcome for each in questions) / len(questions) if questions else None
 
 
 def _median(questions: Sequence[QuestionResult]) -> float | None:
@@ -155,7 +151,7 @@ def _pages(asked: Iterable[Asked]) -> Iterable[str]:
         for question in each.questions:
             measures = ", ".join(f"{name} {value:.2f}" for name, value in question.measures.items() if "@" not in name)
             yield f"## {question.id}: {question.question}\n"
-            facts = (question.kind, question.group, _outcome(question), f"{question.answer_lines} lines", measures)
+            facts = (question.kind, question.group, str(question.outcome), f"{question.answer_lines} lines", measures)
             yield f"*{'; '.join(facts)}*\n"
             yield f"{question.answer}\n"
             if question.expected_answer:

@@ -19,7 +19,7 @@ from citewise.insights import ReadLog
 from citewise.model.access import Scope
 from citewise.model.filters import Where
 from citewise.model.query import PageRequest, Query
-from citewise.model.ranking import Passage, SearchResult
+from citewise.model.ranking import FoundSection, Passage, SearchResult
 from citewise.model.report import IngestEvent, IngestReport, LibraryFacts, Reindexed
 from citewise.ports.catalog import Catalog
 from citewise.ports.models import Embedding
@@ -349,6 +349,13 @@ class LibraryReader:
                 if lease is self._lease and self._stored.storage.current() == lease.generation:
                     raise
         return self.search(query, page)
+
+    def sections(
+        self, query: Query, found: SearchResult, *, depth: int
+    ) -> tuple[SearchResult, tuple[FoundSection, ...]]:
+        """What stands around the best findings, as far as this reader may see it, and how long it took to read."""
+        with self.lease() as lease:
+            return lease.pages.search.sections(query, found, depth=depth)
 
     def popular(self, where: Where, limit: int) -> tuple[Passage, ...]:
         """Popular passages that a reader may see."""

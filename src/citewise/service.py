@@ -12,7 +12,7 @@ from citewise.model.answer import Answer, AnswerEvents, Cited, Done, Failed, Mes
 from citewise.model.cancellation import Cancellation
 from citewise.model.ids import DocumentId
 from citewise.model.logged import Logged, RequestKind
-from citewise.model.query import GROUNDING_TOP_K, PageRequest, Query
+from citewise.model.query import GROUNDING_TOP_K, SECTIONS_PER_SOURCE, PageRequest, Query
 from citewise.model.ranking import POPULAR, Candidate, Finding, Passage, SearchResult
 from citewise.ports.stores import QueryLog
 from citewise.search.cache import ResultCache
@@ -93,7 +93,9 @@ class Service:
                 stop = cancellation or Cancellation()
                 stop.raise_if_cancelled()
                 found = self._search_or_popular(replace(query, top_k=max(GROUNDING_TOP_K, query.top_k)))
-                events = pipeline.ask(query, _without_cache(found, cached), history=history, cancellation=stop)
+                found, sections = self.library.sections(query, found, depth=SECTIONS_PER_SOURCE * query.top_k)
+                found = _without_cache(found, cached)
+                events = pipeline.ask(query, found, sections, history=history, cancellation=stop)
             with closing(events):
                 for event in events:
                     spent += self._clock() - resumed

@@ -153,7 +153,7 @@ def search_of(
     turns: AbstractContextManager[object] | None = None,
 ) -> "pipeline.Search":
     """The search that the library's settings describe."""
-    from citewise.search import adjust, fuse, pipeline, rankings, rescore
+    from citewise.search import adjust, fuse, pipeline, rankings, rescore, sections
 
     settings, embedding = library.stored.settings, library.stored.embedding
     chosen, without = settings.search, frozenset(settings.search.without)
@@ -177,6 +177,7 @@ def search_of(
         tuple(stage for stage in refine if stage.name not in without),
         wiring_models.addresses_of(settings),
         fusion(chosen.weights) if chosen.weights else fusion(),
+        sections.ReadSections(library.catalog, embedding.words, library.catalog),
     )
 
 

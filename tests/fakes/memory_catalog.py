@@ -59,6 +59,20 @@ class MemoryCatalog:
             }
         return {id_: found[id_] for id_ in ids if id_ in found}
 
+    def neighbors(self, ids: Sequence[ChunkId], *, reach: int, where: Where) -> tuple[Passage, ...]:
+        read = [each for each in self.passages(ids, where=where).values() if isinstance(each, Passage)]
+        every = [id_ for document in self._visible(where) for id_ in self._chunks[document.id] if id_ not in ids]
+        others = (each for each in self.passages(every, where=where).values() if isinstance(each, Passage))
+        return tuple(
+            other
+            for other in others
+            if any(
+                (other.document_id, other.anchor) == (each.document_id, each.anchor)
+                and abs(other.position - each.position) <= reach
+                for each in read
+            )
+        )
+
     def document(self, where: Where, id_: DocumentId) -> Document | None:
         found = next((document for document in self._visible(where) if document.id == id_), None)
         return found if found is None or where.readers is None else replace(found, copied_from=())

@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from citewise.errors import Unavailable, part_failed
-from citewise.model.answer import Context, ContextSource, Evidence, Grounds, Signals, Unit
+from citewise.model.answer import Context, Evidence, Grounds, Outcome, Signals, Unit
 from citewise.model.chunk import Terms, cosine
-from citewise.model.ranking import DENSE, WORDS, Finding
+from citewise.model.ranking import DENSE, WORDS, Finding, Passage
 from citewise.ports.models import Embedder, TokenCounter
 from citewise.text.analysis import terms
+from citewise.text.sections import sections_of
 
 MAX_EMBEDDED = 24  # units; 0: words alone decide; more: at 2 to 3 ms each, a long selection keeps its reader waiting
 # Units that are embedded where evidence decides what is shown at all. With 24 one in a hundred answer-bearing sentences
@@ -43,11 +44,25 @@ ALL_WORDS = 4
 MIN_FIELD = 10  # findings between which a lead means something; 2: a lucky pair; 20: small libraries have none
 AGREED_RANK = 5  # a chunk this high in both rankings is agreed on; 1: only the same best one; 60: any at all
 
-# Confidence from which on an answer is given; 0: everything is answered; 1: nothing is. Quoting leans to answering,
-# since every statement shows its source: at 0.5 both errors would weigh the same. A model that reads the sources can
-# say itself that they do not suffice: 0.3 would still refuse 4 % of what they answer.
-QUOTE_CONFIDENCE = 0.4
+# Confidence from which on an answer is given, and below which nothing is shown; between them the nearest excerpts are,
+# said to be that. 0: everything is answered; 1: nothing is. benchmarks.grounding has what each of the two lets through.
+ANSWERED_CONFIDENCE, SHOWN_CONFIDENCE = 0.4, 0.1
+# A model that reads the sources can say itself that they do not suffice: 0.3 would refuse 4 % of what they answer.
 MODEL_CONFIDENCE = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Confidences from which on an answer is given, and from which on anything is shown."""
+
+    answered: float = ANSWERED_CONFIDENCE
+    shown: float = SHOWN_CONFIDENCE
+
+    def outcome(self, confidence: float) -> Outcome:
+        return "answered" if confidence >= self.answered else "unsure" if confidence >= self.shown else "nothing"
+
+
+DEFAULT = Thresholds()
 
 _WORD = re.compile(r"\w+(?:[.'\u2019/-]\w+)*")
 _JOINT = re.compile(r"[\W_]+")
@@ -97,32 +112,30 @@ class Ground:
     standing: float = STANDING
     max_embedded: int = MAX_EMBEDDED
 
-    def __call__(
-        self,
-        question: str,
-        context: Context,
-        findings: Sequence[Finding] | None = None,
-        *,
-        threshold: float = QUOTE_CONFIDENCE,
+    def of_search(
+        self, question: str, findings: Sequence[Finding], *, top_k: int, thresholds: Thresholds = DEFAULT
     ) -> Grounds:
-        """What the sources say, and the findings (20 are enough) that they were made of; None: they were selected."""
-        evidence, problem = self.weigh(question, context)
-        if findings is None:
-            calibration, signals = SELECTION, self.selection_signals(question, context, evidence)
-        else:
-            calibration, signals = SEARCH, self.search_signals(question, context, findings)
-        # Sources without a single unit answer nothing, whatever else speaks for them.
-        confidence = calibration.confidence(signals) if evidence else 0.0
-        return Grounds(confidence, bool(evidence) and confidence >= threshold, evidence, signals, problem)
+        """Whether findings answer, of which a model would read the best `top_k`; 20 are enough."""
+        signals = self.search_signals(question, findings, top_k=top_k)
+        confidence = SEARCH.confidence(signals) if findings else 0.0
+        return Grounds(confidence, thresholds.outcome(confidence), signals=signals)
 
-    def search_signals(self, question: str, context: Context, findings: Sequence[Finding]) -> Signals:
+    def of_selection(self, question: str, context: Context, *, thresholds: Thresholds = DEFAULT) -> Grounds:
+        """Whether selected text answers, and which of its units do."""
+        evidence, problem = self.weigh(question, context)
+        signals = self.selection_signals(question, context, evidence)
+        # A text without a single unit answers nothing, whatever else speaks for it.
+        confidence = SELECTION.confidence(signals) if evidence else 0.0
+        return Grounds(confidence, thresholds.outcome(confidence), evidence, signals, problem)
+
+    def search_signals(self, question: str, findings: Sequence[Finding], *, top_k: int) -> Signals:
         """What SEARCH weighs, by name."""
         cosines = sorted(found.candidate.scores[DENSE] for found in findings if DENSE in found.candidate.scores)
         lead = None  # where there are too few to lag behind: a library of one page answers too
         if len(cosines) >= MIN_FIELD:  # of a subject that is merely near, the lower half is as near as the best
             lower = cosines[: len(cosines) // 2]
             lead = cosines[-1] - math.fsum(lower) / len(lower)
-        sources = [_indexed(source) for source in context.sources]
+        sources = [_indexed(section.passages) for section in sections_of(findings[:top_k])]
         asked = terms(question).stems
         matched = max((len(asked & source.stems) for source in sources), default=0)  # of the best source
         if matched and matched == len(asked):
@@ -141,7 +154,7 @@ class Ground:
         return {
             "closeness": max(embedded, default=None),
             "coverage": max((weighed.coverage for weighed in evidence), default=0.0),
-            "missing": self._missing(question, [_indexed(source) for source in context.sources]),
+            "missing": self._missing(question, [_indexed(source.passages) for source in context.sources]),
         }
 
     def weigh(self, question: str, context: Context) -> tuple[tuple[Evidence, ...], str]:
@@ -241,9 +254,9 @@ def _is_mentioned(word: str, present: Set[str]) -> bool:
     return not is_identifier and present >= terms(word).stems
 
 
-def _indexed(source: ContextSource) -> Terms:
-    """The terms of a source's text behind its headings, as it was indexed."""
-    return terms("\n".join((*source.citation.breadcrumb, source.text)))
+def _indexed(passages: Sequence[Passage]) -> Terms:
+    """The terms of neighbors behind their headings, as they were indexed."""
+    return terms("\n".join((*passages[0].breadcrumb, *(passage.text for passage in passages))))
 
 
 def _agreement(findings: Sequence[Finding]) -> float | None:

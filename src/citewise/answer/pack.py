@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from citewise.answer.excerpts import Excerpt
+from citewise.answer.joining import Joined
 from citewise.errors import BadRequest, Misconfigured
 from citewise.model.answer import SELECTION, Citation, Context, ContextSource, Grounds
 from citewise.model.chunk import NO_SECTION
@@ -24,7 +26,6 @@ BUDGET_TOKENS = 2_000  # 0: no source fits; beyond what was found it changes not
 WIDER = 3  # times the budget, for what is to be compressed; 1: what does not fit as it is has no chance
 EXCERPT_CHARACTERS = 200
 ELLIPSIS = "\u2026"
-MAX_OVERLAP_CHARACTERS = 2_000  # far more than a chunker repeats; a bound for texts that repeat themselves
 RULE = "---"  # between two sources; no passage has such a line of its own
 SEPARATOR = f"\n\n{RULE}\n\n"
 LABEL_TOKENS = 100  # of the budget, for the label of a selection
@@ -66,6 +67,38 @@ class Pack:
             tokens=self._total([draft.tokens for draft in chosen]),
             tokens_before=self._total([draft.tokens for draft in whole]),
         )
+
+    def quoted(self, excerpts: Sequence[Excerpt]) -> Context:
+        """Excerpts as sources, as far as the budget goes; of the first one at least its beginning."""
+        chosen, left = list[ContextSource](), self.budget_tokens
+        for excerpt in excerpts:
+            n, room = len(chosen) + 1, left - self._tokens(RULE) if chosen else left
+            source = self._excerpt_source(n, excerpt, excerpt.text)
+            if source.tokens > room and n == 1:
+                source = self._excerpt_source(1, excerpt, self._cut(excerpt, room))
+            if source.text and source.tokens <= room:
+                chosen.append(source)
+                left = room - source.tokens
+        return Context(
+            text=SEPARATOR.join(_block(source.n, source.passages[0], source.text) for source in chosen),
+            sources=tuple(chosen),
+            tokens=self._total([source.tokens for source in chosen]),
+            tokens_before=sum(passage.tokens for excerpt in excerpts for passage in excerpt.section.passages),
+        )
+
+    def _cut(self, excerpt: Excerpt, room: int) -> str:
+        return cut_to_fit(excerpt.text, lambda text: self._excerpt_source(1, excerpt, text).tokens <= room)
+
+    def _excerpt_source(self, n: int, excerpt: Excerpt, text: str) -> ContextSource:
+        """A source that is cited with the lines of the excerpt, and shows the best words that stand there."""
+        section, whole = excerpt.section, Markdown(excerpt.joined.text)
+        best = next(each for each in section.passages if each.chunk_id == section.best)
+        place = replace(best, location=excerpt.joined.location(*excerpt.span))
+        citation = _citation(n, (place,), self.addresses, best=place, score=section.score)
+        start, end = excerpt.best
+        citation = replace(citation, excerpt=_excerpt(whole[start : whole.paragraph_end(end)]))
+        tokens = self._tokens(_block(n, best, text))
+        return ContextSource(n, section.passages, text, tokens, section.score, citation, ())
 
     def selected(self, query: Query, selection: Selection) -> Context:
         """The selection as the only source; of a very long one, what speaks of the question."""
@@ -143,7 +176,8 @@ class Pack:
     def _draft(self, n: int, findings: Neighbors, text: str | None = None, blocks: Blocks = ()) -> "_Draft":
         """Source `n` with this text and its blocks; None: all that the findings say."""
         if text is None:
-            text, blocks = _joined([finding.passage for finding in findings])
+            joined = Joined.of([finding.passage for finding in findings])
+            text, blocks = joined.text, joined.blocks
         block = _block(n, Finding.in_order(findings)[0].passage, text)
         return _Draft(n, findings, text, blocks, block, self._tokens(block))
 
@@ -210,47 +244,6 @@ def _neighbors_of(findings: Iterable[Finding]) -> list[Neighbors]:
     best = {id(group): Finding.in_order(group)[0] for group in groups}
     groups.sort(key=lambda group: (-best[id(group)].score, best[id(group)].candidate.id))
     return [tuple(group) for group in groups]
-
-
-def _joined(passages: Sequence[Passage]) -> tuple[str, Blocks]:
-    """The text of neighbors, in order, as it stands in the document, and the blocks in it."""
-    text, blocks = "", list[BlockSpan]()
-    for before, passage in zip((None, *passages), passages, strict=False):
-        shared = _overlap(before, passage) if before else 0
-        if before and not shared:
-            text += "\n" * min(passage.location.first - before.location.last, 2) or " "
-        start = len(text) - shared
-        for span in passage.blocks:
-            moved = span._replace(start=start + span.start, end=start + span.end)
-            if moved.start >= len(text):
-                blocks.append(moved)
-            elif blocks and moved.end > len(text):  # it goes on behind what both have
-                blocks[-1] = blocks[-1]._replace(end=moved.end)
-        text += passage.text[shared:]
-    return text, tuple(blocks) if all(passage.blocks for passage in passages) else ()
-
-
-def _overlap(before: Passage, after: Passage) -> int:
-    """How many characters the end of one and the beginning of the other share, because the chunker repeated them.
-
-    Text that repeats itself looks the same, so there must be lines that both have, no more of them are taken than
-    both have, and only whole words.
-    """
-    shared_lines = before.location.last - after.location.first + 1
-    for size in range(min(len(before.text), len(after.text), MAX_OVERLAP_CHARACTERS), 0, -1):
-        if (
-            before.text.endswith(after.text[:size])
-            and after.text.count("\n", 0, size) < shared_lines
-            and _begins_word(before.text, len(before.text) - size)
-            and _begins_word(after.text, size)
-        ):
-            return size
-    return 0
-
-
-def _begins_word(text: str, at: int) -> bool:
-    """Whether a cut there leaves every word whole: at an end of the text, or beside white space."""
-    return at in (0, len(text)) or text[at - 1].isspace() or text[at].isspace()
 
 
 def _block(n: int, passage: Passage, text: str) -> str:

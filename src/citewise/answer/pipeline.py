@@ -11,7 +11,8 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 from citewise.answer.compress import Compress
-from citewise.answer.ground import MODEL_CONFIDENCE, QUOTE_CONFIDENCE, THOROUGH, Ground
+from citewise.answer.excerpts import Excerpts
+from citewise.answer.ground import ANSWERED_CONFIDENCE, MODEL_CONFIDENCE, SHOWN_CONFIDENCE, THOROUGH, Ground, Thresholds
 from citewise.answer.markers import MarkerFilter
 from citewise.answer.pack import WIDER, Pack
 from citewise.answer.prompt import messages_of
@@ -19,6 +20,7 @@ from citewise.answer.quality import CalibratedQuality
 from citewise.answer.support import Support
 from citewise.errors import explained, part_failed
 from citewise.model.answer import (
+    NOT_SURE,
     SELECTION,
     Answer,
     AnswerEvents,
@@ -36,9 +38,11 @@ from citewise.model.answer import (
     Usage,
 )
 from citewise.model.cancellation import Cancellation
-from citewise.model.query import Query, Selection
-from citewise.model.ranking import DENSE, Candidate, Finding, SearchResult
+from citewise.model.query import SECTIONS_PER_SOURCE, Query, Selection
+from citewise.model.ranking import DENSE, Candidate, Finding, FoundSection, SearchResult
 from citewise.ports.models import Generator, QualityEvaluator
+from citewise.text.sections import sections_of
+from citewise.text.units import spans_of
 
 MAX_SUGGESTIONS = 5
 NO_GENERATOR = "none"
@@ -54,7 +58,7 @@ ASK_LIBRARY = "Ask the whole library: the same question without the selection."
 
 @dataclass(frozen=True, slots=True)
 class AnswerPipeline:
-    """Answers from what was found or selected, or says that it does not suffice and what to do instead.
+    """Answers from what was found or selected, or says that it may not, or does not suffice and what to do instead.
 
     An error before the first event is raised. Later it is the last event, `Failed`.
     """
@@ -64,21 +68,27 @@ class AnswerPipeline:
     generator: Generator
     compress: Compress = field(default_factory=Compress)
     evaluator: QualityEvaluator = field(default_factory=CalibratedQuality)
+    excerpts: Excerpts = field(default_factory=Excerpts)
     min_confidence: float | None = None  # to answer at all; None: what the generator needs
 
     def ask(
         self,
         query: Query,
         found: SearchResult,
+        sections: Sequence[FoundSection] = (),
         *,
         history: Sequence[Message] = (),
         cancellation: Cancellation | None = None,
     ) -> AnswerEvents:
-        """Answer from what a search found: GROUNDING_TOP_K or more, of which the answer may quote the query's top_k."""
+        """Answer from what a search found: GROUNDING_TOP_K or more, of which a model reads the query's top_k.
+
+        Excerpts are of these sections; without any, of what was found itself.
+        """
         text = NOT_SEARCHED if found.is_popular else NOT_ANSWERED if found.findings else NOTHING_FOUND
         topics = tuple(dict.fromkeys(finding.passage.topic for finding in found.findings))
         refusal = (text, topics[:MAX_SUGGESTIONS])
-        return self._events(found.cut_to(query), found, refusal, history, cancellation or Cancellation())
+        material = _Material(found, sections or sections_of(found.findings[: SECTIONS_PER_SOURCE * query.top_k]))
+        return self._events(found.cut_to(query), material, refusal, history, cancellation or Cancellation())
 
     def ask_selected(
         self,
@@ -97,29 +107,61 @@ class AnswerPipeline:
     def _events(
         self,
         result: SearchResult,
-        material: SearchResult | Selection,
+        material: "_Material | Selection",
         refusal: tuple[str, tuple[str, ...]],
         history: Sequence[Message],
         cancellation: Cancellation,
     ) -> AnswerEvents:
         cancellation.raise_if_cancelled()
-        context, grounds, result = self._grounded(result, material)
-        if grounds.problem and not any(said.startswith(f"{DENSE}:") for said in result.degraded):  # as the search said
-            result = result.with_degraded(grounds.problem)
+        prompt, result = self._prepared(result, material, history)
+        if prompt.grounds.problem and not any(said.startswith(f"{DENSE}:") for said in result.degraded):
+            result = result.with_degraded(prompt.grounds.problem)  # unless the search said so
         cancellation.raise_if_cancelled()
         if isinstance(material, Selection):
-            selected = Finding(context.sources[0].passages[0], Candidate(SELECTION, 1.0, {}, {}))
+            selected = Finding(prompt.context.sources[0].passages[0], Candidate(SELECTION, 1.0, {}, {}))
             result = replace(result, findings=(selected,))
-        messages = messages_of(result.query.text, result.mode, context, history, self.pack.counter)
-        prompt = Prompt(result.query.text, result.mode, context, grounds, messages)
-        yield Sources(tuple(self.pack.citation(source, grounds) for source in context.sources))
+        yield Sources(tuple(self.pack.citation(source, prompt.grounds) for source in prompt.context.sources))
         try:
-            if grounds.is_sufficient:
-                yield from self._written(prompt, result, cancellation)
-            else:
+            if prompt.grounds.outcome == "nothing":
                 yield from self._refused(prompt, result, *refusal)
+            else:
+                yield from self._written(prompt, result, cancellation)
         except Exception as error:  # noqa: BLE001  a generator may be anybody's code
             yield Failed(explained(error, f"the generator {self.generator.name}"))
+
+    def _prepared(
+        self, result: SearchResult, material: "_Material | Selection", history: Sequence[Message]
+    ) -> tuple[Prompt, SearchResult]:
+        """All that the generator may know: excerpts for one that quotes, whole passages for a model."""
+        query, mode = result.query, result.mode
+        if getattr(self.generator, "only_quotes", False):
+            started = time.perf_counter()
+            context, grounds = self._quoted(query, material)
+            return Prompt(query.text, mode, context, grounds, ()), result.timed("ground", started)
+        context, grounds, result = self._grounded(result, material)
+        messages = messages_of(query.text, mode, context, history, self.pack.counter)
+        return Prompt(query.text, mode, context, grounds, messages), result
+
+    def _quoted(self, query: Query, material: "_Material | Selection") -> tuple[Context, Grounds]:
+        """Excerpts of the sections that were found, or of the selection; none where there is nothing to show."""
+        pack, question = self.pack.within(query.budget_tokens), query.text
+        answered = ANSWERED_CONFIDENCE if self.min_confidence is None else self.min_confidence
+        thresholds = Thresholds(answered, min(answered, SHOWN_CONFIDENCE))
+        if isinstance(material, Selection):
+            context = pack.selected(query, material)
+            grounds = self.ground.of_selection(question, context, thresholds=thresholds)
+            if grounds.outcome == "nothing":
+                return context, grounds
+            excerpts = self.excerpts(question, (_selected_section(context, grounds),), max_runs=1)
+            if not excerpts:
+                return context, replace(grounds, outcome="nothing")
+            return pack.shortened(context, {1: excerpts[0].text}), grounds
+        # No answer may rest on what is popular. The decision looks at more than the answer may quote.
+        findings = () if material.found.is_popular else material.found.findings
+        grounds = self.ground.of_search(question, findings, top_k=query.top_k, thresholds=thresholds)
+        shown = () if grounds.outcome == "nothing" else self.excerpts(question, material.sections, max_runs=query.top_k)
+        context = pack.quoted(shown)
+        return context, grounds if context.sources else replace(grounds, outcome="nothing")
 
     def _refused(self, prompt: Prompt, result: SearchResult, text: str, suggestions: tuple[str, ...]) -> AnswerEvents:
         """No generator is asked."""
@@ -129,7 +171,7 @@ class AnswerPipeline:
             result.with_degraded(*degraded),
             text,
             NO_GENERATOR,
-            sufficient_context=False,
+            outcome="nothing",
             citations=_always_cited(prompt),
             removed_markers=0,
             unsupported_sentences=(),
@@ -140,11 +182,11 @@ class AnswerPipeline:
         yield Done(answer)
 
     def _grounded(
-        self, result: SearchResult, material: SearchResult | Selection
+        self, result: SearchResult, material: "_Material | Selection"
     ) -> tuple[Context, Grounds, SearchResult]:
         """The sources under the query's budget, and whether they answer; compressed where that is wanted."""
         started, query = time.perf_counter(), result.query
-        pack, ground = self.pack.within(query.budget_tokens), self.ground
+        pack, ground = self.pack.within(query.budget_tokens), replace(self.ground, max_embedded=0)
         if not self.compress.is_wanted(query):
             return *self._read(query, material, pack, ground), result.timed("ground", started)
         wider = pack.within(WIDER * pack.budget_tokens)
@@ -157,22 +199,28 @@ class AnswerPipeline:
         return context, grounds, result.with_degraded(*degraded).timed("compress", started)
 
     def _read(
-        self, query: Query, material: SearchResult | Selection, pack: Pack, ground: Ground
+        self, query: Query, material: "_Material | Selection", pack: Pack, ground: Ground
     ) -> tuple[Context, Grounds]:
-        needed = QUOTE_CONFIDENCE if getattr(self.generator, "only_quotes", False) else MODEL_CONFIDENCE
-        threshold = needed if self.min_confidence is None else self.min_confidence
+        needed = MODEL_CONFIDENCE if self.min_confidence is None else self.min_confidence
+        thresholds = Thresholds(needed, needed)
         if isinstance(material, Selection):
             context = pack.selected(query, material)
-            return context, ground(query.text, context, threshold=threshold)
-        # No answer may rest on what is popular. The decision looks at more than the answer may quote.
-        context = pack(() if material.is_popular else material.findings[: query.top_k])
-        return context, ground(query.text, context, material.findings, threshold=threshold)
+            embedding = replace(ground, max_embedded=max(ground.max_embedded, self.ground.max_embedded))
+            return context, embedding.of_selection(query.text, context, thresholds=thresholds)
+        findings = () if material.found.is_popular else material.found.findings
+        context = pack(findings[: query.top_k])
+        grounds = ground.of_search(query.text, findings, top_k=query.top_k, thresholds=thresholds)
+        evidence, problem = ground.weigh(query.text, context)
+        return context, replace(grounds, evidence=evidence, problem=problem)
 
     def _written(self, prompt: Prompt, result: SearchResult, cancellation: Cancellation) -> AnswerEvents:
         """The generator's text, its markers checked and numbered as they come, its sentences at the end."""
         started = time.perf_counter()
         sources = {source.n: source for source in prompt.context.sources}
         markers, parts, citations = MarkerFilter(sources), list[str](), list[Citation]()
+        if prompt.grounds.outcome == "unsure":
+            parts.append(f"{NOT_SURE}\n\n")
+            yield Token(parts[0])
         with closing(_closable(self.generator.stream(prompt, cancellation))) as pieces:
             for text, new in markers.filtered(pieces):
                 cancellation.raise_if_cancelled()
@@ -188,9 +236,7 @@ class AnswerPipeline:
     def _answer(
         self, prompt: Prompt, result: SearchResult, text: str, citations: Sequence[Citation], markers: MarkerFilter
     ) -> Answer:
-        # The text numbers its sources in the order of first use.
-        numbers = [*markers.used, *(source.n for source in prompt.context.sources)]
-        support = Support.of(text, sorted(prompt.context.sources, key=lambda source: numbers.index(source.n)))
+        support = self._support(prompt, text, markers)
         # What it cites all the same is a statement: "there is no network code [1]".
         is_silent = not citations and support.says_nothing
         faithfulness = None if is_silent else support.faithfulness
@@ -200,13 +246,20 @@ class AnswerPipeline:
             result.with_degraded(*degraded),
             text,
             self.generator.name,
-            sufficient_context=not is_silent,
+            outcome="nothing" if is_silent else prompt.grounds.outcome,
             citations=_always_cited(prompt) or tuple(citations),
             removed_markers=markers.removed,
             unsupported_sentences=support.unsupported,
             quality=quality,
             usage=Usage(prompt.context.tokens_before, prompt.context.tokens, sum(asked), answered),
         )
+
+    def _support(self, prompt: Prompt, text: str, markers: MarkerFilter) -> Support:
+        if prompt.messages:
+            # The text numbers its sources in the order of first use.
+            numbers = [*markers.used, *(source.n for source in prompt.context.sources)]
+            return Support.of(text, sorted(prompt.context.sources, key=lambda source: numbers.index(source.n)))
+        return Support((), faithfulness=1.0, says_nothing=not text.strip())  # it was quoted
 
     def _quality(
         self, prompt: Prompt, text: str, citations: Sequence[Citation] = (), faithfulness: float | None = None
@@ -217,6 +270,26 @@ class AnswerPipeline:
         except Exception as error:  # noqa: BLE001  it may be anybody's code, and the answer is there
             quality = CalibratedQuality().quality(prompt, text, citations=citations, faithfulness=faithfulness)
             return quality, (part_failed("quality", error, "the built-in evaluation is given instead"),)
+
+
+@dataclass(frozen=True, slots=True)
+class _Material:
+    """What a search found, and the sections of the best of it."""
+
+    found: SearchResult
+    sections: Sequence[FoundSection]
+
+
+def _selected_section(context: Context, grounds: Grounds) -> FoundSection:
+    """The selection as a section; a block is as near to the question as the nearest unit in it."""
+    (source,) = context.sources
+    blocks = spans_of(source.text)
+    near = [(evidence.unit.span[0], evidence.closeness or 0.0) for evidence in grounds.evidence]
+    closeness = tuple(
+        max((value for at, value in near if block.start <= at < block.end), default=0.0) for block in blocks
+    )
+    passage = replace(source.passages[0], text=source.text, blocks=blocks)
+    return FoundSection((passage,), passage.chunk_id, 1.0, (closeness,))
 
 
 def _closable(pieces: Iterator[str]) -> abc.Generator[str, None, None]:

@@ -6,13 +6,13 @@ which the right pages were taken: chances are those of such a mixture.
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Sequence
 from itertools import combinations
 
 from citewise.answer.ground import Calibration
-from citewise.model.answer import Citation, Grounds, Prompt, Quality
+from citewise.model.answer import Citation, Context, Grounds, Prompt, Quality
 from citewise.model.query import Mode
+from citewise.text.analysis import terms
 
 # How likely a right passage is among the sources, by what the rankings alone say.
 RETRIEVAL = Calibration(
@@ -40,7 +40,7 @@ class CalibratedQuality:
         grounds, chance = prompt.grounds, self.chance(prompt.mode, prompt.grounds)
         overall = chance * (1.0 if faithfulness is None else faithfulness)
         warning = DOUBTFUL if chance < LOW else None
-        if not grounds.is_sufficient:
+        if grounds.outcome != "answered":
             warning = INSUFFICIENT
         elif faithfulness is None:  # the generator was asked and found no answer
             overall, warning = 0.0, INSUFFICIENT
@@ -52,7 +52,7 @@ class CalibratedQuality:
             overall=overall,
             retrieval_confidence=_retrieval_confidence(prompt),
             sufficiency=grounds.confidence,
-            diversity=_diversity(grounds),
+            diversity=_diversity(prompt.context),
             faithfulness=faithfulness,
             warning=warning,
         )
@@ -76,11 +76,8 @@ def _retrieval_confidence(prompt: Prompt) -> float | None:
     return RETRIEVAL.confidence(signals) if is_known else None
 
 
-def _diversity(grounds: Grounds) -> float:
+def _diversity(context: Context) -> float:
     """One minus what two sources have in common on average, of the smaller one's stems; 0 for a single voice."""
-    by_source: defaultdict[int, set[str]] = defaultdict(set)
-    for evidence in grounds.evidence:
-        by_source[evidence.unit.source] |= evidence.unit.stems
-    pairs = list(combinations([words for words in by_source.values() if words], 2))
-    shared = (len(words & other) / min(len(words), len(other)) for words, other in pairs)
-    return 1 - math.fsum(shared) / len(pairs) if pairs else 0.0
+    stems = [terms(source.text).stems for source in context.sources]
+    shared = [len(words & other) / min(len(words), len(other)) for words, other in combinations(filter(None, stems), 2)]
+    return 1 - math.fsum(shared) / len(shared) if shared else 0.0

@@ -82,7 +82,7 @@ def _entry(result: QuestionResult, number: int) -> dict[str, object]:
     is_poor = result.worst is not None and result.worst[0] < POOR
     measures = ", ".join(f"{name} {metric_text(value, name)}" for name, value in result.measures.items())
     kind = "" if result.kind == "answerable" else result.kind
-    decision = {None: "", True: "refused", False: "answered"}[result.refused]
+    decision = {None: "", "nothing": "refused", "unsure": "not sure", "answered": "answered"}[result.outcome]
     first = _first(place.grade > 0 for place in result.found)
     rank = f"first answer at {first}" if first else f"no answer in the first {len(result.found)}"
     remarks = dict.fromkeys((result.group, kind, rank if result.expected else "", decision))

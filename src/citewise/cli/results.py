@@ -43,6 +43,7 @@ def answer_json(answer: Answer, *, explain: bool = False) -> dict[str, object]:
         **_header(result),
         "answer": answer.text,
         "generator": answer.generator,
+        "outcome": answer.outcome,
         "sufficient_context": answer.sufficient_context,
         "citations": [asdict(source) for source in answer.citations],
         "removed_markers": answer.removed_markers,

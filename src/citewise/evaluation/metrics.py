@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from citewise.evaluation.cases import Case, Place, Unit
-from citewise.model.answer import SELECTION, Answer, Citation
+from citewise.model.answer import NOT_SURE, SELECTION, Answer, Citation
 from citewise.text.analysis import terms
 from citewise.text.sanitizing import without_html
 
@@ -108,16 +108,18 @@ def answer_measures(
     case: Case, answer: Answer, stored: Callable[[str], tuple[str | None, frozenset[str]]]
 ) -> Mapping[str, float]:
     """Every metric of an answer. `stored` gives the text (None: no such document) and the chunk ids at a path."""
-    is_answered = answer.sufficient_context
+    is_answered, is_shown = answer.outcome == "answered", answer.outcome != "nothing"
     if case.kind == "selected":
         is_right = case.is_answerable is is_answered
         return {"selected_accuracy": float(is_right), "selected_leaks": float(_leaks(case, answer))}
+    # Not to be sure is half right, whether there is an answer or not.
+    certainty = {"answered": 1.0, "unsure": 0.5, "nothing": 0.0}[answer.outcome]
     if case.kind == "answerable":
-        measures = {"refusal_accuracy": float(is_answered), "answered": float(is_answered)}
+        measures = {"refusal_accuracy": certainty, "answered": float(is_answered)}
     else:
-        measures = {"refusal_accuracy": float(not is_answered), "refused": float(not is_answered)}
+        measures = {"refusal_accuracy": 1 - certainty, "refused": float(not is_shown)}
     cited = answer.citations
-    if is_answered or cited:  # an answer must cite, a refusal need not
+    if is_shown or cited:  # an answer must cite, a refusal need not
         true = sum(_is_true(citation, *stored(citation.document or "")) for citation in cited)
         measures["citation_accuracy"] = true / max(len(cited), 1)
     if cited and case.gold:
@@ -126,8 +128,8 @@ def answer_measures(
         measures["citation_relevance"] = _relevant(grades) / len(cited)
         measures["first_source"] = float(grades[0] == max(place.grade for place in case.gold))
     if case.must_say or case.must_not:
-        measures["coverage"] = float(says_all(case, answer.text))
-    if case.answer and is_answered:
+        measures["coverage"] = float(is_shown and says_all(case, answer.text))
+    if case.answer and is_shown:
         asked = terms(case.answer).stems
         measures["reference_recall"] = len(asked & terms(answer.text).stems) / max(len(asked), 1)
     return measures
@@ -168,8 +170,8 @@ def _leaks(case: Case, answer: Answer) -> bool:
     assert case.selection is not None
     allowed = _words(without_html(case.selection.text)) | _words(case.selection.text) | _words(case.question)
     quotes = [citation.excerpt for citation in answer.citations]
-    if answer.sufficient_context:
-        text = _MARKER.sub(" ", answer.text)
+    if answer.outcome != "nothing":
+        text = _MARKER.sub(" ", answer.text.removeprefix(NOT_SURE))
         is_extractive = answer.generator == "extractive"
         quotes += [text] if is_extractive else ["".join(groups) for groups in _QUOTED.findall(text)]
     is_foreign = any(citation.chunk_id != SELECTION for citation in answer.citations)

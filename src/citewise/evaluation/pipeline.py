@@ -279,7 +279,7 @@ class _Evaluation:
             result,
             measures=measures,
             answer=answer.text,
-            refused=not answer.sufficient_context,
+            outcome=answer.outcome,
             answer_ms=took_ms,
             answer_lines=lines_of(answer.text),
         )

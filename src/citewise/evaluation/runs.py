@@ -16,6 +16,7 @@ from citewise.evaluation.cases import Kind, Place, Unit, read_bytes
 from citewise.evaluation.metrics import ANSWER_METRICS, RANKING_METRICS
 from citewise.evaluation.sets import problem_in
 from citewise.insights import percentiles
+from citewise.model.answer import Outcome
 
 METRICS = (*RANKING_METRICS, *ANSWER_METRICS)  # every one that a run can have
 SUMS = ("selected_leaks",)  # counted, not averaged; lower is better
@@ -48,10 +49,15 @@ class QuestionResult:
     expected: tuple[Place, ...] = ()
     found: tuple[Place, ...] = ()  # the first ten
     answer: str | None = None
-    refused: bool | None = None  # None: no answer was asked for
+    outcome: Outcome | None = None  # None: no answer was asked for
     expected_answer: str | None = None
     answer_ms: Milliseconds | None = None  # to the last word of the answer, its search included
     answer_lines: Annotated[int, Field(ge=0)] | None = None  # on a screen of 100 columns
+
+    @property
+    def refused(self) -> bool:
+        """Whether it was told that there is nothing."""
+        return self.outcome == "nothing"
 
     @property
     def worst(self) -> tuple[float, str] | None:

@@ -70,6 +70,8 @@ class Unit:
         return int(digits) if digits.isdecimal() else None
 
 
+Outcome: TypeAlias = Literal["answered", "unsure", "nothing"]  # unsure: the nearest excerpts, said to be no more
+NOT_SURE = "Not sure: these are the nearest passages, and they may not answer the question."  # above such excerpts
 Signals: TypeAlias = Mapping[str, float | None]  # by name; None: a ranking was down, or too little was found
 
 
@@ -122,8 +124,8 @@ class Grounds:
     """Whether the sources answer the question, and which of their units do."""
 
     confidence: float  # 0..1: how likely it is that the sources hold an answer
-    is_sufficient: bool
-    evidence: tuple[Evidence, ...]  # of every unit, in order of source and position
+    outcome: Outcome
+    evidence: tuple[Evidence, ...] = ()  # of every unit that was weighed, in order of source and position
     signals: Signals = field(default_factory=dict)  # what the confidence was made of
     problem: str = ""  # that units could not be compared by meaning, for `degraded`; empty: they were
 
@@ -184,13 +186,18 @@ class Answer:
     result: SearchResult
     text: str
     generator: str
-    sufficient_context: bool
+    outcome: Outcome
     citations: tuple[Citation, ...]  # those the text uses, in the order of first use, numbered 1, 2, 3
     removed_markers: int  # that pointed at no source
     unsupported_sentences: tuple[str, ...]
     quality: Quality
     usage: Usage
     suggestions: tuple[str, ...] = ()
+
+    @property
+    def sufficient_context(self) -> bool:
+        """Whether the sources answer the question, as far as can be told."""
+        return self.outcome == "answered"
 
     @staticmethod
     def of(events: "Iterable[AnswerEvent]") -> "Answer":

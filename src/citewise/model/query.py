@@ -105,6 +105,9 @@ LATE_WEIGHT = 1.0
 SEARCH_TOP_K = 20
 ANSWER_TOP_K = 5
 GROUNDING_TOP_K = 20  # findings that the decision to answer looks at, whatever the answer itself may quote
+# Findings whose sections are read for each source that an answer may have: the sections of the best 3, 5 and 10 hold
+# .78, .90 and .98 of what answers must say. 1: what stands in the sixth is never seen.
+SECTIONS_PER_SOURCE = 2
 PAGE_LIMIT, MAX_PAGE_LIMIT = 5, 20  # hits on a page
 NOT_SHARED = "paging: the library's folder cannot be written to; cursors work in this process only"
 MIN_BUDGET, MAX_BUDGET = 50, 100_000  # tokens of sources: fewer hold no passage, more no model reads

@@ -72,6 +72,17 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundSection:
+    """Neighbors in one section, in order, at least one of which was found."""
+
+    passages: tuple[Passage, ...]
+    best: ChunkId  # of what was found
+    score: float  # that the search gave it
+    # For each passage, how near each of its blocks is to the question by its words; empty where nobody could look.
+    closeness: tuple[tuple[float, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Damaged:
     """A chunk that is not as it was stored."""
 

@@ -43,10 +43,13 @@ class PassageReader(Protocol):
     by the catalog's own access rules is left out, whatever an index believed; a record that is not as it was stored is
     `Damaged`, without a name unless it is certain that this reader may read the document, and does not affect the
     others. After `request_reingest`, the stamps of the documents of these chunks equal no other stamp, so that the next
-    ingestion reads them again, and storing these chunks is a change.
+    ingestion reads them again, and storing these chunks is a change. `neighbors` gives, in no order, each of the other
+    chunks once that stand in the same section of the same document as one of these, at most `reach` positions away,
+    as far as this reader may see them; damaged ones are left out.
     """
 
     def passages(self, ids: Sequence[ChunkId], *, where: Where) -> Mapping[ChunkId, Passage | Damaged]: ...
+    def neighbors(self, ids: Sequence[ChunkId], *, reach: int, where: Where) -> tuple[Passage, ...]: ...
     def request_reingest(self, ids: Collection[ChunkId]) -> None: ...
 
 

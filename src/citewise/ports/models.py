@@ -31,11 +31,15 @@ class WordEmbedder(Protocol):
     cannot be embedded is Unavailable and does not affect the others. `closeness` is how near, on average, each word of
     the question finds one in a text, beyond what one of its length has by chance: higher is nearer, and only texts for
     the same question can be compared; but for rounding it does not depend on a text's neighbors; what cannot be vectors
-    of this model raises BadData.
+    of this model raises BadData. `part_closeness` is the same for the parts of texts: each comes with all its parts in
+    order, cut at white space; the first, its headings, is counted into every other and has no score of its own.
     """
 
     def embedded(self, texts: Sequence[str]) -> tuple[tuple[Vector, WordVectors] | Unavailable, ...]: ...
     def closeness(self, question: str, texts: Sequence[WordVectors]) -> tuple[float, ...]: ...
+    def part_closeness(
+        self, question: str, texts: Sequence[tuple[WordVectors, Sequence[str]]]
+    ) -> tuple[tuple[float, ...], ...]: ...
 
 
 class TokenCounter(Protocol):

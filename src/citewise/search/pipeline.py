@@ -16,12 +16,23 @@ from typing import Protocol
 from citewise.errors import CitewiseError, part_failed
 from citewise.model.ids import ChunkId
 from citewise.model.query import Query
-from citewise.model.ranking import Candidate, Damaged, Dropped, Finding, Passage, Ranking, SearchResult, Shortlist
+from citewise.model.ranking import (
+    Candidate,
+    Damaged,
+    Dropped,
+    Finding,
+    FoundSection,
+    Passage,
+    Ranking,
+    SearchResult,
+    Shortlist,
+)
 from citewise.ports.catalog import PassageReader
 from citewise.search.adjust import Boost, Cut, Deduplicate, Freshness
 from citewise.search.fuse import Fusion, Nearness
 from citewise.search.rankings import Retrieve, retried
 from citewise.search.rescore import Features, Late, Rerank
+from citewise.search.sections import ReadSections
 from citewise.text.urls import Addresses
 
 _log = logging.getLogger(__name__)
@@ -112,6 +123,7 @@ class Search:
     refine: tuple[Stage, ...]  # in this order
     addresses: Addresses = field(default_factory=Addresses)
     fuse: Fusion = field(default_factory=Nearness)
+    read_sections: ReadSections | None = None  # None: nobody will answer from what is found
 
     def __call__(self, query: Query) -> SearchResult:
         return self._searched(query)[0]
@@ -131,6 +143,16 @@ class Search:
         rankings = self.retrieve(query, depth=depth)
         found = self.fuse(rankings).candidates()
         return _scaled((each for each in found if each.id not in known), highest), rankings.degraded
+
+    def sections(
+        self, query: Query, found: SearchResult, *, depth: int
+    ) -> tuple[SearchResult, tuple[FoundSection, ...]]:
+        """The sections of the best findings, which an answer may quote; what is popular answers nothing."""
+        if self.read_sections is None or found.is_popular:
+            return found, ()
+        started = time.perf_counter()
+        sections, problems = self.read_sections(query, found.findings[:depth])
+        return found.with_degraded(*problems).timed("sections", started), sections
 
     def passages(self, query: Query, candidates: Sequence[Candidate]) -> Shortlist:
         """These candidates as findings; what the catalog does not give is left out."""

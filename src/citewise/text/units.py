@@ -58,6 +58,19 @@ def units_of(source: int, text: str, spans: Sequence[BlockSpan] = ()) -> tuple[U
     return tuple(units)
 
 
+def spans_of(text: str) -> tuple[BlockSpan, ...]:
+    """The blocks of a text that was not ingested; headings and other markup are in none."""
+    spans: list[BlockSpan] = []
+    depth = 0
+    for kind, start, block, _ in _blocks(text):
+        mark, indent = Line(block).list_mark, len(block) - len(block.lstrip())
+        depth = 1 + indent // 2 if mark else depth if indent else 0
+        prose = BlockKind.ITEM if mark else BlockKind.QUOTE if text[start:].startswith(">") else BlockKind.PARAGRAPH
+        own = {"code": BlockKind.CODE, "table": BlockKind.TABLE}.get(kind, prose)
+        spans.append(BlockSpan(own, start, start + len(block.rstrip()), depth=depth))
+    return tuple(spans)
+
+
 def _stored_blocks(text: str, spans: Iterable[BlockSpan]) -> Iterator[_Block]:
     """The same as `_blocks`, of a text whose blocks were found when it was ingested."""
     for span in spans:

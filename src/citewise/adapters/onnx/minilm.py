@@ -10,8 +10,8 @@ import numpy as np
 from citewise.adapters.onnx import MINILM
 from citewise.adapters.onnx.embedder import ADVICE, Floats, Ids, OnnxEmbedder
 from citewise.adapters.onnx.runtime import TextModel, open_session
-from citewise.adapters.onnx.word_vectors import closenesses, packed, paired
-from citewise.adapters.onnx.wordpiece import uncased_tokenizer
+from citewise.adapters.onnx.word_vectors import closenesses, packed, paired, part_closenesses
+from citewise.adapters.onnx.wordpiece import CACHED_CHARACTERS, CACHED_WORDS, token_ids, uncased_tokenizer, words_of
 from citewise.errors import Misconfigured
 from citewise.model.chunk import Vector, WordVectors
 from citewise.text.analysis import STOP_WORDS
@@ -48,6 +48,7 @@ class MiniLm(OnnxEmbedder):
         for token, number in encoder.tokenizer.get_vocab().items():
             if token.isalnum() or (token not in special and any(map(str.isalnum, token))):
                 self.word_weights[number] = STOP_WORD if token in STOP_WORDS else 1
+        self._sizes = _Sizes(self.word_weights)
 
     def embedded(self, texts: Sequence[str]) -> tuple[tuple[Vector, WordVectors], ...]:
         results = self.outputs(texts, self._reduced)
@@ -59,12 +60,34 @@ class MiniLm(OnnxEmbedder):
         return tuple(zip(means, packed(pairs), strict=True))
 
     def closeness(self, question: str, texts: Sequence[WordVectors]) -> tuple[float, ...]:
+        return closenesses(*self._asked(question), texts)
+
+    def part_closeness(
+        self, question: str, texts: Sequence[tuple[WordVectors, Sequence[str]]]
+    ) -> tuple[tuple[float, ...], ...]:
+        return part_closenesses(*self._asked(question), [(rows, self._first_rows(parts)) for rows, parts in texts])
+
+    def _asked(self, question: str) -> tuple[Floats, Floats]:
+        """The vectors of a question's words, and what each says."""
         windows = self.question_outputs(question)
         outputs = np.concatenate([output for _, output in windows])
         weights = np.concatenate([self.word_weights[ids] for ids, _ in windows])
         if not weights.any():
             weights = np.ones_like(weights)
-        return closenesses(outputs[weights > 0], weights[weights > 0], texts)
+        return outputs[weights > 0], weights[weights > 0]
+
+    def _first_rows(self, parts: Sequence[str]) -> list[int]:
+        """The stored row in which each part of a text begins; what a window's edge cuts counts to the window before."""
+        words = [words_of(part) for part in parts]
+        sizes = np.array([self._sizes[word] for of_part in words for word in of_part] or [(0, 0)])
+        tokens, told = (np.concatenate([[0], np.cumsum(column)]) for column in sizes.T)
+        room = self.model.window_tokens - sum(map(len, self._encoder.special_ids))
+        # Rows hold two words, and a window with an odd number of words ends in a row of its own.
+        edges = np.searchsorted(tokens, np.arange(0, tokens[-1] + room, room)).clip(max=len(tokens) - 1)
+        rows_before = np.concatenate([[0], np.cumsum((np.diff(told[edges]) + 1) // 2)])
+        starts = np.cumsum([0, *map(len, words)])[:-1].clip(max=len(tokens) - 1)
+        windows = np.searchsorted(edges, starts, side="right") - 1
+        return [int(row) for row in rows_before[windows] + (told[starts] - told[edges[windows]]) // 2]
 
     def _reduced(self, at: int, window: Ids, output: Floats) -> tuple[tuple[Floats, int], bool, Floats]:
         """The mean, and the words of the first windows: a table of a megabyte would store as much again."""
@@ -72,3 +95,19 @@ class MiniLm(OnnxEmbedder):
         if at >= MAX_WORD_WINDOWS:
             return mean, False, output[:0]
         return (mean, True, paired(output[are_words])) if are_words.any() else (mean, False, paired(output))
+
+
+class _Sizes(dict[str, tuple[int, int]]):
+    """How many tokens a word is cut into, and how many of them have a stored vector; cached."""
+
+    def __init__(self, word_weights: Floats) -> None:
+        self._word_weights = word_weights
+
+    def __missing__(self, word: str) -> tuple[int, int]:
+        if len(self) >= CACHED_WORDS:
+            self.clear()
+        (ids,) = token_ids(uncased_tokenizer(), [word])
+        size = len(ids), int((self._word_weights[ids] > 0).sum()) if ids else 0
+        if len(word) <= CACHED_CHARACTERS:
+            self[word] = size
+        return size

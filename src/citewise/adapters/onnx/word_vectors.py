@@ -53,6 +53,40 @@ def closenesses(question: Floats, weights: Floats, texts: Sequence[WordVectors])
 
     Without what a text of its length has by chance, so that a long text is no nearer for being long.
     """
+    if not texts:
+        return ()
+    products, rows = _products(question, texts)
+    nearest = np.maximum.reduceat(products, np.cumsum([0, *rows])[:-1], axis=0)
+    return tuple(_means(nearest, weights, rows))
+
+
+def part_closenesses(
+    question: Floats, weights: Floats, texts: Sequence[tuple[WordVectors, Sequence[int]]]
+) -> tuple[tuple[float, ...], ...]:
+    """The same for the parts of texts, given the row at which each begins; the first is counted into all others.
+
+    What begins behind the last row is no nearer than the first part is.
+    """
+    if not texts:
+        return ()
+    products, rows = _products(question, [text for text, _ in texts])
+    firsts = np.cumsum([0, *rows])[:-1]
+    starts = [
+        np.minimum(begins, count - 1) + first for (_, begins), count, first in zip(texts, rows, firsts, strict=True)
+    ]
+    sizes = [np.diff([*np.minimum(begins, count), count]) for (_, begins), count in zip(texts, rows, strict=True)]
+    nearest = np.split(
+        np.maximum.reduceat(products, np.concatenate(starts), axis=0), np.cumsum([*map(len, starts)])[:-1]
+    )
+    found = []
+    for near, size in zip(nearest, sizes, strict=True):
+        near[size == 0] = near[0]
+        found.append(tuple(_means(np.maximum(near[1:], near[0]), weights, np.maximum(size[1:], 1) + size[0])))
+    return tuple(found)
+
+
+def _products(question: Floats, texts: Sequence[WordVectors]) -> tuple[Floats, list[int]]:
+    """Each stored row with each word of the question, and how many rows each text has."""
     dimensions = question.shape[1]
     width = dimensions // COMPONENTS_PER_BYTE
     if any(not text or len(text) % width for text in texts):
@@ -60,16 +94,15 @@ def closenesses(question: Floats, weights: Floats, texts: Sequence[WordVectors])
             "the stored word vectors do not fit this model: run `citewise reindex`, or set embedding.word_vectors to "
             "false and run `citewise compact`, which removes them"
         )
-    if not texts:
-        return ()
-    rows = [len(text) // width for text in texts]
-    starts = np.cumsum([0, *rows])[:-1]
     # `take` is ten times as fast as an index; a maximum over rows ten times as fast as over columns.
     stored = np.take(UNPACKED, np.frombuffer(b"".join(texts), np.uint8), axis=0).reshape(-1, dimensions)
-    products = _single_threaded_product(stored, rotated(_unit(question)).T)
-    nearest = np.maximum.reduceat(products, starts, axis=0) @ weights
-    cosines = nearest / (weights.sum() * np.sqrt(dimensions))
-    return tuple(map(float, cosines - LENGTH_BONUS * np.log(rows)))
+    scaled = rotated(_unit(question)).T / np.float32(np.sqrt(dimensions))
+    return _single_threaded_product(stored, scaled), [len(text) // width for text in texts]
+
+
+def _means(nearest: Floats, weights: Floats, rows: Sequence[int] | npt.NDArray[np.intp]) -> list[float]:
+    """The weighted means of what the question's words have as their nearest, less what so many rows have by chance."""
+    return [float(mean) for mean in nearest @ weights / weights.sum() - LENGTH_BONUS * np.log(rows)]
 
 
 def _single_threaded_product(left: Floats, right: Floats) -> Floats:

@@ -52,8 +52,12 @@ class WordPieceCounter:
         self._pieces = _Pieces()
 
     def counts(self, texts: Sequence[str]) -> list[int]:
-        split = (WORD.findall(text.lower()) if PLAIN.fullmatch(text) else BLANKS.split(text) for text in texts)
-        return [sum(map(self._pieces.__getitem__, words)) for words in split]
+        return [sum(map(self._pieces.__getitem__, words_of(text))) for text in texts]
+
+
+def words_of(text: str) -> list[str]:
+    """What is tokenized apart from each other."""
+    return WORD.findall(text.lower()) if PLAIN.fullmatch(text) else BLANKS.split(text)
 
 
 class _Pieces(dict[str, int]):

@@ -62,6 +62,11 @@ class SqliteCatalog:
             read = seals.passages(connection, values, where, count=len(ids))
         return {id_: read[id_] for id_ in ids if id_ in read}
 
+    def neighbors(self, ids: Sequence[ChunkId], *, reach: int, where: Where) -> tuple[Passage, ...]:
+        values = {**_named(where), "ids": json.dumps(ids), "reach": reach}
+        rows = self._rows("read neighbors", records.READ_NEIGHBORS, values)
+        return tuple(filter(None, records.hydrated(map(tuple, rows), where.scope).values()))
+
     def document(self, where: Where, id_: DocumentId) -> Document | None:
         statement = (
             f"SELECT {records.sealed(*seals.OF_DOCUMENT)}, d.stamp FROM documents d WHERE d.id = :id AND {_READABLE}"

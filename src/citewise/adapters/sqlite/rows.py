@@ -327,13 +327,25 @@ ADMITTED = """(:sees_all OR EXISTS (
 ))"""
 
 # CROSS JOIN is SQLite's word for "in this order": its planner would begin with every document of the scope.
+_OF_READER = f"""
+    CROSS JOIN documents d ON d.id = c.document_id
+    CROSS JOIN scopes s ON s.id = d.scope
+    WHERE s.tenant = :tenant AND s.project = :project AND {ADMITTED}
+"""
 READ_PASSAGES = f"""
     SELECT {sealed("c.seal")}
     FROM json_each(:ids) AS wanted
     CROSS JOIN chunks c ON c.id = wanted.value
-    CROSS JOIN documents d ON d.id = c.document_id
-    CROSS JOIN scopes s ON s.id = d.scope
-    WHERE s.tenant = :tenant AND s.project = :project AND {ADMITTED}
+    {_OF_READER}
+"""
+# Of the sections of these chunks, what stands within reach of them; a chunk may be within reach of several.
+READ_NEIGHBORS = f"""
+    SELECT {sealed("c.seal")}
+    FROM json_each(:ids) AS wanted
+    CROSS JOIN chunks w ON w.id = wanted.value
+    CROSS JOIN chunks c ON c.document_id = w.document_id AND c.position BETWEEN w.position - :reach
+        AND w.position + :reach AND c.anchor = w.anchor AND c.id NOT IN (SELECT value FROM json_each(:ids))
+    {_OF_READER}
 """
 
 

@@ -1,0 +1,194 @@
+"""A found section -> the blocks that an answer may quote: paragraphs, lists, code, tables, each with its label."""
+
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+from citewise.answer.joining import Joined
+from citewise.model.document import BlockKind, BlockSpan
+from citewise.text.analysis import terms
+from citewise.text.markdown import BULLET, Markdown
+from citewise.text.quoting import unwrapped
+
+SCREEN_COLUMNS = 100  # of a line as it is counted
+MAX_LIST_LINES = 12  # of a list that is one block; the items of a longer one, or of one with code, are blocks
+MAX_LABEL_CHARACTERS = 80  # of a line in bold or a file name that names the block below it
+
+TextKind: TypeAlias = Literal["prose", "list", "item", "code", "table"]
+
+_LABEL = re.compile(  # a line in bold, or a file name, alone: it names what stands below
+    rf"(?:\*\*|__)[^*_\n]{{1,{MAX_LABEL_CHARACTERS}}}(?:\*\*|__)[.:]?|`[^`\n]{{1,{MAX_LABEL_CHARACTERS}}}`:?"
+)
+_ANNOUNCEMENT = re.compile(  # what speaks of the text and not of its subject
+    r"\b(?:this|the following|next|previous|last) (?:page|section|chapter|guide|tutorial|article|document|module|lab"
+    r"|lesson|handbook|book|part|overview|exercise)s?\b"
+    r"|\b(?:for (?:more|further) (?:information|details?|examples?)|see also|(?:read|learn) more)\b"
+    r"|\b(?:later|next|below|above|in this (?:section|chapter|guide|module)),? (?:you|we)(?:['\u2019]ll| will)\b"
+    r"|\b(?:we|you)(?:['\u2019]ll| will) (?:see|learn|cover|explore|look at|discuss)\b",
+    re.IGNORECASE,
+)
+MAX_ANNOUNCEMENT_WORDS = 40  # a longer paragraph says something besides
+_VERSION_NOTE = re.compile(
+    r"\W*(?:\w+\W+){0,2}?(?:introduced|added|released|deprecated|available|removed|changed) (?:in|since)\b.{0,60}",
+    re.IGNORECASE,
+)
+_LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()\s]*(?:\s+\"[^\"]*\")?\)|\[[^\[\]\n]*\])|\[\[([^\[\]\n]+)\]\]")
+_WORD = re.compile(r"\w+")
+_STEP = re.compile(r"\s*\d{1,3}[.)]\s")
+_HARD_BREAK = re.compile(r"(?:  |\\)\n")
+_TABLE_RULE = re.compile(r"[\s|:+=-]+")
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_OPTION = re.compile(rf"^\s*(?:{BULLET}\s+)?(?:\*\*)?\(?[A-Da-d][).]\s", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class TextBlock:
+    """The smallest part of a section that is shown whole."""
+
+    position: int  # in the section, from 0
+    kind: TextKind
+    text: str  # as it stands there, but for the blanks around it
+    span: tuple[int, int]  # in the section's text
+    closeness: float | None = None  # to the question, by the words of both; None: nobody could look
+    depth: int = 0  # of list items, how deep the list stands
+    list_number: int = 0  # which list of the section an item is of; 0: none
+
+    @cached_property
+    def lines(self) -> int:
+        """On a screen, with what is too long wrapped."""
+        return sum(max(1, -(-len(line) // SCREEN_COLUMNS)) for line in self.shown.splitlines())
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        return terms(self.text).stems
+
+    @cached_property
+    def shown(self) -> str:
+        """As an answer shows it: unwrapped, at the margin."""
+        return self.text if self.kind == "code" else unwrapped(self.text) if self.kind != "table" else self.text
+
+    @property
+    def announces(self) -> bool:
+        """Whether it says nothing without what follows."""
+        return self.kind in ("prose", "item") and self.text.rstrip("*_` ").endswith((":", "\uff1a"))
+
+    @property
+    def is_label(self) -> bool:
+        """Whether it only names what stands below."""
+        return self.kind == "prose" and _LABEL.fullmatch(self.text) is not None
+
+    @property
+    def is_step(self) -> bool:
+        return self.kind == "item" and _STEP.match(self.text) is not None
+
+    @cached_property
+    def has_code(self) -> bool:
+        return self.kind == "code" or any(Markdown(self.text).fenced_lines())
+
+    @cached_property
+    def is_weak(self) -> bool:
+        """Whether it answers nothing by itself: an announcement, links alone, a version note, a picture, a question."""
+        if self.kind in ("code", "table"):
+            return False
+        text = _COMMENT.sub("", self.text)
+        rest = _WORD.findall(_LINK.sub(" ", text))
+        if len(rest) <= 2 * max(1, text.count("\n") // 2) and _LINK.search(text):
+            return True
+        if not rest or _LABEL.fullmatch(text) or _VERSION_NOTE.fullmatch(text.strip("> *_\n")):
+            return True
+        is_short = len(rest) <= MAX_ANNOUNCEMENT_WORDS
+        if (
+            self.kind == "prose"
+            and is_short
+            and (_ANNOUNCEMENT.search(text) or text.rstrip("*_` ").endswith(("?", "\uff1f")))
+        ):
+            return True
+        return len(_OPTION.findall(text)) >= 3  # the options of a quiz
+
+
+def blocks_of(joined: Joined, closeness: Sequence[Sequence[float]]) -> tuple[TextBlock, ...]:
+    """The blocks of a section's text, in order. `closeness`: of each passage, of each of its blocks."""
+    found: list[TextBlock] = []
+    for number, group in enumerate(_groups(joined), start=1):
+        is_list = joined.blocks[group[0]].depth > 0
+        parts = _items_of(joined, group) if is_list else [group]
+        for part in parts:
+            first, last = joined.blocks[part[0]], joined.blocks[part[-1]]
+            start = joined.text.rfind("\n", 0, first.start) + 1
+            only_kind = first.kind if len(part) == 1 else BlockKind.PARAGRAPH
+            text = _at_margin(joined.text[start : last.end], only_kind)
+            if not any(map(str.isalnum, text)):
+                continue
+            kind: TextKind = _KINDS.get(last.kind, "prose")
+            if is_list:
+                kind = "list" if len(parts) == 1 else "item"
+            near = _nearest(joined, part, closeness)
+            span = (start, last.end)
+            found.append(TextBlock(len(found), kind, text, span, near, first.depth, number if is_list else 0))
+    return tuple(found)
+
+
+_KINDS: Mapping[BlockKind, TextKind] = {BlockKind.CODE: "code", BlockKind.TABLE: "table"}
+
+
+def _nearest(joined: Joined, part: Sequence[int], closeness: Sequence[Sequence[float]]) -> float | None:
+    origins = (origin for at in part for origin in joined.origins[at])
+    near = [closeness[passage][block] for passage, block in origins if passage < len(closeness) and closeness[passage]]
+    return max(near) if near else None
+
+
+def _groups(joined: Joined) -> Iterator[list[int]]:
+    """Spans that belong together: those of a list, of a quotation, of a block with its label."""
+    group: list[int] = []
+    for at, span in enumerate(joined.blocks):
+        before = joined.blocks[group[-1]] if group else None
+        if before and not _belong_together(joined, before, span):
+            yield group
+            group = []
+        is_untitled = span.kind is BlockKind.ADMONITION and not _admonition_title(joined.text[span.start : span.end])
+        if span.kind not in (BlockKind.HEADING, BlockKind.RULE) and not is_untitled:
+            group.append(at)
+    if group:
+        yield group
+
+
+def _belong_together(joined: Joined, before: BlockSpan, span: BlockSpan) -> bool:
+    if before.depth or span.depth:
+        return before.depth > 0 and span.depth > 0
+    if before.kind is span.kind is BlockKind.QUOTE:
+        return joined.text.count("\n", before.end, span.start) < 2
+    text = joined.text[before.start : before.end].strip()
+    is_label = before.kind is BlockKind.ADMONITION or (
+        before.kind is BlockKind.PARAGRAPH and bool(_LABEL.fullmatch(text))
+    )
+    return is_label and span.kind is not BlockKind.HEADING
+
+
+def _admonition_title(text: str) -> str:
+    return text.strip().lstrip(":!?/ \t").partition(" ")[2].strip()
+
+
+def _items_of(joined: Joined, whole: Sequence[int]) -> list[list[int]]:
+    """A short list as one, the items of a long one or of one with code, each with what belongs to it."""
+    spans = [joined.blocks[at] for at in whole]
+    lines = sum(
+        -(-len(line) // SCREEN_COLUMNS) or 1 for line in joined.text[spans[0].start : spans[-1].end].splitlines()
+    )
+    if lines <= MAX_LIST_LINES and all(span.kind is not BlockKind.CODE for span in spans):
+        return [list(whole)]
+    outermost = min(span.depth for span in spans)
+    items: list[list[int]] = []
+    for at, span in zip(whole, spans, strict=True):
+        if not items or (span.kind is BlockKind.ITEM and span.depth == outermost):
+            items.append([])
+        items[-1].append(at)
+    return items
+
+
+def _at_margin(text: str, kind: BlockKind) -> str:
+    """A part of a document as it would stand at the margin."""
+    plain = textwrap.dedent(text).strip("\n").rstrip()
+    return Markdown(plain).closed() if kind is BlockKind.CODE else plain

@@ -1,0 +1,259 @@
+"""Found sections -> excerpts: one to three runs of whole blocks that answer the question, the best section first.
+
+A block is worth what the search thinks of its section and how near its words are to the question's (late interaction,
+from stored vectors). Blocks are taken in that order, each with what it cannot be understood without, until the lines
+that the question deserves are spent. docs/answers.md shows it with examples, ADR 23 has the measurements.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from citewise.answer.blocks import TextBlock, blocks_of
+from citewise.answer.ground import coverages_of
+from citewise.answer.joining import Joined
+from citewise.model.ranking import FoundSection
+from citewise.text.analysis import terms
+from citewise.text.quoting import emphasized, shortened, shown
+
+Form: TypeAlias = Literal["fact", "definition", "comparison", "how-to", "code", "reason", "other"]
+
+# What a question begins with or asks for, first match first. English, with a few words of Chinese and Japanese.
+_FORMS: Mapping[Form, str] = {
+    "comparison": (
+        r"\bdiffer(?:s|ence|ences|ent)?\b|\bvs\b|\bversus\b|\bcompar(?:e|ed|es|ison)\b|\bbetter\b.*\bor\b|\bor\b.*\bbetter\b"
+        r"|\b(?:should i|when to) use\b.*\b(?:or|over|instead)\b|\u9055\u3044|\u533a\u522b"
+    ),
+    "code": (
+        r"\bexamples?\b|\bsnippets?\b|\b(?:show|sample|write)\b.*\bcode\b|\bcode (?:for|to)\b|\b(?:workflow|manifest)\b"
+    ),
+    "fact": (
+        r"\bdefaults?\b(?! (?:to|behaviou?r))|\bhow (?:many|much|long|often|large|big|fast|far|old)\b"
+        r"|\bwh(?:at|ich) (?:\w+ )?(?:value|port|version|flag|size|colou?r|rate|topic|name|number|key|option)s?\b"
+        r"|\b(?:when|who|where|which)\b(?=[^,]{0,60}\?*$)|\u9ed8\u8ba4|\u65e2\u5b9a"
+    ),
+    "how-to": (
+        r"\bhow (?:do|can|could|should|would|to|does one|are|is)\b|\bsteps\b|\bset(?:ting)? ?up\b|\binstall"
+        r"|\bcan i\b|\bis there (?:a|any) way\b|\u600e\u4e48|\u5982\u4f55|\u65b9\u6cd5"
+    ),
+    "reason": r"\bwhy\b|\bcauses?\b|\berrors?\b|\bfail(?:s|ed|ing|ure)?\b|\bnot work|\b[45]\d\d\b",
+    "definition": r"^\W*(?:what(?:'s| is| are| does)|define|explain)\b|\bmean(?:s|ing)?\b",
+}
+
+
+def form_of(question: str) -> Form:
+    """What kind of answer a question wants: a value, steps, both sides, a reason."""
+    return next((form for form, pattern in _FORMS.items() if re.search(pattern, question, re.IGNORECASE)), "other")
+
+
+# Lines of a screen that an answer may take, and up to which a section comes whole. Fewer: the thing itself is missing
+# more often; more: it is buried. benchmarks/answers.py has coverage and length.
+LINES: Mapping[Form, int] = {
+    **{"fact": 10, "definition": 12, "comparison": 32, "how-to": 32, "code": 40, "reason": 30, "other": 30}
+}
+WHOLE_LINES: Mapping[Form, int] = {
+    **{"fact": 4, "definition": 8, "comparison": 12, "how-to": 16, "code": 16, "reason": 12, "other": 12}
+}
+CODE_LINES: Mapping[Form, int] = {"code": 36, "how-to": 18, "comparison": 14, "fact": 8, "definition": 8}
+OTHER_CODE_LINES = 12
+MAX_RUNS = 3
+MAX_BLOCKS = 400  # that are looked at; a bound for pages that are one endless list
+HEADING_LINES = 2  # of an excerpt: its headings and a blank line
+BEYOND_LINES = 8  # over the budget, for what a colon announces
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What a block's signals are worth. 0: not looked at."""
+
+    section: float = 0.5  # the search's score of its section, as a share of the best one's
+    rank: float = 0.1  # 1 / the section's place
+    late: float = 5.0  # late interaction, which differs by a tenth where the section's score differs by a half
+    coverage: float = 0.1  # share of the question's words, telling ones counting more
+    weak: float = 0.5  # taken off announcements, links, notes and exercises
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A run of blocks of one section, in their order; `…` stands where others were left out."""
+
+    section: FoundSection
+    text: str
+    span: tuple[int, int]  # from its first block to its last, in the section's text
+    best: tuple[int, int]  # its best block
+    joined: Joined
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    section: int
+    block: TextBlock
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpts:
+    """Question and sections -> excerpts."""
+
+    weights: Weights = field(default_factory=Weights)
+    lines: Mapping[Form, int] = field(default_factory=lambda: LINES)
+
+    def __call__(
+        self, question: str, sections: Sequence[FoundSection], *, max_runs: int = MAX_RUNS
+    ) -> tuple[Excerpt, ...]:
+        form = form_of(question)
+        joined = [Joined.of(section.passages) for section in sections]
+        read = [blocks_of(text, section.closeness) for text, section in zip(joined, sections, strict=True)]
+        candidates = self._ranked(question, sections, read)
+        choice = _Choice(form, read, self.lines[form], min(max_runs, MAX_RUNS))
+        for candidate in candidates:
+            choice.consider(candidate, is_first=candidate is candidates[0])
+        asked = terms(question)
+        return tuple(
+            _excerpt(sections[number], joined[number], blocks, asked=frozenset((*asked.words, *asked.code)), form=form)
+            for number, blocks in choice.runs()
+        )
+
+    def _ranked(
+        self, question: str, sections: Sequence[FoundSection], read: Sequence[Sequence[TextBlock]]
+    ) -> list[_Candidate]:
+        weights, best = self.weights, max((section.score for section in sections), default=0.0)
+        above = [terms("\n".join(section.passages[0].breadcrumb)).stems for section in sections]
+        every = [(number, block) for number, blocks in enumerate(read) for block in blocks][:MAX_BLOCKS]
+        coverages = coverages_of(terms(question).stems, [above[number] | block.stems for number, block in every])
+        candidates = []
+        for (number, block), coverage in zip(every, coverages, strict=True):
+            standing = sections[number].score / best if best > 0 else 1.0
+            score = weights.section * standing + weights.rank / (1 + number) + weights.coverage * coverage
+            score += weights.late * (block.closeness or 0.0) - weights.weak * block.is_weak
+            candidates.append(_Candidate(number, block, score))
+        return sorted(candidates, key=lambda candidate: -candidate.score)
+
+
+class _Choice:
+    """The blocks that are taken, section by section, and the lines that are left."""
+
+    def __init__(self, form: Form, read: Sequence[Sequence[TextBlock]], lines: int, max_runs: int) -> None:
+        self._form, self._read, self._left, self._max_runs = form, read, lines, max_runs
+        self._taken: dict[int, set[int]] = {}  # by section, in the order of their best block
+
+    def consider(self, candidate: _Candidate, *, is_first: bool) -> None:
+        """Take the block with what belongs to it, or alone, if there is room; the first one in any case."""
+        taken, block = self._taken.get(candidate.section), candidate.block
+        if taken is None and len(self._taken) == self._max_runs:
+            return
+        if not is_first and (block.is_weak or block.position in (taken or ()) or self._is_said(block)):
+            return
+        for group in (self._grown(candidate), {block.position}):
+            lines = self._lines(candidate.section, group - (taken or set()))
+            if lines <= self._left or is_first:
+                self._left -= lines
+                self._taken.setdefault(candidate.section, set()).update(group)
+                return
+
+    def runs(self) -> Iterator[tuple[int, list[TextBlock]]]:
+        """Each section with its blocks in order. A line that announces something has that behind it, or is left out."""
+        for section, taken in self._taken.items():
+            blocks = self._read[section]
+            for position in sorted(taken, reverse=True):
+                if blocks[position].announces and position + 1 not in taken:
+                    announced = self._announced(blocks, position)
+                    if self._lines(section, announced) <= self._left + BEYOND_LINES:
+                        taken |= announced
+                    if position + 1 not in taken and len(taken) > 1:
+                        taken.discard(position)
+            yield section, [blocks[position] for position in sorted(taken)]
+
+    def _is_said(self, block: TextBlock) -> bool:
+        """Whether what is taken says nearly the same."""
+        others = (self._read[section][at] for section, taken in self._taken.items() for at in taken)
+        return any(len(block.stems & other.stems) > 0.75 * len(block.stems | other.stems) for other in others)
+
+    def _lines(self, section: int, positions: Set[int]) -> int:
+        blocks = (self._read[section][position] for position in positions)
+        heading = 0 if section in self._taken else HEADING_LINES
+        return heading + sum(self._shown_lines(block) for block in blocks)
+
+    def _shown_lines(self, block: TextBlock) -> int:
+        is_long = block.kind in ("code", "table")
+        lines = min(block.lines, code_lines(self._form) + 2) if is_long else block.lines
+        return lines + (block.kind != "item")  # and a blank line
+
+    def _grown(self, candidate: _Candidate) -> set[int]:
+        """The block with what it cannot be understood without; a short section whole."""
+        blocks, block = self._read[candidate.section], candidate.block
+        strong = {other.position for other in blocks if not other.is_weak}
+        whole = sum(self._shown_lines(blocks[position]) for position in strong)
+        if block.position in strong and whole <= WHOLE_LINES[self._form]:
+            return strong
+        group = {block.position, *self._lead_of(blocks, block)}
+        if block.announces:
+            group |= self._announced(blocks, block.position)
+        elif block.is_step:
+            group |= self._steps(blocks, block)
+        elif self._form in ("how-to", "code") and block.kind == "prose":
+            following = blocks[block.position + 1 : block.position + 2]
+            group |= {other.position for other in following if other.kind == "code"}
+        return group
+
+    @staticmethod
+    def _lead_of(blocks: Sequence[TextBlock], block: TextBlock) -> set[int]:
+        """The line above code, a list or a table that says what it is."""
+        at = block.position - 1
+        while at >= 0 and block.kind == "item" and blocks[at].list_number == block.list_number:
+            at -= 1
+        if block.kind == "prose" or at < 0 or blocks[at].kind != "prose":
+            return set()
+        leads = blocks[at].announces or blocks[at].is_label or block.kind == "code"
+        return {at} if leads and blocks[at].lines <= 4 else set()
+
+    def _announced(self, blocks: Sequence[TextBlock], position: int) -> set[int]:
+        """What follows a colon: a block, or the items of a list as far as they fit."""
+        found: set[int] = set()
+        for block in blocks[position + 1 :]:
+            is_same_list = not found or (block.kind == "item" and block.list_number == blocks[position + 1].list_number)
+            if not is_same_list or (found and self._lines_of(blocks, found) + block.lines > self._left):
+                break
+            found.add(block.position)
+        return found
+
+    def _steps(self, blocks: Sequence[TextBlock], step: TextBlock) -> set[int]:
+        """The whole procedure if it fits, else from this step on."""
+        whole = [block for block in blocks if block.list_number == step.list_number]
+        if self._lines_of(blocks, {block.position for block in whole}) <= self._left:
+            return {block.position for block in whole}
+        found: set[int] = set()
+        for block in whole[whole.index(step) :]:
+            if self._lines_of(blocks, found) + block.lines > self._left:
+                break
+            found.add(block.position)
+        return found
+
+    def _lines_of(self, blocks: Sequence[TextBlock], positions: Set[int]) -> int:
+        return sum(self._shown_lines(blocks[position]) for position in positions)
+
+
+def code_lines(form: Form) -> int:
+    """Lines of code or rows of a table that are shown of one block."""
+    return CODE_LINES.get(form, OTHER_CODE_LINES)
+
+
+def _excerpt(
+    section: FoundSection, joined: Joined, blocks: Sequence[TextBlock], *, asked: Set[str], form: Form
+) -> Excerpt:
+    parts: list[str] = []
+    before: TextBlock | None = None
+    for block in blocks:
+        text = shortened(block.text, asked, code_lines(form)) if block.kind in ("code", "table") else shown(block.text)
+        if before is not None:
+            is_gap = block.position != before.position + 1
+            is_list = block.kind == before.kind == "item" and block.list_number == before.list_number
+            parts.append(
+                "\n\u2026\n" if is_gap and is_list else "\n" if is_list else "\n\n\u2026\n\n" if is_gap else "\n\n"
+            )
+        parts.append(text)
+        before = block
+    span = (min(block.span[0] for block in blocks), max(block.span[1] for block in blocks))
+    best = max(blocks, key=lambda block: (not block.is_weak, block.closeness or 0.0, len(block.stems & asked)))
+    return Excerpt(section, emphasized("".join(parts), asked), span, best.span, joined)

@@ -1,0 +1,148 @@
+"""How blocks of documents read in an answer: without links that lead nowhere, long code cut, the best sentence bold."""
+
+import re
+from collections.abc import Iterator, Sequence, Set
+
+from citewise.text.analysis import terms
+from citewise.text.markdown import Line, Markdown
+from citewise.text.units import units_of
+
+ELLIPSIS = "\u2026"
+MIN_EMPHASIZED = 240  # characters of a paragraph in which a sentence is worth pointing out; a shorter one is read whole
+MAX_EMPHASIZED = 300  # of a sentence in bold
+
+_LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()\s]*(?:\s+\"[^\"]*\")?\)|\[[^\[\]\n]*\])")
+_WIKI_LINK = re.compile(r"!?\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]+)\]\]")
+_MARKER_LIKE = re.compile(r"\[(\W{0,3}(?:sources?\b[^\[\]\n]{0,200}|\d[\d\s,;-]{0,40})\W{0,3})\]", re.IGNORECASE)
+_HIDDEN = re.compile(r"<!--.*?-->|\s*\{\s*#[\w:.-]+\s*\}|\{\{[<%]\s*/?[^<>%]{0,200}[>%]\}\}", re.DOTALL)
+_DEFINITION = re.compile(
+    r"\s*(?:@|(?:export |public |private |protected |static |async |pub )*"
+    r"(?:def|class|func|fn|function|interface|type|impl|struct|enum|const|var|let)\b|---|\w[\w-]*:\s*$)"
+)
+
+
+def unwrapped(text: str) -> str:
+    """Markdown in which each paragraph is one line: a screen wraps it as wide as it is."""
+    lines: list[str] = []
+    fence = ""
+    for raw in text.split("\n"):
+        line = Line(raw)
+        opened = fence or line.fence
+        before = Line(lines[-1]) if lines else Line()
+        goes_on = (
+            not opened
+            and bool(line.strip())
+            and bool(before.strip())
+            and not (
+                line.begins_item
+                or line.is_markup
+                or line.quote_mark
+                or before.is_markup
+                or before.endswith(("  ", "\\"))
+            )
+            and "|" not in line
+            and not before.strip("` ~").endswith("```")
+        )
+        if goes_on and not (lines and before.fence):
+            glue = "" if _is_unspaced(before.rstrip()[-1:]) and _is_unspaced(line.lstrip()[:1]) else " "
+            lines[-1] = before.rstrip() + glue + line.strip()
+        else:
+            lines.append(raw.rstrip() if not opened else raw)
+        fence = "" if fence and line.closes(fence) else opened
+    return "\n".join(lines)
+
+
+def _is_unspaced(character: str) -> bool:
+    """Whether it is of a script that is written without blanks."""
+    return "\u3000" <= character <= "\u9fff" or "\uff00" <= character <= "\uffef"
+
+
+def shown(text: str) -> str:
+    """Prose as it reads outside its document: unwrapped, links as their words, no brackets that look like markers."""
+    return _outside_code(unwrapped(text)).strip("\n")
+
+
+def _outside_code(text: str) -> str:
+    parts: list[str] = []
+    for run, is_code in _runs(text):
+        if is_code:
+            parts.append(run)
+            continue
+        plain, end = "", 0
+        for start, stop in (*Markdown(run).code_spans(), (len(run), len(run))):
+            prose = _WIKI_LINK.sub(r"\1", _LINK.sub(r"\1", _HIDDEN.sub("", run[end:start])))
+            plain += _MARKER_LIKE.sub(r"(\1)", prose) + run[start:stop]
+            end = stop
+        parts.append(plain)
+    return "\n".join(parts)
+
+
+def _runs(text: str) -> Iterator[tuple[str, bool]]:
+    """Lines of fences, and lines between them."""
+    lines, flags = text.split("\n"), Markdown(text).fenced_lines()
+    start = 0
+    for at in range(1, len(lines) + 1):
+        if at == len(lines) or flags[at] != flags[start]:
+            yield "\n".join(lines[start:at]), flags[start]
+            start = at
+
+
+def shortened(text: str, asked: Set[str], max_lines: int) -> str:
+    """Code or a table, with its label; a long one cut to what matters for the question."""
+    lines = text.split("\n")
+    first = next((at for at, line in enumerate(lines) if Line(line).fence or line.lstrip().startswith("|")), 0)
+    label, body = lines[:first], lines[first:]
+    if len(body) > max_lines + 2:
+        body = _window(body, asked, max_lines) if Line(body[0]).fence else _rows(body, asked, max_lines)
+    return "\n".join(
+        [*([shown("\n".join(label))] if any(map(str.strip, label)) else []), *(body if not label else ["", *body])]
+    )
+
+
+def _window(lines: Sequence[str], asked: Set[str], max_lines: int) -> list[str]:
+    """The lines of code that have most of the question's words, from a blank line or a definition on."""
+    fence = Line(lines[0]).fence
+    opening, inner, closing = (lines[0], lines[1:-1], lines[-1]) if fence else ("```", lines, "```")
+    hits = [len(asked & {*terms(line).words, *terms(line).code}) for line in inner]
+    starts = [at for at, line in enumerate(inner) if at == 0 or not inner[at - 1].strip() or _DEFINITION.match(line)]
+    start = max(starts, key=lambda at: (sum(hits[at : at + max_lines]), -at))
+    end = min(len(inner), start + max_lines)
+    if end < len(inner):
+        blanks = [at for at in range(start + max_lines // 2, end) if not inner[at].strip()]
+        end = blanks[-1] if blanks else end
+    shown_lines = [line for line in inner[start:end]]
+    return [opening, *([ELLIPSIS] if start else []), *shown_lines, *([ELLIPSIS] if end < len(inner) else []), closing]
+
+
+def _rows(lines: Sequence[str], asked: Set[str], max_rows: int) -> list[str]:
+    """A table's header and the rows that have most of the question's words, in their order."""
+    header, rows = lines[:2], lines[2:]
+    hits = [len(asked & terms(row).stems) for row in rows]
+    best = sorted(sorted(range(len(rows)), key=lambda at: (-hits[at], at))[:max_rows])
+    parts = list(header)
+    for before, at in zip([-1, *best], best, strict=False):
+        parts += [f"| {ELLIPSIS} |"] if at != before + 1 else []
+        parts.append(rows[at])
+    return parts + ([f"| {ELLIPSIS} |"] if best and best[-1] < len(rows) - 1 else [])
+
+
+def emphasized(text: str, asked: Set[str]) -> str:
+    """The text with the sentence in bold that has most of the question's words, unless it stands first."""
+    best: tuple[int, int] | None = None
+    most = 0
+    for unit in units_of(0, text):
+        start, end = unit.span
+        shared = len(unit.stems & asked)
+        is_plain = unit.kind == "sentence" and not unit.list_mark and "*" not in unit.text and "_" not in unit.text
+        if (
+            is_plain
+            and end - start <= MAX_EMPHASIZED
+            and shared > most
+            and not text[start:end].startswith(("#", ">", ELLIPSIS))
+        ):
+            most, best = shared, (start, end)
+    if best is None or best[0] == 0 or len(text) < MIN_EMPHASIZED or most < 2:
+        return text
+    start, end = best
+    sentence = text[start:end]
+    return f"{text[:start]}**{sentence}**{text[end:]}" if "\n" not in sentence else text
