@@ -40,7 +40,7 @@ def a_context(*sources: ContextSource) -> Context:
 def a_prompt(*sources: ContextSource, question: str = "When is the gauge read?") -> Prompt:
     messages = (Message(Role.SYSTEM, "Answer from the sources."), Message(Role.USER, question))
     context = a_context(*(sources or (a_source(),)))
-    return Prompt(question, "normal", context, Grounds(0.9, is_sufficient=True, evidence=()), messages)
+    return Prompt(question, "normal", context, Grounds(0.9, "answered"), messages)
 
 
 PACK = Pack(WordCounter(), Addresses())
@@ -67,4 +67,4 @@ def evidence_of(context: Context, fits: Mapping[str, float] | None = None) -> tu
 
 
 def grounds_of(evidence: Sequence[Evidence]) -> Grounds:
-    return Grounds(0.9, is_sufficient=True, evidence=tuple(evidence))
+    return Grounds(0.9, "answered", tuple(evidence))

@@ -12,7 +12,8 @@ from citewise.model.cancellation import Cancellation
 from citewise.model.filters import Where
 from citewise.model.logged import Logged
 from citewise.model.query import PageRequest, Query
-from citewise.model.ranking import Passage, SearchResult
+from citewise.model.ranking import FoundSection, Passage, SearchResult
+from citewise.text.sections import sections_of
 from tests.fakes.scripted_generator import ScriptedGenerator
 
 
@@ -36,6 +37,11 @@ class FakeLibrary(LibraryReader):
         if isinstance(self.found, Exception):
             raise self.found
         return replace(self.found, query=query) if isinstance(self.found, SearchResult) else self.found(query)
+
+    def sections(
+        self, query: Query, found: SearchResult, *, depth: int
+    ) -> tuple[SearchResult, tuple[FoundSection, ...]]:
+        return found, sections_of(found.findings[:depth])
 
     def popular(self, where: Where, limit: int) -> tuple[Passage, ...]:
         self.asked_popular.append((where, limit))
@@ -62,18 +68,21 @@ class FakePipeline(AnswerPipeline):
         object.__setattr__(self, "generator", ScriptedGenerator([], name=generator_name))
         self.histories: list[Sequence[Message]] = []
         self.found: list[SearchResult] = []
+        self.sections: list[Sequence[FoundSection]] = []
         self._events_of = events
 
     def ask(
         self,
         query: Query,
         found: SearchResult,
+        sections: Sequence[FoundSection] = (),
         *,
         history: Sequence[Message] = (),
         cancellation: Cancellation | None = None,
     ) -> AnswerEvents:
         self.histories.append(history)
         self.found.append(found)
+        self.sections.append(sections)
         return self._events_of(query)
 
 

@@ -29,7 +29,7 @@ def test_a_compressed_context_keeps_its_budget_and_adds_nothing(
     fits = [
         Evidence(unit, 0.5, chance.random()) for source in whole.sources for unit in units_of(source.n, source.text)
     ]
-    made = Compress(tokens=tokens)("?", whole, Grounds(0.9, is_sufficient=True, evidence=tuple(fits)), pack=pack)
+    made = Compress(tokens=tokens)("?", whole, Grounds(0.9, "answered", tuple(fits)), pack=pack)
     if made is None:
         return
     assert 0 < made[0].tokens <= budget_tokens

@@ -12,7 +12,7 @@ def an_answer(result: SearchResult, text: str, *citations: Citation, **changes: 
         result,
         text,
         "extractive",
-        sufficient_context=True,
+        outcome="answered",
         citations=citations,
         removed_markers=0,
         unsupported_sentences=(),

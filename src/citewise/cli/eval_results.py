@@ -47,7 +47,7 @@ def _question_lines(result: QuestionResult) -> Iterator[str]:
     if result.expected_answer:
         yield f"    wanted    {one_line(result.expected_answer, MAX_ANSWER)}"
     if result.answer and not result.refused and (result.expected_answer or result.kind != "answerable"):
-        yield f"    answered  {one_line(result.answer, MAX_ANSWER)}"
+        yield f"    {'not sure' if result.outcome == 'unsure' else 'answered'}  {one_line(result.answer, MAX_ANSWER)}"
     if ranking is not None and ranking < 1.0:
         for name, places in (("expected", result.expected), ("found", result.found)):
             for number, place in enumerate(places[:MAX_PLACES]):

@@ -88,6 +88,7 @@ def _entry(result: QuestionResult, number: int) -> dict[str, object]:
     remarks = dict.fromkeys((result.group, kind, rank if result.expected else "", decision))
     return {
         "result": result,
+        "decision": decision,
         "is_poor": is_poor,
         "is_open": is_poor and number < OPENED,
         "full_grade": max((1, *(place.grade for place in result.expected))),

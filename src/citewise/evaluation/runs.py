@@ -36,6 +36,14 @@ Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Milliseconds = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 
 
+_WRONG: Mapping[Outcome | None, str] = {
+    "nothing": "refused, and should have been answered",
+    "unsure": "not sure, and should have answered",
+    "answered": "answered without grounds",
+    None: "wrongly answered or refused",  # a run from before the outcomes had names
+}
+
+
 @dataclass(frozen=True, slots=True)
 class QuestionResult:
     """One question: what was expected, what was found, and the metrics of that."""
@@ -71,7 +79,7 @@ class QuestionResult:
         """What was wrong about an answer, in words."""
         measures, problems = self.measures, []
         if measures.get("refusal_accuracy") == 0.0 or measures.get("selected_accuracy") == 0.0:
-            problems.append("refused, and should have been answered" if self.refused else "answered without grounds")
+            problems.append(_WRONG[self.outcome])
         if (true := measures.get("citation_accuracy", 1.0)) < 1.0:
             problems.append(f"only {true:.0%} of its citations are true" if true else "no citation that is true")
         if measures.get("selected_leaks"):

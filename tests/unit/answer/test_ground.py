@@ -7,10 +7,23 @@ from typing import Any
 
 import pytest
 
-from citewise.answer.ground import MAX_CHARACTERS, SEARCH, SELECTION, Calibration, Ground, coverages_of
+from citewise.answer.ground import (
+    ALL_WORDS,
+    ANSWERED_CONFIDENCE,
+    DEFAULT,
+    MAX_CHARACTERS,
+    MODEL_CONFIDENCE,
+    SEARCH,
+    SELECTION,
+    SHOWN_CONFIDENCE,
+    Calibration,
+    Ground,
+    Thresholds,
+    coverages_of,
+)
 from citewise.answer.pack import Pack
 from citewise.errors import Unavailable
-from citewise.model.answer import Context, Evidence
+from citewise.model.answer import Context, Evidence, Outcome
 from citewise.model.chunk import Vector, cosine
 from citewise.model.ranking import DENSE, WORDS, Finding
 from citewise.ports.models import TokenCounter
@@ -36,7 +49,7 @@ def found(
 
 
 def signal(name: str, *findings: Finding, question: str = ASKED) -> float | None:
-    return GROUND.search_signals(question, packed(*findings[:5]), findings)[name]
+    return GROUND.search_signals(question, findings, top_k=5)[name]
 
 
 def test_closeness_is_the_best_cosine_and_lead_how_far_it_is_ahead() -> None:
@@ -71,7 +84,7 @@ def test_agreement_is_the_share_of_chunks_high_in_both_rankings() -> None:
 def test_a_ranking_that_was_down_leaves_its_signals_open() -> None:
     only_words = found({WORDS: 7.0}, {WORDS: 1})
     assert [signal(name, only_words) for name in ("closeness", "lead", "agreement")] == [None, None, None]
-    assert GROUND(ASKED, packed(only_words), [only_words]).confidence > 0
+    assert GROUND.of_search(ASKED, [only_words], top_k=5).confidence > 0
 
 
 def test_an_open_signal_counts_as_an_average_one() -> None:
@@ -87,27 +100,58 @@ def test_every_signal_speaks_for_an_answer_but_missing_names(calibration: Calibr
         assert (worth < 0) == (signal == "missing")
 
 
-def test_near_agreed_and_mentioned_is_sufficient_and_far_and_unmentioned_is_not() -> None:
-    near = [found({DENSE: 0.8 - 0.1 * at}, {DENSE: at + 1, WORDS: at + 1}, at=at) for at in range(5)]
-    far = [found({DENSE: 0.2}, {DENSE: at + 1}, at=at) for at in range(5)]
-    assert GROUND(ASKED, packed(*near), near).is_sufficient
-    assert not GROUND("How does MoveIt drive a UR5?", packed(*far), far).is_sufficient
+NEAR = [found({DENSE: 0.8 - 0.1 * at}, {DENSE: at + 1, WORDS: at + 1}, at=at) for at in range(5)]
+FAR = [found({DENSE: 0.2}, {DENSE: at + 1}, at=at) for at in range(5)]
 
 
-def test_nothing_found_is_not_sufficient() -> None:
-    for grounds in (GROUND(ASKED, packed(), []), GROUND(ASKED, packed())):
-        assert (grounds.confidence, grounds.is_sufficient, grounds.evidence) == (0.0, False, ())
+def outcome(question: str, *findings: Finding, thresholds: Thresholds = DEFAULT) -> Outcome:
+    return GROUND.of_search(question, findings, top_k=5, thresholds=thresholds).outcome
+
+
+def test_near_agreed_and_mentioned_is_answered_and_far_and_unmentioned_is_not() -> None:
+    assert outcome(ASKED, *NEAR) == "answered"
+    assert outcome("How does MoveIt drive a UR5?", *FAR) == "nothing"
+
+
+def test_between_the_two_thresholds_it_is_not_sure() -> None:
+    confidence = GROUND.of_search(ASKED, FAR, top_k=5).confidence
+    for answered, shown, expected in ((0.0, 0.0, "answered"), (1.0, 0.0, "unsure"), (1.0, 1.0, "nothing")):
+        assert outcome(ASKED, *FAR, thresholds=Thresholds(answered, shown)) == expected
+    assert Thresholds(confidence, confidence).outcome(confidence) == "answered"
+    assert Thresholds(1.0, confidence).outcome(confidence) == "unsure"
+
+
+def test_what_is_answered_is_shown_too() -> None:
+    assert 0 < SHOWN_CONFIDENCE < ANSWERED_CONFIDENCE < 1
+    assert SHOWN_CONFIDENCE <= MODEL_CONFIDENCE <= ANSWERED_CONFIDENCE
+
+
+def test_only_the_best_sources_are_looked_at_for_the_words_of_a_question() -> None:
+    far, says_it = found({}, text="Fish."), found({}, at=1)
+    best, both = (GROUND.search_signals("Gulls?", [far, says_it], top_k=top_k) for top_k in (1, 2))
+    assert (best["matched"], both["matched"]) == (0.0, math.log1p(ALL_WORDS))
+
+
+def test_of_nothing_there_is_nothing() -> None:
+    grounds = GROUND.of_search(ASKED, [], top_k=5)
+    assert (grounds.confidence, grounds.outcome, grounds.evidence) == (0.0, "nothing", ())
+    assert GROUND.of_selection(ASKED, packed()).outcome == "nothing"
 
 
 def test_a_heading_alone_answers_nothing() -> None:
-    heading = found({DENSE: 0.99}, {DENSE: 1, WORDS: 1}, text="# When the gauge is read")
-    assert not GROUND(ASKED, packed(heading), [heading]).is_sufficient
+    heading = packed(found({}, text="# When the gauge is read"))
+    assert GROUND.of_selection("When the gauge is read?", heading).outcome == "nothing"
 
 
-def test_a_selection_that_says_it_is_sufficient_and_another_is_not() -> None:
+def test_a_selection_that_says_it_is_answered_from_and_another_is_not() -> None:
     selection = packed(found({}))
-    assert GROUND("The gauge is read at noon?", selection).is_sufficient
-    assert not GROUND("Who painted Las Meninas in Madrid?", selection).is_sufficient
+    assert GROUND.of_selection("The gauge is read at noon?", selection).outcome == "answered"
+    assert GROUND.of_selection("Who painted Las Meninas in Madrid?", selection).outcome != "answered"
+
+
+def test_units_are_weighed_for_a_selection_alone() -> None:
+    assert len(GROUND.of_selection(ASKED, packed(found({}))).evidence) == 2
+    assert GROUND.of_search(ASKED, NEAR, top_k=5).evidence == ()
 
 
 def test_a_selection_is_judged_by_words_where_nothing_can_be_embedded() -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from citewise.answer.quality import DOUBTFUL, INSUFFICIENT, LOW, RETRIEVAL, UNCITED, UNFAITHFUL, CalibratedQuality
-from citewise.model.answer import Citation, Context, Grounds, Prompt, Quality, Signals
+from citewise.model.answer import Citation, Context, Grounds, Outcome, Prompt, Quality, Signals
 from citewise.model.query import Mode
 from tests.contexts import a_wide_context, evidence_of
 
@@ -16,13 +16,13 @@ def judged(
     *texts: str,
     confidence: float = 0.95,
     faithfulness: float | None = 1.0,
-    is_sufficient: bool = True,
+    outcome: Outcome = "answered",
     mode: Mode = "normal",
     signals: Signals | None = None,
     is_cited: bool = True,
 ) -> Quality:
     context = a_wide_context(*((text, 0.9) for text in texts or ("The gauge is read at noon.",)))
-    grounds = Grounds(confidence, is_sufficient, evidence_of(context), {**SIGNALS, **(signals or {})})
+    grounds = Grounds(confidence, outcome, evidence_of(context), {**SIGNALS, **(signals or {})})
     citations = [source.citation for source in context.sources if is_cited]
     return quality_of(mode, context, grounds, citations, faithfulness)
 
@@ -36,9 +36,9 @@ def quality_of(
 
 def test_overall_is_the_chance_of_a_right_passage_times_the_faithfulness() -> None:
     sure, half = judged(), judged(faithfulness=0.5)
-    assert sure.overall == CalibratedQuality.chance("normal", Grounds(0.95, is_sufficient=True, evidence=()))
+    assert sure.overall == CalibratedQuality.chance("normal", Grounds(0.95, "answered"))
     assert half.overall == pytest.approx((sure.overall or 0) / 2)
-    assert judged(is_sufficient=False, faithfulness=None).overall == sure.overall
+    assert judged(outcome="nothing", faithfulness=None).overall == sure.overall
 
 
 def test_overall_grows_with_the_confidence_and_stays_in_0_to_1() -> None:
@@ -77,7 +77,7 @@ def test_of_a_selection_all_rests_on_whether_it_holds_the_answer() -> None:
         (("The gauge is read.", "Gulls rest."), 1.0),
         (("The gauge is read.", "The gauge rests."), 0.5),
         (("The gauge is read.", "Gulls rest.", "Gulls rest on roofs."), pytest.approx(2 / 3)),
-        (("The gauge is read.", "# Gulls"), 0.0),
+        (("The gauge is read.", "---"), 0.0),
     ],
 )
 def test_diversity_is_how_little_two_sources_have_in_common(texts: tuple[str, ...], diversity: float) -> None:
@@ -88,7 +88,8 @@ def test_diversity_is_how_little_two_sources_have_in_common(texts: tuple[str, ..
     ("quality", "warning"),
     [
         (judged(), None),
-        (judged(confidence=0.3, is_sufficient=False, faithfulness=None), INSUFFICIENT),
+        (judged(confidence=0.05, outcome="nothing", faithfulness=None), INSUFFICIENT),
+        (judged(confidence=0.3, outcome="unsure"), INSUFFICIENT),
         (judged(faithfulness=0.9), UNFAITHFUL),
         (judged(confidence=0.5), DOUBTFUL),
         (judged(confidence=0.5, faithfulness=0.9), UNFAITHFUL),
@@ -111,7 +112,7 @@ def test_silence_and_missing_markers_are_worth_nothing() -> None:
 
 
 def test_nothing_found_is_nothing_to_trust() -> None:
-    empty = Grounds(0.0, is_sufficient=False, evidence=(), signals=dict.fromkeys(SIGNALS))
+    empty = Grounds(0.0, "nothing", signals=dict.fromkeys(SIGNALS))
     quality = quality_of("normal", Context("", (), 0, 0), empty, [], None)
     assert quality == replace(quality, overall=0.0, retrieval_confidence=0.0, sufficiency=0.0, diversity=0.0)
     assert quality.warning == INSUFFICIENT

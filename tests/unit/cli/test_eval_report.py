@@ -13,6 +13,7 @@ from citewise.cli.html import MAX_LISTED, MINUS, OPENED, report_html
 from citewise.evaluation.cases import Kind, Place
 from citewise.evaluation.compare import Comparison
 from citewise.evaluation.runs import QuestionResult, Run
+from citewise.model.answer import Outcome
 from tests.unit.cli.pages import Page
 from tests.unit.evaluation.runs import a_run, an_outcome, run_of, some_ablations
 
@@ -72,7 +73,7 @@ def test_ids_are_unique_and_every_link_leads_to_one() -> None:
 def test_hostile_words_stay_words_wherever_they_come_from(monkeypatch: pytest.MonkeyPatch) -> None:
     place = Place(EVIL, EVIL, (1, 2), EVIL, 1)
     outcome = QuestionResult(
-        EVIL, EVIL, "answerable", EVIL, {"ndcg@10": 0.0, EVIL: 0.5}, 3.0, (place,), (place,), EVIL, False, EVIL
+        EVIL, EVIL, "answerable", EVIL, {"ndcg@10": 0.0, EVIL: 0.5}, 3.0, (place,), (place,), EVIL, "answered", EVIL
     )
     run = replace(run_of(outcome, settings={EVIL: {EVIL: [EVIL]}}), set=EVIL, commit=EVIL, stages_ms={EVIL: 1.0})
     monkeypatch.setattr("sys.argv", [EVIL, EVIL])
@@ -134,11 +135,12 @@ def test_settings_and_the_latency_of_searches_are_listed() -> None:
 
 
 def test_the_wanted_answer_stands_beside_the_one_that_came() -> None:
-    each = replace(OUTCOME, expected_answer="At noon.", answer="Boats have engines. [1]", refused=False)
+    each = replace(OUTCOME, expected_answer="At noon.", answer="Boats have engines. [1]", outcome="answered")
     page = shown(run_of(each))
     assert "Expected wanted At noon. place" in page
     assert "Found answered Boats have engines. [1] #" in page
-    assert "Found refused None. #" in shown(run_of(replace(each, answer="None.", refused=True)))
+    assert "Found not sure Boats" in shown(run_of(replace(each, outcome="unsure")))
+    assert "Found refused None. #" in shown(run_of(replace(each, answer="None.", outcome="nothing")))
 
 
 @pytest.mark.parametrize(
@@ -153,7 +155,7 @@ def test_where_no_place_is_expected_the_page_says_what_is(kind: Kind, expected: 
 
 
 def test_what_was_wrong_about_an_answer_is_said_in_words() -> None:
-    poor = replace(OUTCOME, measures={"refusal_accuracy": 0.0, "citation_accuracy": 0.5}, refused=False)
+    poor = replace(OUTCOME, measures={"refusal_accuracy": 0.0, "citation_accuracy": 0.5}, outcome="answered")
     assert "answered without grounds; only 50% of its citations are true Expected" in shown(run_of(poor))
     assert "citations are true" not in shown(run_of(OUTCOME))
 
@@ -168,17 +170,23 @@ def test_the_poorest_questions_stand_open() -> None:
 
 
 def test_a_group_that_is_called_as_its_kind_is_said_once() -> None:
-    html = report_html(run_of(replace(OUTCOME, kind="selected", group="selected", expected=(), refused=True)))
+    html = report_html(run_of(replace(OUTCOME, kind="selected", group="selected", expected=(), outcome="nothing")))
     assert '<span class="remark">selected · refused</span>' in html
 
 
 @pytest.mark.parametrize(
-    ("measures", "refused"),
-    [({"ndcg@10": 0.1}, None), ({"ndcg@10": 1.0, "refusal_accuracy": 0.0}, True), ({"selected_leaks": 1.0}, False)],
+    ("measures", "outcome"),
+    [
+        ({"ndcg@10": 0.1}, None),
+        ({"ndcg@10": 1.0, "refusal_accuracy": 0.0}, "nothing"),
+        ({"selected_leaks": 1.0}, "answered"),
+    ],
 )
-def test_poor_questions_come_first_whatever_they_are_poor_at(measures: dict[str, float], refused: bool | None) -> None:
+def test_poor_questions_come_first_whatever_they_are_poor_at(
+    measures: dict[str, float], outcome: Outcome | None
+) -> None:
     fine = replace(OUTCOME, id="a", question="A fine one", measures={"ndcg@10": 1.0, "refusal_accuracy": 1.0})
-    poor = replace(OUTCOME, id="z", question="A poor one", measures=measures, refused=refused)
+    poor = replace(OUTCOME, id="z", question="A poor one", measures=measures, outcome=outcome)
     page = shown(run_of(fine, poor))
     assert page.index("A poor one") < page.index("A fine one")
     assert "1 question of 2 below 0.5" in page

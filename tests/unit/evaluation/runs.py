@@ -50,7 +50,7 @@ def an_outcome(number: int, draw: random.Random, *, quality: float = 0.75) -> Qu
         expected=(_place(draw, grade=2), _place(draw, grade=1)),
         found=found,
         answer="The gauge is read at noon [1], and every hour while a surge is expected [2].",
-        refused=is_refused,
+        outcome="nothing" if is_refused else "answered",
     )
 
 
@@ -97,7 +97,7 @@ def _other(kind: Kind, number: int, draw: random.Random) -> QuestionResult:
         measures=measures,
         latency_ms=draw.lognormvariate(2.1, 0.35),
         answer="The sources do not say.",
-        refused=is_right,
+        outcome="nothing" if is_right else "answered",
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 from citewise.evaluation.cases import Case, Place
 from citewise.evaluation.metrics import ANSWER_METRICS, answer_measures, lines_of
 from citewise.model.access import OWNER
-from citewise.model.answer import SELECTION, Answer, Citation
+from citewise.model.answer import NOT_SURE, SELECTION, Answer, Citation, Outcome
 from citewise.model.query import Query, Selection
 from citewise.model.ranking import SearchResult
 from tests.builders import an_id
@@ -40,16 +40,16 @@ QUESTION = Case("q", "?", "answerable", gold=(Place("a.md", lines=(4, 9), grade=
 NOTHING = SearchResult(Query("?!a", "r", 0.0, OWNER), (), 0, {})
 
 
-def answered(text: str, *citations: Citation, generator: str = "extractive", is_refused: bool = False) -> Answer:
-    return an_answer(NOTHING, text, *citations, generator=generator, sufficient_context=not is_refused)
+def answered(text: str, *citations: Citation, generator: str = "extractive", outcome: Outcome = "answered") -> Answer:
+    return an_answer(NOTHING, text, *citations, generator=generator, outcome=outcome)
 
 
 def stored(path: str) -> tuple[str | None, frozenset[str]]:
     return (TEXT, HELD) if path == "a.md" else (None, frozenset())
 
 
-def measures_of(case: Case, *citations: Citation, is_refused: bool = False) -> dict[str, float]:
-    return dict(answer_measures(case, answered("It is.", *citations, is_refused=is_refused), stored))
+def measures_of(case: Case, *citations: Citation, outcome: Outcome = "answered") -> dict[str, float]:
+    return dict(answer_measures(case, answered("It is.", *citations, outcome=outcome), stored))
 
 
 @pytest.mark.parametrize(
@@ -75,21 +75,36 @@ def test_citations_count_by_their_share() -> None:
     assert "citation_relevance" not in measures_of(replace(QUESTION, gold=()), CITED)
 
 
+ANSWERABLE, UNANSWERABLE = Case("q", "?", "answerable"), Case("q", "?", "unanswerable")
+
+
 @pytest.mark.parametrize(
-    ("case", "is_refused", "measures"),
+    ("case", "outcome", "measures"),
     [
-        (Case("q", "?", "answerable"), False, {"refusal_accuracy": 1.0, "answered": 1.0, "citation_accuracy": 0.0}),
-        (Case("q", "?", "answerable"), True, {"refusal_accuracy": 0.0, "answered": 0.0}),
-        (Case("q", "?", "unanswerable"), True, {"refusal_accuracy": 1.0, "refused": 1.0}),
-        (Case("q", "?", "unanswerable"), False, {"refusal_accuracy": 0.0, "refused": 0.0, "citation_accuracy": 0.0}),
-        (SELECTED, False, {"selected_accuracy": 1.0}),
-        (SELECTED, True, {"selected_accuracy": 0.0}),
-        (replace(SELECTED, is_answerable=False), True, {"selected_accuracy": 1.0}),
-        (replace(SELECTED, is_answerable=False), False, {"selected_accuracy": 0.0}),
+        (
+            ANSWERABLE,
+            "answered",
+            {"refusal_accuracy": 1.0, "answered": 1.0, "citation_accuracy": 0.0},
+        ),
+        (ANSWERABLE, "nothing", {"refusal_accuracy": 0.0, "answered": 0.0}),
+        (UNANSWERABLE, "nothing", {"refusal_accuracy": 1.0, "refused": 1.0}),
+        (
+            Case("q", "?", "unanswerable"),
+            "answered",
+            {"refusal_accuracy": 0.0, "refused": 0.0, "citation_accuracy": 0.0},
+        ),
+        (ANSWERABLE, "unsure", {"refusal_accuracy": 0.5, "answered": 0.0, "citation_accuracy": 0.0}),
+        (UNANSWERABLE, "unsure", {"refusal_accuracy": 0.5, "refused": 0.0, "citation_accuracy": 0.0}),
+        (SELECTED, "unsure", {"selected_accuracy": 0.0}),
+        (replace(SELECTED, is_answerable=False), "unsure", {"selected_accuracy": 1.0}),
+        (SELECTED, "answered", {"selected_accuracy": 1.0}),
+        (SELECTED, "nothing", {"selected_accuracy": 0.0}),
+        (replace(SELECTED, is_answerable=False), "nothing", {"selected_accuracy": 1.0}),
+        (replace(SELECTED, is_answerable=False), "answered", {"selected_accuracy": 0.0}),
     ],
 )
-def test_answering_is_right_where_there_is_an_answer(case: Case, is_refused: bool, measures: dict[str, float]) -> None:
-    found = measures_of(case, is_refused=is_refused)
+def test_answering_is_right_where_there_is_an_answer(case: Case, outcome: Outcome, measures: dict[str, float]) -> None:
+    found = measures_of(case, outcome=outcome)
     found.pop("selected_leaks", None)
     assert found == measures
     assert found.keys() <= set(ANSWER_METRICS)
@@ -124,14 +139,26 @@ def test_a_citation_of_the_library_is_a_leak() -> None:
 
 
 def test_the_leak_marker_is_looked_for_in_all_that_is_shown() -> None:
-    refused = answered("The selected text does not answer this.", FROM_SELECTION, is_refused=True)
+    refused = answered("The selected text does not answer this.", FROM_SELECTION, outcome="nothing")
     assert leaks(replace(refused, suggestions=("The green buoy",)))
     assert leaks(replace(refused, result=replace(refused.result, notes=("green buoy",))))
     assert leaks(replace(refused, unsupported_sentences=("A Green Buoy.",)))
 
 
+def test_the_headline_of_an_unsure_answer_is_no_leak_and_what_stands_below_it_may_be() -> None:
+    for text, is_leak in (("The red lamp burns [1]", False), ("The blue buoy [1]", True)):
+        assert leaks(answered(f"{NOT_SURE}\n\n{text}", FROM_SELECTION, outcome="unsure")) is is_leak
+
+
+def test_what_is_shown_without_being_sure_covers_and_is_compared_too_and_a_refusal_is_not() -> None:
+    case = replace(QUESTION, must_say=("noon",), answer="At noon.")
+    for outcome, covered in (("answered", 1.0), ("unsure", 1.0), ("nothing", 0.0)):
+        found = answer_measures(case, answered("At noon. [1]", CITED, outcome=outcome), stored)
+        assert (found["coverage"], "reference_recall" in found) == (covered, covered > 0)
+
+
 def test_a_refusal_quotes_nothing() -> None:
-    assert not leaks(answered("The selected text does not answer this.", FROM_SELECTION, is_refused=True))
+    assert not leaks(answered("The selected text does not answer this.", FROM_SELECTION, outcome="nothing"))
 
 
 @pytest.mark.parametrize(
@@ -157,7 +184,7 @@ def test_an_answer_is_compared_with_the_reference_where_one_was_given() -> None:
     case = replace(QUESTION, answer="The gauges are read at dawn.")
     found = answer_measures(case, answered("Read the gauge at noon. [1]", CITED), stored)
     assert found["reference_recall"] == pytest.approx(2 / 3)  # gauge and read, but not dawn
-    assert "reference_recall" not in answer_measures(case, answered("No.", is_refused=True), stored)
+    assert "reference_recall" not in answer_measures(case, answered("No.", outcome="nothing"), stored)
 
 
 def test_the_first_source_counts_if_it_is_a_full_answer() -> None:

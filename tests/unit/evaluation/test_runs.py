@@ -13,6 +13,7 @@ from citewise.errors import BadData, BadRequest
 from citewise.evaluation.cases import Place, counted
 from citewise.evaluation.runs import JSON_METRICS, PERCENTILES, QuestionResult, Run
 from citewise.insights import percentiles
+from citewise.model.answer import Outcome
 
 LEAKY = "shows what is not in the selection"
 
@@ -89,20 +90,22 @@ def test_a_run_must_reach_every_threshold(metric: str, threshold: float, missed:
 
 
 @pytest.mark.parametrize(
-    ("measures", "is_refused", "wrong"),
+    ("measures", "outcome", "wrong"),
     [
         ({"ndcg@10": 0.0}, None, []),
-        ({"refusal_accuracy": 0.0}, True, ["refused, and should have been answered"]),
-        ({"selected_accuracy": 0.0}, False, ["answered without grounds"]),
-        ({"citation_accuracy": 0.0}, False, ["no citation that is true"]),
-        ({"citation_accuracy": 0.5, "selected_leaks": 1.0}, False, ["only 50% of its citations are true", LEAKY]),
+        ({"refusal_accuracy": 0.0}, "nothing", ["refused, and should have been answered"]),
+        ({"selected_accuracy": 0.0}, "answered", ["answered without grounds"]),
+        ({"selected_accuracy": 0.0}, "unsure", ["not sure, and should have answered"]),
+        ({"refusal_accuracy": 0.5}, "unsure", []),
+        ({"citation_accuracy": 0.0}, "answered", ["no citation that is true"]),
+        ({"citation_accuracy": 0.5, "selected_leaks": 1.0}, "answered", ["only 50% of its citations are true", LEAKY]),
     ],
 )
 def test_what_was_wrong_about_an_answer_is_said(
-    measures: dict[str, float], is_refused: bool | None, wrong: list[str]
+    measures: dict[str, float], outcome: Outcome | None, wrong: list[str]
 ) -> None:
-    outcome = QuestionResult("a", "Why?", "selected", measures=measures, refused=is_refused)
-    assert outcome.problems == wrong
+    result = QuestionResult("a", "Why?", "selected", measures=measures, outcome=outcome)
+    assert result.problems == wrong
 
 
 # Runs as JSON: what was written is read again, and what somebody else wrote is refused with a reason
@@ -122,7 +125,7 @@ RUN = Run(
             (Place("a.md", "Tides", (1, 3), None, 2),),
             (Place("b.md", "", None, "c" * 16, 0),),
             "At noon. [1]",
-            False,
+            "answered",
             "At twelve.",
         ),
         QuestionResult("u1", "Who?", "unanswerable"),
@@ -143,10 +146,12 @@ def test_what_was_written_is_read_again(tmp_path: Path) -> None:
     assert Run.read(written(tmp_path, RUN.as_json())) == RUN
 
 
-def test_a_run_from_before_answers_were_expected_is_read_too(tmp_path: Path) -> None:
+def test_a_run_from_before_answers_were_expected_or_told_apart_is_read_too(tmp_path: Path) -> None:
     tree: Any = copy.deepcopy(RUN.as_json())
-    del tree["questions"][0]["expected_answer"]
-    assert Run.read(written(tmp_path, tree)).questions[0].expected_answer is None
+    del tree["questions"][0]["expected_answer"], tree["questions"][0]["outcome"]
+    tree["questions"][0]["refused"] = True
+    (first, _) = Run.read(written(tmp_path, tree)).questions
+    assert (first.expected_answer, first.outcome) == (None, None)
 
 
 def test_what_programs_rely_on_is_always_there() -> None:
@@ -198,7 +203,10 @@ def measured(value: object) -> dict[str, Any]:
         (broken("questions", 0, value=3), "questions[0]: must be a JSON object"),
         (broken("questions", 0, "kind", value="other"), "questions[0].kind: Input should be"),
         (broken("questions", 0, "id", value=None), "questions[0].id: Input should be a valid string"),
-        (broken("questions", 0, "refused", value="no"), "questions[0].refused: Input should be a valid boolean"),
+        (
+            broken("questions", 0, "outcome", value="no"),
+            "questions[0].outcome: Input should be 'answered'",
+        ),
         (broken("questions", 0, "expected", 0, "lines", value=[1]), "expected[0].lines[1]: Field required"),
     ],
 )
