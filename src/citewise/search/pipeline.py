@@ -19,7 +19,7 @@ from citewise.model.query import Query
 from citewise.model.ranking import Candidate, Damaged, Dropped, Finding, Passage, Ranking, SearchResult, Shortlist
 from citewise.ports.catalog import PassageReader
 from citewise.search.adjust import Boost, Cut, Deduplicate, Freshness
-from citewise.search.fuse import Fusion, Nearness
+from citewise.search.fuse import Fusion, MinMax
 from citewise.search.rankings import Retrieve, retried
 from citewise.search.rescore import Features, Late, Rerank
 from citewise.text.urls import Addresses
@@ -111,7 +111,7 @@ class Search:
     hydrate: Hydrate
     refine: tuple[Stage, ...]  # in this order
     addresses: Addresses = field(default_factory=Addresses)
-    fuse: Fusion = field(default_factory=Nearness)
+    fuse: Fusion = field(default_factory=MinMax)
 
     def __call__(self, query: Query) -> SearchResult:
         return self._searched(query)[0]
