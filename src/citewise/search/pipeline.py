@@ -29,7 +29,7 @@ from citewise.model.ranking import (
 )
 from citewise.ports.catalog import PassageReader
 from citewise.search.adjust import Boost, Cut, Deduplicate, Freshness
-from citewise.search.fuse import Fusion, Nearness
+from citewise.search.fuse import Fusion, MinMax
 from citewise.search.rankings import Retrieve, retried
 from citewise.search.rescore import Features, Late, Rerank
 from citewise.search.sections import ReadSections
@@ -122,7 +122,7 @@ class Search:
     hydrate: Hydrate
     refine: tuple[Stage, ...]  # in this order
     addresses: Addresses = field(default_factory=Addresses)
-    fuse: Fusion = field(default_factory=Nearness)
+    fuse: Fusion = field(default_factory=MinMax)
     read_sections: ReadSections | None = None  # None: nobody will answer from what is found
 
     def __call__(self, query: Query) -> SearchResult:
