@@ -109,7 +109,9 @@ class Pack:
         if not weighed or citation.chunk_id == SELECTION:
             return citation
         start, end = max(weighed, key=lambda evidence: evidence.score).unit.span
-        return replace(citation, excerpt=_excerpt(source.text[start : Markdown(source.text).paragraph_end(end)]))
+        head, tail = _added(source.passages)
+        text = Markdown(source.text.removesuffix(tail))
+        return replace(citation, excerpt=_excerpt(text[max(start, head) : text.paragraph_end(end)]))
 
     def within(self, budget_tokens: int | None) -> "Pack":
         """The same under another budget; None: as it is."""
@@ -216,8 +218,11 @@ def _joined(passages: Sequence[Passage]) -> tuple[str, Blocks]:
     """The text of neighbors, in order, as it stands in the document, and the blocks in it."""
     text, blocks = "", list[BlockSpan]()
     for before, passage in zip((None, *passages), passages, strict=False):
-        shared = _overlap(before, passage) if before else 0
-        if before and not shared:
+        head, _ = _added((passage,))
+        shared = (head or _overlap(before, passage)) if before else 0
+        if before and head:  # another part of its last block
+            text = text.removesuffix(_added((before,))[1])
+        if before and (head or not shared):
             text += "\n" * min(passage.location.first - before.location.last, 2) or " "
         start = len(text) - shared
         for span in passage.blocks:
@@ -225,9 +230,17 @@ def _joined(passages: Sequence[Passage]) -> tuple[str, Blocks]:
             if moved.start >= len(text):
                 blocks.append(moved)
             elif blocks and moved.end > len(text):  # it goes on behind what both have
-                blocks[-1] = blocks[-1]._replace(end=moved.end)
+                blocks[-1] = blocks[-1]._replace(end=moved.end, tail=moved.tail)
         text += passage.text[shared:]
     return text, tuple(blocks) if all(passage.blocks for passage in passages) else ()
+
+
+def _added(passages: Sequence[Passage]) -> tuple[int, str]:
+    """How many characters at the beginning do not stand there in the source, and which ones at the end: the fence or
+    the header of a block that was cut."""
+    first, last = passages[0], passages[-1]
+    tail = last.blocks[-1].tail if last.blocks else 0
+    return first.blocks[0].head if first.blocks else 0, last.text[len(last.text) - tail :]
 
 
 def _overlap(before: Passage, after: Passage) -> int:
@@ -264,7 +277,8 @@ def _block(n: int, passage: Passage, text: str) -> str:
 def _citation(n: int, passages: Sequence[Passage], addresses: Addresses, *, best: Passage, score: float) -> Citation:
     """Source `n`, made of neighbors in one section: named after the best of them, with the lines of all."""
     whole = replace(best, location=Location.spanning([passage.location for passage in passages]))
-    text = Markdown(best.text)
+    head, tail = _added((best,))
+    text = Markdown(best.text[head:].removesuffix(tail))
     if text.count("\n") < best.location.last - best.location.first:
         # A comment or a rule was left out between two paragraphs: only the first is sure to stand so in the file.
         text = Markdown(text[: text.paragraph_end(text.body_start())])

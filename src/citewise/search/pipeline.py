@@ -18,7 +18,7 @@ from citewise.model.ids import ChunkId
 from citewise.model.query import Query
 from citewise.model.ranking import Candidate, Damaged, Dropped, Finding, Passage, Ranking, SearchResult, Shortlist
 from citewise.ports.catalog import PassageReader
-from citewise.search.adjust import Boost, Cut, Deduplicate, Freshness
+from citewise.search.adjust import Boost, Cut, Deduplicate, Demote, Freshness
 from citewise.search.fuse import Fusion, Nearness
 from citewise.search.rankings import Retrieve, retried
 from citewise.search.rescore import Features, Late, Rerank
@@ -100,7 +100,7 @@ def refinements(
     features: Features, late: Late, rerank: Rerank, freshness: Freshness, boost: Boost
 ) -> tuple[Stage, ...]:
     """The stages behind hydration, in their order."""
-    return (features, late, rerank, freshness, boost, Deduplicate(), Cut())
+    return (features, late, rerank, Demote(), freshness, boost, Deduplicate(), Cut())
 
 
 @dataclass(frozen=True, slots=True)
