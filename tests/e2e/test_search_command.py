@@ -19,7 +19,7 @@ HIT = {
 }
 SCORES = {
     *("dense", "words", "code", "fused", "title", "proximity", "features", "by_word", "late"),
-    *("rerank", "freshness", "boost"),
+    *("rerank", "demote", "freshness", "boost"),
 }
 ANSWER = {
     *("answer", "generator", "sufficient_context", "citations", "removed_markers", "unsupported_sentences"),

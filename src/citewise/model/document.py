@@ -72,6 +72,9 @@ class BlockSpan(NamedTuple):
     Spans come in order and do not overlap, and every word of the text is in one. Of nested blocks only the innermost
     are listed: a list item that holds a code block is a list item, then a code block. An admonition is its first line,
     with the title; what stands inside it follows as blocks of their own. No span is a list or a rule.
+
+    `head` and `tail`: so many characters at its beginning and end do not stand there in the source. They are the fence
+    or the header of a block that was cut, once more.
     """
 
     kind: BlockKind
@@ -79,6 +82,8 @@ class BlockSpan(NamedTuple):
     end: int
     language: str | None = None  # of code
     depth: int = 0  # of a list item, from 1; of what stands inside one, the item's
+    head: int = 0
+    tail: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +180,7 @@ class Document:
     text: str
     blocks: tuple[Block, ...] = ()  # of the text: what a chunker cuts, so that cutting again needs no parser
     media_type: str = "text/markdown"
-    is_titled: bool = True  # False: only its path gave it a title
+    is_titled: bool = True  # False: only its path gave it a title, and that names nothing
     chapter_number: int | None = None
     chapter_title: str | None = None
     source_uri: str | None = None  # where the original can be found
