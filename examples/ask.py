@@ -21,5 +21,6 @@ with TemporaryDirectory() as home, Library(home) as library:
     for source in answer.citations:
         lines = f":{source.lines[0]}-{source.lines[1]}" if source.lines else ""
         print(f"\n[{source.n}] {' > '.join(source.breadcrumb)}\n    {source.document}{lines}  {source.url}")
-    if not answer.sufficient_context:  # a refusal is an answer, too: it names what the library does know
-        print("It does know:", *answer.suggestions, sep="\n  - ")
+    if not answer.sufficient_context:  # a refusal is an answer, too: it names the nearest places
+        for place in answer.suggestions:
+            print(f"  - {place.title}\n    {place.document}")

@@ -15,5 +15,3 @@ for question in ("Which instrument is switched off?", "Whom do I call when a sta
     print(f"{question}\n  {answer.text}")
     for source in answer.citations:
         print(f"  [{source.n}] {source.chunk_id}: {source.document}, {source.section}  {source.url}")
-    for suggestion in answer.suggestions:
-        print(f"  {suggestion}")

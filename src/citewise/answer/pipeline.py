@@ -32,6 +32,7 @@ from citewise.model.answer import (
     Prompt,
     Quality,
     Sources,
+    Suggestion,
     Token,
     Usage,
 )
@@ -48,8 +49,9 @@ NOT_ANSWERED = "The library does not seem to answer this question."
 NOT_SEARCHED = (
     "Search is not available right now. The suggestions are pages that are often read, not results for this question."
 )
-NOT_IN_SELECTION = "The selected text does not answer this question."
-ASK_LIBRARY = "Ask the whole library: the same question without the selection."
+NOT_IN_SELECTION = (
+    "The selected text does not answer this question. Ask the whole library: the same question without the selection."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +78,7 @@ class AnswerPipeline:
     ) -> AnswerEvents:
         """Answer from what a search found: GROUNDING_TOP_K or more, of which the answer may quote the query's top_k."""
         text = NOT_SEARCHED if found.is_popular else NOT_ANSWERED if found.findings else NOTHING_FOUND
-        topics = tuple(dict.fromkeys(finding.passage.topic for finding in found.findings))
-        refusal = (text, topics[:MAX_SUGGESTIONS])
+        refusal = (text, Suggestion.among(found.findings, MAX_SUGGESTIONS))
         return self._events(found.cut_to(query), found, refusal, history, cancellation or Cancellation())
 
     def ask_selected(
@@ -90,15 +91,13 @@ class AnswerPipeline:
     ) -> AnswerEvents:
         """Answer from selected text alone."""
         header = SearchResult(query, (), total_candidates=1, timings_ms={}, mode="selected_text_only")
-        return self._events(
-            header, selection, (NOT_IN_SELECTION, (ASK_LIBRARY,)), history, cancellation or Cancellation()
-        )
+        return self._events(header, selection, (NOT_IN_SELECTION, ()), history, cancellation or Cancellation())
 
     def _events(
         self,
         result: SearchResult,
         material: SearchResult | Selection,
-        refusal: tuple[str, tuple[str, ...]],
+        refusal: tuple[str, tuple[Suggestion, ...]],
         history: Sequence[Message],
         cancellation: Cancellation,
     ) -> AnswerEvents:
@@ -121,7 +120,9 @@ class AnswerPipeline:
         except Exception as error:  # noqa: BLE001  a generator may be anybody's code
             yield Failed(explained(error, f"the generator {self.generator.name}"))
 
-    def _refused(self, prompt: Prompt, result: SearchResult, text: str, suggestions: tuple[str, ...]) -> AnswerEvents:
+    def _refused(
+        self, prompt: Prompt, result: SearchResult, text: str, suggestions: tuple[Suggestion, ...]
+    ) -> AnswerEvents:
         """No generator is asked."""
         yield Token(text)
         quality, degraded = self._quality(prompt, text)

@@ -53,7 +53,7 @@ def answer_json(answer: Answer, *, explain: bool = False) -> dict[str, object]:
             "context_tokens_after": usage.context_tokens_after,
             "total_tokens": usage.total_tokens,
         },
-        "suggestions": list(answer.suggestions),
+        "suggestions": [asdict(place) for place in answer.suggestions],
         **({"hits": hits, **_dropped_json(result)} if explain else {}),
     }
 
@@ -167,6 +167,11 @@ def _show_finding(shown: Console, place: int, finding: Finding) -> None:
     shown.print()
 
 
+def _place(document: str | None, lines: tuple[int, int] | None) -> str:
+    """Such as `ops/radio.md:12`, which editors and terminals open; empty where the document has no name."""
+    return f"{document or ''}:{lines[0]}" if document and lines else document or ""
+
+
 def _stale(reason: str | None) -> str:
     return f"  (older than its file: {reason})" if reason else ""
 
@@ -178,14 +183,13 @@ def _below(answer: Answer) -> Iterator[str]:
         yield "Sources"
     for source in answer.citations:
         yield f"  [{source.n}] {' > '.join(source.breadcrumb) or source.title}"
-        lines = f":{source.lines[0]}-{source.lines[1]}" if source.lines else ""
-        place = f"{source.document}{lines}" if source.document else None
-        if where := "  ".join(part for part in (place, source.url) if part):
+        if where := source.url or _place(source.document, source.lines):
             yield f"      {where}{_stale(source.stale)}"
     if answer.suggestions:
-        yield "Related sections" if answer.result.mode == "normal" else "What you can do"
-    for topic in answer.suggestions:
-        yield f"  - {topic}"
+        yield "Related sections"
+    for place in answer.suggestions:
+        yield f"  - {place.title}"
+        yield f"      {place.url or _place(place.document, place.lines)}"
     for sentence in answer.unsupported_sentences:
         yield f"not supported by its source: {sentence}"
     if answer.removed_markers:
