@@ -157,8 +157,7 @@ def _show_finding(shown: Console, place: int, finding: Finding) -> None:
     passage = finding.passage
     title = printable(" > ".join(passage.breadcrumb) or passage.title)
     shown.print(Text.assemble(f"{place:>2}. ", (title, "bold"), (f"  {finding.score:.3f}", "cyan")))
-    place_in_file = f"{passage.document}:{passage.location.first}-{passage.location.last}"
-    where = f"    {place_in_file}  {finding.url or ''}".rstrip() + _stale(passage.stale)
+    where = f"    {_place(passage.document, passage.lines)}  {finding.url or ''}".rstrip() + _stale(passage.stale)
     shown.print(printable(where), style="dim", soft_wrap=True)
     text = Markdown(passage.text)
     snippet = printable(" ".join(text[text.body_start() :].split()))
