@@ -12,7 +12,7 @@ from citewise.ingest.policy import Ruling
 from citewise.ingest.targets import Target
 from citewise.model.access import Access
 from citewise.model.chunk import LABELING, Chunk, Piece, content_hash
-from citewise.model.document import UNKNOWN, Document, Item, ParsedDocument, PathRule
+from citewise.model.document import SITE, UNKNOWN, Document, Item, ParsedDocument, PathRule
 from citewise.model.ids import Digest, digest, document_id
 from citewise.ports.catalog import DocumentWrite
 from citewise.ports.sources import Format
@@ -108,7 +108,8 @@ class Prepare:
             chapter=facts["chapter"],
             corpus_type=target.corpus_type or parsed.corpus_type or facts["corpus_type"],
             content_type=facts["content_type"],
-            metadata={**item.metadata, **parsed.metadata},
+            # A page does not decide which site shows it.
+            metadata={**item.metadata, **{name: value for name, value in parsed.metadata.items() if name != SITE}},
             access=Access(frozenset()),  # nobody, until it is decided
             own_access=parsed.access,
             aliases=item.aliases,

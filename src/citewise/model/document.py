@@ -12,6 +12,9 @@ from citewise.model.ids import Digest, DocumentId
 
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 
+# In the metadata of an item: the site that shows it, as {"url": where the site begins, "path": the item's path in it}.
+SITE = "citewise_site"
+
 
 class BlockKind(StrEnum):
     HEADING = "heading"
@@ -104,13 +107,14 @@ class FileProblem:
     """Why a file or folder (its path ends in a slash) was skipped or failed, or what is wrong with an ingested one.
 
     `is_unseen`: its content could not be read, so the library keeps what it had of it. `is_by_default`: a hidden or
-    vendored folder, which is only ingested if an include names it.
+    vendored folder, which is only ingested if an include names it. `is_warning`: something else uses the file.
     """
 
     path: str
     reason: str
     is_unseen: bool = False
     is_by_default: bool = False
+    is_warning: bool = False
 
 
 @dataclass(frozen=True, slots=True)
