@@ -17,7 +17,7 @@ from citewise.model.ranking import FoundSection
 from citewise.text.analysis import terms
 from citewise.text.quoting import emphasized, shortened, shown
 
-Form: TypeAlias = Literal["comparison", "code", "why", "how-to", "fact", "error", "definition", "other"]
+Form: TypeAlias = Literal["comparison", "code", "why", "how-to", "fact", "which", "error", "definition", "other"]
 
 # What a question begins with or asks for, first match first. English, with a few words of Chinese and Japanese.
 _FORMS: Mapping[Form, str] = {
@@ -26,7 +26,8 @@ _FORMS: Mapping[Form, str] = {
         r"|\b(?:should i|when to) use\b.*\b(?:or|over|instead)\b|\u9055\u3044|\u533a\u522b"
     ),
     "code": (
-        r"\bexamples?\b|\bsnippets?\b|\b(?:show|sample|write)\b.*\bcode\b|\bcode (?:for|to)\b|\b(?:workflow|manifest)\b"
+        r"\bexamples?\b|\bsnippets?\b|\b(?:the|its|this) [\w-]+ (?:code|class|method|function)\b"
+        r"|\b(?:show|sample|write)\b.*\bcode\b|\bcode (?:for|to)\b|\b(?:workflow|manifest)\b"
     ),
     "why": r"\bwhy\b",
     "how-to": (
@@ -36,8 +37,9 @@ _FORMS: Mapping[Form, str] = {
     "fact": (
         r"\bdefaults?\b(?! (?:to|behaviou?r))|\bhow (?:many|much|long|often|large|big|fast|far|old)\b"
         r"|\bwh(?:at|ich) (?:\w+ )?(?:value|port|version|flag|size|colou?r|rate|topic|name|number|key|option)s?\b"
-        r"|^\W*(?:when|who|where|which)\b|\u9ed8\u8ba4|\u65e2\u5b9a"
+        r"|\u9ed8\u8ba4|\u65e2\u5b9a"
     ),
+    "which": r"^\W*(?:when|who|where|which)\b",
     "error": r"\bcauses?\b|\berrors?\b|\bfail(?:s|ed|ing|ure)?\b|\bnot work|\b[45]\d\d\b",
     "definition": r"^\W*(?:what(?:'s| is| are| does)|define|explain)\b|\bmean(?:s|ing)?\b",
 }
@@ -51,10 +53,30 @@ def form_of(question: str) -> Form:
 # Lines of a screen that an answer may take, and up to which a section comes whole. Fewer: the thing itself is missing
 # more often; more: it is buried. benchmarks/answers.py has coverage and length.
 LINES: Mapping[Form, int] = {
-    **{"fact": 10, "definition": 12, "comparison": 32, "how-to": 32, "code": 40, "why": 30, "error": 30, "other": 30}
+    **{
+        "fact": 10,
+        "definition": 10,
+        "which": 18,
+        "comparison": 32,
+        "how-to": 32,
+        "code": 40,
+        "why": 30,
+        "error": 30,
+        "other": 30,
+    }
 }
 WHOLE_LINES: Mapping[Form, int] = {
-    **{"fact": 4, "definition": 8, "comparison": 12, "how-to": 16, "code": 16, "why": 12, "error": 12, "other": 12}
+    **{
+        "fact": 4,
+        "definition": 8,
+        "which": 8,
+        "comparison": 12,
+        "how-to": 16,
+        "code": 16,
+        "why": 12,
+        "error": 12,
+        "other": 12,
+    }
 }
 CODE_LINES: Mapping[Form, int] = {"code": 36, "how-to": 18, "comparison": 14, "fact": 8, "definition": 8}
 OTHER_CODE_LINES = 12
@@ -71,7 +93,7 @@ class Weights:
 
     section: float = 0.5  # the search's score of its section, as a share of the best one's
     rank: float = 0.1  # 1 / the section's place
-    late: float = 5.0  # late interaction, which differs by a tenth where the section's score differs by a half
+    late: float = 4.0  # late interaction, which differs by a tenth where the section's score differs by a half
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +188,8 @@ class _Choice:
         """Each section with its blocks in order. A line that announces something has that behind it, or is left out."""
         for section, taken in self._taken.items():
             blocks = self._read[section]
+            if len(self._taken) > 1 and all(blocks[at].announces and at + 1 == len(blocks) for at in taken):
+                continue
             for position in sorted(taken, reverse=True):
                 if blocks[position].announces and position + 1 not in taken:
                     announced = self._announced(blocks, position)

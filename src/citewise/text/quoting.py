@@ -11,10 +11,14 @@ ELLIPSIS = "\u2026"
 MIN_EMPHASIZED = 240  # characters of a paragraph in which a sentence is worth pointing out; a shorter one is read whole
 MAX_EMPHASIZED = 300  # of a sentence in bold
 
-_LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()\s]*(?:\s+\"[^\"]*\")?\)|\[[^\[\]\n]*\])")
+_LINK = re.compile(  # or a picture; code may stand in its words
+    r"(?P<picture>!?)\[(?P<words>(?:[^\[\]`]|`[^`\n]*`)*)\]"
+    r"(?:\([^()\s]*(?:\([^()\s]*\)[^()\s]*)?(?:\s+\"[^\"]*\")?\)|\[[^\[\]\n]*\])"
+)
 _WIKI_LINK = re.compile(r"!?\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]+)\]\]")
 _MARKER_LIKE = re.compile(r"\[(\W{0,3}(?:sources?\b[^\[\]\n]{0,200}|\d[\d\s,;-]{0,40})\W{0,3})\]", re.IGNORECASE)
 _HIDDEN = re.compile(r"<!--.*?-->|\s*\{\s*#[\w:.-]+\s*\}|\{\{[<%]\s*/?[^<>%]{0,200}[>%]\}\}", re.DOTALL)
+_SHORTCODE = re.compile(r"\s*\{\{[<%]\s*/?\s*(?:text|highlight|code)\b[^{}]*[>%]\}\}\s*")  # Hugo's fence
 _DEFINITION = re.compile(
     r"\s*(?:@|(?:export |public |private |protected |static |async |pub )*"
     r"(?:def|class|func|fn|function|interface|type|impl|struct|enum|const|var|let)\b|---|\w[\w-]*:\s*$)"
@@ -63,18 +67,24 @@ def shown(text: str) -> str:
 
 
 def _outside_code(text: str) -> str:
+    return "\n".join(run if is_code else _plain(run) for run, is_code in _runs(text))
+
+
+def _plain(text: str) -> str:
+    """Links become their words, pictures nothing; brackets around numbers become round, since `[3]` is source 3."""
+    inside = {at for start, end in Markdown(text).code_spans() for at in range(start + 1, end)}
+    text = _LINK.sub(lambda link: _words_of(link) if link.start() not in inside else link.group(), text)
     parts: list[str] = []
-    for run, is_code in _runs(text):
-        if is_code:
-            parts.append(run)
-            continue
-        plain, end = "", 0
-        for start, stop in (*Markdown(run).code_spans(), (len(run), len(run))):
-            prose = _WIKI_LINK.sub(r"\1", _LINK.sub(r"\1", _HIDDEN.sub("", run[end:start])))
-            plain += _MARKER_LIKE.sub(r"(\1)", prose) + run[start:stop]
-            end = stop
-        parts.append(plain)
-    return "\n".join(parts)
+    end = 0
+    for start, stop in (*Markdown(text).code_spans(), (len(text), len(text))):
+        prose = _WIKI_LINK.sub(r"\1", _HIDDEN.sub("", text[end:start]))
+        parts += [_MARKER_LIKE.sub(r"(\1)", prose), text[start:stop]]
+        end = stop
+    return "".join(parts)
+
+
+def _words_of(link: re.Match[str]) -> str:
+    return "" if link["picture"] else link["words"]
 
 
 def _runs(text: str) -> Iterator[tuple[str, bool]]:
@@ -91,7 +101,7 @@ def shortened(text: str, asked: Set[str], max_lines: int) -> str:
     """Code or a table, with its label; a long one cut to what matters for the question."""
     lines = text.split("\n")
     first = next((at for at, line in enumerate(lines) if Line(line).fence or line.lstrip().startswith("|")), 0)
-    label, body = lines[:first], lines[first:]
+    label, body = lines[:first], [line for line in lines[first:] if not _SHORTCODE.fullmatch(line)]
     if len(body) > max_lines + 2:
         body = _window(body, asked, max_lines) if Line(body[0]).fence else _rows(body, asked, max_lines)
     return "\n".join(
@@ -104,7 +114,8 @@ def _window(lines: Sequence[str], asked: Set[str], max_lines: int) -> list[str]:
     fence = Line(lines[0]).fence
     opening, inner, closing = (lines[0], lines[1:-1], lines[-1]) if fence else ("```", lines, "```")
     hits = [len(asked & {*terms(line).words, *terms(line).code}) for line in inner]
-    starts = [at for at, line in enumerate(inner) if at == 0 or not inner[at - 1].strip() or _DEFINITION.match(line)]
+    definitions = [at for at, line in enumerate(inner) if _DEFINITION.match(line)]
+    starts = [0, *(definitions or [at for at in range(1, len(inner)) if not inner[at - 1].strip()])]
     start = max(starts, key=lambda at: (sum(hits[at : at + max_lines]), -at))
     end = min(len(inner), start + max_lines)
     if end < len(inner):

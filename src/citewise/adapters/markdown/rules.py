@@ -19,6 +19,7 @@ from citewise.text.markdown import Line
 COMMENT_ENDS = {"<!--": ("-->", 2), "{/*": ("*/}", 3)}
 _COMMENT = re.compile("|".join(map(re.escape, COMMENT_ENDS)))
 _MAX_NESTING = 40  # levels (a list takes two); what lies deeper is read as plain paragraphs
+_SHORTCODE = re.compile(r"\{\{[<%]\s*(text|highlight|code)\b[^{}]*[>%]\}\}")
 _ADMONITION = re.compile(r"(:{3,})[ \t]*[A-Za-z][\w-]*(?![^\s\[{])")
 
 
@@ -92,6 +93,18 @@ def _math(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         state.env["warnings"][start] = "a math block is never closed; read as text"
     if last is not None and not silent:
         _push_block(state, "math", start=start, end=last + 1)
+    return last is not None
+
+
+def _shortcode(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Code between a pair of Hugo's shortcodes: what is in it is not Markdown. One that is not closed is text."""
+    opening = _SHORTCODE.fullmatch(_line_text(state, start).rstrip()) if _starts(state, start, "{{") else None
+    if opening is None:
+        return False
+    closing = re.compile(rf"\{{\{{[<%]\s*/\s*{opening[1]}\s*[>%]\}}\}}")
+    last = _closing_line(state, start, end=end, mark=opening[1], closes=lambda text: bool(closing.match(text)) or None)
+    if last is not None and not silent:
+        _push_block(state, "code_block", start=start, end=last + 1)
     return last is not None
 
 
@@ -188,6 +201,7 @@ class BlockParser:
         ruler.at("paragraph", _paragraph)
         ruler.before("fence", "comment", _comment, text)
         ruler.before("fence", "math", _math, block)
+        ruler.before("fence", "shortcode", _shortcode, block)
         ruler.before("fence", "admonition", _admonition, block)
 
     def __call__(self, text: str) -> tuple[Sequence[Token], dict[int, str]]:
