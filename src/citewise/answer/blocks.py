@@ -10,8 +10,7 @@ from typing import Literal, TypeAlias
 from citewise.answer.joining import Joined
 from citewise.model.document import BlockKind, BlockSpan
 from citewise.text.analysis import terms
-from citewise.text.markdown import BULLET, Markdown
-from citewise.text.quoting import unwrapped
+from citewise.text.markdown import BULLET, LIST_MARK, Markdown
 
 SCREEN_COLUMNS = 100  # of a line as it is counted
 MAX_LIST_LINES = 12  # of a list that is one block; the items of a longer one, or of one with code, are blocks
@@ -37,6 +36,7 @@ _VERSION_NOTE = re.compile(
 )
 _LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()\s]*(?:\s+\"[^\"]*\")?\)|\[[^\[\]\n]*\])|\[\[([^\[\]\n]+)\]\]")
 _WORD = re.compile(r"\w+")
+_ITEM = re.compile(rf"^\s*{LIST_MARK}\s", re.MULTILINE)
 _STEP = re.compile(r"\s*\d{1,3}[.)]\s")
 _HARD_BREAK = re.compile(r"(?:  |\\)\n")
 _TABLE_RULE = re.compile(r"[\s|:+=-]+")
@@ -58,17 +58,15 @@ class TextBlock:
 
     @cached_property
     def lines(self) -> int:
-        """On a screen, with what is too long wrapped."""
-        return sum(max(1, -(-len(line) // SCREEN_COLUMNS)) for line in self.shown.splitlines())
+        """On a screen, about: with what is too long wrapped, and what was wrapped unwrapped."""
+        if self.has_code or self.kind == "table":
+            return self.text.count("\n") + 1
+        items = 1 if self.kind == "prose" else len(_ITEM.findall(self.text)) or 1
+        return max(items, -(-len(self.text) // SCREEN_COLUMNS))
 
     @cached_property
     def stems(self) -> frozenset[str]:
         return terms(self.text).stems
-
-    @cached_property
-    def shown(self) -> str:
-        """As an answer shows it: unwrapped, at the margin."""
-        return self.text if self.kind == "code" else unwrapped(self.text) if self.kind != "table" else self.text
 
     @property
     def announces(self) -> bool:
@@ -86,7 +84,7 @@ class TextBlock:
 
     @cached_property
     def has_code(self) -> bool:
-        return self.kind == "code" or any(Markdown(self.text).fenced_lines())
+        return self.kind == "code" or (self.kind == "item" and any(Markdown(self.text).fenced_lines()))
 
     @cached_property
     def is_weak(self) -> bool:

@@ -17,7 +17,7 @@ from citewise.model.ranking import FoundSection
 from citewise.text.analysis import terms
 from citewise.text.quoting import emphasized, shortened, shown
 
-Form: TypeAlias = Literal["fact", "definition", "comparison", "how-to", "code", "reason", "other"]
+Form: TypeAlias = Literal["comparison", "code", "why", "how-to", "fact", "error", "definition", "other"]
 
 # What a question begins with or asks for, first match first. English, with a few words of Chinese and Japanese.
 _FORMS: Mapping[Form, str] = {
@@ -28,16 +28,17 @@ _FORMS: Mapping[Form, str] = {
     "code": (
         r"\bexamples?\b|\bsnippets?\b|\b(?:show|sample|write)\b.*\bcode\b|\bcode (?:for|to)\b|\b(?:workflow|manifest)\b"
     ),
-    "fact": (
-        r"\bdefaults?\b(?! (?:to|behaviou?r))|\bhow (?:many|much|long|often|large|big|fast|far|old)\b"
-        r"|\bwh(?:at|ich) (?:\w+ )?(?:value|port|version|flag|size|colou?r|rate|topic|name|number|key|option)s?\b"
-        r"|\b(?:when|who|where|which)\b(?=[^,]{0,60}\?*$)|\u9ed8\u8ba4|\u65e2\u5b9a"
-    ),
+    "why": r"\bwhy\b",
     "how-to": (
         r"\bhow (?:do|can|could|should|would|to|does one|are|is)\b|\bsteps\b|\bset(?:ting)? ?up\b|\binstall"
         r"|\bcan i\b|\bis there (?:a|any) way\b|\u600e\u4e48|\u5982\u4f55|\u65b9\u6cd5"
     ),
-    "reason": r"\bwhy\b|\bcauses?\b|\berrors?\b|\bfail(?:s|ed|ing|ure)?\b|\bnot work|\b[45]\d\d\b",
+    "fact": (
+        r"\bdefaults?\b(?! (?:to|behaviou?r))|\bhow (?:many|much|long|often|large|big|fast|far|old)\b"
+        r"|\bwh(?:at|ich) (?:\w+ )?(?:value|port|version|flag|size|colou?r|rate|topic|name|number|key|option)s?\b"
+        r"|^\W*(?:when|who|where|which)\b|\u9ed8\u8ba4|\u65e2\u5b9a"
+    ),
+    "error": r"\bcauses?\b|\berrors?\b|\bfail(?:s|ed|ing|ure)?\b|\bnot work|\b[45]\d\d\b",
     "definition": r"^\W*(?:what(?:'s| is| are| does)|define|explain)\b|\bmean(?:s|ing)?\b",
 }
 
@@ -50,16 +51,17 @@ def form_of(question: str) -> Form:
 # Lines of a screen that an answer may take, and up to which a section comes whole. Fewer: the thing itself is missing
 # more often; more: it is buried. benchmarks/answers.py has coverage and length.
 LINES: Mapping[Form, int] = {
-    **{"fact": 10, "definition": 12, "comparison": 32, "how-to": 32, "code": 40, "reason": 30, "other": 30}
+    **{"fact": 10, "definition": 12, "comparison": 32, "how-to": 32, "code": 40, "why": 30, "error": 30, "other": 30}
 }
 WHOLE_LINES: Mapping[Form, int] = {
-    **{"fact": 4, "definition": 8, "comparison": 12, "how-to": 16, "code": 16, "reason": 12, "other": 12}
+    **{"fact": 4, "definition": 8, "comparison": 12, "how-to": 16, "code": 16, "why": 12, "error": 12, "other": 12}
 }
 CODE_LINES: Mapping[Form, int] = {"code": 36, "how-to": 18, "comparison": 14, "fact": 8, "definition": 8}
 OTHER_CODE_LINES = 12
 MAX_RUNS = 3
 MAX_BLOCKS = 400  # that are looked at; a bound for pages that are one endless list
 HEADING_LINES = 2  # of an excerpt: its headings and a blank line
+MIN_LINES = 2  # that are worth filling
 BEYOND_LINES = 8  # over the budget, for what a colon announces
 
 
@@ -70,8 +72,6 @@ class Weights:
     section: float = 0.5  # the search's score of its section, as a share of the best one's
     rank: float = 0.1  # 1 / the section's place
     late: float = 5.0  # late interaction, which differs by a tenth where the section's score differs by a half
-    coverage: float = 0.1  # share of the question's words, telling ones counting more
-    weak: float = 0.5  # taken off announcements, links, notes and exercises
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +105,8 @@ class Excerpts:
         form = form_of(question)
         joined = [Joined.of(section.passages) for section in sections]
         read = [blocks_of(text, section.closeness) for text, section in zip(joined, sections, strict=True)]
-        candidates = self._ranked(question, sections, read)
         choice = _Choice(form, read, self.lines[form], min(max_runs, MAX_RUNS))
-        for candidate in candidates:
-            choice.consider(candidate, is_first=candidate is candidates[0])
+        choice.take(self._ranked(question, sections, read))
         asked = terms(question)
         return tuple(
             _excerpt(sections[number], joined[number], blocks, asked=frozenset((*asked.words, *asked.code)), form=form)
@@ -119,15 +117,16 @@ class Excerpts:
         self, question: str, sections: Sequence[FoundSection], read: Sequence[Sequence[TextBlock]]
     ) -> list[_Candidate]:
         weights, best = self.weights, max((section.score for section in sections), default=0.0)
-        above = [terms("\n".join(section.passages[0].breadcrumb)).stems for section in sections]
         every = [(number, block) for number, blocks in enumerate(read) for block in blocks][:MAX_BLOCKS]
-        coverages = coverages_of(terms(question).stems, [above[number] | block.stems for number, block in every])
-        candidates = []
-        for (number, block), coverage in zip(every, coverages, strict=True):
-            standing = sections[number].score / best if best > 0 else 1.0
-            score = weights.section * standing + weights.rank / (1 + number) + weights.coverage * coverage
-            score += weights.late * (block.closeness or 0.0) - weights.weak * block.is_weak
-            candidates.append(_Candidate(number, block, score))
+        nearness = [weights.late * block.closeness for _, block in every if block.closeness is not None]
+        if len(nearness) < len(every):  # nobody could look at each: by words then
+            above = [terms("\n".join(section.passages[0].breadcrumb)).stems for section in sections]
+            nearness = coverages_of(terms(question).stems, [above[number] | block.stems for number, block in every])
+        standings = [section.score / best if best > 0 else 1.0 for section in sections]
+        candidates = [
+            _Candidate(number, block, weights.section * standings[number] + weights.rank / (1 + number) + near)
+            for (number, block), near in zip(every, nearness, strict=True)
+        ]
         return sorted(candidates, key=lambda candidate: -candidate.score)
 
 
@@ -138,19 +137,30 @@ class _Choice:
         self._form, self._read, self._left, self._max_runs = form, read, lines, max_runs
         self._taken: dict[int, set[int]] = {}  # by section, in the order of their best block
 
-    def consider(self, candidate: _Candidate, *, is_first: bool) -> None:
+    def take(self, candidates: Sequence[_Candidate]) -> None:
+        """Take what there is room for, best first. What answers nothing is taken only if there is nothing else."""
+        for candidate in candidates:
+            if self._left < MIN_LINES:
+                break
+            if not candidate.block.is_weak:
+                self._consider(candidate)
+        if not self._taken and candidates:
+            self._consider(candidates[0])
+
+    def _consider(self, candidate: _Candidate) -> None:
         """Take the block with what belongs to it, or alone, if there is room; the first one in any case."""
         taken, block = self._taken.get(candidate.section), candidate.block
         if taken is None and len(self._taken) == self._max_runs:
             return
-        if not is_first and (block.is_weak or block.position in (taken or ()) or self._is_said(block)):
+        alone = {block.position}
+        is_over = self._lines(candidate.section, alone) > self._left and bool(self._taken)
+        if is_over or block.position in (taken or ()) or self._is_said(block):
             return
-        for group in (self._grown(candidate), {block.position}):
-            lines = self._lines(candidate.section, group - (taken or set()))
-            if lines <= self._left or is_first:
-                self._left -= lines
-                self._taken.setdefault(candidate.section, set()).update(group)
-                return
+        group = self._grown(candidate) - (taken or set())
+        if self._lines(candidate.section, group) > self._left:
+            group = alone
+        self._left -= self._lines(candidate.section, group)
+        self._taken.setdefault(candidate.section, set()).update(group)
 
     def runs(self) -> Iterator[tuple[int, list[TextBlock]]]:
         """Each section with its blocks in order. A line that announces something has that behind it, or is left out."""
@@ -183,10 +193,8 @@ class _Choice:
     def _grown(self, candidate: _Candidate) -> set[int]:
         """The block with what it cannot be understood without; a short section whole."""
         blocks, block = self._read[candidate.section], candidate.block
-        strong = {other.position for other in blocks if not other.is_weak}
-        whole = sum(self._shown_lines(blocks[position]) for position in strong)
-        if block.position in strong and whole <= WHOLE_LINES[self._form]:
-            return strong
+        if sum(map(self._shown_lines, blocks)) <= WHOLE_LINES[self._form]:
+            return {other.position for other in blocks if not other.is_weak or other is block}
         group = {block.position, *self._lead_of(blocks, block)}
         if block.announces:
             group |= self._announced(blocks, block.position)

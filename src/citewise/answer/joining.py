@@ -70,6 +70,8 @@ def _overlap(before: Passage, after: Passage) -> int:
     both have, and only whole words.
     """
     shared_lines = before.location.last - after.location.first + 1
+    if shared_lines < 1:
+        return 0
     for size in range(min(len(before.text), len(after.text), MAX_OVERLAP_CHARACTERS), 0, -1):
         if (
             before.text.endswith(after.text[:size])

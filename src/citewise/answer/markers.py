@@ -89,6 +89,11 @@ class _LinkDefinitionFilter:
         if len(buffered) == MAX_LABEL or not _BEGUN_DEFINITION.fullmatch(buffered):
             self._release(_without_definition(buffered))
 
+    @property
+    def holds(self) -> bool:
+        """Whether something is held back, of which every character counts."""
+        return bool(self._buffer)
+
     def drained(self, *, is_over: bool = False) -> str:
         while is_over and self._buffer:
             self._release(_without_definition(f"{self._buffered_text()}\n").removesuffix("\n"))
@@ -170,10 +175,19 @@ class MarkerFilter:
             elif self._buffer:
                 self._buffer += character
                 self._read_buffer()
+            elif character.isalnum():
+                self._pass(self._rest_of_word(character))
             elif self._may_open(character) and not self._blocks.is_code_at_end_of(self._blanks + character):
                 self._buffer = character
             else:
                 self._pass(character)
+
+    def _rest_of_word(self, beginning: str) -> str:
+        """A word at once, since most of a text is words."""
+        word = [beginning]
+        while self._ahead and self._ahead[0].isalnum():
+            word.append(self._ahead.popleft())
+        return "".join(word)
 
     def _read_again(self, text: str) -> None:
         self._ahead.extendleft(reversed(text))
@@ -286,13 +300,14 @@ class MarkerFilter:
         closes_up = self._is_behind_removed and text.startswith(_JOINABLE) and self._tail.endswith(_JOINABLE)
         if text == "]":
             closes_up = _DOUBLE.search(self._tail) is not None and not self._blocks.is_code_at_end_of(text)
-        self._put((blanks or " " * closes_up) + text)
+        self._put(blanks or " " * closes_up)
+        self._put(text)
         self._blanks = ""
         self._is_behind_removed = False
 
     def _put(self, text: str) -> None:
         self._tail = (self._tail + text)[-MAX_LABEL:]
-        for character in text:
+        for character in [text] if text.isalnum() and not self._out.holds else text:
             self._out.put(character, may_define=self._blocks.begin_with_marker())
             self._blocks.add(character)
 

@@ -14,7 +14,7 @@ from citewise.model.chunk import NO_SECTION
 from citewise.model.document import BlockSpan, Location
 from citewise.model.ids import DocumentId, digest
 from citewise.model.query import Query, Selection
-from citewise.model.ranking import Candidate, Finding, Passage
+from citewise.model.ranking import Candidate, Finding, FoundSection, Passage
 from citewise.ports.models import TokenCounter
 from citewise.text.analysis import terms
 from citewise.text.markdown import Markdown
@@ -99,6 +99,16 @@ class Pack:
         citation = replace(citation, excerpt=_excerpt(whole[start : whole.paragraph_end(end)]))
         tokens = self._tokens(_block(n, best, text))
         return ContextSource(n, section.passages, text, tokens, section.score, citation, ())
+
+    def found(self, sections: Iterable[FoundSection]) -> tuple[Citation, ...]:
+        """The best passage of each section, before anything of it is quoted."""
+        best = (
+            (next(each for each in section.passages if each.chunk_id == section.best), section) for section in sections
+        )
+        citations = (
+            _citation(1, (passage,), self.addresses, best=passage, score=section.score) for passage, section in best
+        )
+        return tuple(replace(citation, n=None) for citation in citations)
 
     def selected(self, query: Query, selection: Selection) -> Context:
         """The selection as the only source; of a very long one, what speaks of the question."""

@@ -87,7 +87,9 @@ class AnswerPipeline:
         text = NOT_SEARCHED if found.is_popular else NOT_ANSWERED if found.findings else NOTHING_FOUND
         topics = tuple(dict.fromkeys(finding.passage.topic for finding in found.findings))
         refusal = (text, topics[:MAX_SUGGESTIONS])
-        material = _Material(found, sections or sections_of(found.findings[: SECTIONS_PER_SOURCE * query.top_k]))
+        if not sections and not found.is_popular:  # no answer may rest on what is popular
+            sections = sections_of(found.findings[: SECTIONS_PER_SOURCE * query.top_k])
+        material = _Material(found, sections)
         return self._events(found.cut_to(query), material, refusal, history, cancellation or Cancellation())
 
     def ask_selected(
@@ -113,28 +115,40 @@ class AnswerPipeline:
         cancellation: Cancellation,
     ) -> AnswerEvents:
         cancellation.raise_if_cancelled()
-        prompt, result = self._prepared(result, material, history)
-        if prompt.grounds.problem and not any(said.startswith(f"{DENSE}:") for said in result.degraded):
-            result = result.with_degraded(prompt.grounds.problem)  # unless the search said so
-        cancellation.raise_if_cancelled()
-        if isinstance(material, Selection):
-            selected = Finding(prompt.context.sources[0].passages[0], Candidate(SELECTION, 1.0, {}, {}))
-            result = replace(result, findings=(selected,))
-        yield Sources(tuple(self.pack.citation(source, prompt.grounds) for source in prompt.context.sources))
+        has_begun = False
         try:
+            if self._only_quotes and isinstance(material, _Material):
+                has_begun = True  # before excerpts are chosen, which takes half as long as the search
+                yield Sources(self.pack.found(material.sections))
+            prompt, result = self._prepared(result, material, history)
+            if prompt.grounds.problem and not any(said.startswith(f"{DENSE}:") for said in result.degraded):
+                result = result.with_degraded(prompt.grounds.problem)  # unless the search said so
+            cancellation.raise_if_cancelled()
+            if isinstance(material, Selection):
+                selected = Finding(prompt.context.sources[0].passages[0], Candidate(SELECTION, 1.0, {}, {}))
+                result = replace(result, findings=(selected,))
+            if not has_begun:
+                has_begun = True
+                yield Sources(tuple(self.pack.citation(source, prompt.grounds) for source in prompt.context.sources))
             if prompt.grounds.outcome == "nothing":
                 yield from self._refused(prompt, result, *refusal)
             else:
                 yield from self._written(prompt, result, cancellation)
-        except Exception as error:  # noqa: BLE001  a generator may be anybody's code
+        except Exception as error:
+            if not has_begun:
+                raise
             yield Failed(explained(error, f"the generator {self.generator.name}"))
+
+    @property
+    def _only_quotes(self) -> bool:
+        return getattr(self.generator, "only_quotes", False)
 
     def _prepared(
         self, result: SearchResult, material: "_Material | Selection", history: Sequence[Message]
     ) -> tuple[Prompt, SearchResult]:
         """All that the generator may know: excerpts for one that quotes, whole passages for a model."""
         query, mode = result.query, result.mode
-        if getattr(self.generator, "only_quotes", False):
+        if self._only_quotes:
             started = time.perf_counter()
             context, grounds = self._quoted(query, material)
             return Prompt(query.text, mode, context, grounds, ()), result.timed("ground", started)
@@ -156,7 +170,6 @@ class AnswerPipeline:
             if not excerpts:
                 return context, replace(grounds, outcome="nothing")
             return pack.shortened(context, {1: excerpts[0].text}), grounds
-        # No answer may rest on what is popular. The decision looks at more than the answer may quote.
         findings = () if material.found.is_popular else material.found.findings
         grounds = self.ground.of_search(question, findings, top_k=query.top_k, thresholds=thresholds)
         shown = () if grounds.outcome == "nothing" else self.excerpts(question, material.sections, max_runs=query.top_k)

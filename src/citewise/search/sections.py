@@ -15,7 +15,7 @@ from citewise.ports.catalog import EmbeddingCache, PassageReader
 from citewise.ports.models import WordEmbedder
 from citewise.text.sections import sections_of
 
-REACH = 4  # chunks before and behind a finding, in its section; 0: the finding alone; more: long pages are read whole
+REACH = 2  # chunks before and behind a finding, in its section; 0: the finding alone; more: long pages are read whole
 
 
 @dataclass(frozen=True, slots=True)

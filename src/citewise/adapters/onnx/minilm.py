@@ -77,17 +77,20 @@ class MiniLm(OnnxEmbedder):
         return outputs[weights > 0], weights[weights > 0]
 
     def _first_rows(self, parts: Sequence[str]) -> list[int]:
-        """The stored row in which each part of a text begins; what a window's edge cuts counts to the window before."""
-        words = [words_of(part) for part in parts]
-        sizes = np.array([self._sizes[word] for of_part in words for word in of_part] or [(0, 0)])
-        tokens, told = (np.concatenate([[0], np.cumsum(column)]) for column in sizes.T)
+        """The stored row in which each part of a text begins; a word that a window's edge cuts is of the window before.
+
+        Rows hold two words, and a window with an odd number of words ends in a row of its own.
+        """
         room = self.model.window_tokens - sum(map(len, self._encoder.special_ids))
-        # Rows hold two words, and a window with an odd number of words ends in a row of its own.
-        edges = np.searchsorted(tokens, np.arange(0, tokens[-1] + room, room)).clip(max=len(tokens) - 1)
-        rows_before = np.concatenate([[0], np.cumsum((np.diff(told[edges]) + 1) // 2)])
-        starts = np.cumsum([0, *map(len, words)])[:-1].clip(max=len(tokens) - 1)
-        windows = np.searchsorted(edges, starts, side="right") - 1
-        return [int(row) for row in rows_before[windows] + (told[starts] - told[edges[windows]]) // 2]
+        rows, tokens, words, found = 0, 0, 0, list[int]()
+        for part in parts:
+            found.append(rows + words // 2)
+            for size, told in map(self._sizes.__getitem__, words_of(part)):
+                tokens += size
+                words += told
+                if tokens >= room:
+                    rows, tokens, words = rows + (words + 1) // 2, tokens - room, 0
+        return found
 
     def _reduced(self, at: int, window: Ids, output: Floats) -> tuple[tuple[Floats, int], bool, Floats]:
         """The mean, and the words of the first windows: a table of a megabyte would store as much again."""
