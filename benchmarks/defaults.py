@@ -33,7 +33,7 @@ NOTE = (
     "that was best on the others."
 )
 ASCENT_NOTE = (
-    "Weights of words and code (meaning has 1 x nearness) and of each feature, climbed to one by one. A row gives the "
+    "Weights of words and code (meaning has 0.5) and of each feature, climbed to one by one. A row gives the "
     "set that was left out; the row before the last puts those together, and its difference is what to expect "
     "of a set that nobody has seen."
 )

@@ -11,7 +11,7 @@ from itertools import pairwise, product
 import numpy as np
 
 from benchmarks.lab_choice import Alternative, Parts, change, mean_worth
-from benchmarks.lab_pools import Numbers, Pool, Worths, measured, nearness, stretched
+from benchmarks.lab_pools import Numbers, Pool, Worths, measured, stretched
 from benchmarks.lab_rows import DEFAULT, Lab
 from benchmarks.lab_sets import Corpus
 from benchmarks.printing import DECIMALS
@@ -75,9 +75,7 @@ class FeatureLab:
 
 
 def _with_features(pool: Pool, corpus: Corpus) -> _Candidates:
-    meaning = nearness(pool)
-    total = DEFAULT[0] * meaning + DEFAULT[1] + DEFAULT[2]
-    parts = stretched(pool) * np.array([[meaning], [1.0], [1.0]]) / total
+    parts = stretched(pool) / sum(DEFAULT)
     pieces = [corpus[id_].piece for id_ in pool.ids]
     headings = [" ".join(piece.breadcrumb) for piece in pieces]
     return _Candidates(pool, np.vstack([parts, features(pool.question, headings, [piece.text for piece in pieces])]))

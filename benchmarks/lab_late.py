@@ -20,7 +20,7 @@ from citewise.adapters.onnx.word_vectors import COMPONENTS_PER_BYTE, LENGTH_BONU
 from citewise.model.query import LATE_WEIGHT
 from citewise.model.ranking import DENSE, Finding, Shortlist
 from citewise.search.pipeline import Stage
-from citewise.search.rescore import FAR, NEAR, Late
+from citewise.search.rescore import FAR, FAR_TIMES, NEAR, Late
 
 DEPTH = int(signature(Late).parameters["depth"].default)
 ROW_BYTES = MINILM.dimensions // COMPONENTS_PER_BYTE  # of one vector of words
@@ -56,25 +56,26 @@ Chosen = Mapping[str, NDArray[np.bool_]]  # by stratum, which questions are mean
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Which questions the stage is for, by the cosine of their nearest passage."""
+    """By how much more the stage weighs for questions that no passage is near, by the cosine of the nearest."""
 
-    far: float = FAR  # up to which it has its whole weight
-    near: float = NEAR  # from which it has none; between the two it falls
+    far: float = FAR  # up to which it weighs `times` as much
+    near: float = NEAR  # from which it has its plain weight; between the two it falls
+    times: float = FAR_TIMES  # 1: as much for every question
 
     @property
     def name(self) -> str:
-        return "everywhere" if math.isinf(self.far) else f"{self.far:g} to {self.near:g}"
+        return "as much everywhere" if self.times == 1 else f"{self.times:g} times, {self.far:g} to {self.near:g}"
 
-    def farness(self, nearest: float) -> float:
-        if nearest <= self.far:
-            return 1.0
-        return max(0.0, (self.near - nearest) / (self.near - self.far))
+    def factor(self, nearest: float) -> float:
+        farness = min(1.0, max(0.0, (self.near - nearest) / (self.near - self.far)))
+        return 1.0 + (self.times - 1.0) * farness
 
 
-EVERYWHERE = Gate(math.inf, math.inf)
+EVERYWHERE = Gate(times=1.0)
 GATES = (
-    *(Gate(*ends) for ends in ((0.35, 0.5), (0.4, 0.5), (0.4, 0.55), (0.45, 0.55), (0.4, 0.6), (0.5, 0.6))),
     EVERYWHERE,
+    *(Gate(times=times) for times in (4.0, FAR_TIMES, 16.0)),
+    *(Gate(*ends) for ends in ((0.2, 0.6), (0.35, 0.5), (0.4, 0.55), (0.3, 0.7))),
 )
 
 
@@ -134,11 +135,12 @@ class Question:
     def weight(self, blend: Blend) -> float:
         """The weight that the stage has for this question."""
         head = self.found.findings[: blend.depth]
-        return blend.weight * blend.gate.farness(nearest_cosine(head)) if len(head) > 1 else 0.0
+        nearest = nearest_cosine(head)
+        return blend.weight * blend.gate.factor(nearest) if len(head) > 1 and nearest < math.inf else 0.0
 
 
 def nearest_cosine(findings: Sequence[Finding]) -> float:
-    """Infinite where nobody looked: such a question is not far from anything."""
+    """Infinite where nobody looked: there the stage says nothing."""
     cosines = (finding.candidate.scores.get(DENSE) for finding in findings)
     return max((cosine for cosine in cosines if cosine is not None), default=math.inf)
 
@@ -194,7 +196,7 @@ def late_tables(lab: LateLab) -> list[Table]:
         far_table(lab),
         pooled_table(lab, weights, "by weight"),
         replace(choices, columns=columns),
-        pooled_table(lab, gates, "by the cosines between which its weight falls to nothing"),
+        pooled_table(lab, gates, "by how much more it weighs, and between which cosines"),
         pooled_table(lab, depths, "by passages scored"),
         length_table(lab),
         pooled_table(lab, bonuses, "by what is taken off for length"),
@@ -221,7 +223,7 @@ def pooled_table(lab: LateLab, rows: Sequence[Alternative], by: str) -> Table:
 
 
 def far_table(lab: LateLab) -> Table:
-    """What it is worth to the questions that the stage is for."""
+    """What it is worth to the questions for which it weighs most."""
     none, worths, far = lab.worths(WITHOUT), lab.worths(Blend()), lab.far()
     level, gain = lab.pooled(none, far).mean(), lab.changed(worths, none, far)
     by_stratum: list[Cell] = []
@@ -235,7 +237,7 @@ def far_table(lab: LateLab) -> Table:
     return Table(
         f"Late interaction, the {total} far questions of {every}",
         ("", "mean", "difference", "95 % from", "to", *counts),
-        ((NONE, _rounded(level), *[None] * (3 + len(far))), (f"far questions only{DEFAULT}", *cells, *by_stratum)),
+        ((NONE, _rounded(level), *[None] * (3 + len(far))), (f"late interaction{DEFAULT}", *cells, *by_stratum)),
         FAR_NOTE,
     )
 

@@ -14,9 +14,9 @@ from citewise.ports.models import Embedding
 from citewise.search.fuse import BY_NEARNESS, HALVES, HEAD, RANK_CONSTANT
 from citewise.search.rankings import MIN_HITS
 
-DEFAULT = (BY_NEARNESS[DENSE], BY_NEARNESS[WORDS], BY_NEARNESS[CODE])
-NEARNESS = by_nearness(DEFAULT)
-GRID = (0.2, 0.3, 0.4)  # weights of words and of code, where that of meaning is 1 at a cosine of 1
+DEFAULT = (HALVES[DENSE], HALVES[WORDS], HALVES[CODE])
+USUAL = blended(DEFAULT)
+GRID = (0.15, 0.25, 0.35)  # weights of words and of code, where that of meaning is 0.5
 ONE_FIELD = DEFAULT[1] + DEFAULT[2]  # the weight of words where only one form of them is looked at
 FETCHED = ((20, 20), (40, 40), (100, HEAD), (200, HEAD), (100, 100), (200, 200), (200, 20), (200, 40))  # hits, head
 
@@ -55,10 +55,10 @@ class Lab:
 
 def fusion_rows(lab: Lab) -> list[Alternative]:
     rows: dict[str, Scoring] = {
-        _weighing(*DEFAULT[1:]): NEARNESS,
-        **{_weighing(words, code): by_nearness((1.0, words, code)) for words in GRID for code in GRID},
+        _weighing(*DEFAULT[1:]): USUAL,
+        **{_weighing(words, code): blended((DEFAULT[0], words, code)) for words in GRID for code in GRID},
         "min-max, equal weights": blended((1.0, 1.0, 1.0)),
-        "min-max, 0.5 / 0.25 / 0.25": blended((HALVES[DENSE], HALVES[WORDS], HALVES[CODE])),
+        "nearness": by_nearness((BY_NEARNESS[DENSE], BY_NEARNESS[WORDS], BY_NEARNESS[CODE])),
         f"reciprocal ranks, k {RANK_CONSTANT}": by_ranks(RANK_CONSTANT),
         "reciprocal ranks, k 10": by_ranks(10),
         "dense alone": blended((1.0, 0.0, 0.0)),
@@ -69,14 +69,14 @@ def fusion_rows(lab: Lab) -> list[Alternative]:
 
 
 def _weighing(words: float, code: float) -> str:
-    is_default = (1.0, words, code) == DEFAULT
-    return f"nearness, words {words}, code {code}{' (default)' if is_default else ''}"
+    is_default = (words, code) == DEFAULT[1:]
+    return f"min-max, {DEFAULT[0]} / {words} / {code}{' (default)' if is_default else ''}"
 
 
 def over_fetch_rows(lab: Lab) -> list[Alternative]:
-    made = [Alternative(f"{MIN_HITS} hits, head {HEAD} (default)", worths(lab.pools, NEARNESS))]
+    made = [Alternative(f"{MIN_HITS} hits, head {HEAD} (default)", worths(lab.pools, USUAL))]
     for limit, head in FETCHED:
-        found = worths(within(lab.deep, limit), by_nearness(DEFAULT, head))
+        found = worths(within(lab.deep, limit), blended(DEFAULT, head))
         made.append(Alternative(f"{limit} hits, head {head}", found))
     return made
 
@@ -90,14 +90,14 @@ def stem_rows(lab: Lab) -> list[Alternative]:
         "code without stop words": TermRules(code_keeps_stop_words=False),
     }
     weights = {
-        f"words only, weight {ONE_FIELD}": (1.0, ONE_FIELD, 0.0),
-        f"code only, weight {ONE_FIELD}": (1.0, 0.0, ONE_FIELD),
+        f"words only, weight {ONE_FIELD}": (DEFAULT[0], ONE_FIELD, 0.0),
+        f"code only, weight {ONE_FIELD}": (DEFAULT[0], 0.0, ONE_FIELD),
     }
-    made = [Alternative("words stemmed, no stop words; code as written (default)", worths(lab.pools, NEARNESS))]
-    made += [Alternative(name, worths(lab.pools, by_nearness(each))) for name, each in weights.items()]
+    made = [Alternative("words stemmed, no stop words; code as written (default)", worths(lab.pools, USUAL))]
+    made += [Alternative(name, worths(lab.pools, blended(each))) for name, each in weights.items()]
     for name, rule in rules.items():
         lab.say(name)
-        made.append(Alternative(name, worths(_with_terms(lab, VariantAnalyzer(rule)), NEARNESS)))
+        made.append(Alternative(name, worths(_with_terms(lab, VariantAnalyzer(rule)), USUAL)))
     return made
 
 

@@ -19,7 +19,9 @@ with TemporaryDirectory() as home, Library(home) as library:
     answer = library.as_owner().ask(question)
     print(answer.text)
     for source in answer.citations:
-        lines = f":{source.lines[0]}-{source.lines[1]}" if source.lines else ""
-        print(f"\n[{source.n}] {' > '.join(source.breadcrumb)}\n    {source.document}{lines}  {source.url}")
-    if not answer.sufficient_context:  # a refusal is an answer, too: it names what the library does know
-        print("It does know:", *answer.suggestions, sep="\n  - ")
+        lines = f":{source.lines[0]}" if source.lines else ""
+        place = source.url or f"{source.document}{lines}"
+        print(f"\n[{source.n}] {' > '.join(source.breadcrumb)}\n    {place}")
+    if not answer.sufficient_context:  # a refusal is an answer, too: it names the nearest places
+        for nearby in answer.suggestions:
+            print(f"  - {nearby.title}\n    {nearby.document}")

@@ -14,6 +14,4 @@ for question in ("Which instrument is switched off?", "Whom do I call when a sta
     answer = library.as_owner().ask(question, selection=selection)
     print(f"{question}\n  {answer.text}")
     for source in answer.citations:
-        print(f"  [{source.n}] {source.chunk_id}: {source.document}, {source.section}  {source.url}")
-    for suggestion in answer.suggestions:
-        print(f"  {suggestion}")
+        print(f"  [{source.n}] {source.chunk_id}: {source.document}, {source.section}")

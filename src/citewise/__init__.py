@@ -9,7 +9,8 @@ _NAMES = {
     "citewise.errors": "BadData BadRequest Cancelled CitewiseError Locked Misconfigured PathNotFound Unavailable",
     "citewise.insights": "Overview SeenRow",
     "citewise.model.access": "Principal Scope",
-    "citewise.model.answer": "Answer Citation Cited Done Failed Message Prompt Quality Role Sources Token Usage",
+    "citewise.model.answer": "Answer Citation Cited Done Failed Message Prompt Quality Role Sources Suggestion "
+    "Token Usage",
     "citewise.model.cancellation": "Cancellation",
     "citewise.model.chunk": "Chunk Hit Point Vector",
     "citewise.model.document": "Document FileProblem Item",

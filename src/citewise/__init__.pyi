@@ -24,6 +24,7 @@ from citewise.model.answer import Prompt as Prompt
 from citewise.model.answer import Quality as Quality
 from citewise.model.answer import Role as Role
 from citewise.model.answer import Sources as Sources
+from citewise.model.answer import Suggestion as Suggestion
 from citewise.model.answer import Token as Token
 from citewise.model.answer import Usage as Usage
 from citewise.model.cancellation import Cancellation as Cancellation

@@ -94,10 +94,10 @@ class _IngestSettings:
 
 @dataclass(frozen=True, slots=True)
 class _SearchSettings:
-    fusion: Literal["nearness", "minmax", "rrf"] = "nearness"  # nearness, minmax or rrf
+    fusion: Literal["minmax", "nearness", "rrf"] = "minmax"  # minmax, nearness or rrf
     weights: Mapping[str, Weight] = field(default_factory=dict)  # dense, words, code; empty: the fusion's own
     features: Mapping[str, Share] = field(default_factory=lambda: FEATURE_WEIGHTS)  # title, proximity; 0: off
-    late: Annotated[float, "in 0..10"] = LATE_WEIGHT  # weight of late interaction if no passage is close; 0: off
+    late: Annotated[float, "in 0..10"] = LATE_WEIGHT  # weight of late interaction; more if no passage is close; 0: off
     half_life_days: Positive = 90.0  # of conversations: age at which freshness is halved
     freshness_weight: Share = 0.1  # 0 ignores age; 1 ranks by age alone
     boosts: tuple[BoostRule, ...] = DEFAULT_BOOSTS  # words of the question -> factor for corpus types
@@ -151,7 +151,7 @@ class _AnswerSettings:
 class _CitationSettings:
     """URLs of cited documents. The longest matching prefix of a document's path wins."""
 
-    sites: Mapping[str, str] = field(default_factory=lambda: {"website/docs/": "/docs/", "": "/docs/"})  # prefix -> URL
+    sites: Mapping[str, str] = field(default_factory=dict)  # path prefix -> URL; of Docusaurus it is found
     repositories: Mapping[str, str] = field(default_factory=dict)  # of code: path prefix -> blob URL
 
 

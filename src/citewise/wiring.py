@@ -126,6 +126,7 @@ class _FolderParts:
         return Prepare(formats, self.settings.ingest.path_rules)
 
     def source(self, target: "Target", formats: tuple[sources.Format, ...]) -> sources.Source:
+        from citewise.adapters.folder.site import site_of
         from citewise.adapters.folder.source import FolderSource
 
         chosen = self.settings.ingest
@@ -137,6 +138,7 @@ class _FolderParts:
             max_file_bytes=round(chosen.max_file_mb * 1_000_000),
             own_folders=(self.settings.library.resolve(),),
             only=target.only,
+            site=site_of(target.root),
         )
 
     def changes(self, paths: Sequence[Path]) -> Iterator[dict[Path, list[Path]]]:

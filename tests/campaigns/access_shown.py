@@ -108,7 +108,7 @@ class Shown:
             self._check_text(one, [one.excerpt.removesuffix("\u2026")], reader, scope)
         if answer.sufficient_context:  # it quotes
             self._check_lines(_MARKER.split(answer.text), self.visible(reader, scope))
-        assert set(answer.suggestions) <= self._topics(reader, scope)
+        assert {place.title for place in answer.suggestions} <= self._topics(reader, scope)
 
     def check_log(self, rows: Sequence[SeenRow], reader: Reader, scope: Scope) -> None:
         theirs = self.readable(reader, scope)

@@ -104,7 +104,7 @@ def test_a_comparison_names_its_files_and_what_else_is_not_the_same(
     assert "citation_accuracy" in text.split("only all.json has\n")[1].split("\n")[0]
     assert "only rrf.json has" not in text
     rows = [line.strip() for line in text.split("settings that differ")[1].split("\n")]
-    assert 'fusion: "rrf", now "nearness"' in rows
+    assert 'fusion: "rrf", now "minmax"' in rows
     assert 'search.fusion: "rrf", now null' in rows
     assert 'generator: null, now "extractive"' in rows  # searches alone were asked for
     found = json_of("eval", "compare", search_run, handbook_run, cwd=home)

@@ -1,6 +1,7 @@
 """`citewise search` and `citewise ask` as real processes: shapes, exit codes, bad input."""
 
 import subprocess
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from tests.e2e.cli import COMMAND, answering_at, citewise, error_of, json_of, written
 from tests.fakes.tiny_models import write_tiny_cross_encoder
 
+HANDBOOK = Path(str(files("citewise") / "data" / "handbook"))
 HEADER = {
     *("request_id", "query", "mode", "total_candidates", "next_cursor", "has_more", "cache_hit", "degraded"),
     *("timings_ms", "services"),
@@ -19,7 +21,7 @@ HIT = {
 }
 SCORES = {
     *("dense", "words", "code", "fused", "title", "proximity", "features", "by_word", "late"),
-    *("rerank", "freshness", "boost"),
+    *("rerank", "demote", "freshness", "boost"),
 }
 ANSWER = {
     *("answer", "generator", "sufficient_context", "citations", "removed_markers", "unsupported_sentences"),
@@ -81,7 +83,10 @@ def test_a_question_that_the_library_does_not_answer_is_refused_with_what_it_kno
     answer = json_of("ask", "Who won the 2018 football World Cup final?", cwd=home)
     assert answer["sufficient_context"] is False
     assert answer["citations"] == []
-    assert answer["suggestions"]
+    assert 1 <= len(answer["suggestions"]) <= 5
+    for place in answer["suggestions"]:
+        assert list(place) == ["title", "document", "lines", "url"]
+        assert (HANDBOOK / place["document"]).is_file()
 
 
 def test_a_selection_is_answered_from_itself(home: Path, tmp_path: Path) -> None:
@@ -96,7 +101,7 @@ def test_a_selection_is_answered_from_itself(home: Path, tmp_path: Path) -> None
     (citation,) = answer["citations"]
     assert (citation["chunk_id"], citation["score"]) == ("selection", 1.0)
     assert citation["document"] == "module-1/rules.md"
-    assert citation["url"] == "/docs/module-1/rules#rules"
+    assert citation["url"] is None  # no site is set
 
 
 def test_ask_says_what_compression_saved(home: Path) -> None:
@@ -142,12 +147,11 @@ def test_a_question_in_other_words_is_compared_word_by_word(home: Path) -> None:
     assert all(hit["scores"]["by_word"] is hit["scores"]["late"] is None for hit in off["hits"])
 
 
-def test_a_question_in_the_texts_own_words_is_not_compared_word_by_word(home: Path) -> None:
+def test_a_question_in_the_texts_own_words_is_compared_word_by_word_too(home: Path) -> None:
     found = json_of("search", "How is the tide staff read?", cwd=home)
-    assert max(hit["scores"]["dense"] or 0.0 for hit in found["hits"]) > 0.55
-    assert all(hit["scores"]["by_word"] is hit["scores"]["late"] is None for hit in found["hits"])
-    shown = citewise("search", "How is the tide staff read?", "--explain", cwd=home).stdout
-    assert "by_word" not in shown.splitlines()[0]
+    assert max(hit["scores"]["dense"] or 0.0 for hit in found["hits"]) > 0.6
+    assert all(0.0 <= hit["scores"]["late"] <= 1.0 for hit in found["hits"])
+    assert found["degraded"] == []
 
 
 def test_a_library_that_was_made_without_words_says_so_and_reindex_makes_them(tmp_path: Path) -> None:

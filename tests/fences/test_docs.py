@@ -102,7 +102,7 @@ def test_the_code_in_the_readme_gives_a_cited_answer(tmp_path: Path) -> None:
         "# Tides\n\n## Readings\n\nThe tide gauge is read at noon.\n"
     )
     lines = printed_by(sys.executable, "-c", "\n".join(blocks), cwd=tmp_path).splitlines()
-    assert lines[:2] == ["The tide gauge is read at noon. [1]", "[1] /docs/tides#readings"]
+    assert lines[:2] == ["The tide gauge is read at noon. [1]", "[1] tides.md"]
     assert [line.split()[0] for line in lines[2:]] == ["tides.md"]
 
 

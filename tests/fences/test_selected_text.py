@@ -108,7 +108,8 @@ def test_an_answer_from_the_library_leaves_nothing_behind_for_a_selection(tmp_pa
     )
     assert not answer.sufficient_context
     assert "six" not in answer.text
-    assert answer.suggestions == ("Ask the whole library: the same question without the selection.",)
+    assert "Ask the whole library: the same question without the selection." in answer.text
+    assert answer.suggestions == ()  # no place that could be opened
 
 
 def words(text: str) -> set[str]:

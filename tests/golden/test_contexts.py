@@ -14,7 +14,9 @@ from tests.builders import a_finding, a_passage
 from tests.fakes.counters import WordCounter
 
 CASES = sorted(Path(__file__).with_name("contexts").glob("*.input.json"))
-ADDRESSES = Addresses(repositories={"tidehold/": "https://github.com/acme/tidehold/blob/main/"})
+ADDRESSES = Addresses(
+    {"website/docs/": "/docs/", "": "/docs/"}, {"tidehold/": "https://github.com/acme/tidehold/blob/main/"}
+)
 
 
 def packed(case: Path) -> Context:

@@ -109,8 +109,8 @@ def test_what_a_refusal_suggests_is_checked(monkeypatch: pytest.MonkeyPatch) -> 
     assert surfaces_of(report().leaks) == {"Library.ask", "Library.stream"}
 
 
-def test_what_a_refusal_about_a_selection_suggests_is_checked_on_every_surface(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("citewise.answer.pipeline.ASK_LIBRARY", "Read about zqforeign instead.")
+def test_what_a_refusal_about_a_selection_says_is_checked_on_every_surface(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("citewise.answer.pipeline.NOT_IN_SELECTION", "Read about zqforeign instead.")
     about_selections = [surface for surface in SURFACES if surface.is_about_selection]
     found = report_of_commands(about_selections)
     assert surfaces_of(found.leaks) == {surface.name for surface in about_selections}

@@ -68,7 +68,7 @@ def test_it_is_said_where_the_page_is_quoted_and_at_once(shelf: Shelf, capsys: p
     assert isinstance(described, list)
     assert {hit["document"]: hit["stale"] for hit in described} == {"tides.md": "binary file", "nets.md": None}
     show_search(found, None, explain=False)
-    assert "tides.md:1-3  /docs/tides  (older than its file: binary file)" in capsys.readouterr().out
+    assert "tides.md:1  (older than its file: binary file)" in capsys.readouterr().out
 
 
 def test_a_page_that_was_stale_stays_so_in_a_rebuilt_library(shelf: Shelf) -> None:

@@ -102,8 +102,8 @@ def test_fusion_by_ranks_counts_places_alone(shelf: Shelf) -> None:
 @pytest.mark.parametrize(
     ("changes", "fusion"),
     [
-        ({}, Nearness()),
-        ({"fusion": "minmax"}, MinMax()),
+        ({}, MinMax()),
+        ({"fusion": "nearness"}, Nearness()),
         ({"fusion": "rrf"}, ReciprocalRanks()),
         ({"fusion": "minmax", "weights": {"words": 2.0}}, MinMax({"words": 2.0})),
         ({"fusion": "rrf", "weights": {"code": 1.0}}, ReciprocalRanks({"code": 1.0})),

@@ -1,4 +1,4 @@
-"""Vectors of words: made with the text's own, kept once, filled in later, and compared where nothing is near."""
+"""Vectors of words: made with the text's own, kept once, filled in later, and compared in every search."""
 
 import sqlite3
 from contextlib import closing
@@ -14,7 +14,7 @@ from citewise.model.chunk import WordVectors
 from citewise.model.query import BY_WORD
 from citewise.model.ranking import DENSE, Finding, SearchResult
 from citewise.model.report import Reindexed
-from citewise.search.rescore import NEAR
+from citewise.search.rescore import FAR, FAR_TIMES, NEAR
 from citewise.settings import Settings
 from citewise.wiring import stored_library
 from tests.fakes.counters import HashEmbedder
@@ -199,20 +199,20 @@ def test_words_of_another_model_are_made_anew(wordy: Shelf) -> None:
 # Compared
 
 
-def test_a_far_question_is_compared_word_by_word_and_a_near_one_is_not(wordy: Shelf) -> None:
+def test_far_and_near_questions_are_compared_word_by_word(wordy: Shelf) -> None:
     far, near = wordy.search(FAR_OFF), wordy.search(NEAR_BY)
-    assert nearest(far) < NEAR <= nearest(near)
-    assert all({BY_WORD, "late"} <= one.candidate.scores.keys() for one in far.findings)
-    assert not any({BY_WORD, "late"} & one.candidate.scores.keys() for one in near.findings)
+    assert nearest(far) < FAR < NEAR <= nearest(near)
+    assert all({BY_WORD, "late"} <= one.candidate.scores.keys() for one in (*far.findings, *near.findings))
     assert not any(one.startswith("late") for one in (*far.notes, *near.notes))
 
 
-def test_a_library_without_words_says_so_where_the_question_is_far(plain: Shelf) -> None:
+@pytest.mark.parametrize("question", [FAR_OFF, NEAR_BY])
+def test_a_library_without_words_says_so(plain: Shelf, question: str) -> None:
     plain.keeps_words = True
-    (note,) = [one for one in plain.search(FAR_OFF).notes if one.startswith("late")]
+    found = plain.search(question)
+    (note,) = [one for one in found.notes if one.startswith("late")]
     assert "6 of 6 passages" in note
-    assert not any(one.startswith("late") for one in plain.search(NEAR_BY).notes)
-    assert plain.search(FAR_OFF).degraded == ()
+    assert found.degraded == ()
 
 
 def test_a_library_that_wants_no_words_says_nothing_of_them(plain: Shelf) -> None:
@@ -230,10 +230,11 @@ def test_without_the_stage_the_order_is_the_one_before_it(wordy: Shelf) -> None:
     assert not any("late" in one.candidate.scores for one in without.findings)
 
 
-def test_the_weight_is_the_one_that_is_set(wordy: Shelf) -> None:
+def test_the_weight_is_the_one_that_is_set_and_more_for_a_far_question(wordy: Shelf) -> None:
     before = {one.candidate.id: one.score for one in searched(wordy, late=0.0)}
-    for weight in (0.7, 3.0):
-        weighed = {one.candidate.id: one.score for one in searched(wordy, late=weight)}
+    for late in (0.7, 3.0):
+        weighed = {one.candidate.id: one.score for one in searched(wordy, late=late)}
+        weight = FAR_TIMES * late
         shares = [(weighed[id_] * (1 + weight) - score) / weight for id_, score in before.items()]
         assert (min(shares), max(shares)) == pytest.approx((0.0, 1.0), abs=1e-6)
 

@@ -94,7 +94,7 @@ def test_a_switch_is_true_or_false_in_a_file_and_in_the_environment(tmp_path: Pa
         ("[search]\nlate = 10.5", r"search.late must be in 0\.\.10, not "),
         ("[search]\nlate = nan", "search.late must be a number"),
         ("[search]\nlate = true", "search.late must be a number"),
-        ("[search]\nfusion = 'sum'", "setting search.fusion is 'sum'; it can be nearness, minmax or rrf"),
+        ("[search]\nfusion = 'sum'", "setting search.fusion is 'sum'; it can be minmax, nearness or rrf"),
         ("[rerank]\nprovider = 'x'", "rerank.provider is 'x'; it can be none, onnx or http"),
         ("[rerank]\nstyle = 'x'", "rerank.style is 'x'; it can be cohere, jina or tei"),
         ("[rerank]\nscores = 'x'", "rerank.scores is 'x'; it can be probabilities or logits"),

@@ -24,8 +24,11 @@ class Joined:
         text, blocks, origins, starts = "", list[BlockSpan](), list[tuple[tuple[int, int], ...]](), list[int]()
         for number, passage in enumerate(passages):
             before = passages[number - 1] if number else None
-            shared = _overlap(before, passage) if before else 0
-            if before and not shared:
+            head, _ = added_to((passage,))
+            shared = (head or _overlap(before, passage)) if before else 0
+            if before and head:  # another part of its last block
+                text = text.removesuffix(added_to((before,))[1])
+            if before and (head or not shared):
                 text += "\n" * min(passage.location.first - before.location.last, 2) or " "
             start = len(text) - shared
             starts.append(start)
@@ -35,7 +38,7 @@ class Joined:
                     blocks.append(moved)
                     origins.append(((number, at),))
                 elif blocks and moved.end > len(text):  # it goes on behind what both have
-                    blocks[-1] = blocks[-1]._replace(end=moved.end)
+                    blocks[-1] = blocks[-1]._replace(end=moved.end, tail=moved.tail)
                     origins[-1] = (*origins[-1], (number, at))
             text += passage.text[shared:]
         if not all(passage.blocks for passage in passages):
@@ -55,8 +58,19 @@ class Joined:
         return Location.spanning(found or [passage.location for passage in self.passages])
 
 
+def added_to(passages: Sequence[Passage]) -> tuple[int, str]:
+    """How many characters at the beginning do not stand there in the source, and which ones at the end: the fence or
+    the header of a block that was cut."""
+    first, last = passages[0], passages[-1]
+    tail = last.blocks[-1].tail if last.blocks else 0
+    return first.blocks[0].head if first.blocks else 0, last.text[len(last.text) - tail :]
+
+
 def _part(passage: Passage, start: int, end: int) -> Location:
-    whole, text = passage.location, passage.text
+    """Where a part of a passage stands in the document; what was added to the passage stands nowhere."""
+    head, tail = added_to((passage,))
+    whole, text = passage.location, passage.text[head : len(passage.text) - len(tail)]
+    start, end = min(max(0, start - head), len(text)), min(max(0, end - head), len(text))
     if whole.unit != "lines" or text.count("\n") != whole.last - whole.first:
         return whole
     first = whole.first + text.count("\n", 0, start)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from citewise.answer.excerpts import Excerpt
-from citewise.answer.joining import Joined
+from citewise.answer.joining import Joined, added_to
 from citewise.errors import BadRequest, Misconfigured
 from citewise.model.answer import SELECTION, Citation, Context, ContextSource, Grounds
 from citewise.model.chunk import NO_SECTION
@@ -152,7 +152,9 @@ class Pack:
         if not weighed or citation.chunk_id == SELECTION:
             return citation
         start, end = max(weighed, key=lambda evidence: evidence.score).unit.span
-        return replace(citation, excerpt=_excerpt(source.text[start : Markdown(source.text).paragraph_end(end)]))
+        head, tail = added_to(source.passages)
+        text = Markdown(source.text.removesuffix(tail))
+        return replace(citation, excerpt=_excerpt(text[max(start, head) : text.paragraph_end(end)]))
 
     def within(self, budget_tokens: int | None) -> "Pack":
         """The same under another budget; None: as it is."""
@@ -267,7 +269,8 @@ def _block(n: int, passage: Passage, text: str) -> str:
 def _citation(n: int, passages: Sequence[Passage], addresses: Addresses, *, best: Passage, score: float) -> Citation:
     """Source `n`, made of neighbors in one section: named after the best of them, with the lines of all."""
     whole = replace(best, location=Location.spanning([passage.location for passage in passages]))
-    text = Markdown(best.text)
+    head, tail = added_to((best,))
+    text = Markdown(best.text[head:].removesuffix(tail))
     if text.count("\n") < best.location.last - best.location.first:
         # A comment or a rule was left out between two paragraphs: only the first is sure to stand so in the file.
         text = Markdown(text[: text.paragraph_end(text.body_start())])

@@ -34,6 +34,7 @@ from citewise.model.answer import (
     Prompt,
     Quality,
     Sources,
+    Suggestion,
     Token,
     Usage,
 )
@@ -52,8 +53,9 @@ NOT_ANSWERED = "The library does not seem to answer this question."
 NOT_SEARCHED = (
     "Search is not available right now. The suggestions are pages that are often read, not results for this question."
 )
-NOT_IN_SELECTION = "The selected text does not answer this question."
-ASK_LIBRARY = "Ask the whole library: the same question without the selection."
+NOT_IN_SELECTION = (
+    "The selected text does not answer this question. Ask the whole library: the same question without the selection."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +87,7 @@ class AnswerPipeline:
         Excerpts are of these sections; without any, of what was found itself.
         """
         text = NOT_SEARCHED if found.is_popular else NOT_ANSWERED if found.findings else NOTHING_FOUND
-        topics = tuple(dict.fromkeys(finding.passage.topic for finding in found.findings))
-        refusal = (text, topics[:MAX_SUGGESTIONS])
+        refusal = (text, Suggestion.among(found.findings, MAX_SUGGESTIONS))
         if not sections and not found.is_popular:  # no answer may rest on what is popular
             sections = sections_of(found.findings[: SECTIONS_PER_SOURCE * query.top_k])
         material = _Material(found, sections)
@@ -102,15 +103,13 @@ class AnswerPipeline:
     ) -> AnswerEvents:
         """Answer from selected text alone."""
         header = SearchResult(query, (), total_candidates=1, timings_ms={}, mode="selected_text_only")
-        return self._events(
-            header, selection, (NOT_IN_SELECTION, (ASK_LIBRARY,)), history, cancellation or Cancellation()
-        )
+        return self._events(header, selection, (NOT_IN_SELECTION, ()), history, cancellation or Cancellation())
 
     def _events(
         self,
         result: SearchResult,
         material: "_Material | Selection",
-        refusal: tuple[str, tuple[str, ...]],
+        refusal: tuple[str, tuple[Suggestion, ...]],
         history: Sequence[Message],
         cancellation: Cancellation,
     ) -> AnswerEvents:
@@ -176,7 +175,9 @@ class AnswerPipeline:
         context = pack.quoted(shown)
         return context, grounds if context.sources else replace(grounds, outcome="nothing")
 
-    def _refused(self, prompt: Prompt, result: SearchResult, text: str, suggestions: tuple[str, ...]) -> AnswerEvents:
+    def _refused(
+        self, prompt: Prompt, result: SearchResult, text: str, suggestions: tuple[Suggestion, ...]
+    ) -> AnswerEvents:
         """No generator is asked."""
         yield Token(text)
         quality, degraded = self._quality(prompt, text)

@@ -54,7 +54,7 @@ def answer_json(answer: Answer, *, explain: bool = False) -> dict[str, object]:
             "context_tokens_after": usage.context_tokens_after,
             "total_tokens": usage.total_tokens,
         },
-        "suggestions": list(answer.suggestions),
+        "suggestions": [asdict(place) for place in answer.suggestions],
         **({"hits": hits, **_dropped_json(result)} if explain else {}),
     }
 
@@ -158,14 +158,18 @@ def _show_finding(shown: Console, place: int, finding: Finding) -> None:
     passage = finding.passage
     title = printable(" > ".join(passage.breadcrumb) or passage.title)
     shown.print(Text.assemble(f"{place:>2}. ", (title, "bold"), (f"  {finding.score:.3f}", "cyan")))
-    place_in_file = f"{passage.document}:{passage.location.first}-{passage.location.last}"
-    where = f"    {place_in_file}  {finding.url or ''}".rstrip() + _stale(passage.stale)
+    where = f"    {_place(passage.document, passage.lines)}  {finding.url or ''}".rstrip() + _stale(passage.stale)
     shown.print(printable(where), style="dim", soft_wrap=True)
     text = Markdown(passage.text)
     snippet = printable(" ".join(text[text.body_start() :].split()))
     cut = snippet if len(snippet) <= SNIPPET_CHARACTERS else f"{snippet[:SNIPPET_CHARACTERS].rsplit(' ', 1)[0]} …"
     shown.print(Padding(cut, (0, 0, 0, 4)), width=min(shown.width, MAX_WIDTH))
     shown.print()
+
+
+def _place(document: str | None, lines: tuple[int, int] | None) -> str:
+    """Such as `ops/radio.md:12`, which editors and terminals open; empty where the document has no name."""
+    return f"{document or ''}:{lines[0]}" if document and lines else document or ""
 
 
 def _stale(reason: str | None) -> str:
@@ -179,14 +183,13 @@ def _below(answer: Answer) -> Iterator[str]:
         yield "Sources"
     for source in answer.citations:
         yield f"  [{source.n}] {' > '.join(source.breadcrumb) or source.title}"
-        lines = f":{source.lines[0]}-{source.lines[1]}" if source.lines else ""
-        place = f"{source.document}{lines}" if source.document else None
-        if where := "  ".join(part for part in (place, source.url) if part):
+        if where := source.url or _place(source.document, source.lines):
             yield f"      {where}{_stale(source.stale)}"
     if answer.suggestions:
-        yield "Related sections" if answer.result.mode == "normal" else "What you can do"
-    for topic in answer.suggestions:
-        yield f"  - {topic}"
+        yield "Related sections"
+    for place in answer.suggestions:
+        yield f"  - {place.title}"
+        yield f"      {place.url or _place(place.document, place.lines)}"
     for sentence in answer.unsupported_sentences:
         yield f"not supported by its source: {sentence}"
     if answer.removed_markers:

@@ -183,7 +183,8 @@ def _leaks(case: Case, answer: Answer) -> bool:
 def _shown(answer: Answer) -> str:
     """All text of an answer that a reader sees."""
     cited = (part for at in answer.citations for part in (at.title, at.section, at.url, at.excerpt))
-    others = (*answer.suggestions, *answer.unsupported_sentences, *answer.result.notes, *answer.result.degraded)
+    suggested = (part for at in answer.suggestions for part in (at.title, at.document, at.url))
+    others = (*suggested, *answer.unsupported_sentences, *answer.result.notes, *answer.result.degraded)
     return "\n".join(filter(None, (answer.text, answer.quality.warning, *cited, *others)))
 
 

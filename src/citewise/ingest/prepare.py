@@ -12,7 +12,7 @@ from citewise.ingest.policy import Ruling
 from citewise.ingest.targets import Target
 from citewise.model.access import Access
 from citewise.model.chunk import LABELING, Chunk, Piece, content_hash
-from citewise.model.document import UNKNOWN, Document, Item, ParsedDocument, PathRule
+from citewise.model.document import SITE, UNKNOWN, Document, Item, ParsedDocument, PathRule
 from citewise.model.ids import Digest, digest, document_id
 from citewise.ports.catalog import DocumentWrite
 from citewise.ports.sources import Format
@@ -94,20 +94,22 @@ class Prepare:
         path = target.source.mounted(_path(item, parsed.name))
         facts = PathRule.facts_of(path, self.path_rules)
         chapter_number, chapter_title = _chapter_parts(facts["chapter"])
+        title = parsed.own_title or _title_from_path(path)
         return Document(
             id=document_id(target.scope, path),
             scope=target.scope,
             path=path,
             mount=target.source.mount,
-            title=parsed.own_title or _title_from_path(path),
-            is_titled=parsed.own_title is not None,
+            title=title,
+            is_titled=parsed.own_title is not None or _NAMING.search(title) is not None,
             description=parsed.description,
             tags=parsed.tags,
             module=facts["module"],
             chapter=facts["chapter"],
             corpus_type=target.corpus_type or parsed.corpus_type or facts["corpus_type"],
             content_type=facts["content_type"],
-            metadata={**item.metadata, **parsed.metadata},
+            # A page does not decide which site shows it.
+            metadata={**item.metadata, **{name: value for name, value in parsed.metadata.items() if name != SITE}},
             access=Access(frozenset()),  # nobody, until it is decided
             own_access=parsed.access,
             aliases=item.aliases,
@@ -159,6 +161,9 @@ def _spaced(name: str) -> str:
     """A name of a file or folder as a title: "Sensor fusion" for `sensor-fusion`."""
     words = " ".join(re.split(r"[-_ ]+", name)).strip()
     return words[:1].upper() + words[1:]
+
+
+_NAMING = re.compile(r"[^\W\d_]{3}|[^\W\d_\x00-\x7f]")  # a file named 4711 or a7 has no title to search by
 
 
 def _title_from_path(path: str) -> str:

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from citewise.errors import CitewiseError
 from citewise.model.ids import ChunkId
 from citewise.model.query import Mode
-from citewise.model.ranking import Passage, SearchResult
+from citewise.model.ranking import Finding, Passage, SearchResult
 
 SELECTION = ChunkId("selection")  # stands for the text a reader selected, which is no chunk of any library
 
@@ -180,6 +180,26 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A place near the question that a reader can open instead of an answer."""
+
+    title: str
+    document: str  # its path
+    lines: tuple[int, int] | None
+    url: str | None
+
+    @staticmethod
+    def among(findings: Iterable[Finding], limit: int) -> "tuple[Suggestion, ...]":
+        """The sections of these findings, each once, in their order."""
+        sections = dict[tuple[str, str], Suggestion]()
+        for finding in findings:
+            passage = finding.passage
+            place = Suggestion(passage.topic, passage.document, passage.lines, finding.url)
+            sections.setdefault((passage.document, passage.anchor), place)
+        return tuple(sections.values())[:limit]
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """A grounded answer: `[n]` in its text is the n-th citation. Insufficient context is a kind of answer."""
 
@@ -192,7 +212,7 @@ class Answer:
     unsupported_sentences: tuple[str, ...]
     quality: Quality
     usage: Usage
-    suggestions: tuple[str, ...] = ()
+    suggestions: tuple[Suggestion, ...] = ()
 
     @property
     def sufficient_context(self) -> bool:

@@ -59,7 +59,7 @@ class Piece:
     text: str
     location: Location
     tokens: int
-    kind: str | None  # "code" or "table" where that is most of it
+    kind: str | None  # "code" or "table" where that is most of it, or a role such as "exercise"; None: content
     has_code: bool
     has_equations: bool
     language: str | None

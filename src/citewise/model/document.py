@@ -12,6 +12,9 @@ from citewise.model.ids import Digest, DocumentId
 
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 
+# In the metadata of an item: the site that shows it, as {"url": where the site begins, "path": the item's path in it}.
+SITE = "citewise_site"
+
 
 class BlockKind(StrEnum):
     HEADING = "heading"
@@ -72,6 +75,9 @@ class BlockSpan(NamedTuple):
     Spans come in order and do not overlap, and every word of the text is in one. Of nested blocks only the innermost
     are listed: a list item that holds a code block is a list item, then a code block. An admonition is its first line,
     with the title; what stands inside it follows as blocks of their own. No span is a list or a rule.
+
+    `head` and `tail`: so many characters at its beginning and end do not stand there in the source. They are the fence
+    or the header of a block that was cut, once more.
     """
 
     kind: BlockKind
@@ -79,6 +85,8 @@ class BlockSpan(NamedTuple):
     end: int
     language: str | None = None  # of code
     depth: int = 0  # of a list item, from 1; of what stands inside one, the item's
+    head: int = 0
+    tail: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +107,14 @@ class FileProblem:
     """Why a file or folder (its path ends in a slash) was skipped or failed, or what is wrong with an ingested one.
 
     `is_unseen`: its content could not be read, so the library keeps what it had of it. `is_by_default`: a hidden or
-    vendored folder, which is only ingested if an include names it.
+    vendored folder, which is only ingested if an include names it. `is_warning`: something else uses the file.
     """
 
     path: str
     reason: str
     is_unseen: bool = False
     is_by_default: bool = False
+    is_warning: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +184,7 @@ class Document:
     text: str
     blocks: tuple[Block, ...] = ()  # of the text: what a chunker cuts, so that cutting again needs no parser
     media_type: str = "text/markdown"
-    is_titled: bool = True  # False: only its path gave it a title
+    is_titled: bool = True  # False: only its path gave it a title, and that names nothing
     chapter_number: int | None = None
     chapter_title: str | None = None
     source_uri: str | None = None  # where the original can be found

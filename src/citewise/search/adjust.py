@@ -1,4 +1,4 @@
-"""Shortlist -> Shortlist: freshness, boosts, duplicates and the cut to top_k."""
+"""Shortlist -> Shortlist: what stands beside the content, freshness, boosts, duplicates and the cut to top_k."""
 
 import math
 import re
@@ -10,8 +10,32 @@ from typing import ClassVar
 from citewise.model.ids import ChunkId
 from citewise.model.query import DEFAULT_BOOSTS, BoostRule
 from citewise.model.ranking import CUT, Finding, Shortlist
+from citewise.text.roles import SectionRole, roles_asked
 
 DAY = 86_400.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Demote:
+    """Multiply the scores of what stands beside the content: exercises, quizzes, objectives, changelogs, links.
+
+    Those that the question names keep their scores.
+    """
+
+    name: ClassVar[str] = "demote"
+    factor: float = 0.7  # 1: they rank as content does; 0: behind all content
+
+    def __call__(self, found: Shortlist) -> Shortlist:
+        kept = roles_asked(found.query.text)
+
+        def lowered(finding: Finding) -> Finding:
+            role = _ROLES.get(finding.passage.content_type)
+            return finding if role is None or role in kept else finding.rescored(self.name, finding.score * self.factor)
+
+        return found.with_findings(Finding.in_order(map(lowered, found.findings)))
+
+
+_ROLES = {**{role.value: role for role in SectionRole}, "assessment": SectionRole.QUIZ}  # by content type
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,8 @@ from citewise.model.ranking import (
     Shortlist,
 )
 from citewise.ports.catalog import PassageReader
-from citewise.search.adjust import Boost, Cut, Deduplicate, Freshness
-from citewise.search.fuse import Fusion, Nearness
+from citewise.search.adjust import Boost, Cut, Deduplicate, Demote, Freshness
+from citewise.search.fuse import Fusion, MinMax
 from citewise.search.rankings import Retrieve, retried
 from citewise.search.rescore import Features, Late, Rerank
 from citewise.search.sections import ReadSections
@@ -111,7 +111,7 @@ def refinements(
     features: Features, late: Late, rerank: Rerank, freshness: Freshness, boost: Boost
 ) -> tuple[Stage, ...]:
     """The stages behind hydration, in their order."""
-    return (features, late, rerank, freshness, boost, Deduplicate(), Cut())
+    return (features, late, rerank, Demote(), freshness, boost, Deduplicate(), Cut())
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class Search:
     hydrate: Hydrate
     refine: tuple[Stage, ...]  # in this order
     addresses: Addresses = field(default_factory=Addresses)
-    fuse: Fusion = field(default_factory=Nearness)
+    fuse: Fusion = field(default_factory=MinMax)
     read_sections: ReadSections | None = None  # None: nobody will answer from what is found
 
     def __call__(self, query: Query) -> SearchResult:

@@ -18,11 +18,11 @@ _STOP = re.compile(
     r"(?<![.!?\u2026])(?P<stop>[.!?\u2026]++)[\"'\u201d\u2019)\]*_`\u00bb]*+\s++(?=\S)"
     r"|(?<![\u3002\uff01\uff1f])[\u3002\uff01\uff1f]++\s*+(?=\S)"
 )
+_LAST_STOP = re.compile(r"[.!?\u2026\u3002\uff01\uff1f][\"'\u201d\u2019)\]*_`\u00bb]*+\s*+\Z")
 _OPENERS = "\"'\u201c\u2018([*_`\u00ab~"
 _CLAUSE = re.compile(r"[;:,\u2014\u2013]\s+|\s+[\u2014\u2013-]\s+")
 _BLANK = re.compile(r"\s+")
 _RUN_END = re.compile(r"(?:  |\\|:[^\S\n]*)\r?\n")  # a hard line break, or a line that leads in what follows
-_LINE_END = re.compile(r"\n\s*")
 _WORD_END = re.compile(r"(?<=\S)(?=\s)")
 
 # Before a full stop these do not end a sentence; `etc.` and `p.m.` may, and are left to the next word's first letter.
@@ -190,8 +190,8 @@ def _interrupts(lines: _Lines, at: int, *, in_list: bool) -> bool:
     return _table_end(lines, at) > 0
 
 
-def _sentence_starts(text: str) -> Iterator[int]:
-    """Where each sentence but the first begins, in a text of one paragraph."""
+def sentence_starts(text: str) -> Iterator[int]:
+    """Where each sentence but the first begins, in a text of one paragraph: where it may be cut."""
     spans = Markdown(text).code_spans()
     span = next(spans, None)
     is_caseless = text == text.lower()
@@ -207,10 +207,9 @@ def _sentence_starts(text: str) -> Iterator[int]:
             yield start
 
 
-def cut_points(text: str) -> Iterator[int]:
-    """Where a text may be cut: between sentences and between lines."""
-    lines = (match.end() for match in _LINE_END.finditer(text) if match.end() < len(text))
-    yield from sorted({*_sentence_starts(text), *lines} - {0})
+def ends_sentence(text: str) -> bool:
+    """Whether a text ends as sentences do."""
+    return _LAST_STOP.search(text) is not None
 
 
 def cut_to_fit(text: str, fits: Callable[[str], bool]) -> str:
@@ -219,7 +218,7 @@ def cut_to_fit(text: str, fits: Callable[[str], bool]) -> str:
     for ends in (
         tuple(_ends_of_lines(text, only_safe=True)),
         tuple(_ends_of_lines(text, only_safe=False)),
-        tuple(len(text[:start].rstrip()) for start in (*_sentence_starts(text), len(text))),
+        tuple(len(text[:start].rstrip()) for start in (*sentence_starts(text), len(text))),
         (*(match.start() for match in _WORD_END.finditer(text)), len(text)),
         range(1, len(text) + 1),
     ):
@@ -255,7 +254,7 @@ def _sentences_of(paragraph: str) -> Iterator[tuple[int, str]]:
         return
     for run_start, run in _cut(0, paragraph, (match.end() for match in _RUN_END.finditer(paragraph))):
         run = run.removesuffix("\\")
-        for start, sentence in _cut(run_start, run, _sentence_starts(run)):
+        for start, sentence in _cut(run_start, run, sentence_starts(run)):
             yield from _cut(start, sentence, _clause_starts(sentence))
 
 

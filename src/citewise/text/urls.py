@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from urllib.parse import quote
 
-from citewise.model.document import Json
+from citewise.model.document import SITE, Json
 from citewise.model.ranking import Passage
 
 _PAGE = re.compile(r"(?P<name>.+)\.mdx?", re.IGNORECASE | re.DOTALL)
@@ -31,8 +31,8 @@ _LETTERS_AMONG_SYMBOLS = ((0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F16
 class Addresses:
     """Knows where documents are published, by the beginnings of their paths; the longest that fits counts."""
 
-    # Path prefix -> base URL, and for code -> blob URL.
-    sites: Mapping[str, str] = field(default_factory=lambda: {"website/docs/": "/docs/", "": "/docs/"})
+    # Path prefix -> base URL, and for code -> blob URL. Sites come before what a document's source knows of its site.
+    sites: Mapping[str, str] = field(default_factory=dict)
     repositories: Mapping[str, str] = field(default_factory=dict)
 
     def url(self, passage: Passage) -> str | None:
@@ -47,14 +47,16 @@ class Addresses:
         base, path = placed
         first, last = passage.location.first, passage.location.last
         lines = f"L{first}" if first == last else f"L{first}-L{last}"
-        return f"{base}{_address(path)}#{lines}"
+        return f"{base}{encoded_path(path)}#{lines}"
 
     def _page_url(self, passage: Passage) -> str | None:
         front = passage.metadata
         is_numbered = front.get("parse_number_prefixes") is not False
         slug, id_ = _scalar(front.get("slug")), _scalar(front.get("id"))
-        sites = tuple(self.sites.items())
-        page, has_fragments = _page(passage.document, sites, slug=slug, id_=id_, is_numbered=is_numbered)
+        placed = _placed(passage.document, self.sites) or _of_source(front.get(SITE))
+        if placed is None:
+            return None
+        page, has_fragments = _page(*placed, slug=slug, id_=id_, is_numbered=is_numbered)
         # Docusaurus gives the H1 no id (theme-classic, Heading). A passage does not say how deep its heading is: where
         # it cannot be told, the fragment stays, since one that leads nowhere shows the top of the page too.
         is_outermost = len(passage.breadcrumb) == 1
@@ -63,20 +65,14 @@ class Addresses:
 
 
 @lru_cache(maxsize=10_000)  # a search cites the same pages again and again
-def _page(
-    document: str, sites: tuple[tuple[str, str], ...], *, slug: str, id_: str, is_numbered: bool
-) -> tuple[str | None, bool]:
+def _page(base: str, path: str, *, slug: str, id_: str, is_numbered: bool) -> tuple[str | None, bool]:
     """Where a document can be read, and whether its sections can be led to."""
-    placed = _placed(document, dict(sites))
-    if placed is None:
-        return None, False
-    base, path = placed
     page = _PAGE.fullmatch(path)
     if page is None:  # a file that the site hands out as it is
-        return f"{base}{_address(path)}", False
+        return f"{base}{encoded_path(path)}", False
     if any(part.startswith("_") for part in path.split("/")):
         return None, False  # Docusaurus makes no page of what is only included in others
-    return f"{base}{_address(_page_path(page['name'], slug, id_=id_, is_numbered=is_numbered))}", True
+    return f"{base}{encoded_path(_page_path(page['name'], slug, id_=id_, is_numbered=is_numbered))}", True
 
 
 def _page_path(path: str, slug: str, *, id_: str, is_numbered: bool) -> str:
@@ -102,6 +98,14 @@ def _placed(path: str, bases: Mapping[str, str]) -> tuple[str, str] | None:
     return f"{bases[prefix].rstrip('/')}/", path[len(prefix) :]
 
 
+def _of_source(site: Json) -> tuple[str, str] | None:
+    """What the source knows of a document's site: the URL that it begins with, and the document's path below that."""
+    if not isinstance(site, Mapping):
+        return None
+    url, path = site.get("url"), site.get("path")
+    return (f"{url.rstrip('/')}/", path) if isinstance(url, str) and isinstance(path, str) else None
+
+
 def _unnumbered(name: str) -> str:
     """`02-deploy` is `deploy`, but `1.1-intro` stays."""
     match = _NUMBER_PREFIX.fullmatch(name)
@@ -117,7 +121,7 @@ def _scalar(value: Json) -> str:
     return ""
 
 
-def _address(path: str) -> str:
+def encoded_path(path: str) -> str:
     """A path with its dots resolved as in a browser, but never above its beginning, and encoded."""
     remaining: list[str] = []
     parts = path.split("/")

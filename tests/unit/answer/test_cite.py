@@ -51,7 +51,7 @@ def test_an_excerpt_stands_in_its_text(text: str, limit: int) -> None:
 def test_a_citation_is_named_after_the_best_passage_and_has_the_lines_of_all() -> None:
     first = a_passage("One.", position=0, lines=(10, 14))
     best = a_passage("Two.", position=1, lines=(14, 20))
-    citation = _citation(2, (first, best), Addresses(), best=best, score=0.75)
+    citation = _citation(2, (first, best), Addresses({"": "/docs/"}), best=best, score=0.75)
     assert citation.n == 2
     assert (citation.chunk_id, citation.document_id) == (best.chunk_id, best.document_id)
     assert (citation.document, citation.title, citation.section) == ("tides.md", "Tides", "Reading")

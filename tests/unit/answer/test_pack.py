@@ -8,7 +8,7 @@ import pytest
 from citewise.answer.pack import LABEL_TOKENS as ROOM_FOR_LABEL
 from citewise.answer.pack import LEFT_OUT, Pack, _block, _joined
 from citewise.model.access import OWNER
-from citewise.model.answer import Context
+from citewise.model.answer import Context, Evidence, Grounds
 from citewise.model.document import BlockKind, BlockSpan
 from citewise.model.query import Query, Selection
 from citewise.model.ranking import Finding, Passage
@@ -196,6 +196,47 @@ def test_the_blocks_of_neighbors_are_those_of_the_joined_text() -> None:
         (CODE, "```\nx\n```"),
     ]
     assert _joined([before, second])[1] == ()
+
+
+FENCE = "```sh\n"
+HEADER = "| key | value |\n| --- | --- |\n"
+
+
+def parts_of(kind: BlockKind, *parts: tuple[str, tuple[int, int]], head: str, tail: str) -> list[Passage]:
+    """Neighbors as the chunker makes them of one block: each but the first begins with `head`."""
+    passages = []
+    for position, (text, lines) in enumerate(parts):
+        begin, end = (head if position else ""), (tail if position < len(parts) - 1 else "")
+        passage = a_passage(f"{begin}{text}{end}", position=position, lines=lines)
+        span = BlockSpan(kind, 0, len(passage.text), head=len(begin), tail=len(end))
+        passages.append(replace(passage, blocks=(span,)))
+    return passages
+
+
+@pytest.mark.parametrize(
+    ("kind", "parts", "head", "tail", "whole"),
+    [
+        (CODE, ((f"{FENCE}a\nb", (1, 3)), ("c", (5, 5)), ("d\n```", (6, 7))), FENCE, "\n```", "a\nb\n\nc\nd\n```"),
+        (BlockKind.TABLE, ((f"{HEADER}| a | 1 |", (1, 3)), ("| b | 2 |", (4, 4))), HEADER, "", "| a | 1 |\n| b | 2 |"),
+    ],
+)
+def test_the_parts_of_a_block_are_joined_to_what_the_source_says(
+    kind: BlockKind, parts: tuple[tuple[str, tuple[int, int]], ...], head: str, tail: str, whole: str
+) -> None:
+    text, blocks = _joined(parts_of(kind, *parts, head=head, tail=tail))
+    assert text == f"{head}{whole}"
+    assert blocks == (BlockSpan(kind, 0, len(text)),)
+
+
+def test_a_part_of_a_block_is_cited_without_its_repeated_fence() -> None:
+    _, middle, _ = parts_of(CODE, ("a", (1, 2)), ("c = 1", (5, 5)), ("d", (6, 7)), head=FENCE, tail="\n```")
+    context = packed([a_finding(middle)])
+    assert context.sources[0].text == "```sh\nc = 1\n```"
+    assert context.sources[0].citation.excerpt == "c = 1"
+    assert context.sources[0].citation.lines == (5, 5)
+    (unit,) = context.sources[0].units
+    grounds = Grounds(1.0, is_sufficient=True, evidence=(Evidence(unit, 1.0),))
+    assert PACK.citation(context.sources[0], grounds).excerpt == "c = 1"
 
 
 # A selection that is too long for a prompt: which of its paragraphs stay

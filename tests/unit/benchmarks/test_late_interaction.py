@@ -124,15 +124,14 @@ def test_the_default_blend_does_what_the_products_stage_does(model: minilm.MiniL
     lab = scored(a_question(findings, ()).pool, found, (), model, cache).reordered(Blend())
     assert [finding.candidate.id for finding in lab.findings] == [row.candidate.id for row in product.findings]
     assert [finding.score for finding in lab.findings] == pytest.approx([row.score for row in product.findings])
-    is_far = cosine is not None and cosine < NEAR
-    assert (lab.findings != tuple(findings)) is is_far
+    assert (lab.findings == tuple(findings)) is (cosine is None)
 
 
 def test_the_weight_falls_from_far_to_near() -> None:
-    gate = Gate(0.4, 0.6)
-    assert [gate.farness(cosine) for cosine in (0.1, 0.4, 0.5, 0.6, 0.9)] == pytest.approx([1, 1, 0.5, 0, 0])
-    assert EVERYWHERE.farness(0.99) == 1
-    assert (gate.name, EVERYWHERE.name) == ("0.4 to 0.6", "everywhere")
+    gate = Gate(0.4, 0.6, times=5)
+    assert [gate.factor(cosine) for cosine in (0.1, 0.4, 0.5, 0.6, 0.9)] == pytest.approx([5, 5, 3, 1, 1])
+    assert EVERYWHERE.factor(0.1) == EVERYWHERE.factor(0.99) == 1
+    assert (gate.name, EVERYWHERE.name) == ("5 times, 0.4 to 0.6", "as much everywhere")
 
 
 def test_only_passages_within_the_depth_are_scored() -> None:
@@ -169,7 +168,7 @@ def test_far_passages_are_valued_by_place() -> None:
 
 
 def test_a_weight_that_one_set_likes_is_tried_on_the_other() -> None:
-    lab = a_lab(small=[a_pair(0, 1)], large=[a_pair(1, 0)] * 3)
+    lab = a_lab(small=[a_pair(0, 1, cosine=0.59)], large=[a_pair(1, 0, cosine=0.59)] * 3)
     blends = [(f"{weight:g}", Blend(weight=weight)) for weight in WEIGHTS]
     *_, chosen = pooled_table(lab, blend_rows(lab, dict(blends)), "by weight").rows
     assert chosen[1:3] == (SECOND, SECOND)  # MaxSim is right on the small set, so the large one is given it in vain
@@ -178,10 +177,10 @@ def test_a_weight_that_one_set_likes_is_tried_on_the_other() -> None:
 
 
 def test_gates_and_depths_are_compared_with_the_products_among_them() -> None:
-    lab = a_lab(small=[a_pair(0, 1, cosine=0.57)], large=[a_pair(0, 1, cosine=0.2)])
-    gates = rows_of(lab, *((gate.name, Blend(gate=gate)) for gate in GATES))
-    assert gates["everywhere"] == 1.0
-    assert gates["0.45 to 0.55"] == gates["0.4 to 0.55"] == pytest.approx(SECOND, abs=1e-4)
+    lab = a_lab(small=[a_pair(0, 1, cosine=0.5)], large=[a_pair(0, 1, cosine=0.2)])
+    gates = rows_of(lab, *((gate.name, Blend(weight=0.2, gate=gate)) for gate in GATES))
+    assert gates["8 times, 0.3 to 0.6"] == 1.0
+    assert gates["as much everywhere"] == gates["8 times, 0.35 to 0.5"] == pytest.approx(SECOND, abs=1e-4)
     depths = blend_rows(lab, {str(depth): Blend(depth=depth) for depth in DEPTHS})
     assert [row.name for row in depths] == [NONE, "10", "20 (default)", "40"]
 

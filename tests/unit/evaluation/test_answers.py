@@ -8,7 +8,7 @@ import pytest
 from citewise.evaluation.cases import Case, Place
 from citewise.evaluation.metrics import ANSWER_METRICS, answer_measures, lines_of
 from citewise.model.access import OWNER
-from citewise.model.answer import NOT_SURE, SELECTION, Answer, Citation, Outcome
+from citewise.model.answer import NOT_SURE, SELECTION, Answer, Citation, Outcome, Suggestion
 from citewise.model.query import Query, Selection
 from citewise.model.ranking import SearchResult
 from tests.builders import an_id
@@ -140,7 +140,7 @@ def test_a_citation_of_the_library_is_a_leak() -> None:
 
 def test_the_leak_marker_is_looked_for_in_all_that_is_shown() -> None:
     refused = answered("The selected text does not answer this.", FROM_SELECTION, outcome="nothing")
-    assert leaks(replace(refused, suggestions=("The green buoy",)))
+    assert leaks(replace(refused, suggestions=(Suggestion("The green buoy", "buoys.md", None, None),)))
     assert leaks(replace(refused, result=replace(refused.result, notes=("green buoy",))))
     assert leaks(replace(refused, unsupported_sentences=("A Green Buoy.",)))
 

@@ -13,6 +13,7 @@ from citewise.ingest.targets import Target
 from citewise.model.access import Access
 from citewise.model.document import Document, Item, SourceRef
 from citewise.model.ids import digest
+from citewise.ports.catalog import DocumentWrite
 from citewise.ports.sources import Format
 from tests.builders import SCOPE
 from tests.fakes.counters import WordCounter
@@ -21,11 +22,15 @@ MARKDOWN = Format("text/markdown", (".md",), MarkdownParser(), HeadingChunker(Wo
 
 
 def a_prepared_document(text: str, path: str, *, mount: str = "") -> Document:
+    return a_prepared_write(text, path, mount=mount).document
+
+
+def a_prepared_write(text: str, path: str, *, mount: str = "") -> DocumentWrite:
     data = text.encode()
     prepare, target = Prepare((MARKDOWN,), ()), Target(SCOPE, SourceRef(mount, "docs"))
     prepared = prepare(target, Item(path, len(data), "text/markdown"), data, lambda *_: Ruling(Access()))
     (write,) = prepared.writes
-    return write.document
+    return write
 
 
 @pytest.mark.parametrize(
@@ -33,14 +38,38 @@ def a_prepared_document(text: str, path: str, *, mount: str = "") -> Document:
     [
         ("---\ntitle: Given\n---\n# Other\n", "x.md", "Given", True),
         ("# First *one*\n\n# Second\n", "x.md", "First one", True),
-        ("## Not this\n", "guides/my-first_page.md", "My first page", False),
-        ("words\n", "guides/index.md", "Guides", False),
-        ("words\n", "README.md", "README", False),
+        ("export const title = 'It is \"here\"';\n\n# Other\n", "x.mdx", 'It is "here"', True),
+        ("export const meta = {\n  id: 3,\n  title: `Given`,\n}\n\nwords\n", "x.mdx", "Given", True),
+        ("```js\nexport const title = 'code'\n```\n", "some.mdx", "Some", True),
+        ("## Not this\n", "guides/my-first_page.md", "My first page", True),
+        ("words\n", "guides/index.md", "Guides", True),
+        ("words\n", "README.md", "README", True),
+        ("words\n", "guides/4711.md", "4711", False),
+        ("words\n", "\u6982\u8ff0.md", "\u6982\u8ff0", True),
     ],
 )
-def test_a_title_comes_from_frontmatter_heading_or_path(text: str, path: str, title: str, is_titled: bool) -> None:
+def test_a_title_comes_from_frontmatter_constant_heading_or_path(
+    text: str, path: str, title: str, is_titled: bool
+) -> None:
     document = a_prepared_document(text, path)
     assert (document.title, document.is_titled) == (title, is_titled)
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "breadcrumb"),
+    [
+        ("words\n", "guides/my-first_page.md", ("My first page",)),
+        ("## Part\n\nwords\n", "guides/my-first_page.md", ("My first page", "Part")),
+        ("## Part\n\nwords\n", "guides/4711.md", ("Part",)),
+        ("# Given\n\nwords\n", "guides/my-first_page.md", ("Given",)),
+    ],
+)
+def test_a_title_from_the_file_s_name_is_searched_unless_it_names_nothing(
+    text: str, path: str, breadcrumb: tuple[str, ...]
+) -> None:
+    chunk = a_prepared_write(text, path).chunks[0]
+    assert chunk.piece.breadcrumb == breadcrumb
+    assert chunk.embedded_text.startswith(" > ".join(breadcrumb))
 
 
 def test_what_a_source_knows_of_an_item_is_part_of_its_stamp() -> None:

@@ -1,6 +1,5 @@
-"""Late interaction: whom it asks, when it speaks, and what it makes of the scores."""
+"""Late interaction: whom it asks, how much it weighs, and what it makes of the scores."""
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 
 import pytest
@@ -12,7 +11,7 @@ from citewise.model.chunk import Vector, WordVectors
 from citewise.model.ids import Digest
 from citewise.model.query import BY_WORD, LATE_WEIGHT
 from citewise.model.ranking import DENSE, Candidate, Finding, Shortlist
-from citewise.search.rescore import FAR, NEAR, Late
+from citewise.search.rescore import FAR, FAR_TIMES, NEAR, Late
 from tests.builders import a_named_finding, a_query, a_shortlist
 from tests.fakes.counters import HashEmbedder, HashWords
 
@@ -79,16 +78,7 @@ def texts_of(found: Shortlist) -> list[str]:
     return [each.passage.text for each in found.findings]
 
 
-# When it speaks
-
-
-@pytest.mark.parametrize("nearest", [NEAR, 0.5500001, 0.8, 1.0])
-def test_where_a_passage_is_near_nothing_is_read_or_changed(nearest: float) -> None:
-    found, cache = a_list(0.8, 0.7, 0.6), Shelved(*TEXTS)
-    findings = (*found.findings[:2], a_found("near", 0.6, nearest, TEXTS[2]))
-    given_ = a_shortlist(*findings, query=found.query)
-    assert late(cache)(given_) is given_
-    assert cache.asked == []
+# When it speaks, and how much it weighs
 
 
 def test_one_that_was_found_by_meaning_is_enough_to_speak() -> None:
@@ -118,11 +108,25 @@ def test_where_it_has_nothing_to_say_nothing_is_read_and_the_order_stands(
 
 @pytest.mark.parametrize(
     ("nearest", "expected"),
-    [(1.0, 0.0), (NEAR, 0.0), (0.5125, 0.25), (0.475, 0.5), (0.4375, 0.75), (FAR, 1.0), (-1.0, 1.0)],
+    [(1.0, 1.0), (NEAR, 1.0), (0.525, 2.75), (0.45, 4.5), (0.375, 6.25), (FAR, FAR_TIMES), (-1.0, FAR_TIMES)],
 )
-def test_farness_falls_in_a_line_between_far_and_near(nearest: float, expected: float) -> None:
-    others = [a_found(at, 0.5, dense, "x") for at, dense in enumerate((None, -1.0, nearest - 0.2))]
-    assert Late.farness([*others, a_found("nearest", 0.1, nearest, "y")]) == pytest.approx(expected)
+def test_the_weight_falls_in_a_line_between_far_and_near(nearest: float, expected: float) -> None:
+    assert Late.times(nearest) == pytest.approx(expected)
+
+
+def test_the_nearest_passage_alone_says_how_far_a_question_is() -> None:
+    findings = [a_found(text, 0.5, dense, text) for text, dense in zip(TEXTS, (None, -1.0, 0.45, 0.2), strict=True)]
+    made = Late(Saying(0.1, 0.2, 0.3, 0.4), Shelved(*TEXTS), 0.2)(a_shortlist(*findings, query=a_query(QUESTION)))
+    weight = 0.2 * Late.times(0.45)
+    assert made.findings[0].score == pytest.approx((0.5 + weight) / (1 + weight))
+
+
+def test_a_passage_that_others_outrank_by_a_little_rises_only_where_nothing_is_near() -> None:
+    def first(dense: float) -> str:
+        return texts_of(Late(Saying(0.2, 0.5), Shelved(*TEXTS))(a_list(0.9, 0.3, dense=dense)))[0]
+
+    assert first(NEAR) == TEXTS[0]
+    assert first(FAR) == TEXTS[1]
 
 
 # What it says
@@ -133,11 +137,11 @@ def test_the_passage_that_has_the_questions_words_rises() -> None:
     assert set(texts_of(late()(found))[:2]) == {TEXTS[1], TEXTS[2]}
 
 
-@pytest.mark.parametrize(("nearest", "weight"), [(0.2, 0.7), (FAR, 0.7), (0.475, 0.35), (0.535, 0.07)])
+@pytest.mark.parametrize(("nearest", "weight"), [(0.2, 1.6), (FAR, 1.6), (0.45, 0.9), (NEAR, 0.2), (0.9, 0.2)])
 def test_the_score_is_the_mean_of_the_one_before_and_the_stretched_closeness(nearest: float, weight: float) -> None:
     scores, close = (0.9, 0.8, 0.4), (0.20, 0.45, 0.70)
     found = a_list(*scores, dense=nearest)
-    made = Late(Saying(*close), Shelved(*TEXTS), 0.7)(found)
+    made = Late(Saying(*close), Shelved(*TEXTS), 0.2)(found)
     by_text = {each.passage.text: each for each in made.findings}
     for text, score, closeness, share in zip(TEXTS, scores, close, (0.0, 0.5, 1.0), strict=False):
         expected = (score + weight * share) / (1 + weight)
@@ -162,7 +166,7 @@ def test_where_all_are_equally_close_the_order_stays() -> None:
     made = Late(Saying(0.4, 0.4, 0.4), Shelved(*TEXTS))(found)
     assert texts_of(made) == texts_of(found)
     assert [each.score for each in made.findings] == [
-        pytest.approx(score / (1 + LATE_WEIGHT)) for score in (0.8, 0.8, 0.7)
+        pytest.approx(score / (1 + FAR_TIMES * LATE_WEIGHT)) for score in (0.8, 0.8, 0.7)
     ]
 
 
@@ -191,7 +195,7 @@ def test_passages_behind_the_first_twenty_are_not_read_and_stay_behind_in_their_
     assert len(cache.asked) == 20
     assert texts_of(made)[20:] == texts_of(found)[20:]
     for new, old in zip(made.findings[20:], found.findings[20:], strict=True):
-        assert new.score == new.candidate.scores["late"] == pytest.approx(old.score / (1 + LATE_WEIGHT))
+        assert new.score == new.candidate.scores["late"] == pytest.approx(old.score / (1 + FAR_TIMES * LATE_WEIGHT))
         assert BY_WORD not in new.candidate.scores
     assert {each.passage.text for each in made.findings[:20]} == {each.passage.text for each in found.findings[:20]}
     assert [each.score for each in made.findings] == sorted((each.score for each in made.findings), reverse=True)
@@ -235,11 +239,6 @@ def test_a_passage_behind_the_first_twenty_may_lack_its_vectors() -> None:
     assert late(cache)(found).notes == ()
 
 
-def test_a_near_question_over_a_library_without_words_is_told_nothing() -> None:
-    found = a_list(0.8, 0.7, dense=0.9)
-    assert late(Shelved())(found).notes == ()
-
-
 # Stretching
 
 
@@ -248,12 +247,3 @@ def test_stretching_keeps_the_order_from_0_for_the_farthest_to_1_for_the_nearest
     shares = [share for _, share in sorted(zip(scores, Late.stretched(scores), strict=True))]
     assert shares == sorted(shares)
     assert (shares[0], shares[-1]) == (0.0, float(min(scores) < max(scores)))
-
-
-@given(st.lists(st.none() | st.floats(-1, 1), max_size=6))
-def test_farness_is_a_share_and_only_the_nearest_counts(cosines: list[float | None]) -> None:
-    share = Late.farness([a_found(at, 0.5, cosine, "x") for at, cosine in enumerate(cosines)])
-    assert 0.0 <= share <= 1.0
-    nearest = max((each for each in cosines if each is not None), default=math.inf)
-    assert (share == 0.0) == (nearest >= NEAR)
-    assert share == Late.farness([a_found("alone", 0.5, nearest, "x")])

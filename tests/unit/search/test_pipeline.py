@@ -6,12 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from citewise.model.ranking import SCORES
-from citewise.search.adjust import Boost, Freshness
+from citewise.search.adjust import Boost, Demote, Freshness
 from citewise.search.pipeline import Turns
 from citewise.search.rescore import Features, Late, Rerank
 
 
-@pytest.mark.parametrize("stage", [Features, Late, Rerank, Freshness, Boost])
+@pytest.mark.parametrize("stage", [Features, Late, Rerank, Demote, Freshness, Boost])
 def test_every_stage_that_gives_scores_is_among_the_scores_that_are_shown(stage: type) -> None:
     assert stage.name in SCORES  # type: ignore[attr-defined]
 

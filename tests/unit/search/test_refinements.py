@@ -9,7 +9,7 @@ from citewise.errors import Misconfigured, Unavailable
 from citewise.model.document import Location
 from citewise.model.query import BoostRule
 from citewise.model.ranking import Shortlist
-from citewise.search.adjust import DAY, Boost, Cut, Deduplicate, Freshness
+from citewise.search.adjust import DAY, Boost, Cut, Deduplicate, Demote, Freshness
 from citewise.search.pipeline import Search
 from citewise.search.rescore import Rerank
 from tests.builders import a_named_finding, a_query, a_shortlist, an_id
@@ -52,6 +52,29 @@ class FixedReranker:
 
     def scores(self, question: str, texts: Sequence[str]) -> tuple[float, ...]:
         return self._scores
+
+
+# What stands beside the content
+
+
+@pytest.mark.parametrize("content_type", ["exercise", "quiz", "assessment", "objectives", "changelog", "links"])
+def test_what_stands_beside_the_content_ranks_below_content_that_is_nearly_as_good(content_type: str) -> None:
+    beside = a_named_finding("beside", 0.8, content_type=content_type)
+    found = a_shortlist(beside, a_named_finding("content", 0.6), a_named_finding("far", 0.5))
+    demoted = Demote(factor=0.7)(found)
+    assert order(demoted) == ids("content", "beside", "far")
+    assert demoted.findings[1].candidate.scores == {"fused": 0.8, "demote": pytest.approx(0.56)}
+    assert "demote" not in demoted.findings[0].candidate.scores
+
+
+@pytest.mark.parametrize(
+    ("question", "content_type"),
+    [("exercises on valves", "exercise"), ("What changed in 2.3?", "changelog"), ("Is the quiz graded?", "assessment")],
+)
+def test_what_the_question_names_keeps_its_score(question: str, content_type: str) -> None:
+    beside = a_named_finding("beside", 0.8, content_type=content_type)
+    found = a_shortlist(beside, a_named_finding("content", 0.6), query=a_query(question))
+    assert Demote()(found) == found
 
 
 # Reranking

@@ -4,17 +4,18 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from citewise.model.document import Json
+from citewise.model.document import SITE, Json
 from citewise.text.urls import Addresses, Slugger
 from tests.builders import a_passage
 
+DOCS = Addresses({"website/docs/": "/docs/", "": "/docs/"})
 BLOBS = Addresses(
     repositories={"": "https://github.com/acme/app/blob/main/", "web/": "https://github.com/acme/web/blob/main"}
 )
 
 
 def page(document: str, **front: Json) -> str | None:
-    return Addresses().url(a_passage(document=document, anchor="", metadata=front))
+    return DOCS.url(a_passage(document=document, anchor="", metadata=front))
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,7 @@ def test_the_fragment_is_the_anchor_of_the_section(
     anchor: str, breadcrumb: tuple[str, ...], text: str, fragment: str
 ) -> None:
     passage = a_passage(text, document="a.md", anchor=anchor, title="Tides", breadcrumb=breadcrumb)
-    assert Addresses().url(passage) == f"/docs/a{fragment}"
+    assert DOCS.url(passage) == f"/docs/a{fragment}"
 
 
 @pytest.mark.parametrize(
@@ -192,8 +193,36 @@ def test_code_links_to_its_lines_in_the_repository(document: str, lines: tuple[i
     assert BLOBS.url(a_passage(document=document, lines=lines, corpus_type="CODE_LOGIC")) == url
 
 
+def test_without_a_site_a_page_has_no_url() -> None:
+    assert Addresses().url(a_passage(document="website/docs/intro.md")) is None
+
+
+HARBOR = {"url": "https://harbor.example/docs/", "path": "02-tides/index.md"}
+
+
+@pytest.mark.parametrize(
+    ("site", "url"),
+    [
+        (HARBOR, "https://harbor.example/docs/tides/#reading"),
+        ({**HARBOR, "url": "https://harbor.example"}, "https://harbor.example/tides/#reading"),
+        ({**HARBOR, "path": 7}, None),
+        ({"path": "a.md"}, None),
+        ("https://harbor.example/docs/", None),
+    ],
+)
+def test_a_site_that_the_source_knows_gives_the_url_below_it(site: Json, url: str | None) -> None:
+    passage = a_passage(document="website/docs/02-tides/index.md", metadata={SITE: site})
+    assert Addresses().url(passage) == url
+
+
+def test_a_site_that_is_set_counts_more_than_the_one_that_the_source_knows() -> None:
+    passage = a_passage(document="tides.md", anchor="", metadata={SITE: HARBOR})
+    assert Addresses({"": "https://set.example/"}).url(passage) == "https://set.example/tides"
+    assert Addresses({"ops/": "https://set.example/"}).url(passage) == "https://harbor.example/docs/tides/"
+
+
 def test_code_without_a_repository_and_conversations_have_no_url() -> None:
-    assert Addresses().url(a_passage(document="src/main.py", corpus_type="CODE_LOGIC")) is None
+    assert DOCS.url(a_passage(document="src/main.py", corpus_type="CODE_LOGIC")) is None
     assert BLOBS.url(a_passage(document="general.md", corpus_type="CONVO_SLACK")) is None
 
 

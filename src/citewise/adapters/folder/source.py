@@ -9,11 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from citewise.errors import BadData, BadRequest
 from citewise.model.document import FileProblem, Item
 from citewise.text.globs import Glob, Globs
+
+if TYPE_CHECKING:
+    from citewise.adapters.folder.site import Site
 
 _VERSION_CONTROL = frozenset({".git", ".hg", ".jj", ".svn"})
 # Folders of other people's files, left out unless --include names them.
@@ -76,6 +79,7 @@ class FolderSource:
         max_file_bytes: int,
         own_folders: tuple[Path, ...] = (),
         only: frozenset[str] | None = None,
+        site: "Site | FileProblem | None" = None,
     ) -> None:
         self._root = os.path.realpath(root)
         self._media_types = media_types
@@ -84,20 +88,36 @@ class FolderSource:
         self._max_file_bytes = max_file_bytes
         self._own = tuple(os.path.realpath(own) for own in own_folders)
         self._children = None if only is None else _children(only)
+        self._site = site
         if any(_is_below(self._root, own) for own in self._own):
             raise BadRequest(f"{root} is inside the library itself: name the folder with your documents")
 
     def items(self) -> Iterator[Item | FileProblem]:
-        """Every file, in the order of its path's code points, as an Item or as a FileProblem with the reason."""
+        """Every file, in the order of its path's code points, as an Item or as a FileProblem with the reason.
+
+        What is wrong with the site's configuration comes first.
+        """
         try:
             pending = self._entries("", ())
         except (OSError, BadData) as error:
             raise BadRequest(f"the folder {self._root} cannot be read: {_why(error)}") from error
-        return self._named(self._walked(pending))
+        return self._published(self._named(self._walked(pending)))
 
     def read(self, item: Item) -> bytes:
         """The file's bytes. Raises BadData if it has become unreadable, too large, or a link to something else."""
-        return _read_below(self._root, item.path, limit=self._max_file_bytes, targets=item.aliases)
+        return read_below(self._root, item.path, limit=self._max_file_bytes, targets=item.aliases)
+
+    def _published(self, entries: Iterable[Item | FileProblem]) -> Iterator[Item | FileProblem]:
+        """The entries, with what the site says of them."""
+        site = self._site
+        if isinstance(site, FileProblem):
+            yield site
+            yield from (entry for entry in entries if entry.path != site.path)
+        elif site is None:
+            yield from entries
+        else:
+            for entry in entries:
+                yield replace(entry, metadata=site.metadata(entry.path)) if isinstance(entry, Item) else entry
 
     def _walked(self, pending: list[_FolderEntry]) -> Iterator[Item | FileProblem]:
         # A stack instead of recursion: folders may be nested deeper than Python may call.
@@ -132,7 +152,7 @@ class FolderSource:
         if status is None or stat.S_ISDIR(status.st_mode):
             return ()
         try:
-            data = _read_below(self._root, path, limit=_IGNORE_FILE_BYTES)
+            data = read_below(self._root, path, limit=_IGNORE_FILE_BYTES)
             return (Globs.of(data.decode("utf-8-sig", "surrogateescape").split("\n"), prefix=prefix),)
         # Going on without the rules could ingest what its owner meant to leave out.
         except BadRequest as error:
@@ -343,7 +363,7 @@ def _identity(status: os.stat_result) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def _read_below(root: str, path: str, *, limit: int, targets: tuple[str, ...] | None = None) -> bytes:
+def read_below(root: str, path: str, *, limit: int, targets: tuple[str, ...] | None = None) -> bytes:
     """The bytes of a regular file below root, at most `limit` of them. Raises BadData with the reason if not.
 
     It may be a link to one of the `targets` (None: to any file below root).

@@ -53,11 +53,16 @@ _IMPORT = re.compile(
     r"(?:'[^'\n]*'|\"[^\"\n]*\")[ \t]*(;[ \t]*)?"
 )
 
+_EXPORTED_TITLE = re.compile(
+    r"export\s+const\s+(?:title\s*=|(?:meta|metadata|frontMatter)\s*=\s*\{[^{}]*?\btitle\s*:)\s*"
+    rf"(?P<quote>['\"`])(?P<title>[^\n]{{1,{_MAX_TITLE}}}?)(?P=quote)"
+)
+
 
 class MarkdownParser:
     """Parses Markdown and MDX files; keeps nothing between them."""
 
-    version = "markdown-4"  # changes when the same text may give other blocks
+    version = "markdown-5"  # changes when the same text may give other blocks
 
     def __init__(self) -> None:
         self._blocks = BlockParser()
@@ -83,7 +88,14 @@ class MarkdownParser:
         warnings = (*document.warnings, *about_lines)
         if (more := len(warnings) - MAX_WARNINGS) > 0:
             warnings = (*warnings[:MAX_WARNINGS], f"and {more} more warnings")
-        return replace(document, blocks=blocks, warnings=warnings)
+        return replace(document, title=document.title or _exported_title(blocks), blocks=blocks, warnings=warnings)
+
+
+def _exported_title(blocks: Sequence[Block]) -> str | None:
+    """The title that MDX gives a page by a constant."""
+    exports = (block.text for block in blocks if block.kind is BlockKind.PARAGRAPH and block.text.startswith("export"))
+    matches = (match for text in exports for match in _EXPORTED_TITLE.finditer(text))
+    return next((" ".join(match["title"].split()) for match in matches), None)
 
 
 class _HeadingReader:

@@ -64,7 +64,7 @@ class MemoryCache:
             texts = (
                 value.text,
                 *value.unsupported_sentences,
-                *value.suggestions,
+                *(place for each in value.suggestions for place in (each.title, each.document, each.url or "")),
                 *(c.excerpt for c in value.citations),
             )
             size += sum(map(getsizeof, texts)) + CITATION_BYTES * len(value.citations)

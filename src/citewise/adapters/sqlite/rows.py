@@ -217,7 +217,7 @@ def _block_of(stored: list[Any]) -> Block:
 @lru_cache(maxsize=10_000)
 def _spans(stored: str) -> tuple[BlockSpan, ...]:
     spans = json.loads(stored)
-    return tuple([BlockSpan(_BLOCK_KINDS[kind], start, end, code, depth) for kind, start, end, code, depth in spans])
+    return tuple([BlockSpan(_BLOCK_KINDS[kind], *others) for kind, *others in spans])
 
 
 @lru_cache(maxsize=10_000)

@@ -1,17 +1,27 @@
 """How blocks become pieces."""
 
 import re
+from collections.abc import Sequence
 
 import pytest
 
 from citewise.adapters.markdown.parser import MarkdownParser
-from citewise.ingest.chunkers.markdown import MAX_TOKEN_CHARACTERS, ChunkSizes, HeadingChunker
+from citewise.ingest.chunkers.markdown import ChunkSizes, HeadingChunker
+from citewise.ingest.chunkers.parts import MAX_TOKEN_CHARACTERS
 from citewise.model.chunk import Piece
 from citewise.model.document import Block, BlockKind, Location
 from tests.fakes.counters import WordCounter
 from tests.growth import assert_linear
 
 WIDE = 100_000
+SMALL = ChunkSizes(target=20, floor=8, ceiling=30, overlap=0)
+
+
+class CharacterCounter:
+    """One token for each character that is no blank, as models count writing without spaces."""
+
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        return [len("".join(text.split())) for text in texts]
 
 
 def pieces_of(
@@ -113,8 +123,8 @@ def test_overlap_begins_with_a_whole_sentence_where_it_can() -> None:
     assert second.text.startswith("One two. End.\n\nb0") or second.text.startswith("End.\n\nb0")
 
 
-def test_a_fence_up_to_four_ceilings_stays_whole_with_its_heading() -> None:
-    code = "\n".join(f"line{n} = {n}" for n in range(35))
+def test_a_fence_up_to_the_ceiling_stays_whole_with_its_heading() -> None:
+    code = "\n".join(f"line{n} = {n}" for n in range(6))
     pieces = pieces_of(f"# A\n\nbefore\n\n## Code\n\n```python\n{code}\n```\n\nafter {words(9)}\n")
     fence = next(piece for piece in pieces if "```" in piece.text)
     assert fence.text == f"## Code\n\n```python\n{code}\n```"
@@ -127,7 +137,7 @@ ROOMY = ChunkSizes(target=60, floor=8, ceiling=80, overlap=5)
 
 
 @pytest.mark.parametrize("mark", ["", "> ", "   "])
-def test_a_much_larger_fence_is_cut_at_blank_lines(mark: str) -> None:
+def test_a_fence_above_the_ceiling_is_cut_at_blank_lines_each_part_in_its_fence(mark: str) -> None:
     functions = [f"def f{n}():\n{mark}    first = {n}\n{mark}    return first" for n in range(60)]
     lead = "1. run\n\n" if mark == "   " else ""
     text = f"{lead}{mark}```python\n{mark}" + f"\n{mark.rstrip()}\n{mark}".join(functions) + f"\n{mark}```\n"
@@ -137,17 +147,46 @@ def test_a_much_larger_fence_is_cut_at_blank_lines(mark: str) -> None:
     for piece in parts:
         assert piece.tokens <= ROOMY.ceiling
         assert (piece.kind, piece.language) == ("code", "python")
-        assert piece.text == "\n".join(lines[piece.location.first - 1 : piece.location.last])
+        (block,) = (block for block in piece.blocks if block.kind is BlockKind.CODE)
+        code = piece.text[block.start : block.end]
+        assert code.split("\n")[0] == f"{mark}```python"
+        assert code.split("\n")[-1] == f"{mark}```"
+        shown = piece.text[: block.start] + code[block.head : len(code) - block.tail]
+        assert shown == "\n".join(lines[piece.location.first - 1 : piece.location.last])
     for function in functions:
-        assert mark == "> " or any(function in piece.text for piece in parts)
+        assert any(function in piece.text for piece in parts)
 
 
-def test_a_table_much_larger_than_the_ceiling_is_cut_between_rows() -> None:
+def test_a_fence_is_cut_at_definitions_before_other_blank_lines() -> None:
+    steps = "\n\n".join(f"    step_{n} = {n}" for n in range(9))
+    code = "\n\n".join(f"def f{n}():\n{steps}" for n in range(4))
+    parts = pieces_of(f"```python\n{code}\n```\n", sizes=ROOMY)
+    assert [piece.text.split("\n")[1] for piece in parts] == ["def f0():", "def f2():"]
+
+
+def test_a_fence_that_begins_an_item_is_repeated_without_its_mark() -> None:
+    code = "\n\n".join(f"  line_{n} = {n}" for n in range(60))
+    first, *others = pieces_of(f"- ```sh\n{code}\n  ```\n", sizes=ROOMY)
+    assert first.text.startswith("- ```sh\n  line_0")
+    assert all(piece.text.startswith("  ```sh\n  line_") for piece in others)
+    assert all(piece.text.endswith("\n  ```") for piece in (first, *others))
+
+
+def test_what_follows_a_cut_fence_is_no_part_of_it_and_nothing_of_it_is_repeated() -> None:
+    code = "\n\n".join(f"line_{n} = {n}" for n in range(30))
+    *_, last, after = pieces_of(f"```sh\n{code}\n```\n\n{words(70)}\n", sizes=ROOMY)
+    assert last.text.endswith("```")
+    assert after.text.startswith("word0")
+
+
+def test_a_table_above_the_ceiling_is_cut_between_rows_each_part_below_its_header() -> None:
     rows = [f"| {n} | value {n} |" for n in range(90)]
     header = "| key | value |\n| --- | --- |"
     table = "\n".join((header, *rows))
     pieces = [piece for piece in pieces_of(f"# A\n\ntext\n\n{table}\n", sizes=ROOMY) if "|" in piece.text]
     assert all(piece.tokens <= ROOMY.ceiling and piece.kind == "table" for piece in pieces)
+    assert all(header in piece.text for piece in pieces)
+    assert all(piece.text[piece.blocks[0].head :].startswith("| ") for piece in pieces[1:])
     found = [line for piece in pieces for line in piece.text.split("\n") if line in rows]
     assert list(dict.fromkeys(found)) == rows
     lines = [(piece.location.first, piece.location.last) for piece in pieces]
@@ -219,6 +258,43 @@ def test_a_long_paragraph_is_cut_between_sentences_with_true_lines() -> None:
         assert piece.tokens <= 30
         first = piece.text.split("\n")[0]
         assert lines[piece.location.first - 1] == first
+
+
+def wrapped(sentences: int, *, end: str = ".") -> str:
+    """Sentences of 11 words, wrapped at every seventh word wherever that is."""
+    all_words = " ".join(f"Sentence {n} has {words(8)}{end}" for n in range(sentences)).split()
+    return "\n".join(" ".join(all_words[at : at + 7]) for at in range(0, len(all_words), 7))
+
+
+def test_wrapped_prose_is_cut_between_sentences_and_never_inside_of_one() -> None:
+    text = wrapped(20)
+    pieces = pieces_of(text, sizes=ChunkSizes(target=20, floor=8, ceiling=30, overlap=14))
+    assert len(pieces) > 5
+    assert all(re.match(r"Sentence\s\d", piece.text) and piece.text.endswith(".") for piece in pieces)
+
+
+def test_a_sentence_is_cut_only_if_it_is_larger_than_a_piece() -> None:
+    fits, is_larger = words(28, "A") + ".", words(70, "B") + "."
+    pieces = [piece.text for piece in pieces_of(f"{fits} {is_larger} Short one.", sizes=SMALL)]
+    assert fits in pieces
+    assert len(pieces) > 4
+    assert all(len(piece.split()) <= 30 for piece in pieces)
+
+
+@pytest.mark.parametrize("stop", ["", "\u3002", "\uff0c"])
+def test_text_without_spaces_is_cut_at_its_stops_or_by_length(stop: str) -> None:
+    text = ("\u6c34" * 39 + stop) * 100
+    chunker = HeadingChunker(CharacterCounter(), WIDE, ChunkSizes(target=100, floor=40, ceiling=200, overlap=0))
+    pieces = chunker([Block(BlockKind.PARAGRAPH, text, Location("lines", 1, 1))], title=None)
+    assert max(len(piece.text) for piece in pieces) <= 200
+    assert "".join(piece.text for piece in pieces) == text
+    assert all(piece.text.endswith(stop) for piece in pieces)
+
+
+def test_a_piece_that_stands_beside_the_content_is_of_that_kind_unless_it_is_code_or_a_table() -> None:
+    code = f"```sh\n{words(9)}\n```"
+    pieces = pieces_of(f"# Pumps\n\ntext\n\n## Exercises\n\nClose it.\n\n### First\n\n{code}\n\n## End\n\ntext\n")
+    assert [piece.kind for piece in pieces] == [None, "exercise", "code", None]
 
 
 def test_sizes_are_lowered_to_the_window_with_the_breadcrumb_counted() -> None:
