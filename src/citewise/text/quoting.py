@@ -92,6 +92,8 @@ def shortened(text: str, asked: Set[str], max_lines: int) -> str:
     lines = text.split("\n")
     first = next((at for at, line in enumerate(lines) if Line(line).fence or line.lstrip().startswith("|")), 0)
     label, body = lines[:first], lines[first:]
+    if not Line(body[0]).fence:
+        body = _outside_code("\n".join(body)).split("\n")
     if len(body) > max_lines + 2:
         body = _window(body, asked, max_lines) if Line(body[0]).fence else _rows(body, asked, max_lines)
     return "\n".join(
