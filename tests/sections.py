@@ -9,11 +9,11 @@ from citewise.ingest.policy import Ruling
 from citewise.ingest.prepare import Prepare
 from citewise.ingest.targets import Target
 from citewise.model.access import Access
-from citewise.model.document import DEFAULT_RULES, Item, SourceRef
+from citewise.model.document import DEFAULT_RULES, BlockKind, BlockSpan, Item, SourceRef
 from citewise.model.ranking import FoundSection, Passage
 from citewise.ports.sources import Format
 from citewise.text.sections import sections_of
-from tests.builders import SCOPE, a_finding, passage_of
+from tests.builders import SCOPE, a_finding, a_passage, passage_of
 from tests.fakes.counters import WordCounter
 
 _FORMAT = Format("text/markdown", (".md",), MarkdownParser(), HeadingChunker(WordCounter(), 256))
@@ -49,3 +49,14 @@ def with_nearness(section: FoundSection, near: dict[str, float]) -> FoundSection
         tuple(nearness(passage.text[span.start : span.end]) for span in passage.blocks) for passage in section.passages
     )
     return replace(section, closeness=closeness)
+
+
+def parts_of_a_block(kind: BlockKind, *parts: tuple[str, tuple[int, int]], head: str, tail: str) -> list[Passage]:
+    """Neighbors as the chunker makes them of one block: each but the first begins with `head`."""
+    passages = []
+    for position, (text, lines) in enumerate(parts):
+        begin, end = (head if position else ""), (tail if position < len(parts) - 1 else "")
+        passage = a_passage(f"{begin}{text}{end}", position=position, lines=lines)
+        span = BlockSpan(kind, 0, len(passage.text), head=len(begin), tail=len(end))
+        passages.append(replace(passage, blocks=(span,)))
+    return passages
