@@ -11,6 +11,7 @@ from citewise.model.ids import ChunkId
 from citewise.model.query import DEFAULT_BOOSTS, BoostRule
 from citewise.model.ranking import CUT, Finding, Shortlist
 from citewise.text.roles import SectionRole, roles_asked
+from citewise.text.scripts import Script, script_of
 
 DAY = 86_400.0  # seconds
 
@@ -36,6 +37,28 @@ class Demote:
 
 
 _ROLES = {**{role.value: role for role in SectionRole}, "assessment": SectionRole.QUIZ}  # by content type
+
+
+@dataclass(frozen=True, slots=True)
+class SameScript:
+    """Multiply the scores of passages in another script than the question's, where there are some in that.
+
+    Code is in Latin letters everywhere, so what is in Latin letters keeps its score.
+    """
+
+    name: ClassVar[str] = "script"
+    factor: float = 0.5  # 1: the script does not matter; 0: behind all in the question's
+
+    def __call__(self, found: Shortlist) -> Shortlist:
+        asked = script_of(found.query.text)
+        scripts = [script_of(finding.passage.text) for finding in found.findings]
+        if asked not in scripts or set(scripts) <= {asked, Script.LATIN}:
+            return found
+        rescored = (
+            finding if script in (asked, Script.LATIN) else finding.rescored(self.name, finding.score * self.factor)
+            for finding, script in zip(found.findings, scripts, strict=True)
+        )
+        return found.with_findings(Finding.in_order(rescored))
 
 
 @dataclass(frozen=True, slots=True)

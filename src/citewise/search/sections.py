@@ -10,7 +10,7 @@ from itertools import pairwise
 from citewise.errors import part_failed
 from citewise.model.chunk import searchable_text
 from citewise.model.query import Query
-from citewise.model.ranking import Finding, FoundSection, Passage
+from citewise.model.ranking import DENSE, Finding, FoundSection, Passage
 from citewise.ports.catalog import EmbeddingCache, PassageReader
 from citewise.ports.models import WordEmbedder
 from citewise.text.sections import sections_of
@@ -37,7 +37,8 @@ class ReadSections:
             problems.append(part_failed("sections", error, "what stands around the findings is not shown"))
         sections = sections_of(findings, others)
         try:
-            sections = self._weighed(query.text, sections)
+            if any(DENSE in finding.candidate.scores for finding in findings):  # else the model has nothing to say
+                sections = self._weighed(query.text, sections)
         except Exception as error:  # noqa: BLE001  as above
             problems.append(part_failed("sections", error, "blocks were compared by words"))
         return sections, tuple(problems)
