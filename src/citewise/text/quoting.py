@@ -108,6 +108,8 @@ def _window(lines: Sequence[str], asked: Set[str], max_lines: int) -> list[str]:
     hits = [len(asked & {*terms(line).words, *terms(line).code}) for line in inner]
     starts = [at for at, line in enumerate(inner) if at == 0 or not inner[at - 1].strip() or _DEFINITION.match(line)]
     start = max(starts, key=lambda at: (sum(hits[at : at + max_lines]), -at))
+    if any(hits) and not any(hits[start : start + max_lines]):  # they stand far from any such line
+        start = max(0, hits.index(max(hits)) - max_lines // 2)
     end = min(len(inner), start + max_lines)
     if end < len(inner):
         blanks = [at for at in range(start + max_lines // 2, end) if not inner[at].strip()]
