@@ -139,12 +139,51 @@ def test_any_question_can_be_compared(model: Model, question: str) -> None:
     assert same >= other or not question
 
 
+HEADINGS = "Tides > Reading\n\n"
+PARTS = [HEADINGS, "The gauge is read at noon. ", "Bread is baked with salt. ", "Gulls rest. "]
+
+
+def parts_of(model: Model, *parts: str) -> tuple[WordVectors, list[str]]:
+    return words_of(model, "".join(parts))[0], list(parts)
+
+
+def test_each_part_but_the_first_has_a_closeness_in_order(model: Model) -> None:
+    ((near, far, other),) = model.words.part_closeness(QUESTION, [parts_of(model, *PARTS)])
+    assert near > max(far, other)
+    ((turned,),) = model.words.part_closeness(QUESTION, [parts_of(model, *PARTS[:2])])
+    assert turned > max(far, other)
+
+
+def test_the_first_part_counts_in_every_other(model: Model) -> None:
+    said, unsaid = parts_of(model, *PARTS), parts_of(model, "Gulls > Bread\n\n", *PARTS[1:])
+    ((_, with_headings, _), (_, without, _)) = model.words.part_closeness("Reading tides?", [said, unsaid])
+    assert with_headings > without
+
+
+def test_the_parts_of_a_text_do_not_depend_on_other_texts(model: Model) -> None:
+    texts = [parts_of(model, *PARTS), parts_of(model, "", LONG, "Gulls rest."), parts_of(model, HEADINGS)]
+    together = model.words.part_closeness(QUESTION, texts)
+    assert [len(found) for found in together] == [3, 2, 0]
+    for text, found in zip(texts, together, strict=True):
+        assert model.words.part_closeness(QUESTION, [text])[0] == pytest.approx(found, abs=ROUNDING)
+    assert model.words.part_closeness(QUESTION, []) == ()
+
+
+def test_a_whole_text_as_its_only_part_is_as_near_as_the_text(model: Model) -> None:
+    for text in (each for each in TEXTS if any(map(str.isalnum, each))):
+        (whole,) = words_of(model, text)
+        ((part,),) = model.words.part_closeness(QUESTION, [(whole, ["", text])])
+        assert part == pytest.approx(model.words.closeness(QUESTION, [whole])[0], abs=ROUNDING)
+
+
 @pytest.mark.parametrize("wrong", [b"", b"x", b"of another model, or damaged on the way"])
 def test_what_the_model_did_not_make_is_bad_data(model: Model, wrong: bytes) -> None:
     (whole,) = words_of(model, "a tide")
     for texts in ([wrong], [whole, wrong], [wrong, whole], [whole[:-1]], [whole, whole + b"x"]):
         with pytest.raises(BadData):
             model.words.closeness(QUESTION, [WordVectors(each) for each in texts])
+        with pytest.raises(BadData):
+            model.words.part_closeness(QUESTION, [(WordVectors(each), ["", "a tide"]) for each in texts])
 
 
 def test_a_text_that_cannot_be_embedded_spoils_no_other() -> None:

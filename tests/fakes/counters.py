@@ -3,8 +3,9 @@
 import math
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
+from itertools import accumulate, pairwise
 
 from citewise.errors import BadData, Unavailable
 from citewise.model.chunk import (
@@ -71,6 +72,12 @@ class HashWords:
         asked = [struct.unpack(_ROW, word) for word in _by_word(question)]
         return tuple(_closeness(asked, _rows(text)) for text in texts)
 
+    def part_closeness(
+        self, question: str, texts: Sequence[tuple[WordVectors, Sequence[str]]]
+    ) -> tuple[tuple[float, ...], ...]:
+        asked = [struct.unpack(_ROW, word) for word in _by_word(question)]
+        return tuple(tuple(_of_parts(asked, _rows(text), parts)) for text, parts in texts)
+
 
 _ROW = f"<{DIMENSIONS}f"
 BY_CHANCE = 0.01  # what a text loses by being twice as long
@@ -86,6 +93,13 @@ def _rows(text: WordVectors) -> list[Row]:
 def _closeness(asked: Sequence[Row], rows: Sequence[Row]) -> float:
     nearest = [max(sum(a * b for a, b in zip(word, row, strict=True)) for row in rows) for word in asked]
     return sum(nearest) / len(nearest) - BY_CHANCE * math.log2(len(rows))
+
+
+def _of_parts(asked: Sequence[Row], rows: list[Row], parts: Sequence[str]) -> Iterator[float]:
+    ends = list(accumulate(len(_WORD.findall(part)) for part in parts))
+    headings = rows[: ends[0]]
+    for start, end in pairwise(ends):
+        yield _closeness(asked, (headings + rows[start:end]) or rows)
 
 
 def _words(text: str) -> list[str]:

@@ -164,10 +164,14 @@ class _Choice:
         for candidate in candidates:
             if self._left < MIN_LINES:
                 break
-            if not candidate.block.is_weak:
+            if not (candidate.block.is_weak or self._announces_nothing(candidate)):
                 self._consider(candidate)
         if not self._taken and candidates:
             self._consider(candidates[0])
+
+    def _announces_nothing(self, candidate: _Candidate) -> bool:
+        """Whether it ends with a colon and its section with it."""
+        return candidate.block.announces and candidate.block is self._read[candidate.section][-1]
 
     def _consider(self, candidate: _Candidate) -> None:
         """Take the block with what belongs to it, or alone, if there is room; the first one in any case."""
@@ -279,8 +283,10 @@ def _excerpt(
     for block in blocks:
         text = shortened(block.text, asked, code_lines(form)) if block.kind in ("code", "table") else shown(block.text)
         if before is not None:
-            is_gap = block.position != before.position + 1
             is_list = block.kind == before.kind == "item" and block.list_number == before.list_number
+            # Between two lists stood something that is not shown: without a mark they would be one.
+            are_lists = before.list_number > 0 < block.list_number and not is_list
+            is_gap = block.position != before.position + 1 or are_lists
             parts.append(
                 "\n\u2026\n" if is_gap and is_list else "\n" if is_list else "\n\n\u2026\n\n" if is_gap else "\n\n"
             )

@@ -38,5 +38,11 @@ class ExtractiveGenerator:
 
 
 def _headings(citation: Citation) -> str:
-    labels = (sanitized_label(heading).replace("*", "") for heading in citation.breadcrumb or (citation.title,))
+    labels = (_plain(sanitized_label(heading)) for heading in citation.breadcrumb or (citation.title,))
     return SEPARATOR.join(filter(None, labels))
+
+
+def _plain(label: str) -> str:
+    """A label that opens nothing which the text below would close."""
+    plain = label.replace("*", "")
+    return plain.replace("`", "'") if plain.count("`") % 2 else plain

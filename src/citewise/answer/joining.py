@@ -51,9 +51,9 @@ class Joined:
         Of a passage in which a comment or a rule was left out, all of it: its lines cannot be counted.
         """
         found = []
-        ends = (*self.starts[1:], len(self.text))
-        for passage, begins, stops in zip(self.passages, self.starts, ends, strict=True):
-            if begins < end and start < max(stops, begins + len(passage.text)):
+        for passage, begins in zip(self.passages, self.starts, strict=True):
+            head, tail = added_to((passage,))
+            if begins + head < end and start < begins + len(passage.text) - len(tail):
                 found.append(_part(passage, max(0, start - begins), min(len(passage.text), end - begins)))
         return Location.spanning(found or [passage.location for passage in self.passages])
 

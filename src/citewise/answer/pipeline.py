@@ -168,7 +168,8 @@ class AnswerPipeline:
             excerpts = self.excerpts(question, (_selected_section(context, grounds),), max_runs=1)
             if not excerpts:
                 return context, replace(grounds, outcome="nothing")
-            return pack.shortened(context, {1: excerpts[0].text}), grounds
+            quoted, (source,) = excerpts[0].text, context.sources
+            return pack.shortened(replace(context, sources=(replace(source, text=quoted),)), {1: quoted}), grounds
         findings = () if material.found.is_popular else material.found.findings
         grounds = self.ground.of_search(question, findings, top_k=query.top_k, thresholds=thresholds)
         shown = () if grounds.outcome == "nothing" else self.excerpts(question, material.sections, max_runs=query.top_k)

@@ -102,6 +102,10 @@ def shortened(text: str, asked: Set[str], max_lines: int) -> str:
     lines = text.split("\n")
     first = next((at for at, line in enumerate(lines) if Line(line).fence or line.lstrip().startswith("|")), 0)
     label, body = lines[:first], [line for line in lines[first:] if not _SHORTCODE.fullmatch(line)]
+    if not Line(body[0]).fence:
+        body = _outside_code("
+".join(body)).split("
+")
     if len(body) > max_lines + 2:
         body = _window(body, asked, max_lines) if Line(body[0]).fence else _rows(body, asked, max_lines)
     return "\n".join(
@@ -117,6 +121,8 @@ def _window(lines: Sequence[str], asked: Set[str], max_lines: int) -> list[str]:
     definitions = [at for at, line in enumerate(inner) if _DEFINITION.match(line)]
     starts = [0, *(definitions or [at for at in range(1, len(inner)) if not inner[at - 1].strip()])]
     start = max(starts, key=lambda at: (sum(hits[at : at + max_lines]), -at))
+    if any(hits) and not any(hits[start : start + max_lines]):  # they stand far from any such line
+        start = max(0, hits.index(max(hits)) - max_lines // 2)
     end = min(len(inner), start + max_lines)
     if end < len(inner):
         blanks = [at for at in range(start + max_lines // 2, end) if not inner[at].strip()]

@@ -1,161 +1,98 @@
-"""The answerer that only quotes: which units, in which order, and how they are marked."""
+"""The answerer that only quotes: each excerpt under its headings, with one marker, as valid Markdown."""
 
-from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
+from markdown_it import MarkdownIt
 
-from citewise.answer.extractive import MAX_CODE_LINES, ExtractiveGenerator
-from citewise.model.answer import Context, Evidence, Grounds, Prompt
-from citewise.text.units import units_of
+from citewise.answer.extractive import ExtractiveGenerator
+from citewise.errors import Cancelled
+from citewise.model.answer import ContextSource, Prompt
+from citewise.model.cancellation import Cancellation
+from citewise.model.query import Mode
+from tests.contexts import a_prompt, a_source
 
-
-def evidence(*sources: tuple[str, Sequence[float]]) -> tuple[Evidence, ...]:
-    """Sources from 1, each with the scores of its units."""
-    return tuple(
-        Evidence(unit, score)
-        for n, (text, scores) in enumerate(sources, start=1)
-        for unit, score in zip(units_of(n, text), scores, strict=True)
-    )
+COMMONMARK = MarkdownIt("commonmark").enable("table")
 
 
-def answer(*sources: tuple[str, Sequence[float]], is_sufficient: bool = True) -> str:
-    grounds = Grounds(0.9, is_sufficient, evidence(*sources))
-    prompt = Prompt("?", "normal", Context("", (), 0, 0), grounds, ())
-    return "".join(ExtractiveGenerator().stream(prompt))
+def prompt_of(*sources: ContextSource, mode: Mode = "normal") -> Prompt:
+    return replace(a_prompt(*sources), mode=mode)
+
+
+def said(*sources: ContextSource, mode: Mode = "normal") -> str:
+    return "".join(ExtractiveGenerator().stream(prompt_of(*sources, mode=mode)))
+
+
+def under(*headings: str, text: str = "Read `it`.", n: int = 1) -> ContextSource:
+    source = a_source(n, text)
+    return replace(source, citation=replace(source.citation, breadcrumb=headings))
+
+
+def blocks_in(text: str) -> list[str]:
+    """The blocks of the answer from the top, as any reader of Markdown sees them."""
+    return [
+        token.type.removesuffix("_open") for token in COMMONMARK.parse(text) if token.level == 0 and token.nesting >= 0
+    ]
 
 
 def test_it_never_passes_for_a_language_model() -> None:
     assert ExtractiveGenerator().name == "extractive"
+    assert ExtractiveGenerator().only_quotes
 
 
-def test_each_sentence_is_followed_by_its_source() -> None:
-    assert answer(("The gauge is read at noon.", [0.9]), ("Noon is local time.", [0.8])) == (
-        "The gauge is read at noon. [1] Noon is local time. [2]"
-    )
+def test_each_excerpt_stands_under_its_headings_with_one_marker() -> None:
+    answer = said(under("Tides", "Reading", text="At noon."), under("Tides", text="At dusk.", n=2))
+    assert answer == "**Tides \u203a Reading** [1]  \nAt noon.\n\n**Tides** [2]  \nAt dusk."
 
 
-def test_insufficient_grounds_and_no_evidence_are_answered_with_nothing() -> None:
-    assert answer(("The gauge is read at noon.", [0.9]), is_sufficient=False) == ""
-    assert answer() == ""
+def test_without_headings_the_title_stands_above() -> None:
+    assert said(under()).startswith("**Tides** [1]")
 
 
-@pytest.mark.parametrize(
-    ("text", "scores", "said"),
-    [
-        ("The first thing counts. The second does not.", [0.9, 0.2], "The first thing counts. [1]"),
-        ("Nothing here fits well.", [0.0], "Nothing here fits well. [1]"),
-        ("A bare title", [0.9], "A bare title [1]"),
-        ("This page says when to calibrate. Calibrate it in May.", [0.9, 0.7], "Calibrate it in May. [1]"),
-    ],
-    ids=["not far below the best", "the best however low", "a title if there is no more", "no signpost"],
-)
-def test_the_best_units_that_say_something_are_quoted(text: str, scores: list[float], said: str) -> None:
-    assert answer((text, scores)) == said
-
-
-def test_sources_come_by_their_best_unit_and_units_as_they_stand() -> None:
-    text = answer(("Low one stands first.", [0.7]), ("Later by a bit here. Best of all is this.", [0.8, 0.9]))
-    assert text == "Later by a bit here. [2] Best of all is this. [2] Low one stands first. [1]"
-
-
-def test_no_more_units_than_wanted() -> None:
-    text = "First thing said. Second word spoken. Third point made. Fourth line drawn. Fifth wheel spun."
-    assert answer((text, [0.9] * 5)).count("[1]") == 4
-
-
-def test_prose_is_bounded_in_words() -> None:
-    sources = [(f"Number {at} " + f"w{at} " * 50 + "ends.", [0.9]) for at in range(4)]
-    assert len(answer(*sources).split()) < 130
-
-
-def test_what_two_sources_say_alike_is_said_once() -> None:
-    assert answer(("The gauge is read at noon.", [0.9]), ("The gauge is read at noon!", [0.8])).count("noon") == 1
-
-
-@pytest.mark.parametrize("start", ["This", "It", "They", "These"])
-def test_a_sentence_that_points_back_brings_the_one_before_it(start: str) -> None:
-    text = f"The pump has a filter. {start} must be cleaned."
-    assert answer((text, [0.1, 0.9])) == f"The pump has a filter. [1] {start} must be cleaned. [1]"
-
-
-def test_a_long_list_ends_where_prose_does() -> None:
-    text = "All of them:\n\n" + "\n".join(f"- item {at} of many" for at in range(100))
-    assert len(answer((text, [0.9] + [0.1] * 100)).split()) < 200
-
-
-@pytest.mark.parametrize("dull", ["A bare title", "Does it matter?", "Leads nowhere:"])
-def test_titles_questions_and_empty_leads_are_no_answers(dull: str) -> None:
-    assert answer((dull, [0.9]), ("The gauge is read at noon.", [0.5])) == "The gauge is read at noon. [2]"
+def test_of_a_selection_nothing_but_its_text_and_its_marker_is_said() -> None:
+    assert said(a_source(1, "- at noon\n- at dusk"), mode="selected_text_only") == "- at noon\n- at dusk\n\n[1]"
 
 
 @pytest.mark.parametrize(
-    ("text", "scores", "said"),
+    ("text", "block"),
     [
-        ("Run this:\n\n```sh\nmake [3]\n```", [0.1, 0.9], "Run this: [1]\n\n```sh\nmake [3]\n```\n\n[1]"),
-        ("Text.\n\n    make all", [0.1, 0.9], "```\nmake all\n```\n\n[1]"),
-        ("```python\nx = 1\ny = 2", [0.9], "```python\nx = 1\ny = 2\n```\n\n[1]"),
-        ("| a | b |\n|---|---|\n| 1 | 2 |", [0.9], "| a | b |\n|---|---|\n| 1 | 2 |\n\n[1]"),
-        ("- One item here. And its rest.", [0.9, 0.9], "- One item here. [1] And its rest. [1]"),
-        (
-            "- one item here\n\nSome other line.\n\n```\ncode\n```\n\nThe last line stands.",
-            [0.9, 0.1, 0.9, 0.9],
-            "- one item here [1]\n\n```\ncode\n```\n\n[1]\n\nThe last line stands. [1]",
-        ),
+        ("- at noon\n- at dusk", "bullet_list"),
+        ("2. at noon\n3. at dusk", "ordered_list"),
+        ("```\nnoon\n```", "fence"),
+        ("| at |\n|---|\n| noon |", "table"),
+        ("> at noon", "blockquote"),
+        ("<div>\nat noon\n</div>", "html_block"),
     ],
-    ids=["code", "indented code", "half a block of code", "a table", "the rest of an item", "prose after a block"],
 )
-def test_a_unit_keeps_its_shape_and_its_marker_counts(text: str, scores: list[float], said: str) -> None:
-    assert answer((text, scores)) == said
+def test_what_is_no_paragraph_is_not_swallowed_by_the_headings(text: str, block: str) -> None:
+    answer = said(under("Tides", text=text), under("Tides", text="At dusk.", n=2))
+    assert blocks_in(answer) == ["paragraph", block, "paragraph"]
+    selected = said(a_source(1, text), mode="selected_text_only")
+    assert blocks_in(selected) == [block, "paragraph"]
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("heading", "shown"),
     [
-        ("By others [3] and [4, 5], but not in `a[3]`.", "By others (3) and (4, 5), but not in `a[3]`."),
-        ("99 bar [Source 9: Evil - doc] and [^3] too.", "99 bar (Source 9: Evil - doc) and (^3) too."),
-        (
-            'See [the limits](../limits.md#upper) and ![the plot](plot.png "Plot") for `[a](b)`.',
-            "See the limits and the plot for `[a](b)`.",
-        ),
-    ],
-    ids=["numbers", "labels", "links, whose addresses lead nowhere from an answer"],
-)
-def test_brackets_in_a_document_do_not_read_as_sources(text: str, said: str) -> None:
-    assert answer((text, [0.9])) == f"{said} [1]"
-
-
-def test_long_code_is_quoted_only_as_the_best() -> None:
-    code = "```\n" + "\n".join(f"line {at}" for at in range(MAX_CODE_LINES)) + "\n```"
-    assert "line 9" not in answer((f"The best comes first.\n\n{code}", [0.9, 0.8]))
-    assert f"line {MAX_CODE_LINES - 1}" in answer((code, [0.9]))
-
-
-def test_no_step_is_left_out_of_a_procedure() -> None:
-    text = "Switch over:\n\n1. Stop the old one.\n2. Promote the new one. It takes a minute.\n3. Look at the log."
-    said = answer((text, [0.1, 0.9, 0.1, 0.1, 0.1]))
-    assert said.startswith("Switch over: [1]\n\n1. Stop the old one. [1]\n2. Promote the new one. [1]")
-    assert said.endswith("3. Look at the log. [1]")
-
-
-@pytest.mark.parametrize(
-    ("text", "scores", "said"),
-    [
-        ("**Seiche.** A slow sloshing of the sound.", [0.9, 0.3], "**Seiche.** [1] A slow sloshing of the sound. [1]"),
-        ("**Seiche.** A slow sloshing of the sound.", [0.3, 0.9], "**Seiche.** [1] A slow sloshing of the sound. [1]"),
-        (
-            "Before you ask you need\n\n- a boat license",
-            [0.9, 0.1],
-            "Before you ask you need [1]\n\n- a boat license [1]",
-        ),
-        ("Restart the board.\n\n```\nreboot\n```", [0.9, 0.1], "Restart the board. [1]\n\n```\nreboot\n```\n\n[1]"),
-        ("The states are:\n\n- idle\n- on\n- off", [0.1, 0.1, 0.9, 0.1], "The states are: [1]\n\n- on [1]"),
-        ("States:\n\n- idle\n- on\n\nMore here.", [0.9, 0.1, 0.1, 0.1], "States: [1]\n\n- idle [1]\n- on [1]"),
-        ("The pump " + "and the pump " * 20 + "has a filter. This is it.", [0.1, 0.9], "This is it. [1]"),
-    ],
-    ids=[
-        *("a term brings its definition", "and the other way round", "a line that breaks off", "code right below"),
-        *("an item brings its lead", "a lead brings its list", "a long sentence is not brought"),
+        ("Set `x` and *y*", "Set `x` and y"),
+        ("The ` key", "The ' key"),
+        ("See [3] [Source 2: b]", "See (3) (Source 2: b)"),
+        ("Two\nlines", "Two lines"),
+        ("**bold**", "bold"),
     ],
 )
-def test_what_cannot_stand_alone_brings_company(text: str, scores: list[float], said: str) -> None:
-    assert answer((text, scores)) == said
+def test_headings_are_one_bold_line_whatever_they_hold(heading: str, shown: str) -> None:
+    answer = said(under(heading))
+    assert answer == f"**{shown}** [1]  \nRead `it`."
+    assert "<strong>" in COMMONMARK.render(answer)
+    assert COMMONMARK.render(answer).count("<code>it</code>") == 1
+
+
+def test_nothing_is_said_of_no_source_or_after_a_cancellation() -> None:
+    pieces = ExtractiveGenerator().stream(prompt_of(under("A"), under("B", n=2)), stop := Cancellation())
+    assert next(pieces).startswith("**A**")
+    stop.cancel()
+    with pytest.raises(Cancelled):
+        next(pieces)
+    nothing = replace(prompt_of(), context=replace(prompt_of().context, sources=()))
+    assert list(ExtractiveGenerator().stream(nothing)) == []

@@ -1,15 +1,14 @@
 """Neighbors are joined, the best comes first, and the budget holds."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
 from citewise.answer.pack import LABEL_TOKENS as ROOM_FOR_LABEL
-from citewise.answer.pack import LEFT_OUT, Pack, _block, _joined
+from citewise.answer.pack import LEFT_OUT, Pack, _block
 from citewise.model.access import OWNER
 from citewise.model.answer import Context, Evidence, Grounds
-from citewise.model.document import BlockKind, BlockSpan
+from citewise.model.document import BlockKind
 from citewise.model.query import Query, Selection
 from citewise.model.ranking import Finding, Passage
 from citewise.text.units import cut_to_fit
@@ -18,6 +17,7 @@ from tests.builders import a_finding, a_passage
 from tests.contexts import PACK
 from tests.fakes.counters import WordCounter
 from tests.growth import assert_linear
+from tests.sections import parts_of_a_block
 
 CODE, PARAGRAPH = BlockKind.CODE, BlockKind.PARAGRAPH
 LABEL_TOKENS = 8  # [ Source 1 : Tides - Reading ]
@@ -73,32 +73,10 @@ def test_a_label_names_title_section_and_page(title: str, section: str, page: in
     assert _block(3, a_passage(title=title, section=section, page=page), "text") == f"{label}\ntext"
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "text"),
-    [
-        # The chunker repeats the end of one at the beginning of the next.
-        (("One. Two.", (1, 1)), ("Two. Three.", (1, 1)), "One. Two. Three."),
-        (("One.\n\nTwo.", (1, 3)), ("Two.\n\nThree.", (3, 5)), "One.\n\nTwo.\n\nThree."),
-        (("- a\n- b", (1, 2)), ("- a\n- b\n- c", (1, 3)), "- a\n- b\n- c"),
-        (("One two", (1, 1)), ("two", (1, 1)), "One two"),
-        # No overlap: the white space that must have been there.
-        (("One.", (1, 1)), ("Two.", (3, 3)), "One.\n\nTwo."),
-        (("One.", (1, 1)), ("Two.", (2, 2)), "One.\nTwo."),
-        (("One.", (1, 1)), ("Two.", (1, 1)), "One. Two."),
-        # Text that only looks repeated: on lines of its own, more lines than are shared, or parts of words.
-        (("yes", (1, 1)), ("yes", (2, 2)), "yes\nyes"),
-        (("- yes\n- yes", (4, 5)), ("- yes\n- yes", (5, 6)), "- yes\n- yes\n- yes"),
-        (("salt data", (1, 1)), ("a tide", (1, 1)), "salt data a tide"),
-        (("salt data", (1, 1)), ("database", (1, 1)), "salt data database"),
-    ],
-)
-def test_neighbors_are_joined_with_their_overlap_said_once(
-    first: tuple[str, tuple[int, int]], second: tuple[str, tuple[int, int]], text: str
-) -> None:
-    passages = [a_passage(words, position=n, lines=lines) for n, (words, lines) in enumerate((first, second))]
-    (source,) = packed([a_finding(passage) for passage in reversed(passages)]).sources
-    assert source.text == text
-    assert source.passages == tuple(passages)
+def test_neighbors_are_one_source_in_the_order_of_the_document() -> None:
+    first, second = a_passage("One. Two.", lines=(1, 1)), a_passage("Two. Three.", position=1, lines=(1, 1))
+    (source,) = packed([a_finding(second), a_finding(first)]).sources
+    assert (source.text, source.passages) == ("One. Two. Three.", (first, second))
 
 
 def test_a_joined_source_has_the_score_and_name_of_its_best_passage() -> None:
@@ -184,58 +162,14 @@ def test_a_text_is_cut_outside_code_and_tables_where_that_leaves_something(
     assert cut_to_fit(text, lambda beginning: len(beginning.split("\n")) <= most_lines) == kept
 
 
-def test_the_blocks_of_neighbors_are_those_of_the_joined_text() -> None:
-    first = a_passage("Intro.\n\nThe gauge is", position=0, lines=(1, 3))
-    second = a_passage("gauge is read.\n\n```\nx\n```", position=1, lines=(3, 7))
-    before = replace(first, blocks=(BlockSpan(PARAGRAPH, 0, 6), BlockSpan(PARAGRAPH, 8, 20)))
-    after = replace(second, blocks=(BlockSpan(PARAGRAPH, 0, 14), BlockSpan(CODE, 16, 25)))
-    text, blocks = _joined([before, after])
-    assert [(span.kind, text[span.start : span.end]) for span in blocks] == [
-        (PARAGRAPH, "Intro."),
-        (PARAGRAPH, "The gauge is read."),
-        (CODE, "```\nx\n```"),
-    ]
-    assert _joined([before, second])[1] == ()
-
-
-FENCE = "```sh\n"
-HEADER = "| key | value |\n| --- | --- |\n"
-
-
-def parts_of(kind: BlockKind, *parts: tuple[str, tuple[int, int]], head: str, tail: str) -> list[Passage]:
-    """Neighbors as the chunker makes them of one block: each but the first begins with `head`."""
-    passages = []
-    for position, (text, lines) in enumerate(parts):
-        begin, end = (head if position else ""), (tail if position < len(parts) - 1 else "")
-        passage = a_passage(f"{begin}{text}{end}", position=position, lines=lines)
-        span = BlockSpan(kind, 0, len(passage.text), head=len(begin), tail=len(end))
-        passages.append(replace(passage, blocks=(span,)))
-    return passages
-
-
-@pytest.mark.parametrize(
-    ("kind", "parts", "head", "tail", "whole"),
-    [
-        (CODE, ((f"{FENCE}a\nb", (1, 3)), ("c", (5, 5)), ("d\n```", (6, 7))), FENCE, "\n```", "a\nb\n\nc\nd\n```"),
-        (BlockKind.TABLE, ((f"{HEADER}| a | 1 |", (1, 3)), ("| b | 2 |", (4, 4))), HEADER, "", "| a | 1 |\n| b | 2 |"),
-    ],
-)
-def test_the_parts_of_a_block_are_joined_to_what_the_source_says(
-    kind: BlockKind, parts: tuple[tuple[str, tuple[int, int]], ...], head: str, tail: str, whole: str
-) -> None:
-    text, blocks = _joined(parts_of(kind, *parts, head=head, tail=tail))
-    assert text == f"{head}{whole}"
-    assert blocks == (BlockSpan(kind, 0, len(text)),)
-
-
 def test_a_part_of_a_block_is_cited_without_its_repeated_fence() -> None:
-    _, middle, _ = parts_of(CODE, ("a", (1, 2)), ("c = 1", (5, 5)), ("d", (6, 7)), head=FENCE, tail="\n```")
+    _, middle, _ = parts_of_a_block(CODE, ("a", (1, 2)), ("c = 1", (5, 5)), ("d", (6, 7)), head="```sh\n", tail="\n```")
     context = packed([a_finding(middle)])
     assert context.sources[0].text == "```sh\nc = 1\n```"
     assert context.sources[0].citation.excerpt == "c = 1"
     assert context.sources[0].citation.lines == (5, 5)
     (unit,) = context.sources[0].units
-    grounds = Grounds(1.0, is_sufficient=True, evidence=(Evidence(unit, 1.0),))
+    grounds = Grounds(1.0, "answered", (Evidence(unit, 1.0),))
     assert PACK.citation(context.sources[0], grounds).excerpt == "c = 1"
 
 

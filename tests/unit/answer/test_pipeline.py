@@ -1,5 +1,6 @@
 """From passages to an answer: its events, its numbers, what is checked, and how it ends."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -7,19 +8,21 @@ from typing import Any
 import pytest
 
 from citewise.answer.extractive import ExtractiveGenerator
-from citewise.answer.ground import Ground
+from citewise.answer.ground import ANSWERED_CONFIDENCE, MODEL_CONFIDENCE, Ground
 from citewise.answer.pack import Pack
-from citewise.answer.pipeline import NOT_ANSWERED, AnswerPipeline
+from citewise.answer.pipeline import NOT_ANSWERED, NOT_IN_SELECTION, NOT_SEARCHED, AnswerPipeline
+from citewise.answer.quality import INSUFFICIENT
 from citewise.errors import Cancelled, Unavailable
 from citewise.model.access import OWNER
-from citewise.model.answer import Answer, AnswerEvent, Cited, Done, Failed, Prompt, Quality, Sources, Token
+from citewise.model.answer import NOT_SURE, Answer, AnswerEvent, Cited, Done, Failed, Prompt, Quality, Sources, Token
 from citewise.model.cancellation import Cancellation
 from citewise.model.chunk import Vector
 from citewise.model.query import Query, Selection
-from citewise.model.ranking import Candidate, Finding, SearchResult
+from citewise.model.ranking import POPULAR, Candidate, Finding, SearchResult
 from citewise.ports.models import Generator
+from citewise.text.sections import sections_of
 from citewise.text.urls import Addresses
-from tests.builders import a_passage
+from tests.builders import a_passage, an_id
 from tests.fakes.counters import HashEmbedder, WordCounter
 from tests.fakes.scripted_generator import ScriptedGenerator
 
@@ -84,9 +87,14 @@ def test_sources_are_numbered_without_gaps_in_the_order_of_first_use() -> None:
 
 def test_what_is_quoted_is_numbered_without_gaps_too() -> None:
     query = replace(QUERY, text="Where do gulls rest on the pier?")
-    answer = Answer.of(a_pipeline(ExtractiveGenerator(max_units=1)).ask(query, searched(query)))
-    assert answer.text == "Gulls rest on the pier. [1]"
-    assert [(citation.n, citation.document) for citation in answer.citations] == [(1, "2.md")]
+    found = replace(searched(query), findings=searched(query).findings[1:])
+    answer = Answer.of(a_pipeline(ExtractiveGenerator()).ask(query, found))
+    assert answer.text == (
+        "**Tides \u203a Reading** [1]  \nGulls rest on the pier.\n\n"
+        "**Tides \u203a Reading** [2]  \nA staff stands beside the gauge."
+    )
+    assert [(citation.n, citation.document) for citation in answer.citations] == [(1, "2.md"), (2, "1.md")]
+    assert (answer.removed_markers, answer.quality.faithfulness) == (0, 1.0)
 
 
 def test_the_answer_holds_the_text_that_was_streamed() -> None:
@@ -148,15 +156,96 @@ def test_nothing_is_searched_or_generated_before_it_is_asked_for() -> None:
     assert generator.prompts == []
 
 
-def test_a_model_is_asked_where_the_sources_are_too_unsure_to_be_quoted() -> None:
+def test_a_model_is_asked_where_what_is_quoted_is_said_to_be_unsure() -> None:
     query = replace(QUERY, text="How high may a quadcopter fly?")
-    model = a_pipeline(ScriptedGenerator(["The sources do not say."]), min_confidence=None)
+    model = a_pipeline(ScriptedGenerator(["The gauge is read at noon [1]."]), min_confidence=None)
     quoting = a_pipeline(ExtractiveGenerator(), min_confidence=None)
-    unsure = model.ask(query, searched(query)), quoting.ask(query, searched(query))
-    asked, refused = map(Answer.of, unsure)
-    assert 0.15 <= (asked.quality.sufficiency or 0) < 0.4
-    assert (asked.generator, refused.generator) == ("scripted", "none")
-    assert refused.text == NOT_ANSWERED
+    asked, quoted = (Answer.of(pipeline.ask(query, searched(query))) for pipeline in (model, quoting))
+    assert MODEL_CONFIDENCE <= (asked.quality.sufficiency or 0) < ANSWERED_CONFIDENCE
+    assert (asked.generator, asked.outcome) == ("scripted", "answered")
+    assert (quoted.generator, quoted.outcome) == ("extractive", "unsure")
+
+
+def test_what_is_unsure_is_the_same_answer_under_an_honest_headline() -> None:
+    answered, unsure = (
+        Answer.of(a_pipeline(ExtractiveGenerator(), min_confidence=least).ask(QUERY, searched(QUERY)))
+        for least in (0.0, 1.0)
+    )
+    assert (answered.outcome, unsure.outcome) == ("answered", "unsure")
+    assert (answered.sufficient_context, unsure.sufficient_context) == (True, False)
+    assert unsure.text == f"{NOT_SURE}\n\n{answered.text}"
+    assert unsure.citations == answered.citations != ()
+    assert (answered.quality.warning, unsure.quality.warning) == (None, INSUFFICIENT)
+    assert unsure.suggestions == ()
+
+
+def test_where_nothing_is_near_nothing_is_quoted_and_places_are_suggested() -> None:
+    query = replace(QUERY, text="What does a zeppelin cost in Lima and in Peru?")
+    events = list(a_pipeline(ExtractiveGenerator(), min_confidence=None).ask(query, searched(query)))
+    answer = Answer.of(iter(events))
+    assert (answer.outcome, answer.text, answer.generator) == ("nothing", NOT_ANSWERED, "none")
+    assert (answer.citations, answer.sufficient_context) == ((), False)
+    assert [each.document for each in answer.suggestions] == ["0.md", "1.md", "2.md"]
+
+
+def test_a_found_heading_alone_is_no_answer() -> None:
+    heading = Finding(a_passage("# When the gauge is read"), Candidate(an_id("h"), 0.9, {}, {}))
+    found = replace(searched(QUERY), findings=(heading,))
+    answer = Answer.of(a_pipeline(ExtractiveGenerator()).ask(QUERY, found))
+    assert (answer.outcome, answer.text, answer.generator) == ("nothing", NOT_ANSWERED, "none")
+
+
+def test_what_is_quoted_comes_from_the_sections_that_are_handed_in() -> None:
+    found = searched(QUERY)
+    sections = sections_of(found.findings, [a_passage("The gauge is read by the keeper.", document="0.md", position=1)])
+    answer = Answer.of(a_pipeline(ExtractiveGenerator()).ask(QUERY, found, sections))
+    assert "The gauge is read by the keeper." in answer.text
+    model = ScriptedGenerator(["At noon [1]."])
+    Answer.of(a_pipeline(model).ask(QUERY, found, sections))
+    assert "keeper" not in model.prompts[0].context.text
+
+
+def test_of_what_is_popular_nothing_is_quoted() -> None:
+    popular = replace(searched(QUERY), counts={POPULAR: 3})
+    sources, *_, done = a_pipeline(ExtractiveGenerator()).ask(QUERY, popular)
+    assert sources == Sources(())
+    assert isinstance(done, Done)
+    assert (done.answer.text, done.answer.outcome) == (NOT_SEARCHED, "nothing")
+
+
+def test_a_selection_is_quoted_and_nothing_else() -> None:
+    selection = Selection("Intro.\n\n- The gauge is read at noon.\n- Gulls rest.", "a.md", "Reading")
+    answer = Answer.of(a_pipeline(ExtractiveGenerator()).ask_selected(QUERY, selection))
+    assert answer.outcome == "answered"
+    quoted = answer.text.removesuffix("\n\n[1]")
+    assert "The gauge is read at noon." in quoted
+    assert "Tides" not in answer.text
+    assert all(line in selection.text for line in quoted.splitlines())
+
+
+def test_of_a_long_selection_only_what_answers_is_quoted() -> None:
+    gulls = "\n\n".join(f"Gull {at} rests on roof {at} of the sheds. " * 6 for at in range(40))
+    answer = Answer.of(a_pipeline(ExtractiveGenerator()).ask_selected(QUERY, Selection(f"{gulls}\n\n{TEXTS[0]}")))
+    assert TEXTS[0] in answer.text
+    assert len(answer.text) < len(gulls) / 4
+
+
+def test_a_selection_that_is_unsure_is_shown_so_and_one_far_off_is_refused() -> None:
+    pipeline, selection = a_pipeline(ExtractiveGenerator(), min_confidence=1.0), Selection("The gauge is read at noon.")
+    unsure = Answer.of(pipeline.ask_selected(QUERY, selection))
+    assert (unsure.outcome, unsure.text) == ("unsure", f"{NOT_SURE}\n\nThe gauge is read at noon.\n\n[1]")
+    far = replace(QUERY, text="Who painted Las Meninas in Madrid in 1656?")
+    refused = Answer.of(pipeline.ask_selected(far, selection))
+    assert (refused.outcome, refused.text) == ("nothing", NOT_IN_SELECTION)
+    heading = Answer.of(a_pipeline(ExtractiveGenerator()).ask_selected(QUERY, Selection("# When the gauge is read")))
+    assert heading.outcome == "nothing"
+
+
+def test_what_a_selection_says_is_no_marker_of_ours() -> None:
+    selection = Selection("Read the gauge [2] at noon.\n\n| gauge |\n|---|\n| read [1] |")
+    answer = Answer.of(a_pipeline(ExtractiveGenerator()).ask_selected(QUERY, selection))
+    assert re.findall(r"\[\d+\]", answer.text) == ["[1]"]
+    assert answer.removed_markers == 0
 
 
 class Strict:
@@ -233,8 +322,17 @@ class Silent(HashEmbedder):
 def test_units_that_cannot_be_embedded_are_named_once(outcome: Exception) -> None:
     pipeline = a_pipeline(ScriptedGenerator(["Gulls. [1]"]))
     pipeline = replace(pipeline, ground=replace(pipeline.ground, embedder=Silent(outcome)))
-    found = searched(QUERY)
-    answer = Answer.of(pipeline.ask(QUERY, found))
-    assert answer.result.degraded == ("ground: not available; what was not embedded was compared by words",)
-    again = Answer.of(pipeline.ask(QUERY, found.with_degraded("dense: not available")))
+    said = ("ground: not available; what was not embedded was compared by words",)
+    selected = pipeline.ask_selected(QUERY, Selection("The gauge is read at noon."))
+    assert Answer.of(selected).result.degraded == said
+    query = replace(QUERY, compress=True)
+    found = searched(query)
+    assert Answer.of(pipeline.ask(query, found)).result.degraded == said
+    again = Answer.of(pipeline.ask(query, found.with_degraded("dense: not available")))
     assert again.result.degraded == ("dense: not available",)
+
+
+def test_no_unit_is_embedded_where_nothing_is_compressed() -> None:
+    pipeline = a_pipeline(ExtractiveGenerator())
+    pipeline = replace(pipeline, ground=replace(pipeline.ground, embedder=Silent(RuntimeError("asked"))))
+    assert Answer.of(pipeline.ask(QUERY, searched(QUERY))).result.degraded == ()

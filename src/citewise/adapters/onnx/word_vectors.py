@@ -65,23 +65,21 @@ def part_closenesses(
 ) -> tuple[tuple[float, ...], ...]:
     """The same for the parts of texts, given the row at which each begins; the first is counted into all others.
 
-    What begins behind the last row is no nearer than the first part is.
+    What has no row of its own is no nearer than the first part is, or than any other if that has none either.
     """
     if not texts:
         return ()
     products, rows = _products(question, [text for text, _ in texts])
     firsts = np.cumsum([0, *rows])[:-1]
-    starts = [
-        np.minimum(begins, count - 1) + first for (_, begins), count, first in zip(texts, rows, firsts, strict=True)
-    ]
-    sizes = [np.diff([*np.minimum(begins, count), count]) for (_, begins), count in zip(texts, rows, strict=True)]
-    nearest = np.split(
-        np.maximum.reduceat(products, np.concatenate(starts), axis=0), np.cumsum([*map(len, starts)])[:-1]
-    )
+    begins = [np.minimum(starts, count) for (_, starts), count in zip(texts, rows, strict=True)]
+    sizes = [np.diff([*starts, count]) for starts, count in zip(begins, rows, strict=True)]
+    own = [(starts + first)[size > 0] for starts, first, size in zip(begins, firsts, sizes, strict=True)]
+    nearest = np.split(np.maximum.reduceat(products, np.concatenate(own), axis=0), np.cumsum([*map(len, own)])[:-1])
     found = []
-    for near, size in zip(nearest, sizes, strict=True):
-        near[size == 0] = near[0]
-        found.append(tuple(_means(np.maximum(near[1:], near[0]), weights, np.maximum(size[1:], 1) + size[0])))
+    for of_rows, size in zip(nearest, sizes, strict=True):
+        near = np.repeat(of_rows[:1] if size[0] else of_rows.min(axis=0, keepdims=True), len(size), axis=0)
+        near[size > 0] = of_rows
+        found.append(tuple(_means(np.maximum(near[1:], near[0]), weights, np.maximum(size[1:] + size[0], 1))))
     return tuple(found)
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from citewise.adapters.onnx.word_vectors import LENGTH_BONUS, UNPACKED, closenesses, packed, paired
+from citewise.adapters.onnx.word_vectors import LENGTH_BONUS, UNPACKED, closenesses, packed, paired, part_closenesses
 from citewise.adapters.rotation import rotated
 from citewise.errors import BadData
 from citewise.model.chunk import WordVectors
@@ -146,6 +146,43 @@ def test_a_word_that_weighs_nothing_might_as_well_not_be_asked(seed: int, words:
     weights[-1] = 0
     assert closenesses(question, weights, texts) == pytest.approx(close(question[:-1], texts), abs=ROUNDING)
     assert closenesses(question, 3 * weights, texts) == pytest.approx(close(question[:-1], texts), abs=ROUNDING)
+
+
+# Parts of texts
+
+
+splits = st.lists(st.integers(0, 14), min_size=1, max_size=6).map(sorted)
+
+
+@a_few
+@given(st.lists(st.tuples(texts, splits), min_size=1, max_size=4), texts)
+def test_a_part_is_as_near_as_its_rows_and_those_of_the_headings_alone(
+    many: list[tuple[Floats, list[int]]], question: Floats
+) -> None:
+    weights = np.ones(len(question), np.float32)
+    parts = [(text, [0, *starts]) for text, (_, starts) in zip(stored(*(each for each, _ in many)), many, strict=True)]
+    for (text, starts), found in zip(parts, part_closenesses(question, weights, parts), strict=True):
+        rows = [text[at : at + WIDTH] for at in range(0, len(text), WIDTH)]
+        ends = [*starts, len(rows)]
+        headings = rows[: ends[1]]
+        for at, near in enumerate(found, start=1):
+            own = headings + rows[ends[at] : ends[at + 1]]
+            if own:
+                assert near == pytest.approx(close(question, [WordVectors(b"".join(own))])[0], abs=ROUNDING)
+
+
+def test_a_part_without_a_row_is_no_nearer_than_the_headings_or_than_any_other_part() -> None:
+    question, weights, (text,) = some_words(1, 4), np.ones(4, np.float32), stored(some_words(2, 12))
+    ((_, behind),) = part_closenesses(question, weights, [(text, [0, 2, 9])])
+    assert behind == pytest.approx(close(question, [WordVectors(text[: 2 * WIDTH])])[0], abs=ROUNDING)
+    ((first, between, last),) = part_closenesses(question, weights, [(text, [0, 0, 3, 3])])
+    assert between <= min(first, last) + LENGTH_BONUS * math.log(3)  # they have three rows each
+
+
+def test_no_texts_and_no_parts_have_no_closeness() -> None:
+    question, weights, (text,) = some_words(1, 4), np.ones(4, np.float32), stored(some_words(2, 12))
+    assert part_closenesses(question, weights, []) == ()
+    assert part_closenesses(question, weights, [(text, [0])]) == ((),)
 
 
 def test_no_texts_are_packed_into_nothing_and_have_no_closeness() -> None:

@@ -1,5 +1,6 @@
 """The default model word by word, with its real weights: what passes through the graph, and what is kept of it."""
 
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from citewise.adapters.onnx.runtime import onnxruntime, open_session
 from citewise.adapters.onnx.word_vectors import UNPACKED, paired
 from citewise.adapters.onnx.wordpiece import uncased_tokenizer
 from citewise.adapters.rotation import rotated
+from citewise.model.chunk import WordVectors
 from tests.unit.adapters.onnx.test_embedder import MIXED
 
 
@@ -114,6 +116,63 @@ def test_a_question_without_any_word_has_a_closeness_too(words: MiniLm) -> None:
 def test_rows_are_pairs_of_words_and_of_all_tokens_where_there_is_no_word(words: MiniLm, text: str, rows: int) -> None:
     (embedded,) = words.embedded([text])
     assert len(embedded[1]) == rows * MINILM.dimensions // 4
+
+
+def rows_of(text: str, starts: list[int]) -> list[int]:
+    """The stored row in which each of these characters stands, counted token by token."""
+    encoding, weights = uncased_tokenizer().encode(text, add_special_tokens=False), MiniLm().word_weights
+    room = MINILM.window_tokens - 2
+    before, row, rows = 0, 0, list[int]()
+    words = [
+        (at, begins)
+        for at, ((begins, _), id_) in enumerate(zip(encoding.offsets, encoding.ids, strict=True))
+        if weights[id_]
+    ]
+    of_word = dict[int, int]()
+    for window in range(0, len(encoding.ids), room):
+        inside = [begins for at, begins in words if window <= at < window + room]
+        of_word |= {begins: before + number // 2 for number, begins in enumerate(inside)}
+        before += (len(inside) + 1) // 2
+    for start in starts:
+        row = next((of_word[begins] for _, begins in words if begins >= start), before)
+        rows.append(row)
+    return rows
+
+
+PARTS = {
+    "one window": [
+        "Robots > Arms",
+        "\n\nA robot arm moves.",
+        "\n\n- its wrist turns\n",
+        "- its hand: opens!",
+        "\n\n---",
+    ],
+    "several windows": [
+        "gauge > noon\n\n",
+        *(f"the gauge is read at noon {'by the man ' * (40 + at)}\n\n" for at in range(9)),
+    ],
+    "no headings": ["", "The gauge is read. ", "Gulls rest on it."],
+    "other scripts": ["水位 > 測定 ", "水位 は 毎日 測る。 ", "читается ежедневно, naïve café. ", "ok"],
+    "words of many tokens": ["Kubernetes ", "kubectl describes idempotent reconciliation. ", "Unbelievably so."],
+}
+
+
+@pytest.mark.parametrize("parts", PARTS.values(), ids=PARTS)
+def test_a_part_is_as_near_as_if_its_words_and_the_headings_had_been_stored_alone(
+    words: MiniLm, parts: list[str]
+) -> None:
+    text = "".join(parts)
+    ((_, stored),) = words.embedded([text])
+    width = MINILM.dimensions // 4
+    starts = rows_of(text, [*accumulate(map(len, parts), initial=0)][:-1])
+    ends = [*starts, len(stored) // width]
+    (found,) = words.part_closeness("When is the gauge of the robot read?", [(stored, parts)])
+    assert len(found) == len(parts) - 1
+    for at, near in enumerate(found, start=1):
+        own = stored[: ends[1] * width] + stored[ends[at] * width : ends[at + 1] * width]
+        if own:
+            (alone,) = words.closeness("When is the gauge of the robot read?", [WordVectors(own)])
+            assert near == pytest.approx(alone, abs=1e-5)
 
 
 def test_stored_words_stay_close_to_what_the_graph_gives(words: MiniLm) -> None:
