@@ -53,6 +53,8 @@ class Retrieve:
         takes its time outside of Python.
         """
         names = [name for name in RANKINGS if name not in self.without]
+        if len(names) > 1 and analysis.is_cjk(query.text) and not self.embedder.model.reads_cjk:
+            names = [name for name in names if name != DENSE]  # it would push what words find out of sight
         limit = max(self.head_limit(query), depth)
         timings_ms: dict[str, float] = {}
         embed = partial(_attempt, "embed", partial(self.embedder.query, query.text), timings_ms)

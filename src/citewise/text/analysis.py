@@ -27,6 +27,7 @@ _BLANKS = str.maketrans({chr(code): " " for code in range(128) if not chr(code).
 _QUOTE = re.compile(r"'(?:(?!\w)|(?<!\w'))")  # an apostrophe that does not stand inside a word
 _ASCII = bytes(range(128))
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+")
+_LATIN_WORD = re.compile(r"[A-Za-z]+")
 _local = threading.local()  # a Stemmer has a buffer, so threads must not share one
 
 
@@ -78,6 +79,11 @@ def character_pairs(text: str) -> list[str]:
     """Writing without spaces: every two characters that follow each other."""
     runs = _CJK.findall(_normalized(text))
     return [run[at : at + 2] for run in runs for at in range(max(1, len(run) - 1))]
+
+
+def is_cjk(text: str) -> bool:
+    """Whether it has more Chinese, Japanese or Korean characters than words in Latin letters, such as names."""
+    return not text.isascii() and sum(map(len, _CJK.findall(text))) > len(_LATIN_WORD.findall(text))
 
 
 def _normalized(text: str) -> str:

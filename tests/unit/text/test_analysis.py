@@ -11,7 +11,7 @@ import Stemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewise.text.analysis import STOP_WORDS, _code_tokens, terms
+from citewise.text.analysis import STOP_WORDS, _code_tokens, is_cjk, terms
 from citewise.text.positions import _beginnings
 
 WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")  # the rule: letters and digits, with apostrophes between them
@@ -42,6 +42,22 @@ def test_code_tokens_are_split_and_kept_whole(text: str, tokens: set[str]) -> No
 
 def test_writing_without_spaces_becomes_pairs() -> None:
     assert {"水位", "位計"} <= set(terms("水位計").words)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("水位計はどこですか", True),
+        ("lastUpdated 默认值", True),
+        ("한국어로 질문합니다", True),
+        ("What does 水位 mean on the gauge?", False),
+        ("Où est la jauge?", False),
+        ("Где водомер?", False),
+        ("", False),
+    ],
+)
+def test_a_question_with_more_characters_of_such_writing_than_latin_words_is_cjk(text: str, expected: bool) -> None:
+    assert is_cjk(text) is expected
 
 
 def test_terms_hold_no_white_space_and_no_monsters() -> None:

@@ -8,4 +8,5 @@ from citewise.model.chunk import EmbeddingModel
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
 # The model that is shipped. Equal names mean equal vectors: another graph (tools/prepare_minilm.py) has another name.
-MINILM = EmbeddingModel(name="all-MiniLM-L6-v2/q8-3", dimensions=384, window_tokens=256)
+# It was trained on English.
+MINILM = EmbeddingModel(name="all-MiniLM-L6-v2/q8-3", dimensions=384, window_tokens=256, reads_cjk=False)
