@@ -28,7 +28,7 @@ ONE_VECTOR_BYTES = MINILM.dimensions  # what the index keeps of a chunk without 
 NONE = "no late interaction"
 DEFAULT = " (default)"
 POOL = "questions of all sets as one"
-WEIGHTS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0)  # 1: as much as all else together
+WEIGHTS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 2.0)  # 1: as much as all else together
 BONUSES = (0.0, 0.01, 0.02, LENGTH_BONUS, 0.04, 0.05)  # subtracted for each factor e of length
 DEPTHS = (10, 20, 40)  # 40: all that a search reads for a caller who names no number
 
@@ -74,7 +74,7 @@ class Gate:
 EVERYWHERE = Gate(times=1.0)
 GATES = (
     EVERYWHERE,
-    *(Gate(times=times) for times in (4.0, FAR_TIMES, 16.0)),
+    *(Gate(times=times) for times in (5.0, FAR_TIMES, 20.0)),
     *(Gate(*ends) for ends in ((0.2, 0.6), (0.35, 0.5), (0.4, 0.55), (0.3, 0.7))),
 )
 

@@ -33,8 +33,10 @@ class WordCounter:
 class HashEmbedder:
     """Texts that share words have similar vectors; what was embedded is remembered."""
 
-    def __init__(self, *, name: str = "hash-1", poison: str | None = None, window_tokens: int = 256) -> None:
-        self._model = EmbeddingModel(name, DIMENSIONS, window_tokens)
+    def __init__(
+        self, *, name: str = "hash-1", poison: str | None = None, window_tokens: int = 256, reads_cjk: bool = True
+    ) -> None:
+        self._model = EmbeddingModel(name, DIMENSIONS, window_tokens, reads_cjk)
         self._poison = poison
         self.embedded: list[str] = []
 

@@ -25,7 +25,7 @@ class EmbeddingModel:
     name: str
     dimensions: int
     window_tokens: int  # tokens it sees at once, special ones included
-    unread: frozenset[str] = frozenset()  # scripts of which its vectors tell nothing, as in text/scripts.py
+    reads_cjk: bool = True  # False: its cosines say nothing of Chinese, Japanese and Korean, and words rank alone
 
 
 TermField: TypeAlias = Literal["words", "code"]  # the two BM25 rankings: stemmed natural language, and code tokens

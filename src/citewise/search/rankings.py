@@ -17,7 +17,7 @@ from citewise.ports.catalog import ChangeLog
 from citewise.ports.indexes import KeepsPosition, Projection, TextIndex, VectorIndex
 from citewise.ports.models import Embedder
 from citewise.text import analysis
-from citewise.text.scripts import script_of
+from citewise.text.scripts import UNSPACED, script_of
 
 T = TypeVar("T")
 
@@ -53,10 +53,9 @@ class Retrieve:
         It waits for none while a model embeds, which may be a server's, nor while a large index is searched, which
         takes its time outside of Python.
         """
-        without = self.without
-        if script_of(query.text) in self.embedder.model.unread:
-            without |= {DENSE}
-        names = [name for name in RANKINGS if name not in without]
+        names = [name for name in RANKINGS if name not in self.without]
+        if len(names) > 1 and script_of(query.text) in UNSPACED and not self.embedder.model.reads_cjk:
+            names = [name for name in names if name != DENSE]  # it would push what words find out of sight
         limit = max(self.head_limit(query), depth)
         timings_ms: dict[str, float] = {}
         embed = partial(_attempt, "embed", partial(self.embedder.query, query.text), timings_ms)

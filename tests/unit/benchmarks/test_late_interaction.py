@@ -179,8 +179,8 @@ def test_a_weight_that_one_set_likes_is_tried_on_the_other() -> None:
 def test_gates_and_depths_are_compared_with_the_products_among_them() -> None:
     lab = a_lab(small=[a_pair(0, 1, cosine=0.5)], large=[a_pair(0, 1, cosine=0.2)])
     gates = rows_of(lab, *((gate.name, Blend(weight=0.2, gate=gate)) for gate in GATES))
-    assert gates["8 times, 0.3 to 0.6"] == 1.0
-    assert gates["as much everywhere"] == gates["8 times, 0.35 to 0.5"] == pytest.approx(SECOND, abs=1e-4)
+    assert gates["10 times, 0.3 to 0.6"] == 1.0
+    assert gates["as much everywhere"] == gates["10 times, 0.35 to 0.5"] == pytest.approx(SECOND, abs=1e-4)
     depths = blend_rows(lab, {str(depth): Blend(depth=depth) for depth in DEPTHS})
     assert [row.name for row in depths] == [NONE, "10", "20 (default)", "40"]
 

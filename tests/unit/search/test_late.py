@@ -108,7 +108,7 @@ def test_where_it_has_nothing_to_say_nothing_is_read_and_the_order_stands(
 
 @pytest.mark.parametrize(
     ("nearest", "expected"),
-    [(1.0, 1.0), (NEAR, 1.0), (0.525, 2.75), (0.45, 4.5), (0.375, 6.25), (FAR, FAR_TIMES), (-1.0, FAR_TIMES)],
+    [(1.0, 1.0), (NEAR, 1.0), (0.525, 3.25), (0.45, 5.5), (0.375, 7.75), (FAR, FAR_TIMES), (-1.0, FAR_TIMES)],
 )
 def test_the_weight_falls_in_a_line_between_far_and_near(nearest: float, expected: float) -> None:
     assert Late.times(nearest) == pytest.approx(expected)
@@ -137,7 +137,7 @@ def test_the_passage_that_has_the_questions_words_rises() -> None:
     assert set(texts_of(late()(found))[:2]) == {TEXTS[1], TEXTS[2]}
 
 
-@pytest.mark.parametrize(("nearest", "weight"), [(0.2, 1.6), (FAR, 1.6), (0.45, 0.9), (NEAR, 0.2), (0.9, 0.2)])
+@pytest.mark.parametrize(("nearest", "weight"), [(0.2, 2.0), (FAR, 2.0), (0.45, 1.1), (NEAR, 0.2), (0.9, 0.2)])
 def test_the_score_is_the_mean_of_the_one_before_and_the_stretched_closeness(nearest: float, weight: float) -> None:
     scores, close = (0.9, 0.8, 0.4), (0.20, 0.45, 0.70)
     found = a_list(*scores, dense=nearest)

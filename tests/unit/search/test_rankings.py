@@ -69,6 +69,24 @@ def test_a_repeated_word_counts_as_often_as_the_question_has_it_but_a_repeated_t
     assert list(texts.asked["code"]) == ["the", "ferry", "and", "other"]
 
 
+@pytest.mark.parametrize(
+    ("question", "reads_cjk", "without", "ranks"),
+    [
+        ("水位計はどこですか", False, (), False),
+        ("水位計はどこですか", True, (), True),
+        ("Where is the gauge?", False, (), True),
+        ("水位計はどこですか", False, ("words", "code"), True),  # rather than nothing at all
+    ],
+)
+def test_meaning_does_not_rank_what_its_model_cannot_read(
+    question: str, reads_cjk: bool, without: tuple[str, ...], ranks: bool
+) -> None:
+    index, embedder = Indexes.plain(), HashEmbedder(reads_cjk=reads_cjk)
+    found = Retrieve(embedder, index.vectors, index.texts, without=frozenset(without))(a_query(question))
+    assert ("dense" in found.hits, "embed" in found.timings_ms) == (ranks, ranks)
+    assert found.degraded == ()
+
+
 # A store that is unavailable once is asked again
 
 
