@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from citewise.ingest.chunkers.parts import Cutter, SizedBlock, part_of, size_of
+from citewise.ingest.chunkers.parts import Cutter, SizedBlock, defines_terms, part_of, size_of
 from citewise.model.chunk import NO_SECTION, Piece, searchable_text
 from citewise.model.document import Block, BlockKind, BlockSpan, Heading, Location
 from citewise.ports.models import TokenCounter
@@ -100,7 +100,8 @@ class HeadingChunker:
         units = list(self._units(section, tokens, sizes))
         before: _Blocks = ()
         for group in _groups(_with_headings(units, self.sizes.ceiling), sizes):
-            yield (*self._overlap(before, min(sizes.overlap, sizes.ceiling - _total(group))), *group)
+            overlap = 0 if group[-1].stands_alone else min(sizes.overlap, sizes.ceiling - _total(group))
+            yield (*self._overlap(before, overlap), *group)
             before = group
 
     def _units(self, section: _Section, tokens: dict[str, int], sizes: ChunkSizes) -> Iterator[SizedBlock]:
@@ -119,7 +120,12 @@ class HeadingChunker:
         """
         block = unit.block
         limit = self.sizes.ceiling // 2 if unit.is_heading else room if block.kind in _WHOLE else sizes.ceiling
-        if unit.size <= limit:
+        if defines_terms(block):
+            counts = self.counter.counts([item.text for item in block.children])
+            for item, tokens in zip(block.children, counts, strict=True):
+                parts = tuple(self._parts(SizedBlock(item, tokens), sizes, room))
+                yield from (replace(part, stands_alone=len(parts) == 1) for part in parts)
+        elif unit.size <= limit:
             yield unit
         elif block.children:
             opening = [part_of(block, 0, block.text.index("\n"))] if block.kind is BlockKind.ADMONITION else []
@@ -137,7 +143,7 @@ class HeadingChunker:
         if not units or max_tokens <= 0:
             return ()
         last = units[-1]
-        if last.is_heading or last.is_framed:
+        if last.is_heading or last.is_framed or last.stands_alone:
             return ()
         if last.size <= max_tokens:
             return (last,)
@@ -231,19 +237,20 @@ def _groups(clusters: Sequence[_Blocks], sizes: ChunkSizes) -> list[_Blocks]:
     for cluster in clusters:
         filled = _total(groups[-1]) if groups else 0
         size = filled + _total(cluster)
-        goes_on = cluster[0].head > 0  # so that a fence or header that is repeated begins a piece
-        if groups and not goes_on and (size <= sizes.target or (filled < sizes.floor and size <= room)):
+        fits = size <= sizes.target or (filled < sizes.floor and size <= room)
+        if groups and fits and not _begins(groups[-1], cluster):
             groups[-1] = (*groups[-1], *cluster)
         else:
             groups.append(cluster)
-    if (
-        len(groups) > 1
-        and not groups[-1][0].head
-        and _total(groups[-1]) < sizes.floor
-        and _total(groups[-2]) + _total(groups[-1]) <= room
-    ):
-        groups[-2:] = [(*groups[-2], *groups[-1])]
+    before, last = ((), (), *groups)[-2:]
+    if before and not _begins(before, last) and _total(last) < sizes.floor and _total(before) + _total(last) <= room:
+        groups[-2:] = [(*before, *last)]
     return groups
+
+
+def _begins(group: _Blocks, cluster: _Blocks) -> bool:
+    """Whether a piece must begin there: with a repeated fence or header, with an entry, or behind one."""
+    return cluster[0].head > 0 or cluster[-1].stands_alone or group[-1].stands_alone
 
 
 def _total(units: Iterable[SizedBlock]) -> int:

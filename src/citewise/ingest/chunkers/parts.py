@@ -10,9 +10,14 @@ from itertools import pairwise
 
 from citewise.model.document import Block, BlockKind, Location
 from citewise.ports.models import TokenCounter
-from citewise.text.markdown import BULLET, Line
+from citewise.text.markdown import BULLET, LIST_MARK, Line
 from citewise.text.units import ends_sentence, sentence_starts
 
+# Lists of so many definitions are cut into their entries. Of 62 such entries of the textbook, asked by the first
+# words of their definitions, 90 % come first (53 % uncut), and its own questions lose nothing (nDCG@10 -0.002); from 5
+# on, paraphrased ones do (recall@5 0.62 to 0.50). Above 1,000: one list would fill a library with chunks of a line.
+MIN_ENTRIES, MAX_ENTRIES = 8, 1_000
+ENTRIES_SHARE = 0.8  # of its items that explain a term; 1: a single other item, such as a note, keeps a list whole
 MAX_TOKEN_CHARACTERS = 40  # a longer run counts as more tokens than a model may see in it: its text is stored too
 
 _MARGIN = r"[ \t>]*+"  # in a quotation or a list
@@ -31,6 +36,12 @@ _CODE_GAPS = (
     re.compile(rf"\n(?={_MARGIN}{_DEFINITION})"),
     *_LINE_GAPS,
 )
+# How an item that explains a term begins. A link to another page is none: what the page says is found there.
+_STRONG = r"(?:\*\*|__)(?=\S)[^*_\n]{1,80}"
+_CODE = r"`[^`\n]{1,80}`"
+_TERM = rf"{_STRONG}(?:\*\*|__)|{_CODE}|\[{_CODE}\]\([^()\s]*\)|\[[^\]\n]{{1,80}}\](?:\[[^\]\n]*\]|\(#[^()\s]*\))"
+_BEHIND = r"(?:[ \t]*\([^()\n]{1,80}\))?[ \t]*(?::|[-\u2013\u2014][ \t])"
+_ENTRY = re.compile(rf"\s*{LIST_MARK}[ \t]+(?:(?:{_TERM}){_BEHIND}|{_STRONG}:(?:\*\*|__))")
 _LIST_MARK = re.compile(rf"{BULLET}|\d{{1,9}}[.)]")
 
 _Span = tuple[int, int]  # from and to, in characters of a text
@@ -51,6 +62,7 @@ class SizedBlock:
     continues: bool = False
     head: int = 0
     tail: int = 0
+    stands_alone: bool = False  # an entry of a list of definitions
 
     @property
     def size(self) -> int:
@@ -202,6 +214,14 @@ def _frame(block: Block) -> _Frame | None:
 
 def _blanks(match: re.Match[str]) -> str:
     return " " * len(match[0])
+
+
+def defines_terms(block: Block) -> bool:
+    """Whether it is a long list of which nearly every item explains a term that it begins with."""
+    if block.kind is not BlockKind.LIST or not MIN_ENTRIES <= len(block.children) <= MAX_ENTRIES:
+        return False
+    entries = sum(_ENTRY.match(item.text) is not None for item in block.children)
+    return entries >= ENTRIES_SHARE * len(block.children)
 
 
 def _framed(block: Block, frame: _Frame, runs: Sequence[_Run], framing: int) -> Iterator[SizedBlock]:

@@ -291,6 +291,48 @@ def test_text_without_spaces_is_cut_at_its_stops_or_by_length(stop: str) -> None
     assert all(piece.text.endswith(stop) for piece in pieces)
 
 
+TERMS = [
+    ("- **Float {n}**: rises with the tide."),
+    ("* __Float {n}__ \u2014 rises with the tide."),
+    ("- **Float {n}:** rises with the tide."),
+    ("1. `float_{n}` (default 3) - rises with the tide."),
+    ("- [`float_{n}`](floats.md): rises with the tide."),
+    ("- [float {n}][floats]: rises with the tide."),
+]
+
+
+@pytest.mark.parametrize("entry", TERMS)
+def test_each_entry_of_a_long_list_of_definitions_is_a_piece_under_its_heading(entry: str) -> None:
+    entries = [entry.replace("{n}", str(n)) for n in range(8)]
+    text = "# Terms\n\nThese are used here:\n\n" + "\n".join(entries) + "\n\nThat is all.\n"
+    pieces = pieces_of(text, sizes=ChunkSizes())
+    assert [piece.text for piece in pieces] == ["# Terms\n\nThese are used here:", *entries, "That is all."]
+    assert {piece.breadcrumb for piece in pieces} == {("Terms",)}
+    assert [piece.location.first for piece in pieces[1:-1]] == list(range(5, 13))
+
+
+@pytest.mark.parametrize(
+    ("entry", "count"),
+    [
+        ("- **Float {n}**: rises with the tide.", 7),
+        ("- **Float {n}** rises with the tide.", 8),
+        ("- [Float {n}](float_{n}.md): rises with the tide.", 8),
+        ("- Turn valve {n}: then wait.", 8),
+    ],
+)
+def test_a_short_list_and_one_of_other_items_stay_whole(entry: str, count: int) -> None:
+    entries = "\n".join(entry.replace("{n}", str(n)) for n in range(count))
+    (piece,) = pieces_of(f"# Floats\n\n{entries}\n", sizes=ChunkSizes())
+    assert piece.text.endswith(entries)
+
+
+def test_an_entry_keeps_what_is_nested_in_it() -> None:
+    entries = "\n".join(f"- **Float {n}**: rises.\n  - Of cork.\n\n  More on it." for n in range(9))
+    pieces = pieces_of(f"# Floats\n\n{entries}\n", sizes=ChunkSizes())
+    assert len(pieces) == 9
+    assert pieces[3].text == "- **Float 3**: rises.\n  - Of cork.\n\n  More on it."
+
+
 def test_a_piece_that_stands_beside_the_content_is_of_that_kind_unless_it_is_code_or_a_table() -> None:
     code = f"```sh\n{words(9)}\n```"
     pieces = pieces_of(f"# Pumps\n\ntext\n\n## Exercises\n\nClose it.\n\n### First\n\n{code}\n\n## End\n\ntext\n")
