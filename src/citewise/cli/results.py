@@ -1,23 +1,22 @@
 """What `citewise search` and `citewise ask` show: JSON whose keys programs rely on, hits, sources and explanations."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 
 from rich.console import Console
-from rich.padding import Padding
+from rich.style import Style
 from rich.text import Text
 
-from citewise.cli.output import console, instant, printable, table
+from citewise.cli.output import console, instant, one_line, printable, printable_start
 from citewise.model.answer import Answer
 from citewise.model.query import NOT_SHARED
-from citewise.model.ranking import CUT, FUSED, RANKINGS, SCORES, Candidate, Finding, SearchResult
+from citewise.model.ranking import CUT, RANKINGS, SCORES, Candidate, Finding, SearchResult
 from citewise.text.markdown import Markdown
 
 SNIPPET_CHARACTERS = 240
 MAX_WIDTH = 110  # of running text; longer lines are hard to read
-PATH_WIDTH = 40
-MIN_WIDTH = 165
+SHORT_NAMES = {"proximity": "near", "features": "feats", "freshness": "fresh"}
 FEW_DROPPED = 5  # candidates beyond top_k that are shown; --json names each
 
 # The fields of a passage that a hit has under the same name
@@ -113,7 +112,7 @@ def show_search(result: SearchResult, max_shown: int | None, *, explain: bool) -
     _show_warnings(result)
     shown = console()
     if explain:
-        _show_explanation(result)
+        _show_explanation(shown, result)
     else:
         _show_findings(shown, result, max_shown)
     if result.next_cursor is None:
@@ -124,15 +123,53 @@ def show_search(result: SearchResult, max_shown: int | None, *, explain: bool) -
         shown.print(Text("more: repeat the command with --cursor", style="dim"), result.next_cursor, soft_wrap=True)
 
 
+class AnswerStream:
+    """The text of an answer while it comes: Markdown that is rendered on a terminal, and as it is elsewhere."""
+
+    def __init__(self) -> None:
+        shown = console()
+        self._held = ""  # of an escape that has begun
+        self._rendered = None
+        if shown.is_terminal:
+            from citewise.cli.terminal import MarkdownStream
+
+            self._rendered = MarkdownStream(shown, max_width=MAX_WIDTH)
+
+    def write(self, text: str) -> None:
+        safe, self._held = printable_start(self._held + text)
+        self._write(safe)
+
+    def close(self) -> None:
+        self._write(printable(self._held))
+        if self._rendered:
+            self._rendered.close()
+        else:
+            sys.stdout.write("\n")  # what is printed next is not part of the answer
+
+    def _write(self, safe: str) -> None:
+        if self._rendered:
+            self._rendered.write(safe)
+        else:
+            sys.stdout.write(safe)
+            sys.stdout.flush()
+
+
 def show_answer(answer: Answer, *, is_compressed: bool, explain: bool) -> None:
     """What stands below the text of an answer, which was printed while it came."""
     _show_warnings(answer.result)
-    sys.stdout.write(printable("\n".join(_below(answer))) + "\n")
+    shown = console()
+    _show_sources(shown, answer)
+    _show_remarks(shown, answer)
     if is_compressed:
         before, after = answer.usage.context_tokens_before, answer.usage.context_tokens_after
-        sys.stdout.write(f"(compressed: {after:,} of the {before:,} tokens that were found)\n")
+        shown.print(f"(compressed: {after:,} of the {before:,} tokens that were found)", style="dim", soft_wrap=True)
     if explain:
-        _show_explanation(answer.result)
+        _show_explanation(shown, answer.result)
+
+
+def show_next(advice: str) -> None:
+    """What to do next, where nothing was found or answered: on one line, with a command to copy."""
+    console().print(printable(advice), style="bold", soft_wrap=True)
 
 
 def _show_warnings(result: SearchResult) -> None:
@@ -156,83 +193,101 @@ def _show_findings(shown: Console, result: SearchResult, max_shown: int | None) 
 
 def _show_finding(shown: Console, place: int, finding: Finding) -> None:
     passage = finding.passage
-    title = printable(" > ".join(passage.breadcrumb) or passage.title)
-    shown.print(Text.assemble(f"{place:>2}. ", (title, "bold"), (f"  {finding.score:.3f}", "cyan")))
-    where = f"    {_place(passage.document, passage.lines)}  {finding.url or ''}".rstrip() + _stale(passage.stale)
-    shown.print(printable(where), style="dim", soft_wrap=True)
+    title = one_line(" > ".join(passage.breadcrumb) or passage.title)
+    _print(shown, Text.assemble((title, "bold"), (f"  {finding.score:.3f}", "cyan")), mark=f"{place:>2}. ")
+    _show_place(shown, passage.place, finding.url, indent=4, stale=passage.stale)
     text = Markdown(passage.text)
-    snippet = printable(" ".join(text[text.body_start() :].split()))
+    snippet = one_line(text[text.body_start() :])
     cut = snippet if len(snippet) <= SNIPPET_CHARACTERS else f"{snippet[:SNIPPET_CHARACTERS].rsplit(' ', 1)[0]} …"
-    shown.print(Padding(cut, (0, 0, 0, 4)), width=min(shown.width, MAX_WIDTH))
+    _print(shown, Text(cut), mark="    ")
     shown.print()
 
 
+def _show_place(shown: Console, place: str, url: str | None, *, indent: int, stale: str | None) -> None:
+    """Where to open it, on one line however long: a URL, which is a link on a terminal, or `path:line`."""
+    where = one_line(url or place)
+    link = where if where.startswith(("https://", "http://")) else None
+    remark = f"  (older than its file: {one_line(stale)})" if stale else ""
+    text = Text.assemble(" " * indent, (where, Style(dim=True, link=link)), (remark, "yellow"))
+    shown.print(text, soft_wrap=True)
+
+
+def _print(shown: Console, text: Text, *, mark: Text | str = "") -> None:
+    """Running text behind a mark: wrapped on a terminal, on one line elsewhere, so that programs find words in it."""
+    start = Text.assemble(mark)
+    width = max(min(shown.width, MAX_WIDTH) - start.cell_len, 1)
+    for line in text.wrap(shown, width) if shown.is_terminal else (text,):
+        line.rstrip()
+        shown.print(Text.assemble(start, line), soft_wrap=True)
+        start = Text(" " * start.cell_len)
+
+
+def _show_sources(shown: Console, answer: Answer) -> None:
+    """The sources of an answer, or what to open instead."""
+    shown.print()
+    if answer.citations:
+        shown.print("Sources", style="bold")
+    for source in answer.citations:
+        title = one_line(" > ".join(source.breadcrumb) or source.title)
+        _print(shown, Text(title), mark=Text.assemble("  ", (f"[{source.n}]", "cyan"), " "))
+        place = _place(source.document, source.lines)
+        if source.url or place:
+            _show_place(shown, place, source.url, indent=6, stale=source.stale)
+    if answer.suggestions:
+        shown.print("Related sections", style="bold")
+    for near in answer.suggestions:
+        _print(shown, Text(one_line(near.title)), mark="  - ")
+        _show_place(shown, _place(near.document, near.lines), near.url, indent=4, stale=None)
+
+
 def _place(document: str | None, lines: tuple[int, int] | None) -> str:
-    """Such as `ops/radio.md:12`, which editors and terminals open; empty where the document has no name."""
+    """Such as `ops/radio.md:12`; empty where the document has no name."""
     return f"{document or ''}:{lines[0]}" if document and lines else document or ""
 
 
-def _stale(reason: str | None) -> str:
-    return f"  (older than its file: {reason})" if reason else ""
-
-
-def _below(answer: Answer) -> Iterator[str]:
-    """The sources of an answer, what to ask instead, and remarks."""
-    yield ""
-    if answer.citations:
-        yield "Sources"
-    for source in answer.citations:
-        yield f"  [{source.n}] {' > '.join(source.breadcrumb) or source.title}"
-        if where := source.url or _place(source.document, source.lines):
-            yield f"      {where}{_stale(source.stale)}"
-    if answer.suggestions:
-        yield "Related sections"
-    for place in answer.suggestions:
-        yield f"  - {place.title}"
-        yield f"      {place.url or _place(place.document, place.lines)}"
+def _show_remarks(shown: Console, answer: Answer) -> None:
     for sentence in answer.unsupported_sentences:
-        yield f"not supported by its source: {sentence}"
+        _print(shown, Text(f"not supported by its source: {one_line(sentence)}", style="yellow"))
     if answer.removed_markers:
-        yield f"{answer.removed_markers} markers pointed at no source and were removed"
-    by = f"{answer.generator}, quality {answer.quality.overall or 0:.2f}, " if answer.sufficient_context else ""
-    yield f"({by}{answer.result.timings_ms.get('total', 0.0):.0f} ms)"
+        _print(shown, Text(f"{answer.removed_markers} markers pointed at no source and were removed", style="yellow"))
+    by = f"{one_line(answer.generator)}, " if answer.sufficient_context else ""
+    shown.print(f"({by}{answer.result.timings_ms.get('total', 0.0):.0f} ms)", style="dim")
 
 
-def _show_explanation(result: SearchResult) -> None:
-    """Place and score per ranking and stage, what became of each candidate, and where the time went."""
-    candidates = [*(finding.candidate for finding in result.findings), *(drop.candidate for drop in result.dropped)]
-    stages = [
-        name
-        for name in SCORES[len(RANKINGS) :]
-        if name == FUSED or any(name in candidate.scores for candidate in candidates)
-    ]
-    rows = table(["#", "passage"], [*RANKINGS, *stages, "final"], ["why dropped"])
-    for place, finding in enumerate(result.findings, start=1):
-        where = printable(f"{finding.passage.document}:{finding.passage.location.first}")
-        if len(where) > PATH_WIDTH:  # cut in the middle, since both its ends tell it apart
-            where = f"{where[: PATH_WIDTH // 2 - 1]}…{where[-(PATH_WIDTH // 2) :]}"
-        rows.add_row(str(place), where, *_cells(finding.candidate, stages), "")
+def _show_explanation(shown: Console, result: SearchResult) -> None:
+    """Place and score per ranking and stage, what became of each candidate, and where the time went.
+
+    A candidate has two lines, where it stands and its numbers, so that they fit a terminal of 80 columns.
+    """
     cut = [drop for drop in result.dropped if drop.stage == CUT]
-    for drop in [*(drop for drop in result.dropped if drop.stage != CUT), *cut[:FEW_DROPPED]]:
-        why = f"{drop.stage}: {drop.reason}"
-        rows.add_row("", drop.candidate.id, *_cells(drop.candidate, stages), why, style="dim")
-    shown = console(min_width=MIN_WIDTH)
-    shown.print(rows)
+    others = [drop for drop in result.dropped if drop.stage != CUT]
+    listed = [*others, *cut[:FEW_DROPPED]]
+    candidates = [*(finding.candidate for finding in result.findings), *(drop.candidate for drop in listed)]
+    columns = [name for name in SCORES if any(name in candidate.scores for candidate in candidates)]
+    names = {name: SHORT_NAMES.get(name, name) for name in columns}
+    shown.print(f"    {_row(names, names)} {'final':>5}", style="bold", soft_wrap=True)
+    for place, finding in enumerate(result.findings, start=1):
+        shown.print(f"{place:>2}. {one_line(finding.passage.place)}", soft_wrap=True)
+        shown.print(f"    {_numbers(finding.candidate, names)}", style="cyan", soft_wrap=True)
+    for drop in listed:
+        where = f" -  {one_line(drop.place or drop.candidate.id)}  ({drop.stage}: {one_line(drop.reason)})"
+        shown.print(where, style="dim", soft_wrap=True)
+        shown.print(f"    {_numbers(drop.candidate, names)}", style="dim", soft_wrap=True)
     if hidden := len(cut[FEW_DROPPED:]):
         shown.print(f"{hidden} more beyond the first {result.query.top_k}; --json names each", style="dim")
     timings = "  ".join(f"{stage} {ms:.1f}" for stage, ms in result.timings_ms.items())
-    for line in (
-        f"milliseconds (rankings is dense, words and code together): {timings}",
-        *result.notes,
-    ):
-        shown.print(line, style="dim", soft_wrap=True)
+    for line in (f"milliseconds (rankings is dense, words and code together): {timings}", *result.notes):
+        _print(shown, Text(one_line(line), style="dim"))
 
 
-def _cells(candidate: Candidate, stages: Sequence[str]) -> list[str]:
+def _numbers(candidate: Candidate, names: Mapping[str, str]) -> str:
     """`place score` for each ranking, then the score of each stage behind them, then the last one."""
-    rankings = [
-        f"{candidate.ranks[ranking]} {candidate.scores[ranking]:6.3f}" if ranking in candidate.ranks else "-"
-        for ranking in RANKINGS
-    ]
-    later = [f"{candidate.scores[name]:.3f}" if name in candidate.scores else "-" for name in stages]
-    return [*rankings, *later, f"{candidate.score:.3f}"]
+    cells = {name: f"{score:.{3 if score < 10 else 2}f}" for name, score in candidate.scores.items()}
+    cells |= {name: f"{rank} {cells[name]}" for name, rank in candidate.ranks.items() if name in cells}
+    return f"{_row(names, cells)} {candidate.score:>5.3f}"
+
+
+def _row(names: Mapping[str, str], cells: Mapping[str, str]) -> str:
+    """The cells below their headers: wider ones for the rankings, whose scores have a place in front."""
+    widths = {name: 9 if name in RANKINGS else max(5, len(header)) for name, header in names.items()}
+    return " ".join(f"{cells.get(name, '-'):>{width}}" for name, width in widths.items())

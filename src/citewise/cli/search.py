@@ -1,5 +1,6 @@
 """`citewise search` and `citewise ask`: call, then show. A question about selected text may bring no store along."""
 
+import shlex
 import sys
 from contextlib import closing
 from typing import TYPE_CHECKING, BinaryIO
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from citewise.cli.options import Session, app, query_options
-from citewise.cli.output import print_json, printable, printable_start
+from citewise.cli.output import print_json, printable
 from citewise.errors import BadData, BadRequest
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from citewise.model.query import Selection
     from citewise.settings import Settings
 
+MAX_REPEATED = 60  # characters of a question that is repeated in a command; a longer one is named
 SHOWN_HITS = 5  # hits that fit a screen, unless --top-k or --limit says otherwise
 
 
@@ -33,13 +35,15 @@ def _search(
     """
     with session.library:
         result = session.view.search(question, limit=limit, cursor=cursor, **options)
-        from citewise.cli.results import search_json, show_search  # not before: the model loads sooner
+        from citewise.cli.results import search_json, show_next, show_search  # not before: the model loads sooner
 
         if session.as_json:
             print_json(search_json(result, explain=explain))
         else:
             is_short = limit is None and cursor is None and "top_k" not in options
             show_search(result, SHOWN_HITS if is_short else None, explain=explain)
+            if not result.findings and cursor is None:
+                show_next(_next(session))
         sys.stdout.flush()  # before the library closes, which waits for the log
 
 
@@ -75,7 +79,7 @@ def _ask(
 
     The answer comes from the library, or with --selection-file from that text alone.
     """
-    from citewise.cli.results import answer_json, show_answer
+    from citewise.cli.results import AnswerStream, answer_json, show_answer, show_next
     from citewise.model.answer import Answer, Sources, Token
 
     if limit is not None:
@@ -84,28 +88,40 @@ def _ask(
     options["compress"] = compress
     selection = _selection(file, document, section)
     seen: list[AnswerEvent] = []
-    held = ""  # of an escape that has begun
+    shown = None if session.as_json else AnswerStream()
     show_wait = _WaitNotice(session.settings)
     with session.library, closing(session.view.stream(question, selection=selection, **options)) as events:
         try:
             for event in events:
                 seen.append(event)
                 show_wait(is_waiting=isinstance(event, Sources))
-                if isinstance(event, Token) and not session.as_json:
-                    text, held = printable_start(held + event.text)
-                    sys.stdout.write(text)
-                    sys.stdout.flush()
+                if isinstance(event, Token) and shown:
+                    shown.write(event.text)
         finally:
             show_wait(is_waiting=False)
-            if not session.as_json and any(isinstance(event, Token) for event in seen):
-                sys.stdout.write(f"{printable(held)}\n")  # what is printed next is not part of the answer
+            if shown and any(isinstance(event, Token) for event in seen):
+                shown.close()
         answer = Answer.of(seen)
         if session.as_json:
             print_json(answer_json(answer, explain=explain))
         else:
             is_compressed = session.settings.answer.compression != "none" if compress is None else compress
             show_answer(answer, is_compressed=is_compressed, explain=explain)
+            if selection is None and not answer.sufficient_context:
+                show_next(_next(session, question, is_found=answer.result.total_candidates > 0))
         sys.stdout.flush()  # before the library closes, which waits for the log
+
+
+def _next(session: Session, question: str = "", *, is_found: bool = False) -> str:
+    """What to do where nothing was found, or nothing that answers the question."""
+    library = session.settings.library
+    place = "" if library == type(session.settings)().library else f" --library {shlex.quote(str(library))}"
+    if is_found:
+        is_short = len(question) <= MAX_REPEATED and question.isprintable()
+        return f"What comes nearest: citewise search {shlex.quote(question) if is_short else 'QUERY'}{place}"
+    if session.library.status().documents:
+        return f"What the library holds: citewise status{place}"
+    return f"The library is empty: citewise ingest PATH{place} adds documents"
 
 
 class _WaitNotice:

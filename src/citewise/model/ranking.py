@@ -67,6 +67,11 @@ class Passage:
         return (self.location.first, self.location.last) if self.location.unit == "lines" else None
 
     @property
+    def place(self) -> str:
+        """Such as `ops/radio.md:12`, which editors and terminals open."""
+        return f"{self.document}:{self.location.first}" if self.lines else self.document
+
+    @property
     def page(self) -> int | None:
         return self.location.first if self.location.unit == "pages" else None
 
@@ -120,6 +125,7 @@ class Dropped:
     candidate: Candidate
     stage: str
     reason: str
+    place: str = ""  # such as `ops/radio.md:12`; empty where its text was not read
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +210,7 @@ class Shortlist:
             if reason is None:
                 kept.append(finding)
             else:
-                gone.append(Dropped(finding.candidate, stage, reason))
+                gone.append(Dropped(finding.candidate, stage, reason, finding.passage.place))
         return replace(self, findings=tuple(kept), dropped=(*self.dropped, *gone))
 
     def with_degraded(self, what: str) -> "Shortlist":
@@ -238,7 +244,9 @@ class SearchResult:
     def cut_to(self, query: Query) -> "SearchResult":
         """The result as this query asks for it, of a search with a larger top_k."""
         findings, reason = self.findings[: query.top_k], f"beyond the first {query.top_k}"
-        beyond = [Dropped(finding.candidate, CUT, reason) for finding in self.findings[query.top_k :]]
+        beyond = [
+            Dropped(finding.candidate, CUT, reason, finding.passage.place) for finding in self.findings[query.top_k :]
+        ]
         others = [replace(dropped, reason=reason) for dropped in self.dropped if dropped.stage == CUT]
         dropped = (*(dropped for dropped in self.dropped if dropped.stage != CUT), *beyond, *others)
         counts = {**self.counts, CUT: len(findings)}

@@ -178,7 +178,8 @@ class _Page:
         elif met is None:
             pass
         elif (text := digest(met.passage.text)[:16]) in self.shown:
-            self.dropped.append(Dropped(met.candidate, Deduplicate.name, "says the same as one that was shown"))
+            reason = "says the same as one that was shown"
+            self.dropped.append(Dropped(met.candidate, Deduplicate.name, reason, met.passage.place))
         elif len(self.findings) == self.limit:
             self.next_place = self.place
             return

@@ -103,9 +103,7 @@ def shortened(text: str, asked: Set[str], max_lines: int) -> str:
     first = next((at for at, line in enumerate(lines) if Line(line).fence or line.lstrip().startswith("|")), 0)
     label, body = lines[:first], [line for line in lines[first:] if not _SHORTCODE.fullmatch(line)]
     if not Line(body[0]).fence:
-        body = _outside_code("
-".join(body)).split("
-")
+        body = _outside_code("\n".join(body)).split("\n")
     if len(body) > max_lines + 2:
         body = _window(body, asked, max_lines) if Line(body[0]).fence else _rows(body, asked, max_lines)
     return "\n".join(

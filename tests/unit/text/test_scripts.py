@@ -25,9 +25,5 @@ def test_a_text_is_in_the_script_of_most_of_its_words(text: str, script: Script)
 
 
 def test_a_word_of_japanese_does_not_make_a_chinese_page_japanese() -> None:
-    assert (
-        script_of(
-            "本页说明潮汐表的用法。\u300cひらがな\u300d只是一个例子，其余部分都是中文，读者不需要懂日语就能读完它的全部内容。"
-        )
-        is Script.HAN
-    )
+    page = "本页说明潮汐表的用法" * 6
+    assert script_of(f"{page} ひらがな {page}") is Script.HAN
