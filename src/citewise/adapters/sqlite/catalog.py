@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import asdict, replace
 from typing import Any
 
-from citewise.adapters.sqlite import removed, seals
+from citewise.adapters.sqlite import removed, seals, writing
 from citewise.adapters.sqlite import rows as records
 from citewise.adapters.sqlite.connections import Connections
 from citewise.adapters.sqlite.schema import APPLICATION_ID, TABLES, VERSION, has_tables
@@ -169,7 +169,7 @@ class SqliteCatalog:
             for write in writes:
                 total += self._store_document(connection, write)
             for scope in {write.document.scope for write in writes}:
-                _raise_version(connection, _scope_id(connection, scope))
+                writing.raise_version(connection, writing.scope_id(connection, scope))
         return total
 
     def remove(self, scope: Scope, paths: Collection[str]) -> int:
@@ -185,9 +185,9 @@ class SqliteCatalog:
                 ids = [id_ for (id_,) in rows]
                 removed.record(connection, scope_id, scope, removed.text_of(connection, scope_id, scope, path))
                 connection.execute("DELETE FROM documents WHERE scope = ? AND path = ?", (scope_id, path))
-                _log(connection, scope_id, ids, is_put=False)
+                writing.log(connection, scope_id, ids, is_put=False)
                 count += len(ids)
-            _raise_version(connection, scope_id)
+            writing.raise_version(connection, scope_id)
         return count
 
     def copies(self, scope: Scope) -> tuple[str, ...]:
@@ -200,14 +200,14 @@ class SqliteCatalog:
 
     def record_removed(self, scope: Scope, texts: Iterable[RemovedText]) -> None:
         with self._connections.writing("remember what was removed") as connection:
-            scope_id = _scope_id(connection, scope)
+            scope_id = writing.scope_id(connection, scope)
             for text in texts:
                 removed.record(connection, scope_id, scope, text)
 
     def mark_stale(self, scope: Scope, reasons: Mapping[str, str]) -> None:
         damaged = self._damaged(scope, reasons)
         with self._connections.writing("mark documents as stale") as connection:
-            scope_id = _scope_id(connection, scope)
+            scope_id = writing.scope_id(connection, scope)
             for path, reason in reasons.items():
                 marked = connection.execute(
                     "UPDATE documents SET stale = :reason, stamp = :none, shown = '' "
@@ -215,7 +215,7 @@ class SqliteCatalog:
                     {"reason": reason, "none": NO_STAMP, "scope": scope_id, "path": path},
                 )
                 if marked.rowcount:
-                    _raise_version(connection, scope_id)
+                    writing.raise_version(connection, scope_id)
                     if path not in damaged:  # else new seals would cover up the damage; so it is left out
                         seals.seal(connection, document_id(scope, path), scope)
 
@@ -235,18 +235,18 @@ class SqliteCatalog:
 
     def _store_document(self, connection: sqlite3.Connection, write: DocumentWrite) -> ChunkCounts:
         document = write.document
-        scope_id = _scope_id(connection, document.scope)
+        scope_id = writing.scope_id(connection, document.scope)
         stored = connection.execute(
             f"SELECT {records.sealed('d.seal')} FROM documents d WHERE d.id = ?", (document.id,)
         ).fetchone()
         keeps_time = stored is not None and records.intact(stored, document.scope, "d.seal")
-        _upsert(
+        writing.upsert(
             connection,
             "documents",
             [records.document_row(document, scope_id, now=self._now())],
             except_for="created_at" if keeps_time else "",
         )
-        counts = _store_chunks(connection, scope_id, write)
+        counts = writing.store_chunks(connection, scope_id, write)
         if write.replaced is not None:
             removed.record(connection, scope_id, document.scope, write.replaced)
         seals.seal(connection, document.id, document.scope)
@@ -307,12 +307,12 @@ class SqliteCatalog:
 
     def record_projection(self, name: str, scope: Scope, state: ProjectionState) -> None:
         with self._connections.writing("record the position of an index") as connection:
-            scope_id = _scope_id(connection, scope)
+            scope_id = writing.scope_id(connection, scope)
             connection.execute(
                 "INSERT OR REPLACE INTO projections (name, scope, generation, position) VALUES (?, ?, ?, ?)",
                 (name, scope_id, state.generation, state.position),
             )
-            _raise_version(connection, scope_id)
+            writing.raise_version(connection, scope_id)
 
     # EmbeddingCache
 
@@ -372,7 +372,7 @@ class SqliteCatalog:
         with self._connections.writing("register a source") as connection:
             connection.execute(
                 f"INSERT OR REPLACE INTO sources (scope, {', '.join(row)}) VALUES (:scope, :{', :'.join(row)})",
-                {**row, "scope": _scope_id(connection, scope)},
+                {**row, "scope": writing.scope_id(connection, scope)},
             )
 
     def facts(self) -> LibraryFacts | None:
@@ -443,51 +443,6 @@ class SqliteCatalog:
     def _rows(self, action: str, statement: str, values: Mapping[str, object] | Sequence[object] = ()) -> list[Any]:
         with self._connections.reading(action) as connection:
             return connection.execute(statement, values).fetchall()
-
-
-def _upsert(connection: sqlite3.Connection, table: str, rows: Sequence[records.Row], *, except_for: str = "") -> None:
-    """Insert rows, or replace those with the same id, but for the column `except_for`. No name comes from input."""
-    if not rows:
-        return
-    columns, values = ", ".join(rows[0]), ", ".join(f":{name}" for name in rows[0])
-    changes = ", ".join(f"{name} = excluded.{name}" for name in rows[0] if name not in ("id", except_for))
-    connection.executemany(
-        f"INSERT INTO {table} ({columns}) VALUES ({values}) ON CONFLICT (id) DO UPDATE SET {changes}", rows
-    )
-
-
-def _store_chunks(connection: sqlite3.Connection, scope_id: int, write: DocumentWrite) -> ChunkCounts:
-    before = dict(
-        connection.execute("SELECT id, fingerprint FROM chunks WHERE document_id = ?", (write.document.id,)).fetchall()
-    )
-    now = {chunk.id: chunk.fingerprint for chunk in write.chunks}
-    gone = [ChunkId(id_) for id_ in before if id_ not in now]
-    created = [id_ for id_ in now if id_ not in before]
-    updated = [id_ for id_, fingerprint in now.items() if id_ in before and before[id_] != fingerprint]
-    connection.executemany("DELETE FROM chunks WHERE id = ?", [(id_,) for id_ in gone])
-    _upsert(connection, "chunks", list(map(records.chunk_row, write.chunks)))
-    _log(connection, scope_id, gone, is_put=False)
-    _log(connection, scope_id, [*created, *updated], is_put=True)
-    return ChunkCounts(len(created), len(updated), len(gone), len(now) - len(created) - len(updated))
-
-
-def _log(connection: sqlite3.Connection, scope_id: int, ids: Iterable[str], *, is_put: bool) -> None:
-    """A chunk is in the log once, at its latest change: REPLACE gives it a new position."""
-    connection.executemany(
-        "INSERT OR REPLACE INTO changes (scope, chunk_id, is_put) VALUES (?, ?, ?)",
-        [(scope_id, id_, is_put) for id_ in ids],
-    )
-
-
-def _raise_version(connection: sqlite3.Connection, scope_id: int) -> None:
-    connection.execute("UPDATE scopes SET version = version + 1 WHERE id = ?", (scope_id,))
-
-
-def _scope_id(connection: sqlite3.Connection, scope: Scope) -> int:
-    """The scope's number; a new one for a new scope."""
-    connection.execute("INSERT OR IGNORE INTO scopes (tenant, project) VALUES (:tenant, :project)", _values(scope))
-    (number,) = connection.execute(f"SELECT {_SCOPE}", _values(scope)).fetchone()
-    return int(number)
 
 
 def _values(scope: Scope) -> dict[str, object]:

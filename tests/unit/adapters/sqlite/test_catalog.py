@@ -14,7 +14,7 @@ import pytest
 from citewise.adapters.sqlite import connections
 from citewise.adapters.sqlite.catalog import SqliteCatalog
 from citewise.adapters.sqlite.connections import Connections
-from citewise.adapters.sqlite.rows import READ_PASSAGES
+from citewise.adapters.sqlite.rows import READ_NEIGHBORS, READ_PASSAGES
 from citewise.errors import Misconfigured, Unavailable
 from citewise.model.chunk import WordVectors
 from tests.builders import SCOPE, a_document, a_write, vectors_of
@@ -127,6 +127,14 @@ def test_reading_passages_is_by_id_and_does_not_grow_with_the_library(catalog: S
     steps = [step for step in plan if "json_each" not in step and "wanted" not in step]
     assert not [step for step in steps if step.startswith("SCAN")]
     assert [step for step in steps if step.startswith("SEARCH c") and "(id=?)" in step]
+
+
+def test_neighbors_are_found_by_document_and_position(tmp_path: Path, catalog: SqliteCatalog) -> None:
+    values = {"ids": "[]", "reach": 1, "tenant": "acme", "project": "handbook", "sees_all": True, "readers": "[]"}
+    with closing(sqlite3.connect(tmp_path / "catalog.db")) as connection:
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {READ_NEIGHBORS}", values)]
+    assert not [step for step in plan if step.startswith("SCAN") and "json_each" not in step and "wanted" not in step]
+    assert [step for step in plan if "chunks_by_document (document_id=? AND position>? AND position<?)" in step]
 
 
 class ReadOnly:

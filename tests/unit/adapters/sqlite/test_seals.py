@@ -92,6 +92,33 @@ def test_a_chunk_of_which_anything_shown_changed_is_damaged_and_its_neighbor_is_
         catalog.chunks(EVERYTHING, dose().document.id)
 
 
+@pytest.mark.parametrize("column", CHUNK_COLUMNS)
+def test_a_damaged_chunk_is_around_nobody_and_has_no_damaged_neighbor(
+    catalog: SqliteCatalog, file: Path, column: str
+) -> None:
+    put(catalog, dose())
+    first, second = (chunk.id for chunk in dose().chunks)
+    assert len(catalog.neighbors([second], reach=1, where=EVERYTHING)) == 1
+    damage(file, f"UPDATE chunks SET {column} = 'x' WHERE position = 0")
+    assert catalog.neighbors([second], reach=1, where=EVERYTHING) == ()
+    assert len(catalog.neighbors([first], reach=1, where=EVERYTHING)) <= 1
+
+
+def test_a_rule_that_was_damaged_opens_no_neighbor(catalog: SqliteCatalog, file: Path) -> None:
+    put(catalog, dose("group:ops"))
+    (first, _) = dose().chunks
+    reader = Where(SCOPE, Principal("bob", frozenset()).readers)
+    damage(file, "UPDATE documents SET access = ',public,'")
+    assert catalog.neighbors([first.id], reach=1, where=reader) == ()
+
+
+def test_text_that_is_no_longer_utf_8_hides_one_neighbor_and_not_all(catalog: SqliteCatalog, file: Path) -> None:
+    put(catalog, three := a_write("dose.md", ["one", "two", "three"]))
+    damage(file, "UPDATE chunks SET text = CAST(x'ff' AS TEXT) WHERE position = 0")
+    found = catalog.neighbors([three.chunks[1].id], reach=1, where=EVERYTHING)
+    assert [passage.text for passage in found] == ["three"]
+
+
 @pytest.mark.parametrize("column", ["shown", "created_at"])
 def test_a_document_of_which_anything_shown_changed_is_damaged_with_all_its_chunks(
     catalog: SqliteCatalog, file: Path, column: str
