@@ -31,7 +31,14 @@ DEFAULT = " (default)"
 POOL = "questions of all sets as one"
 WEIGHTS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 2.0)  # 1: as much as all else together
 BONUSES = (0.0, 0.01, 0.02, LENGTH_BONUS, 0.04, 0.05)  # subtracted for each factor e of length
-DEPTHS = ((10, 5), (10, 10), (20, 5), (DEPTH, NEAR_DEPTH), (20, 20), (40, 10))  # and where a passage is near
+DEPTHS = (
+    (10, 10),
+    (DEPTH, 6),
+    (DEPTH, NEAR_DEPTH),
+    (DEPTH, DEPTH),
+    (40, NEAR_DEPTH),
+    (40, 40),
+)  # and where one is near
 
 FAR_NOTE = (
     f"Questions whose nearest passage has a cosine below {NEAR:g}, all sets as one: each question counts the same. "
