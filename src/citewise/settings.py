@@ -130,14 +130,14 @@ class _RerankSettings:
 
 @dataclass(frozen=True, slots=True)
 class _AnswerSettings:
-    generator: Literal["extractive", "openai"] = "extractive"  # extractive (quotes sentences) or openai (an API)
+    generator: Literal["extractive", "openai"] = "extractive"  # extractive (quotes) or openai (an API)
     model: str = ""  # openai: name of the model
     base_url: str = "https://api.openai.com/v1"  # openai: URL of the API
     api_key_variable: str = "OPENAI_API_KEY"  # openai: environment variable with the key; the key is never stored
     timeout_seconds: Positive = 60.0  # openai: longest wait for the first word, then for the next bytes
     max_tokens: Count = 800  # openai: longest answer
     budget_tokens: Annotated[int, "at least 50"] = 2000  # of the sources of an answer
-    min_confidence: Share = 0.0  # to answer; 0: 0.4 for extractive, 0.15 for a language model
+    min_confidence: Share = 0.0  # to answer; 0: 0.45 for extractive, 0.15 for a language model
     compression: Literal["none", "extractive", "llmlingua"] = "none"  # none, extractive or llmlingua
     compressed_tokens: Annotated[int, "at least 50"] = 600  # of compressed sources
     compression_path: str = ""  # llmlingua: folder with model.onnx and tokenizer.json

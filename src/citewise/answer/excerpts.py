@@ -2,7 +2,7 @@
 
 A block is worth what the search thinks of its section and how near its words are to the question's (late interaction,
 from stored vectors). Blocks are taken in that order, each with what it cannot be understood without, until the lines
-that the question deserves are spent. docs/answers.md shows it with examples, ADR 23 has the measurements.
+that the question deserves are spent. docs/answers.md shows it with examples, ADR 22 has the measurements.
 """
 
 import re

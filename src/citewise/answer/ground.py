@@ -46,13 +46,13 @@ MIN_FIELD = 10  # findings between which a lead means something; 2: a lucky pair
 AGREED_RANK = 5  # a chunk this high in both rankings is agreed on; 1: only the same best one; 60: any at all
 
 # Confidence from which on an answer is given, and below which nothing is shown; between them the nearest excerpts are,
-# said to be that. 0: everything is answered; 1: nothing is. benchmarks.grounding has what each of the two lets through.
+# said to be that. 0: everything is answered; 1: nothing is. ADR 23 has what other values of the two let through.
 ANSWERED_CONFIDENCE, SHOWN_CONFIDENCE = 0.45, 0.07
 # A model that reads the sources can say itself that they do not suffice: 0.3 would refuse 4 % of what they answer.
 MODEL_CONFIDENCE = 0.15
 # Stems of a question in which each word names something: "what does the blue lamp mean?". More: a long question has
-# some word that no page has. At 6 the rule below demotes 5 of 81 such questions that have an answer (textbook, docs,
-# API docs and runbooks) and 7 of 24 that have none.
+# some word that no page has. At 6 the rule below demotes 8 of 81 such questions that have an answer (textbook, docs,
+# API docs and runbooks), 7 of them alerts; what it is for are small libraries (ADR 23).
 MAX_NAMING = 6
 
 
@@ -90,7 +90,7 @@ class Calibration:
         return 1 / (1 + math.exp(-self.intercept - math.fsum(logits)))
 
 
-# `python -m benchmarks.grounding --fit` prints both tables; docs/retrieval.md says what they reach.
+# `python -m benchmarks.grounding --fit` prints both tables; ADR 11 says what they reach.
 SEARCH = Calibration(
     {
         "closeness": (0.636, 0.194, 0.633),

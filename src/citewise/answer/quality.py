@@ -1,6 +1,6 @@
 """Context and grounds -> how far an answer can be trusted, each part in 0..1 with a meaning of its own.
 
-`python -m benchmarks.quality_score --fit` prints the tables; docs/retrieval.md says what they reach. They were fitted
+`python -m benchmarks.quality_score --fit` prints the tables; ADR 18 says what they reach. They were fitted
 with as many questions that have a right passage as questions that have none, half of these asked of a library from
 which the right pages were taken: chances are those of such a mixture.
 """
