@@ -9,6 +9,8 @@ numbers do not tell whether a colleague would send them, so read thirty.
 import argparse
 import json
 import statistics
+import time
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,7 +34,9 @@ TITLE = "Answers: what people read"
 COLUMNS = (
     *("set", "questions", "coverage", "reference recall", "first source right", "lines", "lines, facts"),
     *("answered", "unsure", "nothing", "unanswerable: near, answered", "off topic, answered", "true citations", "ms"),
+    *("CPU, times a search", "first event, times a search"),
 )
+WARM_UP = ("What is this about?", "Where do I begin?", "How does it work?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,7 @@ class Asked:
 
     name: str
     questions: tuple[QuestionResult, ...]
+    costs: tuple[float, float]  # of an `ask` in those of a search: its processor time, and the wait for its first event
 
     def mean(self, metric: str) -> float | None:
         values = [each.measures[metric] for each in self.questions if metric in each.measures]
@@ -60,6 +65,7 @@ class Asked:
             *(_share(answerable, outcome) for outcome in ("answered", "unsure", "nothing")),
             *(_share(near, "answered"), _share(off, "answered"), self.mean("citation_accuracy")),
             statistics.median(each.answer_ms or 0.0 for each in self.questions),
+            *self.costs,
         )
 
 
@@ -88,14 +94,16 @@ NOTE = (
     "Coverage: all of `must_say` and nothing of `must_not`; a question told that there is nothing covers nothing. "
     "Reference recall: stems of the reference answer, where one was given. Lines of 100 columns, median. `docs_real` "
     "as it stands: its Markdown trees, and no dialect understood; flask is reStructuredText. Follow-ups are asked in "
-    "their stand-alone wording. Milliseconds: median of a whole `ask`."
+    "their stand-alone wording. Milliseconds: median of a whole `ask`. "
+    "Times a search: medians of new questions in a warm process."
 )
 
 
 def measured(name: str) -> list[tuple[str | int | float | None, ...]]:
     """The rows of a set: of docs_real one for each tree, and one for all."""
     asked = [_asked(tree, DOCS_REAL) for tree in MARKDOWN_TREES] if name == DOCS_REAL else [_asked(name)]
-    whole = Asked(name, tuple(question for each in asked for question in each.questions))
+    costs = [statistics.fmean(each.costs[at] for each in asked) for at in (0, 1)]
+    whole = Asked(name, tuple(question for each in asked for question in each.questions), (costs[0], costs[1]))
     ANSWERS.mkdir(parents=True, exist_ok=True)
     (ANSWERS / f"{name}.md").write_text("\n".join(_pages(asked)), encoding="utf-8")
     rows = [each.row() for each in (*asked, whole)] if len(asked) > 1 else [whole.row()]
@@ -110,9 +118,35 @@ def _asked(name: str, of: str = "") -> Asked:
     run = next(event for event in events if isinstance(event, Run))
     questions = [each for each in run.questions if each.kind != "selected"]
     references = _references(name)
-    return Asked(
-        name, tuple(replace(each, expected_answer=references.get(each.id, each.expected_answer)) for each in questions)
+    with_references = (
+        replace(each, expected_answer=references.get(each.id, each.expected_answer)) for each in questions
     )
+    return Asked(name, tuple(with_references), _costs(folder, [each.question for each in questions]))
+
+
+def _costs(folder: Path, questions: Sequence[str]) -> tuple[float, float]:
+    """What an `ask` takes of what a search takes, both of questions that were not asked before in their process."""
+    settings = Settings(library=folder).changed(query_cache={"megabytes": 0}, query_log={"retention_days": 0})
+    cpu, waits = dict[str, float](), dict[str, float]()
+    for way in ("search", "ask"):
+        with Library(settings=settings) as library:
+            view = library.as_owner()
+            for question in WARM_UP:
+                view.ask(question)
+            spent, waited = list[float](), list[float]()
+            for question in questions:
+                begun, started = time.process_time(), time.perf_counter()
+                if way == "search":
+                    view.search(question)
+                    waited.append(time.perf_counter() - started)
+                else:
+                    events = view.stream(question)
+                    next(events)
+                    waited.append(time.perf_counter() - started)
+                    deque(events, maxlen=0)
+                spent.append(time.process_time() - begun)
+        cpu[way], waits[way] = statistics.median(spent), statistics.median(waited)
+    return cpu["ask"] / cpu["search"], waits["ask"] / waits["search"]
 
 
 def _references(name: str) -> Mapping[str, str]:

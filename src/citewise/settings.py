@@ -151,7 +151,7 @@ class _AnswerSettings:
 class _CitationSettings:
     """URLs of cited documents. The longest matching prefix of a document's path wins."""
 
-    sites: Mapping[str, str] = field(default_factory=dict)  # path prefix -> URL; of Docusaurus it is found
+    sites: Mapping[str, str] = field(default_factory=dict)  # path prefix -> URL; a Docusaurus site is found without it
     repositories: Mapping[str, str] = field(default_factory=dict)  # of code: path prefix -> blob URL
 
 

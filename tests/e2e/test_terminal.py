@@ -129,6 +129,25 @@ def test_where_there_is_no_answer_the_next_command_is_named(home: Path, words: t
     assert done.stdout.splitlines()[-1].startswith(advice)
 
 
+def test_what_is_suggested_stands_with_its_place_or_as_a_link(home: Path) -> None:
+    refused = citewise("ask", "Who won the 2018 World Cup?", cwd=home).stdout.splitlines()
+    places = refused[refused.index("Related sections") + 2 : -2 : 2]
+    assert 1 <= len(places) <= 5
+    assert all(re.fullmatch(r"    \S+\.mdx?:\d+", place) for place in places)
+    text = shown("ask", "Who won the 2018 World Cup?", "--library", "site-library", cwd=home)
+    assert "\x1b]8;" in text
+
+
+def test_a_hostile_page_writes_nothing_of_its_own_on_a_terminal(tmp_path: Path) -> None:
+    page = "# Gauge \x1b]0;owned\x07\n\nThe tide gauge \x1b[2J is \x1b]8;;https://evil.example\x07read\u202e at noon.\n"
+    written(tmp_path, {"docs/gauge.md": page})
+    assert citewise("ingest", "docs", cwd=tmp_path).returncode == 0
+    for command in ("ask", "search"):
+        text = shown(command, "When is the tide gauge read?", cwd=tmp_path)
+        assert "read at noon." in plain(text)
+        assert not [bad for bad in ("owned", "[2J", "\x1b]8;;https://evil", "\x07", "\u202e") if bad in text]
+
+
 def test_a_first_run_names_the_command_that_makes_a_library(tmp_path: Path) -> None:
     done = citewise("ask", "tide?", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")

@@ -50,7 +50,7 @@ def test_every_hit_is_explained_and_none_scores_above_one_before_it(book: PagedS
     for finding in findings:
         assert set(finding.candidate.scores) >= {"fused", *finding.candidate.ranks}
         assert finding.candidate.ranks
-        assert finding.url
+        assert finding.passage.place
 
 
 def test_behind_the_head_and_behind_the_search_the_order_is_that_of_fusion(book: PagedSearch) -> None:

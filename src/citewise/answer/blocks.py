@@ -11,6 +11,7 @@ from citewise.answer.joining import Joined
 from citewise.model.document import BlockKind, BlockSpan
 from citewise.text.analysis import terms
 from citewise.text.markdown import BULLET, LIST_MARK, Markdown
+from citewise.text.quoting import fenced
 
 SCREEN_COLUMNS = 100  # of a line as it is counted
 MAX_LIST_LINES = 12  # of a list that is one block; the items of a longer one, or of one with code, are blocks
@@ -20,6 +21,7 @@ TextKind: TypeAlias = Literal["prose", "list", "item", "code", "table"]
 
 _LABEL = re.compile(  # a line in bold, or a file name, alone: it names what stands below
     rf"(?:\*\*|__)[^*_\n]{{1,{MAX_LABEL_CHARACTERS}}}(?:\*\*|__)[.:]?|`[^`\n]{{1,{MAX_LABEL_CHARACTERS}}}`:?"
+    rf"|(?:===|!!!|\?\?\?)[+]? ?(?:[\w-]+ )?\"[^\"\n]{{1,{MAX_LABEL_CHARACTERS}}}\""  # a tab or a titled note
 )
 _ANNOUNCEMENT = re.compile(  # what speaks of the text and not of its subject
     r"\b(?:this|the following|next|previous|last) (?:page|section|chapter|guide|tutorial|article|document|module|lab"
@@ -41,6 +43,7 @@ _STEP = re.compile(r"\s*\d{1,3}[.)]\s")
 _HARD_BREAK = re.compile(r"(?:  |\\)\n")
 _TABLE_RULE = re.compile(r"[\s|:+=-]+")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>|\{\{[<%][^{}]*[>%]\}\}")
 _OPTION = re.compile(rf"^\s*(?:{BULLET}\s+)?(?:\*\*)?\(?[A-Da-d][).]\s", re.MULTILINE)
 
 
@@ -118,7 +121,7 @@ def blocks_of(joined: Joined, closeness: Sequence[Sequence[float]]) -> tuple[Tex
             start = joined.text.rfind("\n", 0, first.start) + 1
             only_kind = first.kind if len(part) == 1 else BlockKind.PARAGRAPH
             text = _at_margin(joined.text[start : last.end], only_kind)
-            if not any(map(str.isalnum, text)):
+            if not any(map(str.isalnum, _TAG.sub("", text))):
                 continue
             kind: TextKind = _KINDS.get(last.kind, "prose")
             if is_list:
@@ -188,5 +191,5 @@ def _items_of(joined: Joined, whole: Sequence[int]) -> list[list[int]]:
 
 def _at_margin(text: str, kind: BlockKind) -> str:
     """A part of a document as it would stand at the margin."""
-    plain = textwrap.dedent(text).strip("\n").rstrip()
+    plain = fenced(textwrap.dedent(text).strip("\n").rstrip())
     return Markdown(plain).closed() if kind is BlockKind.CODE else plain

@@ -26,7 +26,7 @@ _FORMS: Mapping[Form, str] = {
         r"|\b(?:should i|when to) use\b.*\b(?:or|over|instead)\b|\u9055\u3044|\u533a\u522b"
     ),
     "code": (
-        r"\bexamples?\b|\bsnippets?\b|\b(?:the|its|this) [\w-]+ (?:code|class|method|function)\b"
+        r"\bexamples?\b|\bsnippets?\b|\b(?:the|its|this) (?:[\w-]+ ){1,3}(?:code|class|method|function)\b"
         r"|\b(?:show|sample|write)\b.*\bcode\b|\bcode (?:for|to)\b|\b(?:workflow|manifest)\b"
     ),
     "why": r"\bwhy\b",
@@ -35,7 +35,7 @@ _FORMS: Mapping[Form, str] = {
         r"|\bcan i\b|\bis there (?:a|any) way\b|\u600e\u4e48|\u5982\u4f55|\u65b9\u6cd5"
     ),
     "fact": (
-        r"\bdefaults?\b(?! (?:to|behaviou?r))|\bhow (?:many|much|long|often|large|big|fast|far|old)\b"
+        r"\bdefaults?\b|\bhow (?:many|much|long|often|large|big|fast|far|old)\b"
         r"|\bwh(?:at|ich) (?:\w+ )?(?:value|port|version|flag|size|colou?r|rate|topic|name|number|key|option)s?\b"
         r"|\u9ed8\u8ba4|\u65e2\u5b9a"
     ),
@@ -93,6 +93,7 @@ class Weights:
 
     section: float = 0.5  # the search's score of its section, as a share of the best one's
     rank: float = 0.1  # 1 / the section's place
+    form: float = 0.15  # that it is what the question's form wants: a number, steps, code, a reason
     late: float = 4.0  # late interaction, which differs by a tenth where the section's score differs by a half
 
 
@@ -128,7 +129,7 @@ class Excerpts:
         joined = [Joined.of(section.passages) for section in sections]
         read = [blocks_of(text, section.closeness) for text, section in zip(joined, sections, strict=True)]
         choice = _Choice(form, read, self.lines[form], min(max_runs, MAX_RUNS))
-        choice.take(self._ranked(question, sections, read))
+        choice.take(self._ranked(question, form, sections, read))
         asked = terms(question)
         return tuple(
             _excerpt(sections[number], joined[number], blocks, asked=frozenset((*asked.words, *asked.code)), form=form)
@@ -136,7 +137,7 @@ class Excerpts:
         )
 
     def _ranked(
-        self, question: str, sections: Sequence[FoundSection], read: Sequence[Sequence[TextBlock]]
+        self, question: str, form: Form, sections: Sequence[FoundSection], read: Sequence[Sequence[TextBlock]]
     ) -> list[_Candidate]:
         weights, best = self.weights, max((section.score for section in sections), default=0.0)
         every = [(number, block) for number, blocks in enumerate(read) for block in blocks][:MAX_BLOCKS]
@@ -146,10 +147,32 @@ class Excerpts:
             nearness = coverages_of(terms(question).stems, [above[number] | block.stems for number, block in every])
         standings = [section.score / best if best > 0 else 1.0 for section in sections]
         candidates = [
-            _Candidate(number, block, weights.section * standings[number] + weights.rank / (1 + number) + near)
+            _Candidate(
+                number,
+                block,
+                weights.section * standings[number]
+                + weights.rank / (1 + number)
+                + near
+                + weights.form * _fits(form, block),
+            )
             for (number, block), near in zip(every, nearness, strict=True)
         ]
         return sorted(candidates, key=lambda candidate: -candidate.score)
+
+
+_WANTED: Mapping[Form, re.Pattern[str]] = {
+    "fact": re.compile(r"\d|\btrue\b|\bfalse\b|\bnone\b|\bdefaults?\b", re.IGNORECASE),
+    "why": re.compile(r"\b(?:because|since|due to|reason|so that|therefore|caused?)\b", re.IGNORECASE),
+    "definition": re.compile(r"\b(?:is|are|means?|refers? to|defines?)\b", re.IGNORECASE),
+}
+
+
+def _fits(form: Form, block: TextBlock) -> bool:
+    """Whether a block is of the kind that a question's form asks for."""
+    if form in ("how-to", "code"):
+        return block.has_code or block.is_step
+    pattern = _WANTED.get(form)
+    return pattern is not None and pattern.search(block.text) is not None
 
 
 class _Choice:

@@ -95,7 +95,10 @@ def _hit_json(finding: Finding) -> dict[str, object]:
 
 def _dropped_json(result: SearchResult) -> dict[str, object]:
     dropped = [
-        {"chunk_id": drop.candidate.id, "stage": drop.stage, "reason": drop.reason, **_marks(drop.candidate)}
+        {
+            **{"chunk_id": drop.candidate.id, "place": drop.place or None, "stage": drop.stage, "reason": drop.reason},
+            **_marks(drop.candidate),
+        }
         for drop in result.dropped
     ]
     return {"dropped": dropped}

@@ -39,8 +39,9 @@ class MarkdownStream:
         self._is_first = True
 
     def write(self, text: str) -> None:
+        may_begin = "\n" in f"{self._pending[-1:]}{text}"
         self._pending += text
-        if "\n" in self._pending:
+        if may_begin:
             end = _complete_end(self._pending)
             self._show(self._pending[:end])
             self._pending = self._pending[end:]

@@ -26,6 +26,7 @@ _TOKEN = re.compile(
 _REGEX = re.compile(r"/(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/\w*")
 _BEFORE_A_REGEX = frozenset(("", *"(,=:[!&|?{};", "return"))
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?/?")
+_OF_THE_TEMPLATE = "//your-docusaurus-"  # site.example.com, test-site.com
 _PRESETS = ("classic", "@docusaurus/classic", "@docusaurus/preset-classic")
 _PLUGINS = ("content-docs", "@docusaurus/plugin-content-docs")
 _OTHERS = "..."  # the key of what another object adds
@@ -85,6 +86,8 @@ def published_docs(config: str, beside: Collection[str]) -> Mapping[str, str]:
     origin, base_url = _text(site, "url"), _text(site, "baseUrl")
     if not _ORIGIN.fullmatch(origin):
         raise BadData("its url is not an address such as https://docs.example.com")
+    if _OF_THE_TEMPLATE in origin:
+        raise BadData("its url is still the one of Docusaurus' template")
     base = f"{origin.rstrip('/')}/{encoded_path(base_url)}"
     plugins = list(_docs_options(site))
     if not plugins:

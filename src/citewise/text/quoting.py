@@ -1,6 +1,7 @@
 """How blocks of documents read in an answer: without links that lead nowhere, long code cut, the best sentence bold."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 
 from citewise.text.analysis import terms
@@ -8,6 +9,7 @@ from citewise.text.markdown import Line, Markdown
 from citewise.text.units import units_of
 
 ELLIPSIS = "\u2026"
+_FENCE = "```"
 MIN_EMPHASIZED = 240  # characters of a paragraph in which a sentence is worth pointing out; a shorter one is read whole
 MAX_EMPHASIZED = 300  # of a sentence in bold
 
@@ -18,7 +20,12 @@ _LINK = re.compile(  # or a picture; code may stand in its words
 _WIKI_LINK = re.compile(r"!?\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]+)\]\]")
 _MARKER_LIKE = re.compile(r"\[(\W{0,3}(?:sources?\b[^\[\]\n]{0,200}|\d[\d\s,;-]{0,40})\W{0,3})\]", re.IGNORECASE)
 _HIDDEN = re.compile(r"<!--.*?-->|\s*\{\s*#[\w:.-]+\s*\}|\{\{[<%]\s*/?[^<>%]{0,200}[>%]\}\}", re.DOTALL)
-_SHORTCODE = re.compile(r"\s*\{\{[<%]\s*/?\s*(?:text|highlight|code)\b[^{}]*[>%]\}\}\s*")  # Hugo's fence
+# Hugo's fence, as a line; the word behind its name is a language.
+_SHORTCODE = re.compile(
+    r"^([ \t]*)\{\{[<%]\s*(?:/\s*)?(?:text|highlight|code)\b\s*([\w-]*)(?=\s)[^{}]*[>%]\}\}[ \t]*$", re.MULTILINE
+)
+_SHORTCODE_ALONE = re.compile(r"^[ \t]*\{\{[<%][^{}]*[>%]\}\}[ \t]*\n?", re.MULTILINE)
+_TAG_ALONE = re.compile(r"^[ \t]*(?:</?[A-Za-z][^<>]*>[ \t]*)+\n?", re.MULTILINE)
 _DEFINITION = re.compile(
     r"\s*(?:@|(?:export |public |private |protected |static |async |pub )*"
     r"(?:def|class|func|fn|function|interface|type|impl|struct|enum|const|var|let)\b|---|\w[\w-]*:\s*$)"
@@ -45,7 +52,7 @@ def unwrapped(text: str) -> str:
                 or before.endswith(("  ", "\\"))
             )
             and "|" not in line
-            and not before.strip("` ~").endswith("```")
+            and not before.strip("` ~").endswith(_FENCE)
         )
         if goes_on and not (lines and before.fence):
             glue = "" if _is_unspaced(before.rstrip()[-1:]) and _is_unspaced(line.lstrip()[:1]) else " "
@@ -63,7 +70,15 @@ def _is_unspaced(character: str) -> bool:
 
 def shown(text: str) -> str:
     """Prose as it reads outside its document: unwrapped, links as their words, no brackets that look like markers."""
-    return _outside_code(unwrapped(text)).strip("\n")
+    prepared = "\n".join(
+        run if is_code else _TAG_ALONE.sub("", _SHORTCODE_ALONE.sub("", run)) for run, is_code in _runs(fenced(text))
+    )
+    return _outside_code(unwrapped(prepared)).strip("\n")
+
+
+def fenced(text: str) -> str:
+    """Hugo's code as everybody else writes it."""
+    return _SHORTCODE.sub(lambda line: f"{line[1]}{_FENCE}{line[2] or ''}", text) if "{{" in text else text
 
 
 def _outside_code(text: str) -> str:
@@ -99,9 +114,9 @@ def _runs(text: str) -> Iterator[tuple[str, bool]]:
 
 def shortened(text: str, asked: Set[str], max_lines: int) -> str:
     """Code or a table, with its label; a long one cut to what matters for the question."""
-    lines = text.split("\n")
+    lines = fenced(text).split("\n")
     first = next((at for at, line in enumerate(lines) if Line(line).fence or line.lstrip().startswith("|")), 0)
-    label, body = lines[:first], [line for line in lines[first:] if not _SHORTCODE.fullmatch(line)]
+    label, body = lines[:first], lines[first:]
     if not Line(body[0]).fence:
         body = _outside_code("\n".join(body)).split("\n")
     if len(body) > max_lines + 2:
@@ -114,19 +129,30 @@ def shortened(text: str, asked: Set[str], max_lines: int) -> str:
 def _window(lines: Sequence[str], asked: Set[str], max_lines: int) -> list[str]:
     """The lines of code that have most of the question's words, from a blank line or a definition on."""
     fence = Line(lines[0]).fence
-    opening, inner, closing = (lines[0], lines[1:-1], lines[-1]) if fence else ("```", lines, "```")
-    hits = [len(asked & {*terms(line).words, *terms(line).code}) for line in inner]
+    opening, inner, closing = (lines[0], lines[1:-1], lines[-1]) if fence else (_FENCE, lines, _FENCE)
+    said = [asked & {*terms(line).words, *terms(line).code} for line in inner]
+    spread = Counter(term for line in said for term in line)
     definitions = [at for at, line in enumerate(inner) if _DEFINITION.match(line)]
     starts = [0, *(definitions or [at for at in range(1, len(inner)) if not inner[at - 1].strip()])]
-    start = max(starts, key=lambda at: (sum(hits[at : at + max_lines]), -at))
-    if any(hits) and not any(hits[start : start + max_lines]):  # they stand far from any such line
-        start = max(0, hits.index(max(hits)) - max_lines // 2)
+
+    def worth(at: int) -> float:
+        """Each word once, and the fewer lines have it the more."""
+        return sum(1 / spread[term] for term in frozenset().union(*said[at : at + max_lines]))
+
+    start = max(starts, key=lambda at: (worth(at), -at))
+    if spread and not worth(start):  # they stand far from any such line
+        start = max(0, max(range(len(inner)), key=lambda at: len(said[at])) - max_lines // 2)
     end = min(len(inner), start + max_lines)
     if end < len(inner):
         blanks = [at for at in range(start + max_lines // 2, end) if not inner[at].strip()]
         end = blanks[-1] if blanks else end
-    shown_lines = [line for line in inner[start:end]]
-    return [opening, *([ELLIPSIS] if start else []), *shown_lines, *([ELLIPSIS] if end < len(inner) else []), closing]
+    return [
+        opening,
+        *([ELLIPSIS] if start else []),
+        *inner[start:end],
+        *([ELLIPSIS] if end < len(inner) else []),
+        closing,
+    ]
 
 
 def _rows(lines: Sequence[str], asked: Set[str], max_rows: int) -> list[str]:

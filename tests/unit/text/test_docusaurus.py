@@ -53,6 +53,16 @@ def test_a_function_that_returns_the_configuration_and_types_are_read() -> None:
         assert published_docs(text, ()) == {"docs": "http://localhost:3000/docs/"}
 
 
+def test_functions_in_the_options_are_passed_over() -> None:
+    edit = """({locale, docPath}) => {
+      const part = locale === 'en' ? 'en' : map.get(locale) || `x/${locale}`;
+      if (part !== 'en') { return `https://else.example/${part}`; }
+      return {path: 'no', a: [...b, {docs: 'no'}]}.path;
+    }"""
+    docs = docs_of(f"{{editUrl: {edit}, path: '../docs', plugins: [[require('x'), {{sync: true}}]]}}")
+    assert docs == {"../docs": "https://harbor.example/book/docs/"}
+
+
 def test_each_docs_plugin_has_its_folder_and_a_preset_without_docs_has_none() -> None:
     plugin = "['@docusaurus/plugin-content-docs', {id: 'ops', path: 'ops', routeBasePath: 'runbooks'}]"
     both = {"docs": "https://a.example/docs/", "ops": "https://a.example/runbooks/"}
@@ -81,6 +91,10 @@ def test_a_regular_expression_does_not_confuse_the_quotes() -> None:
         ("x = {url: 'javascript:alert(1)', baseUrl: '/'}", "its url is not an address"),
         ("x = {url: 'https://user:word@a.example', baseUrl: '/'}", "its url is not an address"),
         ("x = {url: 'https://a.example/x?y', baseUrl: '/'}", "its url is not an address"),
+        (
+            "x = {url: 'https://your-docusaurus-site.example.com', baseUrl: '/'}",
+            "still the one of Docusaurus' template",
+        ),
         ("x = {url: 'https://a.example', baseUrl: '/\x1b[1m'}", "its baseUrl holds a control character"),
         ("x = {url: 'https://a.example', baseUrl: '/', ...others}", "not written out in one object"),
         ("x = {url: 'a', baseUrl: '/'}; y = {url: 'b', baseUrl: '/'}", "not written out in one object"),
