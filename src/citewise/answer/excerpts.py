@@ -8,14 +8,14 @@ that the question deserves are spent. docs/answers.md shows it with examples, AD
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from citewise.answer.blocks import TextBlock, blocks_of
 from citewise.answer.ground import coverages_of
 from citewise.answer.joining import Joined
 from citewise.model.ranking import FoundSection
 from citewise.text.analysis import terms
-from citewise.text.quoting import emphasized, shortened, shown
+from citewise.text.quoting import ELLIPSIS, emphasized, shortened, shown
 
 Form: TypeAlias = Literal["comparison", "code", "why", "how-to", "fact", "which", "error", "definition", "other"]
 
@@ -50,51 +50,31 @@ def form_of(question: str) -> Form:
     return next((form for form, pattern in _FORMS.items() if re.search(pattern, question, re.IGNORECASE)), "other")
 
 
-# Lines of a screen that an answer may take, and up to which a section comes whole. Fewer: the thing itself is missing
-# more often; more: it is buried. benchmarks/answers.py has coverage and length.
-LINES: Mapping[Form, int] = {
-    **{
-        "fact": 10,
-        "definition": 10,
-        "which": 18,
-        "comparison": 32,
-        "how-to": 32,
-        "code": 40,
-        "why": 30,
-        "error": 30,
-        "other": 30,
-    }
+class Shape(NamedTuple):
+    """Lines of a screen that a form deserves. Fewer: the thing itself is missing more often; more: it is buried."""
+
+    lines: int  # of the answer
+    whole: int  # up to which a section comes whole
+    code: int  # of one block of code, or rows of one table
+
+
+# Chosen by coverage and length in benchmarks/answers.py: half as many lines cost a fifth of the coverage.
+SHAPES: Mapping[Form, Shape] = {
+    "comparison": Shape(32, 12, 14),
+    "code": Shape(40, 16, 36),
+    "why": Shape(30, 12, 12),
+    "how-to": Shape(32, 16, 18),
+    "fact": Shape(10, 4, 8),
+    "which": Shape(18, 8, 12),
+    "error": Shape(30, 12, 12),
+    "definition": Shape(10, 8, 8),
+    "other": Shape(30, 12, 12),
 }
-WHOLE_LINES: Mapping[Form, int] = {
-    **{
-        "fact": 4,
-        "definition": 8,
-        "which": 8,
-        "comparison": 12,
-        "how-to": 16,
-        "code": 16,
-        "why": 12,
-        "error": 12,
-        "other": 12,
-    }
-}
-CODE_LINES: Mapping[Form, int] = {"code": 36, "how-to": 18, "comparison": 14, "fact": 8, "definition": 8}
-OTHER_CODE_LINES = 12
 MAX_RUNS = 3
 MAX_BLOCKS = 400  # that are looked at; a bound for pages that are one endless list
 HEADING_LINES = 2  # of an excerpt: its headings and a blank line
 MIN_LINES = 2  # that are worth filling
 BEYOND_LINES = 8  # over the budget, for what a colon announces
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """What a block's signals are worth. 0: not looked at."""
-
-    section: float = 0.5  # the search's score of its section, as a share of the best one's
-    rank: float = 0.1  # 1 / the section's place
-    form: float = 0.15  # that it is what the question's form wants: a number, steps, code, a reason
-    late: float = 4.0  # late interaction, which differs by a tenth where the section's score differs by a half
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +89,7 @@ class Excerpt:
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Scored:
     section: int
     block: TextBlock
     score: float
@@ -117,10 +97,13 @@ class _Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Excerpts:
-    """Question and sections -> excerpts."""
+    """Question and sections -> excerpts. What each signal of a block is worth, 0: not looked at; plateaus are wide."""
 
-    weights: Weights = field(default_factory=Weights)
-    lines: Mapping[Form, int] = field(default_factory=lambda: LINES)
+    section: float = 0.5  # the search's score of its section, as a share of the best one's
+    rank: float = 0.1  # 1 / the section's place
+    form: float = 0.15  # that it is what the question's form wants: a number, steps, code, a reason
+    late: float = 4.0  # late interaction, which differs by a tenth where the section's score differs by a half
+    shapes: Mapping[Form, Shape] = field(default_factory=lambda: SHAPES)
 
     def __call__(
         self, question: str, sections: Sequence[FoundSection], *, max_runs: int = MAX_RUNS
@@ -128,33 +111,30 @@ class Excerpts:
         form = form_of(question)
         joined = [Joined.of(section.passages) for section in sections]
         read = [blocks_of(text, section.closeness) for text, section in zip(joined, sections, strict=True)]
-        choice = _Choice(form, read, self.lines[form], min(max_runs, MAX_RUNS))
+        choice = _Choice(form, self.shapes[form], read, min(max_runs, MAX_RUNS))
         choice.take(self._ranked(question, form, sections, read))
-        asked = terms(question)
+        asked = frozenset((*terms(question).words, *terms(question).code))
+        max_code = self.shapes[form].code
         return tuple(
-            _excerpt(sections[number], joined[number], blocks, asked=frozenset((*asked.words, *asked.code)), form=form)
+            _excerpt(sections[number], joined[number], blocks, asked=asked, max_code=max_code)
             for number, blocks in choice.runs()
         )
 
     def _ranked(
         self, question: str, form: Form, sections: Sequence[FoundSection], read: Sequence[Sequence[TextBlock]]
-    ) -> list[_Candidate]:
-        weights, best = self.weights, max((section.score for section in sections), default=0.0)
+    ) -> list[_Scored]:
+        best = max((section.score for section in sections), default=0.0)
         every = [(number, block) for number, blocks in enumerate(read) for block in blocks][:MAX_BLOCKS]
-        nearness = [weights.late * block.closeness for _, block in every if block.closeness is not None]
+        nearness = [self.late * block.closeness for _, block in every if block.closeness is not None]
         if len(nearness) < len(every):  # nobody could look at each: by words then
             above = [terms("\n".join(section.passages[0].breadcrumb)).stems for section in sections]
             nearness = coverages_of(terms(question).stems, [above[number] | block.stems for number, block in every])
-        standings = [section.score / best if best > 0 else 1.0 for section in sections]
+        of_sections = [
+            self.section * (section.score / best if best > 0 else 1.0) + self.rank / (1 + number)
+            for number, section in enumerate(sections)
+        ]
         candidates = [
-            _Candidate(
-                number,
-                block,
-                weights.section * standings[number]
-                + weights.rank / (1 + number)
-                + near
-                + weights.form * _fits(form, block),
-            )
+            _Scored(number, block, near + self.form * _fits(form, block) + of_sections[number])
             for (number, block), near in zip(every, nearness, strict=True)
         ]
         return sorted(candidates, key=lambda candidate: -candidate.score)
@@ -178,11 +158,12 @@ def _fits(form: Form, block: TextBlock) -> bool:
 class _Choice:
     """The blocks that are taken, section by section, and the lines that are left."""
 
-    def __init__(self, form: Form, read: Sequence[Sequence[TextBlock]], lines: int, max_runs: int) -> None:
-        self._form, self._read, self._left, self._max_runs = form, read, lines, max_runs
+    def __init__(self, form: Form, shape: Shape, read: Sequence[Sequence[TextBlock]], max_runs: int) -> None:
+        self._form, self._shape, self._read, self._max_runs = form, shape, read, max_runs
+        self._left = shape.lines
         self._taken: dict[int, set[int]] = {}  # by section, in the order of their best block
 
-    def take(self, candidates: Sequence[_Candidate]) -> None:
+    def take(self, candidates: Sequence[_Scored]) -> None:
         """Take what there is room for, best first. What answers nothing is taken only if there is nothing else."""
         for candidate in candidates:
             if self._left < MIN_LINES:
@@ -192,11 +173,11 @@ class _Choice:
         if not self._taken and candidates:
             self._consider(candidates[0])
 
-    def _announces_nothing(self, candidate: _Candidate) -> bool:
+    def _announces_nothing(self, candidate: _Scored) -> bool:
         """Whether it ends with a colon and its section with it."""
         return candidate.block.announces and candidate.block is self._read[candidate.section][-1]
 
-    def _consider(self, candidate: _Candidate) -> None:
+    def _consider(self, candidate: _Scored) -> None:
         """Take the block with what belongs to it, or alone, if there is room; the first one in any case."""
         taken, block = self._taken.get(candidate.section), candidate.block
         if taken is None and len(self._taken) == self._max_runs:
@@ -238,13 +219,13 @@ class _Choice:
 
     def _shown_lines(self, block: TextBlock) -> int:
         is_long = block.kind in ("code", "table")
-        lines = min(block.lines, code_lines(self._form) + 2) if is_long else block.lines
+        lines = min(block.lines, self._shape.code + 2) if is_long else block.lines
         return lines + (block.kind != "item")  # and a blank line
 
-    def _grown(self, candidate: _Candidate) -> set[int]:
+    def _grown(self, candidate: _Scored) -> set[int]:
         """The block with what it cannot be understood without; a short section whole."""
         blocks, block = self._read[candidate.section], candidate.block
-        if sum(map(self._shown_lines, blocks)) <= WHOLE_LINES[self._form]:
+        if sum(map(self._shown_lines, blocks)) <= self._shape.whole:
             return {other.position for other in blocks if not other.is_weak or other is block}
         group = {block.position, *self._lead_of(blocks, block)}
         if block.announces:
@@ -293,28 +274,24 @@ class _Choice:
         return sum(self._shown_lines(blocks[position]) for position in positions)
 
 
-def code_lines(form: Form) -> int:
-    """Lines of code or rows of a table that are shown of one block."""
-    return CODE_LINES.get(form, OTHER_CODE_LINES)
-
-
 def _excerpt(
-    section: FoundSection, joined: Joined, blocks: Sequence[TextBlock], *, asked: Set[str], form: Form
+    section: FoundSection, joined: Joined, blocks: Sequence[TextBlock], *, asked: Set[str], max_code: int
 ) -> Excerpt:
-    parts: list[str] = []
-    before: TextBlock | None = None
-    for block in blocks:
-        text = shortened(block.text, asked, code_lines(form)) if block.kind in ("code", "table") else shown(block.text)
-        if before is not None:
-            is_list = block.kind == before.kind == "item" and block.list_number == before.list_number
-            # Between two lists stood something that is not shown: without a mark they would be one.
-            are_lists = before.list_number > 0 < block.list_number and not is_list
-            is_gap = block.position != before.position + 1 or are_lists
-            parts.append(
-                "\n\u2026\n" if is_gap and is_list else "\n" if is_list else "\n\n\u2026\n\n" if is_gap else "\n\n"
-            )
-        parts.append(text)
-        before = block
+    text = ""
+    for before, block in zip((None, *blocks), blocks, strict=False):
+        is_long = block.kind in ("code", "table")
+        text += _glue(before, block) if before else ""
+        text += shortened(block.text, asked, max_code) if is_long else shown(block.text)
     span = (min(block.span[0] for block in blocks), max(block.span[1] for block in blocks))
     best = max(blocks, key=lambda block: (not block.is_weak, block.closeness or 0.0, len(block.stems & asked)))
-    return Excerpt(section, emphasized("".join(parts), asked), span, best.span, joined)
+    return Excerpt(section, emphasized(text, asked), span, best.span, joined)
+
+
+def _glue(before: TextBlock, block: TextBlock) -> str:
+    """What stands between two blocks: a mark where others did, and between two lists, which would else be one."""
+    is_list = block.kind == before.kind == "item" and block.list_number == before.list_number
+    is_next = block.position == before.position + 1
+    if is_list:
+        return "\n" if is_next else f"\n{ELLIPSIS}\n"
+    are_lists = before.list_number > 0 < block.list_number
+    return "\n\n" if is_next and not are_lists else f"\n\n{ELLIPSIS}\n\n"

@@ -79,7 +79,7 @@ def _complete_end(text: str) -> int:
     return end
 
 
-class _Heading(rich.Heading):
+class _PlainHeading(rich.Heading):
     """On the left, and without a frame."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -100,7 +100,7 @@ class _Shown(rich.Markdown):
 
     elements: ClassVar[dict[str, type[rich.MarkdownElement]]] = {
         **rich.Markdown.elements,
-        "heading_open": _Heading,
+        "heading_open": _PlainHeading,
         "fence": _Code,
         "code_block": _Code,
     }

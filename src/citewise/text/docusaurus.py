@@ -34,27 +34,27 @@ _ODD_OPTIONS = (_OTHERS, "numberPrefixParser")
 _VERSION_OPTIONS = ("versions", "lastVersion", "includeCurrentVersion", "onlyIncludeVersions", "disableVersioning")
 
 
-class _Token(NamedTuple):
+class _Lexeme(NamedTuple):
     kind: str  # text, open, close, word or sign
     text: str
 
 
 @dataclass(slots=True)
-class _Group:
+class _Braces:
     """What stands between brackets: the values of an object by key, or the elements of an array."""
 
     bracket: str
     values: "dict[str, _Value]" = field(default_factory=dict)
     elements: "list[_Value]" = field(default_factory=list)
     key: str | None = None  # of the entry that is being read
-    terms: "list[_Token | _Group]" = field(default_factory=list)
+    terms: "list[_Lexeme | _Braces]" = field(default_factory=list)
 
-    def add(self, term: "_Token | _Group") -> None:
-        if isinstance(term, _Token) and term.text == "," and term.kind == "sign":
+    def add(self, term: "_Lexeme | _Braces") -> None:
+        if isinstance(term, _Lexeme) and term.text == "," and term.kind == "sign":
             self.end_entry()
         elif self.bracket == "{" and term == _COLON and self.key is None and len(self.terms) == 1:
             before = self.terms.pop()
-            self.key = before.text.strip("'\"`") if isinstance(before, _Token) else _OTHERS
+            self.key = before.text.strip("'\"`") if isinstance(before, _Lexeme) else _OTHERS
         else:
             self.terms.append(term)
 
@@ -64,7 +64,7 @@ class _Group:
         value = terms[0] if is_written_out else None
         if key is None and terms and self.bracket == "{":  # a name alone, a method, or `...others`
             first = terms[0]
-            self.values[first.text if isinstance(first, _Token) and first.kind == "word" else _OTHERS] = None
+            self.values[first.text if isinstance(first, _Lexeme) and first.kind == "word" else _OTHERS] = None
         elif key is not None:
             self.values[key] = value
         elif terms:
@@ -72,9 +72,9 @@ class _Group:
         self.key, self.terms = None, []
 
 
-_Value: TypeAlias = "_Token | _Group | None"  # None: not written out
-_COLON = _Token("sign", ":")
-_TYPED = (_Token("word", "satisfies"), _Token("word", "as"))  # TypeScript's, behind a value
+_Value: TypeAlias = "_Lexeme | _Braces | None"  # None: not written out
+_COLON = _Lexeme("sign", ":")
+_TYPED = (_Lexeme("word", "satisfies"), _Lexeme("word", "as"))  # TypeScript's, behind a value
 
 
 def published_docs(config: str, beside: Collection[str]) -> Mapping[str, str]:
@@ -95,7 +95,7 @@ def published_docs(config: str, beside: Collection[str]) -> Mapping[str, str]:
     return dict(_published(options, base, beside) for options in plugins)
 
 
-def _published(options: _Group, base: str, beside: Collection[str]) -> tuple[str, str]:
+def _published(options: _Braces, base: str, beside: Collection[str]) -> tuple[str, str]:
     """A folder of docs and its URL, from the options of the plugin."""
     if odd := [name for name in _ODD_OPTIONS if name in options.values]:
         raise BadData(f"the options of its docs have {odd[0]}, which is not read")
@@ -111,48 +111,48 @@ def _published(options: _Group, base: str, beside: Collection[str]) -> tuple[str
     return folder, "/".join(part.strip("/") for part in parts if part) + "/"
 
 
-def _docs_options(site: _Group) -> Iterator[_Group]:
+def _docs_options(site: _Braces) -> Iterator[_Braces]:
     """The options of each docs plugin, of the classic preset or on its own."""
     for name, options in _named(site, "presets"):
-        docs = options.values.get("docs", _Group("{")) if name in _PRESETS and _OTHERS not in options.values else None
-        if isinstance(docs, _Group):
+        docs = options.values.get("docs", _Braces("{")) if name in _PRESETS and _OTHERS not in options.values else None
+        if isinstance(docs, _Braces):
             yield docs
-        elif name in _PRESETS and docs != _Token("word", "false"):
+        elif name in _PRESETS and docs != _Lexeme("word", "false"):
             raise BadData("the docs of its preset are not written out")
     for name, options in _named(site, "plugins"):
         if name in _PLUGINS:
             yield options
 
 
-def _named(site: _Group, key: str) -> Iterator[tuple[str, _Group]]:
+def _named(site: _Braces, key: str) -> Iterator[tuple[str, _Braces]]:
     """Presets or plugins that are written out: a name, or an array of a name and its options."""
     listed = site.values.get(key)
-    for element in listed.elements if isinstance(listed, _Group) else ():
-        name, *more = element.elements if isinstance(element, _Group) and element.elements else (element,)
-        if isinstance(name, _Token) and name.kind == "text":
-            options = more[0] if more else _Group("{")
+    for element in listed.elements if isinstance(listed, _Braces) else ():
+        name, *more = element.elements if isinstance(element, _Braces) and element.elements else (element,)
+        if isinstance(name, _Lexeme) and name.kind == "text":
+            options = more[0] if more else _Braces("{")
             # Options that a name stands for may be anything.
-            yield name.text[1:-1], options if isinstance(options, _Group) else _Group("{", {_OTHERS: None})
+            yield name.text[1:-1], options if isinstance(options, _Braces) else _Braces("{", {_OTHERS: None})
 
 
-def _text(group: _Group, key: str, *, default: str | None = None) -> str:
+def _text(group: _Braces, key: str, *, default: str | None = None) -> str:
     """A string that is written out, without escapes, and without control characters."""
     if key not in group.values and default is not None:
         return default
     value = group.values.get(key)
-    if not isinstance(value, _Token) or value.kind != "text" or "\\" in value.text or "${" in value.text:
+    if not isinstance(value, _Lexeme) or value.kind != "text" or "\\" in value.text or "${" in value.text:
         raise BadData(f"its {key} is not a string in quotes")
     if not value.text.isprintable():
         raise BadData(f"its {key} holds a control character")
     return value.text[1:-1]
 
 
-def _site(config: str) -> _Group:
+def _site(config: str) -> _Braces:
     """The object that has the site's `url` and `baseUrl`."""
-    groups, closed = [_Group("")], list[_Group]()
+    groups, closed = [_Braces("")], list[_Braces]()
     for token in _tokens(config):
         if token.kind == "open":
-            groups.append(_Group(token.text))
+            groups.append(_Braces(token.text))
         elif token.kind == "close":
             group = groups.pop()
             if f"{group.bracket}{token.text}" not in ("{}", "[]", "()") or not groups:
@@ -170,7 +170,7 @@ def _site(config: str) -> _Group:
     return sites[0]
 
 
-def _tokens(config: str) -> Iterator[_Token]:
+def _tokens(config: str) -> Iterator[_Lexeme]:
     """The tokens, without comments. A regular expression is a sign."""
     at, before = 0, ""
     while at < len(config):
@@ -182,5 +182,5 @@ def _tokens(config: str) -> Iterator[_Token]:
         kind = match.lastgroup if match.re is _TOKEN else "sign"
         if kind is not None:
             before = match.group()
-            yield _Token(kind, before)
+            yield _Lexeme(kind, before)
         at = match.end()

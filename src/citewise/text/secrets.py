@@ -284,7 +284,7 @@ _IN_TOKEN = bytes(ord("x" if re.match(r"[\w%+=~-]", chr(code), re.ASCII) else " 
 _DIGIT_OR_CAPITAL = re.compile(rb"[0-9A-Z]")
 
 
-class _Excerpt(NamedTuple):
+class _Snippet(NamedTuple):
     """Parts of a text, one byte for each character, with line ends between them."""
 
     content: bytes
@@ -301,7 +301,7 @@ class _Excerpt(NamedTuple):
 
 def _values(text: str) -> Iterator[_Span]:
     plain = text.encode("ascii", "replace")
-    excerpts = {True: _near_long_runs(plain), False: _Excerpt(plain.lower(), (0,), (0,))}
+    excerpts = {True: _near_long_runs(plain), False: _Snippet(plain.lower(), (0,), (0,))}
     for (beginning, is_token), rules in _rules().items():
         seen_to = 0
         for at in excerpts[is_token].places(beginning):
@@ -315,7 +315,7 @@ def _values(text: str) -> Iterator[_Span]:
                     break
 
 
-def _near_long_runs(plain: bytes) -> _Excerpt:
+def _near_long_runs(plain: bytes) -> _Snippet:
     runs = plain.translate(_IN_TOKEN) + b" "
     parts, starts, seen_to = list[bytes](), list[int](), 0
     at = runs.find(_LONG_RUN)
@@ -326,7 +326,7 @@ def _near_long_runs(plain: bytes) -> _Excerpt:
             parts.append(plain[starts[-1] : end])
             seen_to = end
         at = runs.find(_LONG_RUN, end)
-    return _Excerpt(b"\n".join(parts), [0, *itertools.accumulate(len(part) + 1 for part in parts)], starts)
+    return _Snippet(b"\n".join(parts), [0, *itertools.accumulate(len(part) + 1 for part in parts)], starts)
 
 
 # Tables: a column under a telling name holds what could stand behind that name. Each line is looked at once or twice.

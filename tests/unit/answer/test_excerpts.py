@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import pytest
 from markdown_it import MarkdownIt
 
-from citewise.answer.excerpts import LINES, MAX_RUNS, Excerpt, Excerpts, Form, form_of
+from citewise.answer.excerpts import MAX_RUNS, SHAPES, Excerpt, Excerpts, Form, form_of
 from citewise.model.ranking import FoundSection
 from citewise.text.quoting import ELLIPSIS
 from tests.sections import sections_in, with_nearness
 
 COMMONMARK = MarkdownIt("commonmark").enable("table")
-ROOMY = Excerpts(lines=dict.fromkeys(LINES, 1_000))
+ROOMY = Excerpts(shapes={form: shape._replace(lines=1_000) for form, shape in SHAPES.items()})
 
 
 def excerpts(question: str, *pages: str, scores: Sequence[float] = ()) -> tuple[Excerpt, ...]:
@@ -42,6 +42,7 @@ def fillers(count: int, about: str = "Gulls rest on the roofs of the sheds") -> 
         ("How to reset the gauge", "how-to"),
         ("What is the default interval?", "fact"),
         ("How many gauges are there?", "fact"),
+        ("Who reads the gauge?", "which"),
         ("Why does the gauge freeze?", "why"),
         ("What is a seiche?", "definition"),
         ("The gauge freezes at night", "other"),
@@ -233,8 +234,8 @@ def test_an_answer_is_as_long_as_its_question_deserves() -> None:
         question: "\n\n".join(texts(question, page)) for question in ("How often is it read?", "How do I read it?")
     }
     fact, how_to = (sum(1 + len(line) // 100 for line in text.splitlines()) for text in shown.values())
-    assert fact <= LINES["fact"] + 2
-    assert fact < how_to <= LINES["how-to"] + 2
+    assert fact <= SHAPES["fact"].lines + 2
+    assert fact < how_to <= SHAPES["how-to"].lines + 2
 
 
 def test_a_short_section_comes_whole_and_in_order() -> None:
