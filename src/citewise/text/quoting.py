@@ -19,7 +19,7 @@ _LINK = re.compile(  # or a picture; code may stand in its words
 )
 _WIKI_LINK = re.compile(r"!?\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]+)\]\]")
 _MARKER_LIKE = re.compile(r"\[(\W{0,3}(?:sources?\b[^\[\]\n]{0,200}|\d[\d\s,;-]{0,40})\W{0,3})\]", re.IGNORECASE)
-_HIDDEN = re.compile(r"<!--.*?-->|\s*\{\s*#[\w:.-]+\s*\}|\{\{[<%]\s*/?[^<>%]{0,200}[>%]\}\}", re.DOTALL)
+_HIDDEN = re.compile(r"<!--(?:(?!<!--).)*?-->|\s*\{\s*#[\w:.-]+\s*\}|\{\{[<%]\s*/?[^<>%]{0,200}[>%]\}\}", re.DOTALL)
 # Hugo's fence, as a line; the word behind its name is a language.
 _SHORTCODE = re.compile(
     r"^([ \t]*)\{\{[<%]\s*(?:/\s*)?(?:text|highlight|code)\b\s*([\w-]*)(?=\s)[^{}]*[>%]\}\}[ \t]*$", re.MULTILINE
@@ -58,7 +58,8 @@ def unwrapped(text: str) -> str:
             glue = "" if _is_unspaced(before.rstrip()[-1:]) and _is_unspaced(line.lstrip()[:1]) else " "
             lines[-1] = before.rstrip() + glue + line.strip()
         else:
-            lines.append(raw.rstrip() if not opened else raw)
+            is_broken = bool(raw.strip()) and raw.endswith("  ")  # by hand, for a new line
+            lines.append(raw if opened else raw.rstrip() + "  " * is_broken)
         fence = "" if fence and line.closes(fence) else opened
     return "\n".join(lines)
 
@@ -199,6 +200,7 @@ def emphasized(text: str, asked: Set[str]) -> str:
             and end - start <= MAX_EMPHASIZED
             and shared > most
             and not text[start:end].startswith(("#", ">", ELLIPSIS))
+            and not text[end : end + 1].strip()  # asterisks between a full stop and a letter would close nothing
         ):
             most, best = shared, (start, end)
     if best is None or best[0] == 0 or len(text) < MIN_EMPHASIZED or most < 2:
