@@ -23,6 +23,7 @@ from citewise.search.pipeline import Stage
 from citewise.search.rescore import FAR, FAR_TIMES, NEAR, Late
 
 DEPTH = int(signature(Late).parameters["depth"].default)
+NEAR_DEPTH = int(signature(Late).parameters["near_depth"].default)
 ROW_BYTES = MINILM.dimensions // COMPONENTS_PER_BYTE  # of one vector of words
 ONE_VECTOR_BYTES = MINILM.dimensions  # what the index keeps of a chunk without late interaction
 NONE = "no late interaction"
@@ -30,7 +31,14 @@ DEFAULT = " (default)"
 POOL = "questions of all sets as one"
 WEIGHTS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 2.0)  # 1: as much as all else together
 BONUSES = (0.0, 0.01, 0.02, LENGTH_BONUS, 0.04, 0.05)  # subtracted for each factor e of length
-DEPTHS = (10, 20, 40)  # 40: all that a search reads for a caller who names no number
+DEPTHS = (
+    (10, 10),
+    (DEPTH, 6),
+    (DEPTH, NEAR_DEPTH),
+    (DEPTH, DEPTH),
+    (40, NEAR_DEPTH),
+    (40, 40),
+)  # and where one is near
 
 FAR_NOTE = (
     f"Questions whose nearest passage has a cosine below {NEAR:g}, all sets as one: each question counts the same. "
@@ -86,6 +94,7 @@ class Blend:
     weight: float = LATE_WEIGHT  # beside the search's score, which weighs 1; 0: the stage is off
     gate: Gate = Gate()
     depth: int = DEPTH  # passages that are scored
+    near_depth: int = NEAR_DEPTH  # where one is near
     length_bonus: float = LENGTH_BONUS  # subtracted for each factor e of length
 
 
@@ -119,10 +128,12 @@ class Question:
     def reordered(self, blend: Blend) -> Shortlist:
         """What the stage makes of it; the order before it where it has nothing to say."""
         findings = self.found.findings
-        head, tail = findings[: blend.depth], findings[blend.depth :]
         weight = self.weight(blend)
         if not weight:
             return self.found.with_findings(Finding.in_order(findings))
+        is_near = nearest_cosine(findings[: blend.depth]) >= blend.gate.near
+        depth = blend.near_depth if is_near else blend.depth
+        head, tail = findings[:depth], findings[depth:]
         late = Late.stretched(self.near(blend)[: len(head)].tolist())
         scores = [(finding.score + weight * share) / (1 + weight) for finding, share in zip(head, late, strict=True)]
         scores += [finding.score / (1 + weight) for finding in tail]
@@ -188,7 +199,9 @@ def late_lab(parts: Parts, questions: Mapping[str, Sequence[Question]]) -> LateL
 def late_tables(lab: LateLab) -> list[Table]:
     weights = blend_rows(lab, {f"{weight:g}": Blend(weight=weight) for weight in WEIGHTS})
     gates = blend_rows(lab, {gate.name: Blend(gate=gate) for gate in GATES})
-    depths = blend_rows(lab, {str(depth): Blend(depth=depth) for depth in DEPTHS})
+    depths = blend_rows(
+        lab, {f"{depth}, {near} if near": Blend(depth=depth, near_depth=near) for depth, near in DEPTHS}
+    )
     bonuses = blend_rows(lab, {f"{bonus:g}": Blend(length_bonus=bonus) for bonus in BONUSES})
     choices = choices_table("Late interaction, weight chosen without each set", weights, lab.parts)
     columns = tuple("none gives" if name == "default gives" else name for name in choices.columns)

@@ -10,7 +10,7 @@ import pytest
 from citewise.errors import Misconfigured
 from citewise.model.access import Access, Principal, Scope
 from citewise.model.chunk import ChunkCounts, WordVectors
-from citewise.model.document import AccessRule, KnownDocument, Location, RemovedText, SourceRef
+from citewise.model.document import AccessRule, BlockKind, BlockSpan, KnownDocument, Location, RemovedText, SourceRef
 from citewise.model.filters import AnyOf, Where
 from citewise.model.ids import ChunkId, Digest, digest, document_id
 from citewise.model.ranking import Passage
@@ -254,6 +254,19 @@ def test_passages_come_in_the_order_of_the_ids_with_their_documents(catalog: Cat
     assert passages[1].metadata == {"sidebar_position": 2, "draft": False}
     assert passages[1].word_count == 3
     assert passages[1].created_at == a_document("a.md").created_at
+
+
+def test_the_blocks_of_a_chunk_come_back_with_what_was_added_to_them(catalog: Catalog) -> None:
+    blocks = (
+        BlockSpan(BlockKind.ITEM, 0, 9, depth=2),
+        BlockSpan(BlockKind.CODE, 9, 20, "sh", 1, head=4, tail=4),
+    )
+    write = a_write("a.md", ["- lamp:\n\n```\nlit\n```"])
+    (chunk,) = write.chunks
+    put(catalog, replace(write, chunks=(replace(chunk, piece=replace(chunk.piece, blocks=blocks)),)))
+    read = catalog.passages([chunk.id], where=EVERYTHING)[chunk.id]
+    assert isinstance(read, Passage)
+    assert read.blocks == blocks
 
 
 def test_unknown_and_removed_chunks_are_left_out(catalog: Catalog) -> None:

@@ -17,7 +17,7 @@ from citewise.model.answer import Answer, Failed
 from citewise.model.chunk import Vector, WordVectors
 from citewise.model.ids import Digest
 from citewise.model.query import BoostRule
-from citewise.model.ranking import SearchResult
+from citewise.model.ranking import SearchResult, Shortlist
 from citewise.search.adjust import Boost, Deduplicate, Freshness
 from citewise.search.pipeline import Stage
 from citewise.search.rescore import Features, Late, Rerank
@@ -48,6 +48,13 @@ class BrokenWords(HashWords):
         raise RuntimeError("key=hunter2")
 
 
+class BrokenDemote:
+    name = "demote"
+
+    def __call__(self, found: Shortlist) -> Shortlist:
+        raise RuntimeError("key=hunter2")
+
+
 class Damaged:
     """A cache that gives nonsense for every text."""
 
@@ -65,6 +72,7 @@ BROKEN: dict[str, Stage] = {
     "features": Features({"title": NONSENSE}),
     "late": Late(BrokenWords(HashEmbedder()), Damaged()),
     "rerank": Rerank(BrokenReranker()),
+    "demote": BrokenDemote(),
     "freshness": Freshness(weight=NONSENSE),
     "boost": Boost((BoostRule((NONSENSE, cast("Any", 3)), ("DOC_PAGE",), 2.0),)),
     "dedup": Deduplicate(NONSENSE),

@@ -94,11 +94,20 @@ def test_a_renamed_file_is_not_embedded_again(shelf: Shelf) -> None:
     assert list(shelf.snapshot()) == ["handbook.md", "ops/pumps.md"]
 
 
-def test_a_file_without_any_title_can_be_renamed_without_embedding(shelf: Shelf) -> None:
-    shelf.write("plain.md", "Only words.\n")
+def test_a_file_with_a_title_can_be_renamed_without_embedding(shelf: Shelf) -> None:
+    shelf.write("plain.md", "# Plain\n\nOnly words.\n")
     shelf.ingest()
     (shelf.docs / "plain.md").rename(shelf.docs / "other.md")
     assert shelf.ingest().embedded == 0
+
+
+def test_a_file_without_any_title_is_found_by_its_name(shelf: Shelf) -> None:
+    shelf.write("plain.md", "Only words.\n")
+    shelf.ingest()
+    assert len(shelf.found("plain")) == 1
+    (shelf.docs / "plain.md").rename(shelf.docs / "bilge.md")
+    shelf.ingest()
+    assert (len(shelf.found("plain")), len(shelf.found("bilge"))) == (0, 1)
 
 
 def test_a_removed_file_is_gone_from_catalog_and_index(shelf: Shelf) -> None:

@@ -24,7 +24,9 @@ class Demote:
     """
 
     name: ClassVar[str] = "demote"
-    factor: float = 0.7  # 1: they rank as content does; 0: behind all content
+    # 1: they rank as content does; 0: behind all content. Full answers in the first place on the textbook: 0.60 at 1,
+    # 0.68 from 0.8 to 0.6, 0.66 at 0.5.
+    factor: float = 0.7
 
     def __call__(self, found: Shortlist) -> Shortlist:
         kept = roles_asked(found.query.text)

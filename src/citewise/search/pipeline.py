@@ -37,7 +37,7 @@ from citewise.text.urls import Addresses
 
 _log = logging.getLogger(__name__)
 
-MIN_CANDIDATES = 20  # as many as Late looks at
+MIN_CANDIDATES = 30  # as many as Late looks at
 SPARE = 2  # candidates read for each one asked for: later stages reorder and drop
 
 

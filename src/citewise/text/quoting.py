@@ -69,12 +69,31 @@ def _is_unspaced(character: str) -> bool:
     return "\u3000" <= character <= "\u9fff" or "\uff00" <= character <= "\uffef"
 
 
+_NOTE = re.compile(  # the first line of an admonition or a callout, and of a tab; its title or its kind
+    r"^([ \t>]*)(?::{3,}[ \t]*(?P<a>[A-Za-z]+)(?:\[(?P<at>[^\]\n]*)\]|[ \t]+(?P<as>[^\n]*?))?"
+    r"|(?:!!!|\?\?\?\+?)[ \t]+(?P<b>[\w-]+)(?:[^\n\"]*\"(?P<bt>[^\"\n]*)\")?|===\+?[ \t]+\"(?P<ct>[^\"\n]+)\""
+    r"|\[!(?P<d>[\w-]+)\][+-]?[ \t]*(?P<dt>[^\n]*?))[ \t]*$",
+    re.MULTILINE,
+)
+_NOTE_END = re.compile(r"^[ \t]*:{3,}[ \t]*\n?", re.MULTILINE)
+
+
+def _titled(note: re.Match[str]) -> str:
+    """A note's first line as its title in bold, or else its kind."""
+    title = next((note[name] for name in ("at", "as", "bt", "ct", "dt") if note[name]), "")
+    kind = next((note[name] for name in ("a", "b", "d") if note[name]), "")
+    return f"{note[1]}**{(title or kind.capitalize()).replace('*', '')}**  "
+
+
 def shown(text: str) -> str:
     """Prose as it reads outside its document: unwrapped, links as their words, no brackets that look like markers."""
-    prepared = "\n".join(
-        run if is_code else _TAG_ALONE.sub("", _SHORTCODE_ALONE.sub("", run)) for run, is_code in _runs(fenced(text))
-    )
+    prepared = "\n".join(run if is_code else _without_markup(run) for run, is_code in _runs(fenced(text)))
     return _outside_code(unwrapped(prepared)).strip("\n")
+
+
+def _without_markup(text: str) -> str:
+    """Without lines that are tags or shortcodes alone; of a note, its title in bold."""
+    return _NOTE_END.sub("", _NOTE.sub(_titled, _TAG_ALONE.sub("", _SHORTCODE_ALONE.sub("", text))))
 
 
 def fenced(text: str) -> str:

@@ -13,7 +13,6 @@ from benchmarks.lab_late import (
     DEPTHS,
     EVERYWHERE,
     GATES,
-    NONE,
     WEIGHTS,
     Blend,
     Gate,
@@ -143,6 +142,12 @@ def test_only_passages_within_the_depth_are_scored() -> None:
         assert [order.index(finding.candidate.id) for finding in found] == places
 
 
+def test_fewer_passages_are_scored_where_one_is_near() -> None:
+    findings = [found_at(f"{at}", 0.9 - at / 100, NEAR) for at in range(3)]
+    found = a_question(findings, [0.0, 0.5, 1.0]).reordered(Blend(depth=3, near_depth=2)).findings
+    assert [finding.candidate.id for finding in found] == [findings[at].candidate.id for at in (1, 0, 2)]
+
+
 def test_what_stands_behind_the_stage_is_done_as_well() -> None:
     texts = ("The ferry leaves.", "The ferry leaves.", "The tide is low.", "It rains.")
     findings = [found_at(f"{at}", 0.9 - at / 100, 0.3, text) for at, text in enumerate(texts)]
@@ -181,8 +186,8 @@ def test_gates_and_depths_are_compared_with_the_products_among_them() -> None:
     gates = rows_of(lab, *((gate.name, Blend(weight=0.2, gate=gate)) for gate in GATES))
     assert gates["10 times, 0.3 to 0.6"] == 1.0
     assert gates["as much everywhere"] == gates["10 times, 0.35 to 0.5"] == pytest.approx(SECOND, abs=1e-4)
-    depths = blend_rows(lab, {str(depth): Blend(depth=depth) for depth in DEPTHS})
-    assert [row.name for row in depths] == [NONE, "10", "20 (default)", "40"]
+    depths = blend_rows(lab, {f"{depth}, {near}": Blend(depth=depth, near_depth=near) for depth, near in DEPTHS})
+    assert [row.name for row in depths if row.name.endswith(DEFAULT)] == ["20, 12 (default)"]
 
 
 def test_all_tables_come_from_one_lab() -> None:

@@ -201,6 +201,13 @@ def test_passages_behind_the_first_twenty_are_not_read_and_stay_behind_in_their_
     assert [each.score for each in made.findings] == sorted((each.score for each in made.findings), reverse=True)
 
 
+def test_where_a_passage_is_near_twelve_are_read_and_the_others_stay_behind_in_their_order() -> None:
+    found, cache = many(25, dense=NEAR)
+    made = late(cache)(found)
+    assert len(cache.asked) == 12
+    assert texts_of(made)[12:] == texts_of(found)[12:]
+
+
 def test_reading_more_passages_does_not_change_the_first_twenty() -> None:
     found, cache = many(40)
     fewer = found.with_findings(found.findings[:20])

@@ -21,7 +21,7 @@ ENTRIES_SHARE = 0.8  # of its items that explain a term; 1: a single other item,
 MAX_TOKEN_CHARACTERS = 40  # a longer run counts as more tokens than a model may see in it: its text is stored too
 
 _MARGIN = r"[ \t>]*+"  # in a quotation or a list
-_BLANK_LINES = rf"\n(?:{_MARGIN}\n)+"
+_BLANK_LINES = r"(?<=\S)[ \t]*+\n(?:[ \t]*+\n)++"  # begun at a line that says something, so that each is read once
 _DEFINITION = (
     r"(?:@\w|(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|pub|unsafe) )*+"
     r"(?:def|class|function|func|fn|interface|struct|enum|trait|impl|type|module|namespace|CREATE)\b)"
@@ -31,7 +31,7 @@ _WORD_GAPS = (re.compile(r"\s+"), re.compile(r"(?<=[^\w\s])"))
 _LINE_GAPS = (re.compile(r"\n"), *_WORD_GAPS)
 _HTML_GAPS = (re.compile(_BLANK_LINES), re.compile(r"(?<=</tr>)\s*+\n", re.IGNORECASE), *_LINE_GAPS)
 _CODE_GAPS = (
-    re.compile(rf"{_BLANK_LINES}(?={_MARGIN}{_DEFINITION})"),
+    re.compile(_BLANK_LINES + rf"(?={_MARGIN}{_DEFINITION})"),
     re.compile(_BLANK_LINES),
     re.compile(rf"\n(?={_MARGIN}{_DEFINITION})"),
     *_LINE_GAPS,

@@ -224,12 +224,19 @@ def test_a_word_of_a_megabyte_is_cut_though_it_is_one_token() -> None:
     assert max(len(piece.text) for piece in pieces) <= ROOMY.ceiling * MAX_TOKEN_CHARACTERS
 
 
-@pytest.mark.parametrize("piece", ["| a | b c d |\n", "word word. ", "word ", "x"])
-def test_time_grows_in_proportion_to_a_large_block(piece: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "piece"),
+    [
+        *((BlockKind.PARAGRAPH, piece) for piece in ("word word. ", "word ", "x", ". ")),
+        *((BlockKind.CODE, piece) for piece in ("x = 1\n", "> \n", "\ndef f():\n", "\n  public static ", "\n\n@")),
+        *((BlockKind.HTML, piece) for piece in ("<tr>\n</tr>\n", "</tr> ", "</tr>\n\n")),
+        (BlockKind.TABLE, "| a | b c d |\n"),
+    ],
+)
+def test_time_grows_in_proportion_to_a_large_block(kind: BlockKind, piece: str) -> None:
     chunker = HeadingChunker(WordCounter(), 256)
 
     def cut(text: str) -> object:
-        kind = BlockKind.TABLE if "|" in text else BlockKind.PARAGRAPH
         return chunker([Block(kind, text, Location("lines", 1, 1 + text.count("\n")))], title=None)
 
     assert_linear(cut, piece, characters=400_000)
