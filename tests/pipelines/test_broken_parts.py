@@ -136,11 +136,11 @@ BY_WORDS = "ground: not available; what was not embedded was compared by words"
 
 def test_an_answer_weighed_by_words_alone_says_so_and_is_not_cached(shelf: Shelf) -> None:
     embedder = Tired()
-    with shelf.library(embedder=embedder) as library:
+    with shelf.library(embedder=embedder, generator=ScriptedGenerator(["At noon [1]."])) as library:
         embedder.is_awake = False
-        assert library.as_owner().ask(QUESTION).result.degraded == (BY_WORDS,)
+        assert library.as_owner().ask(QUESTION, compress=True).result.degraded == (BY_WORDS,)
         embedder.is_awake = True
-        again = library.as_owner().ask(QUESTION).result
+        again = library.as_owner().ask(QUESTION, compress=True).result
     assert (again.degraded, again.cache_hit) == ((), False)
 
 
