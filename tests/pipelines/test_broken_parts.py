@@ -48,8 +48,9 @@ class BrokenWords(HashWords):
         raise RuntimeError("key=hunter2")
 
 
-class BrokenDemote:
-    name = "demote"
+class BrokenStage:
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     def __call__(self, found: Shortlist) -> Shortlist:
         raise RuntimeError("key=hunter2")
@@ -72,7 +73,8 @@ BROKEN: dict[str, Stage] = {
     "features": Features({"title": NONSENSE}),
     "late": Late(BrokenWords(HashEmbedder()), Damaged()),
     "rerank": Rerank(BrokenReranker()),
-    "demote": BrokenDemote(),
+    "demote": BrokenStage("demote"),
+    "script": BrokenStage("script"),
     "freshness": Freshness(weight=NONSENSE),
     "boost": Boost((BoostRule((NONSENSE, cast("Any", 3)), ("DOC_PAGE",), 2.0),)),
     "dedup": Deduplicate(NONSENSE),
