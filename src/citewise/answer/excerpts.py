@@ -170,11 +170,14 @@ class _Choice:
 
     def take(self, candidates: Sequence[_Scored]) -> None:
         """Take what there is room for, best first. What answers nothing is taken only if there is nothing else."""
+        best: float | None = None
         for candidate in candidates:
-            if self._left < MIN_LINES or candidate.score < candidates[0].score - self._max_gap:
+            if candidate.block.is_weak or self._announces_nothing(candidate):
+                continue
+            best = candidate.score if best is None else best
+            if self._left < MIN_LINES or candidate.score < best - self._max_gap:
                 break
-            if not (candidate.block.is_weak or self._announces_nothing(candidate)):
-                self._consider(candidate)
+            self._consider(candidate)
         if not self._taken and candidates:
             self._consider(candidates[0])
 
