@@ -18,7 +18,6 @@ from benchmarks.grounding_sets import EMBEDDING, GROUND, Gold, SearchedQuestion,
 from benchmarks.printing import publish
 from benchmarks.results import Cell, Table, results_now
 from citewise.answer.compress import COMPRESSED_TOKENS, MIN_WORTH, Compress, Extractive
-from citewise.answer.extractive import ExtractiveGenerator
 from citewise.answer.ground import THOROUGH, coverages_of
 from citewise.answer.pack import WIDER, Pack
 from citewise.model.answer import Context, Evidence, Grounds, Unit
@@ -67,7 +66,6 @@ def main() -> None:
             rows_of((w, {name: measured(cases[name], COMPRESSED_TOKENS, w) for name in SETS}) for w in WORTHS),
             f"{COMPRESSED_TOKENS} tokens.",
         ),
-        answers_table(cases),
     ]
     results = results_now(
         "compression",
@@ -85,9 +83,11 @@ def cases_of(name: str) -> list[Case]:
 
 def _case(question: SearchedQuestion, gold: Gold) -> Case:
     whole = PACK.within(WIDER * PACK.budget_tokens)(question.findings[:ANSWER_TOP_K])
-    grounds = replace(GROUND, max_embedded=THOROUGH)(question.question, whole, question.findings)
+    evidence, _ = replace(GROUND, max_embedded=THOROUGH).weigh(question.question, whole)
     answer = _stems(gold.answer) - _stems(question.question)
-    return Case(question, whole, grounds, tuple(_bearing(whole, grounds.evidence, gold, answer)), answer)
+    return Case(
+        question, whole, Grounds(1.0, "answered", evidence), tuple(_bearing(whole, evidence, gold, answer)), answer
+    )
 
 
 def _stems(text: str) -> frozenset[str]:
@@ -105,7 +105,7 @@ def _bearing(context: Context, evidence: Sequence[Evidence], gold: Gold, answer:
 
 def measured(cases: Sequence[Case], tokens: int, min_worth: float) -> tuple[float, ...]:
     """The columns of the tables, without the first."""
-    made = [compressed(case, tokens, min_worth)[0] for case in cases]
+    made = [compressed(case, tokens, min_worth) for case in cases]
     spent = np.array([context.tokens for context in made])
     found = np.array([case.whole.tokens_before for case in cases])
     shown = sum(case.searched.context.tokens for case in cases)
@@ -121,10 +121,10 @@ def measured(cases: Sequence[Case], tokens: int, min_worth: float) -> tuple[floa
     )
 
 
-def compressed(case: Case, tokens: int, min_worth: float) -> tuple[Context, Grounds]:
+def compressed(case: Case, tokens: int, min_worth: float) -> Context:
     compress = Compress(Extractive(EMBEDDING.counter, min_worth), tokens=tokens)
     made = compress(case.searched.question, case.whole, case.grounds, pack=PACK)
-    return made[:2] if made else (case.searched.context, case.grounds)
+    return made[0] if made else case.searched.context
 
 
 def _kept(bearing: Sequence[Unit], context: Context) -> list[bool]:
@@ -158,33 +158,6 @@ def defaults_table(cases: Mapping[str, Sequence[Case]]) -> Table:
 
 def rows_of(measures: Iterable[tuple[float, Mapping[str, tuple[float, ...]]]]) -> tuple[tuple[Cell, ...], ...]:
     return tuple((at, name, *of_set) for at, sets in measures for name, of_set in sets.items())
-
-
-def answers_table(cases: Mapping[str, Sequence[Case]]) -> Table:
-    """What it does to answers that quote."""
-    columns = ("set", "context", "answers unchanged", "reference's words in them", "words of an answer")
-    rows = [row for name in SETS for row in _answers(name, cases[name])]
-    return Table("What it does to quoted answers", columns, tuple(rows), "The extractive generator, at the default.")
-
-
-def _answers(name: str, cases: Sequence[Case]) -> list[tuple[Cell, ...]]:
-    plain = [_quoted(GROUND(case.searched.question, case.searched.context, case.searched.findings)) for case in cases]
-    short = [_quoted(compressed(case, COMPRESSED_TOKENS, MIN_WORTH)[1]) for case in cases]
-    same = float(np.mean([text == other for text, other in zip(plain, short, strict=True)]))
-    return [
-        (name, "as packed", None, *_of_answers(plain, cases)),
-        (name, "compressed", same, *_of_answers(short, cases)),
-    ]
-
-
-def _quoted(grounds: Grounds) -> str:
-    """What would be quoted, whatever number its source has."""
-    return "\n".join(unit.text for unit in ExtractiveGenerator().chosen(grounds.evidence))
-
-
-def _of_answers(texts: Sequence[str], cases: Sequence[Case]) -> tuple[float, float]:
-    held = [len(case.answer & _stems(text)) / max(len(case.answer), 1) for text, case in zip(texts, cases, strict=True)]
-    return float(np.mean(held)), float(np.mean([len(text.split()) for text in texts]))
 
 
 def print_bearing(cases: Mapping[str, Sequence[Case]]) -> None:

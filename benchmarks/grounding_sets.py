@@ -76,7 +76,7 @@ def searched(library: str, questions: Questions) -> list[SearchedQuestion]:
         for id_, question in questions.items():
             findings = search(Query(question, id_, 0.0, OWNER)).findings
             context = pack(findings[:ANSWER_TOP_K])
-            signals = GROUND.search_signals(question, context, findings)
+            signals = GROUND.search_signals(question, findings, top_k=ANSWER_TOP_K)
             made.append(SearchedQuestion(id_, question, findings, context, signals))
         return made
 

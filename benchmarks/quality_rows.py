@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from benchmarks.grounding_sets import EMBEDDING, GROUND, gold_of, questions_of, searched, unanswered_of
 from benchmarks.judged import DATA, KEPT, beir
-from citewise.answer.ground import QUOTE_CONFIDENCE, SEARCH
+from citewise.answer.ground import ANSWERED_CONFIDENCE, SEARCH
 from citewise.answer.pack import Pack
 from citewise.answer.quality import CalibratedQuality
 from citewise.model.access import OWNER, Scope
@@ -39,11 +39,11 @@ class Row:
 
     @property
     def overall(self) -> float:
-        return CalibratedQuality.chance("normal", Grounds(self.confidence, is_sufficient=True, evidence=()))
+        return CalibratedQuality.chance("normal", Grounds(self.confidence, "answered"))
 
     @property
     def is_answered(self) -> bool:
-        return self.confidence >= QUOTE_CONFIDENCE
+        return self.confidence >= ANSWERED_CONFIDENCE
 
 
 def rows_of(name: str) -> list[Row]:
@@ -93,4 +93,4 @@ def _one_of(paths: Sequence[str]) -> Callable[[str | None, tuple[int, int] | Non
 def _searched(search: Search, question: str, *conditions: Condition) -> tuple[Signals, Context]:
     findings = search(Query(question, "r", 0.0, OWNER, conditions=conditions)).findings
     context = PACK(findings[:ANSWER_TOP_K])
-    return GROUND.search_signals(question, context, findings), context
+    return GROUND.search_signals(question, findings, top_k=ANSWER_TOP_K), context

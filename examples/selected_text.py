@@ -10,7 +10,7 @@ It returns to the normal cycle only when the voltage has stayed 0.3 V above the 
 library = Library("no-library-is-needed")
 selection = Selection(SELECTED, document="module-1/1.1-stations/firmware.mdx", section="Low-power mode")
 
-for question in ("Which instrument is switched off?", "Whom do I call when a station is stolen?"):
+for question in ("Which instrument is switched off?", "Who painted the lighthouse in 1912?"):
     answer = library.as_owner().ask(question, selection=selection)
     print(f"{question}\n  {answer.text}")
     for source in answer.citations:

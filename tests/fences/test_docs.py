@@ -102,8 +102,8 @@ def test_the_code_in_the_readme_gives_a_cited_answer(tmp_path: Path) -> None:
         "# Tides\n\n## Readings\n\nThe tide gauge is read at noon.\n"
     )
     lines = printed_by(sys.executable, "-c", "\n".join(blocks), cwd=tmp_path).splitlines()
-    assert lines[:2] == ["The tide gauge is read at noon. [1]", "[1] tides.md"]
-    assert [line.split()[0] for line in lines[2:]] == ["tides.md"]
+    assert lines[:3] == ["**Tides \u203a Readings** [1]  ", "The tide gauge is read at noon.", "[1] tides.md"]
+    assert [line.split()[0] for line in lines[3:]] == ["tides.md"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

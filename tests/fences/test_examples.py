@@ -10,8 +10,18 @@ from tests.fences.processes import ROOT, printed_by
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 SAID = {
-    "ask.py": ("18 documents", "switches the anemometer off. [1]", "[1] Firmware > Low-power mode", "firmware.mdx:"),
-    "async_ask.py": ("twice in one day**. [1]", "save a diagnostic bundle. [1]"),
+    "ask.py": (
+        "18 documents",
+        "**Firmware \u203a Low-power mode** [1]",
+        "switches the anemometer off.",
+        "[1] Firmware > Low-power mode",
+    ),
+    "async_ask.py": (
+        "Firmware stuck** [1]",
+        "twice in one day**.",
+        "save a diagnostic bundle.",
+        "Collect evidence** [1]",
+    ),
     "own_index.py": ("tide-204.md  Firmware stuck",),
     "own_parts.py": ("twice in one day**. [1] And this marker points at nothing.\n", "(best-unit; 1 marker removed)"),
     "search_with_filters.py": (
@@ -21,12 +31,17 @@ SAID = {
         "bob sees the contact sheet: False",
     ),
     "selected_text.py": (
-        "switches the anemometer off. [1]",
+        "switches the anemometer off.",
         "[1] selection: module-1/1.1-stations/firmware.mdx",
         "The selected text does not answer this question.",
         "Ask the whole library",
     ),
-    "stream.py": ("twice in one day**. [1] <- ", "tide-204.md, Firmware stuck", "extractive, faithfulness 1.0"),
+    "stream.py": (
+        "Firmware stuck** [1]",
+        "twice in one day**.",
+        " <- tide-204.md, Firmware stuck",
+        "extractive, faithfulness 1.0",
+    ),
 }
 
 
@@ -42,7 +57,7 @@ def test_a_folder_and_a_question_of_ones_own_are_taken(tmp_path: Path) -> None:
     (tmp_path / "tides.md").write_text("# Tides\n\nThe tide gauge is read at noon.\n")
     example = ROOT / "examples" / "ask.py"
     printed = printed_by(sys.executable, example, tmp_path, "When is the tide gauge read?")
-    assert "The tide gauge is read at noon. [1]" in printed
+    assert "**Tides** [1]  \nThe tide gauge is read at noon.\n\n[1] Tides" in printed
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda file: file.name)

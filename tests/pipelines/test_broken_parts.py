@@ -48,8 +48,9 @@ class BrokenWords(HashWords):
         raise RuntimeError("key=hunter2")
 
 
-class BrokenDemote:
-    name = "demote"
+class BrokenStage:
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     def __call__(self, found: Shortlist) -> Shortlist:
         raise RuntimeError("key=hunter2")
@@ -72,7 +73,8 @@ BROKEN: dict[str, Stage] = {
     "features": Features({"title": NONSENSE}),
     "late": Late(BrokenWords(HashEmbedder()), Damaged()),
     "rerank": Rerank(BrokenReranker()),
-    "demote": BrokenDemote(),
+    "demote": BrokenStage("demote"),
+    "script": BrokenStage("script"),
     "freshness": Freshness(weight=NONSENSE),
     "boost": Boost((BoostRule((NONSENSE, cast("Any", 3)), ("DOC_PAGE",), 2.0),)),
     "dedup": Deduplicate(NONSENSE),
@@ -136,11 +138,11 @@ BY_WORDS = "ground: not available; what was not embedded was compared by words"
 
 def test_an_answer_weighed_by_words_alone_says_so_and_is_not_cached(shelf: Shelf) -> None:
     embedder = Tired()
-    with shelf.library(embedder=embedder) as library:
+    with shelf.library(embedder=embedder, generator=ScriptedGenerator(["At noon [1]."])) as library:
         embedder.is_awake = False
-        assert library.as_owner().ask(QUESTION).result.degraded == (BY_WORDS,)
+        assert library.as_owner().ask(QUESTION, compress=True).result.degraded == (BY_WORDS,)
         embedder.is_awake = True
-        again = library.as_owner().ask(QUESTION).result
+        again = library.as_owner().ask(QUESTION, compress=True).result
     assert (again.degraded, again.cache_hit) == ((), False)
 
 

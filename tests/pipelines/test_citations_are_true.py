@@ -10,7 +10,8 @@ from citewise import Cited, Done, Library
 from citewise.adapters.markdown.parser import MarkdownParser
 from citewise.adapters.onnx import MINILM
 from citewise.adapters.onnx.wordpiece import WordPieceCounter
-from citewise.answer.pack import ELLIPSIS, _citation, _joined
+from citewise.answer.joining import Joined
+from citewise.answer.pack import ELLIPSIS, _citation
 from citewise.ingest.chunkers.markdown import HeadingChunker, _sections
 from citewise.ingest.chunkers.markdown import _joined as with_empty_ones_joined
 from citewise.ingest.policy import Ruling
@@ -85,7 +86,7 @@ def test_the_chunks_of_a_section_join_to_what_the_file_says(pages: list[Page]) -
         found = groupby(passages, key=lambda passage: passage.anchor)
         for (_, same), (_, chunks) in zip(written, found, strict=True):
             source = " ".join(block.text for section in same for block in section.blocks)
-            assert collapsed(_joined(tuple(chunks))[0]) == collapsed(source)
+            assert collapsed(Joined.of(tuple(chunks)).text) == collapsed(source)
 
 
 def test_every_citation_of_every_answer_stands_where_it_says(tmp_path: Path) -> None:

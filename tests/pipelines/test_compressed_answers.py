@@ -53,14 +53,25 @@ def selected(query: Query, text: str = SELECTED, *, generator: Generator = QUOTI
     return Answer.of(a_pipeline(generator, Compress(tokens=60)).ask_selected(query, Selection(text)))
 
 
+def a_model() -> ScriptedGenerator:
+    return ScriptedGenerator(["The tide gauge is read at noon by the harbor master [1]."])
+
+
+def test_excerpts_are_short_and_are_not_compressed_again(shelf: Shelf) -> None:
+    plain, short = (asked(shelf, a_query(compress=compress)) for compress in (False, True))
+    assert plain.text == short.text
+    assert "read at noon by the harbor master." in plain.text
+    assert "compress" not in short.result.timings_ms
+
+
 def shown(generator: ScriptedGenerator) -> Context:
     return generator.prompts[0].context
 
 
 def test_a_compressed_answer_says_the_same_from_fewer_tokens(shelf: Shelf) -> None:
-    plain, short = (asked(shelf, a_query(compress=compress)) for compress in (False, True))
-    assert "read at noon by the harbor master. [1]" in plain.text
-    assert "read at noon by the harbor master. [1]" in short.text
+    plain, short = (asked(shelf, a_query(compress=compress), generator=a_model()) for compress in (False, True))
+    assert plain.text == short.text == "The tide gauge is read at noon by the harbor master [1]."
+    assert plain.unsupported_sentences == short.unsupported_sentences == ()
     assert short.usage.context_tokens_before == plain.usage.context_tokens_before
     assert short.usage.context_tokens_after <= 100 < plain.usage.context_tokens_after
     assert short.usage.total_tokens < plain.usage.total_tokens
@@ -69,7 +80,9 @@ def test_a_compressed_answer_says_the_same_from_fewer_tokens(shelf: Shelf) -> No
 
 
 def test_citations_of_a_compressed_answer_are_those_of_the_whole_one(shelf: Shelf) -> None:
-    plain, short = (asked(shelf, a_query(compress=compress)).citations[0] for compress in (False, True))
+    plain, short = (
+        asked(shelf, a_query(compress=compress), generator=a_model()).citations[0] for compress in (False, True)
+    )
     assert (short.document, short.lines, short.excerpt) == (plain.document, plain.lines, plain.excerpt)
     assert short.excerpt.startswith("The tide gauge is read at noon")
 
@@ -102,14 +115,16 @@ def test_a_sentence_of_an_answer_is_checked_against_the_whole_source(shelf: Shel
 @pytest.mark.parametrize("compress", [False, True])
 def test_the_budget_of_a_query_holds(shelf: Shelf, budget: int, *, compress: bool) -> None:
     query = a_query(compress=compress, budget_tokens=budget)
+    assert 0 < asked(shelf, query, generator=a_model()).usage.context_tokens_after <= budget
     assert 0 < asked(shelf, query).usage.context_tokens_after <= budget
     assert 0 < selected(query).usage.context_tokens_after <= budget
 
 
 def test_settings_decide_for_a_query_that_does_not_say(shelf: Shelf) -> None:
     always = Compress(is_on=True, tokens=100)
-    assert asked(shelf, a_query(), compress=always).usage.context_tokens_after <= 100
-    assert asked(shelf, a_query(compress=False), compress=always).usage.context_tokens_after > 100
+    for query, is_short in ((a_query(), True), (a_query(compress=False), False)):
+        answer = asked(shelf, query, generator=a_model(), compress=always)
+        assert (answer.usage.context_tokens_after <= 100) is is_short
 
 
 class Broken:
@@ -128,7 +143,7 @@ class Broken:
 
 
 def test_a_compressor_that_fails_degrades_the_answer_and_no_more(shelf: Shelf) -> None:
-    answer = asked(shelf, a_query(compress=True), compress=Compress(Broken(), tokens=100))
+    answer = asked(shelf, a_query(compress=True), generator=a_model(), compress=Compress(Broken(), tokens=100))
     assert answer.result.degraded == ("compress: not set up; sentences were chosen instead",)
     assert "read at noon" in answer.text
 

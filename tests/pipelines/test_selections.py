@@ -6,6 +6,7 @@ import pytest
 
 from citewise import Answer, Library
 from citewise.answer.pipeline import NOT_IN_SELECTION
+from citewise.model.answer import NOT_SURE
 
 FILLER = "Gulls rest on the pier and on the roofs of the sheds when the wind is from the west."
 ANSWER = "The tide gauge is read at noon by the harbor master."
@@ -39,8 +40,9 @@ def is_whole(answer: Answer) -> bool:
     (citation,) = answer.citations
     assert (citation.chunk_id, citation.n, citation.document) == ("selection", 1, None)
     assert answer.result.mode == "selected_text_only"
-    if answer.sufficient_context:
-        return "[1]" in answer.text
+    if answer.outcome != "nothing":
+        is_honest = answer.sufficient_context is not answer.text.startswith(NOT_SURE)
+        return is_honest and answer.text.endswith("[1]")
     return (answer.text, answer.suggestions) == (NOT_IN_SELECTION, ())
 
 

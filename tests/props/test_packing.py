@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from citewise.adapters.markdown.parser import MarkdownParser
-from citewise.answer.pack import SEPARATOR, Pack, _joined, _neighbors_of
+from citewise.answer.joining import Joined
+from citewise.answer.pack import SEPARATOR, Pack, _neighbors_of
 from citewise.ingest.chunkers.markdown import ChunkSizes, HeadingChunker
 from citewise.model.chunk import Piece
 from citewise.model.ranking import Finding, Passage
@@ -78,10 +79,10 @@ def test_a_context_has_one_block_for_each_source(found: list[Finding], budget_to
 def test_joining_loses_no_word_and_makes_none_up(found: list[Finding]) -> None:
     for neighbors in _neighbors_of(found):
         passages = [finding.passage for finding in neighbors]
-        held = Counter(words(_joined(passages)[0]))
+        held = Counter(words(Joined.of(passages).text))
         assert held <= sum((Counter(words(one.text)) for one in passages), Counter())
         assert all(Counter(words(one.text)) <= held for one in passages)
-        assert all(line in _joined(passages)[0] for one in passages for line in one.text.split("\n"))
+        assert all(line in Joined.of(passages).text for one in passages for line in one.text.split("\n"))
 
 
 @settings(max_examples=60, deadline=None)
@@ -93,4 +94,4 @@ def test_a_citation_lies_inside_the_lines_of_its_passages(found: list[Finding], 
         assert source.citation.lines[1] == max(one.location.last for one in source.passages)
         assert source.citation.chunk_id in {one.chunk_id for one in source.passages}
         assert any(source.citation.excerpt.removesuffix("\u2026") in one.text for one in source.passages)
-        assert _joined(source.passages)[0].startswith(source.text)
+        assert Joined.of(source.passages).text.startswith(source.text)

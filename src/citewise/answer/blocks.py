@@ -42,7 +42,7 @@ _ITEM = re.compile(rf"^\s*{LIST_MARK}\s", re.MULTILINE)
 _STEP = re.compile(r"\s*\d{1,3}[.)]\s")
 _HARD_BREAK = re.compile(r"(?:  |\\)\n")
 _TABLE_RULE = re.compile(r"[\s|:+=-]+")
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_COMMENT = re.compile(r"<!--(?:(?!<!--).)*?-->", re.DOTALL)
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>|\{\{[<%][^{}]*[>%]\}\}")
 _OPTION = re.compile(rf"^\s*(?:{BULLET}\s+)?(?:\*\*)?\(?[A-Da-d][).]\s", re.MULTILINE)
 
@@ -56,8 +56,9 @@ class TextBlock:
     text: str  # as it stands there, but for the blanks around it
     span: tuple[int, int]  # in the section's text
     closeness: float | None = None  # to the question, by the words of both; None: nobody could look
-    depth: int = 0  # of list items, how deep the list stands
     list_number: int = 0  # which list of the section an item is of; 0: none
+    before: int = 0  # items before it in its list
+    after: int = 0
 
     @cached_property
     def lines(self) -> int:
@@ -116,7 +117,7 @@ def blocks_of(joined: Joined, closeness: Sequence[Sequence[float]]) -> tuple[Tex
     for number, group in enumerate(_groups(joined), start=1):
         is_list = joined.blocks[group[0]].depth > 0
         parts = _items_of(joined, group) if is_list else [group]
-        for part in parts:
+        for place, part in enumerate(parts):
             first, last = joined.blocks[part[0]], joined.blocks[part[-1]]
             start = joined.text.rfind("\n", 0, first.start) + 1
             only_kind = first.kind if len(part) == 1 else BlockKind.PARAGRAPH
@@ -128,7 +129,8 @@ def blocks_of(joined: Joined, closeness: Sequence[Sequence[float]]) -> tuple[Tex
                 kind = "list" if len(parts) == 1 else "item"
             near = _nearest(joined, part, closeness)
             span = (start, last.end)
-            found.append(TextBlock(len(found), kind, text, span, near, first.depth, number if is_list else 0))
+            others = (place, len(parts) - place - 1) if is_list else (0, 0)
+            found.append(TextBlock(len(found), kind, text, span, near, number if is_list else 0, *others))
     return tuple(found)
 
 

@@ -107,7 +107,7 @@ def _ask(
         else:
             is_compressed = session.settings.answer.compression != "none" if compress is None else compress
             show_answer(answer, is_compressed=is_compressed, explain=explain)
-            if selection is None and not answer.sufficient_context:
+            if selection is None and answer.outcome == "nothing":
                 show_next(_next(session, question, is_found=answer.result.total_candidates > 0))
         sys.stdout.flush()  # before the library closes, which waits for the log
 

@@ -101,7 +101,7 @@ POPULAR = "popular"  # passages that did not come from the question, since nothi
 FUSED = "fused"  # the score that all of them give together
 # Every score that a candidate may have, in the order in which rankings and stages give them: what --explain and JSON
 # show. A stage that gives scores is listed here, in its own file and in the pipeline, and nowhere else.
-SCORES = (*RANKINGS, FUSED, *FEATURES, "features", BY_WORD, "late", "rerank", "demote", "script", "freshness", "boost")
+SCORES = (*RANKINGS, FUSED, *FEATURES, "features", BY_WORD, "late", "rerank", "demote", "freshness", "boost")
 
 NO_PARTS: Mapping[str, float] = {}
 

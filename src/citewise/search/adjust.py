@@ -18,49 +18,30 @@ DAY = 86_400.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Demote:
-    """Multiply the scores of what stands beside the content: exercises, quizzes, objectives, changelogs, links.
+    """Multiply the scores of what stands beside the content, and of what is in another script than the question's.
 
-    Those that the question names keep their scores.
+    That is exercises, quizzes, objectives, changelogs and links, unless the question names them; and other scripts
+    where there are passages in the question's own. Code is in Latin letters everywhere, so these keep their scores.
     """
 
     name: ClassVar[str] = "demote"
-    # 1: they rank as content does; 0: behind all content. Full answers in the first place on the textbook: 0.60 at 1,
-    # 0.68 from 0.8 to 0.6, 0.66 at 0.5.
-    factor: float = 0.7
+    factor: float = 0.7  # 1: exercises rank as content does; 0: behind all content
+    other_script: float = 0.5  # 1: the script does not matter; 0: behind all in the question's
 
     def __call__(self, found: Shortlist) -> Shortlist:
-        kept = roles_asked(found.query.text)
-
-        def lowered(finding: Finding) -> Finding:
+        named, asked = roles_asked(found.query.text), script_of(found.query.text)
+        scripts = [script_of(finding.passage.text) for finding in found.findings]
+        demoted = frozenset(scripts) - {asked, Script.LATIN} if asked in scripts else frozenset()
+        rescored = []
+        for finding, script in zip(found.findings, scripts, strict=True):
             role = _ROLES.get(finding.passage.content_type)
-            return finding if role is None or role in kept else finding.rescored(self.name, finding.score * self.factor)
-
-        return found.with_findings(Finding.in_order(map(lowered, found.findings)))
+            factor = 1.0 if role is None or role in named else self.factor
+            factor *= self.other_script if script in demoted else 1.0
+            rescored.append(finding if factor == 1 else finding.rescored(self.name, finding.score * factor))
+        return found.with_findings(Finding.in_order(rescored))
 
 
 _ROLES = {**{role.value: role for role in SectionRole}, "assessment": SectionRole.QUIZ}  # by content type
-
-
-@dataclass(frozen=True, slots=True)
-class SameScript:
-    """Multiply the scores of passages in another script than the question's, where there are some in that.
-
-    Code is in Latin letters everywhere, so what is in Latin letters keeps its score.
-    """
-
-    name: ClassVar[str] = "script"
-    factor: float = 0.5  # 1: the script does not matter; 0: behind all in the question's
-
-    def __call__(self, found: Shortlist) -> Shortlist:
-        asked = script_of(found.query.text)
-        scripts = [script_of(finding.passage.text) for finding in found.findings]
-        if asked not in scripts or set(scripts) <= {asked, Script.LATIN}:
-            return found
-        rescored = (
-            finding if script in (asked, Script.LATIN) else finding.rescored(self.name, finding.score * self.factor)
-            for finding, script in zip(found.findings, scripts, strict=True)
-        )
-        return found.with_findings(Finding.in_order(rescored))
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from citewise.model.ranking import (
     Shortlist,
 )
 from citewise.ports.catalog import PassageReader
-from citewise.search.adjust import Boost, Cut, Deduplicate, Demote, Freshness, SameScript
+from citewise.search.adjust import Boost, Cut, Deduplicate, Demote, Freshness
 from citewise.search.fuse import Fusion, MinMax
 from citewise.search.rankings import Retrieve, retried
 from citewise.search.rescore import Features, Late, Rerank
@@ -37,7 +37,7 @@ from citewise.text.urls import Addresses
 
 _log = logging.getLogger(__name__)
 
-MIN_CANDIDATES = 20  # as many as Late looks at
+MIN_CANDIDATES = 30  # as many as Late looks at
 SPARE = 2  # candidates read for each one asked for: later stages reorder and drop
 
 
@@ -111,7 +111,7 @@ def refinements(
     features: Features, late: Late, rerank: Rerank, freshness: Freshness, boost: Boost
 ) -> tuple[Stage, ...]:
     """The stages behind hydration, in their order."""
-    return (features, late, rerank, Demote(), SameScript(), freshness, boost, Deduplicate(), Cut())
+    return (features, late, rerank, Demote(), freshness, boost, Deduplicate(), Cut())
 
 
 @dataclass(frozen=True, slots=True)

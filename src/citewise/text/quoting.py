@@ -19,7 +19,7 @@ _LINK = re.compile(  # or a picture; code may stand in its words
 )
 _WIKI_LINK = re.compile(r"!?\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]+)\]\]")
 _MARKER_LIKE = re.compile(r"\[(\W{0,3}(?:sources?\b[^\[\]\n]{0,200}|\d[\d\s,;-]{0,40})\W{0,3})\]", re.IGNORECASE)
-_HIDDEN = re.compile(r"<!--.*?-->|\s*\{\s*#[\w:.-]+\s*\}|\{\{[<%]\s*/?[^<>%]{0,200}[>%]\}\}", re.DOTALL)
+_HIDDEN = re.compile(r"<!--(?:(?!<!--).)*?-->|\s*\{\s*#[\w:.-]+\s*\}|\{\{[<%]\s*/?[^<>%]{0,200}[>%]\}\}", re.DOTALL)
 # Hugo's fence, as a line; the word behind its name is a language.
 _SHORTCODE = re.compile(
     r"^([ \t]*)\{\{[<%]\s*(?:/\s*)?(?:text|highlight|code)\b\s*([\w-]*)(?=\s)[^{}]*[>%]\}\}[ \t]*$", re.MULTILINE
@@ -58,7 +58,8 @@ def unwrapped(text: str) -> str:
             glue = "" if _is_unspaced(before.rstrip()[-1:]) and _is_unspaced(line.lstrip()[:1]) else " "
             lines[-1] = before.rstrip() + glue + line.strip()
         else:
-            lines.append(raw.rstrip() if not opened else raw)
+            is_broken = bool(raw.strip()) and raw.endswith("  ")  # by hand, for a new line
+            lines.append(raw if opened else raw.rstrip() + "  " * is_broken)
         fence = "" if fence and line.closes(fence) else opened
     return "\n".join(lines)
 
@@ -68,12 +69,31 @@ def _is_unspaced(character: str) -> bool:
     return "\u3000" <= character <= "\u9fff" or "\uff00" <= character <= "\uffef"
 
 
+_NOTE = re.compile(  # the first line of an admonition or a callout, and of a tab; its title or its kind
+    r"^([ \t>]*)(?::{3,}[ \t]*(?P<a>[A-Za-z]+)(?:\[(?P<at>[^\]\n]*)\]|[ \t]+(?P<as>[^\n]*?))?"
+    r"|(?:!!!|\?\?\?\+?)[ \t]+(?P<b>[\w-]+)(?:[^\n\"]*\"(?P<bt>[^\"\n]*)\")?|===\+?[ \t]+\"(?P<ct>[^\"\n]+)\""
+    r"|\[!(?P<d>[\w-]+)\][+-]?[ \t]*(?P<dt>[^\n]*?))[ \t]*$",
+    re.MULTILINE,
+)
+_NOTE_END = re.compile(r"^[ \t]*:{3,}[ \t]*\n?", re.MULTILINE)
+
+
+def _titled(note: re.Match[str]) -> str:
+    """A note's first line as its title in bold, or else its kind."""
+    title = next((note[name] for name in ("at", "as", "bt", "ct", "dt") if note[name]), "")
+    kind = next((note[name] for name in ("a", "b", "d") if note[name]), "")
+    return f"{note[1]}**{(title or kind.capitalize()).replace('*', '')}**  "
+
+
 def shown(text: str) -> str:
     """Prose as it reads outside its document: unwrapped, links as their words, no brackets that look like markers."""
-    prepared = "\n".join(
-        run if is_code else _TAG_ALONE.sub("", _SHORTCODE_ALONE.sub("", run)) for run, is_code in _runs(fenced(text))
-    )
+    prepared = "\n".join(run if is_code else _without_markup(run) for run, is_code in _runs(fenced(text)))
     return _outside_code(unwrapped(prepared)).strip("\n")
+
+
+def _without_markup(text: str) -> str:
+    """Without lines that are tags or shortcodes alone; of a note, its title in bold."""
+    return _NOTE_END.sub("", _NOTE.sub(_titled, _TAG_ALONE.sub("", _SHORTCODE_ALONE.sub("", text))))
 
 
 def fenced(text: str) -> str:
@@ -180,6 +200,7 @@ def emphasized(text: str, asked: Set[str]) -> str:
             and end - start <= MAX_EMPHASIZED
             and shared > most
             and not text[start:end].startswith(("#", ">", ELLIPSIS))
+            and not text[end : end + 1].strip()  # asterisks between a full stop and a letter would close nothing
         ):
             most, best = shared, (start, end)
     if best is None or best[0] == 0 or len(text) < MIN_EMPHASIZED or most < 2:

@@ -231,7 +231,7 @@ def test_without_nearness_the_questions_words_decide() -> None:
 def test_an_answer_is_as_long_as_its_question_deserves() -> None:
     page = f"# Gauge\n\n{fillers(60, 'The gauge is read')}"
     shown = {
-        question: "\n\n".join(texts(question, page)) for question in ("When is the gauge read?", "How do I read it?")
+        question: "\n\n".join(texts(question, page)) for question in ("How often is it read?", "How do I read it?")
     }
     fact, how_to = (sum(1 + len(line) // 100 for line in text.splitlines()) for text in shown.values())
     assert fact <= SHAPES["fact"].lines + 2

@@ -187,7 +187,7 @@ def test_gates_and_depths_are_compared_with_the_products_among_them() -> None:
     assert gates["10 times, 0.3 to 0.6"] == 1.0
     assert gates["as much everywhere"] == gates["10 times, 0.35 to 0.5"] == pytest.approx(SECOND, abs=1e-4)
     depths = blend_rows(lab, {f"{depth}, {near}": Blend(depth=depth, near_depth=near) for depth, near in DEPTHS})
-    assert [row.name for row in depths if row.name.endswith(DEFAULT)] == ["20, 12 (default)"]
+    assert [row.name for row in depths if row.name.endswith(DEFAULT)] == ["30, 12 (default)"]
 
 
 def test_all_tables_come_from_one_lab() -> None:

@@ -152,7 +152,8 @@ def test_the_headline_of_an_unsure_answer_is_no_leak_and_what_stands_below_it_ma
 
 def test_what_is_shown_without_being_sure_covers_and_is_compared_too_and_a_refusal_is_not() -> None:
     case = replace(QUESTION, must_say=("noon",), answer="At noon.")
-    for outcome, covered in (("answered", 1.0), ("unsure", 1.0), ("nothing", 0.0)):
+    covers: dict[Outcome, float] = {"answered": 1.0, "unsure": 1.0, "nothing": 0.0}
+    for outcome, covered in covers.items():
         found = answer_measures(case, answered("At noon. [1]", CITED, outcome=outcome), stored)
         assert (found["coverage"], "reference_recall" in found) == (covered, covered > 0)
 

@@ -189,15 +189,15 @@ def test_scores_stay_between_0_and_1(pairs: list[tuple[float, float]], weight: f
 # How far down it looks
 
 
-def test_passages_behind_the_first_twenty_are_not_read_and_stay_behind_in_their_order() -> None:
-    found, cache = many(25)
+def test_passages_behind_the_first_thirty_are_not_read_and_stay_behind_in_their_order() -> None:
+    found, cache = many(35)
     made = late(cache)(found)
-    assert len(cache.asked) == 20
-    assert texts_of(made)[20:] == texts_of(found)[20:]
-    for new, old in zip(made.findings[20:], found.findings[20:], strict=True):
+    assert len(cache.asked) == 30
+    assert texts_of(made)[30:] == texts_of(found)[30:]
+    for new, old in zip(made.findings[30:], found.findings[30:], strict=True):
         assert new.score == new.candidate.scores["late"] == pytest.approx(old.score / (1 + FAR_TIMES * LATE_WEIGHT))
         assert BY_WORD not in new.candidate.scores
-    assert {each.passage.text for each in made.findings[:20]} == {each.passage.text for each in found.findings[:20]}
+    assert {each.passage.text for each in made.findings[:30]} == {each.passage.text for each in found.findings[:30]}
     assert [each.score for each in made.findings] == sorted((each.score for each in made.findings), reverse=True)
 
 
@@ -208,23 +208,23 @@ def test_where_a_passage_is_near_twelve_are_read_and_the_others_stay_behind_in_t
     assert texts_of(made)[12:] == texts_of(found)[12:]
 
 
-def test_reading_more_passages_does_not_change_the_first_twenty() -> None:
+def test_reading_more_passages_does_not_change_the_first_thirty() -> None:
     found, cache = many(40)
-    fewer = found.with_findings(found.findings[:20])
-    assert late(cache)(found).findings[:20] == late(cache)(fewer).findings
+    fewer = found.with_findings(found.findings[:30])
+    assert late(cache)(found).findings[:30] == late(cache)(fewer).findings
 
 
 def test_who_is_looked_at_is_chosen_as_rankings_have_them_whatever_features_said() -> None:
-    found, cache = many(25)
-    moved = [each.rescored("features", 0.95) if at >= 20 else each for at, each in enumerate(found.findings)]
+    found, cache = many(35)
+    moved = [each.rescored("features", 0.95) if at >= 30 else each for at, each in enumerate(found.findings)]
     late(cache)(found.with_findings(Finding.in_order(moved)))
-    assert set(cache.asked) == {each.passage.text_digest for each in found.findings[:20]}
+    assert set(cache.asked) == {each.passage.text_digest for each in found.findings[:30]}
 
 
-def test_a_near_passage_behind_the_first_twenty_does_not_count() -> None:
-    found, cache = many(20)
+def test_a_near_passage_behind_the_first_thirty_does_not_count() -> None:
+    found, cache = many(30)
     deep = found.with_findings((*found.findings, a_found("deep", 0.1, 0.9, "Deep down.")))
-    assert late(cache)(deep).findings[:20] == late(cache)(found).findings
+    assert late(cache)(deep).findings[:30] == late(cache)(found).findings
 
 
 # What is missing
@@ -240,9 +240,9 @@ def test_a_passage_without_vectors_is_counted_in_a_note_and_the_order_stands() -
     assert "citewise reindex" in note
 
 
-def test_a_passage_behind_the_first_twenty_may_lack_its_vectors() -> None:
-    found, cache = many(21)
-    del cache.words[found.findings[20].passage.text_digest]
+def test_a_passage_behind_the_first_thirty_may_lack_its_vectors() -> None:
+    found, cache = many(31)
+    del cache.words[found.findings[30].passage.text_digest]
     assert late(cache)(found).notes == ()
 
 

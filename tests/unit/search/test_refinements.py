@@ -77,6 +77,19 @@ def test_what_the_question_names_keeps_its_score(question: str, content_type: st
     assert Demote()(found) == found
 
 
+def test_a_passage_in_another_script_than_the_questions_comes_behind_those_in_its_own() -> None:
+    names = {"chinese": "潮位计每天中午读取", "japanese": "潮位計は正午に読まれます", "code": "def read_gauge(): ..."}
+    scores = {"chinese": 0.8, "japanese": 0.7, "code": 0.6}
+    findings = [a_named_finding(name, scores[name], text) for name, text in names.items()]
+    asked = a_shortlist(*findings, query=a_query("潮位計はいつ読まれますか"))
+    assert order(Demote()(asked)) == ids("japanese", "code", "chinese")
+
+
+def test_where_no_passage_is_in_the_questions_script_none_is_demoted() -> None:
+    found = a_shortlist(a_named_finding("a", 0.8, "潮位计每天中午读取"), query=a_query("Когда читают?"))
+    assert Demote()(found) == found
+
+
 # Reranking
 
 

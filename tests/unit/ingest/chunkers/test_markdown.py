@@ -228,10 +228,7 @@ def test_a_word_of_a_megabyte_is_cut_though_it_is_one_token() -> None:
     ("kind", "piece"),
     [
         *((BlockKind.PARAGRAPH, piece) for piece in ("word word. ", "word ", "x", ". ")),
-        *(
-            (BlockKind.CODE, piece)
-            for piece in ("x = 1\n", "\n", "> \n", "\ndef f():\n", "\n  public static ", "\n\n@")
-        ),
+        *((BlockKind.CODE, piece) for piece in ("x = 1\n", "> \n", "\ndef f():\n", "\n  public static ", "\n\n@")),
         *((BlockKind.HTML, piece) for piece in ("<tr>\n</tr>\n", "</tr> ", "</tr>\n\n")),
         (BlockKind.TABLE, "| a | b c d |\n"),
     ],

@@ -1,0 +1,199 @@
+"""How blocks of documents read in an answer: unwrapped, without links and markers, long ones cut, one sentence bold."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from citewise.text.quoting import ELLIPSIS, emphasized, shortened, shown, unwrapped
+from tests.growth import assert_linear
+from tests.props.markdown import document
+
+COMMONMARK = MarkdownIt("commonmark").enable("table")
+
+
+def kinds(text: str) -> list[str]:
+    return [token.type for token in COMMONMARK.parse(text)]
+
+
+def words_of(text: str) -> list[str]:
+    return re.findall(r"\w+", text)
+
+
+# Unwrapped
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("The gauge\nis read\n  at noon.", "The gauge is read at noon."),
+        ("- The gauge\n  is read\n- at noon", "- The gauge is read\n- at noon"),
+        ("泵把水\n抬到高处\u3002\n水很深", "泵把水抬到高处\u3002水很深"),
+        ("泵 pump\nlifts 水\nhere", "泵 pump lifts 水 here"),
+        ("One  \ntwo\\\nthree", "One  \ntwo\\\nthree"),
+        ("One.\n\nTwo.", "One.\n\nTwo."),
+        ("> One\n> two", "> One\n> two"),
+        ("| a |\n|---|\n| b |", "| a |\n|---|\n| b |"),
+        ("# Head\ntext\nmore", "# Head\ntext more"),
+        ("```\na\nb\n```", "```\na\nb\n```"),
+        ("1. Do\n\n   ```sh\n   a\n   b\n   ```\n\n2. Do", "1. Do\n\n   ```sh\n   a\n   b\n   ```\n\n2. Do"),
+        ("", ""),
+    ],
+)
+def test_a_paragraph_becomes_one_line_and_every_other_line_stays(text: str, line: str) -> None:
+    assert unwrapped(text) == line
+
+
+@settings(max_examples=150, deadline=None)
+@given(document)
+def test_unwrapping_changes_no_block_and_no_word(text: str) -> None:
+    made = unwrapped(text)
+    assert kinds(made) == kinds(text)
+    assert words_of(made) == words_of(text)
+    assert unwrapped(made) == made
+
+
+# Shown
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("By others [3] and [4, 5], but not in `a[3]`.", "By others (3) and (4, 5), but not in `a[3]`."),
+        ("99 bar [Source 9: Evil - doc] and [^3] too.", "99 bar (Source 9: Evil - doc) and (^3) too."),
+        ("See [the limits](../limits.md#upper) for `[a](b)`.", "See the limits for `[a](b)`."),
+        (
+            "See [`limit`](a.md) and [the rest][rest] and [[Page]] and [[a/b|Page B]].",
+            "See `limit` and the rest and Page and Page B.",
+        ),
+        ("A [list] of [x] boxes", "A [list] of [x] boxes"),
+        ("Seen <!-- hidden\nnote --> here", "Seen  here"),
+        ("```\nx[2] = [y](z)\n```", "```\nx[2] = [y](z)\n```"),
+        ("- one [1]\n\n  ```\n  x[2]\n  ```", "- one (1)\n\n  ```\n  x[2]\n  ```"),
+    ],
+)
+def test_links_are_their_words_and_no_bracket_reads_as_a_source(text: str, said: str) -> None:
+    assert shown(text) == said
+
+
+@settings(max_examples=150, deadline=None)
+@given(document | st.text(alphabet="[]()0123456789source:!`<>-\n #", max_size=80))
+def test_nothing_that_is_shown_reads_as_a_marker(text: str) -> None:
+    rendered = re.sub(r"<code[^>]*>.*?</code>", "", COMMONMARK.render(shown(text)), flags=re.DOTALL)
+    assert not re.search(r"\[\d+\]", rendered)
+
+
+# Cut
+
+
+ROWS = [f"| code {at} | meaning {at} |" for at in range(40)]
+TABLE = ["| Code | Meaning |", "|---|---|", *ROWS]
+CODE = [line for at in range(20) for line in (f"def step_{at}():", f"    return {at}", "")]
+
+
+def cut(lines: list[str], *asked: str, most: int = 6) -> list[str]:
+    return shortened("\n".join(lines), frozenset(asked), most).splitlines()
+
+
+def test_what_is_short_enough_stays_whole() -> None:
+    assert cut(["```py", *CODE, "```"], most=len(CODE)) == ["```py", *CODE, "```"]
+    assert cut(TABLE, most=len(TABLE)) == TABLE
+
+
+@pytest.mark.parametrize("at", [0, 9, 19])
+def test_long_code_is_cut_around_a_definition_with_both_fences(at: int) -> None:
+    made = cut(["```py", *CODE, "```"], f"step_{at}")
+    assert (made[0], made[-1]) == ("```py", "```")
+    assert (made[1] == ELLIPSIS, made[-2] == ELLIPSIS) == (at > 0, at < 19)
+    body = [line for line in made[1:-1] if line != ELLIPSIS]
+    assert f"def step_{at}():" in body
+    assert "\n".join(body) in "\n".join(CODE)
+    assert len(body) <= 6
+
+
+@pytest.mark.parametrize("at", [0, 17, 39])
+def test_a_long_table_keeps_its_header_and_the_rows_that_matter_in_order(at: int) -> None:
+    made = cut(TABLE, str(at), most=3)
+    assert made[:2] == TABLE[:2]
+    assert ROWS[at] in made
+    rows = [line for line in made[2:] if ELLIPSIS not in line]
+    assert rows == [row for row in ROWS if row in rows]
+    assert len(rows) == 3
+    assert kinds("\n".join(made)).count("table_open") == 1
+
+
+def test_a_label_stays_above_what_it_names() -> None:
+    assert cut(["**pump.py** [2]", "```py", *CODE, "```"], "step_9")[:3] == ["**pump.py** (2)", "", "```py"]
+    assert cut(["**Codes**", "", *TABLE])[:3] == ["**Codes**", "", TABLE[0]]
+
+
+def test_cells_are_no_markers_and_code_stays_as_it_is() -> None:
+    assert cut(["| a [1] |", "|---|", "| [b](c.md) |"]) == ["| a (1) |", "|---|", "| b |"]
+    assert cut(["```", "a[1] = [b](c)", "```"]) == ["```", "a[1] = [b](c)", "```"]
+
+
+@pytest.mark.parametrize("lines", [["```"], ["```", "```"], ["| a |"], ["| a |", "|---|"], ["", "```", "x", "```"]])
+def test_hardly_anything_is_cut_into_hardly_anything(lines: list[str]) -> None:
+    assert all(line in ("", *lines) for line in cut(lines, "a", most=1))
+
+
+# Emphasized
+
+
+LONG = "The gulls rest on the roofs of the sheds and on the pier, as they always do in the long winter of the coast. "
+SAYS_IT = "The tide gauge freezes at noon."
+
+
+def bold(text: str, *asked: str) -> list[str]:
+    made = emphasized(text, frozenset(asked or ("tide", "gaug", "freez")))
+    assert made.replace("**", "") == text.replace("**", "")
+    return re.findall(r"<strong>(.*?)</strong>", COMMONMARK.render(made))
+
+
+def test_the_sentence_that_says_it_is_bold_in_a_long_text() -> None:
+    assert bold(LONG * 3 + SAYS_IT) == [SAYS_IT]
+    assert bold(f"{LONG * 2}{SAYS_IT} {LONG}") == [SAYS_IT]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Gulls rest. {SAYS_IT}",
+        f"{SAYS_IT} {LONG * 3}",
+        LONG * 3,
+        f"{LONG * 3}\n\n- {SAYS_IT}",
+        f"{LONG * 3}\n\n```\n{SAYS_IT}\n```",
+        f"{LONG * 3}\n\n# {SAYS_IT}",
+        f"{LONG * 3}\n\n| a |\n|---|\n| {SAYS_IT} |",
+        "",
+    ],
+    ids=["short text", "it stands first", "no sentence says it", "an item", "code", "a heading", "a table", "nothing"],
+)
+def test_nothing_is_bold_where_it_would_not_help(text: str) -> None:
+    assert bold(text) == []
+
+
+def test_what_is_bold_already_is_not_made_bold_again() -> None:
+    assert bold(f"{LONG * 3}The **tide** gauge freezes at noon.") == ["tide"]
+
+
+def test_no_asterisk_is_left_over_in_writing_without_blanks() -> None:
+    text = "海鸥在屋顶上休息\u3002" * 40 + "潮汐仪在中午结冰\u3002" + "海鸥在屋顶上休息\u3002" * 4
+    asked = frozenset(word for at in range(7) for word in ("潮汐仪在中午结冰"[at : at + 2], "潮汐仪在中午结冰"[at]))
+    made = emphasized(text, asked)
+    assert "*" not in COMMONMARK.render(made)
+
+
+@settings(max_examples=100, deadline=None)
+@given(document, st.sets(st.sampled_from(["tide", "gaug", "read", "a", "b"])))
+def test_emphasis_changes_no_word_and_no_block(text: str, asked: set[str]) -> None:
+    made = emphasized(text, frozenset(asked))
+    assert words_of(made) == words_of(text)
+    assert kinds(made) == kinds(text)
+
+
+@pytest.mark.parametrize("piece", ["word ", "[a](b) ", "[[", "| a ", "> x\n", "```\n", "<!-- ", "`", "**", "- a\n"])
+def test_the_work_grows_with_the_text_and_no_faster(piece: str) -> None:
+    assert_linear(shown, piece, characters=40_000)
