@@ -51,7 +51,7 @@ ANSWERED_CONFIDENCE, SHOWN_CONFIDENCE = 0.45, 0.07
 # A model that reads the sources can say itself that they do not suffice: 0.3 would refuse 4 % of what they answer.
 MODEL_CONFIDENCE = 0.15
 # Stems of a question in which each word names something: "what does the blue lamp mean?". More: a long question has
-# some word that no page has. At 6 the rule below demotes 8 of 81 such questions that have an answer (textbook, docs,
+# some word that no page has. At 6 the rule below demotes 9 of 81 such questions that have an answer (textbook, docs,
 # API docs and runbooks), 7 of them alerts; what it is for are small libraries (ADR 23).
 MAX_NAMING = 6
 
