@@ -158,6 +158,8 @@ class AnswerPipeline:
     def _quoted(self, query: Query, material: "_Material | Selection") -> tuple[Context, Grounds]:
         """Excerpts of the sections that were found, or of the selection; none where there is nothing to show."""
         pack, question = self.pack.within(query.budget_tokens), query.text
+        if self.compress.is_wanted(query):  # there are no sources to shorten: the excerpts are all that there is
+            pack = pack.within(min(pack.budget_tokens, self.compress.tokens))
         answered = ANSWERED_CONFIDENCE if self.min_confidence is None else self.min_confidence
         thresholds = Thresholds(answered, min(answered, SHOWN_CONFIDENCE))
         if isinstance(material, Selection):
