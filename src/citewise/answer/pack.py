@@ -18,6 +18,7 @@ from citewise.model.ranking import Candidate, Finding, FoundSection, Passage
 from citewise.ports.models import TokenCounter
 from citewise.text.analysis import terms
 from citewise.text.markdown import Markdown
+from citewise.text.quoting import shown
 from citewise.text.sanitizing import sanitized, sanitized_label, without_html
 from citewise.text.units import cut_to_fit, units_of
 from citewise.text.urls import Addresses, Slugger
@@ -87,7 +88,9 @@ class Pack:
         )
 
     def _cut(self, excerpt: Excerpt, room: int) -> str:
-        return cut_to_fit(excerpt.text, lambda text: self._excerpt_source(1, excerpt, text).tokens <= room)
+        """Its best block, or as much of its beginning as fits."""
+        best = shown(excerpt.joined.text[slice(*excerpt.best)])
+        return cut_to_fit(best, lambda text: self._excerpt_source(1, excerpt, text).tokens <= room)
 
     def _excerpt_source(self, n: int, excerpt: Excerpt, text: str) -> ContextSource:
         """A source that is cited with the lines of the excerpt, and shows the best words that stand there."""
