@@ -84,7 +84,10 @@ class Pack:
             text=SEPARATOR.join(_block(source.n, source.passages[0], source.text) for source in chosen),
             sources=tuple(chosen),
             tokens=self._total([source.tokens for source in chosen]),
-            tokens_before=sum(passage.tokens for excerpt in excerpts for passage in excerpt.section.passages),
+            tokens_before=max(
+                self._total([source.tokens for source in chosen]),  # which have their headings
+                sum(passage.tokens for excerpt in excerpts for passage in excerpt.section.passages),
+            ),
         )
 
     def _cut(self, excerpt: Excerpt, room: int) -> str:
@@ -99,7 +102,9 @@ class Pack:
         place = replace(best, location=excerpt.joined.location(*excerpt.span))
         citation = _citation(n, (place,), self.addresses, best=place, score=section.score)
         start, end = excerpt.best
-        citation = replace(citation, excerpt=_excerpt(whole[start : whole.paragraph_end(end)]))
+        head, tail = added_to(excerpt.joined.passages)  # which stand nowhere in the document
+        start, end = max(start, head), min(whole.paragraph_end(end), len(whole) - len(tail))
+        citation = replace(citation, excerpt=_excerpt(whole[start:end]))
         tokens = self._tokens(_block(n, best, text))
         return ContextSource(n, section.passages, text, tokens, section.score, citation, ())
 

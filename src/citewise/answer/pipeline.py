@@ -176,7 +176,10 @@ class AnswerPipeline:
         grounds = self.ground.of_search(question, findings, top_k=query.top_k, thresholds=thresholds)
         shown = () if grounds.outcome == "nothing" else self.excerpts(question, material.sections, max_runs=query.top_k)
         context = pack.quoted(shown)
-        return context, grounds if context.sources else replace(grounds, outcome="nothing")
+        if not context.sources:
+            return context, replace(grounds, outcome="nothing")
+        is_weak = grounds.outcome == "answered" and all(excerpt.is_weak for excerpt in shown)
+        return context, replace(grounds, outcome="unsure") if is_weak else grounds
 
     def _refused(
         self, prompt: Prompt, result: SearchResult, text: str, suggestions: tuple[Suggestion, ...]
