@@ -11,9 +11,10 @@ SECRET = "zqhidden"
 STEPS = "\n\n".join(
     f"Step {at}: open valve number {at} of the tide pump and wait until it hums." * 6 for at in range(9)
 )
+PUMP = f"# Pump\n\nTo start the tide pump:\n\n{STEPS}\n"
 PAGES = {
-    "open.md": f"# Pump\n\nTo start the tide pump:\n\n{STEPS}\n",
-    "closed.md": f"---\naccess: [group:ops]\n---\n\n# Pump\n\nTo start the tide pump:\n\n{STEPS}\n\nIts {SECRET} code is 7.\n",
+    "open.md": PUMP,
+    "closed.md": f"---\naccess: [group:ops]\n---\n\n{PUMP}\nIts {SECRET} code is 7.\n",
     "mine.md": f"---\naccess: [owner:carl]\n---\n\n# Pump\n\nTo start the tide pump of {SECRET}:\n\n{STEPS}\n",
 }
 QUESTIONS = ("How do I start the tide pump?", f"What is the {SECRET} code?", "tide pump valve number 3")
@@ -39,7 +40,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_an_answer_quotes_no_neighbor_of_a_hidden_page(library: Library, question: str) -> None:
-    for principal in (Principal("bob"), Principal("ann", groups={"press"})):
+    for principal in (Principal("bob"), Principal("ann", groups=frozenset({"press"}))):
         answer = library.as_principal(principal).ask(question)
         assert {citation.document for citation in answer.citations} <= {"open.md"}
         assert SECRET not in answer.text
@@ -48,7 +49,7 @@ def test_an_answer_quotes_no_neighbor_of_a_hidden_page(library: Library, questio
 
 
 def test_who_may_see_a_page_is_shown_its_neighbors(library: Library) -> None:
-    seen = library.as_principal(Principal("ann", groups={"ops"})).ask(QUESTIONS[1])
+    seen = library.as_principal(Principal("ann", groups=frozenset({"ops"}))).ask(QUESTIONS[1])
     assert SECRET in seen.text
     assert {citation.document for citation in seen.citations} <= {"open.md", "closed.md"}
 

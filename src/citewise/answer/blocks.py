@@ -40,8 +40,6 @@ _LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()\s]*(?:\s+\"[^\"]*\")?\)|\[[^\[\]\
 _WORD = re.compile(r"\w+")
 _ITEM = re.compile(rf"^\s*{LIST_MARK}\s", re.MULTILINE)
 _STEP = re.compile(r"\s*\d{1,3}[.)]\s")
-_HARD_BREAK = re.compile(r"(?:  |\\)\n")
-_TABLE_RULE = re.compile(r"[\s|:+=-]+")
 _COMMENT = re.compile(r"<!--(?:(?!<!--).)*?-->", re.DOTALL)
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>|\{\{[<%][^{}]*[>%]\}\}")
 _OPTION = re.compile(rf"^\s*(?:{BULLET}\s+)?(?:\*\*)?\(?[A-Da-d][).]\s", re.MULTILINE)

@@ -86,6 +86,7 @@ class Excerpt:
     span: tuple[int, int]  # from its first block to its last, in the section's text
     best: tuple[int, int]  # its best block
     joined: Joined
+    is_weak: bool  # it holds announcements, links or the like alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +294,7 @@ def _excerpt(
     text += f"\n{ELLIPSIS}" if blocks[-1].after else ""
     span = (min(block.span[0] for block in blocks), max(block.span[1] for block in blocks))
     best = max(blocks, key=lambda block: (not block.is_weak, block.closeness or 0.0, len(block.stems & asked)))
-    return Excerpt(section, emphasized(text, asked), span, best.span, joined)
+    return Excerpt(section, emphasized(text, asked), span, best.span, joined, best.is_weak)
 
 
 def _glue(before: TextBlock, block: TextBlock) -> str:

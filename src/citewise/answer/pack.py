@@ -18,6 +18,7 @@ from citewise.model.ranking import Candidate, Finding, FoundSection, Passage
 from citewise.ports.models import TokenCounter
 from citewise.text.analysis import terms
 from citewise.text.markdown import Markdown
+from citewise.text.quoting import shown
 from citewise.text.sanitizing import sanitized, sanitized_label, without_html
 from citewise.text.units import cut_to_fit, units_of
 from citewise.text.urls import Addresses, Slugger
@@ -83,11 +84,16 @@ class Pack:
             text=SEPARATOR.join(_block(source.n, source.passages[0], source.text) for source in chosen),
             sources=tuple(chosen),
             tokens=self._total([source.tokens for source in chosen]),
-            tokens_before=sum(passage.tokens for excerpt in excerpts for passage in excerpt.section.passages),
+            tokens_before=max(
+                self._total([source.tokens for source in chosen]),  # which have their headings
+                sum(passage.tokens for excerpt in excerpts for passage in excerpt.section.passages),
+            ),
         )
 
     def _cut(self, excerpt: Excerpt, room: int) -> str:
-        return cut_to_fit(excerpt.text, lambda text: self._excerpt_source(1, excerpt, text).tokens <= room)
+        """Its best block, or as much of its beginning as fits."""
+        best = shown(excerpt.joined.text[slice(*excerpt.best)])
+        return cut_to_fit(best, lambda text: self._excerpt_source(1, excerpt, text).tokens <= room)
 
     def _excerpt_source(self, n: int, excerpt: Excerpt, text: str) -> ContextSource:
         """A source that is cited with the lines of the excerpt, and shows the best words that stand there."""
@@ -96,7 +102,9 @@ class Pack:
         place = replace(best, location=excerpt.joined.location(*excerpt.span))
         citation = _citation(n, (place,), self.addresses, best=place, score=section.score)
         start, end = excerpt.best
-        citation = replace(citation, excerpt=_excerpt(whole[start : whole.paragraph_end(end)]))
+        head, tail = added_to(excerpt.joined.passages)  # which stand nowhere in the document
+        start, end = max(start, head), min(whole.paragraph_end(end), len(whole) - len(tail))
+        citation = replace(citation, excerpt=_excerpt(whole[start:end]))
         tokens = self._tokens(_block(n, best, text))
         return ContextSource(n, section.passages, text, tokens, section.score, citation, ())
 

@@ -158,6 +158,8 @@ class AnswerPipeline:
     def _quoted(self, query: Query, material: "_Material | Selection") -> tuple[Context, Grounds]:
         """Excerpts of the sections that were found, or of the selection; none where there is nothing to show."""
         pack, question = self.pack.within(query.budget_tokens), query.text
+        if self.compress.is_wanted(query):  # there are no sources to shorten: the excerpts are all that there is
+            pack = pack.within(min(pack.budget_tokens, self.compress.tokens))
         answered = ANSWERED_CONFIDENCE if self.min_confidence is None else self.min_confidence
         thresholds = Thresholds(answered, min(answered, SHOWN_CONFIDENCE))
         if isinstance(material, Selection):
@@ -174,7 +176,10 @@ class AnswerPipeline:
         grounds = self.ground.of_search(question, findings, top_k=query.top_k, thresholds=thresholds)
         shown = () if grounds.outcome == "nothing" else self.excerpts(question, material.sections, max_runs=query.top_k)
         context = pack.quoted(shown)
-        return context, grounds if context.sources else replace(grounds, outcome="nothing")
+        if not context.sources:
+            return context, replace(grounds, outcome="nothing")
+        is_weak = grounds.outcome == "answered" and all(excerpt.is_weak for excerpt in shown)
+        return context, replace(grounds, outcome="unsure") if is_weak else grounds
 
     def _refused(
         self, prompt: Prompt, result: SearchResult, text: str, suggestions: tuple[Suggestion, ...]

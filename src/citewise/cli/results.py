@@ -16,7 +16,14 @@ from citewise.text.markdown import Markdown
 
 SNIPPET_CHARACTERS = 240
 MAX_WIDTH = 110  # of running text; longer lines are hard to read
-SHORT_NAMES = {"proximity": "near", "features": "feats", "by_word": "word", "rerank": "rank", "demote": "lower", "freshness": "fresh"}
+SHORT_NAMES = {
+    "proximity": "near",
+    "features": "feats",
+    "by_word": "word",
+    "rerank": "rank",
+    "demote": "lower",
+    "freshness": "fresh",
+}
 FEW_DROPPED = 5  # candidates beyond top_k that are shown; --json names each
 
 # The fields of a passage that a hit has under the same name
