@@ -28,7 +28,7 @@ _ANNOUNCEMENT = re.compile(  # what speaks of the text and not of its subject
     r"|lesson|handbook|book|part|overview|exercise)s?\b"
     r"|\b(?:for (?:more|further) (?:information|details?|examples?)|see also|(?:read|learn) more)\b"
     r"|\b(?:later|next|below|above|in this (?:section|chapter|guide|module)),? (?:you|we)(?:['\u2019]ll| will)\b"
-    r"|\b(?:we|you)(?:['\u2019]ll| will) (?:see|learn|cover|explore|look at|discuss)\b",
+    r"|\b(?:we|you)(?:['\u2019]ll| will) (?:learn|cover|explore|look at|discuss|see (?:how|in|later))\b",
     re.IGNORECASE,
 )
 MAX_ANNOUNCEMENT_WORDS = 40  # a longer paragraph says something besides
@@ -84,6 +84,11 @@ class TextBlock:
     def is_step(self) -> bool:
         return self.kind == "item" and _STEP.match(self.text) is not None
 
+    @property
+    def breaks_off(self) -> bool:
+        """Whether its sentence goes on in what follows: "It passes if" above a list."""
+        return self.kind == "prose" and self.text[-1:].isalnum()
+
     @cached_property
     def has_code(self) -> bool:
         return self.kind == "code" or (self.kind == "item" and any(Markdown(self.text).fenced_lines()))
@@ -93,18 +98,15 @@ class TextBlock:
         """Whether it answers nothing by itself: an announcement, links alone, a version note, a picture, a question."""
         if self.kind in ("code", "table"):
             return False
-        text = _COMMENT.sub("", self.text)
+        text, one_line = _COMMENT.sub("", self.text), " ".join(self.text.split())
         rest = _WORD.findall(_LINK.sub(" ", text))
         if len(rest) <= 2 * max(1, text.count("\n") // 2) and _LINK.search(text):
             return True
         if not rest or _LABEL.fullmatch(text) or _VERSION_NOTE.fullmatch(text.strip("> *_\n")):
             return True
-        is_short = len(rest) <= MAX_ANNOUNCEMENT_WORDS
-        if (
-            self.kind == "prose"
-            and is_short
-            and (_ANNOUNCEMENT.search(text) or text.rstrip("*_` ").endswith(("?", "\uff1f")))
-        ):
+        is_question = one_line.rstrip("*_` ").endswith(("?", "\uff1f"))
+        is_short = self.kind == "prose" and len(rest) <= MAX_ANNOUNCEMENT_WORDS
+        if is_short and (is_question or _ANNOUNCEMENT.search(one_line)):
             return True
         return len(_OPTION.findall(text)) >= 3  # the options of a quiz
 

@@ -16,6 +16,7 @@ from citewise.answer.joining import Joined
 from citewise.model.ranking import FoundSection
 from citewise.text.analysis import terms
 from citewise.text.quoting import ELLIPSIS, emphasized, shortened, shown
+from citewise.text.roles import is_beside, roles_asked
 
 Form: TypeAlias = Literal["comparison", "code", "why", "how-to", "fact", "which", "error", "definition", "other"]
 
@@ -86,7 +87,7 @@ class Excerpt:
     span: tuple[int, int]  # from its first block to its last, in the section's text
     best: tuple[int, int]  # its best block
     joined: Joined
-    is_weak: bool  # it holds announcements, links or the like alone
+    is_weak: bool  # it holds announcements, links or the like alone, or stands beside the content
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +116,14 @@ class Excerpts:
         form = form_of(question)
         joined = [Joined.of(section.passages) for section in sections]
         read = [blocks_of(text, section.closeness) for text, section in zip(joined, sections, strict=True)]
-        choice = _Choice(form, self.shapes[form], read, max_runs=min(max_runs, MAX_RUNS), max_gap=self.max_gap)
+        roles = roles_asked(question)
+        beside = [is_beside(section.passages[0].content_type, roles) for section in sections]
+        choice = _Choice(form, self.shapes[form], read, beside, max_runs=min(max_runs, MAX_RUNS), max_gap=self.max_gap)
         choice.take(self._ranked(question, form, sections, read))
         asked = frozenset((*terms(question).words, *terms(question).code))
         max_code = self.shapes[form].code
         return tuple(
-            _excerpt(sections[number], joined[number], blocks, asked=asked, max_code=max_code)
+            _excerpt(sections[number], joined[number], blocks, asked=asked, max_code=max_code, is_beside=beside[number])
             for number, blocks in choice.runs()
         )
 
@@ -151,21 +154,30 @@ _WANTED: Mapping[Form, re.Pattern[str]] = {
 }
 
 
-def _fits(form: Form, block: TextBlock) -> bool:
-    """Whether a block is of the kind that a question's form asks for."""
+def _fits(form: Form, block: TextBlock) -> int:
+    """Whether a block is of the kind that a question's form asks for; 2: introductions that say the same words are
+    what stands above it."""
     if form in ("how-to", "code"):
-        return block.has_code or block.is_step
+        return (2 if form == "how-to" else 1) * (block.has_code or block.is_step)
     pattern = _WANTED.get(form)
-    return pattern is not None and pattern.search(block.text) is not None
+    return int(pattern is not None and pattern.search(block.text) is not None)
 
 
 class _Choice:
     """The blocks that are taken, section by section, and the lines that are left."""
 
     def __init__(
-        self, form: Form, shape: Shape, read: Sequence[Sequence[TextBlock]], *, max_runs: int, max_gap: float
+        self,
+        form: Form,
+        shape: Shape,
+        read: Sequence[Sequence[TextBlock]],
+        beside: Sequence[bool],  # of each section, whether it stands beside the content
+        *,
+        max_runs: int,
+        max_gap: float,
     ) -> None:
-        self._form, self._shape, self._read, self._max_runs, self._max_gap = form, shape, read, max_runs, max_gap
+        self._form, self._shape, self._read, self._beside = form, shape, read, beside
+        self._max_runs, self._max_gap = max_runs, max_gap
         self._left = shape.lines
         self._taken: dict[int, set[int]] = {}  # by section, in the order of their best block
 
@@ -173,7 +185,7 @@ class _Choice:
         """Take what there is room for, best first. What answers nothing is taken only if there is nothing else."""
         best: float | None = None
         for candidate in candidates:
-            if candidate.block.is_weak or self._announces_nothing(candidate):
+            if self._beside[candidate.section] or candidate.block.is_weak or self._announces_nothing(candidate):
                 continue
             best = candidate.score if best is None else best
             if self._left < MIN_LINES or candidate.score < best - self._max_gap:
@@ -207,14 +219,30 @@ class _Choice:
             blocks = self._read[section]
             if len(self._taken) > 1 and all(blocks[at].announces and at + 1 == len(blocks) for at in taken):
                 continue
+            self._complete_steps(section, taken)
             for position in sorted(taken, reverse=True):
-                if blocks[position].announces and position + 1 not in taken:
-                    announced = self._announced(blocks, position)
-                    if self._lines(section, announced) <= self._left + BEYOND_LINES:
-                        taken |= announced
-                    if position + 1 not in taken and len(taken) > 1:
-                        taken.discard(position)
+                needed = self._announced(blocks, position) if self._goes_on(blocks, position) else set()
+                if needed and self._lines(section, needed - taken) <= self._left + BEYOND_LINES:
+                    taken |= needed
+                if blocks[position].announces and position + 1 not in taken and len(taken) > 1:
+                    taken.discard(position)
             yield section, [blocks[position] for position in sorted(taken)]
+
+    def _complete_steps(self, section: int, taken: set[int]) -> None:
+        """The steps between two that are taken: a procedure without one of them is worse than none."""
+        blocks = self._read[section]
+        for number in {blocks[at].list_number for at in taken if blocks[at].is_step}:
+            steps = [at for at in taken if blocks[at].list_number == number]
+            between = set(range(min(steps), max(steps))) - taken
+            if self._lines(section, between) <= self._left + BEYOND_LINES:
+                taken |= between
+
+    @staticmethod
+    def _goes_on(blocks: Sequence[TextBlock], position: int) -> bool:
+        """Whether a block says nothing, or half a sentence, without the one behind it."""
+        following = blocks[position + 1 : position + 2]
+        is_list = any(other.kind in ("list", "item") for other in following)
+        return blocks[position].announces or (blocks[position].breaks_off and is_list)
 
     def _is_said(self, block: TextBlock) -> bool:
         """Whether what is taken says nearly the same."""
@@ -237,7 +265,7 @@ class _Choice:
         if sum(map(self._shown_lines, blocks)) <= self._shape.whole:
             return {other.position for other in blocks if not other.is_weak or other is block}
         group = {block.position, *self._lead_of(blocks, block)}
-        if block.announces:
+        if self._goes_on(blocks, block.position):
             group |= self._announced(blocks, block.position)
         elif block.is_step:
             group |= self._steps(blocks, block)
@@ -254,7 +282,8 @@ class _Choice:
             at -= 1
         if block.kind == "prose" or at < 0 or blocks[at].kind != "prose":
             return set()
-        leads = blocks[at].announces or blocks[at].is_label or block.kind == "code"
+        above = blocks[at]
+        leads = above.announces or above.breaks_off or above.is_label or block.kind == "code"
         return {at} if leads and blocks[at].lines <= 4 else set()
 
     def _announced(self, blocks: Sequence[TextBlock], position: int) -> set[int]:
@@ -284,7 +313,13 @@ class _Choice:
 
 
 def _excerpt(
-    section: FoundSection, joined: Joined, blocks: Sequence[TextBlock], *, asked: Set[str], max_code: int
+    section: FoundSection,
+    joined: Joined,
+    blocks: Sequence[TextBlock],
+    *,
+    asked: Set[str],
+    max_code: int,
+    is_beside: bool,
 ) -> Excerpt:
     text = f"{ELLIPSIS}\n" if blocks[0].before else ""
     for before, block in zip((None, *blocks), blocks, strict=False):
@@ -294,7 +329,7 @@ def _excerpt(
     text += f"\n{ELLIPSIS}" if blocks[-1].after else ""
     span = (min(block.span[0] for block in blocks), max(block.span[1] for block in blocks))
     best = max(blocks, key=lambda block: (not block.is_weak, block.closeness or 0.0, len(block.stems & asked)))
-    return Excerpt(section, emphasized(text, asked), span, best.span, joined, best.is_weak)
+    return Excerpt(section, emphasized(text, asked), span, best.span, joined, is_beside or best.is_weak)
 
 
 def _glue(before: TextBlock, block: TextBlock) -> str:

@@ -69,6 +69,10 @@ class Thresholds:
 
 DEFAULT = Thresholds()
 
+# Stems that are no stop words and name nothing: "how long may a lamp burn?"
+_NAMING_NOTHING = frozenset(
+    ("long", "many", "much", "often", "far", "may", "might", "must", "shall", "would", "could", "one", "get", "use")
+)
 _WORD = re.compile(r"\w+(?:[.'\u2019/-]\w+)*")
 _JOINT = re.compile(r"[\W_]+")
 
@@ -261,12 +265,13 @@ def _names_another(question: str, findings: Sequence[Finding], *, top_k: int) ->
     if len(terms(question).stems) > MAX_NAMING:
         return False
     found = ["\n".join((*each.passage.breadcrumb, each.passage.text)).lower() for each in findings]
-    words = [terms(word).stems for word in _WORD.findall(question)]
-    pairs = ((before, word) for before, word in pairwise(words) if len(before) == len(word) == 1)
+    names = [(match, terms(match.group()).stems - _NAMING_NOTHING) for match in _WORD.finditer(question)]
     return any(
-        not any(stem in text for text in found for stem in before)
-        and any(stem in text for text in found[:top_k] for stem in word)
-        for before, word in pairs
+        len(before) == len(stems) == 1
+        and not question[left.end() : right.start()].strip()  # a comma or a full stop is between others
+        and not any(stem in text for text in found for stem in before)
+        and any(stem in text for text in found[:top_k] for stem in stems)
+        for (left, before), (right, stems) in pairwise(names)
     )
 
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 from citewise.model.ids import ChunkId
 from citewise.model.query import DEFAULT_BOOSTS, BoostRule
 from citewise.model.ranking import CUT, Finding, Shortlist
-from citewise.text.roles import SectionRole, roles_asked
+from citewise.text.roles import is_beside, roles_asked
 from citewise.text.scripts import Script, script_of
 
 DAY = 86_400.0  # seconds
@@ -34,14 +34,10 @@ class Demote:
         demoted = frozenset(scripts) - {asked, Script.LATIN} if asked in scripts else frozenset()
         rescored = []
         for finding, script in zip(found.findings, scripts, strict=True):
-            role = _ROLES.get(finding.passage.content_type)
-            factor = 1.0 if role is None or role in named else self.factor
+            factor = self.factor if is_beside(finding.passage.content_type, named) else 1.0
             factor *= self.other_script if script in demoted else 1.0
             rescored.append(finding if factor == 1 else finding.rescored(self.name, finding.score * factor))
         return found.with_findings(Finding.in_order(rescored))
-
-
-_ROLES = {**{role.value: role for role in SectionRole}, "assessment": SectionRole.QUIZ}  # by content type
 
 
 @dataclass(frozen=True, slots=True)

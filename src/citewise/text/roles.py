@@ -4,7 +4,7 @@ They share the words of many questions and answer few of them.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from enum import StrEnum
 
 from citewise.text.markdown import LIST_MARK
@@ -19,6 +19,8 @@ class SectionRole(StrEnum):
     CHANGELOG = "changelog"
     LINKS = "links"
 
+
+_BY_CONTENT_TYPE = {**{role.value: role for role in SectionRole}, "assessment": SectionRole.QUIZ}
 
 # What a heading says as a whole: "Exercise caution" and "Reference" are none of these.
 _NUMBER = r"(?: #?\d[\d.]*[a-z]?)?"
@@ -115,6 +117,12 @@ def role_of(breadcrumb: Sequence[str], text: str) -> SectionRole | None:
 def roles_asked(question: str) -> frozenset[SectionRole]:
     """The roles that a question names: what changed, exercises on a topic, where to read on."""
     return frozenset(role for role, words in _WORDS.items() if words.search(question))
+
+
+def is_beside(content_type: str, asked: Set[SectionRole]) -> bool:
+    """Whether a passage of this content type stands beside the content, and its role is none of those asked for."""
+    role = _BY_CONTENT_TYPE.get(content_type)
+    return role is not None and role not in asked
 
 
 def _plain(heading: str) -> str:
