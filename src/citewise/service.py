@@ -93,7 +93,8 @@ class Service:
                 stop = cancellation or Cancellation()
                 stop.raise_if_cancelled()
                 found = self._search_or_popular(replace(query, top_k=max(GROUNDING_TOP_K, query.top_k)))
-                found, sections = self.library.sections(query, found, depth=SECTIONS_PER_SOURCE * query.top_k)
+                depth = SECTIONS_PER_SOURCE * query.top_k if pipeline.only_quotes else 0
+                found, sections = self.library.sections(query, found, depth=depth) if depth else (found, ())
                 found = _without_cache(found, cached)
                 events = pipeline.ask(query, found, sections, history=history, cancellation=stop)
             with closing(events):

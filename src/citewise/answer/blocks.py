@@ -31,18 +31,19 @@ _ANNOUNCEMENT = re.compile(  # what speaks of the text and not of its subject
     r"|\b(?:we|you)(?:['\u2019]ll| will) (?:learn|cover|explore|look at|discuss|see (?:how|in|later))\b",
     re.IGNORECASE,
 )
-MAX_ANNOUNCEMENT_WORDS = 40  # a longer paragraph says something besides
+MAX_ANNOUNCEMENT_WORDS = 40  # a longer sentence says something besides
 _VERSION_NOTE = re.compile(
     r"\W*(?:\w+\W+){0,2}?(?:introduced|added|released|deprecated|available|removed|changed) (?:in|since)\b.{0,60}",
     re.IGNORECASE,
 )
 _LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()\s]*(?:\s+\"[^\"]*\")?\)|\[[^\[\]\n]*\])|\[\[([^\[\]\n]+)\]\]")
 _WORD = re.compile(r"\w+")
-_ITEM = re.compile(rf"^\s*{LIST_MARK}\s", re.MULTILINE)
+_ITEM = re.compile(rf"^[ \t]*{LIST_MARK}[ \t]", re.MULTILINE)
+_SENTENCE_GAP = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s+")
 _STEP = re.compile(r"\s*\d{1,3}[.)]\s")
 _COMMENT = re.compile(r"<!--(?:(?!<!--).)*?-->", re.DOTALL)
-_TAG = re.compile(r"</?[A-Za-z][^<>]*>|\{\{[<%][^{}]*[>%]\}\}")
-_OPTION = re.compile(rf"^\s*(?:{BULLET}\s+)?(?:\*\*)?\(?[A-Da-d][).]\s", re.MULTILINE)
+_TAG = re.compile(r"</?[A-Za-z][\w.-]*(?:\s[^<>]*)?/?>|\{\{[<%][^{}]*[>%]\}\}")
+_OPTION = re.compile(rf"^[ \t]*(?:{BULLET}\s+)?(?:\*\*)?\(?[A-Da-d][).][ \t].*", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -98,17 +99,25 @@ class TextBlock:
         """Whether it answers nothing by itself: an announcement, links alone, a version note, a picture, a question."""
         if self.kind in ("code", "table"):
             return False
-        text, one_line = _COMMENT.sub("", self.text), " ".join(self.text.split())
-        rest = _WORD.findall(_LINK.sub(" ", text))
-        if len(rest) <= 2 * max(1, text.count("\n") // 2) and _LINK.search(text):
+        text = _COMMENT.sub("", self.text)
+        if _LABEL.fullmatch(text) or _VERSION_NOTE.fullmatch(text.strip("> *_\n")):
             return True
-        if not rest or _LABEL.fullmatch(text) or _VERSION_NOTE.fullmatch(text.strip("> *_\n")):
-            return True
-        is_question = one_line.rstrip("*_` ").endswith(("?", "\uff1f"))
-        is_short = self.kind == "prose" and len(rest) <= MAX_ANNOUNCEMENT_WORDS
-        if is_short and (is_question or _ANNOUNCEMENT.search(one_line)):
-            return True
-        return len(_OPTION.findall(text)) >= 3  # the options of a quiz
+        beside = len(_WORD.findall(_LINK.sub(" ", text)))  # words beside links
+        if self.kind == "prose":
+            return not beside or all(map(_says_nothing, _SENTENCE_GAP.split(" ".join(text.split()))))
+        return (beside <= 2 * len(_ITEM.findall(text)) and _LINK.search(text) is not None) or _asks(text)
+
+
+def _says_nothing(sentence: str) -> bool:
+    """Whether a sentence asks, or speaks of the text and not of its subject."""
+    is_question = sentence.rstrip("*_` ").endswith(("?", "\uff1f"))
+    return is_question or (len(sentence.split()) <= MAX_ANNOUNCEMENT_WORDS and bool(_ANNOUNCEMENT.search(sentence)))
+
+
+def _asks(text: str) -> bool:
+    """Whether a list is the options of a quiz: lettered, and no sentences, unless it has the question itself."""
+    options = _OPTION.findall(text)
+    return len(options) >= 3 and ("?" in text or not any(option.rstrip().endswith(".") for option in options))
 
 
 def blocks_of(joined: Joined, closeness: Sequence[Sequence[float]]) -> tuple[TextBlock, ...]:
@@ -120,8 +129,10 @@ def blocks_of(joined: Joined, closeness: Sequence[Sequence[float]]) -> tuple[Tex
         for place, part in enumerate(parts):
             first, last = joined.blocks[part[0]], joined.blocks[part[-1]]
             start = joined.text.rfind("\n", 0, first.start) + 1
-            only_kind = first.kind if len(part) == 1 else BlockKind.PARAGRAPH
-            text = _at_margin(joined.text[start : last.end], only_kind)
+            if is_list or last.kind is not BlockKind.CODE:
+                text = _at_margin(joined.text[start : last.end], BlockKind.PARAGRAPH)
+            else:  # with its label
+                text = "\n\n".join(_at_margin(_whole_lines(joined, at), joined.blocks[at].kind) for at in part)
             if not any(map(str.isalnum, _TAG.sub("", text))):
                 continue
             kind: TextKind = _KINDS.get(last.kind, "prose")
@@ -189,6 +200,11 @@ def _items_of(joined: Joined, whole: Sequence[int]) -> list[list[int]]:
             items.append([])
         items[-1].append(at)
     return items
+
+
+def _whole_lines(joined: Joined, at: int) -> str:
+    span = joined.blocks[at]
+    return joined.text[joined.text.rfind("\n", 0, span.start) + 1 : span.end]
 
 
 def _at_margin(text: str, kind: BlockKind) -> str:

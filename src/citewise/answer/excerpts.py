@@ -62,7 +62,7 @@ class Shape(NamedTuple):
 # Chosen by coverage and length in benchmarks/answers.py: half as many lines cost a fifth of the coverage.
 SHAPES: Mapping[Form, Shape] = {
     "comparison": Shape(32, 12, 14),
-    "code": Shape(40, 16, 36),
+    "code": Shape(40, 16, 30),
     "why": Shape(30, 12, 12),
     "how-to": Shape(32, 16, 18),
     "fact": Shape(10, 4, 8),
@@ -87,7 +87,7 @@ class Excerpt:
     span: tuple[int, int]  # from its first block to its last, in the section's text
     best: tuple[int, int]  # its best block
     joined: Joined
-    is_weak: bool  # it holds announcements, links or the like alone, or stands beside the content
+    is_weak: bool  # it holds announcements or links alone, stands beside the content, or these were much nearer
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,14 @@ class Excerpts:
         asked = frozenset((*terms(question).words, *terms(question).code))
         max_code = self.shapes[form].code
         return tuple(
-            _excerpt(sections[number], joined[number], blocks, asked=asked, max_code=max_code, is_beside=beside[number])
+            _excerpt(
+                sections[number],
+                joined[number],
+                blocks,
+                asked=asked,
+                max_code=max_code,
+                is_weak=choice.is_far or beside[number],
+            )
             for number, blocks in choice.runs()
         )
 
@@ -179,24 +186,22 @@ class _Choice:
         self._form, self._shape, self._read, self._beside = form, shape, read, beside
         self._max_runs, self._max_gap = max_runs, max_gap
         self._left = shape.lines
+        self.is_far = False  # what answers nothing was much nearer to the question than all that may answer
         self._taken: dict[int, set[int]] = {}  # by section, in the order of their best block
 
     def take(self, candidates: Sequence[_Scored]) -> None:
         """Take what there is room for, best first. What answers nothing is taken only if there is nothing else."""
-        best: float | None = None
-        for candidate in candidates:
-            if self._beside[candidate.section] or candidate.block.is_weak or self._announces_nothing(candidate):
-                continue
-            best = candidate.score if best is None else best
-            if self._left < MIN_LINES or candidate.score < best - self._max_gap:
+        answering = [candidate for candidate in candidates if self._may_answer(candidate)] or candidates[:1]
+        self.is_far = bool(answering) and answering[0].score < candidates[0].score - self._max_gap
+        for candidate in answering:
+            if self._left < MIN_LINES or candidate.score < answering[0].score - self._max_gap:
                 break
             self._consider(candidate)
-        if not self._taken and candidates:
-            self._consider(candidates[0])
 
-    def _announces_nothing(self, candidate: _Scored) -> bool:
-        """Whether it ends with a colon and its section with it."""
-        return candidate.block.announces and candidate.block is self._read[candidate.section][-1]
+    def _may_answer(self, candidate: _Scored) -> bool:
+        if self._beside[candidate.section] or candidate.block.is_weak:
+            return False
+        return not (candidate.block.announces and candidate.block is self._read[candidate.section][-1])
 
     def _consider(self, candidate: _Scored) -> None:
         """Take the block with what belongs to it, or alone, if there is room; the first one in any case."""
@@ -207,9 +212,9 @@ class _Choice:
         is_over = self._lines(candidate.section, alone) > self._left and bool(self._taken)
         if is_over or block.position in (taken or ()) or self._is_said(block):
             return
-        group = self._grown(candidate) - (taken or set())
-        if self._lines(candidate.section, group) > self._left:
-            group = alone
+        with_lead = alone | self._lead_of(self._read[candidate.section], block)
+        groups = [each - (taken or set()) for each in (self._grown(candidate), with_lead, alone)]
+        group = next((each for each in groups if self._lines(candidate.section, each) <= self._left), groups[-1])
         self._left -= self._lines(candidate.section, group)
         self._taken.setdefault(candidate.section, set()).update(group)
 
@@ -221,7 +226,8 @@ class _Choice:
                 continue
             self._complete_steps(section, taken)
             for position in sorted(taken, reverse=True):
-                needed = self._announced(blocks, position) if self._goes_on(blocks, position) else set()
+                room = self._left + BEYOND_LINES
+                needed = self._announced(blocks, position, room) if self._goes_on(blocks, position) else set()
                 if needed and self._lines(section, needed - taken) <= self._left + BEYOND_LINES:
                     taken |= needed
                 if blocks[position].announces and position + 1 not in taken and len(taken) > 1:
@@ -265,10 +271,11 @@ class _Choice:
         if sum(map(self._shown_lines, blocks)) <= self._shape.whole:
             return {other.position for other in blocks if not other.is_weak or other is block}
         group = {block.position, *self._lead_of(blocks, block)}
+        room = self._left - self._lines(candidate.section, group)
         if self._goes_on(blocks, block.position):
-            group |= self._announced(blocks, block.position)
+            group |= self._announced(blocks, block.position, room)
         elif block.is_step:
-            group |= self._steps(blocks, block)
+            group |= self._steps(blocks, block, room)
         elif self._form in ("how-to", "code") and block.kind == "prose":
             following = blocks[block.position + 1 : block.position + 2]
             group |= {other.position for other in following if other.kind == "code"}
@@ -286,24 +293,24 @@ class _Choice:
         leads = above.announces or above.breaks_off or above.is_label or block.kind == "code"
         return {at} if leads and blocks[at].lines <= 4 else set()
 
-    def _announced(self, blocks: Sequence[TextBlock], position: int) -> set[int]:
-        """What follows a colon: a block, or the items of a list as far as they fit."""
+    def _announced(self, blocks: Sequence[TextBlock], position: int, room: int) -> set[int]:
+        """What follows a colon: a block, or the items of a list as far as there is room."""
         found: set[int] = set()
         for block in blocks[position + 1 :]:
             is_same_list = not found or (block.kind == "item" and block.list_number == blocks[position + 1].list_number)
-            if not is_same_list or (found and self._lines_of(blocks, found) + block.lines > self._left):
+            if not is_same_list or (found and self._lines_of(blocks, found) + block.lines > room):
                 break
             found.add(block.position)
         return found
 
-    def _steps(self, blocks: Sequence[TextBlock], step: TextBlock) -> set[int]:
-        """The whole procedure if it fits, else from this step on."""
+    def _steps(self, blocks: Sequence[TextBlock], step: TextBlock, room: int) -> set[int]:
+        """The whole procedure if there is room for it, else from this step on."""
         whole = [block for block in blocks if block.list_number == step.list_number]
-        if self._lines_of(blocks, {block.position for block in whole}) <= self._left:
+        if self._lines_of(blocks, {block.position for block in whole}) <= room:
             return {block.position for block in whole}
         found: set[int] = set()
         for block in whole[whole.index(step) :]:
-            if self._lines_of(blocks, found) + block.lines > self._left:
+            if self._lines_of(blocks, found) + block.lines > room:
                 break
             found.add(block.position)
         return found
@@ -319,17 +326,17 @@ def _excerpt(
     *,
     asked: Set[str],
     max_code: int,
-    is_beside: bool,
+    is_weak: bool,
 ) -> Excerpt:
-    text = f"{ELLIPSIS}\n" if blocks[0].before else ""
+    text = f"{ELLIPSIS}\n\n" if blocks[0].before else ""
     for before, block in zip((None, *blocks), blocks, strict=False):
         is_long = block.kind in ("code", "table")
         text += _glue(before, block) if before else ""
         text += shortened(block.text, asked, max_code) if is_long else shown(block.text)
-    text += f"\n{ELLIPSIS}" if blocks[-1].after else ""
+    text += f"\n\n{ELLIPSIS}" if blocks[-1].after else ""
     span = (min(block.span[0] for block in blocks), max(block.span[1] for block in blocks))
     best = max(blocks, key=lambda block: (not block.is_weak, block.closeness or 0.0, len(block.stems & asked)))
-    return Excerpt(section, emphasized(text, asked), span, best.span, joined, is_beside or best.is_weak)
+    return Excerpt(section, emphasized(text, asked), span, best.span, joined, is_weak or best.is_weak)
 
 
 def _glue(before: TextBlock, block: TextBlock) -> str:

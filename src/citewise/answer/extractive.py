@@ -7,6 +7,7 @@ from typing import ClassVar
 from citewise.model.answer import Citation, Prompt
 from citewise.model.cancellation import Cancellation
 from citewise.text.markdown import Line
+from citewise.text.quoting import ELLIPSIS
 from citewise.text.sanitizing import sanitized_label
 
 SEPARATOR = " \u203a "  # between headings
@@ -29,9 +30,8 @@ class ExtractiveGenerator:
             above = "" if source is prompt.context.sources[0] else "\n\n"
             # A paragraph goes on in the line below the headings; anything else would be swallowed by it.
             first = Line(source.text.partition("\n")[0])
-            is_prose = not (
-                first.fence or first.list_mark or first.quote_mark or first.is_markup or first.startswith("|")
-            )
+            is_block = first.fence or first.list_mark or first.quote_mark or first.is_markup
+            is_prose = not (is_block or first.startswith(("|", ELLIPSIS)))
             yield (
                 f"{above}**{_headings(source.citation)}** [{source.n}]" + ("  \n" if is_prose else "\n\n") + source.text
             )

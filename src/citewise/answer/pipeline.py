@@ -116,9 +116,10 @@ class AnswerPipeline:
         cancellation.raise_if_cancelled()
         has_begun = False
         try:
-            if self._only_quotes and isinstance(material, _Material):
+            if self.only_quotes and isinstance(material, _Material):
+                found = Sources(self.pack.found(material.sections))
                 has_begun = True  # before excerpts are chosen, which takes half as long as the search
-                yield Sources(self.pack.found(material.sections))
+                yield found
             prompt, result = self._prepared(result, material, history)
             if prompt.grounds.problem and not any(said.startswith(f"{DENSE}:") for said in result.degraded):
                 result = result.with_degraded(prompt.grounds.problem)  # unless the search said so
@@ -139,7 +140,8 @@ class AnswerPipeline:
             yield Failed(explained(error, f"the generator {self.generator.name}"))
 
     @property
-    def _only_quotes(self) -> bool:
+    def only_quotes(self) -> bool:
+        """Whether it answers with excerpts, and needs sections for them."""
         return getattr(self.generator, "only_quotes", False)
 
     def _prepared(
@@ -147,7 +149,7 @@ class AnswerPipeline:
     ) -> tuple[Prompt, SearchResult]:
         """All that the generator may know: excerpts for one that quotes, whole passages for a model."""
         query, mode = result.query, result.mode
-        if self._only_quotes:
+        if self.only_quotes:
             started = time.perf_counter()
             context, grounds = self._quoted(query, material)
             return Prompt(query.text, mode, context, grounds, ()), result.timed("ground", started)

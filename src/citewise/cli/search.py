@@ -105,8 +105,7 @@ def _ask(
         if session.as_json:
             print_json(answer_json(answer, explain=explain))
         else:
-            is_compressed = session.settings.answer.compression != "none" if compress is None else compress
-            show_answer(answer, is_compressed=is_compressed, explain=explain)
+            show_answer(answer, is_compressed="compress" in answer.result.timings_ms, explain=explain)
             if selection is None and answer.outcome == "nothing":
                 show_next(_next(session, question, is_found=answer.result.total_candidates > 0))
         sys.stdout.flush()  # before the library closes, which waits for the log
