@@ -136,9 +136,9 @@ def test_a_result_can_be_copied_and_stored(library: Library, copied: Callable[[S
 
 
 def test_a_result_is_plain_values_to_who_asks(library: Library) -> None:
-    (finding,) = asdict(library.as_owner().search("tides", top_k=1))["findings"]
-    assert finding["passage"]["title"] == "Tides"
-    assert finding["candidate"]["ranks"]["words"] == 1
+    findings = asdict(library.as_owner().search("tides"))["findings"]
+    assert [finding["passage"]["title"] for finding in findings] == ["Tides", "Tides"]
+    assert {finding["candidate"]["ranks"]["words"] for finding in findings} == {1, 2}  # meaning decides between them
 
 
 def test_without_a_folder_the_library_is_where_the_settings_say(docs: Path, tmp_path: Path) -> None:

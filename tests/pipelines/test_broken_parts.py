@@ -74,7 +74,6 @@ BROKEN: dict[str, Stage] = {
     "late": Late(BrokenWords(HashEmbedder()), Damaged()),
     "rerank": Rerank(BrokenReranker()),
     "demote": BrokenStage("demote"),
-    "script": BrokenStage("script"),
     "freshness": Freshness(weight=NONSENSE),
     "boost": Boost((BoostRule((NONSENSE, cast("Any", 3)), ("DOC_PAGE",), 2.0),)),
     "dedup": Deduplicate(NONSENSE),

@@ -141,6 +141,7 @@ class _WaitNotice:
 def _selection(file: BinaryIO | None, document: str | None, section: str | None) -> "Selection | None":
     from citewise.model.query import MAX_SELECTED_CHARACTERS, Selection
     from citewise.text.encoding import decoded
+    from citewise.text.sanitizing import without_escapes
 
     if file is None:
         if document is not None or section is not None:
@@ -153,6 +154,6 @@ def _selection(file: BinaryIO | None, document: str | None, section: str | None)
         data = file.read(max_bytes + 1)
         if len(data) > max_bytes:
             raise BadRequest(f"the selection {file.name} is larger than {max_bytes:,} bytes: select less")
-        return Selection(decoded(data), document, section)
+        return Selection(without_escapes(decoded(data)), document, section)  # whole, while ESC still marks them
     except (BadData, OSError) as error:
         raise BadRequest(f"cannot read the selection {file.name}: {error}") from error
