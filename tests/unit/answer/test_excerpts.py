@@ -393,3 +393,43 @@ def test_a_page_of_one_kind_breaks_nothing_and_floods_nobody(question: str, page
 def test_the_same_sections_give_the_same_excerpts() -> None:
     sections: tuple[FoundSection, ...] = sections_in(MIXED, PROCEDURE)
     assert Excerpts()("gauge", sections) == Excerpts()("gauge", sections)
+
+
+def test_a_sentence_that_points_elsewhere_does_not_hide_the_one_that_answers() -> None:
+    page = (
+        "# Pump\n\nThe pump stands in the shed.\n\nThe oil is changed every 400 hours. See also [maintenance](m.md).\n"
+    )
+    assert "every 400 hours" in texts("How often is the oil of the pump changed?", page)[0]
+
+
+def test_an_address_in_angle_brackets_is_shown() -> None:
+    page = "# Reports\n\nReport a hole in the fence at this address:\n\n<https://fence.example/report>\n"
+    assert "<https://fence.example/report>" in texts("Where do I report a hole in the fence?", page)[0]
+
+
+def test_a_long_procedure_keeps_its_lead_and_comes_step_by_step() -> None:
+    turns = "half a turn to the left, wait until the needle of the gauge rests, and write down what it says there"
+    steps = "\n".join(f"{at}. Turn wheel number {at} {turns}, before you go on with the others." for at in range(1, 21))
+    shown = texts("How do I turn the wheels?", f"# Wheels\n\nDo this:\n\n{steps}\n")[0]
+    assert shown.startswith("Do this:\n\n1. Turn")
+    numbers = [int(line.partition(".")[0]) for line in shown.splitlines() if line[:1].isdigit()]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert len(numbers) >= 5
+
+
+def test_code_that_was_asked_for_is_cut_and_not_left_out() -> None:
+    code = "\n".join(f"line_{at} = fade(view, {at})" for at in range(60))
+    shown = texts("Show me an example of a fade", f"# Fade\n\nThis fades a view in\n\n```python\n{code}\n```\n")[0]
+    assert "fade(view, 0)" in shown
+    assert top_blocks(shown)[-1] == "fence"
+
+
+def test_a_fence_with_a_label_that_is_never_closed_is_closed_where_it_is_shown() -> None:
+    shown = texts("How do I splice a rope?", "# Splice a rope\n\n**splice.py**\n\n```python\nsplice(rope)\n")[0]
+    assert shown.count("```") == 2
+
+
+@pytest.mark.parametrize("gap", ["\n" * 12_000, " " * 30_000])
+def test_a_page_of_blanks_stops_no_question(gap: str) -> None:
+    page = f"# Winch\n\n- The winch brake is released by{gap}  pulling the lever.\n\nThe winch{gap}is old.\n"
+    assert texts("How is the winch brake released?", page)
