@@ -25,7 +25,7 @@ _THEME = Theme(
 )
 _COLOR = re.compile(r"\x1b\[[\d;]*m")
 _FILLED_UP = re.compile(rf"[ ]+((?:{_COLOR.pattern})*)$")
-_ADMONITION = re.compile(r"[ ]{0,3}:{3,}[ ]*(?P<kind>\w*)[ ]*\[?(?P<title>[^\]]*)\]?[ ]*")
+_ADMONITION = re.compile(r"[ ]{0,3}+:{3,}+[ ]*+(?P<kind>\w*+)[ ]*+\[?+(?P<title>[^\]]*+)\]?+[ ]*+")
 
 
 class MarkdownStream:

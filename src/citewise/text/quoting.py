@@ -18,14 +18,49 @@ _LINK = re.compile(  # or a picture; code may stand in its words
     r"(?:\([^()\s]*(?:\([^()\s]*\)[^()\s]*)?(?:\s+\"[^\"]*\")?\)|\[[^\[\]\n]*\])"
 )
 _WIKI_LINK = re.compile(r"!?\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]+)\]\]")
-_MARKER_LIKE = re.compile(r"\[(\W{0,3}(?:sources?\b[^\[\]\n]{0,200}|\d[\d\s,;-]{0,40})\W{0,3})\]", re.IGNORECASE)
-_HIDDEN = re.compile(r"<!--(?:(?!<!--).)*?-->|\s*\{\s*#[\w:.-]+\s*\}|\{\{[<%]\s*/?[^<>%]{0,200}[>%]\}\}", re.DOTALL)
+# Runs are possessive and begin where no such character stands before them: no text is slow to read.
+_ROUND = str.maketrans("[]", "()")
+_ELEMENT = (  # of a list: `x[0]`; not where other code touches it
+    r"(?<![\w\\`])(?<!\w\.)(?P<code>[A-Za-z_]\w*+(?:\.\w++)*+(?:\[\d[\d ,;-]{0,40}\](?:\.\w++)*+)++)(?!`)"
+)
+_MARKER_LIKE = re.compile(
+    rf"(?a:{_ELEMENT})|\[(?:\W{{0,3}}(?:sources?\b[^\[\]\n]{{0,200}}|\d[\d\s,;-]{{0,40}})\W{{0,3}})\]",
+    re.IGNORECASE,
+)
+_HIDDEN = re.compile(
+    r"<!--(?:(?!<!--).)*?-->|(?<!\s)\s*+\{\s*+#[\w:.-]++\s*+\}|\{\{[<%]\s*+/?[^<>%]{0,200}[>%]\}\}", re.DOTALL
+)
 # Hugo's fence, as a line; the word behind its name is a language.
 _SHORTCODE = re.compile(
     r"^([ \t]*)\{\{[<%]\s*(?:/\s*)?(?:text|highlight|code)\b\s*([\w-]*)(?=\s)[^{}]*[>%]\}\}[ \t]*$", re.MULTILINE
 )
 _SHORTCODE_ALONE = re.compile(r"^[ \t]*\{\{[<%][^{}]*[>%]\}\}[ \t]*\n?", re.MULTILINE)
-_TAG_ALONE = re.compile(r"^[ \t]*(?:</?[A-Za-z][^<>]*>[ \t]*)+\n?", re.MULTILINE)
+_INLINE_TAGS = (
+    "a abbr b bdi bdo big center cite code del dfn em font i img ins kbd q s samp small span strike strong sub sup svg"
+    " tt u wbr iframe"
+)
+_BLOCK_TAGS = (  # what stands in them is a line or a cell of its own
+    "article aside blockquote br colgroup dd details div dl dt fieldset figcaption figure footer h1 h2 h3 h4 h5 h6 hr"
+    " html legend li nav ol p pre summary table tbody td tfoot th thead tr ul"
+)
+_WORD_TAGS = (  # placeholders too: `cp <source> <path>`
+    "address audio body button caption col form head header input label main mark option path picture section select"
+    " source style time use var video"
+)
+_COMPONENTS = (  # of the usual sites, that stand there without attributes
+    "Accordion AccordionGroup Admonition Aside Callout Card CardGroup Cards CardGrid CodeBlock CodeGroup Columns"
+    " Details Fragment Frame Info Note Step Steps Tab TabItem Tabs Tip Warning"
+)
+_TAG = re.compile(  # a value may hold `>`, but no `<`: so none is read beyond the next one
+    rf"<(?P<closing>/?)(?:(?P<block>{_BLOCK_TAGS.replace(' ', '|')})|(?P<inline>{_INLINE_TAGS.replace(' ', '|')})"
+    rf"|(?P<component>{_COMPONENTS.replace(' ', '|')})|(?P<other>{_WORD_TAGS.replace(' ', '|')}|[A-Z][\w.]*+))"
+    r"(?![\w.:@-])"
+    r"(?P<values>(?:[^<>\"'{}]|\"[^\"<]*+\"|'[^'<]*+'|\{(?:[^<{}]|\{[^<{}]*+\})*+\})*+)>"
+)
+_CLOSED = re.compile(r"</([\w.]++)>")
+_TITLE = re.compile(r"(?<![\w-])(?:label|title)=[\"']([^\"'*]++)[\"']")
+_REMOVED = "\0"  # stands for a tag until its line is looked at
+MAX_INDENT = 3  # of a line that began with a tag: with more, it would become code
 _DEFINITION = re.compile(
     r"\s*(?:@|(?:export |public |private |protected |static |async |pub )*"
     r"(?:def|class|func|fn|function|interface|type|impl|struct|enum|const|var|let)\b|---|\w[\w-]*:\s*$)"
@@ -34,34 +69,24 @@ _DEFINITION = re.compile(
 
 def unwrapped(text: str) -> str:
     """Markdown in which each paragraph is one line: a screen wraps it as wide as it is."""
-    lines: list[str] = []
-    fence = ""
+    lines: list[list[str]] = []  # of parts each: one string would be copied for each line that a paragraph has
+    fence, is_open = "", False  # whether the last line may go on
     for raw in text.split("\n"):
         line = Line(raw)
         opened = fence or line.fence
-        before = Line(lines[-1]) if lines else Line()
-        goes_on = (
-            not opened
-            and bool(line.strip())
-            and bool(before.strip())
-            and not (
-                line.begins_item
-                or line.is_markup
-                or line.quote_mark
-                or before.is_markup
-                or before.endswith(("  ", "\\"))
-            )
-            and "|" not in line
-            and not before.strip("` ~").endswith(_FENCE)
-        )
-        if goes_on and not (lines and before.fence):
-            glue = "" if _is_unspaced(before.rstrip()[-1:]) and _is_unspaced(line.lstrip()[:1]) else " "
-            lines[-1] = before.rstrip() + glue + line.strip()
+        is_plain = not opened and bool(line.strip()) and not line.is_markup
+        if is_plain and is_open and "|" not in line and not line.begins_item and not line.quote_mark:
+            said = line.strip()
+            is_glued = _is_unspaced(lines[-1][-1].rstrip()[-1:]) and _is_unspaced(said[:1])
+            lines[-1][-1] = lines[-1][-1].rstrip()
+            lines[-1] += ["" if is_glued else " ", said]
         else:
-            is_broken = bool(raw.strip()) and raw.endswith("  ")  # by hand, for a new line
-            lines.append(raw if opened else raw.rstrip() + "  " * is_broken)
+            lines.append([raw if opened else raw.rstrip()])
+        is_broken = not opened and bool(raw.strip()) and raw.endswith("  ")  # by hand, for a new line
+        lines[-1][-1] += "  " * is_broken
+        is_open = is_plain and not raw.endswith(("  ", "\\"))
         fence = "" if fence and line.closes(fence) else opened
-    return "\n".join(lines)
+    return "\n".join("".join(parts) for parts in lines)
 
 
 def _is_unspaced(character: str) -> bool:
@@ -70,17 +95,17 @@ def _is_unspaced(character: str) -> bool:
 
 
 _NOTE = re.compile(  # the first line of an admonition or a callout, and of a tab; its title or its kind
-    r"^([ \t>]*)(?::{3,}[ \t]*(?P<a>[A-Za-z]+)(?:\[(?P<at>[^\]\n]*)\]|[ \t]+(?P<as>[^\n]*?))?"
-    r"|(?:!!!|\?\?\?\+?)[ \t]+(?P<b>[\w-]+)(?:[^\n\"]*\"(?P<bt>[^\"\n]*)\")?|===\+?[ \t]+\"(?P<ct>[^\"\n]+)\""
-    r"|\[!(?P<d>[\w-]+)\][+-]?[ \t]*(?P<dt>[^\n]*?))[ \t]*$",
+    r"^([ \t>]*+)(?::{3,}+[ \t]*+(?P<a>[A-Za-z]++)(?:\[(?P<at>[^\]\n]*+)\]|[ \t]++(?P<as>[^\n]*+))?"
+    r"|(?:!!!|\?\?\?\+?)[ \t]++(?P<b>[\w-]++)(?:[^\n\"]*+\"(?P<bt>[^\"\n]*+)\")?|===\+?[ \t]++\"(?P<ct>[^\"\n]++)\""
+    r"|\[!(?P<d>[\w-]++)\][+-]?[ \t]*+(?P<dt>[^\n]*+))[ \t]*+$",
     re.MULTILINE,
 )
-_NOTE_END = re.compile(r"^[ \t]*:{3,}[ \t]*\n?", re.MULTILINE)
+_NOTE_END = re.compile(r"^[ \t]*+:{3,}+[ \t]*+(?:\n|\Z)", re.MULTILINE)
 
 
 def _titled(note: re.Match[str]) -> str:
     """A note's first line as its title in bold, or else its kind."""
-    title = next((note[name] for name in ("at", "as", "bt", "ct", "dt") if note[name]), "")
+    title = next((note[name].strip() for name in ("at", "as", "bt", "ct", "dt") if note[name]), "")
     kind = next((note[name] for name in ("a", "b", "d") if note[name]), "")
     return f"{note[1]}**{(title or kind.capitalize()).replace('*', '')}**  "
 
@@ -88,12 +113,51 @@ def _titled(note: re.Match[str]) -> str:
 def shown(text: str) -> str:
     """Prose as it reads outside its document: unwrapped, links as their words, no brackets that look like markers."""
     prepared = "\n".join(run if is_code else _without_markup(run) for run, is_code in _runs(fenced(text)))
-    return _outside_code(unwrapped(prepared)).strip("\n")
+    return _outside_code(unwrapped(prepared)).strip("\n").rstrip()
 
 
 def _without_markup(text: str) -> str:
-    """Without lines that are tags or shortcodes alone; of a note, its title in bold."""
-    return _NOTE_END.sub("", _NOTE.sub(_titled, _TAG_ALONE.sub("", _SHORTCODE_ALONE.sub("", text))))
+    """Without tags and shortcodes; of a note, its title in bold."""
+    return _NOTE_END.sub("", _NOTE.sub(_titled, _tagless(_SHORTCODE_ALONE.sub("", text))))
+
+
+def without_tags(text: str) -> str:
+    """Without the tags of HTML and JSX outside code. Autolinks and placeholders such as `<name>` stay."""
+    return "\n".join(run if is_code else _tagless(run) for run, is_code in _runs(text))
+
+
+def _tagless(text: str) -> str:
+    """The same for text without fences; lines of tags alone go, and what stood in a block of its own ends its line."""
+    if "<" not in text:
+        return text
+    parts: list[str] = []
+    end = 0
+    closed = frozenset(_CLOSED.findall(text))
+    for start, stop in (*Markdown(text).code_spans(), (len(text), len(text))):
+        parts += [_TAG.sub(lambda tag: _left_of_tag(tag, closed), text[end:start]), text[start:stop]]
+        end = stop
+    lines: list[str] = []
+    for line in "".join(parts).split("\n"):
+        said = line.replace(_REMOVED, "")
+        if _REMOVED not in line or said.strip():
+            indent = line[: len(line) - len(line.lstrip(" \t"))]
+            begins_with_tag = line.startswith(_REMOVED, len(indent))
+            lines.append(indent[:MAX_INDENT] + said.lstrip() if begins_with_tag else said)
+    return "\n".join(lines)
+
+
+def _left_of_tag(tag: re.Match[str], closed: Set[str]) -> str:
+    """What a tag leaves: a component its label, a power its sign, a block the end of its line."""
+    values, before = tag["values"], tag.string[: tag.start()][-1:]
+    if tag["block"]:
+        return f"{_REMOVED}  "
+    if tag["inline"]:
+        return "^" if tag["inline"] == "sup" and not tag["closing"] and before.isalnum() else _REMOVED
+    is_alone = not tag["closing"] and "=" not in values and not values.endswith("/") and tag["other"] not in closed
+    if tag["other"] and is_alone:
+        return tag.group()  # a placeholder
+    title = _TITLE.search(values)
+    return f"{_REMOVED}**{title[1].strip()}**  " if title else _REMOVED
 
 
 def fenced(text: str) -> str:
@@ -106,16 +170,27 @@ def _outside_code(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Links become their words, pictures nothing; brackets around numbers become round, since `[3]` is source 3."""
+    """Links become their words, pictures nothing. Brackets around numbers become round, since `[3]` is source 3, but
+    `x[3]` becomes code."""
     inside = {at for start, end in Markdown(text).code_spans() for at in range(start + 1, end)}
     text = _LINK.sub(lambda link: _words_of(link) if link.start() not in inside else link.group(), text)
     parts: list[str] = []
     end = 0
-    for start, stop in (*Markdown(text).code_spans(), (len(text), len(text))):
-        prose = _WIKI_LINK.sub(r"\1", _HIDDEN.sub("", text[end:start]))
-        parts += [_MARKER_LIKE.sub(r"(\1)", prose), text[start:stop]]
+    spans = [*Markdown(text).code_spans(), (len(text), len(text))]
+    is_closed = text.count("`") == sum(text.count("`", *span) for span in spans)  # one more would pair up with a stray
+    for start, stop in spans:
+        behind_code, before_code = bool(end), start < len(text)  # the backtick there is looked at too
+        prose = _WIKI_LINK.sub(r"\1", _HIDDEN.sub("", text[end - behind_code : start + before_code]))
+        prose = _MARKER_LIKE.sub(lambda found: _unmarked(found, may_quote=is_closed), prose)
+        parts += [prose[behind_code : len(prose) - before_code], text[start:stop]]
         end = stop
     return "".join(parts)
+
+
+def _unmarked(found: re.Match[str], *, may_quote: bool) -> str:
+    if found["code"] and may_quote:
+        return f"`{found['code']}`"
+    return (found["code"] or found.group()).translate(_ROUND)
 
 
 def _words_of(link: re.Match[str]) -> str:

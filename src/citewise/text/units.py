@@ -20,7 +20,7 @@ _STOP = re.compile(
 )
 _LAST_STOP = re.compile(r"[.!?\u2026\u3002\uff01\uff1f][\"'\u201d\u2019)\]*_`\u00bb]*+\s*+\Z")
 _OPENERS = "\"'\u201c\u2018([*_`\u00ab~"
-_CLAUSE = re.compile(r"[;:,\u2014\u2013]\s+|\s+[\u2014\u2013-]\s+")
+_CLAUSE = re.compile(r"[;:,\u2014\u2013]\s++|(?<!\s)\s++[\u2014\u2013-]\s++")
 _BLANK = re.compile(r"\s+")
 _RUN_END = re.compile(r"(?:  |\\|:[^\S\n]*)\r?\n")  # a hard line break, or a line that leads in what follows
 _WORD_END = re.compile(r"(?<=\S)(?=\s)")
