@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from citewise.answer.joining import Joined
@@ -12,6 +13,7 @@ from citewise.model.document import BlockKind, BlockSpan
 from citewise.text.analysis import terms
 from citewise.text.markdown import BULLET, LIST_MARK, Markdown
 from citewise.text.quoting import fenced
+from citewise.text.units import sentence_starts
 
 SCREEN_COLUMNS = 100  # of a line as it is counted
 MAX_LIST_LINES = 12  # of a list that is one block; the items of a longer one, or of one with code, are blocks
@@ -39,7 +41,6 @@ _VERSION_NOTE = re.compile(
 _LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()\s]*(?:\s+\"[^\"]*\")?\)|\[[^\[\]\n]*\])|\[\[([^\[\]\n]+)\]\]")
 _WORD = re.compile(r"\w+")
 _ITEM = re.compile(rf"^[ \t]*{LIST_MARK}[ \t]", re.MULTILINE)
-_SENTENCE_GAP = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s+")
 _STEP = re.compile(r"\s*\d{1,3}[.)]\s")
 _COMMENT = re.compile(r"<!--(?:(?!<!--).)*?-->", re.DOTALL)
 _TAG = re.compile(r"</?[A-Za-z][\w.-]*(?:\s[^<>]*)?/?>|\{\{[<%][^{}]*[>%]\}\}")
@@ -104,14 +105,20 @@ class TextBlock:
             return True
         beside = len(_WORD.findall(_LINK.sub(" ", text)))  # words beside links
         if self.kind == "prose":
-            return not beside or all(map(_says_nothing, _SENTENCE_GAP.split(" ".join(text.split()))))
+            return not beside or _says_nothing(" ".join(text.split()))
         return (beside <= 2 * len(_ITEM.findall(text)) and _LINK.search(text) is not None) or _asks(text)
 
 
-def _says_nothing(sentence: str) -> bool:
-    """Whether a sentence asks, or speaks of the text and not of its subject."""
-    is_question = sentence.rstrip("*_` ").endswith(("?", "\uff1f"))
-    return is_question or (len(sentence.split()) <= MAX_ANNOUNCEMENT_WORDS and bool(_ANNOUNCEMENT.search(sentence)))
+def _says_nothing(paragraph: str) -> bool:
+    """Whether each of its sentences asks, or speaks of the text and not of its subject."""
+    starts = [0, *sentence_starts(paragraph), len(paragraph)]
+    for start, end in pairwise(starts):
+        sentence = paragraph[start:end].strip()
+        is_question = sentence.rstrip("*_` ").endswith(("?", "\uff1f"))
+        is_short = len(sentence.split()) <= MAX_ANNOUNCEMENT_WORDS
+        if not (is_question or (is_short and _ANNOUNCEMENT.search(sentence))):
+            return False
+    return True
 
 
 def _asks(text: str) -> bool:

@@ -61,7 +61,7 @@ def _search(
 @click.option("--source-section", "section", metavar="S", help="Section heading it appears under.")
 @click.option("--limit", metavar="N", type=click.IntRange(min=1), help="At most N sources.")
 @click.option("--budget", metavar="N", type=int, help="Token budget for all sources.")
-@click.option("--compress/--no-compress", default=None, help="Keep only the sentences relevant to the question.")
+@click.option("--compress/--no-compress", default=None, help="Answer from fewer tokens of the sources.")
 def _ask(
     session: Session,
     question: str,

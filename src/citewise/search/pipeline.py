@@ -17,6 +17,7 @@ from citewise.errors import CitewiseError, part_failed
 from citewise.model.ids import ChunkId
 from citewise.model.query import Query
 from citewise.model.ranking import (
+    DENSE,
     Candidate,
     Damaged,
     Dropped,
@@ -38,6 +39,7 @@ from citewise.text.urls import Addresses
 _log = logging.getLogger(__name__)
 
 MIN_CANDIDATES = 30  # as many as Late looks at
+NOT_READ = "dense: the embedding model does not read this script; words alone rank"
 SPARE = 2  # candidates read for each one asked for: later stages reorder and drop
 
 
@@ -176,6 +178,8 @@ class Search:
                 shortlist = self.attempted(stage, shortlist)
                 stopwatch.lap(stage.name)
                 counts[stage.name] = len(shortlist.findings)
+            if DENSE not in rankings.hits and DENSE not in self.retrieve.without:
+                shortlist = shortlist.with_note(NOT_READ)
             if query.expand_graph:
                 shortlist = shortlist.with_degraded("graph: this library has no service graph")
             result = SearchResult(
