@@ -1,17 +1,23 @@
 """How blocks of documents read in an answer: without links that lead nowhere, long code cut, the best sentence bold."""
 
 import re
+import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
+from itertools import pairwise
 
-from citewise.text.analysis import terms
+from citewise.text.analysis import STOP_WORDS, terms
 from citewise.text.markdown import Line, Markdown
-from citewise.text.units import units_of
+from citewise.text.units import sentence_starts
 
 ELLIPSIS = "\u2026"
 _FENCE = "```"
 MIN_EMPHASIZED = 240  # characters of a paragraph in which a sentence is worth pointing out; a shorter one is read whole
 MAX_EMPHASIZED = 300  # of a sentence in bold
+# Of what a sentence's words are worth, what one of that length loses: with 0 long ones win, with 1 a single word does.
+LENGTH_COST = 0.2
+MIN_LEAD = 0.1  # over the next best sentence; 0: chance decides between two, 1: nothing is ever bold
+MIN_SHARE = 0.5  # of the best row's worth, for another row; 0: a word that many rows have is enough, 1: ties alone
 
 _LINK = re.compile(  # or a picture; code may stand in its words
     r"(?P<picture>!?)\[(?P<words>(?:[^\[\]`]|`[^`\n]*`)*)\]"
@@ -61,6 +67,8 @@ _CLOSED = re.compile(r"</([\w.]++)>")
 _TITLE = re.compile(r"(?<![\w-])(?:label|title)=[\"']([^\"'*]++)[\"']")
 _REMOVED = "\0"  # stands for a tag until its line is looked at
 MAX_INDENT = 3  # of a line that began with a tag: with more, it would become code
+_DELIMITERS = re.compile(r"(?=[^-]*+-)[|: \t>-]++")
+_PARAGRAPH = re.compile(r"^(?:[^\S\n]*+\S[^\n]*+(?:\n|\Z))++", re.MULTILINE)
 _DEFINITION = re.compile(
     r"\s*(?:@|(?:export |public |private |protected |static |async |pub )*"
     r"(?:def|class|func|fn|function|interface|type|impl|struct|enum|const|var|let)\b|---|\w[\w-]*:\s*$)"
@@ -194,6 +202,9 @@ def _unmarked(found: re.Match[str], *, may_quote: bool) -> str:
 
 
 def _words_of(link: re.Match[str]) -> str:
+    before = link.string[: link.start()][-1:] if link["words"].isdigit() and link.group().endswith("]") else ""
+    if before.isalnum():  # `x[0][1]`
+        return link.group()
     return "" if link["picture"] else link["words"]
 
 
@@ -210,51 +221,73 @@ def _runs(text: str) -> Iterator[tuple[str, bool]]:
 def shortened(text: str, asked: Set[str], max_lines: int) -> str:
     """Code or a table, with its label; a long one cut to what matters for the question."""
     lines = fenced(text).split("\n")
-    first = next((at for at, line in enumerate(lines) if Line(line).fence or line.lstrip().startswith("|")), 0)
+    first = next((at for at in range(len(lines)) if Line(lines[at]).fence or _begins_table(lines, at)), -1)
+    is_code = first < 0 or bool(Line(lines[first]).fence)
+    if first < 0:  # code without a fence
+        first = next((at for at, line in enumerate(lines) if Line(line).is_indented), 0)
+        lines[first:] = [_FENCE, *textwrap.dedent("\n".join(lines[first:])).split("\n"), _FENCE]
     label, body = lines[:first], lines[first:]
-    if not Line(body[0]).fence:
-        body = _outside_code("\n".join(body)).split("\n")
+    if not is_code:
+        body = _outside_code(without_tags("\n".join(body))).split("\n")
     if len(body) > max_lines + 2:
-        body = _window(body, asked, max_lines) if Line(body[0]).fence else _rows(body, asked, max_lines)
+        telling = asked - STOP_WORDS
+        body = _window(body, telling, max_lines) if is_code else _rows(body, telling, max_lines)
     return "\n".join(
         [*([shown("\n".join(label))] if any(map(str.strip, label)) else []), *(body if not label else ["", *body])]
     )
 
 
-def _window(lines: Sequence[str], asked: Set[str], max_lines: int) -> list[str]:
-    """The lines of code that have most of the question's words, from a blank line or a definition on."""
-    fence = Line(lines[0]).fence
-    opening, inner, closing = (lines[0], lines[1:-1], lines[-1]) if fence else (_FENCE, lines, _FENCE)
-    said = [asked & {*terms(line).words, *terms(line).code} for line in inner]
+def _begins_table(lines: Sequence[str], at: int) -> bool:
+    """Whether a row of a table stands here: by its first character, or by the line of dashes below it."""
+    row = Line(lines[at]).unquoted.strip()
+    return row.startswith("|") or ("|" in row and _DELIMITERS.fullmatch("".join(lines[at + 1 : at + 2])) is not None)
+
+
+def _worth(said: Iterable[Set[str]], spread: Counter[str]) -> float:
+    """Of words: each once, and the fewer lines have it the more."""
+    return sum(1 / spread[term] for term in frozenset[str]().union(*said))
+
+
+def _window(lines: Sequence[str], telling: Set[str], max_lines: int) -> list[str]:
+    """The lines of code that have most of the question's words, from a definition or a blank line on.
+
+    If the line that tells most is near none, from a little above it.
+    """
+    inner = lines[1:-1]
+    said = [telling & {*terms(line).words, *terms(line).code} for line in inner]
     spread = Counter(term for line in said for term in line)
+    target = max(
+        range(len(inner)), key=lambda at: (max((1 / spread[term] for term in said[at]), default=0), len(said[at]), -at)
+    )
     definitions = [at for at, line in enumerate(inner) if _DEFINITION.match(line)]
-    starts = [0, *(definitions or [at for at in range(1, len(inner)) if not inner[at - 1].strip()])]
-
-    def worth(at: int) -> float:
-        """Each word once, and the fewer lines have it the more."""
-        return sum(1 / spread[term] for term in frozenset().union(*said[at : at + max_lines]))
-
-    start = max(starts, key=lambda at: (worth(at), -at))
-    if spread and not worth(start):  # they stand far from any such line
-        start = max(0, max(range(len(inner)), key=lambda at: len(said[at])) - max_lines // 2)
+    for starts in (definitions, [at for at in range(1, len(inner)) if not inner[at - 1].strip()]):
+        start = max([0, *starts], key=lambda at: (_worth(said[at : at + max_lines], spread), -at))
+        if start <= target < start + max_lines:
+            break
+    else:
+        start = max(0, target - max_lines // 3)
     end = min(len(inner), start + max_lines)
     if end < len(inner):
-        blanks = [at for at in range(start + max_lines // 2, end) if not inner[at].strip()]
+        blanks = [at for at in range(max(start + max_lines // 2, target + 1), end) if not inner[at].strip()]
         end = blanks[-1] if blanks else end
     return [
-        opening,
+        lines[0],
         *([ELLIPSIS] if start else []),
         *inner[start:end],
         *([ELLIPSIS] if end < len(inner) else []),
-        closing,
+        lines[-1],
     ]
 
 
-def _rows(lines: Sequence[str], asked: Set[str], max_rows: int) -> list[str]:
-    """A table's header and the rows that have most of the question's words, in their order."""
+def _rows(lines: Sequence[str], telling: Set[str], max_rows: int) -> list[str]:
+    """A table's header and the rows that tell most, in their order; the first ones if none tells anything."""
     header, rows = lines[:2], lines[2:]
-    hits = [len(asked & terms(row).stems) for row in rows]
-    best = sorted(sorted(range(len(rows)), key=lambda at: (-hits[at], at))[:max_rows])
+    said = [telling & terms(row).stems for row in rows]
+    spread = Counter(term for row in said for term in row)
+    worth = [_worth([row], spread) for row in said]
+    least = MIN_SHARE * max(worth)
+    ranked = sorted((at for at in range(len(rows)) if worth[at] >= least), key=lambda at: (-worth[at], at))
+    best = sorted(ranked[:max_rows])
     parts = list(header)
     for before, at in zip([-1, *best], best, strict=False):
         parts += [f"| {ELLIPSIS} |"] if at != before + 1 else []
@@ -263,23 +296,50 @@ def _rows(lines: Sequence[str], asked: Set[str], max_rows: int) -> list[str]:
 
 
 def emphasized(text: str, asked: Set[str]) -> str:
-    """The text with the sentence in bold that has most of the question's words, unless it stands first."""
-    best: tuple[int, int] | None = None
-    most = 0
-    for unit in units_of(0, text):
-        start, end = unit.span
-        shared = len(unit.stems & asked)
-        is_plain = unit.kind == "sentence" and not unit.list_mark and "*" not in unit.text and "_" not in unit.text
-        if (
-            is_plain
-            and end - start <= MAX_EMPHASIZED
-            and shared > most
-            and not text[start:end].startswith(("#", ">", ELLIPSIS))
-            and not text[end : end + 1].strip()  # asterisks between a full stop and a letter would close nothing
-        ):
-            most, best = shared, (start, end)
-    if best is None or best[0] == 0 or len(text) < MIN_EMPHASIZED or most < 2:
+    """The text with the sentence in bold that clearly tells most of what is asked, unless it stands first."""
+    if len(text) < MIN_EMPHASIZED:
         return text
-    start, end = best
+    spans = list(_sentences(text))
+    said = [(asked - STOP_WORDS) & terms(text[start:end]).stems for start, end in spans]
+    spread = Counter(term for sentence in said for term in sentence)
+    if not spread:
+        return text
+    whole = sum(1 / count for count in spread.values())  # as much as one sentence could be worth
+    worth = [
+        _worth([words], spread) / whole - LENGTH_COST * (end - start) / MAX_EMPHASIZED
+        for words, (start, end) in zip(said, spans, strict=True)
+    ]
+    best, *others = sorted(range(len(spans)), key=lambda at: -worth[at])
+    start, end = spans[best]
+    is_telling = len(said[best]) > 1 or any(spread[term] == 1 for term in said[best])
+    leads = not others or worth[best] >= worth[others[0]] + MIN_LEAD
+    if not (start and is_telling and leads and _may_be_bold(text, start, end)):
+        return text
+    return f"{text[:start]}**{text[start:end]}**{text[end:]}"
+
+
+def _sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Where the sentences of plain paragraphs stand, not those of lists, tables, quotations and headings."""
+    position = 0
+    for run, is_code in _runs(text):
+        for paragraph in () if is_code else _PARAGRAPH.finditer(run):
+            whole = paragraph.group()
+            if not any(map(_is_marked, whole.split("\n"))):
+                for first, last in pairwise((0, *sentence_starts(whole), len(whole))):
+                    start = position + paragraph.start() + first
+                    yield start, start + len(whole[first:last].rstrip())
+        position += len(run) + 1
+
+
+def _is_marked(raw: str) -> bool:
+    line = Line(raw)
+    is_apart = line[:1].isspace() or line.begins_item or line.is_markup or bool(line.quote_mark)
+    return is_apart or "|" in line or not line.strip("= $")
+
+
+def _may_be_bold(text: str, start: int, end: int) -> bool:
+    """Whether asterisks around a sentence would be read as such, and it has no emphasis of its own."""
     sentence = text[start:end]
-    return f"{text[:start]}**{sentence}**{text[end:]}" if "\n" not in sentence else text
+    is_odd = any(mark in sentence for mark in "*_\n") or sentence.startswith(ELLIPSIS) or sentence.endswith("\\")
+    # asterisks between a full stop and a letter would close nothing
+    return not is_odd and len(sentence) <= MAX_EMPHASIZED and not text[end : end + 1].strip()

@@ -3,6 +3,7 @@
 import io
 import re
 import sys
+import time
 
 import pytest
 from hypothesis import example, given
@@ -99,6 +100,12 @@ def test_what_looks_like_markup_of_something_else_is_text(text: str, kept: str) 
 def test_an_admonition_is_its_title_and_its_text() -> None:
     assert plain(":::tip[Be quick]\nThe tide comes.\n:::\n\nAfter.") == "Tip: Be quick\n\nThe tide comes.\n\nAfter.\n"
     assert plain("```\n:::tip\n```") == "  :::tip\n"
+
+
+def test_a_mark_with_many_blanks_and_no_end_is_not_slow() -> None:
+    started = time.thread_time()
+    assert "]x" in plain(f":::{' ' * 2_000}]x")
+    assert time.thread_time() - started < 5
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,15 @@
 """How blocks of documents read in an answer: unwrapped, without links and markers, long ones cut, one sentence bold."""
 
 import re
+import time
+from collections.abc import Callable, Mapping
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from citewise.text.quoting import ELLIPSIS, emphasized, shortened, shown, unwrapped
+from citewise.text.quoting import ELLIPSIS, emphasized, fenced, shortened, shown, unwrapped, without_tags
 from tests.growth import assert_linear
 from tests.props.markdown import document
 
@@ -71,11 +73,40 @@ def test_unwrapping_changes_no_block_and_no_word(text: str) -> None:
         ("A [list] of [x] boxes", "A [list] of [x] boxes"),
         ("Seen <!-- hidden\nnote --> here", "Seen  here"),
         ("```\nx[2] = [y](z)\n```", "```\nx[2] = [y](z)\n```"),
+        ("Set x[0] = a.y[1][2].z now [3].", "Set `x[0]` = `a.y[1][2].z` now (3)."),
+        ("`a`x[0] and y[1]`b`", "`a`x(0) and y(1)`b`"),
+        ("A stray ` and x[0]", "A stray ` and x(0)"),
+        ("::: tip  Be quick  \nRun.\n:::", "**Be quick**  \nRun."),
+        ("::: ]x", "::: ]x"),
         ("- one [1]\n\n  ```\n  x[2]\n  ```", "- one (1)\n\n  ```\n  x[2]\n  ```"),
     ],
 )
 def test_links_are_their_words_and_no_bracket_reads_as_a_source(text: str, said: str) -> None:
     assert shown(text) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("<https://example.org/a>\n\n<keeper@example.org>", "<https://example.org/a>\n\n<keeper@example.org>"),
+        ("Open <https://example.org/a> or <placeholder>.", "Open <https://example.org/a> or <placeholder>."),
+        ("<placeholder>", "<placeholder>"),
+        ("Copy <source> to <path> and List<Name>.", "Copy <source> to <path> and List<Name>."),
+        ("`<p>` is a < b > c", "`<p>` is a < b > c"),
+        ("```\n<p>\n```", "```\n<p>\n```"),
+        ("Why is it wet?</summary>", "Why is it wet?"),
+        ("<details>\n<summary>Why?</summary>\n\nTide.\n</details>", "Why?  \n\nTide."),
+        ("<h3>Pumps</h3>\nThey lift.", "Pumps  \nThey lift."),
+        ('<Tabs>\n<TabItem value="a" label="b">\n\nOne.\n\n</TabItem>\n</Tabs>', "**b**  \n\nOne."),
+        ("<Gauge reading={() => 1} />Low.", "Low."),
+        ("10<sup>6</sup> of H<sub>2</sub>O", "10^6 of H2O"),
+        ("One<br/>\ntwo", "One  \ntwo"),
+        ("- one\n\n  <p>two</p>", "- one\n\n  two"),
+    ],
+)
+def test_tags_go_but_addresses_placeholders_and_code_stay(text: str, said: str) -> None:
+    assert shown(text) == said
+    assert without_tags(said) == said
 
 
 @settings(max_examples=150, deadline=None)
@@ -117,11 +148,43 @@ def test_long_code_is_cut_around_a_definition_with_both_fences(at: int) -> None:
 def test_a_long_table_keeps_its_header_and_the_rows_that_matter_in_order(at: int) -> None:
     made = cut(TABLE, str(at), most=3)
     assert made[:2] == TABLE[:2]
-    assert ROWS[at] in made
-    rows = [line for line in made[2:] if ELLIPSIS not in line]
-    assert rows == [row for row in ROWS if row in rows]
-    assert len(rows) == 3
+    assert [line for line in made[2:] if ELLIPSIS not in line] == [ROWS[at]]
+    assert (made[2] == f"| {ELLIPSIS} |", made[-1] == f"| {ELLIPSIS} |") == (at > 0, at < 39)
     assert kinds("\n".join(made)).count("table_open") == 1
+
+
+def test_rows_that_share_a_common_word_alone_are_left_out_where_one_tells_more() -> None:
+    assert cut(TABLE, "code", "7", "the", most=3)[2:] == [f"| {ELLIPSIS} |", ROWS[7], f"| {ELLIPSIS} |"]
+    assert cut(TABLE, "9", "3", "30", most=3)[3:6:2] == [ROWS[3], ROWS[9]]
+
+
+def test_the_first_rows_stand_for_a_table_in_which_nothing_is_told() -> None:
+    assert cut(TABLE, "tide", "the", most=3) == [*TABLE[:5], f"| {ELLIPSIS} |"]
+
+
+PLAIN_CODE = [f"call({at})" for at in range(60)]
+
+
+def test_long_code_without_definitions_is_cut_a_little_above_the_line_that_tells_most() -> None:
+    lines = ["```", *PLAIN_CODE[:40], "read(tide, the)", *PLAIN_CODE[40:], "```"]
+    made = cut(lines, "tide", "call", "the")
+    assert made == ["```", ELLIPSIS, *PLAIN_CODE[38:40], "read(tide, the)", *PLAIN_CODE[40:43], ELLIPSIS, "```"]
+
+
+def test_words_that_every_question_has_do_not_choose_the_code() -> None:
+    lines = ["```", "read(tide)", *PLAIN_CODE, "for it in the: do(this)", "```"]
+    assert cut(lines, "tide", "for", "the", "it", "do", "this")[1] == "read(tide)"
+
+
+def test_code_without_a_fence_is_code_and_no_table() -> None:
+    lines = [f"a[{at}] = b | c" for at in range(3)]
+    assert cut(lines) == ["```", *lines, "```"]
+    assert cut(["**x.py**", "", *(f"    {line}" for line in lines)]) == ["**x.py**", "", "```", *lines, "```"]
+
+
+def test_a_table_may_stand_without_outer_bars_or_in_a_quotation() -> None:
+    assert cut(["a | b", "--- | ---", "[1] | c<br/>d"]) == ["a | b", "--- | ---", "(1) | c  d"]
+    assert cut([f"> {line}" for line in TABLE[:4]]) == [f"> {line}" for line in TABLE[:4]]
 
 
 def test_a_label_stays_above_what_it_names() -> None:
@@ -175,6 +238,15 @@ def test_nothing_is_bold_where_it_would_not_help(text: str) -> None:
     assert bold(text) == []
 
 
+def test_a_short_sentence_that_says_it_beats_a_long_one_with_many_common_words() -> None:
+    common = "The gauge on the pier, and every gauge of every other pier on the long coast, is read. "
+    assert bold(f"{LONG}{common * 2}{SAYS_IT}") == [SAYS_IT]
+
+
+def test_of_two_sentences_that_say_as_much_neither_is_bold() -> None:
+    assert bold(f"{LONG * 3}{SAYS_IT} At noon the tide gauge freezes.") == []
+
+
 def test_what_is_bold_already_is_not_made_bold_again() -> None:
     assert bold(f"{LONG * 3}The **tide** gauge freezes at noon.") == ["tide"]
 
@@ -197,3 +269,22 @@ def test_emphasis_changes_no_word_and_no_block(text: str, asked: set[str]) -> No
 @pytest.mark.parametrize("piece", ["word ", "[a](b) ", "[[", "| a ", "> x\n", "```\n", "<!-- ", "`", "**", "- a\n"])
 def test_the_work_grows_with_the_text_and_no_faster(piece: str) -> None:
     assert_linear(shown, piece, characters=40_000)
+
+
+SLOW_PIECES = (
+    *(" ", "\n", "a:\n", "1)\n", "\u3002\n", "</a\n", "{ ", "[", "[[", "<!--", "{{< ", "`", "*", "- a\n", "::: ", "> "),
+    *("| a |\n", "a ", "a\n", "a. ", "a.", "<a '\"", "<Tab {", "::: a ", "x[0]", '[a](b "', " - ", "!!! a"),
+)
+WORKS: Mapping[str, Callable[[str], str]] = {
+    **{"unwrapped": unwrapped, "shown": shown, "fenced": fenced, "without_tags": without_tags},
+    "shortened": lambda text: shortened(text, {"a"}, 14),
+    "emphasized": lambda text: emphasized(text, {"a"}),
+}
+
+
+@pytest.mark.parametrize("piece", SLOW_PIECES)
+@pytest.mark.parametrize("work", WORKS)
+def test_no_repeated_piece_is_slow(work: str, piece: str) -> None:
+    started = time.thread_time()
+    WORKS[work](f"a{piece * (200_000 // len(piece))}x")
+    assert time.thread_time() - started < 5

@@ -1,6 +1,7 @@
 """Text into units: what stays whole, where sentences end, where a unit stands, and where a text is cut."""
 
 import re
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -277,3 +278,9 @@ def test_every_unit_stands_where_its_span_says_in_order(page: str) -> None:
     for unit in units:
         assert visible(page[slice(*unit.span)]) == visible(unit.text)
     assert all(before.span[1] <= after.span[0] for before, after in pairwise(units))
+
+
+def test_a_long_run_of_blanks_is_not_slow() -> None:
+    started = time.thread_time()
+    units_of(1, f"a{' ' * 100_000}b")
+    assert time.thread_time() - started < 5
