@@ -303,7 +303,7 @@ def _piece(section: _Section, units: _Blocks, ordinal: int) -> Piece:
         text=text,
         location=Location.spanning([unit.block.location for unit in units]),
         tokens=sum(unit.tokens for unit in units),
-        kind=kind or (role and role.value),
+        kind=role.value if role else kind,  # code of an exercise is found by `has_code`
         has_code=any(span.kind is BlockKind.CODE for span in spans),
         has_equations="$" in text and _EQUATION.search(text) is not None,
         language=language,

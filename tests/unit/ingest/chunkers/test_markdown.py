@@ -376,10 +376,11 @@ def test_an_entry_keeps_what_is_nested_in_it() -> None:
     assert pieces[3].text == "- **Float 3**: rises.\n  - Of cork.\n\n  More on it."
 
 
-def test_a_piece_that_stands_beside_the_content_is_of_that_kind_unless_it_is_code_or_a_table() -> None:
+def test_a_piece_that_stands_beside_the_content_is_of_that_kind_even_if_it_is_code() -> None:
     code = f"```sh\n{words(9)}\n```"
-    pieces = pieces_of(f"# Pumps\n\ntext\n\n## Exercises\n\nClose it.\n\n### First\n\n{code}\n\n## End\n\ntext\n")
-    assert [piece.kind for piece in pieces] == [None, "exercise", "code", None]
+    pieces = pieces_of(f"# Pumps\n\ntext\n\n## Exercises\n\nClose it.\n\n### First\n\n{code}\n\n## End\n\n{code}\n")
+    assert [piece.kind for piece in pieces] == [None, "exercise", "exercise", "code"]
+    assert [piece.has_code for piece in pieces] == [False, False, True, True]
 
 
 def test_sizes_are_lowered_to_the_window_with_the_breadcrumb_counted() -> None:
