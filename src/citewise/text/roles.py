@@ -77,8 +77,7 @@ _LINK_HEADING = _any_of(_LINKS)
 _ASKED = {
     SectionRole.EXERCISE: r"exercises?|practi[cs]e|homework|assignments?|übung(?:en)?|exercices?|ejercicios?|练习|演習",
     SectionRole.QUIZ: (
-        r"quiz(?:zes)?|exams?|assess(?:ed|ments?)|grad(?:ed|es|ing)|rubrics?|question \d+|review questions|marks|"
-        r"deadlines?|submi(?:t|tted|ssions?)|测验|クイズ"
+        r"quiz(?:zes)?|exams?|assess(?:ed|ments?)|grad(?:ed|es|ing)|rubrics?|question \d+|review questions|测验|クイズ"
     ),
     SectionRole.OBJECTIVES: r"objectives?|goals?|outcomes?|learn|lernziele?|objectifs?|objetivos?|目标|目標",
     SectionRole.CHANGELOG: (

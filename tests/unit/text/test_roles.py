@@ -83,6 +83,7 @@ def test_a_question_with_lettered_options_is_a_quiz(text: str, role: SectionRole
         ("where can I read more about pumps?", {SectionRole.LINKS}),
         ("How is the quiz graded?", {SectionRole.QUIZ}),
         ("How do I exchange a pump?", set()),
+        ("By which deadline must the form be submitted?", set()),
     ],
 )
 def test_a_question_asks_for_a_role_by_its_words(question: str, roles: set[SectionRole]) -> None:

@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import groupby
@@ -62,7 +62,7 @@ _EXPORTED_TITLE = re.compile(
 class MarkdownParser:
     """Parses Markdown and MDX files; keeps nothing between them."""
 
-    version = "markdown-6"  # changes when the same text may give other blocks
+    version = "markdown-7"  # changes when the same text may give other blocks
 
     def __init__(self) -> None:
         self._blocks = BlockParser()
@@ -78,8 +78,10 @@ class MarkdownParser:
         document, body_line = split_front_matter(text)
         lines = text.split("\n")[body_line - 1 :]
         body = text if body_line == 1 else "\n".join(lines)
-        roots, notes = self._blocks(body)
+        roots, notes, left_out = self._blocks(body)
+        exported = _exported_title("\n".join(lines[first:end]) for first, end in left_out)
         page = _Body(lines, body_line, warnings=notes, headings=_HeadingReader(self._inline, body))
+        page.leave_out(left_out)
         page.drop_imports(roots)
         if _may_hold_comment(body):
             page.drop_comments(roots)
@@ -88,13 +90,12 @@ class MarkdownParser:
         warnings = (*document.warnings, *about_lines)
         if (more := len(warnings) - MAX_WARNINGS) > 0:
             warnings = (*warnings[:MAX_WARNINGS], f"and {more} more warnings")
-        return replace(document, title=document.title or _exported_title(blocks), blocks=blocks, warnings=warnings)
+        return replace(document, title=document.title or exported, blocks=blocks, warnings=warnings)
 
 
-def _exported_title(blocks: Sequence[Block]) -> str | None:
+def _exported_title(statements: Iterable[str]) -> str | None:
     """The title that MDX gives a page by a constant."""
-    exports = (block.text for block in blocks if block.kind is BlockKind.PARAGRAPH and block.text.startswith("export"))
-    matches = (match for text in exports for match in _EXPORTED_TITLE.finditer(text))
+    matches = filter(None, map(_EXPORTED_TITLE.match, statements))
     return next((" ".join(match["title"].split()) for match in matches), None)
 
 
@@ -201,6 +202,11 @@ class _Body:
         self._warnings = warnings  # by line, counted from 0 like all lines here
         self._headings = headings
         self._dropped: set[int] = set()
+
+    def leave_out(self, runs: Iterable[tuple[int, int]]) -> None:
+        for first, end in runs:
+            for line in range(first, end):
+                self._replace(line, "")
 
     def drop_imports(self, roots: Sequence[Token]) -> None:
         for node in roots:

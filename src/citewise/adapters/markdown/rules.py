@@ -20,6 +20,16 @@ COMMENT_ENDS = {"<!--": ("-->", 2), "{/*": ("*/}", 3)}
 _COMMENT = re.compile("|".join(map(re.escape, COMMENT_ENDS)))
 _MAX_NESTING = 40  # levels (a list takes two); what lies deeper is read as plain paragraphs
 _SHORTCODE = re.compile(r"\{\{[<%]\s*(text|highlight|code)\b[^{}]*[>%]\}\}")
+_MDX_FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*mdx-code-block[ \t]*")
+# An export of MDX. What is exported by default must look like code: "export default settings" is prose.
+_EXPORT = re.compile(
+    r"export\s+(?:(?P<value>(?:const|let|var)\s+[A-Za-z_$][\w$]*\s*[=:])|(?:default\s+)?(?:async\s+)?function\b[^(]*\(|"
+    r"(?:default\s+)?class\s[^{]*\{|default\s+(?:[({\[]|[A-Za-z_$][\w$.]*\s*[;(])|\{|\*\s[^'\"]*['\"])"
+)
+_ABOVE_EXPORT = re.compile(r"(?:import\b|export\b|\}).*['\");}][ \t]*")  # statements may follow each other
+_NO_SCRIPT = re.compile(r"#|```|~~~|import\b|export\b")  # no statement goes on with such a line
+_QUOTED = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`")
+_GOES_ON = ("=", "=>", ",", "+", "?", ":", "|", "&")
 _ADMONITION = re.compile(r"(:{3,})[ \t]*[A-Za-z][\w-]*(?![^\s\[{])")
 
 
@@ -106,6 +116,53 @@ def _shortcode(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if last is not None and not silent:
         _push_block(state, "code_block", start=start, end=last + 1)
     return last is not None
+
+
+def _mdx_fence(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """A fence that hides MDX from other tools: its inside is read as if its two fence lines were not there."""
+    opening = _MDX_FENCE.fullmatch(_line_text(state, start)) if not state.is_code_block(start) else None
+    if opening is None:
+        return False
+    mark = opening[1]
+    last = _closing_line(state, start, end=end, mark=mark, closes=lambda text: Line(text).closes(mark) or None)
+    if last is not None and not silent:
+        state.env["left_out"] += [(start, start + 1), (last, last + 1)]
+        outer, state.lineMax = state.lineMax, last
+        state.level += 1  # so that they cannot nest without end
+        state.md.block.tokenize(state, start + 1, last)
+        state.level -= 1
+        state.lineMax, state.line = outer, last + 1
+    return last is not None
+
+
+def _export(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """A statement of MDX that exports something. It shows nothing, so it becomes no block."""
+    opening = _EXPORT.match(_line_text(state, start)) if state.parentType in ("root", "paragraph") else None
+    if opening is None or state.sCount[start] or state.blkIndent:
+        return False
+    if silent and not _ABOVE_EXPORT.fullmatch(_line_text(state, start - 1)):
+        return False
+    last = _last_of_statement(state, start, end, is_value=opening["value"] is not None)
+    if last is not None and not silent:
+        state.env["left_out"].append((start, last + 1))
+        state.line = last + 1
+    return last is not None
+
+
+def _last_of_statement(state: StateBlock, start: int, end: int, *, is_value: bool) -> int | None:
+    """The line on which its brackets and templates are closed; None if they never are, or if it ends like prose."""
+    depth = ticks = 0
+    for line in range(start, end):
+        text = _line_text(state, line)
+        if line > start and state.sCount[line] == 0 and _NO_SCRIPT.match(text):
+            return None
+        bare = _QUOTED.sub("''", text).rstrip()
+        if ticks % 2 == 0:  # outside of a template
+            depth += sum(map(bare.count, "([{")) - sum(map(bare.count, ")]}"))
+        ticks += bare.count("`")
+        if depth <= 0 and ticks % 2 == 0 and not bare.endswith(_GOES_ON):
+            return line if is_value or bare.endswith(tuple(")]};'>")) else None
+    return None
 
 
 def _admonition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -199,20 +256,25 @@ class BlockParser:
         ruler.at("list", _shallow(standard.list_block), text)
         ruler.at("html_block", _html, text)
         ruler.at("paragraph", _paragraph)
+        ruler.before("fence", "mdx_fence", _shallow(_mdx_fence), block)
+        ruler.before("fence", "export", _export, {"alt": ["paragraph"]})
         ruler.before("fence", "comment", _comment, text)
         ruler.before("fence", "math", _math, block)
         ruler.before("fence", "shortcode", _shortcode, block)
         ruler.before("fence", "admonition", _admonition, block)
 
-    def __call__(self, text: str) -> tuple[Sequence[Token], dict[int, str]]:
-        """The blocks, each with those inside it as its children, and warnings by line; lines are counted from 0."""
+    def __call__(self, text: str) -> tuple[Sequence[Token], dict[int, str], Sequence[tuple[int, int]]]:
+        """The blocks, each with those inside it as its children, warnings by line, and the first and the end of each
+        run of lines that are in no block; lines are counted from 0."""
         warnings: dict[int, str] = {}
-        env = {"warnings": warnings, "failed": {}}
+        left_out: list[tuple[int, int]] = []
+        env = {"warnings": warnings, "failed": {}, "left_out": left_out}
         try:
             tokens = self._markdown.block.parse(text, self._markdown, env, []) or []
         except (IndexError, RuntimeError) as error:  # what markdown-it 4 is known to raise on some broken input
             warnings[0] = f"blocks could not be parsed ({type(error).__name__}); read as paragraphs"
             tokens = []
+            left_out.clear()
         levels: list[list[Token]] = [[]]
         for token in tokens:
             if token.nesting < 0:
@@ -222,4 +284,4 @@ class BlockParser:
             if token.nesting > 0:
                 token.children = []
                 levels.append(token.children)
-        return levels[0], warnings
+        return levels[0], warnings, left_out

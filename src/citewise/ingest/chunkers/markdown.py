@@ -8,16 +8,17 @@ from dataclasses import dataclass, replace
 
 from citewise.ingest.chunkers.parts import Cutter, SizedBlock, defines_terms, part_of, size_of
 from citewise.model.chunk import NO_SECTION, Piece, searchable_text
-from citewise.model.document import Block, BlockKind, BlockSpan, Heading, Location
+from citewise.model.document import Block, BlockKind, BlockSpan, Location
 from citewise.ports.models import TokenCounter
 from citewise.text.roles import role_of
 
-VERSION = "heading-7"  # changes when the same blocks may be cut differently
+VERSION = "heading-8"  # changes when the same blocks may be cut differently
 SPECIAL_TOKENS = 2  # what a model puts around a text
 TARGET_SHARE = 0.8  # of a lowered ceiling; 1 fills each window to the brim
 MAX_NAME = 200  # characters of a heading in breadcrumbs, which are repeated in every chunk below it
 
 _WHOLE = frozenset({BlockKind.CODE, BlockKind.TABLE, BlockKind.ADMONITION, BlockKind.MATH, BlockKind.HTML})
+_WORDLESS = frozenset({BlockKind.RULE, BlockKind.HTML})  # a logo or an anchor may stand above the title
 _EQUATION = re.compile(r"(?<![\\$\w])\$(?=\S)[^$\n]*[\\^_=+*/{][^$\n]*(?<=\S)\$(?![\d$])|\$\$")
 
 
@@ -153,8 +154,38 @@ class HeadingChunker:
         return () if block.kind in _WHOLE else Cutter(self.counter).tail(block, max_tokens)
 
 
-def _sections(blocks: Iterable[Block], *, title: str | None) -> Iterator[_Section]:
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """The title of a page, and the names under which a top heading stands for it."""
+
+    title: str
+    names: frozenset[str]
+
+    @staticmethod
+    def of(blocks: Sequence[Block], title: str | None) -> "_Page":
+        """A page that begins with its only top heading shows that as its title, whatever its metadata says."""
+        tops = [block for block in blocks if block.heading is not None and block.heading.level == 1]
+        first = next((block for block in blocks if block.kind not in _WORDLESS), None)
+        shown = [_name(top.heading.title) for top in tops if top.heading is not None] if tops == [first] else []
+        title = _name(title or "")
+        return _Page(title, frozenset(_letters(name) for name in (title, *shown) if name))
+
+    def breadcrumb(self, above: Sequence[tuple[int, str]]) -> tuple[str, ...]:
+        """The headings above a section, led by the page's title. One below the top has an address of its own, so it
+        never stands for the title, even if it reads the same."""
+        names = tuple(name for _, name in above if name)
+        stands_for_title = bool(above) and above[0][0] == 1 and _letters(above[0][1]) in self.names
+        return names if stands_for_title or not self.title else (self.title, *names)
+
+
+def _letters(name: str) -> str:
+    """What two spellings of a name have in common; one of marks alone is compared as it is."""
+    return "".join(filter(str.isalnum, name.casefold())) or name
+
+
+def _sections(blocks: Sequence[Block], *, title: str | None) -> Iterator[_Section]:
     """Group blocks under their headings; a heading with nothing but a deeper heading below it joins that one."""
+    page = _Page.of(blocks, title)
     above: list[tuple[int, str]] = []
     current: list[Block] = []
     for block in blocks:
@@ -163,30 +194,27 @@ def _sections(blocks: Iterable[Block], *, title: str | None) -> Iterator[_Sectio
         if block.heading is not None:
             level = block.heading.level
             if current and not all(each.heading is not None and each.heading.level < level for each in current):
-                yield _section(current, above, title)
+                yield _section(current, page.breadcrumb(above))
                 current = []
             while above and above[-1][0] >= level:
                 above.pop()
-            above.append((level, _name(block.heading)))
+            above.append((level, _name(block.heading.title)))
         current.append(block)
     if current:
-        yield _section(current, above, title)
+        yield _section(current, page.breadcrumb(above))
 
 
-def _section(blocks: list[Block], above: list[tuple[int, str]], title: str | None) -> _Section:
-    names = [name for _, name in above if name]
-    has_top = bool(above) and above[0][0] == 1
+def _section(blocks: list[Block], breadcrumb: tuple[str, ...]) -> _Section:
     last = next((block.heading for block in reversed(blocks) if block.heading is not None), None)
     return _Section(
-        breadcrumb=tuple(names if has_top or not title else [title, *names]),
-        title=(_name(last) if last else "") or NO_SECTION,
+        breadcrumb=breadcrumb,
+        title=(_name(last.title) if last else "") or NO_SECTION,
         anchor=last.anchor if last else "",
         blocks=tuple(blocks),
     )
 
 
-def _name(heading: Heading) -> str:
-    title = heading.title
+def _name(title: str) -> str:
     return title if len(title) <= MAX_NAME else f"{title[: MAX_NAME - 1].rstrip()}\u2026"
 
 
@@ -275,7 +303,7 @@ def _piece(section: _Section, units: _Blocks, ordinal: int) -> Piece:
         text=text,
         location=Location.spanning([unit.block.location for unit in units]),
         tokens=sum(unit.tokens for unit in units),
-        kind=kind or (role and role.value),
+        kind=role.value if role else kind,  # code of an exercise is found by `has_code`
         has_code=any(span.kind is BlockKind.CODE for span in spans),
         has_equations="$" in text and _EQUATION.search(text) is not None,
         language=language,

@@ -225,11 +225,53 @@ def test_comments_are_dropped_everywhere_but_in_code(text: str, expected: list[s
         ("a\nimport B from 'b'", ["a\nimport B from 'b'"]),
         ("- import A from 'a'", ["- import A from 'a'"]),
         ("```\nimport A from 'a'\n```", ["```\nimport A from 'a'\n```"]),
-        ("export const a = 1", ["export const a = 1"]),
     ],
 )
 def test_only_true_imports_at_the_top_level_are_dropped(text: str, expected: list[str]) -> None:
     assert texts(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("export const a = 1", []),
+        ("import A from 'a'\nexport const title = 'On (and off';\n\nb", ["b"]),
+        ("export const a =\n  'b';\nc", ["c"]),
+        ("export function A() {\n  return <p>\n    <hr />\n\n  </p>;\n}\n\nb", ["b"]),
+        ("export const a = `\n(b\n\nc`\nd", ["d"]),
+        ("export {a} from 'a'\nexport * from \"b\"\nexport default A;", []),
+        ("export {a} to a file", ["export {a} to a file"]),
+        ("export default (recommended) settings.", ["export default (recommended) settings."]),
+        ("export the data", ["export the data"]),
+        ("export const a = {\n\n# b", ["export const a = {", "# b"]),
+        ("a\nexport const b = 1", ["a\nexport const b = 1"]),
+        ("- export const a = 1", ["- export const a = 1"]),
+        ("> export const a = 1", ["> export const a = 1"]),
+        ("```\nexport const a = 1\n```", ["```\nexport const a = 1\n```"]),
+    ],
+)
+def test_only_true_exports_at_the_top_level_are_left_out(text: str, expected: list[str]) -> None:
+    assert texts(text) == expected
+
+
+def test_the_inside_of_a_fence_for_mdx_is_read_as_the_page_around_it() -> None:
+    text = "````mdx-code-block\nimport A from 'a'\n\n<A>\n\n## b\n\n```js\nc\n```\n\n</A>\n````\n\nd"
+    assert outline(text) == ["html 4-4", "heading 6-6", "code 8-10", "html 12-12", "paragraph 15-15"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("- a\n  ```mdx-code-block\n  b\n  ```\n- c", [["list 1-5", ["list_item 1-3"], ["list_item 5-5"]]]),
+        ("```md\n~~~mdx-code-block\na\n~~~\n```", [["code 1-5"]]),
+        ("~~~mdx-code-block\na", [["code 1-2"]]),
+    ],
+)
+def test_a_fence_for_mdx_is_found_in_a_list_but_not_in_code_and_only_if_closed(
+    text: str, expected: list[list[object]]
+) -> None:
+    trees = [tree(block) for block in parsed(text).blocks]
+    assert [[name, *(child[:1] for child in rest if isinstance(child, list))] for name, *rest in trees] == expected
 
 
 HOSTILE = {
@@ -251,6 +293,10 @@ HOSTILE = {
     "tags": "<a " + "a " * 300_000,
     "brackets": "# " + "[" * 100_000,
     "imports": "import {" + " a," * 200_000,
+    "exports": "export const a = {\n" * 20_000,
+    "an export that never ends": "export const a = {\n" + "b(\n" * 100_000,
+    "fences for MDX": "```mdx-code-block\n" * 20_000,
+    "nested fences for MDX": "".join(f"{'`' * n}mdx-code-block\n" for n in range(400, 3, -1)) + "```\n" * 400,
     "table": "|a" * 20_000 + "|\n" + "|-" * 20_000 + "|\n",
     "NUL": "\0\n" * 20_000,
 }

@@ -59,6 +59,42 @@ def test_a_given_title_stands_in_for_a_missing_first_heading() -> None:
     assert second.breadcrumb == ("Book", "Part")
 
 
+def test_the_page_s_title_leads_below_a_top_heading_further_down() -> None:
+    text = "intro\n\n# Reference\n\n## Props\n\n### onOpen\n\nx\n\n# Other\n\nx\n"
+    pieces = pieces_of(text, title="Valve")
+    assert [(piece.breadcrumb, piece.section, piece.anchor) for piece in pieces] == [
+        (("Valve",), "N/A", ""),
+        (("Valve", "Reference", "Props", "onOpen"), "onOpen", "onopen"),
+        (("Valve", "Other"), "Other", "other"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "breadcrumb"),
+    [
+        ("intro\n\n# The `valve` !\n\n## Part\n\nx\n", ("The valve !", "Part")),
+        ("intro\n\n# C++\n\nx\n", ("The Valve", "C++")),
+        ("<p>\n\n# How it opens\n\n## Part\n\nx\n", ("How it opens", "Part")),
+        ("# How it opens\n\nx\n\n# Reference\n\nx\n", ("The Valve", "Reference")),
+        ("#\n\n## Part\n\nx\n", ("The Valve", "Part")),
+        ("intro\n\n## The valve\n\nx\n", ("The Valve", "The valve")),
+    ],
+)
+def test_the_title_is_not_repeated_above_the_top_heading_that_stands_for_it(
+    text: str, breadcrumb: tuple[str, ...]
+) -> None:
+    assert pieces_of(text, title="The Valve")[-1].breadcrumb == breadcrumb
+
+
+def test_titles_of_marks_alone_are_not_taken_for_each_other() -> None:
+    assert pieces_of("intro\n\n# ???\n\nx\n", title="!!!")[-1].breadcrumb == ("!!!", "???")
+
+
+def test_a_long_title_is_cut_in_breadcrumbs_as_a_heading_is() -> None:
+    (piece,) = pieces_of("x\n", title="a" * 1_000)
+    assert len(piece.breadcrumb[0]) == 200
+
+
 def test_a_heading_with_only_a_deeper_one_below_introduces_it() -> None:
     (piece,) = pieces_of("# Book\n\n## Part\n\ntext\n")
     assert piece.text == "# Book\n\n## Part\n\ntext"
@@ -340,10 +376,11 @@ def test_an_entry_keeps_what_is_nested_in_it() -> None:
     assert pieces[3].text == "- **Float 3**: rises.\n  - Of cork.\n\n  More on it."
 
 
-def test_a_piece_that_stands_beside_the_content_is_of_that_kind_unless_it_is_code_or_a_table() -> None:
+def test_a_piece_that_stands_beside_the_content_is_of_that_kind_even_if_it_is_code() -> None:
     code = f"```sh\n{words(9)}\n```"
-    pieces = pieces_of(f"# Pumps\n\ntext\n\n## Exercises\n\nClose it.\n\n### First\n\n{code}\n\n## End\n\ntext\n")
-    assert [piece.kind for piece in pieces] == [None, "exercise", "code", None]
+    pieces = pieces_of(f"# Pumps\n\ntext\n\n## Exercises\n\nClose it.\n\n### First\n\n{code}\n\n## End\n\n{code}\n")
+    assert [piece.kind for piece in pieces] == [None, "exercise", "exercise", "code"]
+    assert [piece.has_code for piece in pieces] == [False, False, True, True]
 
 
 def test_sizes_are_lowered_to_the_window_with_the_breadcrumb_counted() -> None:
