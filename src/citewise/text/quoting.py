@@ -239,8 +239,10 @@ def shortened(text: str, asked: Set[str], max_lines: int) -> str:
 
 def _begins_table(lines: Sequence[str], at: int) -> bool:
     """Whether a row of a table stands here: by its first character, or by the line of dashes below it."""
+    if "|" not in lines[at]:
+        return False
     row = Line(lines[at]).unquoted.strip()
-    return row.startswith("|") or ("|" in row and _DELIMITERS.fullmatch("".join(lines[at + 1 : at + 2])) is not None)
+    return row.startswith("|") or (_DELIMITERS.fullmatch("".join(lines[at + 1 : at + 2])) is not None)
 
 
 def _worth(said: Iterable[Set[str]], spread: Counter[str]) -> float:
