@@ -60,7 +60,9 @@ class Addresses:
         # Docusaurus gives the H1 no id (theme-classic, Heading). A passage does not say how deep its heading is: where
         # it cannot be told, the fragment stays, since one that leads nowhere shows the top of the page too.
         is_outermost = len(passage.breadcrumb) == 1
-        is_h1 = is_outermost and (passage.breadcrumb[0] == passage.title or passage.text.startswith("# "))
+        first_line = passage.text.partition("\n")[0]
+        is_h1 = first_line.startswith("# ") and (is_outermost or first_line[2:].strip() == passage.breadcrumb[-1])
+        is_h1 = is_h1 or (is_outermost and passage.breadcrumb[0] == passage.title)
         return f"{page}#{_encoded(passage.anchor)}" if has_fragments and passage.anchor and not is_h1 else page
 
 

@@ -48,7 +48,7 @@ def test_a_paragraph_becomes_one_line_and_every_other_line_stays(text: str, line
     assert unwrapped(text) == line
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(document)
 def test_unwrapping_changes_no_block_and_no_word(text: str) -> None:
     made = unwrapped(text)
@@ -109,7 +109,7 @@ def test_tags_go_but_addresses_placeholders_and_code_stay(text: str, said: str) 
     assert without_tags(said) == said
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(document | st.text(alphabet="[]()0123456789source:!`<>-\n #", max_size=80))
 def test_nothing_that_is_shown_reads_as_a_marker(text: str) -> None:
     rendered = re.sub(r"<code[^>]*>.*?</code>", "", COMMONMARK.render(shown(text)), flags=re.DOTALL)
@@ -258,7 +258,7 @@ def test_no_asterisk_is_left_over_in_writing_without_blanks() -> None:
     assert "*" not in COMMONMARK.render(made)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(document, st.sets(st.sampled_from(["tide", "gaug", "read", "a", "b"])))
 def test_emphasis_changes_no_word_and_no_block(text: str, asked: set[str]) -> None:
     made = emphasized(text, frozenset(asked))
