@@ -6,13 +6,14 @@ reader may see now, each text must stand in one, and no number may be larger tha
 
 import base64
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
+from citewise.answer.extractive import SEPARATOR
 from citewise.insights import Overview, SeenDocument, SeenRow
 from citewise.model.access import Scope
-from citewise.model.answer import Answer, Citation
+from citewise.model.answer import NOT_SURE, Answer, Citation
 from citewise.model.ids import chunk_id, document_id
 from citewise.model.ranking import Passage, SearchResult
 from citewise.text.urls import Slugger
@@ -23,7 +24,7 @@ Name = tuple[Scope, str]  # of a page: its scope and its path
 SURE = 60  # chunks that a ranking gives at least: up to here, what may be seen is also found
 ALIKE_BYTES = 6  # in one scope of two cursors: by chance, one pair in 10^12 has them
 _ID = re.compile(r"(?<![0-9a-f])[0-9a-f]{16}(?![0-9a-f])")
-_MARKER = re.compile(r"\[\d+\]")
+_HEADINGS = re.compile(r"\*\*(.+)\*\* \[\d+\]")  # the line above an excerpt
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +107,8 @@ class Shown:
         self._check_names(repr(said), reader, scope, said=answer.result.query.text)
         for one in answer.citations:
             self._check_text(one, [one.excerpt.removesuffix("\u2026")], reader, scope)
-        if answer.sufficient_context:  # it quotes
-            self._check_lines(_MARKER.split(answer.text), self.visible(reader, scope))
+        if answer.outcome != "nothing":  # it quotes
+            self._check_lines(quoted_in(answer.text), self.visible(reader, scope))
         assert {place.title for place in answer.suggestions} <= self._topics(reader, scope)
 
     def check_log(self, rows: Sequence[SeenRow], reader: Reader, scope: Scope) -> None:
@@ -174,6 +175,13 @@ def ids_of(page: Page) -> frozenset[str]:
     scope = page.scope
     chunks = (chunk_id(scope, page.path, anchor=Slugger().anchor(one.heading), ordinal=0) for one in page.sections)
     return frozenset((document_id(scope, page.path), *chunks))
+
+
+def quoted_in(answer: str) -> Iterator[str]:
+    """What an answer says that is of documents: all but `Not sure`, numbers, bold and `…`."""
+    for line in answer.removeprefix(NOT_SURE).splitlines():
+        headings = _HEADINGS.fullmatch(line.rstrip())
+        yield from headings[1].split(SEPARATOR) if headings else (line.replace("**", "").strip("\u2026 "),)
 
 
 def check_opaque(cursor: str, before: str) -> None:

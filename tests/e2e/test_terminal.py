@@ -109,7 +109,12 @@ def test_what_is_piped_is_neither_wrapped_nor_rendered_nor_filled_up(home: Path)
     answer, found = (citewise(command, *asked, cwd=home, env=env).stdout for command in ("ask", "search"))
     assert "The **tide gauge** is read at noon" in answer
     assert "    The **tide gauge** is read at noon by the harbor master, who writes the value down in the book" in found
-    assert not [line for line in (answer + found).splitlines() if line.endswith(" ") or "\x1b" in line]
+    lines = (answer + found).splitlines()
+    broken = [
+        "**Tides \u203a Reading the gauge** [1]  "
+    ]  # by hand, as Markdown has it: the text stands in the next line
+    assert [line for line in lines if line.endswith(" ")] == broken
+    assert not [line for line in lines if "\x1b" in line]
     assert "https://harbor.example/docs/tides#reading-the-gauge" in found
 
 

@@ -275,14 +275,14 @@ def _show_explanation(shown: Console, result: SearchResult) -> None:
     candidates = [*(finding.candidate for finding in result.findings), *(drop.candidate for drop in listed)]
     columns = [name for name in SCORES if any(name in candidate.scores for candidate in candidates)]
     names = {name: SHORT_NAMES.get(name, name) for name in columns}
-    shown.print(f"    {_row(names, names)} {'final':>5}", style="bold", soft_wrap=True)
+    shown.print(f"   {_row(names, names)} {'final':>5}", style="bold", soft_wrap=True)
     for place, finding in enumerate(result.findings, start=1):
         shown.print(f"{place:>2}. {one_line(finding.passage.place)}", soft_wrap=True)
-        shown.print(f"    {_numbers(finding.candidate, names)}", style="cyan", soft_wrap=True)
+        shown.print(f"   {_numbers(finding.candidate, names)}", style="cyan", soft_wrap=True)
     for drop in listed:
         where = f" -  {one_line(drop.place or drop.candidate.id)}  ({drop.stage}: {one_line(drop.reason)})"
         shown.print(where, style="dim", soft_wrap=True)
-        shown.print(f"    {_numbers(drop.candidate, names)}", style="dim", soft_wrap=True)
+        shown.print(f"   {_numbers(drop.candidate, names)}", style="dim", soft_wrap=True)
     if hidden := len(cut[FEW_DROPPED:]):
         shown.print(f"{hidden} more beyond the first {result.query.top_k}; --json names each", style="dim")
     timings = "  ".join(f"{stage} {ms:.1f}" for stage, ms in result.timings_ms.items())

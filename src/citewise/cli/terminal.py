@@ -24,7 +24,7 @@ _THEME = Theme(
     }
 )
 _COLOR = re.compile(r"\x1b\[[\d;]*m")
-_FILLED_UP = re.compile(rf"[ ]+((?:{_COLOR.pattern})*)$")
+_FILLED_UP = re.compile(rf"[ ](?:[ ]|{_COLOR.pattern})*$")
 _ADMONITION = re.compile(r"[ ]{0,3}+:{3,}+[ ]*+(?P<kind>\w*+)[ ]*+\[?+(?P<title>[^\]]*+)\]?+[ ]*+")
 
 
@@ -63,7 +63,7 @@ class MarkdownStream:
 
 def _without_margins(shown: str) -> str:
     """Without the blanks that fill lines up, and without blank lines at either end."""
-    lines = [_FILLED_UP.sub(r"\1", line) for line in shown.split("\n")]
+    lines = [_FILLED_UP.sub(lambda end: end.group().replace(" ", ""), line) for line in shown.split("\n")]
     said = [at for at, line in enumerate(lines) if _COLOR.sub("", line).strip()]
     return "\n".join(lines[said[0] : said[-1] + 1]) + "\n" if said else ""
 

@@ -27,6 +27,14 @@ def test_an_explanation_of_every_stage_fits_100_columns(capsys: pytest.CaptureFi
     assert lines[2].split()[:4] == ["100", "14.23", "100", "14.23"]
 
 
+def test_what_is_on_without_any_settings_fits_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = explained(
+        a_query("tide"), capsys, *(name for name in SCORES if name not in ("rerank", "freshness", "boost"))
+    )
+    assert {"word", "late", "lower"} <= {*lines[0].split()}
+    assert max(map(len, lines[:2])) <= 80
+
+
 def test_a_stage_that_gave_no_score_has_no_column(capsys: pytest.CaptureFixture[str]) -> None:
     assert explained(a_query("tide"), capsys, "dense", "fused")[0].split() == ["dense", "fused", "final"]
 

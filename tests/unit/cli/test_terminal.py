@@ -127,3 +127,10 @@ WORDS = st.text(st.sampled_from("ab \n`*_#>-|[]()<>1.:~\\!é潮"), max_size=80)
 def test_no_text_breaks_the_screen(text: str, width: int) -> None:
     screen = shown(printable(text), width=width)
     assert "\x1b" not in COLOR.sub("", screen)
+
+
+def test_a_line_that_breaks_inside_bold_text_ends_without_a_blank(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = written(["**Configuration keys of the tide gauge \u203a Example of a file** [1]\n"], monkeypatch)[-1]
+    lines = COLOR.sub("", shown).splitlines()
+    assert len(lines) > 1
+    assert not [line for line in lines if line.endswith(" ")]
