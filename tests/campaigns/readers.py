@@ -221,7 +221,7 @@ def problems(facts: Sequence[Fact], seen: Sequence[Seen]) -> Iterator[str]:
 def planted(fault: str) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         if fault == "the version is not raised":
-            patch.setattr("citewise.adapters.sqlite.catalog._raise_version", lambda connection, scope_id: None)
+            patch.setattr("citewise.adapters.sqlite.writing.raise_version", lambda connection, scope_id: None)
         elif fault == "passages are read without the rule":
             passages = SqliteCatalog.passages
 
