@@ -30,7 +30,7 @@ PAGES = {
 
 LIDAR = "module-1/chapter-02-sensing/lidar.md"
 SENSORS = "# Sensors\n\n## Lidar\n\nA lidar measures distance by light.\n\n```python\nscan()\n```\n"
-REFINEMENTS = ("features", "late", "rerank", "demote", "script", "freshness", "boost", "dedup", "cut")
+REFINEMENTS = ("features", "late", "rerank", "demote", "freshness", "boost", "dedup", "cut")
 
 
 @pytest.fixture

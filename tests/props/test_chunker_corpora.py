@@ -45,7 +45,9 @@ def body_lines(file: Path) -> Iterator[tuple[int, str]]:
     one_import = r"import\s(?:[^;'\"]*?from\s*)?['\"][^'\"]*['\"];?[ \t]*"
     imports = re.compile(rf"^(?:{one_import})+$", re.MULTILINE)
     body = text[front.end() :] if front else text
-    for pattern in (blank, imports):
+    exports = re.compile(r"^export (?:const|function)\b.*?(?=\n\n|\n```|\Z)", re.MULTILINE | re.DOTALL)
+    fences = re.compile(r"mdx-code-block[ \t]*$", re.MULTILINE)  # around what is read as the page is
+    for pattern in (blank, imports, exports, fences):
         body = pattern.sub(lambda match: "\n" * match.group().count("\n"), body)
     first = text[: front.end()].count("\n") + 1 if front else 1
     yield from enumerate(body.split("\n"), start=first)

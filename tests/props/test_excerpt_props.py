@@ -46,7 +46,6 @@ def test_an_excerpt_is_a_run_of_its_section(question: str, sections: tuple[Found
         start, end = excerpt.span
         assert stands_in(words(excerpt.text), words(excerpt.joined.text[start:end]))
         assert start <= excerpt.best[0] < excerpt.best[1] <= end <= len(excerpt.joined.text)
-        assert not excerpt.text.rstrip().endswith("\n\u2026")
 
 
 def fences(text: str) -> list[str]:

@@ -61,7 +61,8 @@ class Addresses:
         # it cannot be told, the fragment stays, since one that leads nowhere shows the top of the page too.
         is_outermost = len(passage.breadcrumb) == 1
         first_line = passage.text.partition("\n")[0]
-        is_h1 = first_line.startswith("# ") and (is_outermost or first_line[2:].strip() == passage.breadcrumb[-1])
+        names_itself = first_line[2:].strip() in passage.breadcrumb[-1:]
+        is_h1 = first_line.startswith("# ") and (is_outermost or names_itself)
         is_h1 = is_h1 or (is_outermost and passage.breadcrumb[0] == passage.title)
         return f"{page}#{_encoded(passage.anchor)}" if has_fragments and passage.anchor and not is_h1 else page
 
