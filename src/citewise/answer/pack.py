@@ -103,7 +103,7 @@ class Pack:
         citation = _citation(n, (place,), self.addresses, best=place, score=section.score)
         start, end = excerpt.best
         head, tail = added_to(excerpt.joined.passages)  # which stand nowhere in the document
-        start, end = max(start, head), min(whole.paragraph_end(end), len(whole) - len(tail))
+        start, end = max(start, head), min(end, len(whole) - len(tail))
         citation = replace(citation, excerpt=_excerpt(whole[start:end]))
         tokens = self._tokens(_block(n, best, text))
         return ContextSource(n, section.passages, text, tokens, section.score, citation, ())
