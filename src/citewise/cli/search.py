@@ -105,7 +105,9 @@ def _ask(
         if session.as_json:
             print_json(answer_json(answer, explain=explain))
         else:
-            show_answer(answer, is_compressed="compress" in answer.result.timings_ms, explain=explain)
+            is_wanted = session.settings.answer.compression != "none" if compress is None else compress
+            has_saved = answer.usage.context_tokens_after < answer.usage.context_tokens_before
+            show_answer(answer, is_compressed=is_wanted and has_saved, explain=explain)
             if selection is None and answer.outcome == "nothing":
                 show_next(_next(session, question, is_found=answer.result.total_candidates > 0))
         sys.stdout.flush()  # before the library closes, which waits for the log
