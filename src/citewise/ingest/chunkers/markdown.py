@@ -155,20 +155,20 @@ class HeadingChunker:
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
+class _PageHeadings:
     """The title of a page, and the names under which a top heading stands for it."""
 
     title: str
     names: frozenset[str]
 
     @staticmethod
-    def of(blocks: Sequence[Block], title: str | None) -> "_Page":
+    def of(blocks: Sequence[Block], title: str | None) -> "_PageHeadings":
         """A page that begins with its only top heading shows that as its title, whatever its metadata says."""
         tops = [block for block in blocks if block.heading is not None and block.heading.level == 1]
         first = next((block for block in blocks if block.kind not in _WORDLESS), None)
         shown = [_name(top.heading.title) for top in tops if top.heading is not None] if tops == [first] else []
         title = _name(title or "")
-        return _Page(title, frozenset(_letters(name) for name in (title, *shown) if name))
+        return _PageHeadings(title, frozenset(_letters(name) for name in (title, *shown) if name))
 
     def breadcrumb(self, above: Sequence[tuple[int, str]]) -> tuple[str, ...]:
         """The headings above a section, led by the page's title. One below the top has an address of its own, so it
@@ -185,7 +185,7 @@ def _letters(name: str) -> str:
 
 def _sections(blocks: Sequence[Block], *, title: str | None) -> Iterator[_Section]:
     """Group blocks under their headings; a heading with nothing but a deeper heading below it joins that one."""
-    page = _Page.of(blocks, title)
+    page = _PageHeadings.of(blocks, title)
     above: list[tuple[int, str]] = []
     current: list[Block] = []
     for block in blocks:
