@@ -5,12 +5,11 @@ from stored vectors). Blocks are taken in that order, each with what it cannot b
 that the question deserves are spent. docs/answers.md shows it with examples, ADR 22 has the measurements.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
 
 from citewise.answer.blocks import TextBlock, blocks_of
+from citewise.answer.forms import SHAPES, Form, Shape, Wanted, form_of
 from citewise.answer.ground import coverages_of
 from citewise.answer.joining import Joined
 from citewise.model.ranking import FoundSection
@@ -18,59 +17,6 @@ from citewise.text.analysis import terms
 from citewise.text.quoting import ELLIPSIS, emphasized, shortened, shown
 from citewise.text.roles import is_beside, roles_asked
 
-Form: TypeAlias = Literal["comparison", "code", "why", "how-to", "fact", "which", "error", "definition", "other"]
-
-# What a question begins with or asks for, first match first. English, with a few words of Chinese and Japanese.
-_FORMS: Mapping[Form, str] = {
-    "comparison": (
-        r"\bdiffer(?:s|ence|ences|ent)?\b|\bvs\b|\bversus\b|\bcompar(?:e|ed|es|ison)\b|\bbetter\b.*\bor\b|\bor\b.*\bbetter\b"
-        r"|\b(?:should i|when to) use\b.*\b(?:or|over|instead)\b|\u9055\u3044|\u533a\u522b"
-    ),
-    "code": (
-        r"\bexamples?\b|\bsnippets?\b|\b(?:the|its|this) (?:[\w-]+ ){1,3}(?:code|class|method|function)\b"
-        r"|\b(?:show|sample|write)\b.*\bcode\b|\bcode (?:for|to)\b|\b(?:workflow|manifest)\b"
-    ),
-    "why": r"\bwhy\b",
-    "how-to": (
-        r"\bhow (?:do|can|could|should|would|to|does one|are|is)\b|\bsteps\b|\bset(?:ting)? ?up\b|\binstall"
-        r"|\bcan i\b|\bis there (?:a|any) way\b|\u600e\u4e48|\u5982\u4f55|\u65b9\u6cd5"
-    ),
-    "fact": (
-        r"\bdefaults?\b|\bhow (?:many|much|long|often|large|big|fast|far|old)\b"
-        r"|\bwh(?:at|ich) (?:\w+ )?(?:value|port|version|flag|size|colou?r|rate|topic|name|number|key|option)s?\b"
-        r"|\u9ed8\u8ba4|\u65e2\u5b9a"
-    ),
-    "which": r"^\W*(?:when|who|where|which)\b",
-    "error": r"\bcauses?\b|\berrors?\b|\bfail(?:s|ed|ing|ure)?\b|\bnot work|\b[45]\d\d\b",
-    "definition": r"^\W*(?:what(?:'s| is| are| does)|define|explain)\b|\bmean(?:s|ing)?\b",
-}
-
-
-def form_of(question: str) -> Form:
-    """What kind of answer a question wants: a value, steps, both sides, a reason."""
-    return next((form for form, pattern in _FORMS.items() if re.search(pattern, question, re.IGNORECASE)), "other")
-
-
-class Shape(NamedTuple):
-    """Lines of a screen that a form deserves. Fewer: the thing itself is missing more often; more: it is buried."""
-
-    lines: int  # of the answer
-    whole: int  # up to which a section comes whole
-    code: int  # of one block of code, or rows of one table
-
-
-# Chosen by coverage and length in benchmarks/answers.py: half as many lines cost a fifth of the coverage.
-SHAPES: Mapping[Form, Shape] = {
-    "comparison": Shape(32, 12, 14),
-    "code": Shape(40, 16, 30),
-    "why": Shape(30, 12, 12),
-    "how-to": Shape(32, 16, 18),
-    "fact": Shape(10, 4, 8),
-    "which": Shape(18, 8, 12),
-    "error": Shape(30, 12, 12),
-    "definition": Shape(10, 8, 8),
-    "other": Shape(30, 12, 12),
-}
 MAX_RUNS = 3
 MAX_BLOCKS = 400  # that are looked at; a bound for pages that are one endless list
 HEADING_LINES = 2  # of an excerpt: its headings and a blank line
@@ -105,9 +51,12 @@ class Excerpts:
     rank: float = 0.1  # 1 / the section's place
     form: float = 0.15  # that it is what the question's form wants: a number, steps, code, a reason
     late: float = 4.0  # late interaction, which differs by a tenth where the section's score differs by a half
+    around: float = 0.5  # the same of the blocks beside it: what answers is seldom alone in speaking of the question
+    words: float = 0.4  # the share of the question's stems that it has, rare ones counting more
+    next_to: float = 0.1  # that it goes on where what is taken ends
     # Below the best block's score, from which on nothing is taken. 0.4: a tenth of the coverage is lost; from 1.2 on
     # what is beside the point fills the lines that are left.
-    max_gap: float = 1.0
+    max_gap: float = 1.4
     shapes: Mapping[Form, Shape] = field(default_factory=lambda: SHAPES)
 
     def __call__(
@@ -118,7 +67,15 @@ class Excerpts:
         read = [blocks_of(text, section.closeness) for text, section in zip(joined, sections, strict=True)]
         roles = roles_asked(question)
         beside = [is_beside(section.passages[0].content_type, roles) for section in sections]
-        choice = _Choice(form, self.shapes[form], read, beside, max_runs=min(max_runs, MAX_RUNS), max_gap=self.max_gap)
+        choice = _Choice(
+            form,
+            self.shapes[form],
+            read,
+            beside,
+            max_runs=min(max_runs, MAX_RUNS),
+            max_gap=self.max_gap,
+            next_to=self.next_to,
+        )
         choice.take(self._ranked(question, form, sections, read))
         asked = frozenset((*terms(question).words, *terms(question).code))
         max_code = self.shapes[form].code
@@ -139,35 +96,32 @@ class Excerpts:
     ) -> list[_Scored]:
         best = max((section.score for section in sections), default=0.0)
         every = [(number, block) for number, blocks in enumerate(read) for block in blocks][:MAX_BLOCKS]
-        nearness = [self.late * block.closeness for _, block in every if block.closeness is not None]
-        if len(nearness) < len(every):  # nobody could look at each: by words then
+        shares = coverages_of(terms(question).stems, [block.stems for _, block in every])
+        if all(block.closeness is not None for _, block in every):
+            nearness = [self.late * (block.closeness or 0.0) for _, block in every]
+            nearness = [
+                near + self.around * _around(read[number], block)
+                for near, (number, block) in zip(nearness, every, strict=True)
+            ]
+        else:  # nobody could look at each: by words then
             above = [terms("\n".join(section.passages[0].breadcrumb)).stems for section in sections]
             nearness = coverages_of(terms(question).stems, [above[number] | block.stems for number, block in every])
         of_sections = [
             self.section * (section.score / best if best > 0 else 1.0) + self.rank / (1 + number)
             for number, section in enumerate(sections)
         ]
+        wanted = Wanted(question, form)
         candidates = [
-            _Scored(number, block, near + self.form * _fits(form, block) + of_sections[number])
-            for (number, block), near in zip(every, nearness, strict=True)
+            _Scored(number, block, near + self.words * share + self.form * wanted.fit(block) + of_sections[number])
+            for (number, block), near, share in zip(every, nearness, shares, strict=True)
         ]
         return sorted(candidates, key=lambda candidate: -candidate.score)
 
 
-_WANTED: Mapping[Form, re.Pattern[str]] = {
-    "fact": re.compile(r"\d|\btrue\b|\bfalse\b|\bnone\b|\bdefaults?\b", re.IGNORECASE),
-    "why": re.compile(r"\b(?:because|since|due to|reason|so that|therefore|caused?)\b", re.IGNORECASE),
-    "definition": re.compile(r"\b(?:is|are|means?|refers? to|defines?)\b", re.IGNORECASE),
-}
-
-
-def _fits(form: Form, block: TextBlock) -> int:
-    """Whether a block is of the kind that a question's form asks for; 2: introductions that say the same words are
-    what stands above it."""
-    if form in ("how-to", "code"):
-        return (2 if form == "how-to" else 1) * (block.has_code or block.is_step)
-    pattern = _WANTED.get(form)
-    return int(pattern is not None and pattern.search(block.text) is not None)
+def _around(blocks: Sequence[TextBlock], block: TextBlock) -> float:
+    """How near the blocks beside it are to the question; where there is none, it stands for itself."""
+    beside = (block.position - 1, block.position + 1)
+    return sum((blocks[at] if 0 <= at < len(blocks) else block).closeness or 0.0 for at in beside) / 2
 
 
 class _Choice:
@@ -182,9 +136,10 @@ class _Choice:
         *,
         max_runs: int,
         max_gap: float,
+        next_to: float,
     ) -> None:
         self._form, self._shape, self._read, self._beside = form, shape, read, beside
-        self._max_runs, self._max_gap = max_runs, max_gap
+        self._max_runs, self._max_gap, self._next_to = max_runs, max_gap, next_to
         self._left = shape.lines
         self.is_far = False  # what answers nothing was much nearer to the question than all that may answer
         self._taken: dict[int, set[int]] = {}  # by section, in the order of their best block
@@ -193,10 +148,18 @@ class _Choice:
         """Take what there is room for, best first. What answers nothing is taken only if there is nothing else."""
         answering = [candidate for candidate in candidates if self._may_answer(candidate)] or candidates[:1]
         self.is_far = bool(answering) and answering[0].score < candidates[0].score - self._max_gap
-        for candidate in answering:
-            if self._left < MIN_LINES or candidate.score < answering[0].score - self._max_gap:
+        least = answering[0].score - self._max_gap if answering else 0.0
+        waiting = list(answering)
+        while waiting and self._left >= MIN_LINES:
+            best = max(waiting, key=self._worth)
+            if self._worth(best) < least:
                 break
-            self._consider(candidate)
+            waiting.remove(best)
+            self._consider(best)
+
+    def _worth(self, candidate: _Scored) -> float:
+        taken, position = self._taken.get(candidate.section, ()), candidate.block.position
+        return candidate.score + self._next_to * (position - 1 in taken or position + 1 in taken)
 
     def _may_answer(self, candidate: _Scored) -> bool:
         if self._beside[candidate.section] or candidate.block.is_weak:

@@ -20,7 +20,7 @@ class SectionRole(StrEnum):
     LINKS = "links"
 
 
-_BY_CONTENT_TYPE = {**{role.value: role for role in SectionRole}, "assessment": SectionRole.QUIZ}
+_BY_CONTENT_TYPE = {role.value: role for role in SectionRole}
 
 # What a heading says as a whole: "Exercise caution" and "Reference" are none of these.
 _NUMBER = r"(?: #?\d[\d.]*[a-z]?)?"
@@ -29,6 +29,12 @@ _EXERCISE = (
     rf"(?:[\w-]+ )?(?:practice problems?|problem sets?|homework){_NUMBER}",
     rf"(?:übungs)?aufgaben?{_NUMBER}|übung(?:en)?{_NUMBER}|exercices?{_NUMBER}|ejercicios?{_NUMBER}",
     "练习题?|习题|練習問題|演習(?:問題)?",
+)
+# Below the heading of an exercise, what explains all the same.
+_EXPLANATION = (
+    rf"(?:[\w-]+ )?(?:troubleshooting|implementation|solutions?|hints?|examples?)(?: (?:tips|steps|notes|code))?{_NUMBER}",
+    r"common (?:issues|problems|errors|mistakes)(?: and (?:solutions|fixes))?",
+    "fehlersuche|lösung(?:en)?|dépannage|solution de problèmes|solución(?:es)?|故障排除|解答|トラブルシューティング",
 )
 _QUIZ = (
     rf"(?:[\w-]+ ){{0,2}}quiz(?:zes)?{_NUMBER}(?: (?:instructions?|questions?|answers?))?",
@@ -73,6 +79,7 @@ _HEADINGS = {
     SectionRole.CHANGELOG: _any_of(_CHANGELOG),
 }
 _LINK_HEADING = _any_of(_LINKS)
+_EXPLAINS = _any_of(_EXPLANATION)
 # A question with one of these words asks for such a section itself.
 _ASKED = {
     SectionRole.EXERCISE: r"exercises?|practi[cs]e|homework|assignments?|übung(?:en)?|exercices?|ejercicios?|练习|演習",
@@ -100,9 +107,11 @@ MAX_BESIDE = 4  # words beside the link in the item of a list that is only links
 
 def role_of(breadcrumb: Sequence[str], text: str) -> SectionRole | None:
     """What a passage is for, by the headings it stands under and by its own lines; None: content."""
-    for name in map(_plain, breadcrumb):
+    names = [_plain(heading) for heading in breadcrumb]
+    explains = bool(names) and _EXPLAINS.fullmatch(names[-1]) is not None
+    for name in names:
         for role, pattern in _HEADINGS.items():
-            if pattern.fullmatch(name):
+            if pattern.fullmatch(name) and not (explains and role is SectionRole.EXERCISE):
                 return role
     lines = [line for line in text.split("\n") if line.strip() and not line.startswith("#")]
     if not lines:

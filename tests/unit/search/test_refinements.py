@@ -57,7 +57,7 @@ class FixedReranker:
 # What stands beside the content
 
 
-@pytest.mark.parametrize("content_type", ["exercise", "quiz", "assessment", "objectives", "changelog", "links"])
+@pytest.mark.parametrize("content_type", ["exercise", "quiz", "objectives", "changelog", "links"])
 def test_what_stands_beside_the_content_ranks_below_content_that_is_nearly_as_good(content_type: str) -> None:
     beside = a_named_finding("beside", 0.8, content_type=content_type)
     found = a_shortlist(beside, a_named_finding("content", 0.6), a_named_finding("far", 0.5))
@@ -67,9 +67,15 @@ def test_what_stands_beside_the_content_ranks_below_content_that_is_nearly_as_go
     assert "demote" not in demoted.findings[0].candidate.scores
 
 
+def test_a_page_below_a_folder_of_assessments_is_content() -> None:
+    """Its path says what the course does there, not that it asks instead of telling: late work, troubleshooting."""
+    found = a_shortlist(a_named_finding("late work", 0.8, content_type="assessment"), a_named_finding("other", 0.6))
+    assert Demote(factor=0.7)(found) == found
+
+
 @pytest.mark.parametrize(
     ("question", "content_type"),
-    [("exercises on valves", "exercise"), ("What changed in 2.3?", "changelog"), ("Is the quiz graded?", "assessment")],
+    [("exercises on valves", "exercise"), ("What changed in 2.3?", "changelog"), ("Is the quiz graded?", "quiz")],
 )
 def test_what_the_question_names_keeps_its_score(question: str, content_type: str) -> None:
     beside = a_named_finding("beside", 0.8, content_type=content_type)

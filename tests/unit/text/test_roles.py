@@ -41,6 +41,13 @@ def test_a_heading_says_what_its_section_is_for(heading: str, role: SectionRole 
     assert role_of((heading, "Task 1"), CONTENT) is role
 
 
+@pytest.mark.parametrize("heading", ["Troubleshooting", "Implementation", "Solution 2", "Hints", "Common problems"])
+def test_what_explains_below_an_exercise_is_content(heading: str) -> None:
+    assert role_of(("Week 4 exercises: pumps", "Exercise 1", heading), CONTENT) is None
+    assert role_of(("Week 4 exercises: pumps", "Exercise 1", "Instructions"), CONTENT) is SectionRole.EXERCISE
+    assert role_of(("Quiz", heading), CONTENT) is SectionRole.QUIZ
+
+
 @pytest.mark.parametrize(
     ("heading", "text", "role"),
     [

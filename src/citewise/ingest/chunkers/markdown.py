@@ -12,7 +12,7 @@ from citewise.model.document import Block, BlockKind, BlockSpan, Location
 from citewise.ports.models import TokenCounter
 from citewise.text.roles import role_of
 
-VERSION = "heading-8"  # changes when the same blocks may be cut differently
+VERSION = "heading-9"  # changes when the same blocks may be cut differently
 SPECIAL_TOKENS = 2  # what a model puts around a text
 TARGET_SHARE = 0.8  # of a lowered ceiling; 1 fills each window to the brim
 MAX_NAME = 200  # characters of a heading in breadcrumbs, which are repeated in every chunk below it

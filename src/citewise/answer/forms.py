@@ -1,0 +1,117 @@
+"""What kind of answer a question wants: how long it may be, and which blocks look like one."""
+
+import re
+from collections.abc import Mapping
+from typing import Literal, NamedTuple, TypeAlias
+
+from citewise.answer.blocks import TextBlock
+from citewise.text.analysis import terms
+from citewise.text.quoting import shown
+
+Form: TypeAlias = Literal["comparison", "code", "why", "how-to", "fact", "which", "error", "definition", "other"]
+
+# What a question begins with or asks for, first match first. English, with a few words of Chinese and Japanese.
+_FORMS: Mapping[Form, re.Pattern[str]] = {
+    form: re.compile(pattern, re.IGNORECASE)
+    for form, pattern in {
+        "comparison": (
+            r"\bdiffer(?:s|ence|ences|ent)?\b|\bvs\b|\bversus\b|\bcompar(?:e|ed|es|ison)\b"
+            r"|\bbetter\b.*\bor\b|\bor\b.*\bbetter\b"
+            r"|\b(?:should i|when to) use\b.*\b(?:or|over|instead)\b|\u9055\u3044|\u533a\u522b"
+        ),
+        "code": (
+            r"\bexamples?\b|\bsnippets?\b|\b(?:the|its|this) (?:[\w-]+ ){1,3}(?:code|class|method|function)\b"
+            r"|\b(?:show|sample|write)\b.*\bcode\b|\bcode (?:for|to)\b|\b(?:workflow|manifest)\b"
+        ),
+        "why": r"\bwhy\b",
+        "how-to": (
+            r"\bhow (?:do|can|could|should|would|to|does one|are|is)\b|\bsteps\b|\bset(?:ting)? ?up\b|\binstall"
+            r"|\bcan i\b|\bis there (?:a|any) way\b|\u600e\u4e48|\u5982\u4f55|\u65b9\u6cd5"
+        ),
+        "fact": (
+            r"\bdefaults?\b|\bhow (?:many|much|long|often|large|big|fast|far|old)\b"
+            r"|\bwh(?:at|ich) (?:[\w.-]+ ){0,2}(?:value|port|version|flag|size|colou?r|rate|topic|name|number|key|option)s?\b"
+            r"|\u9ed8\u8ba4|\u65e2\u5b9a"
+        ),
+        "which": r"^\W*(?:when|who|where|which)\b",
+        "error": r"\bcauses?\b|\berrors?\b|\bfail(?:s|ed|ing|ure)?\b|\bnot work|\b[45]\d\d\b",
+        "definition": r"^\W*(?:what(?:'s| is| are| does)|define|explain)\b|\bmean(?:s|ing)?\b",
+    }.items()
+}
+
+
+def form_of(question: str) -> Form:
+    """What kind of answer a question wants: a value, steps, both sides, a reason."""
+    return next((form for form, pattern in _FORMS.items() if pattern.search(question)), "other")
+
+
+class Shape(NamedTuple):
+    """Lines of a screen that a form deserves. Fewer: the thing itself is missing more often; more: it is buried."""
+
+    lines: int  # of the answer
+    whole: int  # up to which a section comes whole
+    code: int  # of one block of code, or rows of one table
+
+
+# Chosen by coverage and length in benchmarks/answers.py: half as many lines cost a fifth of the coverage.
+SHAPES: Mapping[Form, Shape] = {
+    "comparison": Shape(32, 12, 20),
+    "code": Shape(40, 16, 36),
+    "why": Shape(30, 12, 20),
+    "how-to": Shape(32, 16, 26),
+    "fact": Shape(10, 4, 8),
+    "which": Shape(18, 8, 14),
+    "error": Shape(30, 12, 20),
+    "definition": Shape(10, 8, 8),
+    "other": Shape(30, 12, 20),
+}
+
+_WANTED: Mapping[Form, re.Pattern[str]] = {
+    "fact": re.compile(r"\d|\btrue\b|\bfalse\b|\bnone\b|\bdefaults?\b", re.IGNORECASE),
+    "why": re.compile(r"\b(?:because|since|due to|reason|so that|therefore|caused?)\b", re.IGNORECASE),
+    "definition": re.compile(r"\b(?:is|are|means?|refers? to|defines?)\b", re.IGNORECASE),
+}
+_FRAME = re.compile(  # of a question about a thing: all but the thing
+    r"^\W*(?:(?:what|who)(?:'s| is| are| does| do)?|define|explain|describe)\s+|^(?:the|an?)\s+"
+    r"|\s+(?:mean|do|for|meant|stand for|about|used)\s*$",
+    re.IGNORECASE,
+)
+_TOLD = re.compile(  # the beginning of a sentence that says what a thing is, up to the verb
+    r"(?:the |an? )?(.{1,80}?)(?:\s(?:is|are|means?|refers?|describes?|provides?|lets?|allows?|enables?|represents?"
+    r"|defines?|specif(?:y|ies)|controls?|determines?|can be|stands? for)\b|:\s)",
+    re.IGNORECASE,
+)
+MAX_BESIDE = 2  # words beside the thing's name at the beginning of what defines it
+
+
+class Wanted:
+    """Whether a block is of the kind that a question asks for."""
+
+    def __init__(self, question: str, form: Form) -> None:
+        self._form = form
+        self._thing = terms(_thing_of(question)).stems if form == "definition" else frozenset()
+
+    def fit(self, block: TextBlock) -> float:
+        """0: not at all. 2 for what one can do, as introductions that say the same words stand above it."""
+        if self._form in ("how-to", "code"):
+            return (2.0 if self._form == "how-to" else 1.0) * (block.has_code or block.is_step)
+        if self._defines(block):
+            return 2.0
+        pattern = _WANTED.get(self._form)
+        return float(pattern is not None and pattern.search(block.text) is not None)
+
+    def _defines(self, block: TextBlock) -> bool:
+        """Whether it begins with the thing and says what it is."""
+        if not self._thing or block.kind == "code":
+            return False
+        said = _TOLD.match(shown(block.text[:200]).strip("*_>#- \n"))
+        named = terms(said[1]).stems if said else frozenset()
+        return self._thing <= named and len(named) <= len(self._thing) + MAX_BESIDE
+
+
+def _thing_of(question: str) -> str:
+    """What a question asks about: "What is the global filter?" is about the global filter."""
+    thing = question.strip(" \n?!.")
+    while (shorter := _FRAME.sub("", thing, count=1)) != thing:
+        thing = shorter
+    return thing
