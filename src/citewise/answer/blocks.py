@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from citewise.answer.joining import Joined
 from citewise.model.document import BlockKind, BlockSpan
 from citewise.text.analysis import terms
-from citewise.text.markdown import BULLET, LIST_MARK, Markdown
+from citewise.text.markdown import BULLET, LIST_MARK, Line, Markdown
 from citewise.text.quoting import fenced
 from citewise.text.units import sentence_starts
 
@@ -44,6 +44,14 @@ _ITEM = re.compile(rf"^[ \t]*{LIST_MARK}[ \t]", re.MULTILINE)
 _STEP = re.compile(r"\s*\d{1,3}[.)]\s")
 _COMMENT = re.compile(r"<!--(?:(?!<!--).)*?-->", re.DOTALL)
 _TAG = re.compile(r"</?[A-Za-z][\w.-]*(?:\s[^<>]*)?/?>|\{\{[<%][^{}]*[>%]\}\}")
+# What says something to the site's generator alone: where links lead, comments written as such, what is included.
+_DIRECTIVES = re.compile(
+    r"\s*(?:(?:\[[^\[\]\n]+\]:|:::[ \t]+\w++(?:\.\w++)++[ \t]*+$|<<<[ \t]|--8<--|\{\{#\w*include\b)[^\n]*(?:\n\s*|\Z))+",
+    re.MULTILINE,
+)
+_NOTE = re.compile(r"[ \t]*(?:!!!|\?\?\?\+?|===\+?)[ \t]")  # of MkDocs: what is indented below it belongs to it
+_INDENT = re.compile(r" {4}|\t")
+_CALLOUT = re.compile(r"(?:>\s*)*\[![\w-]+\][^\n]*(?:\s*>\s*)*")
 _OPTION = re.compile(rf"^[ \t]*(?:{BULLET}\s+)?(?:\*\*)?\(?[A-Da-d][).][ \t].*", re.MULTILINE)
 
 
@@ -130,19 +138,21 @@ def _asks(text: str) -> bool:
 def blocks_of(joined: Joined, closeness: Sequence[Sequence[float]]) -> tuple[TextBlock, ...]:
     """The blocks of a section's text, in order. `closeness`: of each passage, of each of its blocks."""
     found: list[TextBlock] = []
+    noted = _in_notes(joined)
     for number, group in enumerate(_groups(joined), start=1):
         is_list = joined.blocks[group[0]].depth > 0
         parts = _items_of(joined, group) if is_list else [group]
         for place, part in enumerate(parts):
             first, last = joined.blocks[part[0]], joined.blocks[part[-1]]
             start = joined.text.rfind("\n", 0, first.start) + 1
-            if is_list or last.kind is not BlockKind.CODE:
+            is_code = last.kind is BlockKind.CODE and part[-1] not in noted
+            if is_list or not is_code:
                 text = _at_margin(joined.text[start : last.end], BlockKind.PARAGRAPH)
             else:  # with its label
                 text = "\n\n".join(_at_margin(_whole_lines(joined, at), joined.blocks[at].kind) for at in part)
-            if not any(map(str.isalnum, _TAG.sub("", text))):
+            if not any(map(str.isalnum, _TAG.sub("", text))) or _DIRECTIVES.fullmatch(_inside(text)):
                 continue
-            kind: TextKind = _KINDS.get(last.kind, "prose")
+            kind: TextKind = _KINDS.get(last.kind, "prose") if part[-1] not in noted else "prose"
             if is_list:
                 kind = "list" if len(parts) == 1 else "item"
             near = _nearest(joined, part, closeness)
@@ -153,6 +163,24 @@ def blocks_of(joined: Joined, closeness: Sequence[Sequence[float]]) -> tuple[Tex
 
 
 _KINDS: Mapping[BlockKind, TextKind] = {BlockKind.CODE: "code", BlockKind.TABLE: "table"}
+
+
+def _inside(text: str) -> str:
+    """A text without the fence around all of it."""
+    lines = text.split("\n")
+    return "\n".join(lines[1:-1]) if len(lines) > 2 and Line(lines[0]).fence else text
+
+
+def _in_notes(joined: Joined) -> frozenset[int]:
+    """The blocks that only look like code, since they are indented below the title of a note or a tab."""
+    found: list[int] = []
+    is_open = False
+    for at, span in enumerate(joined.blocks):
+        lines = _whole_lines(joined, at)
+        is_open = _NOTE.match(lines) is not None or (is_open and _INDENT.match(lines) is not None)
+        if is_open and span.kind is BlockKind.CODE and not Line(lines.lstrip()).fence:
+            found.append(at)
+    return frozenset(found)
 
 
 def _nearest(joined: Joined, part: Sequence[int], closeness: Sequence[Sequence[float]]) -> float | None:
@@ -177,11 +205,13 @@ def _groups(joined: Joined) -> Iterator[list[int]]:
 
 
 def _belong_together(joined: Joined, before: BlockSpan, span: BlockSpan) -> bool:
+    text = joined.text[before.start : before.end].strip()
+    if before.kind is BlockKind.QUOTE and _CALLOUT.fullmatch(text):  # the title alone
+        return joined.text.count("\n", before.end, span.start) == 1
     if before.depth or span.depth:
         return before.depth > 0 and span.depth > 0
     if before.kind is span.kind is BlockKind.QUOTE:
         return joined.text.count("\n", before.end, span.start) < 2
-    text = joined.text[before.start : before.end].strip()
     is_label = before.kind is BlockKind.ADMONITION or (
         before.kind is BlockKind.PARAGRAPH and bool(_LABEL.fullmatch(text))
     )

@@ -176,8 +176,13 @@ class _Choice:
         if is_over or block.position in (taken or ()) or self._is_said(block):
             return
         with_lead = alone | self._lead_of(self._read[candidate.section], block)
-        groups = [each - (taken or set()) for each in (self._grown(candidate), with_lead, alone)]
+        ways = (self._grown(candidate), with_lead, alone)
+        if self._taken and self._goes_on(self._read[candidate.section], block.position):
+            ways = ways[:1]  # a colon with nothing behind it says nothing
+        groups = [each - (taken or set()) for each in ways]
         group = next((each for each in groups if self._lines(candidate.section, each) <= self._left), groups[-1])
+        if self._taken and self._lines(candidate.section, group) > self._left + BEYOND_LINES:
+            return
         self._left -= self._lines(candidate.section, group)
         self._taken.setdefault(candidate.section, set()).update(group)
 

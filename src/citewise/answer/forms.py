@@ -1,7 +1,7 @@
 """What kind of answer a question wants: how long it may be, and which blocks look like one."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
 from citewise.answer.blocks import TextBlock
@@ -107,6 +107,27 @@ class Wanted:
         said = _TOLD.match(shown(block.text[:200]).strip("*_>#- \n"))
         named = terms(said[1]).stems if said else frozenset()
         return self._thing <= named and len(named) <= len(self._thing) + MAX_BESIDE
+
+
+_QUANTITY = re.compile(
+    r"\bhow (?:many|much|long|often|large|big|fast|far|old|high)\b(?!,)|\b(?:max|min)(?:imum)? (?:[\w-]+ )?(?:size|number|amount"
+    r"|length|count|value|limit)\b|\b(?:which|what) (?:[\w.-]+ )?(?:version|date|percentage|year|timeout)\b|\bdefault timeout\b",
+    re.IGNORECASE,
+)
+_LIST_NUMBER = re.compile(r"^[ \t]*\d{1,3}[.)][ \t]", re.MULTILINE)
+_NUMBER = re.compile(
+    r"\d|\b(?:zero|two|three|four|five|six|seven|eight|nine|ten|once|twice|never|unlimited|infinite(?:ly)?|no limit|every"
+    r"|dozens?|hundreds?|thousands?|daily|weekly|monthly|yearly)\b",
+    re.IGNORECASE,
+)
+
+
+
+def lacks_quantity(question: str, texts: Iterable[str]) -> bool:
+    """Whether a question asks how many, how long or which version, and no text has a number."""
+    if not _QUANTITY.search(question):
+        return False
+    return not any(_NUMBER.search(_LIST_NUMBER.sub("", text)) for text in texts)
 
 
 def _thing_of(question: str) -> str:

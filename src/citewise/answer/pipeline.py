@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from citewise.answer.compress import Compress
 from citewise.answer.excerpts import Excerpts
+from citewise.answer.forms import lacks_quantity
 from citewise.answer.ground import ANSWERED_CONFIDENCE, MODEL_CONFIDENCE, SHOWN_CONFIDENCE, THOROUGH, Ground, Thresholds
 from citewise.answer.markers import MarkerFilter
 from citewise.answer.pack import WIDER, Pack
@@ -180,8 +181,8 @@ class AnswerPipeline:
         context = pack.quoted(shown)
         if not context.sources:
             return context, replace(grounds, outcome="nothing")
-        is_weak = grounds.outcome == "answered" and all(excerpt.is_weak for excerpt in shown)
-        return context, replace(grounds, outcome="unsure") if is_weak else grounds
+        is_beside = all(excerpt.is_weak for excerpt in shown) or lacks_quantity(question, (each.text for each in shown))
+        return context, replace(grounds, outcome="unsure") if is_beside and grounds.outcome == "answered" else grounds
 
     def _refused(
         self, prompt: Prompt, result: SearchResult, text: str, suggestions: tuple[Suggestion, ...]

@@ -105,16 +105,22 @@ def _is_unspaced(character: str) -> bool:
 _NOTE = re.compile(  # the first line of an admonition or a callout, and of a tab; its title or its kind
     r"^([ \t>]*+)(?::{3,}+[ \t]*+(?P<a>[A-Za-z]++)(?:\[(?P<at>[^\]\n]*+)\]|[ \t]++(?P<as>[^\n]*+))?"
     r"|(?:!!!|\?\?\?\+?)[ \t]++(?P<b>[\w-]++)(?:[^\n\"]*+\"(?P<bt>[^\"\n]*+)\")?|===\+?[ \t]++\"(?P<ct>[^\"\n]++)\""
+    r"|/{3,}+[ \t]*+(?P<e>[A-Za-z][\w-]*+)(?:[ \t]*+\|[ \t]*+(?P<et>[^\n]*+))?"
     r"|\[!(?P<d>[\w-]++)\][+-]?[ \t]*+(?P<dt>[^\n]*+))[ \t]*+$",
     re.MULTILINE,
 )
-_NOTE_END = re.compile(r"^[ \t]*+:{3,}+[ \t]*+(?:\n|\Z)", re.MULTILINE)
+_NOTE_END = re.compile(r"^[ \t]*+(?::{3,}+|/{3,}+)[ \t]*+(?:\n|\Z)", re.MULTILINE)
+_INDENTED_NOTE = re.compile(  # of MkDocs: its title, and its body, which is indented
+    r"^([ \t]*+(?:!!!|\?\?\?\+?|===\+?)[ \t][^\n]*+\n)((?:(?: {4}|\t)[^\n]*+(?:\n|\Z)|[ \t]*+\n)*+)", re.MULTILINE
+)
+_INCLUDED = re.compile(r"^[ \t]*+(?:<<<[ \t]|--8<--|\{\{#\w*include\b)[^\n]*+(?:\n|\Z)", re.MULTILINE)
+_QUOTED_BLANKS = re.compile(r"(?:^[ \t]*+>[ \t]*+(?:\n|\Z))+(?![ \t]*>)", re.MULTILINE)  # at the end of a quotation
 
 
 def _titled(note: re.Match[str]) -> str:
     """A note's first line as its title in bold, or else its kind."""
-    title = next((note[name].strip() for name in ("at", "as", "bt", "ct", "dt") if note[name]), "")
-    kind = next((note[name] for name in ("a", "b", "d") if note[name]), "")
+    title = next((note[name].strip() for name in ("at", "as", "bt", "ct", "dt", "et") if note[name]), "")
+    kind = next((note[name] for name in ("a", "b", "d", "e") if note[name]), "")
     return f"{note[1]}**{(title or kind.capitalize()).replace('*', '')}**  "
 
 
@@ -126,6 +132,8 @@ def shown(text: str) -> str:
 
 def _without_markup(text: str) -> str:
     """Without tags and shortcodes; of a note, its title in bold."""
+    text = _INDENTED_NOTE.sub(lambda note: note[1] + textwrap.dedent(note[2]), _INCLUDED.sub("", text))
+    text = _QUOTED_BLANKS.sub("", text)
     return _NOTE_END.sub("", _NOTE.sub(_titled, _tagless(_SHORTCODE_ALONE.sub("", text))))
 
 
@@ -259,7 +267,8 @@ def _window(lines: Sequence[str], telling: Set[str], max_lines: int) -> list[str
     said = [telling & {*terms(line).words, *terms(line).code} for line in inner]
     spread = Counter(term for line in said for term in line)
     target = max(
-        range(len(inner)), key=lambda at: (max((1 / spread[term] for term in said[at]), default=0), len(said[at]), -at)
+        range(len(inner)),
+        key=lambda at: (max((len(term) / spread[term] for term in said[at]), default=0), len(said[at]), -at),
     )
     definitions = [at for at, line in enumerate(inner) if _DEFINITION.match(line)]
     for starts in (definitions, [at for at in range(1, len(inner)) if not inner[at - 1].strip()]):
