@@ -101,7 +101,7 @@ class TextBlock:
 
     @cached_property
     def has_code(self) -> bool:
-        return self.kind == "code" or (self.kind == "item" and any(Markdown(self.text).fenced_lines()))
+        return self.kind == "code" or (self.kind in ("item", "prose") and any(Markdown(self.text).fenced_lines()))
 
     @cached_property
     def is_weak(self) -> bool:

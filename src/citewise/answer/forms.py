@@ -122,7 +122,6 @@ _NUMBER = re.compile(
 )
 
 
-
 def lacks_quantity(question: str, texts: Iterable[str]) -> bool:
     """Whether a question asks how many, how long or which version, and no text has a number."""
     if not _QUANTITY.search(question):

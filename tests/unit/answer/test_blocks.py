@@ -140,3 +140,31 @@ def test_lines_are_about_those_of_a_screen() -> None:
 @pytest.mark.parametrize("piece", ["[a](b) ", "<!-- ", "A) x\n", "{{< x ", "word ", "** ", "(((", "_"])
 def test_whether_a_block_is_weak_costs_in_proportion_to_it(piece: str) -> None:
     assert_linear(lambda text: TextBlock(0, "prose", text, (0, len(text))).is_weak, piece, characters=40_000)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "[lamp]: https://lamps.example",
+        "[//]: # 'iOS'",
+        "::: gauges.Reader",
+        "<<< ./gauge.yml#content [gauge.yml]",
+        "--8<-- 'gauge.md'",
+        "```rust\n{{#include ../gauge.rs:read}}\n```",
+    ],
+)
+def test_what_only_the_sites_generator_reads_is_no_block(page: str) -> None:
+    assert [block.text for block in blocks(f"Before.\n\n{page}\n\nAfter.")] == ["Before.", "After."]
+
+
+def test_what_is_indented_below_a_note_is_prose_and_code_in_it_is_code() -> None:
+    found = blocks("!!! note\n    One.\n\n    Two.\n\n    ```sh\n    three\n    ```\n\nFour.\n\n    five()")
+    assert [(block.kind, block.text) for block in found[1:]] == [
+        ("prose", "Two.\n\n```sh\nthree\n```"),
+        ("prose", "Four."),
+        ("code", "```\nfive()\n```"),
+    ]
+
+
+def test_the_title_of_a_callout_stays_with_its_list() -> None:
+    assert one("> [!tip] Gauges\n> - one\n> - two").text == "> [!tip] Gauges\n> - one\n> - two"

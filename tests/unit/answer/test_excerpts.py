@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import pytest
 from markdown_it import MarkdownIt
 
-from citewise.answer.excerpts import MAX_RUNS, SHAPES, Excerpt, Excerpts, Form, form_of
+from citewise.answer.excerpts import MAX_RUNS, Excerpt, Excerpts
+from citewise.answer.forms import SHAPES
 from citewise.model.ranking import FoundSection
 from citewise.text.quoting import ELLIPSIS
 from tests.sections import sections_in, with_nearness
@@ -30,28 +31,6 @@ def top_blocks(text: str) -> list[str]:
 
 def fillers(count: int, about: str = "Gulls rest on the roofs of the sheds") -> str:
     return "\n\n".join(f"{about}, and of these there are {at} or so. {about} for {at} days." for at in range(count))
-
-
-@pytest.mark.parametrize(
-    ("question", "form"),
-    [
-        ("What is the difference between a tide and a seiche?", "comparison"),
-        ("Should I use a float or a radar gauge?", "comparison"),
-        ("Show me an example of a gauge file", "code"),
-        ("How do I reset the gauge?", "how-to"),
-        ("How to reset the gauge", "how-to"),
-        ("What is the default interval?", "fact"),
-        ("How many gauges are there?", "fact"),
-        ("Who reads the gauge?", "which"),
-        ("Why does the gauge freeze?", "why"),
-        ("What is a seiche?", "definition"),
-        ("The gauge freezes at night", "other"),
-        ("", "other"),
-        ("怎么重置\uff1f", "how-to"),
-    ],
-)
-def test_a_question_says_what_kind_of_answer_it_wants(question: str, form: Form) -> None:
-    assert form_of(question) == form
 
 
 def test_of_nothing_there_is_no_excerpt() -> None:
@@ -433,3 +412,26 @@ def test_a_fence_with_a_label_that_is_never_closed_is_closed_where_it_is_shown()
 def test_a_page_of_blanks_stops_no_question(gap: str) -> None:
     page = f"# Winch\n\n- The winch brake is released by{gap}  pulling the lever.\n\nThe winch{gap}is old.\n"
     assert texts("How is the winch brake released?", page)
+
+
+def test_a_colon_whose_list_has_no_room_makes_way_for_what_fits() -> None:
+    first = "# Gauge\n\nThe gauge is read at noon, and in winter at one.\n"
+    turns = "   gauge turn\n" * 40
+    steps = "\n".join(f"{at}. Turn the gauge:\n\n   ```sh\n{turns}   ```\n" for at in range(1, 4))
+    second = f"# Reading\n\n{fillers(9)}\n\nA gauge is read in these ways:\n\n{steps}\n\nNoon is best.\n"
+    sections = sections_in(first, second)
+    near = [with_nearness(sections[0], {"noon": 0.9}), with_nearness(sections[1], {"these ways": 0.89, "best": 0.88})]
+    shown = "\n".join(excerpt.text for excerpt in Excerpts()("When is the gauge read?", near))
+    assert "these ways" not in shown
+    assert "Noon is best." in shown
+
+
+@pytest.mark.parametrize("next_to", [0.0, 0.1])
+def test_what_goes_on_where_an_excerpt_ends_comes_before_what_is_a_little_nearer(next_to: float) -> None:
+    pages = [f"# {name}\n\n{fillers(6)}\n\nAt {name} it rests.\n\nIt is read at noon.\n" for name in ("Aa", "Bb")]
+    near = {"At Aa": 0.9, "At Bb": 0.86, "at noon": 0.85}
+    sections = [with_nearness(section, near) for section in sections_in(*pages, scores=(0.5, 0.5))]
+    shapes = {form: shape._replace(lines=8) for form, shape in SHAPES.items()}
+    shown = Excerpts(shapes=shapes, around=0, rank=0, words=0, next_to=next_to)("Where is the gauge?", sections)
+    texts = [excerpt.text for excerpt in shown]
+    assert texts == (["At Aa it rests.\n\nIt is read at noon."] if next_to else ["At Aa it rests.", "At Bb it rests."])

@@ -1,0 +1,82 @@
+"""What kind of answer a question wants, and which blocks and excerpts are of that kind."""
+
+import pytest
+
+from citewise.answer.blocks import TextBlock, TextKind
+from citewise.answer.forms import Form, Wanted, form_of, lacks_quantity
+
+
+@pytest.mark.parametrize(
+    ("question", "form"),
+    [
+        ("What is the difference between a tide and a seiche?", "comparison"),
+        ("Should I use a float or a radar gauge?", "comparison"),
+        ("Show me an example of a gauge file", "code"),
+        ("How do I reset the gauge?", "how-to"),
+        ("How to reset the gauge", "how-to"),
+        ("What is the default interval?", "fact"),
+        ("Which Node.js version do I need?", "fact"),
+        ("How many gauges are there?", "fact"),
+        ("Who reads the gauge?", "which"),
+        ("Why does the gauge freeze?", "why"),
+        ("What is a seiche?", "definition"),
+        ("The gauge freezes at night", "other"),
+        ("", "other"),
+        ("怎么重置\uff1f", "how-to"),
+    ],
+)
+def test_a_question_says_what_kind_of_answer_it_wants(question: str, form: Form) -> None:
+    assert form_of(question) == form
+
+
+def a_block(text: str, kind: TextKind = "prose") -> TextBlock:
+    return TextBlock(0, kind, text, (0, len(text)))
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("What is Hermes?", "[Hermes](https://hermes.example) is an open-source engine for gauges."),
+        ("what is a tide gauge", "A **tide gauge** measures nothing by itself: it is read."),
+        ("What does TIDE-204 mean?", "TIDE-204: the water level is flat."),
+        ("what does `reset` do", "The `reset` command lets a gauge begin anew."),
+        ("Explain the shore station", "> Shore stations are where gauges stand."),
+    ],
+)
+def test_a_definition_begins_with_the_thing(question: str, text: str) -> None:
+    wanted = Wanted(question, form_of(question))
+    assert wanted.fit(a_block(text)) == 2
+    assert wanted.fit(a_block(f"In winter it is often cold. {text}")) < 2
+
+
+@pytest.mark.parametrize(
+    "text", ["A variable `isHermes` is there to tell.", "Hermes is fun", "How the crew used Hermes in winter is told."]
+)
+def test_what_only_mentions_the_thing_does_not_define_it(text: str) -> None:
+    kind: TextKind = "code" if text == "Hermes is fun" else "prose"
+    assert Wanted("What is Hermes?", "definition").fit(a_block(text, kind)) < 2
+
+
+def test_what_one_can_do_is_worth_more_than_words_about_it() -> None:
+    wanted = Wanted("How do I reset the gauge?", "how-to")
+    assert wanted.fit(a_block("```sh\ngauge reset\n```", "code")) == wanted.fit(a_block("1. Press it.", "item")) == 2
+    assert wanted.fit(a_block("Resetting the gauge is simple.")) == 0
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "is_lacking"),
+    [
+        ("How many gauges are there?", "There are gauges in the harbors of the north.", True),
+        ("How many gauges are there?", "There are two gauges.", False),
+        ("How long does the battery last?", "1. Charge the battery.\n2. Wait for the lamp.", True),
+        ("How long does the battery last?", "1. Charge the battery.\n2. It lasts 30 hours.", False),
+        ("What is the maximum number of gauges?", "Gauges may be added at any time.", True),
+        ("Which firmware version do I need?", "The firmware has to be new.", True),
+        ("Which firmware version do I need?", "Firmware `3.1` is needed.", False),
+        ("How do I add a gauge?", "Gauges may be added at any time.", False),
+        ("How often is the gauge read?", "The gauge is read weekly.", False),
+    ],
+)
+def test_a_question_for_a_number_is_not_answered_without_one(question: str, text: str, *, is_lacking: bool) -> None:
+    assert lacks_quantity(question, [text]) is is_lacking
+    assert lacks_quantity(question, [text, "It was 12 once."]) is False
