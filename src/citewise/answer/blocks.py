@@ -46,7 +46,8 @@ _COMMENT = re.compile(r"<!--(?:(?!<!--).)*?-->", re.DOTALL)
 _TAG = re.compile(r"</?[A-Za-z][\w.-]*(?:\s[^<>]*)?/?>|\{\{[<%][^{}]*[>%]\}\}")
 # What says something to the site's generator alone: where links lead, comments written as such, what is included.
 _DIRECTIVES = re.compile(
-    r"\s*(?:(?:\[[^\[\]\n]+\]:|:::[ \t]+\w++(?:\.\w++)++[ \t]*+$|<<<[ \t]|--8<--|\{\{#\w*include\b)[^\n]*(?:\n\s*|\Z))+",
+    r"\s*(?:(?:\[[^\[\]\n]+\]:|:::[ \t]+\w++(?:\.\w++)++[ \t]*+$|<<<[ \t]|--8<--|\{\{#\w*include\b)[^\n]*"
+    r"(?:\n\s*|\Z))+",
     re.MULTILINE,
 )
 _NOTE = re.compile(r"[ \t]*(?:!!!|\?\?\?\+?|===\+?)[ \t]")  # of MkDocs: what is indented below it belongs to it

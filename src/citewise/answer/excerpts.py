@@ -21,6 +21,7 @@ MAX_RUNS = 3
 MAX_BLOCKS = 400  # that are looked at; a bound for pages that are one endless list
 HEADING_LINES = 2  # of an excerpt: its headings and a blank line
 MIN_LINES = 2  # that are worth filling
+MAX_LEAD_LINES = 4  # of the paragraph above code, a list or a table that comes with it
 BEYOND_LINES = 8  # over the budget, for what a colon announces
 
 
@@ -176,7 +177,7 @@ class _Choice:
         if is_over or block.position in (taken or ()) or self._is_said(block):
             return
         with_lead = alone | self._lead_of(self._read[candidate.section], block)
-        ways = (self._grown(candidate), with_lead, alone)
+        ways = [self._grown(candidate), with_lead, alone]
         if self._taken and self._goes_on(self._read[candidate.section], block.position):
             ways = ways[:1]  # a colon with nothing behind it says nothing
         groups = [each - (taken or set()) for each in ways]
@@ -258,8 +259,11 @@ class _Choice:
         if block.kind == "prose" or at < 0 or blocks[at].kind != "prose":
             return set()
         above = blocks[at]
-        leads = above.announces or above.breaks_off or above.is_label or block.kind == "code"
-        return {at} if leads and blocks[at].lines <= 4 else set()
+        return (
+            {at}
+            if above.lines <= MAX_LEAD_LINES and (above.announces or not above.is_weak or above.is_label)
+            else set()
+        )
 
     def _announced(self, blocks: Sequence[TextBlock], position: int, room: int) -> set[int]:
         """What follows a colon: a block, or the items of a list as far as there is room."""

@@ -11,33 +11,32 @@ from citewise.text.quoting import shown
 Form: TypeAlias = Literal["comparison", "code", "why", "how-to", "fact", "which", "error", "definition", "other"]
 
 # What a question begins with or asks for, first match first. English, with a few words of Chinese and Japanese.
-_FORMS: Mapping[Form, re.Pattern[str]] = {
-    form: re.compile(pattern, re.IGNORECASE)
-    for form, pattern in {
-        "comparison": (
-            r"\bdiffer(?:s|ence|ences|ent)?\b|\bvs\b|\bversus\b|\bcompar(?:e|ed|es|ison)\b"
-            r"|\bbetter\b.*\bor\b|\bor\b.*\bbetter\b"
-            r"|\b(?:should i|when to) use\b.*\b(?:or|over|instead)\b|\u9055\u3044|\u533a\u522b"
-        ),
-        "code": (
-            r"\bexamples?\b|\bsnippets?\b|\b(?:the|its|this) (?:[\w-]+ ){1,3}(?:code|class|method|function)\b"
-            r"|\b(?:show|sample|write)\b.*\bcode\b|\bcode (?:for|to)\b|\b(?:workflow|manifest)\b"
-        ),
-        "why": r"\bwhy\b",
-        "how-to": (
-            r"\bhow (?:do|can|could|should|would|to|does one|are|is)\b|\bsteps\b|\bset(?:ting)? ?up\b|\binstall"
-            r"|\bcan i\b|\bis there (?:a|any) way\b|\u600e\u4e48|\u5982\u4f55|\u65b9\u6cd5"
-        ),
-        "fact": (
-            r"\bdefaults?\b|\bhow (?:many|much|long|often|large|big|fast|far|old)\b"
-            r"|\bwh(?:at|ich) (?:[\w.-]+ ){0,2}(?:value|port|version|flag|size|colou?r|rate|topic|name|number|key|option)s?\b"
-            r"|\u9ed8\u8ba4|\u65e2\u5b9a"
-        ),
-        "which": r"^\W*(?:when|who|where|which)\b",
-        "error": r"\bcauses?\b|\berrors?\b|\bfail(?:s|ed|ing|ure)?\b|\bnot work|\b[45]\d\d\b",
-        "definition": r"^\W*(?:what(?:'s| is| are| does)|define|explain)\b|\bmean(?:s|ing)?\b",
-    }.items()
+_PATTERNS: Mapping[Form, str] = {
+    "comparison": (
+        r"\bdiffer(?:s|ence|ences|ent)?\b|\bvs\b|\bversus\b|\bcompar(?:e|ed|es|ison)\b"
+        r"|\bbetter\b.*\bor\b|\bor\b.*\bbetter\b"
+        r"|\b(?:should i|when to) use\b.*\b(?:or|over|instead)\b|\u9055\u3044|\u533a\u522b"
+    ),
+    "code": (
+        r"\bexamples?\b|\bsnippets?\b|\b(?:the|its|this) (?:[\w-]+ ){1,3}(?:code|class|method|function)\b"
+        r"|\b(?:show|sample|write)\b.*\bcode\b|\bcode (?:for|to)\b|\b(?:workflow|manifest)\b"
+    ),
+    "why": r"\bwhy\b",
+    "how-to": (
+        r"\bhow (?:do|can|could|should|would|to|does one|are|is)\b|\bsteps\b|\bset(?:ting)? ?up\b|\binstall"
+        r"|\bcan i\b|\bis there (?:a|any) way\b|\u600e\u4e48|\u5982\u4f55|\u65b9\u6cd5"
+    ),
+    "fact": (
+        r"\bdefaults?\b|\bhow (?:many|much|long|often|large|big|fast|far|old)\b"
+        r"|\bwh(?:at|ich) (?:[\w.-]+ ){0,2}"
+        r"(?:value|port|version|flag|size|colou?r|rate|topic|name|number|key|option)s?\b"
+        r"|\u9ed8\u8ba4|\u65e2\u5b9a"
+    ),
+    "which": r"^\W*(?:when|who|where|which)\b",
+    "error": r"\bcauses?\b|\berrors?\b|\bfail(?:s|ed|ing|ure)?\b|\bnot work|\b[45]\d\d\b",
+    "definition": r"^\W*(?:what(?:'s| is| are| does)|define|explain)\b|\bmean(?:s|ing)?\b",
 }
+_FORMS = {form: re.compile(pattern, re.IGNORECASE) for form, pattern in _PATTERNS.items()}
 
 
 def form_of(question: str) -> Form:
@@ -110,13 +109,14 @@ class Wanted:
 
 
 _QUANTITY = re.compile(
-    r"\bhow (?:many|much|long|often|large|big|fast|far|old|high)\b(?!,)|\b(?:max|min)(?:imum)? (?:[\w-]+ )?(?:size|number|amount"
-    r"|length|count|value|limit)\b|\b(?:which|what) (?:[\w.-]+ )?(?:version|date|percentage|year|timeout)\b|\bdefault timeout\b",
+    r"\bhow (?:many|much|long|often|large|big|fast|far|old|high)\b"
+    r"|\b(?:max|min)(?:imum)? (?:[\w-]+ )?(?:size|number|amount|length|count|value|limit)\b"
+    r"|\b(?:which|what) (?:[\w.-]+ )?(?:version|date|percentage|year|timeout)\b|\bdefault timeout\b",
     re.IGNORECASE,
 )
 _LIST_NUMBER = re.compile(r"^[ \t]*\d{1,3}[.)][ \t]", re.MULTILINE)
 _NUMBER = re.compile(
-    r"\d|\b(?:zero|two|three|four|five|six|seven|eight|nine|ten|once|twice|never|unlimited|infinite(?:ly)?|no limit|every"
+    r"\d|\b(?:zero|two|three|four|five|six|seven|eight|nine|ten|once|twice|never|every|unlimited|infinite|no limit"
     r"|dozens?|hundreds?|thousands?|daily|weekly|monthly|yearly)\b",
     re.IGNORECASE,
 )

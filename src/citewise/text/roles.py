@@ -32,7 +32,7 @@ _EXERCISE = (
 )
 # Below the heading of an exercise, what explains all the same.
 _EXPLANATION = (
-    rf"(?:[\w-]+ )?(?:troubleshooting|implementation|solutions?|hints?|examples?)(?: (?:tips|steps|notes|code))?{_NUMBER}",
+    rf"(?:[\w-]+ )?(?:troubleshooting|implementation|solutions?|hints?|examples?)(?: (?:tips|steps|code))?{_NUMBER}",
     r"common (?:issues|problems|errors|mistakes)(?: and (?:solutions|fixes))?",
     "fehlersuche|lösung(?:en)?|dépannage|solution de problèmes|solución(?:es)?|故障排除|解答|トラブルシューティング",
 )
