@@ -54,10 +54,13 @@ class Excerpts:
     late: float = 4.0  # late interaction, which differs by a tenth where the section's score differs by a half
     around: float = 0.5  # the same of the blocks beside it: what answers is seldom alone in speaking of the question
     words: float = 0.4  # the share of the question's stems that it has, rare ones counting more
-    next_to: float = 0.1  # that it goes on where what is taken ends
+    next_to: float = 0.3  # that it goes on where what is taken ends; 0.6: what stands further on is never reached
     # Below the best block's score, from which on nothing is taken. 0.4: a tenth of the coverage is lost; from 1.2 on
     # what is beside the point fills the lines that are left.
     max_gap: float = 1.4
+    # The same for another section than those taken. 0.3: a twentieth of the coverage is lost; 1.4: where the answer
+    # stands in one section, others fill its lines.
+    max_other_gap: float = 0.5
     shapes: Mapping[Form, Shape] = field(default_factory=lambda: SHAPES)
 
     def __call__(
@@ -75,6 +78,7 @@ class Excerpts:
             beside,
             max_runs=min(max_runs, MAX_RUNS),
             max_gap=self.max_gap,
+            max_other_gap=self.max_other_gap,
             next_to=self.next_to,
         )
         choice.take(self._ranked(question, form, sections, read))
@@ -137,10 +141,12 @@ class _Choice:
         *,
         max_runs: int,
         max_gap: float,
+        max_other_gap: float,
         next_to: float,
     ) -> None:
         self._form, self._shape, self._read, self._beside = form, shape, read, beside
-        self._max_runs, self._max_gap, self._next_to = max_runs, max_gap, next_to
+        self._max_runs, self._next_to = max_runs, next_to
+        self._max_gap, self._max_other_gap = max_gap, max_other_gap
         self._left = shape.lines
         self.is_far = False  # what answers nothing was much nearer to the question than all that may answer
         self._taken: dict[int, set[int]] = {}  # by section, in the order of their best block
@@ -156,7 +162,8 @@ class _Choice:
             if self._worth(best) < least:
                 break
             waiting.remove(best)
-            self._consider(best)
+            if best.section in self._taken or best.score >= answering[0].score - self._max_other_gap:
+                self._consider(best)
 
     def _worth(self, candidate: _Scored) -> float:
         taken, position = self._taken.get(candidate.section, ()), candidate.block.position
