@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from citewise.answer.blocks import TextBlock, blocks_of
-from citewise.answer.forms import SHAPES, Form, Shape, Wanted, form_of
+from citewise.answer.forms import SHAPES, Form, Shape, Wanted
 from citewise.answer.ground import coverages_of
 from citewise.answer.joining import Joined
 from citewise.model.ranking import FoundSection
@@ -66,38 +66,21 @@ class Excerpts:
     def __call__(
         self, question: str, sections: Sequence[FoundSection], *, max_runs: int = MAX_RUNS
     ) -> tuple[Excerpt, ...]:
-        form = form_of(question)
+        wanted = Wanted(question)
         joined = [Joined.of(section.passages) for section in sections]
         read = [blocks_of(text, section.closeness) for text, section in zip(joined, sections, strict=True)]
         roles = roles_asked(question)
         beside = [is_beside(section.passages[0].content_type, roles) for section in sections]
-        choice = _Choice(
-            form,
-            self.shapes[form],
-            read,
-            beside,
-            max_runs=min(max_runs, MAX_RUNS),
-            max_gap=self.max_gap,
-            max_other_gap=self.max_other_gap,
-            next_to=self.next_to,
-        )
-        choice.take(self._ranked(question, form, sections, read))
-        asked = frozenset((*terms(question).words, *terms(question).code))
-        max_code = self.shapes[form].code
+        choice = _Choice(self, wanted.form, read, beside, max_runs=min(max_runs, MAX_RUNS))
+        choice.take(self._ranked(question, wanted, sections, read))
+        quote = _Quote(frozenset((*terms(question).words, *terms(question).code)), wanted, choice.shape.code)
         return tuple(
-            _excerpt(
-                sections[number],
-                joined[number],
-                blocks,
-                asked=asked,
-                max_code=max_code,
-                is_weak=choice.is_far or beside[number],
-            )
+            quote(sections[number], joined[number], blocks, is_weak=choice.is_far or beside[number])
             for number, blocks in choice.runs()
         )
 
     def _ranked(
-        self, question: str, form: Form, sections: Sequence[FoundSection], read: Sequence[Sequence[TextBlock]]
+        self, question: str, wanted: Wanted, sections: Sequence[FoundSection], read: Sequence[Sequence[TextBlock]]
     ) -> list[_Scored]:
         best = max((section.score for section in sections), default=0.0)
         every = [(number, block) for number, blocks in enumerate(read) for block in blocks][:MAX_BLOCKS]
@@ -115,7 +98,6 @@ class Excerpts:
             self.section * (section.score / best if best > 0 else 1.0) + self.rank / (1 + number)
             for number, section in enumerate(sections)
         ]
-        wanted = Wanted(question, form)
         candidates = [
             _Scored(number, block, near + self.words * share + self.form * wanted.fit(block) + of_sections[number])
             for (number, block), near, share in zip(every, nearness, shares, strict=True)
@@ -134,40 +116,36 @@ class _Choice:
 
     def __init__(
         self,
+        rules: Excerpts,
         form: Form,
-        shape: Shape,
         read: Sequence[Sequence[TextBlock]],
         beside: Sequence[bool],  # of each section, whether it stands beside the content
         *,
         max_runs: int,
-        max_gap: float,
-        max_other_gap: float,
-        next_to: float,
     ) -> None:
-        self._form, self._shape, self._read, self._beside = form, shape, read, beside
-        self._max_runs, self._next_to = max_runs, next_to
-        self._max_gap, self._max_other_gap = max_gap, max_other_gap
-        self._left = shape.lines
+        self.shape = rules.shapes[form]
+        self._rules, self._form, self._read, self._beside, self._max_runs = rules, form, read, beside, max_runs
+        self._left = self.shape.lines
         self.is_far = False  # what answers nothing was much nearer to the question than all that may answer
         self._taken: dict[int, set[int]] = {}  # by section, in the order of their best block
 
     def take(self, candidates: Sequence[_Scored]) -> None:
         """Take what there is room for, best first. What answers nothing is taken only if there is nothing else."""
         answering = [candidate for candidate in candidates if self._may_answer(candidate)] or candidates[:1]
-        self.is_far = bool(answering) and answering[0].score < candidates[0].score - self._max_gap
-        least = answering[0].score - self._max_gap if answering else 0.0
+        self.is_far = bool(answering) and answering[0].score < candidates[0].score - self._rules.max_gap
+        least = answering[0].score - self._rules.max_gap if answering else 0.0
         waiting = list(answering)
         while waiting and self._left >= MIN_LINES:
             best = max(waiting, key=self._worth)
             if self._worth(best) < least:
                 break
             waiting.remove(best)
-            if best.section in self._taken or best.score >= answering[0].score - self._max_other_gap:
+            if best.section in self._taken or best.score >= answering[0].score - self._rules.max_other_gap:
                 self._consider(best)
 
     def _worth(self, candidate: _Scored) -> float:
         taken, position = self._taken.get(candidate.section, ()), candidate.block.position
-        return candidate.score + self._next_to * (position - 1 in taken or position + 1 in taken)
+        return candidate.score + self._rules.next_to * (position - 1 in taken or position + 1 in taken)
 
     def _may_answer(self, candidate: _Scored) -> bool:
         if self._beside[candidate.section] or candidate.block.is_weak:
@@ -238,13 +216,13 @@ class _Choice:
 
     def _shown_lines(self, block: TextBlock) -> int:
         is_long = block.kind in ("code", "table")
-        lines = min(block.lines, self._shape.code + 2) if is_long else block.lines
+        lines = min(block.lines, self.shape.code + 2) if is_long else block.lines
         return lines + (block.kind != "item")  # and a blank line
 
     def _grown(self, candidate: _Scored) -> set[int]:
         """The block with what it cannot be understood without; a short section whole."""
         blocks, block = self._read[candidate.section], candidate.block
-        if sum(map(self._shown_lines, blocks)) <= self._shape.whole:
+        if sum(map(self._shown_lines, blocks)) <= self.shape.whole:
             return {other.position for other in blocks if not other.is_weak or other is block}
         group = {block.position, *self._lead_of(blocks, block)}
         room = self._left - self._lines(candidate.section, group)
@@ -298,24 +276,26 @@ class _Choice:
         return sum(self._shown_lines(blocks[position]) for position in positions)
 
 
-def _excerpt(
-    section: FoundSection,
-    joined: Joined,
-    blocks: Sequence[TextBlock],
-    *,
-    asked: Set[str],
-    max_code: int,
-    is_weak: bool,
-) -> Excerpt:
-    text = f"{ELLIPSIS}\n\n" if blocks[0].before else ""
-    for before, block in zip((None, *blocks), blocks, strict=False):
-        is_long = block.kind in ("code", "table")
-        text += _glue(before, block) if before else ""
-        text += shortened(block.text, asked, max_code) if is_long else shown(block.text)
-    text += f"\n\n{ELLIPSIS}" if blocks[-1].after else ""
-    span = (min(block.span[0] for block in blocks), max(block.span[1] for block in blocks))
-    best = max(blocks, key=lambda block: (not block.is_weak, block.closeness or 0.0, len(block.stems & asked)))
-    return Excerpt(section, emphasized(text, asked), span, best.span, joined, is_weak or best.is_weak)
+@dataclass(frozen=True, slots=True)
+class _Quote:
+    """The blocks that are taken of a section -> how they are shown."""
+
+    asked: Set[str]  # the question's words
+    wanted: Wanted
+    max_code: int  # lines of a block of code, or rows of a table
+
+    def __call__(self, section: FoundSection, joined: Joined, blocks: Sequence[TextBlock], *, is_weak: bool) -> Excerpt:
+        text = f"{ELLIPSIS}\n\n" if blocks[0].before else ""
+        for before, block in zip((None, *blocks), blocks, strict=False):
+            is_long = block.kind in ("code", "table")
+            text += _glue(before, block) if before else ""
+            text += shortened(block.text, self.asked, self.max_code) if is_long else shown(block.text)
+        text += f"\n\n{ELLIPSIS}" if blocks[-1].after else ""
+        if self.wanted.telling:
+            text = emphasized(text, self.wanted.telling)
+        span = (min(block.span[0] for block in blocks), max(block.span[1] for block in blocks))
+        best = max(blocks, key=lambda block: (not block.is_weak, block.closeness or 0.0, len(block.stems & self.asked)))
+        return Excerpt(section, text, span, best.span, joined, is_weak or best.is_weak)
 
 
 def _glue(before: TextBlock, block: TextBlock) -> str:

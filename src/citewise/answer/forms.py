@@ -65,10 +65,26 @@ SHAPES: Mapping[Form, Shape] = {
     "other": Shape(35, 12, 20),
 }
 
+_QUANTITY = re.compile(
+    r"\bhow (?:many|much|long|often|large|big|fast|far|old|high)\b"
+    r"|\b(?:max|min)(?:imum)? (?:[\w-]+ )?(?:size|number|amount|length|count|value|limit)\b"
+    r"|\b(?:which|what) (?:[\w.-]+ )?(?:version|date|percentage|year|timeout)\b|\bdefault timeout\b",
+    re.IGNORECASE,
+)
+_LIST_NUMBER = re.compile(r"^[ \t]*\d{1,3}[.)][ \t]", re.MULTILINE)
+_NUMBER = re.compile(
+    r"\d|\b(?:zero|two|three|four|five|six|seven|eight|nine|ten|once|twice|never|every|unlimited|infinite|no limit"
+    r"|dozens?|hundreds?|thousands?|daily|weekly|monthly|yearly)\b",
+    re.IGNORECASE,
+)
 _WANTED: Mapping[Form, re.Pattern[str]] = {
     "fact": re.compile(r"\d|\btrue\b|\bfalse\b|\bnone\b|\bdefaults?\b", re.IGNORECASE),
     "why": re.compile(r"\b(?:because|since|due to|reason|so that|therefore|caused?)\b", re.IGNORECASE),
     "definition": re.compile(r"\b(?:is|are|means?|refers? to|defines?)\b", re.IGNORECASE),
+}
+_TELLING: Mapping[Form, re.Pattern[str]] = {
+    "fact": re.compile(r"\bdefaults?\b", re.IGNORECASE),
+    "why": _WANTED["why"],
 }
 _FRAME = re.compile(  # of a question about a thing: all but the thing
     r"^\W*(?:(?:what|who)(?:'s| is| are| does| do)?|define|explain|describe)\s+|^(?:the|an?)\s+"
@@ -84,19 +100,21 @@ MAX_BESIDE = 2  # words beside the thing's name at the beginning of what defines
 
 
 class Wanted:
-    """Whether a block is of the kind that a question asks for."""
+    """What a question asks for, and whether a block is of that kind."""
 
-    def __init__(self, question: str, form: Form) -> None:
-        self._form = form
+    def __init__(self, question: str) -> None:
+        self.form = form = form_of(question)
+        # What a sentence has that tells it; None: nothing that can be seen does.
+        self.telling = _NUMBER if _QUANTITY.search(question) else _TELLING.get(form)
         self._thing = terms(_thing_of(question)).stems if form == "definition" else frozenset()
 
     def fit(self, block: TextBlock) -> float:
         """0: not at all. 2 for what one can do, as introductions that say the same words stand above it."""
-        if self._form in ("how-to", "code"):
-            return (2.0 if self._form == "how-to" else 1.0) * (block.has_code or block.is_step)
+        if self.form in ("how-to", "code"):
+            return (2.0 if self.form == "how-to" else 1.0) * (block.has_code or block.is_step)
         if self._defines(block):
             return 2.0
-        pattern = _WANTED.get(self._form)
+        pattern = _WANTED.get(self.form)
         return float(pattern is not None and pattern.search(block.text) is not None)
 
     def _defines(self, block: TextBlock) -> bool:
@@ -106,20 +124,6 @@ class Wanted:
         said = _TOLD.match(shown(block.text[:200]).strip("*_>#- \n"))
         named = terms(said[1]).stems if said else frozenset()
         return self._thing <= named and len(named) <= len(self._thing) + MAX_BESIDE
-
-
-_QUANTITY = re.compile(
-    r"\bhow (?:many|much|long|often|large|big|fast|far|old|high)\b"
-    r"|\b(?:max|min)(?:imum)? (?:[\w-]+ )?(?:size|number|amount|length|count|value|limit)\b"
-    r"|\b(?:which|what) (?:[\w.-]+ )?(?:version|date|percentage|year|timeout)\b|\bdefault timeout\b",
-    re.IGNORECASE,
-)
-_LIST_NUMBER = re.compile(r"^[ \t]*\d{1,3}[.)][ \t]", re.MULTILINE)
-_NUMBER = re.compile(
-    r"\d|\b(?:zero|two|three|four|five|six|seven|eight|nine|ten|once|twice|never|every|unlimited|infinite|no limit"
-    r"|dozens?|hundreds?|thousands?|daily|weekly|monthly|yearly)\b",
-    re.IGNORECASE,
-)
 
 
 def lacks_quantity(question: str, texts: Iterable[str]) -> bool:

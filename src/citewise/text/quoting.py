@@ -1,4 +1,4 @@
-"""How blocks of documents read in an answer: without links that lead nowhere, long code cut, the best sentence bold."""
+"""How blocks of documents read in an answer: without links that lead nowhere, long code cut, a sentence bold."""
 
 import re
 import textwrap
@@ -12,11 +12,8 @@ from citewise.text.units import sentence_starts
 
 ELLIPSIS = "\u2026"
 _FENCE = "```"
-MIN_EMPHASIZED = 240  # characters of a paragraph in which a sentence is worth pointing out; a shorter one is read whole
+MIN_EMPHASIZED = 240  # characters of a text in which a sentence is worth pointing out; a shorter one is read whole
 MAX_EMPHASIZED = 300  # of a sentence in bold
-# Of what a sentence's words are worth, what one of that length loses: with 0 long ones win, with 1 a single word does.
-LENGTH_COST = 0.2
-MIN_LEAD = 0.1  # over the next best sentence; 0: chance decides between two, 1: nothing is ever bold
 MIN_SHARE = 0.5  # of the best row's worth, for another row; 0: a word that many rows have is enough, 1: ties alone
 
 _LINK = re.compile(  # or a picture; code may stand in its words
@@ -306,27 +303,15 @@ def _rows(lines: Sequence[str], telling: Set[str], max_rows: int) -> list[str]:
     return parts + ([f"| {ELLIPSIS} |"] if best and best[-1] < len(rows) - 1 else [])
 
 
-def emphasized(text: str, asked: Set[str]) -> str:
-    """The text with the sentence in bold that clearly tells most of what is asked, unless it stands first."""
+def emphasized(text: str, telling: re.Pattern[str]) -> str:
+    """The text with the one sentence in bold in which that is found, unless it stands first; of two, neither."""
     if len(text) < MIN_EMPHASIZED:
         return text
-    spans = list(_sentences(text))
-    said = [(asked - STOP_WORDS) & terms(text[start:end]).stems for start, end in spans]
-    spread = Counter(term for sentence in said for term in sentence)
-    if not spread:
+    found = [span for span in _sentences(text) if telling.search(text, *span)]
+    if len(found) != 1:
         return text
-    whole = sum(1 / count for count in spread.values())  # as much as one sentence could be worth
-    worth = [
-        _worth([words], spread) / whole - LENGTH_COST * (end - start) / MAX_EMPHASIZED
-        for words, (start, end) in zip(said, spans, strict=True)
-    ]
-    best, *others = sorted(range(len(spans)), key=lambda at: -worth[at])
-    start, end = spans[best]
-    is_telling = len(said[best]) > 1 or any(spread[term] == 1 for term in said[best])
-    leads = not others or worth[best] >= worth[others[0]] + MIN_LEAD
-    if not (start and is_telling and leads and _may_be_bold(text, start, end)):
-        return text
-    return f"{text[:start]}**{text[start:end]}**{text[end:]}"
+    start, end = found[0]
+    return f"{text[:start]}**{text[start:end]}**{text[end:]}" if start and _may_be_bold(text, start, end) else text
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:

@@ -181,7 +181,9 @@ def test_no_more_runs_than_asked_for() -> None:
 
 def test_what_two_sections_say_alike_is_said_once() -> None:
     said = "The tide gauge of the old harbor is read at noon by the keeper."
-    shown = texts("When is the gauge read?", f"# A\n\n{said}", f"# B\n\n{said}", "# C\n\nIt is read at dusk, too.")
+    shown = texts(
+        "When is the gauge read?", f"# A\n\n{said}", f"# B\n\n{said}", "# C\n\nThe gauge is read at dusk, too."
+    )
     assert [text.count("noon") for text in shown] == [1, 0]
 
 
@@ -418,12 +420,17 @@ def test_a_colon_whose_list_has_no_room_makes_way_for_what_fits() -> None:
     first = "# Gauge\n\nThe gauge is read at noon, and in winter at one.\n"
     turns = "   gauge turn\n" * 40
     steps = "\n".join(f"{at}. Turn the gauge:\n\n   ```sh\n{turns}   ```\n" for at in range(1, 4))
-    second = f"# Reading\n\n{fillers(9)}\n\nA gauge is read in these ways:\n\n{steps}\n\nNoon is best.\n"
+    second = (
+        f"# Reading\n\n{fillers(9)}\n\nA gauge is read in these ways:\n\n{steps}\n\nThe gauge is best read at noon.\n"
+    )
     sections = sections_in(first, second)
-    near = [with_nearness(sections[0], {"noon": 0.9}), with_nearness(sections[1], {"these ways": 0.89, "best": 0.88})]
+    near = [
+        with_nearness(sections[0], {"winter": 0.9}),
+        with_nearness(sections[1], {"these ways": 0.89, "best read": 0.88}),
+    ]
     shown = "\n".join(excerpt.text for excerpt in Excerpts()("When is the gauge read?", near))
     assert "these ways" not in shown
-    assert "Noon is best." in shown
+    assert "best read at noon" in shown
 
 
 @pytest.mark.parametrize("next_to", [0.0, 0.1])
@@ -435,3 +442,14 @@ def test_what_goes_on_where_an_excerpt_ends_comes_before_what_is_a_little_nearer
     shown = Excerpts(shapes=shapes, around=0, rank=0, words=0, next_to=next_to)("Where is the gauge?", sections)
     texts = [excerpt.text for excerpt in shown]
     assert texts == (["At Aa it rests.\n\nIt is read at noon."] if next_to else ["At Aa it rests.", "At Bb it rests."])
+
+
+def test_another_section_is_quoted_only_if_it_is_nearly_as_near() -> None:
+    pages = (
+        "# A\n\nThe gauge is read at noon.",
+        "# B\n\nThe gauge is read at dusk.",
+        "# C\n\nThe gauge is read by two.",
+    )
+    near = {"noon": 0.9, "dusk": 0.86, "by two": 0.7}
+    sections = [with_nearness(section, near) for section in sections_in(*pages, scores=(0.5, 0.5, 0.5))]
+    assert [excerpt.text.split()[-1] for excerpt in Excerpts()("Where is it?", sections)] == ["noon.", "dusk."]

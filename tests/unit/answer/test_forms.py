@@ -44,7 +44,7 @@ def a_block(text: str, kind: TextKind = "prose") -> TextBlock:
     ],
 )
 def test_a_definition_begins_with_the_thing(question: str, text: str) -> None:
-    wanted = Wanted(question, form_of(question))
+    wanted = Wanted(question)
     assert wanted.fit(a_block(text)) == 2
     assert wanted.fit(a_block(f"In winter it is often cold. {text}")) < 2
 
@@ -54,11 +54,11 @@ def test_a_definition_begins_with_the_thing(question: str, text: str) -> None:
 )
 def test_what_only_mentions_the_thing_does_not_define_it(text: str) -> None:
     kind: TextKind = "code" if text == "Hermes is fun" else "prose"
-    assert Wanted("What is Hermes?", "definition").fit(a_block(text, kind)) < 2
+    assert Wanted("What is Hermes?").fit(a_block(text, kind)) < 2
 
 
 def test_what_one_can_do_is_worth_more_than_words_about_it() -> None:
-    wanted = Wanted("How do I reset the gauge?", "how-to")
+    wanted = Wanted("How do I reset the gauge?")
     assert wanted.fit(a_block("```sh\ngauge reset\n```", "code")) == wanted.fit(a_block("1. Press it.", "item")) == 2
     assert wanted.fit(a_block("Resetting the gauge is simple.")) == 0
 

@@ -86,7 +86,7 @@ def test_sources_are_numbered_without_gaps_in_the_order_of_first_use() -> None:
 
 
 def test_what_is_quoted_is_numbered_without_gaps_too() -> None:
-    query = replace(QUERY, text="Where do gulls rest on the pier?")
+    query = replace(QUERY, text="Do gulls rest on the pier where the staff is, beside the gauge?")
     found = replace(searched(query), findings=searched(query).findings[1:])
     answer = Answer.of(a_pipeline(ExtractiveGenerator()).ask(query, found))
     assert answer.text == (

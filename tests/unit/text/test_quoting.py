@@ -213,13 +213,16 @@ LONG = "The gulls rest on the roofs of the sheds and on the pier, as they always
 SAYS_IT = "The tide gauge freezes at noon."
 
 
-def bold(text: str, *asked: str) -> list[str]:
-    made = emphasized(text, frozenset(asked or ("tide", "gaug", "freez")))
+FREEZES = re.compile(r"\bfreezes\b")
+
+
+def bold(text: str) -> list[str]:
+    made = emphasized(text, FREEZES)
     assert made.replace("**", "") == text.replace("**", "")
     return re.findall(r"<strong>(.*?)</strong>", COMMONMARK.render(made))
 
 
-def test_the_sentence_that_says_it_is_bold_in_a_long_text() -> None:
+def test_the_one_sentence_that_tells_it_is_bold_in_a_long_text() -> None:
     assert bold(LONG * 3 + SAYS_IT) == [SAYS_IT]
     assert bold(f"{LONG * 2}{SAYS_IT} {LONG}") == [SAYS_IT]
 
@@ -230,25 +233,27 @@ def test_the_sentence_that_says_it_is_bold_in_a_long_text() -> None:
         f"Gulls rest. {SAYS_IT}",
         f"{SAYS_IT} {LONG * 3}",
         LONG * 3,
+        f"{LONG * 3}{SAYS_IT} It freezes at one, too.",
         f"{LONG * 3}\n\n- {SAYS_IT}",
         f"{LONG * 3}\n\n```\n{SAYS_IT}\n```",
         f"{LONG * 3}\n\n# {SAYS_IT}",
         f"{LONG * 3}\n\n| a |\n|---|\n| {SAYS_IT} |",
         "",
     ],
-    ids=["short text", "it stands first", "no sentence says it", "an item", "code", "a heading", "a table", "nothing"],
+    ids=[
+        "short text",
+        "it stands first",
+        "none tells it",
+        "two tell it",
+        "item",
+        "code",
+        "heading",
+        "table",
+        "nothing",
+    ],
 )
 def test_nothing_is_bold_where_it_would_not_help(text: str) -> None:
     assert bold(text) == []
-
-
-def test_a_short_sentence_that_says_it_beats_a_long_one_with_many_common_words() -> None:
-    common = "The gauge on the pier, and every gauge of every other pier on the long coast, is read. "
-    assert bold(f"{LONG}{common * 2}{SAYS_IT}") == [SAYS_IT]
-
-
-def test_of_two_sentences_that_say_as_much_neither_is_bold() -> None:
-    assert bold(f"{LONG * 3}{SAYS_IT} At noon the tide gauge freezes.") == []
 
 
 def test_what_is_bold_already_is_not_made_bold_again() -> None:
@@ -257,15 +262,13 @@ def test_what_is_bold_already_is_not_made_bold_again() -> None:
 
 def test_no_asterisk_is_left_over_in_writing_without_blanks() -> None:
     text = "海鸥在屋顶上休息\u3002" * 40 + "潮汐仪在中午结冰\u3002" + "海鸥在屋顶上休息\u3002" * 4
-    asked = frozenset(word for at in range(7) for word in ("潮汐仪在中午结冰"[at : at + 2], "潮汐仪在中午结冰"[at]))
-    made = emphasized(text, asked)
-    assert "*" not in COMMONMARK.render(made)
+    assert "*" not in COMMONMARK.render(emphasized(text, re.compile("结冰")))
 
 
 @settings(max_examples=40, deadline=None)
-@given(document, st.sets(st.sampled_from(["tide", "gaug", "read", "a", "b"])))
-def test_emphasis_changes_no_word_and_no_block(text: str, asked: set[str]) -> None:
-    made = emphasized(text, frozenset(asked))
+@given(document, st.sampled_from(["tide", "read", "[ab]", r"\d", "."]))
+def test_emphasis_changes_no_word_and_no_block(text: str, telling: str) -> None:
+    made = emphasized(text, re.compile(telling))
     assert words_of(made) == words_of(text)
     assert kinds(made) == kinds(text)
 
@@ -282,7 +285,7 @@ SLOW_PIECES = (
 WORKS: Mapping[str, Callable[[str], str]] = {
     **{"unwrapped": unwrapped, "shown": shown, "fenced": fenced, "without_tags": without_tags},
     "shortened": lambda text: shortened(text, {"a"}, 14),
-    "emphasized": lambda text: emphasized(text, {"a"}),
+    "emphasized": lambda text: emphasized(text, re.compile("a")),
 }
 
 
