@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from citewise.answer.excerpts import Excerpts
 from citewise.answer.extractive import ExtractiveGenerator
 from citewise.answer.ground import ANSWERED_CONFIDENCE, MODEL_CONFIDENCE, Ground
 from citewise.answer.pack import Pack
@@ -86,9 +87,10 @@ def test_sources_are_numbered_without_gaps_in_the_order_of_first_use() -> None:
 
 
 def test_what_is_quoted_is_numbered_without_gaps_too() -> None:
-    query = replace(QUERY, text="Do gulls rest on the pier where the staff is, beside the gauge?")
+    query = replace(QUERY, text="Where do gulls rest on the pier?")
     found = replace(searched(query), findings=searched(query).findings[1:])
-    answer = Answer.of(a_pipeline(ExtractiveGenerator()).ask(query, found))
+    pipeline = a_pipeline(ExtractiveGenerator(), excerpts=Excerpts(max_other_gap=9.0))
+    answer = Answer.of(pipeline.ask(query, found))
     assert answer.text == (
         "**Tides \u203a Reading** [1]  \nGulls rest on the pier.\n\n"
         "**Tides \u203a Reading** [2]  \nA staff stands beside the gauge."
