@@ -13,7 +13,8 @@ Form: TypeAlias = Literal["comparison", "code", "why", "how-to", "fact", "which"
 # What a question begins with or asks for, first match first. English, with a few words of Chinese and Japanese.
 _PATTERNS: Mapping[Form, str] = {
     "comparison": (
-        r"\bdiffer(?:s|ence|ences|ent)?\b|\bvs\b|\bversus\b|\bcompar(?:e|ed|es|ison)\b"
+        r"\bdiffer(?:s|ence|ences)?\b|\bdifferent (?:from|to|than)\b|\bhow (?:is|are)\b.*\bdifferent\b"
+        r"|\bvs\b|\bversus\b|\bcompar(?:e|ed|es|ison)\b"
         r"|\bbetter\b.*\bor\b|\bor\b.*\bbetter\b"
         r"|\b(?:should i|when to) use\b.*\b(?:or|over|instead)\b|\u9055\u3044|\u533a\u522b"
     ),
@@ -111,7 +112,7 @@ class Wanted:
     def fit(self, block: TextBlock) -> float:
         """0: not at all. 2 for what one can do, as introductions that say the same words stand above it."""
         if self.form in ("how-to", "code"):
-            return (2.0 if self.form == "how-to" else 1.0) * (block.has_code or block.is_step)
+            return 2.0 * (block.has_code or block.is_step)
         if self._defines(block):
             return 2.0
         pattern = _WANTED.get(self.form)

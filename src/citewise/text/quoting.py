@@ -64,6 +64,16 @@ _CLOSED = re.compile(r"</([\w.]++)>")
 _TITLE = re.compile(r"(?<![\w-])(?:label|title)=[\"']([^\"'*]++)[\"']")
 _REMOVED = "\0"  # stands for a tag until its line is looked at
 MAX_INDENT = 3  # of a line that began with a tag: with more, it would become code
+_OPENING_FENCE = re.compile(
+    r"(?P<indent>[ \t>]*+)(?P<mark>`{3,}+|~{3,}+)[ \t]*+(?P<language>[\w+#.-]*+)(?P<rest>[^`]*+)"
+)
+_FILE_NAME = re.compile(r"\btitle=\"([^\"`]+)\"|\btitle='([^'`]+)'|\A[ \t]*\[([^\]`]+)\]")
+_LINE_MARK = re.compile(  # a comment that tells the site how to show the lines around it
+    r"[ \t]*(?://|#|--|/\*|<!--|\{/\*)[ \t]*(?:highlight-(?:next-line|start|end)|---cut(?:-\w+)?---)"
+    r"[ \t]*(?:\*/\}?|-->)?[ \t]*"
+)
+_EMPTIED = re.compile(r"^[ \t]++\n", re.MULTILINE)  # a line in which a picture stood
+_GAP = re.compile(r"\n{3,}+")
 _DELIMITERS = re.compile(r"(?=[^-]*+-)[|: \t>-]++")
 _PARAGRAPH = re.compile(r"^(?:[^\S\n]*+\S[^\n]*+(?:\n|\Z))++", re.MULTILINE)
 _DEFINITION = re.compile(
@@ -123,7 +133,7 @@ def _titled(note: re.Match[str]) -> str:
 
 def shown(text: str) -> str:
     """Prose as it reads outside its document: unwrapped, links as their words, no brackets that look like markers."""
-    prepared = "\n".join(run if is_code else _without_markup(run) for run, is_code in _runs(fenced(text)))
+    prepared = "\n".join(run if is_code else _without_markup(run) for run, is_code in _runs(_tidied(fenced(text))))
     return _outside_code(unwrapped(prepared)).strip("\n").rstrip()
 
 
@@ -178,6 +188,32 @@ def fenced(text: str) -> str:
     return _SHORTCODE.sub(lambda line: f"{line[1]}{_FENCE}{line[2] or ''}", text) if "{{" in text else text
 
 
+def _tidied(text: str) -> str:
+    """Fences with their language alone, below the name of their file, and code without what marks its lines up."""
+    if _FENCE not in text and "~~~" not in text:
+        return text
+    lines: list[str] = []
+    fence, keeps_marks = "", False
+    for raw in text.split("\n"):
+        line = Line(raw)
+        if fence:
+            is_end = line.closes(fence)
+            fence = "" if is_end else fence
+            if is_end or keeps_marks or not _LINE_MARK.fullmatch(raw):
+                lines.append(raw)
+            continue
+        fence = line.fence
+        opening = _OPENING_FENCE.fullmatch(raw) if fence else None
+        if opening:
+            keeps_marks = opening["language"] in ("md", "mdx", "markdown", "mdc")
+            named = _FILE_NAME.search(opening["rest"])
+            name = next(filter(None, named.groups()), "") if named else ""
+            lines += [f"{opening['indent']}`{name}`"] if name else []
+            raw = f"{opening['indent']}{opening['mark']}{opening['language']}"
+        lines.append(raw)
+    return "\n".join(lines)
+
+
 def _outside_code(text: str) -> str:
     return "\n".join(run if is_code else _plain(run) for run, is_code in _runs(text))
 
@@ -197,7 +233,7 @@ def _plain(text: str) -> str:
         prose = _MARKER_LIKE.sub(lambda found: _unmarked(found, may_quote=is_closed), prose)
         parts += [prose[behind_code : len(prose) - before_code], text[start:stop]]
         end = stop
-    return "".join(parts)
+    return _GAP.sub("\n\n", _EMPTIED.sub("", "".join(parts)))
 
 
 def _unmarked(found: re.Match[str], *, may_quote: bool) -> str:
@@ -225,7 +261,7 @@ def _runs(text: str) -> Iterator[tuple[str, bool]]:
 
 def shortened(text: str, asked: Set[str], max_lines: int) -> str:
     """Code or a table, with its label; a long one cut to what matters for the question."""
-    lines = fenced(text).split("\n")
+    lines = _tidied(fenced(text)).split("\n")
     first = next((at for at in range(len(lines)) if Line(lines[at]).fence or _begins_table(lines, at)), -1)
     is_code = first < 0 or bool(Line(lines[first]).fence)
     if first < 0:  # code without a fence

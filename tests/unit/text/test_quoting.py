@@ -132,6 +132,26 @@ def cut(lines: list[str], *asked: str, most: int = 6) -> list[str]:
     return shortened("\n".join(lines), frozenset(asked), most).splitlines()
 
 
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ('```js title="a.js" {1,3} live\nx\n```', "`a.js`\n```js\nx\n```"),
+        ("```ts [a.ts (one)]\nx\n```", "`a.ts (one)`\n```ts\nx\n```"),
+        ("```rust,edition2018\nx\n```", "```rust\nx\n```"),
+        ("```js\n// highlight-next-line\nx\n  # highlight-end\n// ---cut---\ny\n```", "```js\nx\ny\n```"),
+        ("```mdx\n// highlight-next-line\nx\n```", "```mdx\n// highlight-next-line\nx\n```"),
+        ("```js\nx = '// highlight-next-line'\n```", "```js\nx = '// highlight-next-line'\n```"),
+    ],
+)
+def test_code_keeps_its_language_and_the_name_of_its_file_and_loses_what_only_colors_it(code: str, said: str) -> None:
+    assert shown(f"Before.\n\n{code}\n\nAfter.") == f"Before.\n\n{said}\n\nAfter."
+    assert shortened(code, frozenset(), 9).replace("`\n\n```", "`\n```") == said
+
+
+def test_a_picture_leaves_no_gap() -> None:
+    assert shown("One:\n\n![a](a.png)\n\n![b](b.png)  \n*Below*") == "One:\n\n*Below*"
+
+
 def test_what_is_short_enough_stays_whole() -> None:
     assert cut(["```py", *CODE, "```"], most=len(CODE)) == ["```py", *CODE, "```"]
     assert cut(TABLE, most=len(TABLE)) == TABLE
