@@ -172,6 +172,13 @@ def _inside(text: str) -> str:
     return "\n".join(lines[1:-1]) if len(lines) > 2 and Line(lines[0]).fence else text
 
 
+def _is_fenced(text: str) -> bool:
+    """Whether a fence is around all of it."""
+    flags = Markdown(textwrap.dedent(text)).fenced_lines()
+    fence = Line(text.lstrip().partition("\n")[0]).fence
+    return bool(fence) and all(flags) and Line(text.rstrip().rpartition("\n")[2]).closes(fence)
+
+
 def _in_notes(joined: Joined) -> frozenset[int]:
     """The blocks that only look like code, since they are indented below the title of a note or a tab."""
     found: list[int] = []
@@ -179,7 +186,7 @@ def _in_notes(joined: Joined) -> frozenset[int]:
     for at, span in enumerate(joined.blocks):
         lines = _whole_lines(joined, at)
         is_open = _NOTE.match(lines) is not None or (is_open and _INDENT.match(lines) is not None)
-        if is_open and span.kind is BlockKind.CODE and not Line(lines.lstrip()).fence:
+        if is_open and span.kind is BlockKind.CODE and not _is_fenced(lines):
             found.append(at)
     return frozenset(found)
 

@@ -118,7 +118,7 @@ _NOTE = re.compile(  # the first line of an admonition or a callout, and of a ta
 )
 _NOTE_END = re.compile(r"^[ \t]*+(?::{3,}+|/{3,}+)[ \t]*+(?:\n|\Z)", re.MULTILINE)
 _INDENTED_NOTE = re.compile(  # of MkDocs: its title, and its body, which is indented
-    r"^([ \t]*+(?:!!!|\?\?\?\+?|===\+?)[ \t][^\n]*+\n)((?:(?: {4}|\t)[^\n]*+(?:\n|\Z)|[ \t]*+\n)*+)", re.MULTILINE
+    r"([ \t]*+(?:!!!|\?\?\?\+?|===\+?)[ \t][^\n]*+\n)((?:(?: {4}|\t)[^\n]*+(?:\n|\Z)|[ \t]*+\n)*+)"
 )
 _INCLUDED = re.compile(r"^[ \t]*+(?:<<<[ \t]|--8<--|\{\{#\w*include\b)[^\n]*+(?:\n|\Z)", re.MULTILINE)
 _QUOTED_BLANKS = re.compile(r"(?:^[ \t]*+>[ \t]*+(?:\n|\Z))+(?![ \t]*>)", re.MULTILINE)  # at the end of a quotation
@@ -133,14 +133,15 @@ def _titled(note: re.Match[str]) -> str:
 
 def shown(text: str) -> str:
     """Prose as it reads outside its document: unwrapped, links as their words, no brackets that look like markers."""
+    if note := _INDENTED_NOTE.match(text):
+        text = f"{note[1]}{textwrap.dedent(note[2])}{text[note.end() :]}"
     prepared = "\n".join(run if is_code else _without_markup(run) for run, is_code in _runs(_tidied(fenced(text))))
     return _outside_code(unwrapped(prepared)).strip("\n").rstrip()
 
 
 def _without_markup(text: str) -> str:
     """Without tags and shortcodes; of a note, its title in bold."""
-    text = _INDENTED_NOTE.sub(lambda note: note[1] + textwrap.dedent(note[2]), _INCLUDED.sub("", text))
-    text = _QUOTED_BLANKS.sub("", text)
+    text = _QUOTED_BLANKS.sub("", _INCLUDED.sub("", text))
     return _NOTE_END.sub("", _NOTE.sub(_titled, _tagless(_SHORTCODE_ALONE.sub("", text))))
 
 

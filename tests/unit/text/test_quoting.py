@@ -78,6 +78,7 @@ def test_unwrapping_changes_no_block_and_no_word(text: str) -> None:
         ("A stray ` and x[0]", "A stray ` and x(0)"),
         ("::: tip  Be quick  \nRun.\n:::", "**Be quick**  \nRun."),
         ("!!! tip\n    Be quick.\n    Run.", "**Tip**  \nBe quick. Run."),
+        ('=== "Sh"\n\n    ```sh\n    run\n    ```\n\n    Now.', "**Sh**  \n\n```sh\nrun\n```\n\nNow."),
         ("/// note | Be quick\nRun.\n///", "**Be quick**  \nRun."),
         ("> [!tip]\n> Run.\n>\n> ", "> **Tip**  \n> Run."),
         ("Run this:\n<<< ./run.sh#all\nNow.", "Run this: Now."),
