@@ -105,7 +105,7 @@ def test_a_selection_is_answered_from_itself(home: Path, tmp_path: Path) -> None
 
 
 def test_ask_says_what_compression_saved(home: Path) -> None:
-    question = "How do I calibrate the pressure sensor?"
+    question = "How do I flash the firmware?"
     usage = json_of("ask", question, "--compress", cwd=home)["usage"]
     assert usage["context_tokens_after"] < usage["context_tokens_before"]
     said = f"{usage['context_tokens_after']:,} of the {usage['context_tokens_before']:,} tokens that were found"

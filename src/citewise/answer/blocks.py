@@ -52,6 +52,9 @@ _DIRECTIVES = re.compile(
 )
 _NOTE = re.compile(r"[ \t]*(?:!!!|\?\?\?\+?|===\+?)[ \t]")  # of MkDocs: what is indented below it belongs to it
 _INDENT = re.compile(r" {4}|\t")
+_TAB = re.compile(  # the beginning of a tab, which is named after it
+    r"(?:<(?:TabItem|Tab|TabPanel)\s[^<>]*(?:label|title|value)=[^<>]*(?<!/)>|\{\{[<%]\s*tab\s[^{}]*name=[^{}]*[>%]\}\})\s*\Z"
+)
 _CALLOUT = re.compile(r"(?:>\s*)*\[![\w-]+\][^\n]*(?:\s*>\s*)*")
 _OPTION = re.compile(rf"^[ \t]*(?:{BULLET}\s+)?(?:\*\*)?\(?[A-Da-d][).][ \t].*", re.MULTILINE)
 
@@ -214,6 +217,8 @@ def _groups(joined: Joined) -> Iterator[list[int]]:
 
 def _belong_together(joined: Joined, before: BlockSpan, span: BlockSpan) -> bool:
     text = joined.text[before.start : before.end].strip()
+    if before.kind is BlockKind.HTML or _TAB.search(text):
+        return _TAB.search(text) is not None and span.kind not in (BlockKind.HEADING, BlockKind.HTML)
     if before.kind is BlockKind.QUOTE and _CALLOUT.fullmatch(text):  # the title alone
         return joined.text.count("\n", before.end, span.start) == 1
     if before.depth or span.depth:

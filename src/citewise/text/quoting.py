@@ -62,6 +62,8 @@ _TAG = re.compile(  # a value may hold `>`, but no `<`: so none is read beyond t
 )
 _CLOSED = re.compile(r"</([\w.]++)>")
 _TITLE = re.compile(r"(?<![\w-])(?:label|title)=[\"']([^\"'*]++)[\"']")
+_VALUE = re.compile(r"(?<![\w-])value=[\"']([^\"'*]++)[\"']")  # which names a tab without a label
+_TAB_SHORTCODE = re.compile(r"^[ \t]*+\{\{[<%]\s*tab\s[^{}]*?\bname=\"([^\"{}*]++)\"[^{}]*+\}\}", re.MULTILINE)
 _REMOVED = "\0"  # stands for a tag until its line is looked at
 MAX_INDENT = 3  # of a line that began with a tag: with more, it would become code
 _OPENING_FENCE = re.compile(
@@ -141,7 +143,7 @@ def shown(text: str) -> str:
 
 def _without_markup(text: str) -> str:
     """Without tags and shortcodes; of a note, its title in bold."""
-    text = _QUOTED_BLANKS.sub("", _INCLUDED.sub("", text))
+    text = _TAB_SHORTCODE.sub(r"**\1**  ", _QUOTED_BLANKS.sub("", _INCLUDED.sub("", text)))
     return _NOTE_END.sub("", _NOTE.sub(_titled, _tagless(_SHORTCODE_ALONE.sub("", text))))
 
 
@@ -180,7 +182,7 @@ def _left_of_tag(tag: re.Match[str], closed: Set[str]) -> str:
     is_alone = not tag["closing"] and "=" not in values and not values.endswith("/") and tag["other"] not in closed
     if tag["other"] and is_alone:
         return tag.group()  # a placeholder
-    title = _TITLE.search(values)
+    title = _TITLE.search(values) or (_VALUE.search(values) if "Tab" in tag.group() else None)
     return f"{_REMOVED}**{title[1].strip()}**  " if title else _REMOVED
 
 
@@ -275,7 +277,10 @@ def shortened(text: str, asked: Set[str], max_lines: int) -> str:
         telling = asked - STOP_WORDS
         body = _window(body, telling, max_lines) if is_code else _rows(body, telling, max_lines)
     return "\n".join(
-        [*([shown("\n".join(label))] if any(map(str.strip, label)) else []), *(body if not label else ["", *body])]
+        [
+            *([shown("\n".join(label)).strip()] if any(map(str.strip, label)) else []),
+            *(body if not label else ["", *body]),
+        ]
     )
 
 

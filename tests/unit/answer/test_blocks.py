@@ -6,6 +6,7 @@ import pytest
 
 from citewise.answer.blocks import MAX_LIST_LINES, TextBlock, blocks_of
 from citewise.answer.joining import Joined
+from citewise.text.quoting import shortened
 from tests.growth import assert_linear
 from tests.sections import passages_of, sections_in, with_nearness
 
@@ -168,3 +169,19 @@ def test_what_is_indented_below_a_note_is_prose_and_code_in_it_is_code() -> None
 
 def test_the_title_of_a_callout_stays_with_its_list() -> None:
     assert one("> [!tip] Gauges\n> - one\n> - two").text == "> [!tip] Gauges\n> - one\n> - two"
+
+
+def test_the_name_of_a_tab_belongs_to_what_stands_in_it() -> None:
+    tabs = "".join(
+        f'<TabItem value="{name}"{label}>\n\n```sh\n{name}\n```\n\n</TabItem>\n'
+        for name, label in (("linux", ' label="Linux"'), ("mac", ""))
+    )
+    shortcode = '{{< tab name="Gateway" category-value="g" >}}\n\n{{< text bash >}}\nrun\n{{< /text >}}\n\n{{< /tab >}}'
+    found = blocks(f"Before.\n\n<Tabs>\n{tabs}</Tabs>\n\n{shortcode}\n\nAfter.")
+    assert [shortened(block.text, frozenset(), 9) if block.kind == "code" else block.text for block in found] == [
+        "Before.",
+        "**Linux**\n\n```sh\nlinux\n```",
+        "**mac**\n\n```sh\nmac\n```",
+        "**Gateway**\n\n```bash\nrun\n```",
+        "After.",
+    ]
