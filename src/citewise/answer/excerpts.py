@@ -105,6 +105,11 @@ class Excerpts:
         return sorted(candidates, key=lambda candidate: -candidate.score)
 
 
+def _is_done(block: TextBlock) -> bool:
+    """Whether it is what one does: a command, a step."""
+    return block.has_code or block.is_step
+
+
 def _around(blocks: Sequence[TextBlock], block: TextBlock) -> float:
     """How near the blocks beside it are to the question; where there is none, it stands for itself."""
     beside = (block.position - 1, block.position + 1)
@@ -130,7 +135,10 @@ class _Choice:
         self._taken: dict[int, set[int]] = {}  # by section, in the order of their best block
 
     def take(self, candidates: Sequence[_Scored]) -> None:
-        """Take what there is room for, best first. What answers nothing is taken only if there is nothing else."""
+        """Take what there is room for, best first. What answers nothing is taken only if there is nothing else.
+
+        Where somebody asks how, and nothing taken is what one does, the next best that is joins it.
+        """
         answering = [candidate for candidate in candidates if self._may_answer(candidate)] or candidates[:1]
         self.is_far = bool(answering) and answering[0].score < candidates[0].score - self._rules.max_gap
         least = answering[0].score - self._rules.max_gap if answering else 0.0
@@ -142,6 +150,13 @@ class _Choice:
             waiting.remove(best)
             if best.section in self._taken or best.score >= answering[0].score - self._rules.max_other_gap:
                 self._consider(best)
+
+        doing = (each for each in answering if each.score >= least and _is_done(each.block))
+        while self._form in ("how-to", "code") and not self._has_what_is_done() and (done := next(doing, None)):
+            self._consider(done)
+
+    def _has_what_is_done(self) -> bool:
+        return any(_is_done(self._read[section][at]) for section, taken in self._taken.items() for at in taken)
 
     def _worth(self, candidate: _Scored) -> float:
         taken, position = self._taken.get(candidate.section, ()), candidate.block.position

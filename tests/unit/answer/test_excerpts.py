@@ -453,3 +453,12 @@ def test_another_section_is_quoted_only_if_it_is_nearly_as_near() -> None:
     near = {"noon": 0.9, "dusk": 0.86, "by two": 0.7}
     sections = [with_nearness(section, near) for section in sections_in(*pages, scores=(0.5, 0.5, 0.5))]
     assert [excerpt.text.split()[-1] for excerpt in Excerpts()("Where is it?", sections)] == ["noon.", "dusk."]
+
+
+def test_who_asks_how_is_shown_what_to_do_though_it_is_not_as_near() -> None:
+    pages = ("# Port in use\n\nThe port of the gauge can be changed.", "# Other ports\n\n```sh\ngauge --port 2\n```")
+    near = {"can be": 0.9, "--port": 0.65}
+    sections = [with_nearness(section, near) for section in sections_in(*pages, scores=(0.5, 0.5))]
+    shown = [excerpt.text for excerpt in Excerpts()("How do I change the port?", sections)]
+    assert shown == ["The port of the gauge can be changed.", "```sh\ngauge --port 2\n```"]
+    assert len(Excerpts()("Can the port be changed?", sections)) == 1
