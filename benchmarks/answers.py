@@ -2,6 +2,7 @@
 
     python -m benchmarks.answers [--sets docs_real,textbook]
 
+`own` are the questions in benchmarks/questions: written about the shared trees by readers who had not seen an answer.
 Libraries are made once and kept in .bench/. The rendered answers are written to .bench/answers, one page for each set:
 numbers do not tell whether a colleague would send them, so read thirty.
 """
@@ -27,8 +28,24 @@ from citewise.settings import Settings
 
 DOCS_REAL = "docs_real"
 MARKDOWN_TREES = ("pydantic", "istio", "async_book", "vite", "obsidian_tasks", "vitepress_cjk")
-SETS = (DOCS_REAL, TEXTBOOK, "api_docs", "runbooks")
-FACTS = ("default", "config-key", "what-is", "numeric", "definition")  # kinds of questions that a line or two answer
+OWN = "own"
+OWN_QUESTIONS = Path(__file__).parent / "questions"
+# Where the trees are that these are about, if not in docs_real.
+OTHER_TREES = {
+    "docusaurus": DATA / "docs_docusaurus",
+    "react_native": DATA / "docs_react_native",
+    "runbooks": DATA / "runbooks" / "md",
+    TEXTBOOK: DATA / TEXTBOOK / "website" / "docs",
+}
+SETS = (DOCS_REAL, TEXTBOOK, "api_docs", "runbooks", OWN)
+FACTS = (
+    "default",
+    "config-key",
+    "what-is",
+    "numeric",
+    "definition",
+    "fact",
+)  # kinds of questions that a line or two answer
 ANSWERS = KEPT / "answers"
 TITLE = "Answers: what people read"
 COLUMNS = (
@@ -81,7 +98,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--sets", help="with commas; otherwise all that are there")
     asked = arguments.parse_args().sets
-    names = asked.split(",") if asked else [name for name in SETS if is_there(name)]
+    names = asked.split(",") if asked else [name for name in SETS if is_there(TEXTBOOK if name == OWN else name)]
     if missing := [name for name in SETS if not asked and name not in names]:
         say(f"skipped, since the shared data is not beside the checkout: {', '.join(missing)}")
     rows = [row for name in names for row in measured(name)]
@@ -100,8 +117,14 @@ NOTE = (
 
 
 def measured(name: str) -> list[tuple[str | int | float | None, ...]]:
-    """The rows of a set: of docs_real one for each tree, and one for all."""
-    asked = [_asked(tree, DOCS_REAL) for tree in MARKDOWN_TREES] if name == DOCS_REAL else [_asked(name)]
+    """The rows of a set: of several trees one for each, and one for all."""
+    if name == DOCS_REAL:
+        asked = [_asked(tree, *_tree(tree)) for tree in MARKDOWN_TREES]
+    elif name == OWN:
+        files = sorted(OWN_QUESTIONS.glob("*.json"))
+        asked = [_asked(f"{OWN}: {file.stem}", _own_library(file.stem), file) for file in files]
+    else:
+        asked = [_asked(name, library_at(name), judged_at(name))]
     costs = [statistics.fmean(each.costs[at] for each in asked) for at in (0, 1)]
     whole = Asked(name, tuple(question for each in asked for question in each.questions), (costs[0], costs[1]))
     ANSWERS.mkdir(parents=True, exist_ok=True)
@@ -112,8 +135,7 @@ def measured(name: str) -> list[tuple[str | int | float | None, ...]]:
     return rows
 
 
-def _asked(name: str, of: str = "") -> Asked:
-    folder, judged = _tree(name) if of else (library_at(name), judged_at(name))
+def _asked(name: str, folder: Path, judged: Path) -> Asked:
     events = evaluate(Settings(library=folder), judged, principal=OWNER)
     run = next(event for event in events if isinstance(event, Run))
     questions = [each for each in run.questions if each.kind != "selected"]
@@ -153,6 +175,17 @@ def _references(name: str) -> Mapping[str, str]:
     file = DATA / name / "answers.jsonl"
     rows = map(json.loads, file.read_text("utf-8").splitlines()) if file.is_file() else ()
     return {row["_id"]: row["answer"] for row in rows}
+
+
+def _own_library(tree: str) -> Path:
+    """The library of a tree, brought up to date."""
+    if tree == TEXTBOOK:
+        return library_at(TEXTBOOK)
+    kept = f"tree_{tree}" if tree in OTHER_TREES else f"{DOCS_REAL}_{tree}"
+    folder = KEPT / kept / "library"
+    with Library(folder) as library:
+        library.ingest(OTHER_TREES.get(tree, DATA / DOCS_REAL / tree))
+    return folder
 
 
 def _tree(name: str) -> tuple[Path, Path]:

@@ -13,7 +13,7 @@ from citewise.answer.forms import SHAPES, Form, Shape, Wanted
 from citewise.answer.ground import coverages_of
 from citewise.answer.joining import Joined
 from citewise.model.ranking import FoundSection
-from citewise.text.analysis import terms
+from citewise.text.analysis import stems_in, terms
 from citewise.text.quoting import ELLIPSIS, emphasized, shortened, shown
 from citewise.text.roles import is_beside, roles_asked
 
@@ -73,7 +73,7 @@ class Excerpts:
         beside = [is_beside(section.passages[0].content_type, roles) for section in sections]
         choice = _Choice(self, wanted.form, read, beside, max_runs=min(max_runs, MAX_RUNS))
         choice.take(self._ranked(question, wanted, sections, read))
-        quote = _Quote(frozenset((*terms(question).words, *terms(question).code)), wanted, choice.shape.code)
+        quote = _Quote(frozenset((*terms(question).words, *terms(question).code)), wanted, choice.shape)
         return tuple(
             quote(sections[number], joined[number], blocks, is_weak=choice.is_far or beside[number])
             for number, blocks in choice.runs()
@@ -84,7 +84,8 @@ class Excerpts:
     ) -> list[_Scored]:
         best = max((section.score for section in sections), default=0.0)
         every = [(number, block) for number, blocks in enumerate(read) for block in blocks][:MAX_BLOCKS]
-        shares = coverages_of(terms(question).stems, [block.stems for _, block in every])
+        asked = terms(question).stems
+        shares = coverages_of(asked, [stems_in(block.text, asked) for _, block in every])
         if all(block.closeness is not None for _, block in every):
             nearness = [self.late * (block.closeness or 0.0) for _, block in every]
             nearness = [
@@ -230,9 +231,7 @@ class _Choice:
         return heading + sum(self._shown_lines(block) for block in blocks)
 
     def _shown_lines(self, block: TextBlock) -> int:
-        is_long = block.kind in ("code", "table")
-        lines = min(block.lines, self.shape.code + 2) if is_long else block.lines
-        return lines + (block.kind != "item")  # and a blank line
+        return min(block.lines, self.shape.limit(block) + 2) + (block.kind != "item")  # and a blank line
 
     def _grown(self, candidate: _Scored) -> set[int]:
         """The block with what it cannot be understood without; a short section whole."""
@@ -297,14 +296,15 @@ class _Quote:
 
     asked: Set[str]  # the question's words
     wanted: Wanted
-    max_code: int  # lines of a block of code, or rows of a table
+    shape: Shape
 
     def __call__(self, section: FoundSection, joined: Joined, blocks: Sequence[TextBlock], *, is_weak: bool) -> Excerpt:
         text = f"{ELLIPSIS}\n\n" if blocks[0].before else ""
         for before, block in zip((None, *blocks), blocks, strict=False):
-            is_long = block.kind in ("code", "table")
+            may_be_cut = block.kind in ("code", "table")
+            limit = self.shape.limit(block)
             text += _glue(before, block) if before else ""
-            text += shortened(block.text, self.asked, self.max_code) if is_long else shown(block.text)
+            text += shortened(block.text, self.asked, limit) if may_be_cut else shown(block.text)
         text += f"\n\n{ELLIPSIS}" if blocks[-1].after else ""
         if self.wanted.telling:
             text = emphasized(text, self.wanted.telling)

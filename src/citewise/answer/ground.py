@@ -17,7 +17,7 @@ from citewise.model.answer import Context, Evidence, Grounds, Outcome, Signals, 
 from citewise.model.chunk import Terms, cosine
 from citewise.model.ranking import DENSE, WORDS, Finding, Passage
 from citewise.ports.models import Embedder, TokenCounter
-from citewise.text.analysis import terms
+from citewise.text.analysis import stems_in, terms
 from citewise.text.sections import sections_of
 
 MAX_EMBEDDED = 24  # units; 0: words alone decide; more: at 2 to 3 ms each, a long selection keeps its reader waiting
@@ -269,8 +269,8 @@ def _names_another(question: str, findings: Sequence[Finding], *, top_k: int) ->
     stems = terms(question).stems - _NAMING_NOTHING
     if len(stems) > MAX_NAMING:
         return False
-    found = ["\n".join((*each.passage.breadcrumb, each.passage.text)).lower() for each in findings]
-    missing = {stem for stem in stems if not any(_has_stem(text, stem) for text in found)}
+    found = ["\n".join((*each.passage.breadcrumb, each.passage.text)) for each in findings]
+    missing = stems.difference(*(stems_in(text, stems) for text in found))
     if len(stems) <= MAX_ALL_NAMING:
         return bool(missing) and missing != stems
     names = [(match, terms(match.group()).stems) for match in _WORD.finditer(question)]
@@ -278,14 +278,9 @@ def _names_another(question: str, findings: Sequence[Finding], *, top_k: int) ->
         len(before) == 1
         and before <= missing
         and not question[left.end() : right.start()].strip()  # a comma or a full stop is between others
-        and any(_has_stem(text, stem) for text in found[:top_k] for stem in behind - _NAMING_NOTHING)
+        and any(stems_in(text, behind - _NAMING_NOTHING) for text in found[:top_k])
         for (left, before), (right, behind) in pairwise(names)
     )
-
-
-def _has_stem(text: str, stem: str) -> bool:
-    """Whether some word of a text begins so; the stem of "duty" is "duti"."""
-    return stem in text or (stem.endswith("i") and stem[:-1] in text)
 
 
 def _is_mentioned(word: str, present: Set[str]) -> bool:

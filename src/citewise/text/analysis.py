@@ -3,7 +3,7 @@
 import re
 import threading
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from functools import lru_cache
 from importlib.resources import files
 from itertools import chain
@@ -100,3 +100,12 @@ def _code_tokens(identifier: str) -> tuple[str, ...]:
         pieces += (name, *_PARTS.findall(name))
     tokens = dict.fromkeys(map(str.lower, pieces))
     return tuple(token for token in tokens if 0 < len(token) <= MAX_CHARACTERS)
+
+
+def stems_in(text: str, stems: Set[str]) -> frozenset[str]:
+    """Which of these stems stand in a text, in any of its words; the stem of "duty" is "duti".
+
+    A tenth of the work of stemming the text. "mode" stands in "model" as well.
+    """
+    lowered = text.lower()
+    return frozenset(stem for stem in stems if (stem[:-1] if stem.endswith("i") else stem) in lowered)
