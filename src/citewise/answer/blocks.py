@@ -56,6 +56,11 @@ _TAB = re.compile(  # the beginning of a tab, which is named after it
     r"(?:<(?:TabItem|Tab|TabPanel)\s[^<>]*(?:label|title|value)=[^<>]*(?<!/)>|\{\{[<%]\s*tab\s[^{}]*name=[^{}]*[>%]\}\})\s*\Z"
 )
 _CALLOUT = re.compile(r"(?:>\s*)*\[![\w-]+\][^\n]*(?:\s*>\s*)*")
+_LEANING = re.compile(
+    r"[\s>*_]*(?:so|this|these|those|it|its|they|such|here|however|then|but|and|also|instead|otherwise|which|the above"
+    r"|in (?:this|that|such)|(?:for )?example|as (?:shown|you can see)|note that)\b",
+    re.IGNORECASE,
+)
 _OPTION = re.compile(rf"^[ \t]*(?:{BULLET}\s+)?(?:\*\*)?\(?[A-Da-d][).][ \t].*", re.MULTILINE)
 
 
@@ -102,6 +107,11 @@ class TextBlock:
     def breaks_off(self) -> bool:
         """Whether its sentence goes on in what follows: "It passes if" above a list."""
         return self.kind == "prose" and self.text[-1:].isalnum()
+
+    @property
+    def leans_back(self) -> bool:
+        """Whether its first words refer to what stands above it."""
+        return self.kind == "prose" and _LEANING.match(self.text) is not None
 
     @cached_property
     def has_code(self) -> bool:

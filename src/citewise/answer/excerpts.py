@@ -251,18 +251,15 @@ class _Choice:
 
     @staticmethod
     def _lead_of(blocks: Sequence[TextBlock], block: TextBlock) -> set[int]:
-        """The line above code, a list or a table that says what it is."""
+        """The paragraph above code, a list or a table that says what it is, or that a paragraph refers to."""
         at = block.position - 1
         while at >= 0 and block.kind == "item" and blocks[at].list_number == block.list_number:
             at -= 1
-        if block.kind == "prose" or at < 0 or blocks[at].kind != "prose":
+        if at < 0 or blocks[at].kind != "prose" or (block.kind == "prose" and not block.leans_back):
             return set()
         above = blocks[at]
-        return (
-            {at}
-            if above.lines <= MAX_LEAD_LINES and (above.announces or not above.is_weak or above.is_label)
-            else set()
-        )
+        says_something = above.announces or above.is_label or not above.is_weak
+        return {at} if says_something and above.lines <= MAX_LEAD_LINES else set()
 
     def _announced(self, blocks: Sequence[TextBlock], position: int, room: int) -> set[int]:
         """What follows a colon: a block, or the items of a list as far as there is room."""
@@ -279,8 +276,9 @@ class _Choice:
         whole = [block for block in blocks if block.list_number == step.list_number]
         if self._lines_of(blocks, {block.position for block in whole}) <= room:
             return {block.position for block in whole}
-        found: set[int] = set()
-        for block in whole[whole.index(step) :]:
+        upto = {block.position for block in whole[: whole.index(step) + 1]}
+        found = upto if self._lines_of(blocks, upto) <= room else set()  # from the first one on, if there is room
+        for block in whole[whole.index(step) + bool(found) :]:
             if self._lines_of(blocks, found) + block.lines > room:
                 break
             found.add(block.position)

@@ -91,10 +91,8 @@ _WANTED: Mapping[Form, re.Pattern[str]] = {
     "why": re.compile(r"\b(?:because|since|due to|reason|so that|therefore|caused?)\b", re.IGNORECASE),
     "definition": re.compile(r"\b(?:is|are|means?|refers? to|defines?)\b", re.IGNORECASE),
 }
-_TELLING: Mapping[Form, re.Pattern[str]] = {
-    "fact": re.compile(r"\bdefaults?\b", re.IGNORECASE),
-    "why": _WANTED["why"],
-}
+_DEFAULT = re.compile(r"(?<![/\w.-])defaults?\b(?![/\w-])", re.IGNORECASE)  # the word, not `ns/default`
+_VERSION = re.compile(r"\d+\.\d")
 _FRAME = re.compile(  # of a question about a thing: all but the thing
     r"^\W*(?:(?:what|who)(?:'s| is| are| does| do)?|define|explain|describe)\s+|^(?:the|an?)\s+"
     r"|\s+(?:mean|do|for|meant|stand for|about|used)\s*$",
@@ -113,8 +111,13 @@ class Wanted:
 
     def __init__(self, question: str) -> None:
         self.form = form = form_of(question)
+        self._value: re.Pattern[str] | None = None  # what a block has that tells the value
+        if form == "fact":
+            self._value = _DEFAULT if _DEFAULT.search(question) else _VERSION if "version" in question.lower() else None
         # What a sentence has that tells it; None: nothing that can be seen does.
-        self.telling = _NUMBER if _QUANTITY.search(question) else _TELLING.get(form)
+        self.telling = self._value or (_WANTED["why"] if form == "why" else None)
+        if self.telling is None and _QUANTITY.search(question):
+            self.telling = _NUMBER
         self._thing = terms(_thing_of(question)).stems if form == "definition" else frozenset()
 
     def fit(self, block: TextBlock) -> float:
@@ -123,6 +126,8 @@ class Wanted:
             return 2.0 * (block.has_code or block.is_step)
         if self._defines(block):
             return 2.0
+        if self._value:
+            return 2.0 * (self._value.search(block.text) is not None)
         pattern = _WANTED.get(self.form)
         return float(pattern is not None and pattern.search(block.text) is not None)
 
