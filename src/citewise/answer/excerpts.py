@@ -297,12 +297,13 @@ class _Quote:
     shape: Shape
 
     def __call__(self, section: FoundSection, joined: Joined, blocks: Sequence[TextBlock], *, is_weak: bool) -> Excerpt:
-        text = f"{ELLIPSIS}\n\n" if blocks[0].before else ""
-        for before, block in zip((None, *blocks), blocks, strict=False):
+        text, before = f"{ELLIPSIS}\n\n" if blocks[0].before else "", None
+        for block in blocks:
             may_be_cut = block.kind in ("code", "table")
-            limit = self.shape.limit(block)
-            text += _glue(before, block) if before else ""
-            text += shortened(block.text, self.asked, limit) if may_be_cut else shown(block.text)
+            said = shortened(block.text, self.asked, self.shape.limit(block)) if may_be_cut else shown(block.text)
+            if said:
+                text += (_glue(before, block) if before else "") + said
+                before = block
         text += f"\n\n{ELLIPSIS}" if blocks[-1].after else ""
         if self.wanted.telling:
             text = emphasized(text, self.wanted.telling)

@@ -1,5 +1,6 @@
 """Answers without a language model: excerpts, each under its headings and with its source's marker."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,6 +12,7 @@ from citewise.text.quoting import ELLIPSIS
 from citewise.text.sanitizing import sanitized_label
 
 SEPARATOR = " \u203a "  # between headings
+_TAG_LIKE = re.compile(r"<(?=[/A-Za-z])")  # which a browser would swallow
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,5 +46,5 @@ def _headings(citation: Citation) -> str:
 
 def _plain(label: str) -> str:
     """A label that opens nothing which the text below would close."""
-    plain = label.replace("*", "")
+    plain = _TAG_LIKE.sub(r"\\<", label.replace("*", ""))
     return plain.replace("`", "'") if plain.count("`") % 2 else plain

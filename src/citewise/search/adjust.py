@@ -10,7 +10,7 @@ from typing import ClassVar
 from citewise.model.ids import ChunkId
 from citewise.model.query import DEFAULT_BOOSTS, BoostRule
 from citewise.model.ranking import CUT, Finding, Shortlist
-from citewise.text.roles import is_beside, roles_asked
+from citewise.text.roles import asks_about_before, is_beside, leads_from_before, roles_asked
 from citewise.text.scripts import Script, script_of
 
 DAY = 86_400.0  # seconds
@@ -20,8 +20,9 @@ DAY = 86_400.0  # seconds
 class Demote:
     """Multiply the scores of what stands beside the content, and of what is in another script than the question's.
 
-    That is exercises, quizzes, objectives, changelogs and links, unless the question names them; and other scripts
-    where there are passages in the question's own. Code is in Latin letters everywhere, so these keep their scores.
+    That is exercises, quizzes, objectives, changelogs and links, unless the question names them; guides from earlier
+    versions, unless it asks what changed; and other scripts where there are passages in the question's own. Code is in
+    Latin letters everywhere, so these keep their scores.
     """
 
     name: ClassVar[str] = "demote"
@@ -30,11 +31,14 @@ class Demote:
 
     def __call__(self, found: Shortlist) -> Shortlist:
         named, asked = roles_asked(found.query.text), script_of(found.query.text)
+        is_about_now = not asks_about_before(found.query.text)
         scripts = [script_of(finding.passage.text) for finding in found.findings]
         demoted = frozenset(scripts) - {asked, Script.LATIN} if asked in scripts else frozenset()
         rescored = []
         for finding, script in zip(found.findings, scripts, strict=True):
-            factor = self.factor if is_beside(finding.passage.content_type, named) else 1.0
+            passage = finding.passage
+            is_old = is_about_now and leads_from_before(passage.document, passage.breadcrumb)
+            factor = self.factor if is_old or is_beside(passage.content_type, named) else 1.0
             factor *= self.other_script if script in demoted else 1.0
             rescored.append(finding if factor == 1 else finding.rescored(self.name, finding.score * factor))
         return found.with_findings(Finding.in_order(rescored))

@@ -20,6 +20,7 @@ _LINK = re.compile(  # or a picture; code may stand in its words
     r"(?P<picture>!?)\[(?P<words>(?:[^\[\]`]|`[^`\n]*`)*)\]"
     r"(?:\([^()\s]*(?:\([^()\s]*\)[^()\s]*)?(?:\s+\"[^\"]*\")?\)|\[[^\[\]\n]*\])"
 )
+_JSX_TEXT = re.compile(r"\{\s*+(?:'([^'{}\n]*+)'|\"([^\"{}\n]*+)\")\s*+\}")  # `{' '}`, as MDX needs it between tags
 _WIKI_LINK = re.compile(r"!?\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]+)\]\]")
 # Runs are possessive and begin where no such character stands before them: no text is slow to read.
 _ROUND = str.maketrans("[]", "()")
@@ -74,7 +75,7 @@ _LINE_MARK = re.compile(  # a comment that tells the site how to show the lines 
     r"[ \t]*(?://|#|--|/\*|<!--|\{/\*)[ \t]*(?:highlight-(?:next-line|start|end)|---cut(?:-\w+)?---)"
     r"[ \t]*(?:\*/\}?|-->)?[ \t]*"
 )
-_EMPTIED = re.compile(r"^[ \t]++\n", re.MULTILINE)  # a line in which a picture stood
+_EMPTIED = re.compile(r"^[ \t>]*[ \t]\n", re.MULTILINE)  # a line in which a picture stood
 _GAP = re.compile(r"\n{3,}+")
 _DELIMITERS = re.compile(r"(?=[^-]*+-)[|: \t>-]++")
 _PARAGRAPH = re.compile(r"^(?:[^\S\n]*+\S[^\n]*+(?:\n|\Z))++", re.MULTILINE)
@@ -232,7 +233,8 @@ def _plain(text: str) -> str:
     is_closed = text.count("`") == sum(text.count("`", *span) for span in spans)  # one more would pair up with a stray
     for start, stop in spans:
         behind_code, before_code = bool(end), start < len(text)  # the backtick there is looked at too
-        prose = _WIKI_LINK.sub(r"\1", _HIDDEN.sub("", text[end - behind_code : start + before_code]))
+        prose = _HIDDEN.sub("", _JSX_TEXT.sub(r"\1\2", text[end - behind_code : start + before_code]))
+        prose = _WIKI_LINK.sub(lambda link: link[1].strip("#").replace("#", " > "), prose)
         prose = _MARKER_LIKE.sub(lambda found: _unmarked(found, may_quote=is_closed), prose)
         parts += [prose[behind_code : len(prose) - before_code], text[start:stop]]
         end = stop

@@ -95,6 +95,13 @@ _ASKED = {
 }
 _WORDS = {role: re.compile(rf"(?<![a-zà-ÿ])(?:{words})(?![a-zà-ÿ])", re.IGNORECASE) for role, words in _ASKED.items()}
 
+_MIGRATION = re.compile(r"(?:migration|migrating|upgrading)\b|upgrade (?:guide|notes|from|to)\b", re.IGNORECASE)
+_MIGRATION_PATH = re.compile(r"(?:^|[/_.-])(?:migration|migrating|upgrading|upgrade)(?=[/_.-]|$)", re.IGNORECASE)
+_BEFORE = re.compile(
+    r"\b(?:migrat\w*|upgrad\w*|updat\w*|version\w*|v\d[\d.]*|older?|before|since|previous\w*|replac\w*|renam\w*|remov\w*"
+    r"|deprecat\w*|no longer|used to|chang\w*|new\w*)\b",
+    re.IGNORECASE,
+)
 _NUMBERING = re.compile(r"^[\W\d_]+|\s*\([^()]*\)\s*$")  # "4.2 Quiz", "Question 3 (5 points)"
 _SUBTITLE = re.compile(r"\s*[:\uff1a]\s*|\s+[|\u2013\u2014-]\s+")  # "Week 2 Quiz: Messages"
 _OPTION = re.compile(r"[ \t]*(?:[-*+] +)?(?:\*\*)?\(?([a-eA-E])[.)](?:\*\*)? +\S")
@@ -131,6 +138,18 @@ def is_beside(content_type: str, asked: Set[SectionRole]) -> bool:
     """Whether a passage of this content type stands beside the content, and its role is none of those asked for."""
     role = _BY_CONTENT_TYPE.get(content_type)
     return role is not None and role not in asked
+
+
+def leads_from_before(document: str, breadcrumb: Sequence[str]) -> bool:
+    """Whether it says how to get here from an earlier version: it speaks of what was as much as of what is."""
+    if _MIGRATION_PATH.search(document):
+        return True
+    return any(_MIGRATION.match(_plain(heading)) for heading in breadcrumb)
+
+
+def asks_about_before(question: str) -> bool:
+    """Whether a question is about an earlier version, or about what changed since."""
+    return _BEFORE.search(question) is not None
 
 
 def _plain(heading: str) -> str:

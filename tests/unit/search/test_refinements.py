@@ -83,6 +83,14 @@ def test_what_the_question_names_keeps_its_score(question: str, content_type: st
     assert Demote()(found) == found
 
 
+def test_a_guide_from_an_earlier_version_ranks_below_what_is_true_now_unless_the_question_asks_for_it() -> None:
+    guide = a_named_finding("guide", 0.8, document="migration/v2.md")
+    found = a_shortlist(guide, a_named_finding("content", 0.6))
+    assert order(Demote(factor=0.7)(found)) == ids("content", "guide")
+    asked = a_shortlist(guide, a_named_finding("content", 0.6), query=a_query("What changed since v1?"))
+    assert Demote(factor=0.7)(asked) == asked
+
+
 def test_a_passage_in_another_script_than_the_questions_comes_behind_those_in_its_own() -> None:
     names = {"chinese": "潮位计每天中午读取", "japanese": "潮位計は正午に読まれます", "code": "def read_gauge(): ..."}
     scores = {"chinese": 0.8, "japanese": 0.7, "code": 0.6}

@@ -77,6 +77,7 @@ def test_unwrapping_changes_no_block_and_no_word(text: str) -> None:
         ("`a`x[0] and y[1]`b`", "`a`x(0) and y(1)`b`"),
         ("A stray ` and x[0]", "A stray ` and x(0)"),
         ("::: tip  Be quick  \nRun.\n:::", "**Be quick**  \nRun."),
+        ("One{' '}\n<b>two</b>{' three'} and `{' '}`.", "One two three and `{' '}`."),
         ("!!! tip\n    Be quick.\n    Run.", "**Tip**  \nBe quick. Run."),
         ('=== "Sh"\n\n    ```sh\n    run\n    ```\n\n    Now.', "**Sh**  \n\n```sh\nrun\n```\n\nNow."),
         ("/// note | Be quick\nRun.\n///", "**Be quick**  \nRun."),
@@ -149,7 +150,12 @@ def test_code_keeps_its_language_and_the_name_of_its_file_and_loses_what_only_co
     assert shortened(code, frozenset(), 9).replace("`\n\n```", "`\n```") == said
 
 
+def test_links_of_a_vault_read_as_places() -> None:
+    assert shown("See [[#Below]], [[Dates#Due date]] and [[a/b|B]].") == "See Below, Dates > Due date and B."
+
+
 def test_a_picture_leaves_no_gap() -> None:
+    assert shown("> One:\n> ![a](a.png)  \n> Two.") == "> One:\n> Two."
     assert shown("One:\n\n![a](a.png)\n\n![b](b.png)  \n*Below*") == "One:\n\n*Below*"
 
 

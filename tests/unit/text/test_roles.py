@@ -2,7 +2,7 @@
 
 import pytest
 
-from citewise.text.roles import SectionRole, role_of, roles_asked
+from citewise.text.roles import SectionRole, asks_about_before, leads_from_before, role_of, roles_asked
 from tests.growth import assert_linear
 
 CONTENT = "The pump has two valves, and each has a lamp."
@@ -100,3 +100,27 @@ def test_a_question_asks_for_a_role_by_its_words(question: str, roles: set[Secti
 @pytest.mark.parametrize("piece", ["- [a](b) ", "[", "[a](", "- a\n", "a) b\n", "exercise ", "[[", "(", "<http://"])
 def test_time_grows_in_proportion_to_the_text(piece: str) -> None:
     assert_linear(lambda text: role_of((text[:200], "Overview"), text), piece, characters=100_000)
+
+
+@pytest.mark.parametrize(
+    ("document", "headings", "is_one"),
+    [
+        ("docs/migration/v2/index.md", ("Overview",), True),
+        ("docs/upgrade.md", ("Pumps",), True),
+        ("docs/pumps.md", ("Pumps", "Migrating from v1"), True),
+        ("docs/pumps.md", ("2. Upgrade guide",), True),
+        ("docs/migrations/0001.md", ("Pumps",), False),
+        ("docs/pumps.md", ("Pumps", "Database migrations"), False),
+        ("docs/pumps.md", ("Upgrade a pump",), False),
+    ],
+)
+def test_a_guide_from_an_earlier_version_is_known_by_its_path_or_its_headings(
+    document: str, headings: tuple[str, ...], *, is_one: bool
+) -> None:
+    assert leads_from_before(document, headings) is is_one
+
+
+@pytest.mark.parametrize("question", ["What changed in v2?", "what replaces close()", "How do I migrate from 1.x?"])
+def test_a_question_asks_about_before_by_its_words(question: str) -> None:
+    assert asks_about_before(question)
+    assert not asks_about_before("How do I close a valve?")
