@@ -45,6 +45,11 @@ def test_each_excerpt_stands_under_its_headings_with_one_marker() -> None:
     assert answer == "**Tides \u203a Reading** [1]  \nAt noon.\n\n**Tides** [2]  \nAt dusk."
 
 
+def test_a_tag_in_a_heading_is_shown_and_not_obeyed() -> None:
+    shown = COMMONMARK.render(said(under("The <Tabs> component, a < b")))
+    assert "The &lt;Tabs&gt; component, a &lt; b" in shown
+
+
 def test_without_headings_the_title_stands_above() -> None:
     assert said(under()).startswith("**Tides** [1]")
 

@@ -77,7 +77,7 @@ def test_unwrapping_changes_no_block_and_no_word(text: str) -> None:
         ("`a`x[0] and y[1]`b`", "`a`x(0) and y(1)`b`"),
         ("A stray ` and x[0]", "A stray ` and x(0)"),
         ("::: tip  Be quick  \nRun.\n:::", "**Be quick**  \nRun."),
-        ("One{' '}\n<b>two</b>{' three'} and `{' '}`.", "One two three and `{' '}`."),
+        ("One{' '}<b>two</b>{' three'} and `{' '}`.", "One two three and `{' '}`."),
         ("!!! tip\n    Be quick.\n    Run.", "**Tip**  \nBe quick. Run."),
         ('=== "Sh"\n\n    ```sh\n    run\n    ```\n\n    Now.', "**Sh**  \n\n```sh\nrun\n```\n\nNow."),
         ("/// note | Be quick\nRun.\n///", "**Be quick**  \nRun."),
