@@ -114,8 +114,15 @@ class TextBlock:
         return self.kind == "prose" and _LEANING.match(self.text) is not None
 
     @cached_property
+    def code_lines(self) -> int:
+        """How many of its lines are code: all of a listing, with its label."""
+        if self.kind == "code":
+            return self.text.count("\n") + 1
+        return sum(Markdown(self.text).fenced_lines()) if self.kind in ("item", "prose") else 0
+
+    @property
     def has_code(self) -> bool:
-        return self.kind == "code" or (self.kind in ("item", "prose") and any(Markdown(self.text).fenced_lines()))
+        return self.code_lines > 0
 
     @cached_property
     def is_weak(self) -> bool:

@@ -14,7 +14,8 @@ from citewise.answer.ground import coverages_of
 from citewise.answer.joining import Joined
 from citewise.model.ranking import FoundSection
 from citewise.text.analysis import stems_in, terms
-from citewise.text.quoting import ELLIPSIS, emphasized, shortened, shown
+from citewise.text.cutting import ELLIPSIS
+from citewise.text.quoting import emphasized, shortened, shown
 from citewise.text.roles import is_beside, roles_asked
 
 MAX_RUNS = 3
@@ -73,7 +74,7 @@ class Excerpts:
         beside = [is_beside(section.passages[0].content_type, roles) for section in sections]
         choice = _Choice(self, wanted.form, read, beside, max_runs=min(max_runs, MAX_RUNS))
         choice.take(self._ranked(question, wanted, sections, read))
-        quote = _Quote(frozenset((*terms(question).words, *terms(question).code)), wanted, choice.shape)
+        quote = _Quote(terms(question).stems, wanted, choice.shape)
         return tuple(
             quote(sections[number], joined[number], blocks, is_weak=choice.is_far or beside[number])
             for number, blocks in choice.runs()
@@ -292,15 +293,14 @@ class _Choice:
 class _Quote:
     """The blocks that are taken of a section -> how they are shown."""
 
-    asked: Set[str]  # the question's words
+    asked: Set[str]  # the question's stems
     wanted: Wanted
     shape: Shape
 
     def __call__(self, section: FoundSection, joined: Joined, blocks: Sequence[TextBlock], *, is_weak: bool) -> Excerpt:
         text, before = f"{ELLIPSIS}\n\n" if blocks[0].before else "", None
         for block in blocks:
-            may_be_cut = block.kind in ("code", "table")
-            said = shortened(block.text, self.asked, self.shape.limit(block)) if may_be_cut else shown(block.text)
+            said = self._said(block)
             if said:
                 text += (_glue(before, block) if before else "") + said
                 before = block
@@ -310,6 +310,12 @@ class _Quote:
         span = (min(block.span[0] for block in blocks), max(block.span[1] for block in blocks))
         best = max(blocks, key=lambda block: (not block.is_weak, block.closeness or 0.0, len(block.stems & self.asked)))
         return Excerpt(section, text, span, best.span, joined, is_weak or best.is_weak)
+
+    def _said(self, block: TextBlock) -> str:
+        if block.kind in ("code", "table"):
+            return shortened(block.text, self.asked, self.shape.limit(block))
+        is_long = self.shape.limit(block) < block.lines
+        return shown(block.text, self.asked, self.shape.code if is_long else None)
 
 
 def _glue(before: TextBlock, block: TextBlock) -> str:

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from citewise.model.answer import Citation, Prompt
 from citewise.model.cancellation import Cancellation
+from citewise.text.cutting import ELLIPSIS
 from citewise.text.markdown import Line
-from citewise.text.quoting import ELLIPSIS
 from citewise.text.sanitizing import sanitized_label
 
 SEPARATOR = " \u203a "  # between headings

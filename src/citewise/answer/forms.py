@@ -57,7 +57,8 @@ class Shape(NamedTuple):
         """How many lines or rows of a block are shown."""
         if block.kind == "table":
             return self.rows
-        return self.code if block.kind == "code" and block.lines > SLACK * self.code else block.lines
+        is_long = block.code_lines > SLACK * self.code
+        return self.code + block.lines - block.code_lines if is_long else block.lines
 
 
 SLACK = 1.3  # times the limit, up to which code is not cut; 1: three lines are missing at the end of a listing
@@ -85,6 +86,23 @@ _NUMBER = re.compile(
     r"\d|\b(?:zero|two|three|four|five|six|seven|eight|nine|ten|once|twice|never|every|unlimited|infinite|no limit"
     r"|dozens?|hundreds?|thousands?|daily|weekly|monthly|yearly)\b",
     re.IGNORECASE,
+)
+_UNITS = {  # as a question names them, and how a text may write any of that kind
+    re.compile(rf"\b(?:{asked})s?\b", re.IGNORECASE): re.compile(
+        rf"(?<![^\W\d])(?:{written})(?![^\W\d])", re.IGNORECASE
+    )
+    for asked, written in {
+        "millisecond|second|minute|hour|day|week|month|year": (
+            "(?:milli|micro)?(?:second|minute|hour|day|week|month|year|sec)s?|daily|weekly|monthly|yearly"
+            r"|(?<=\d)\s?(?:ms|mins?|hrs?|[smhdwy])"
+        ),
+        "byte|kilobyte|megabyte|gigabyte|[kmg]i?b": "(?:kilo|mega|giga)?bytes?|[kmgt]i?b?",
+        "pixel": "pixels?|px|r?em|pt",
+        "percent": "percent(?:age)?|per cent|%",
+    }.items()
+}
+_IN_UNIT = re.compile(
+    r"\b(?:what|which)\b.*\bin (?:milliseconds|seconds|minutes|hours|days|bytes|pixels|percent)\b", re.IGNORECASE
 )
 _WANTED: Mapping[Form, re.Pattern[str]] = {
     "fact": re.compile(r"\d|\btrue\b|\bfalse\b|\bnone\b|\bdefaults?\b", re.IGNORECASE),
@@ -141,10 +159,15 @@ class Wanted:
 
 
 def lacks_quantity(question: str, texts: Iterable[str]) -> bool:
-    """Whether a question asks how many, how long or which version, and no text has a number."""
-    if not _QUANTITY.search(question):
+    """Whether a question asks how many, how long or which version, and no text has a number.
+
+    Of one that names a unit ("after how many days") a line must have a number and a unit of that kind.
+    """
+    unit = next((written for asked, written in _UNITS.items() if asked.search(question)), None)
+    if not (_QUANTITY.search(question) or _IN_UNIT.search(question)):
         return False
-    return not any(_NUMBER.search(_LIST_NUMBER.sub("", text)) for text in texts)
+    lines = (line for text in texts for line in _LIST_NUMBER.sub("", text).split("\n"))
+    return not any(_NUMBER.search(line) and (unit is None or unit.search(line)) for line in lines)
 
 
 def _thing_of(question: str) -> str:

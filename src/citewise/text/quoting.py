@@ -2,19 +2,17 @@
 
 import re
 import textwrap
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from itertools import pairwise
 
-from citewise.text.analysis import STOP_WORDS, terms
+from citewise.text.analysis import STOP_WORDS
+from citewise.text.cutting import ELLIPSIS, cut_code, cut_rows
 from citewise.text.markdown import Line, Markdown
 from citewise.text.units import sentence_starts
 
-ELLIPSIS = "\u2026"
 _FENCE = "```"
 MIN_EMPHASIZED = 240  # characters of a text in which a sentence is worth pointing out; a shorter one is read whole
 MAX_EMPHASIZED = 300  # of a sentence in bold
-MIN_SHARE = 0.5  # of the best row's worth, for another row; 0: a word that many rows have is enough, 1: ties alone
 
 _LINK = re.compile(  # or a picture; code may stand in its words
     r"(?P<picture>!?)\[(?P<words>(?:[^\[\]`]|`[^`\n]*`)*)\]"
@@ -79,10 +77,6 @@ _EMPTIED = re.compile(r"^[ \t>]*[ \t]\n", re.MULTILINE)  # a line in which a pic
 _GAP = re.compile(r"\n{3,}+")
 _DELIMITERS = re.compile(r"(?=[^-]*+-)[|: \t>-]++")
 _PARAGRAPH = re.compile(r"^(?:[^\S\n]*+\S[^\n]*+(?:\n|\Z))++", re.MULTILINE)
-_DEFINITION = re.compile(
-    r"\s*(?:@|(?:export |public |private |protected |static |async |pub )*"
-    r"(?:def|class|func|fn|function|interface|type|impl|struct|enum|const|var|let)\b|---|\w[\w-]*:\s*$)"
-)
 
 
 def unwrapped(text: str) -> str:
@@ -134,11 +128,17 @@ def _titled(note: re.Match[str]) -> str:
     return f"{note[1]}**{(title or kind.capitalize()).replace('*', '')}**  "
 
 
-def shown(text: str) -> str:
-    """Prose as it reads outside its document: unwrapped, links as their words, no brackets that look like markers."""
+def shown(text: str, asked: Set[str] = frozenset(), max_lines: int | None = None) -> str:
+    """Prose as it reads outside its document: unwrapped, links as their words, no brackets that look like markers.
+
+    Code in it that has more lines is cut to what matters for the question.
+    """
     if note := _INDENTED_NOTE.match(text):
         text = f"{note[1]}{textwrap.dedent(note[2])}{text[note.end() :]}"
-    prepared = "\n".join(run if is_code else _without_markup(run) for run, is_code in _runs(_tidied(fenced(text))))
+    prepared = "\n".join(
+        _cut(run, asked, max_lines) if is_code else _without_markup(run)
+        for run, is_code in _runs(_tidied(fenced(text)))
+    )
     return _outside_code(unwrapped(prepared)).strip("\n").rstrip()
 
 
@@ -275,9 +275,10 @@ def shortened(text: str, asked: Set[str], max_lines: int) -> str:
     label, body = lines[:first], lines[first:]
     if not is_code:
         body = _outside_code(without_tags("\n".join(body))).split("\n")
-    if len(body) > max_lines + 2:
-        telling = asked - STOP_WORDS
-        body = _window(body, telling, max_lines) if is_code else _rows(body, telling, max_lines)
+    if is_code:
+        body = _cut("\n".join(body), asked, max_lines).split("\n")
+    elif len(body) > max_lines + 2:
+        body = cut_rows(body, asked - STOP_WORDS, max_lines)
     return "\n".join(
         [
             *([shown("\n".join(label)).strip()] if any(map(str.strip, label)) else []),
@@ -286,65 +287,19 @@ def shortened(text: str, asked: Set[str], max_lines: int) -> str:
     )
 
 
+def _cut(fenced_code: str, asked: Set[str], max_lines: int | None) -> str:
+    lines = fenced_code.split("\n")
+    if max_lines is None or len(lines) <= max_lines + 2:
+        return fenced_code
+    return "\n".join((lines[0], *cut_code(lines[1:-1], asked - STOP_WORDS, max_lines), lines[-1]))
+
+
 def _begins_table(lines: Sequence[str], at: int) -> bool:
     """Whether a row of a table stands here: by its first character, or by the line of dashes below it."""
     if "|" not in lines[at]:
         return False
     row = Line(lines[at]).unquoted.strip()
     return row.startswith("|") or (_DELIMITERS.fullmatch("".join(lines[at + 1 : at + 2])) is not None)
-
-
-def _worth(said: Iterable[Set[str]], spread: Counter[str]) -> float:
-    """Of words: each once, and the fewer lines have it the more."""
-    return sum(1 / spread[term] for term in frozenset[str]().union(*said))
-
-
-def _window(lines: Sequence[str], telling: Set[str], max_lines: int) -> list[str]:
-    """The lines of code that have most of the question's words, from a definition or a blank line on.
-
-    If the line that tells most is near none, from a little above it.
-    """
-    inner = lines[1:-1]
-    said = [telling & {*terms(line).words, *terms(line).code} for line in inner]
-    spread = Counter(term for line in said for term in line)
-    target = max(
-        range(len(inner)),
-        key=lambda at: (max((len(term) / spread[term] for term in said[at]), default=0), len(said[at]), -at),
-    )
-    definitions = [at for at, line in enumerate(inner) if _DEFINITION.match(line)]
-    for starts in (definitions, [at for at in range(1, len(inner)) if not inner[at - 1].strip()]):
-        start = max([0, *starts], key=lambda at: (_worth(said[at : at + max_lines], spread), -at))
-        if start <= target < start + max_lines:
-            break
-    else:
-        start = max(0, target - max_lines // 3)
-    end = min(len(inner), start + max_lines)
-    if end < len(inner):
-        blanks = [at for at in range(max(start + max_lines // 2, target + 1), end) if not inner[at].strip()]
-        end = blanks[-1] if blanks else end
-    return [
-        lines[0],
-        *([ELLIPSIS] if start else []),
-        *inner[start:end],
-        *([ELLIPSIS] if end < len(inner) else []),
-        lines[-1],
-    ]
-
-
-def _rows(lines: Sequence[str], telling: Set[str], max_rows: int) -> list[str]:
-    """A table's header and the rows that tell most, in their order; the first ones if none tells anything."""
-    header, rows = lines[:2], lines[2:]
-    said = [telling & terms(row).stems for row in rows]
-    spread = Counter(term for row in said for term in row)
-    worth = [_worth([row], spread) for row in said]
-    least = MIN_SHARE * max(worth)
-    ranked = sorted((at for at in range(len(rows)) if worth[at] >= least), key=lambda at: (-worth[at], at))
-    best = sorted(ranked[:max_rows])
-    parts = list(header)
-    for before, at in zip([-1, *best], best, strict=False):
-        parts += [f"| {ELLIPSIS} |"] if at != before + 1 else []
-        parts.append(rows[at])
-    return parts + ([f"| {ELLIPSIS} |"] if best and best[-1] < len(rows) - 1 else [])
 
 
 def emphasized(text: str, telling: re.Pattern[str]) -> str:

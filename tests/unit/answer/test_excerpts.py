@@ -8,7 +8,7 @@ from markdown_it import MarkdownIt
 from citewise.answer.excerpts import MAX_RUNS, Excerpt, Excerpts
 from citewise.answer.forms import SHAPES
 from citewise.model.ranking import FoundSection
-from citewise.text.quoting import ELLIPSIS
+from citewise.text.cutting import ELLIPSIS
 from tests.sections import sections_in, with_nearness
 
 COMMONMARK = MarkdownIt("commonmark").enable("table")
@@ -418,8 +418,8 @@ def test_a_page_of_blanks_stops_no_question(gap: str) -> None:
 
 def test_a_colon_whose_list_has_no_room_makes_way_for_what_fits() -> None:
     first = "# Gauge\n\nThe gauge is read at noon, and in winter at one.\n"
-    turns = "   gauge turn\n" * 40
-    steps = "\n".join(f"{at}. Turn the gauge:\n\n   ```sh\n{turns}   ```\n" for at in range(1, 4))
+    turns = "   - gauge turn\n" * 40
+    steps = "\n".join(f"{at}. Turn the gauge:\n\n{turns}" for at in range(1, 4))
     second = (
         f"# Reading\n\n{fillers(9)}\n\nA gauge is read in these ways:\n\n{steps}\n\nThe gauge is best read at noon.\n"
     )
