@@ -3,7 +3,7 @@
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal, TypeAlias
@@ -39,8 +39,10 @@ _VERSION_NOTE = re.compile(
     re.IGNORECASE,
 )
 _LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()\s]*(?:\s+\"[^\"]*\")?\)|\[[^\[\]\n]*\])|\[\[([^\[\]\n]+)\]\]")
+_PICTURE = re.compile(r"!\[[^\[\]]*\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
 _WORD = re.compile(r"\w+")
 _ITEM = re.compile(rf"^[ \t]*{LIST_MARK}[ \t]", re.MULTILINE)
+_NUMBERED = re.compile(r"^(\d{1,3})[.)]\s", re.MULTILINE)
 _STEP = re.compile(r"\s*\d{1,3}[.)]\s")
 _COMMENT = re.compile(r"<!--(?:(?!<!--).)*?-->", re.DOTALL)
 _TAG = re.compile(r"</?[A-Za-z][\w.-]*(?:\s[^<>]*)?/?>|\{\{[<%][^{}]*[>%]\}\}")
@@ -73,7 +75,7 @@ class TextBlock:
     text: str  # as it stands there, but for the blanks around it
     span: tuple[int, int]  # in the section's text
     closeness: float | None = None  # to the question, by the words of both; None: nobody could look
-    list_number: int = 0  # which list of the section an item is of; 0: none
+    list_number: int = 0  # which list of the section an item is of, or code between its items; 0: none
     before: int = 0  # items before it in its list
     after: int = 0
 
@@ -92,7 +94,8 @@ class TextBlock:
     @property
     def announces(self) -> bool:
         """Whether it says nothing without what follows."""
-        return self.kind in ("prose", "item") and self.text.rstrip("*_` ").endswith((":", "\uff1a"))
+        text = _TAG.sub("", _PICTURE.sub("", self.text)) if self.text.endswith((">", ")", "}")) else self.text
+        return self.kind in ("prose", "item") and text.rstrip("*_` \n").endswith((":", "\uff1a"))
 
     @property
     def is_label(self) -> bool:
@@ -180,10 +183,40 @@ def blocks_of(joined: Joined, closeness: Sequence[Sequence[float]]) -> tuple[Tex
             span = (start, last.end)
             others = (place, len(parts) - place - 1) if is_list else (0, 0)
             found.append(TextBlock(len(found), kind, text, span, near, number if is_list else 0, *others))
-    return tuple(found)
+    return tuple(_with_procedures(found))
 
 
 _KINDS: Mapping[BlockKind, TextKind] = {BlockKind.CODE: "code", BlockKind.TABLE: "table"}
+
+
+def _with_procedures(blocks: Sequence[TextBlock]) -> list[TextBlock]:
+    """The same, with the steps of a procedure as one list though code stands at the margin between them."""
+    joined = list(blocks)
+    begun: int | None = None  # where the procedure begins
+    wanted = 1  # the number of its next step
+    for at, block in enumerate(blocks):
+        numbers = [int(mark) for mark in _NUMBERED.findall(block.text)] if block.kind in ("list", "item") else []
+        if (
+            begun is not None
+            and numbers
+            and numbers[0] == wanted > 1
+            and block.list_number != joined[begun].list_number
+        ):
+            whole = blocks[begun : at + 1]
+            joined[begun : at + 1] = [
+                replace(
+                    part,
+                    kind="item" if part.kind == "list" else part.kind,
+                    list_number=joined[begun].list_number,
+                    before=place,
+                    after=len(whole) - place - 1,
+                )
+                for place, part in enumerate(whole)
+            ]
+        elif numbers and numbers[0] == 1:
+            begun = at
+        wanted = numbers[-1] + 1 if numbers else wanted
+    return joined
 
 
 def _inside(text: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from citewise.answer.blocks import TextBlock, blocks_of
-from citewise.answer.forms import SHAPES, Form, Shape, Wanted
+from citewise.answer.forms import SHAPES, Form, Shape, Wanted, sides_of
 from citewise.answer.ground import coverages_of
 from citewise.answer.joining import Joined
 from citewise.model.ranking import FoundSection
@@ -23,6 +23,7 @@ MAX_BLOCKS = 400  # that are looked at; a bound for pages that are one endless l
 HEADING_LINES = 2  # of an excerpt: its headings and a blank line
 MIN_LINES = 2  # that are worth filling
 MAX_LEAD_LINES = 4  # of the paragraph above code, a list or a table that comes with it
+BEGINNING_WORDS = 8  # of a block, which say what it is about
 BEYOND_LINES = 8  # over the budget, for what a colon announces
 
 
@@ -72,8 +73,10 @@ class Excerpts:
         read = [blocks_of(text, section.closeness) for text, section in zip(joined, sections, strict=True)]
         roles = roles_asked(question)
         beside = [is_beside(section.passages[0].content_type, roles) for section in sections]
-        choice = _Choice(self, wanted.form, read, beside, max_runs=min(max_runs, MAX_RUNS))
-        choice.take(self._ranked(question, wanted, sections, read))
+        headings = ["".join(section.passages[0].breadcrumb[-1:]) for section in sections]
+        choice = _Choice(self, wanted.form, read, beside, headings, max_runs=min(max_runs, MAX_RUNS))
+        ranked = self._ranked(question, wanted, sections, read)
+        choice.take(ranked, sides_of(question) if wanted.form == "comparison" else ())
         quote = _Quote(terms(question).stems, wanted, choice.shape)
         return tuple(
             quote(sections[number], joined[number], blocks, is_weak=choice.is_far or beside[number])
@@ -127,23 +130,32 @@ class _Choice:
         form: Form,
         read: Sequence[Sequence[TextBlock]],
         beside: Sequence[bool],  # of each section, whether it stands beside the content
+        headings: Sequence[str],  # of each section, the last one
         *,
         max_runs: int,
     ) -> None:
         self.shape = rules.shapes[form]
         self._rules, self._form, self._read, self._beside, self._max_runs = rules, form, read, beside, max_runs
+        self._headings = headings
         self._left = self.shape.lines
         self.is_far = False  # what answers nothing was much nearer to the question than all that may answer
         self._taken: dict[int, set[int]] = {}  # by section, in the order of their best block
 
-    def take(self, candidates: Sequence[_Scored]) -> None:
+    def take(self, candidates: Sequence[_Scored], sides: Sequence[Set[str]] = ()) -> None:
         """Take what there is room for, best first. What answers nothing is taken only if there is nothing else.
 
-        Where somebody asks how, and nothing taken is what one does, the next best that is joins it.
+        Of a comparison the best about each side follows the best of all. Where somebody asks how, and nothing taken is
+        what one does, the next best that is joins it.
         """
         answering = [candidate for candidate in candidates if self._may_answer(candidate)] or candidates[:1]
         self.is_far = bool(answering) and answering[0].score < candidates[0].score - self._rules.max_gap
         least = answering[0].score - self._rules.max_gap if answering else 0.0
+        near = [candidate for candidate in answering if candidate.score >= least]
+        if sides:
+            self._consider(near[0])
+        for side in sides:
+            for about in self._about(side, near):
+                self._consider(about)
         waiting = list(answering)
         while waiting and self._left >= MIN_LINES:
             best = max(waiting, key=self._worth)
@@ -153,9 +165,19 @@ class _Choice:
             if best.section in self._taken or best.score >= answering[0].score - self._rules.max_other_gap:
                 self._consider(best)
 
-        doing = (each for each in answering if each.score >= least and _is_done(each.block))
+        doing = (each for each in near if _is_done(each.block))
         while self._form in ("how-to", "code") and not self._has_what_is_done() and (done := next(doing, None)):
             self._consider(done)
+
+    def _about(self, side: Set[str], candidates: Sequence[_Scored]) -> Sequence[_Scored]:
+        """The best that names a side of a comparison in its heading or its first words; none, if one taken does."""
+        about = [candidate for candidate in candidates if self._names(side, candidate)]
+        has_one = any(candidate.block.position in self._taken.get(candidate.section, ()) for candidate in about)
+        return () if has_one else about[:1]
+
+    def _names(self, side: Set[str], candidate: _Scored) -> bool:
+        words = [] if candidate.block.kind == "code" else candidate.block.text.split()
+        return side <= terms(" ".join((self._headings[candidate.section], *words[:BEGINNING_WORDS]))).stems
 
     def _has_what_is_done(self) -> bool:
         return any(_is_done(self._read[section][at]) for section, taken in self._taken.items() for at in taken)
@@ -241,10 +263,10 @@ class _Choice:
             return {other.position for other in blocks if not other.is_weak or other is block}
         group = {block.position, *self._lead_of(blocks, block)}
         room = self._left - self._lines(candidate.section, group)
-        if self._goes_on(blocks, block.position):
-            group |= self._announced(blocks, block.position, room)
-        elif block.is_step:
+        if block.is_step or (block.list_number and block.kind == "code"):
             group |= self._steps(blocks, block, room)
+        elif self._goes_on(blocks, block.position):
+            group |= self._announced(blocks, block.position, room)
         elif self._form in ("how-to", "code") and block.kind == "prose":
             following = blocks[block.position + 1 : block.position + 2]
             group |= {other.position for other in following if other.kind == "code"}
@@ -324,5 +346,5 @@ def _glue(before: TextBlock, block: TextBlock) -> str:
     is_next = block.position == before.position + 1
     if is_list:
         return "\n" if is_next else f"\n{ELLIPSIS}\n"
-    are_lists = before.list_number > 0 < block.list_number
+    are_lists = 0 < before.list_number != block.list_number > 0
     return "\n\n" if is_next and not are_lists else f"\n\n{ELLIPSIS}\n\n"

@@ -24,13 +24,14 @@ _PATTERNS: Mapping[Form, str] = {
     ),
     "why": r"\bwhy\b",
     "how-to": (
-        r"\bhow (?:do|can|could|should|would|to|does one|are|is)\b|\bsteps\b|\bset(?:ting)? ?up\b|\binstall"
-        r"|\bcan i\b|\bis there (?:a|any) way\b|\u600e\u4e48|\u5982\u4f55|\u65b9\u6cd5"
+        r"\bhow (?:do|can|could|should|would|to|does one|are|is)\b|\bsteps\b|\bset(?:ting)? ?up\b"
+        r"|^(?!.*\b(?:which|what) (?:[\w.]+ ){0,3}(?:version|release)).*\b(?:install|can i\b)"
+        r"|\bis there (?:a|any) way\b|\u600e\u4e48|\u5982\u4f55|\u65b9\u6cd5"
     ),
     "fact": (
         r"\bdefaults?\b|\bhow (?:many|much|long|often|large|big|fast|far|old)\b"
         r"|\bwh(?:at|ich) (?:[\w.-]+ ){0,2}"
-        r"(?:value|port|version|flag|size|colou?r|rate|topic|name|number|key|option)s?\b"
+        r"(?:value|port|version|release|flag|size|colou?r|rate|topic|name|number|key|option)s?\b"
         r"|\u9ed8\u8ba4|\u65e2\u5b9a"
     ),
     "which": r"^\W*(?:when|who|where|which)\b",
@@ -111,6 +112,22 @@ _WANTED: Mapping[Form, re.Pattern[str]] = {
 }
 _DEFAULT = re.compile(r"(?<![/\w.-])defaults?\b(?![/\w-])", re.IGNORECASE)  # the word, not `ns/default`
 _VERSION = re.compile(r"\d+\.\d")
+_ASKS_VERSION = re.compile(r"\bversions?\b|\b(?:which|what) (?:[\w.]+ ){0,3}release\b", re.IGNORECASE)
+SIDE_STEMS = 2  # beside the word between two sides; 1: "early fusion" and "late fusion" are one; more: other words
+_COMPARED = tuple(
+    re.compile(pattern, re.IGNORECASE | re.DOTALL)
+    for pattern in (
+        r"(.+?)\s(?:vs\.?|versus)\s(.+)",
+        r"\bbetween\s(.+?)\sand\s(.+)",
+        r"(.+?)\s(?:differs?|different|compared?)\s(?:from|to|with|than)\s(.+)",
+        r"\bcompare\s(.+?)\s(?:with|to|and)\s(.+)",
+        r"(.+?)\sor\s(.+)",
+        r"(.+?),?\sand\show (?:is|are|does|do)\s(.+?)\sdiffer",
+        r"(.+?)[\u3068\u548c\u4e0e](.+?)(?:\u306e\u9055\u3044|\u7684?\u533a\u522b)",
+    )
+)
+_PHRASE = re.compile(r"[,:;?!]\s|\s(?:for|in|of|on|when|to|as|is|are|does|do|should)\s", re.IGNORECASE)  # ends one
+_COMPARING = frozenset({"differ", "compar", "better", "use"})  # stems that belong to no side
 _FRAME = re.compile(  # of a question about a thing: all but the thing
     r"^\W*(?:(?:what|who)(?:'s| is| are| does| do)?|define|explain|describe)\s+|^(?:the|an?)\s+"
     r"|\s+(?:mean|do|for|meant|stand for|about|used)\s*$",
@@ -131,7 +148,9 @@ class Wanted:
         self.form = form = form_of(question)
         self._value: re.Pattern[str] | None = None  # what a block has that tells the value
         if form == "fact":
-            self._value = _DEFAULT if _DEFAULT.search(question) else _VERSION if "version" in question.lower() else None
+            self._value = (
+                _DEFAULT if _DEFAULT.search(question) else _VERSION if _ASKS_VERSION.search(question) else None
+            )
         # What a sentence has that tells it; None: nothing that can be seen does.
         self.telling = self._value or (_WANTED["why"] if form == "why" else None)
         if self.telling is None and _QUANTITY.search(question):
@@ -139,15 +158,20 @@ class Wanted:
         self._thing = terms(_thing_of(question)).stems if form == "definition" else frozenset()
 
     def fit(self, block: TextBlock) -> float:
-        """0: not at all. 2 for what one can do, as introductions that say the same words stand above it."""
+        """0: not at all. 2 for what one can do, as introductions that say the same words stand above it; 3 for a number
+        where one is asked for: what has none cannot answer. Code says little in words."""
         if self.form in ("how-to", "code"):
             return 2.0 * (block.has_code or block.is_step)
         if self._defines(block):
             return 2.0
+        is_code = block.kind == "code"
         if self._value:
-            return 2.0 * (self._value.search(block.text) is not None)
+            return (1.0 if is_code else 2.0) * (self._value.search(block.text) is not None)
+        if self.telling is _NUMBER:
+            return 3.0 * _has_number(block.text)
         pattern = _WANTED.get(self.form)
-        return float(pattern is not None and pattern.search(block.text) is not None)
+        is_told = pattern is not None and pattern.search(block.text) is not None
+        return float(is_told and (self.form == "fact" or not is_code))
 
     def _defines(self, block: TextBlock) -> bool:
         """Whether it begins with the thing and says what it is."""
@@ -158,6 +182,18 @@ class Wanted:
         return self._thing <= named and len(named) <= len(self._thing) + MAX_BESIDE
 
 
+def sides_of(question: str) -> tuple[frozenset[str], ...]:
+    """The two things that a question compares, each by the stems that tell it from the other; empty: not known."""
+    for pattern in _COMPARED:
+        if found := pattern.search(question):
+            phrases = _PHRASE.split(found[1])[-1], _PHRASE.split(found[2])[0]
+            left, right = ([stem for stem in terms(side).words if stem not in _COMPARING] for side in phrases)
+            both = frozenset(left[-SIDE_STEMS:]), frozenset(right[:SIDE_STEMS])
+            sides = both[0] - both[1], both[1] - both[0]
+            return sides if all(sides) else ()
+    return ()
+
+
 def lacks_quantity(question: str, texts: Iterable[str]) -> bool:
     """Whether a question asks how many, how long or which version, and no text has a number.
 
@@ -166,8 +202,13 @@ def lacks_quantity(question: str, texts: Iterable[str]) -> bool:
     unit = next((written for asked, written in _UNITS.items() if asked.search(question)), None)
     if not (_QUANTITY.search(question) or _IN_UNIT.search(question)):
         return False
-    lines = (line for text in texts for line in _LIST_NUMBER.sub("", text).split("\n"))
-    return not any(_NUMBER.search(line) and (unit is None or unit.search(line)) for line in lines)
+    lines = (line for text in texts for line in text.split("\n"))
+    return not any(_has_number(line) and (unit is None or unit.search(line)) for line in lines)
+
+
+def _has_number(text: str) -> bool:
+    """Whether it has one besides those of a list's items."""
+    return _NUMBER.search(_LIST_NUMBER.sub("", text)) is not None
 
 
 def _thing_of(question: str) -> str:

@@ -98,8 +98,8 @@ _WORDS = {role: re.compile(rf"(?<![a-zà-ÿ])(?:{words})(?![a-zà-ÿ])", re.IGNO
 _MIGRATION = re.compile(r"(?:migration|migrating|upgrading)\b|upgrade (?:guide|notes|from|to)\b", re.IGNORECASE)
 _MIGRATION_PATH = re.compile(r"(?:^|[/_.-])(?:migration|migrating|upgrading|upgrade)(?=[/_.-]|$)", re.IGNORECASE)
 _BEFORE = re.compile(
-    r"\b(?:migrat\w*|upgrad\w*|updat\w*|version\w*|v\d[\d.]*|older?|before|since|previous\w*|replac\w*|renam\w*|remov\w*"
-    r"|deprecat\w*|no longer|used to|chang\w*|new\w*)\b",
+    r"\b(?:migrat\w*|upgrad\w*|(?:from|to|in|since) v?\d[\d.]*|v(?:ersions? )?\d[\d.]*|older?|since|previous\w*"
+    r"|replac\w*|renam\w*|remov\w*|deprecat\w*|no longer|used to|chang\w*|new in)\b",
     re.IGNORECASE,
 )
 _NUMBERING = re.compile(r"^[\W\d_]+|\s*\([^()]*\)\s*$")  # "4.2 Quiz", "Question 3 (5 points)"

@@ -62,6 +62,43 @@ def test_the_commands_of_steps_come_with_them() -> None:
     assert shown.count("```") == 8
 
 
+def test_steps_with_code_at_the_margin_between_them_are_one_procedure() -> None:
+    steps = "\n".join(f"{at}. Do this:\n\n```sh\npump --step {at}\n```\n" for at in range(1, 4))
+    (section,) = sections_in(f"# Pump\n\n{fillers(9)}\n\nTo close the pump:\n\n{steps}\n{fillers(9)}")
+    for near in ("Do this", "pump --step 2", "3. Do"):
+        (excerpt, *_) = Excerpts()("How do I close the pump?", [with_nearness(section, {near: 0.9})])
+        assert all(f"{at}. Do this:\n\n```sh\npump --step {at}\n```" in excerpt.text for at in range(1, 4))
+        assert ELLIPSIS not in excerpt.text.partition("1. Do")[2].partition("step 3")[0]
+
+
+def test_lists_that_begin_again_are_two() -> None:
+    page = "# Pump\n\n1. Open it.\n2. Close it.\n\nOr:\n\n1. Leave it.\n"
+    (shown,) = texts("How do I close the pump?", page)
+    assert shown == "1. Open it.\n2. Close it.\n\nOr:\n\n1. Leave it."
+
+
+def test_long_code_of_a_step_is_cut_to_what_matters() -> None:
+    body = "\n".join(f"   call({at})" for at in range(60))
+    page = f"# Pump\n\n1. Run this:\n   ```py\n{body}\n   valve.close()\n   ```\n2. Wait.\n"
+    (shown,) = texts("How do I close the valve?", page)
+    assert "   valve.close()\n   ```\n2. Wait." in shown
+    assert f"```py\n   {ELLIPSIS}\n   call(" in shown
+    assert len(shown.splitlines()) < 40
+
+
+def test_both_sides_of_a_comparison_are_shown() -> None:
+    names = ("Floats", "Radars")
+    pages = [f"# Gauges\n\n## {name}\n\n{name} are sure, and cost little.\n\n{fillers(20)}" for name in names]
+    sections = [
+        with_nearness(section, {"sure": near}) for section, near in zip(sections_in(*pages), (0.9, 0.7), strict=True)
+    ]
+    one, *_ = Excerpts()("Are floats cheap?", sections)
+    assert "Floats are sure" in one.text
+    shown = [excerpt.text for excerpt in Excerpts()("Floats or radars: which are better?", sections)]
+    assert "Floats are sure" in shown[0].replace("**", "")
+    assert any("Radars are sure" in text for text in shown[1:])
+
+
 def test_code_comes_with_the_line_that_says_what_it_is() -> None:
     page = (
         f"# Pump\n\n{fillers(9)}\n\nClose the pump with this command:\n\n```sh\npump close --now\n```\n\n{fillers(9)}"

@@ -3,7 +3,7 @@
 import pytest
 
 from citewise.answer.blocks import TextBlock, TextKind
-from citewise.answer.forms import Form, Wanted, form_of, lacks_quantity
+from citewise.answer.forms import Form, Wanted, form_of, lacks_quantity, sides_of
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,8 @@ from citewise.answer.forms import Form, Wanted, form_of, lacks_quantity
         ("What is the default interval?", "fact"),
         ("Which Node.js version do I need?", "fact"),
         ("How many gauges are there?", "fact"),
+        ("Which firmware version must I install?", "fact"),
+        ("Since which stable release can I read two gauges?", "fact"),
         ("Who reads the gauge?", "which"),
         ("Why does the gauge freeze?", "why"),
         ("What is a seiche?", "definition"),
@@ -75,8 +77,42 @@ def test_what_one_can_do_is_worth_more_than_words_about_it() -> None:
         ("Which firmware version do I need?", "Firmware `3.1` is needed.", False),
         ("How do I add a gauge?", "Gauges may be added at any time.", False),
         ("How often is the gauge read?", "The gauge is read weekly.", False),
+        ("After how many days is a gauge read?", "Each of the 3 gauges is read.", True),
+        ("After how many days is a gauge read?", "It is read after 48 h.", False),
+        ("After how many days is a gauge read?", "Three gauges are read.\nDays are long.", True),
+        ("What is the height of a row in pixels?", "A row is 3 lines high.", True),
+        ("What is the height of a row in pixels?", "A row has `height: 12px`.", False),
     ],
 )
 def test_a_question_for_a_number_is_not_answered_without_one(question: str, text: str, *, is_lacking: bool) -> None:
     assert lacks_quantity(question, [text]) is is_lacking
-    assert lacks_quantity(question, [text, "It was 12 once."]) is False
+    assert lacks_quantity(question, [text, "It was 12 days once, and 3px high."]) is False
+
+
+@pytest.mark.parametrize("question", ["Why is the gauge new?", "What is a gauge?", "What is the default gauge?"])
+def test_words_tell_more_than_code(question: str) -> None:
+    told = "The default gauge is new because it is."
+    assert Wanted(question).fit(a_block(told)) > Wanted(question).fit(a_block(told, "code"))
+
+
+def test_a_number_is_worth_most_where_one_is_asked_for() -> None:
+    wanted = Wanted("How many gauges are there?")
+    assert wanted.fit(a_block("There are 12 gauges.")) == 3
+    assert wanted.fit(a_block("1. Count the gauges.", "item")) == 0
+
+
+@pytest.mark.parametrize(
+    ("question", "sides"),
+    [
+        ("What is the difference between early and late fusion of data?", ({"earli"}, {"late", "fusion"})),
+        ("Float or radar: which is better for ice?", ({"float"}, {"radar"})),
+        ("remark plugin vs. rehype plugin", ({"remark"}, {"rehyp"})),
+        ("How do floats differ from radars?", ({"float"}, {"radar"})),
+        ("Compare the old gauge with the new gauge", ({"old"}, {"new"})),
+        ("join! vs try_join!", ()),
+        ("layout\u306e doc \u3068 page \u306e\u9055\u3044\u306f\uff1f", ({"doc"}, {"page"})),
+        ("What is a gauge?", ()),
+    ],
+)
+def test_a_comparison_names_two_sides(question: str, sides: tuple[set[str], ...]) -> None:
+    assert [side - {"\u306e", "layout"} for side in sides_of(question)] == list(sides)
