@@ -59,6 +59,9 @@ _TAG = re.compile(  # a value may hold `>`, but no `<`: so none is read beyond t
     r"(?![\w.:@-])"
     r"(?P<values>(?:[^<>\"'{}]|\"[^\"<]*+\"|'[^'<]*+'|\{(?:[^<{}]|\{[^<{}]*+\})*+\})*+)>"
 )
+_ROW = re.compile(r"^[ \t]*<tr\b[^<>]*>((?:(?!<tr\b).)*?)</tr>", re.DOTALL | re.MULTILINE)
+_CELL = re.compile(r"<t[dh]\b[^<>]*>((?:(?!<t[dh]\b).)*?)</t[dh]>", re.DOTALL)
+MIN_COLUMNS = 2  # of a table; with one it is a list
 _CLOSED = re.compile(r"</([\w.]++)>")
 _TITLE = re.compile(r"(?<![\w-])(?:label|title)=[\"']([^\"'*]++)[\"']")
 _VALUE = re.compile(r"(?<![\w-])value=[\"']([^\"'*]++)[\"']")  # which names a tab without a label
@@ -143,9 +146,26 @@ def shown(text: str, asked: Set[str] = frozenset(), max_lines: int | None = None
 
 
 def _without_markup(text: str) -> str:
-    """Without tags and shortcodes; of a note, its title in bold."""
-    text = _TAB_SHORTCODE.sub(r"**\1**  ", _QUOTED_BLANKS.sub("", _INCLUDED.sub("", text)))
+    """Without tags and shortcodes; of a note, its title in bold; of a table in HTML, a table."""
+    text = _TAB_SHORTCODE.sub(r"**\1**  ", _QUOTED_BLANKS.sub("", _INCLUDED.sub("", _with_rows(text))))
     return _NOTE_END.sub("", _NOTE.sub(_titled, _tagless(_SHORTCODE_ALONE.sub("", text))))
+
+
+def _with_rows(text: str) -> str:
+    """Rows of HTML as those of Markdown; the first one is the header."""
+    found = list(_ROW.finditer(text))
+    rows = [[" ".join(cell.split()).replace("|", "\\|") for cell in _CELL.findall(row[1])] for row in found]
+    columns = max(map(len, rows), default=0)
+    if columns < MIN_COLUMNS:
+        return text
+    lines = [f"| {' | '.join([*row, *[''] * (columns - len(row))])} |" for row in rows]
+    lines[0] = f"\n{lines[0]}\n|{' --- |' * columns}"
+    lines[-1] += "\n"
+    parts, end = list[str](), 0
+    for row, line in zip(found, lines, strict=True):
+        parts += [text[end : row.start()], line]
+        end = row.end()
+    return "".join([*parts, text[end:]])
 
 
 def without_tags(text: str) -> str:

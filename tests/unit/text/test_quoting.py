@@ -155,6 +155,18 @@ def test_links_of_a_vault_read_as_places() -> None:
     assert shown("See [[#Below]], [[Dates#Due date]] and [[a/b|B]].") == "See Below, Dates > Due date and B."
 
 
+def test_a_table_in_html_is_a_table() -> None:
+    rows = '<tr class="x">\n  <th>Mode</th>\n  <th>Cost</th>\n</tr>\n<tr><td>Float</td><td>a|b<br/>c</td></tr>'
+    text = f"Before.\n\n<table>\n{rows}\n<tr><td>Radar</td></tr>\n</table>\n\nBehind."
+    table = "| Mode | Cost |\n| --- | --- |\n| Float | a\\|b  c |\n| Radar |  |"
+    assert shown(text).replace("\n\n\n", "\n\n") == f"Before.\n\n{table}\n\nBehind."
+    assert kinds(shown(text)).count("table_open") == 1
+
+
+def test_a_list_in_html_is_no_table() -> None:
+    assert "|" not in shown("<table>\n<tr><td>Float</td></tr>\n<tr><td>Radar</td></tr>\n</table>")
+
+
 def test_a_picture_leaves_no_gap() -> None:
     assert shown("> One:\n> ![a](a.png)  \n> Two.") == "> One:\n> Two."
     assert shown("One:\n\n![a](a.png)\n\n![b](b.png)  \n*Below*") == "One:\n\n*Below*"
