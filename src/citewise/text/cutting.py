@@ -117,8 +117,8 @@ class _Listing:
             return
         for header in reversed(self._headers(self._best)):
             whole = self._enclosed(header)
-            if not self._take_each([at] for at in (*range(self._best, whole.stop), *range(self._best, header, -1))):
-                return
+            self._take_each([at] for at in range(self._best, whole.stop))
+            self._take_each(self._paragraphs(range(self._best, header, -1)))
         self._take_each([at] for at in range(self._best, len(self._lines)))
         self._take_each(self._paragraphs(range(self._best, -1, -1)))
 
