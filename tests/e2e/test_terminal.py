@@ -136,7 +136,7 @@ def test_where_there_is_no_answer_the_next_command_is_named(home: Path, words: t
 
 def test_what_is_suggested_stands_with_its_place_or_as_a_link(home: Path) -> None:
     refused = citewise("ask", "Who won the 2018 World Cup?", cwd=home).stdout.splitlines()
-    places = refused[refused.index("Related sections") + 2 : -2 : 2]
+    places = refused[refused.index("Nearest sections") + 2 : -2 : 2]
     assert 1 <= len(places) <= 5
     assert all(re.fullmatch(r"    \S+\.mdx?:\d+", place) for place in places)
     text = shown("ask", "Who won the 2018 World Cup?", "--library", "site-library", cwd=home)

@@ -78,6 +78,7 @@ class TextBlock:
     list_number: int = 0  # which list of the section an item is of, or code between its items; 0: none
     before: int = 0  # items before it in its list
     after: int = 0
+    is_cut: bool = False  # it announces what is not shown: a picture, what the site includes
 
     @cached_property
     def lines(self) -> int:
@@ -170,11 +171,14 @@ def blocks_of(joined: Joined, closeness: Sequence[Sequence[float]]) -> tuple[Tex
             first, last = joined.blocks[part[0]], joined.blocks[part[-1]]
             start = joined.text.rfind("\n", 0, first.start) + 1
             is_code = last.kind is BlockKind.CODE and part[-1] not in noted
-            if is_list or not is_code:
+            if is_list or not (is_code or _holds_fences(joined, part[-1])):
                 text = _at_margin(joined.text[start : last.end], BlockKind.PARAGRAPH)
             else:  # with its label
-                text = "\n\n".join(_at_margin(_whole_lines(joined, at), joined.blocks[at].kind) for at in part)
-            if not any(map(str.isalnum, _TAG.sub("", text))) or _DIRECTIVES.fullmatch(_inside(text)):
+                kinds = (BlockKind.PARAGRAPH if at in noted else joined.blocks[at].kind for at in part)
+                texts = (_whole_lines(joined, at) for at in part)
+                text = "\n\n".join(map(_at_margin, texts, kinds))
+            if not any(map(str.isalnum, _TAG.sub("", _PICTURE.sub("", text)))) or _DIRECTIVES.fullmatch(_inside(text)):
+                found[-1:] = [replace(before, is_cut=before.announces) for before in found[-1:]]
                 continue
             kind: TextKind = _KINDS.get(last.kind, "prose") if part[-1] not in noted else "prose"
             if is_list:
@@ -239,9 +243,16 @@ def _in_notes(joined: Joined) -> frozenset[int]:
     for at, span in enumerate(joined.blocks):
         lines = _whole_lines(joined, at)
         is_open = _NOTE.match(lines) is not None or (is_open and _INDENT.match(lines) is not None)
-        if is_open and span.kind is BlockKind.CODE and not _is_fenced(lines):
-            found.append(at)
+        is_noted = span.kind is BlockKind.CODE and not _is_fenced(lines) and (is_open or _holds_fences(joined, at))
+        found += [at] if is_noted else []
     return frozenset(found)
+
+
+def _holds_fences(joined: Joined, at: int) -> bool:
+    """Whether a block that is indented as code is has fences of its own: so it is the body of a tab."""
+    lines = _whole_lines(joined, at)
+    is_indented = joined.blocks[at].kind is BlockKind.CODE and _INDENT.match(lines) is not None
+    return is_indented and any(Line(line).fence for line in fenced(textwrap.dedent(lines)).split("\n")[1:])
 
 
 def _nearest(joined: Joined, part: Sequence[int], closeness: Sequence[Sequence[float]]) -> float | None:

@@ -63,6 +63,8 @@ class Excerpts:
     # The same for another section than those taken. 0.3: a twentieth of the coverage is lost; 1.4: where the answer
     # stands in one section, others fill its lines.
     max_other_gap: float = 0.5
+    # The same while half the lines are left. 0.5: what the question also asks for is left out although there is room.
+    max_early_gap: float = 0.9
     shapes: Mapping[Form, Shape] = field(default_factory=lambda: SHAPES)
 
     def __call__(
@@ -79,8 +81,8 @@ class Excerpts:
         choice.take(ranked, sides_of(question) if wanted.form == "comparison" else ())
         quote = _Quote(terms(question).stems, wanted, choice.shape)
         return tuple(
-            quote(sections[number], joined[number], blocks, is_weak=choice.is_far or beside[number])
-            for number, blocks in choice.runs()
+            quote(sections[number], joined[number], blocks, is_first=not place, is_weak=choice.is_far or beside[number])
+            for place, (number, blocks) in enumerate(choice.runs())
         )
 
     def _ranked(
@@ -162,7 +164,9 @@ class _Choice:
             if self._worth(best) < least:
                 break
             waiting.remove(best)
-            if best.section in self._taken or best.score >= answering[0].score - self._rules.max_other_gap:
+            is_early = self._left >= self.shape.lines / 2
+            gap = self._rules.max_early_gap if is_early else self._rules.max_other_gap
+            if best.section in self._taken or best.score >= answering[0].score - gap:
                 self._consider(best)
 
         doing = (each for each in near if _is_done(each.block))
@@ -223,18 +227,22 @@ class _Choice:
                 needed = self._announced(blocks, position, room) if self._goes_on(blocks, position) else set()
                 if needed and self._lines(section, needed - taken) <= self._left + BEYOND_LINES:
                     taken |= needed
-                if blocks[position].announces and position + 1 not in taken and len(taken) > 1:
+                is_alone = position + 1 not in taken and len(taken) > 1
+                if is_alone and (blocks[position].announces or blocks[position].is_label):
                     taken.discard(position)
             yield section, [blocks[position] for position in sorted(taken)]
 
     def _complete_steps(self, section: int, taken: set[int]) -> None:
-        """The steps between two that are taken: a procedure without one of them is worse than none."""
+        """The steps before one that is taken, or else those between two: one without them is worse than none."""
         blocks = self._read[section]
         for number in {blocks[at].list_number for at in taken if blocks[at].is_step}:
             steps = [at for at in taken if blocks[at].list_number == number]
-            between = set(range(min(steps), max(steps))) - taken
-            if self._lines(section, between) <= self._left + BEYOND_LINES:
-                taken |= between
+            first = next(block.position for block in blocks if block.list_number == number)
+            for start in (first, min(steps)):
+                missing = set(range(start, max(steps))) - taken
+                if self._lines_of(blocks, missing) <= self._left + BEYOND_LINES:
+                    taken |= missing
+                    break
 
     @staticmethod
     def _goes_on(blocks: Sequence[TextBlock], position: int) -> bool:
@@ -319,15 +327,18 @@ class _Quote:
     wanted: Wanted
     shape: Shape
 
-    def __call__(self, section: FoundSection, joined: Joined, blocks: Sequence[TextBlock], *, is_weak: bool) -> Excerpt:
+    def __call__(
+        self, section: FoundSection, joined: Joined, blocks: Sequence[TextBlock], *, is_first: bool, is_weak: bool
+    ) -> Excerpt:
         text, before = f"{ELLIPSIS}\n\n" if blocks[0].before else "", None
         for block in blocks:
             said = self._said(block)
             if said:
                 text += (_glue(before, block) if before else "") + said
                 before = block
-        text += f"\n\n{ELLIPSIS}" if blocks[-1].after else ""
-        if self.wanted.telling:
+        last = blocks[-1]
+        text += f"\n\n{ELLIPSIS}" if last.after or last.announces else ""
+        if self.wanted.telling and is_first:
             text = emphasized(text, self.wanted.telling)
         span = (min(block.span[0] for block in blocks), max(block.span[1] for block in blocks))
         best = max(blocks, key=lambda block: (not block.is_weak, block.closeness or 0.0, len(block.stems & self.asked)))
@@ -343,7 +354,7 @@ class _Quote:
 def _glue(before: TextBlock, block: TextBlock) -> str:
     """What stands between two blocks: a mark where others did, and between two lists, which would else be one."""
     is_list = block.kind == before.kind == "item" and block.list_number == before.list_number
-    is_next = block.position == before.position + 1
+    is_next = block.position == before.position + 1 and not before.is_cut
     if is_list:
         return "\n" if is_next else f"\n{ELLIPSIS}\n"
     are_lists = 0 < before.list_number != block.list_number > 0

@@ -69,10 +69,10 @@ SHAPES: Mapping[Form, Shape] = {
     "code": Shape(43, 16, 36, 14),
     "why": Shape(34, 12, 20, 12),
     "how-to": Shape(37, 16, 26, 14),
-    "fact": Shape(10, 4, 8, 6),
+    "fact": Shape(11, 4, 12, 6),
     "which": Shape(22, 8, 14, 10),
     "error": Shape(34, 12, 20, 12),
-    "definition": Shape(10, 8, 8, 6),
+    "definition": Shape(11, 8, 12, 6),
     "other": Shape(34, 12, 20, 12),
 }
 

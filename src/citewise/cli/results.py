@@ -24,6 +24,8 @@ SHORT_NAMES = {
     "demote": "lower",
     "freshness": "fresh",
 }
+HEADINGS = " \u203a "  # between headings, as in answers
+QUOTED = "extractive"  # the generator that only quotes, which a reader need not know
 FEW_DROPPED = 5  # candidates beyond top_k that are shown; --json names each
 
 # The fields of a passage that a hit has under the same name
@@ -179,7 +181,8 @@ def show_answer(answer: Answer, *, is_compressed: bool, explain: bool) -> None:
 
 def show_next(advice: str) -> None:
     """What to do next, where nothing was found or answered: on one line, with a command to copy."""
-    console().print(printable(advice), style="bold", soft_wrap=True)
+    reason, colon, command = printable(advice).partition(": ")
+    console().print(Text.assemble(reason, colon, (command, "bold")), soft_wrap=True)
 
 
 def _show_warnings(result: SearchResult) -> None:
@@ -203,7 +206,7 @@ def _show_findings(shown: Console, result: SearchResult, max_shown: int | None) 
 
 def _show_finding(shown: Console, place: int, finding: Finding) -> None:
     passage = finding.passage
-    title = one_line(" > ".join(passage.breadcrumb) or passage.title)
+    title = one_line(HEADINGS.join(passage.breadcrumb) or passage.title)
     _print(shown, Text.assemble((title, "bold"), (f"  {finding.score:.3f}", "cyan")), mark=f"{place:>2}. ")
     _show_place(shown, passage.place, finding.url, indent=4, stale=passage.stale)
     text = Markdown(passage.text)
@@ -238,13 +241,13 @@ def _show_sources(shown: Console, answer: Answer) -> None:
     if answer.citations:
         shown.print("Sources", style="bold")
     for source in answer.citations:
-        title = one_line(" > ".join(source.breadcrumb) or source.title)
+        title = one_line(HEADINGS.join(source.breadcrumb) or source.title)
         _print(shown, Text(title), mark=Text.assemble("  ", (f"[{source.n}]", "cyan"), " "))
         place = _place(source.document, source.lines)
         if source.url or place:
             _show_place(shown, place, source.url, indent=6, stale=source.stale)
     if answer.suggestions:
-        shown.print("Related sections", style="bold")
+        shown.print("Nearest sections", style="bold")
     for near in answer.suggestions:
         _print(shown, Text(one_line(near.title)), mark="  - ")
         _show_place(shown, _place(near.document, near.lines), near.url, indent=4, stale=None)
@@ -260,7 +263,8 @@ def _show_remarks(shown: Console, answer: Answer) -> None:
         _print(shown, Text(f"not supported by its source: {one_line(sentence)}", style="yellow"))
     if answer.removed_markers:
         _print(shown, Text(f"{answer.removed_markers} markers pointed at no source and were removed", style="yellow"))
-    by = f"{one_line(answer.generator)}, " if answer.sufficient_context else ""
+    is_written = answer.sufficient_context and answer.generator != QUOTED
+    by = f"{one_line(answer.generator)}, " if is_written else ""
     shown.print(f"({by}{answer.result.timings_ms.get('total', 0.0):.0f} ms)", style="dim")
 
 

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from rich import markdown as rich
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.padding import Padding
-from rich.syntax import Syntax
+from rich.syntax import ANSI_DARK, ANSISyntaxTheme, Syntax
 from rich.theme import Theme
 
 from citewise.text.markdown import Markdown
@@ -23,6 +23,8 @@ _THEME = Theme(
         **{"markdown.item.bullet": "none", "markdown.item.number": "none"},
     }
 )
+# `\u2026` in code is no error.
+_COLORS = ANSISyntaxTheme({token: style for token, style in ANSI_DARK.items() if not str(token).endswith(".Error")})
 _COLOR = re.compile(r"\x1b\[[\d;]*m")
 _FILLED_UP = re.compile(rf"[ ](?:[ ]|{_COLOR.pattern})*$")
 _ADMONITION = re.compile(r"[ ]{0,3}+:{3,}+[ ]*+(?P<kind>\w*+)[ ]*+\[?+(?P<title>[^\]]*+)\]?+[ ]*+")
@@ -91,7 +93,7 @@ class _Code(rich.CodeBlock):
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         code = str(self.text).rstrip()
-        syntax = Syntax(code, self.lexer_name, theme="ansi_dark", word_wrap=True, background_color="default")
+        syntax = Syntax(code, self.lexer_name, theme=_COLORS, word_wrap=True, background_color="default")
         yield Padding(syntax, (0, 0, 0, 2))
 
 

@@ -56,7 +56,7 @@ class Passage:
 
     @property
     def topic(self) -> str:
-        return self.title if self.section in (self.title, NO_SECTION) else f"{self.title} - {self.section}"
+        return self.title if self.section in (self.title, NO_SECTION) else f"{self.title} \u203a {self.section}"
 
     @property
     def is_conversation(self) -> bool:

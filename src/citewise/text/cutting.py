@@ -153,7 +153,7 @@ class _Listing:
                 found.append(above)
                 indent = of_line
         definitions = [above for above in found if _DEFINITION.match(self._lines[above])]
-        return sorted(definitions[:MAX_HEADERS] or found[:MAX_HEADERS])
+        return sorted({*found[:1], *(definitions or found)[:MAX_HEADERS]})
 
     def _enclosed(self, header: int) -> range:
         indent = self._indents[header] or 0

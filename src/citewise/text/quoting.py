@@ -12,7 +12,7 @@ from citewise.text.units import sentence_starts
 
 _FENCE = "```"
 MIN_EMPHASIZED = 240  # characters of a text in which a sentence is worth pointing out; a shorter one is read whole
-MAX_EMPHASIZED = 300  # of a sentence in bold
+MAX_EMPHASIZED = 240  # of a sentence in bold
 
 _LINK = re.compile(  # or a picture; code may stand in its words
     r"(?P<picture>!?)\[(?P<words>(?:[^\[\]`]|`[^`\n]*`)*)\]"
@@ -34,8 +34,10 @@ _HIDDEN = re.compile(
 )
 # Hugo's fence, as a line; the word behind its name is a language.
 _SHORTCODE = re.compile(
-    r"^([ \t]*)\{\{[<%]\s*(?:/\s*)?(?:text|highlight|code)\b\s*([\w-]*)(?=\s)[^{}]*[>%]\}\}[ \t]*$", re.MULTILINE
+    r"^([ \t]*)\{\{[<%]\s*(?:/\s*)?(?:text|highlight|code)\b\s*(?:syntax=)?\"?([\w-]*)\"?(?=\s)[^{}]*[>%]\}\}[ \t]*$",
+    re.MULTILINE,
 )
+_SHORTCODE_TARGET = re.compile(r"\]\(\s*\{\{[<%][^{}]{0,200}[>%]\}\}")  # of a link
 _SHORTCODE_ALONE = re.compile(r"^[ \t]*\{\{[<%][^{}]*[>%]\}\}[ \t]*\n?", re.MULTILINE)
 _INLINE_TAGS = (
     "a abbr b bdi bdo big center cite code del dfn em font i img ins kbd q s samp small span strike strong sub sup svg"
@@ -245,6 +247,7 @@ def _outside_code(text: str) -> str:
 def _plain(text: str) -> str:
     """Links become their words, pictures nothing. Brackets around numbers become round, since `[3]` is source 3, but
     `x[3]` becomes code."""
+    text = _SHORTCODE_TARGET.sub("](", text)
     inside = {at for start, end in Markdown(text).code_spans() for at in range(start + 1, end)}
     text = _LINK.sub(lambda link: _words_of(link) if link.start() not in inside else link.group(), text)
     parts: list[str] = []

@@ -89,7 +89,7 @@ def test_sources_are_numbered_without_gaps_in_the_order_of_first_use() -> None:
 def test_what_is_quoted_is_numbered_without_gaps_too() -> None:
     query = replace(QUERY, text="Where do gulls rest on the pier?")
     found = replace(searched(query), findings=searched(query).findings[1:])
-    pipeline = a_pipeline(ExtractiveGenerator(), excerpts=Excerpts(max_other_gap=9.0))
+    pipeline = a_pipeline(ExtractiveGenerator(), excerpts=Excerpts(max_other_gap=9.0, max_early_gap=9.0))
     answer = Answer.of(pipeline.ask(query, found))
     assert answer.text == (
         "**Tides \u203a Reading** [1]  \nGulls rest on the pier.\n\n"

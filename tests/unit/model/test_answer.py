@@ -9,7 +9,7 @@ from tests.builders import a_finding, a_passage
 def test_a_suggestion_is_a_section_with_its_document_lines_and_url() -> None:
     passage = a_passage(document="ops/tides.md", lines=(12, 14), title="Tides", section="Reading")
     (place,) = Suggestion.among([replace(a_finding(passage), url="https://docs.example/tides#reading")], 5)
-    expected = Suggestion("Tides - Reading", "ops/tides.md", (12, 14), "https://docs.example/tides#reading")
+    expected = Suggestion("Tides \u203a Reading", "ops/tides.md", (12, 14), "https://docs.example/tides#reading")
     assert place == expected
 
 
