@@ -17,6 +17,7 @@ from citewise.text.units import sentence_starts
 
 SCREEN_COLUMNS = 100  # of a line as it is counted
 MAX_LIST_LINES = 12  # of a list that is one block; the items of a longer one, or of one with code, are blocks
+CODE_INDENT = 4  # of a line that is code without a fence
 MAX_LABEL_CHARACTERS = 80  # of a line in bold or a file name that names the block below it
 
 TextKind: TypeAlias = Literal["prose", "list", "item", "code", "table"]
@@ -136,7 +137,7 @@ class TextBlock:
         text = _COMMENT.sub("", self.text)
         if _LABEL.fullmatch(text) or _VERSION_NOTE.fullmatch(text.strip("> *_\n")):
             return True
-        beside = len(_WORD.findall(_LINK.sub(" ", text)))  # words beside links
+        beside = len(_WORD.findall(_LINK.sub(" ", _LINK.sub(" ", text))))  # words beside links, of pictures too
         if self.kind == "prose":
             return not beside or _says_nothing(" ".join(text.split()))
         return (beside <= 2 * len(_ITEM.findall(text)) and _LINK.search(text) is not None) or _asks(text)
@@ -171,7 +172,9 @@ def blocks_of(joined: Joined, closeness: Sequence[Sequence[float]]) -> tuple[Tex
             first, last = joined.blocks[part[0]], joined.blocks[part[-1]]
             start = joined.text.rfind("\n", 0, first.start) + 1
             is_code = last.kind is BlockKind.CODE and part[-1] not in noted
-            if is_list or not (is_code or _holds_fences(joined, part[-1])):
+            if is_list:
+                text = _at_margin(_with_fences(joined, part, start), BlockKind.PARAGRAPH)
+            elif not (is_code or _holds_fences(joined, part[-1])):
                 text = _at_margin(joined.text[start : last.end], BlockKind.PARAGRAPH)
             else:  # with its label
                 kinds = (BlockKind.PARAGRAPH if at in noted else joined.blocks[at].kind for at in part)
@@ -195,31 +198,21 @@ _KINDS: Mapping[BlockKind, TextKind] = {BlockKind.CODE: "code", BlockKind.TABLE:
 
 def _with_procedures(blocks: Sequence[TextBlock]) -> list[TextBlock]:
     """The same, with the steps of a procedure as one list though code stands at the margin between them."""
-    joined = list(blocks)
-    begun: int | None = None  # where the procedure begins
-    wanted = 1  # the number of its next step
+    ends: dict[int, int] = {}  # by where a procedure begins, where it ends
+    begun, wanted = -1, 1  # where the procedure begins, and the number of its next step
     for at, block in enumerate(blocks):
         numbers = [int(mark) for mark in _NUMBERED.findall(block.text)] if block.kind in ("list", "item") else []
-        if (
-            begun is not None
-            and numbers
-            and numbers[0] == wanted > 1
-            and block.list_number != joined[begun].list_number
-        ):
-            whole = blocks[begun : at + 1]
-            joined[begun : at + 1] = [
-                replace(
-                    part,
-                    kind="item" if part.kind == "list" else part.kind,
-                    list_number=joined[begun].list_number,
-                    before=place,
-                    after=len(whole) - place - 1,
-                )
-                for place, part in enumerate(whole)
-            ]
+        if begun >= 0 and numbers and numbers[0] == wanted and block.list_number != blocks[begun].list_number:
+            ends[begun] = at
         elif numbers and numbers[0] == 1:
             begun = at
         wanted = numbers[-1] + 1 if numbers else wanted
+    joined = list(blocks)
+    for begun, end in ends.items():
+        for at in range(begun, end + 1):
+            kind: TextKind = "item" if blocks[at].kind == "list" else blocks[at].kind
+            number, before, after = blocks[begun].list_number, at - begun, end - at
+            joined[at] = replace(blocks[at], kind=kind, list_number=number, before=before, after=after)
     return joined
 
 
@@ -253,6 +246,21 @@ def _holds_fences(joined: Joined, at: int) -> bool:
     lines = _whole_lines(joined, at)
     is_indented = joined.blocks[at].kind is BlockKind.CODE and _INDENT.match(lines) is not None
     return is_indented and any(Line(line).fence for line in fenced(textwrap.dedent(lines)).split("\n")[1:])
+
+
+def _with_fences(joined: Joined, part: Sequence[int], start: int) -> str:
+    """The text of a list, with fences around code that is only indented: elsewhere it would not be told from prose."""
+    text = ""
+    for at in part:
+        span = joined.blocks[at]
+        lines = _whole_lines(joined, at)
+        if span.kind is BlockKind.CODE and not Line(fenced(lines).partition("\n")[0]).fence:
+            first = span.end - len(lines)
+            indent = " " * max(0, len(lines) - len(lines.lstrip(" ")) - CODE_INDENT)
+            code = Markdown(textwrap.dedent(lines)).closed()
+            text += joined.text[start:first] + textwrap.indent(code, indent)
+            start = span.end
+    return text + joined.text[start : joined.blocks[part[-1]].end]
 
 
 def _nearest(joined: Joined, part: Sequence[int], closeness: Sequence[Sequence[float]]) -> float | None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from citewise.answer.markers import BRACKETS, MarkerFilter
 from citewise.model.answer import Citation, Prompt
 from citewise.model.cancellation import Cancellation
 from citewise.text.cutting import ELLIPSIS
@@ -27,16 +28,21 @@ class ExtractiveGenerator:
             if cancellation:
                 cancellation.raise_if_cancelled()
             if prompt.mode == "selected_text_only":  # a reader knows where it stands
-                yield f"{source.text}\n\n[{source.n}]"
+                yield f"{_unmarked(source.text)}\n\n[{source.n}]"
                 continue
             above = "" if source is prompt.context.sources[0] else "\n\n"
             # A paragraph goes on in the line below the headings; anything else would be swallowed by it.
             first = Line(source.text.partition("\n")[0])
             is_block = first.fence or first.list_mark or first.quote_mark or first.is_markup
             is_prose = not (is_block or first.startswith(("|", ELLIPSIS)))
-            yield (
-                f"{above}**{_headings(source.citation)}** [{source.n}]" + ("  \n" if is_prose else "\n\n") + source.text
-            )
+            headings = f"{above}**{_headings(source.citation)}** [{source.n}]"
+            yield headings + ("  \n" if is_prose else "\n\n") + _unmarked(source.text)
+
+
+def _unmarked(text: str) -> str:
+    """Without what would be taken for a marker of ours, which no document may write."""
+    has_brackets = any(bracket in text for bracket in BRACKETS)
+    return "".join(piece for piece, _ in MarkerFilter(()).filtered([text])) if has_brackets else text
 
 
 def _headings(citation: Citation) -> str:

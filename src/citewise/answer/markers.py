@@ -18,7 +18,8 @@ MAX_CODE = 1000  # characters from a backtick to the one that closes it; a parag
 # Runs are possessive: a list of numbers can be split into items and blanks in one way only, so no text is slow to read.
 _ONE_BLANK = "[\\s\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]"  # visible or not
 _BLANK = f"{_ONE_BLANK}*+"
-_OPENING, _CLOSING = "[\uff3b\u3010", "]\uff3d\u3011"
+BRACKETS = "[\uff3b\u3010"  # that open a marker
+_OPENING, _CLOSING = BRACKETS, "]\uff3d\u3011"
 _OPEN = rf"\\*[{re.escape(_OPENING)}]"  # `\[1\]` reads as `[1]` once it is rendered
 _CLOSE = rf"\\*[{re.escape(_CLOSING)}]"
 _DASH = "[-\u2010-\u2015\u2212]"

@@ -129,8 +129,9 @@ class Markdown(str):
 
     def closed(self) -> str:
         """A block of code with both of its fences: one that was cut or half selected would swallow what follows."""
-        fence = Line(self.partition("\n")[0]).fence
-        if not fence:
-            return f"```\n{self}\n```"
-        is_closed = "\n" in self and Line(self.rstrip().rpartition("\n")[2]).closes(fence)
-        return str(self) if is_closed else f"{self.rstrip()}\n{fence}"
+        first = Line(self.partition("\n")[0])
+        if not first.fence:
+            fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(self)), default=0))
+            return f"{fence}\n{self}\n{fence}"
+        is_closed = "\n" in self and Line(self.rstrip().rpartition("\n")[2]).closes(first.fence)
+        return str(self) if is_closed else f"{self.rstrip()}\n{first.quote_mark}{first.fence}"

@@ -15,23 +15,26 @@ MIN_EMPHASIZED = 240  # characters of a text in which a sentence is worth pointi
 MAX_EMPHASIZED = 240  # of a sentence in bold
 
 _LINK = re.compile(  # or a picture; code may stand in its words
-    r"(?P<picture>!?)\[(?P<words>(?:[^\[\]`]|`[^`\n]*`)*)\]"
-    r"(?:\([^()\s]*(?:\([^()\s]*\)[^()\s]*)?(?:\s+\"[^\"]*\")?\)|\[[^\[\]\n]*\])"
+    r"(?<!\\)(?P<picture>!?)(?<!\\)\[(?P<words>(?:[^\[\]`]|`[^`\n]*`)*)\]"
+    r"(?:\([^()\s]*(?:\([^()\s]*\)[^()\s]*)?(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\)|\[[^\[\]\n]*\])"
 )
 _JSX_TEXT = re.compile(r"\{\s*+(?:'([^'{}\n]*+)'|\"([^\"{}\n]*+)\")\s*+\}")  # `{' '}`, as MDX needs it between tags
 _WIKI_LINK = re.compile(r"!?\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]+)\]\]")
 # Runs are possessive and begin where no such character stands before them: no text is slow to read.
-_ROUND = str.maketrans("[]", "()")
+_ROUND = str.maketrans("[\uff3b\u3010]\uff3d\u3011", "((()))")
 _ELEMENT = (  # of a list: `x[0]`; not where other code touches it
-    r"(?<![\w\\`])(?<!\w\.)(?P<code>[A-Za-z_]\w*+(?:\.\w++)*+(?:\[\d[\d ,;-]{0,40}\](?:\.\w++)*+)++)(?!`)"
+    r"(?<![\w\\`$])(?<!\w\.)(?P<code>[A-Za-z_]\w*+(?:\.\w++)*+(?:\[\d[\d ,;-]{0,40}\](?:\.\w++)*+)++)(?!`)"
 )
+_NUMBERS = r"\d(?:[\d\s,;&#^*_\u3001\uff0c\uff1b\u2010-\u2015\u2212-]|and|to|through){0,40}"
 _MARKER_LIKE = re.compile(
-    rf"(?a:{_ELEMENT})|\[(?:\W{{0,3}}(?:sources?\b[^\[\]\n]{{0,200}}|\d[\d\s,;-]{{0,40}})\W{{0,3}})\]",
+    rf"(?a:{_ELEMENT})|[\[\uff3b\u3010](?:\W{{0,3}}(?:sources?\b[^\[\]\n]{{0,200}}|{_NUMBERS})\W{{0,3}})[\]\uff3d\u3011]",
     re.IGNORECASE,
 )
 _HIDDEN = re.compile(
     r"<!--(?:(?!<!--).)*?-->|(?<!\s)\s*+\{\s*+#[\w:.-]++\s*+\}|\{\{[<%]\s*+/?[^<>%]{0,200}[>%]\}\}", re.DOTALL
 )
+# What begins a block of HTML that an empty line does not end: it would swallow what stands below it.
+_OPEN_HTML = re.compile(r"^([ \t>]*)<(?=[!?]|(?:script|style|textarea|pre)\b)", re.IGNORECASE | re.MULTILINE)
 # Hugo's fence, as a line; the word behind its name is a language.
 _SHORTCODE = re.compile(
     r"^([ \t]*)\{\{[<%]\s*(?:/\s*)?(?:text|highlight|code)\b\s*(?:syntax=)?\"?([\w-]*)\"?(?=\s)[^{}]*[>%]\}\}[ \t]*$",
@@ -57,7 +60,8 @@ _COMPONENTS = (  # of the usual sites, that stand there without attributes
 )
 _TAG = re.compile(  # a value may hold `>`, but no `<`: so none is read beyond the next one
     rf"<(?P<closing>/?)(?:(?P<block>{_BLOCK_TAGS.replace(' ', '|')})|(?P<inline>{_INLINE_TAGS.replace(' ', '|')})"
-    rf"|(?P<component>{_COMPONENTS.replace(' ', '|')})|(?P<other>{_WORD_TAGS.replace(' ', '|')}|[A-Z][\w.]*+))"
+    rf"|(?<!\w<)(?:(?P<component>{_COMPONENTS.replace(' ', '|')})"  # but `List<Tip>` is a type
+    rf"|(?P<other>{_WORD_TAGS.replace(' ', '|')}|[A-Z][\w.]*+)))"
     r"(?![\w.:@-])"
     r"(?P<values>(?:[^<>\"'{}]|\"[^\"<]*+\"|'[^'<]*+'|\{(?:[^<{}]|\{[^<{}]*+\})*+\})*+)>"
 )
@@ -123,7 +127,7 @@ _INDENTED_NOTE = re.compile(  # of MkDocs: its title, and its body, which is ind
     r"([ \t]*+(?:!!!|\?\?\?\+?|===\+?)[ \t][^\n]*+\n)((?:(?: {4}|\t)[^\n]*+(?:\n|\Z)|[ \t]*+\n)*+)"
 )
 _INCLUDED = re.compile(r"^[ \t]*+(?:<<<[ \t]|--8<--|\{\{#\w*include\b)[^\n]*+(?:\n|\Z)", re.MULTILINE)
-_QUOTED_BLANKS = re.compile(r"(?:^[ \t]*+>[ \t]*+(?:\n|\Z))+(?![ \t]*>)", re.MULTILINE)  # at the end of a quotation
+_QUOTED_BLANKS = re.compile(r"(?:\n[ \t]*+>[ \t]*+)+\Z")  # at the end of a quotation
 
 
 def _titled(note: re.Match[str]) -> str:
@@ -144,12 +148,12 @@ def shown(text: str, asked: Set[str] = frozenset(), max_lines: int | None = None
         _cut(run, asked, max_lines) if is_code else _without_markup(run)
         for run, is_code in _runs(_tidied(fenced(text)))
     )
-    return _outside_code(unwrapped(prepared)).strip("\n").rstrip()
+    return _QUOTED_BLANKS.sub("", _outside_code(unwrapped(prepared)).strip("\n").rstrip())
 
 
 def _without_markup(text: str) -> str:
     """Without tags and shortcodes; of a note, its title in bold; of a table in HTML, a table."""
-    text = _TAB_SHORTCODE.sub(r"**\1**  ", _QUOTED_BLANKS.sub("", _INCLUDED.sub("", _with_rows(text))))
+    text = _TAB_SHORTCODE.sub(r"**\1**  ", _INCLUDED.sub("", _with_rows(text)))
     return _NOTE_END.sub("", _NOTE.sub(_titled, _tagless(_SHORTCODE_ALONE.sub("", text))))
 
 
@@ -248,8 +252,7 @@ def _plain(text: str) -> str:
     """Links become their words, pictures nothing. Brackets around numbers become round, since `[3]` is source 3, but
     `x[3]` becomes code."""
     text = _SHORTCODE_TARGET.sub("](", text)
-    inside = {at for start, end in Markdown(text).code_spans() for at in range(start + 1, end)}
-    text = _LINK.sub(lambda link: _words_of(link) if link.start() not in inside else link.group(), text)
+    text = _unlinked(_unlinked(text))  # a picture may be the words of a link
     parts: list[str] = []
     end = 0
     spans = [*Markdown(text).code_spans(), (len(text), len(text))]
@@ -257,11 +260,17 @@ def _plain(text: str) -> str:
     for start, stop in spans:
         behind_code, before_code = bool(end), start < len(text)  # the backtick there is looked at too
         prose = _HIDDEN.sub("", _JSX_TEXT.sub(r"\1\2", text[end - behind_code : start + before_code]))
+        prose = _OPEN_HTML.sub(r"\1\\<", prose)
         prose = _WIKI_LINK.sub(lambda link: link[1].strip("#").replace("#", " > "), prose)
         prose = _MARKER_LIKE.sub(lambda found: _unmarked(found, may_quote=is_closed), prose)
         parts += [prose[behind_code : len(prose) - before_code], text[start:stop]]
         end = stop
     return _GAP.sub("\n\n", _EMPTIED.sub("", "".join(parts)))
+
+
+def _unlinked(text: str) -> str:
+    inside = {at for start, end in Markdown(text).code_spans() for at in range(start + 1, end)}
+    return _LINK.sub(lambda link: link.group() if link.start() in inside else _words_of(link), text)
 
 
 def _unmarked(found: re.Match[str], *, may_quote: bool) -> str:
@@ -294,14 +303,16 @@ def shortened(text: str, asked: Set[str], max_lines: int) -> str:
     is_code = first < 0 or bool(Line(lines[first]).fence)
     if first < 0:  # code without a fence
         first = next((at for at, line in enumerate(lines) if Line(line).is_indented), 0)
-        lines[first:] = [_FENCE, *textwrap.dedent("\n".join(lines[first:])).split("\n"), _FENCE]
+        lines[first:] = Markdown(textwrap.dedent("\n".join(lines[first:]))).closed().split("\n")
     label, body = lines[:first], lines[first:]
     if not is_code:
         body = _outside_code(without_tags("\n".join(body))).split("\n")
     if is_code:
         body = _cut("\n".join(body), asked, max_lines).split("\n")
     elif len(body) > max_lines + 2:
-        body = cut_rows(body, asked - STOP_WORDS, max_lines)
+        mark = Line(body[0]).quote_mark
+        rows = [Line(row).unquoted for row in body] if mark else body
+        body = [mark + row for row in cut_rows(rows, asked - STOP_WORDS, max_lines)]
     return "\n".join(
         [
             *([shown("\n".join(label)).strip()] if any(map(str.strip, label)) else []),
@@ -314,7 +325,9 @@ def _cut(fenced_code: str, asked: Set[str], max_lines: int | None) -> str:
     lines = fenced_code.split("\n")
     if max_lines is None or len(lines) <= max_lines + 2:
         return fenced_code
-    return "\n".join((lines[0], *cut_code(lines[1:-1], asked - STOP_WORDS, max_lines), lines[-1]))
+    mark = Line(lines[0]).quote_mark
+    code = [Line(line).unquoted for line in lines[1:-1]] if mark else lines[1:-1]
+    return "\n".join((lines[0], *(mark + line for line in cut_code(code, asked - STOP_WORDS, max_lines)), lines[-1]))
 
 
 def _begins_table(lines: Sequence[str], at: int) -> bool:

@@ -3,13 +3,16 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+from citewise.model.ids import ChunkId
 from citewise.model.ranking import Finding, FoundSection, Passage
 from citewise.text.units import spans_of
 
 
 def sections_of(findings: Iterable[Finding], others: Iterable[Passage] = ()) -> tuple[FoundSection, ...]:
     """Runs of neighbors in one section, best first; those without a finding among them are left out."""
-    found = {finding.passage.chunk_id: finding for finding in Finding.in_order(findings)}
+    found: dict[ChunkId, Finding] = {}
+    for finding in Finding.in_order(findings):
+        found.setdefault(finding.passage.chunk_id, finding)
     known = {passage.chunk_id: passage for passage in others} | {id_: each.passage for id_, each in found.items()}
     runs: list[list[Passage]] = []
     for passage in sorted(known.values(), key=lambda passage: (passage.document_id, passage.position)):

@@ -71,6 +71,38 @@ def test_steps_with_code_at_the_margin_between_them_are_one_procedure() -> None:
         assert ELLIPSIS not in excerpt.text.partition("1. Do")[2].partition("step 3")[0]
 
 
+def test_code_of_a_list_that_is_only_indented_stays_as_it_is() -> None:
+    page = "# Pump\n\n- Open it:\n\n      x[0] = 1\n      pump[0][1](go)\n\n- Close it.\n"
+    (shown,) = texts("How do I open the pump?", page)
+    assert shown == "- Open it:\n\n  ```\n  x[0] = 1\n  pump[0][1](go)\n  ```\n- Close it."
+
+
+def test_the_indented_body_of_a_tab_is_no_code() -> None:
+    body = "    Close the **pump**:\n\n    {{< text syntax=bash >}}\n    $ pump close\n    {{< /text >}}\n"
+    (shown,) = texts("How do I close the pump?", f'# Pump\n\n{{{{< tab name="Helm" >}}}}\n\n{body}')
+    assert shown == "**Helm**  \n\nClose the **pump**:\n\n```bash\n$ pump close\n```"
+
+
+def test_a_colon_whose_picture_is_not_shown_is_followed_by_a_mark() -> None:
+    page = "# Pump\n\nThe pump looks like this:\n\n![pump](pump.png)\n\nIt is closed by hand.\n"
+    (shown,) = texts("How is the pump closed?", page)
+    assert shown == f"The pump looks like this:\n\n{ELLIPSIS}\n\nIt is closed by hand."
+
+
+def test_what_is_further_off_is_shown_while_half_the_lines_are_left() -> None:
+    sections = [
+        with_nearness(section, {"noon": near, "winter": near})
+        for section, near in zip(
+            sections_in("# Reading\n\nThe gauge is read at noon.\n", "# Ice\n\nIn winter it freezes.\n"),
+            (0.8, 0.7),
+            strict=True,
+        )
+    ]
+    question = "The gauge, and ice"
+    assert len(Excerpts()(question, sections)) == 2
+    assert len(Excerpts(max_early_gap=0.5)(question, sections)) == 1
+
+
 def test_lists_that_begin_again_are_two() -> None:
     page = "# Pump\n\n1. Open it.\n2. Close it.\n\nOr:\n\n1. Leave it.\n"
     (shown,) = texts("How do I close the pump?", page)

@@ -6,10 +6,12 @@ import pytest
 from markdown_it import MarkdownIt
 
 from citewise.answer.extractive import ExtractiveGenerator
+from citewise.answer.markers import MarkerFilter
 from citewise.errors import Cancelled
 from citewise.model.answer import ContextSource, Prompt
 from citewise.model.cancellation import Cancellation
 from citewise.model.query import Mode
+from citewise.text.quoting import shown
 from tests.contexts import a_prompt, a_source
 
 COMMONMARK = MarkdownIt("commonmark").enable("table")
@@ -46,8 +48,8 @@ def test_each_excerpt_stands_under_its_headings_with_one_marker() -> None:
 
 
 def test_a_tag_in_a_heading_is_shown_and_not_obeyed() -> None:
-    shown = COMMONMARK.render(said(under("The <Tabs> component, a < b")))
-    assert "The &lt;Tabs&gt; component, a &lt; b" in shown
+    rendered = COMMONMARK.render(said(under("The <Tabs> component, a < b")))
+    assert "The &lt;Tabs&gt; component, a &lt; b" in rendered
 
 
 def test_without_headings_the_title_stands_above() -> None:
@@ -101,3 +103,23 @@ def test_nothing_is_said_of_no_source_or_after_a_cancellation() -> None:
         next(pieces)
     nothing = replace(prompt_of(), context=replace(prompt_of().context, sources=()))
     assert list(ExtractiveGenerator().stream(nothing)) == []
+
+
+IMITATIONS = [
+    *("[1 and 2]", "\uff3b1\uff3d", "[2 to 3]", "[2\u20133]", "[2 & 3]", "[_2_]", "[2\u2020L3]", "\\[2 and 3\\]"),
+    *("[2\n\nand 3]", "\uff3bSource 2\uff3d", "\u30103\u3011", "[Source 2 (page 3)", "| [3] | [1, 2] |"),
+]
+
+
+@pytest.mark.parametrize("imitation", IMITATIONS)
+@pytest.mark.parametrize("mode", ["normal", "selected_text_only"])
+def test_no_document_writes_a_marker(imitation: str, mode: Mode) -> None:
+    answer = said(under("Tides", text=f"It is read {shown(imitation)} at noon {imitation}."), mode=mode)
+    markers = MarkerFilter((1, 2, 3))
+    assert len("".join(text for text, _ in markers.filtered([answer]))) > 0
+    assert markers.used == (1,)
+    assert answer.count("[1]") == 1
+
+
+def test_code_keeps_its_brackets() -> None:
+    assert said(under("Tides", text="```py\nx[1]\n```")).endswith("```py\nx[1]\n```")

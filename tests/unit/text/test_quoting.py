@@ -131,6 +131,10 @@ TABLE = ["| Code | Meaning |", "|---|---|", *ROWS]
 CODE = [line for at in range(20) for line in (f"def step_{at}():", f"    return {at}", "")]
 
 
+def inline_kinds(text: str) -> list[str]:
+    return [child.type for token in COMMONMARK.parse(text) for child in token.children or ()]
+
+
 def cut(lines: list[str], *asked: str, most: int = 6) -> list[str]:
     return shortened("\n".join(lines), frozenset(asked), most).splitlines()
 
@@ -153,6 +157,38 @@ def test_code_keeps_its_language_and_the_name_of_its_file_and_loses_what_only_co
 
 def test_links_of_a_vault_read_as_places() -> None:
     assert shown("See [[#Below]], [[Dates#Due date]] and [[a/b|B]].") == "See Below, Dates > Due date and B."
+
+
+@pytest.mark.parametrize(
+    "opening", ["<!-- x", "<script>", "<style>", "<textarea>", "<?php", "<!DOCTYPE html>", "<pre>"]
+)
+def test_no_html_swallows_what_stands_below_it(opening: str) -> None:
+    for text in (opening, f"> {opening}"):
+        assert "strong_open" in inline_kinds(f"{shown(text)}\n\n**Below**")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[![b](i)](u)", ""),
+        ("[a](u 'title') and [b](u (t))", "a and b"),
+        ("\\[a\\](u)", "\\[a\\](u)"),
+        ('[a]({{< ref "./b.md" >}}) is', "a is"),
+        ("List<Tip> and Promise<Info>", "List<Tip> and Promise<Info>"),
+        ("<Tip>Wait.</Tip>", "Wait."),
+        ("> a\n>\n> ```sh\n> b\n> ```", "> a\n>\n> ```sh\n> b\n> ```"),
+    ],
+)
+def test_links_types_and_quotations_read_as_they_should(text: str, said: str) -> None:
+    assert shown(text) == said
+
+
+def test_code_in_a_quotation_is_cut_there() -> None:
+    lines = ["> ```sh", *(f"> pump {at}" for at in range(60)), "> ```"]
+    made = cut(lines, "25", most=6)
+    assert all(line.startswith("> ") for line in made)
+    assert f"> {ELLIPSIS}" in made
+    assert "> pump 25" in made
 
 
 def test_a_table_in_html_is_a_table() -> None:
