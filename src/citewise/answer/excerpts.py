@@ -16,11 +16,12 @@ from citewise.model.ranking import FoundSection
 from citewise.text.analysis import stems_in, terms
 from citewise.text.cutting import ELLIPSIS
 from citewise.text.quoting import emphasized, shortened, shown
-from citewise.text.roles import is_beside, roles_asked
+from citewise.text.roles import SectionRole, is_beside, roles_asked
 
 MAX_RUNS = 3
 MAX_BLOCKS = 400  # that are looked at; a bound for pages that are one endless list
 HEADING_LINES = 2  # of an excerpt: its headings and a blank line
+SAME_STEMS = 0.75  # of two blocks' stems, from which on they say the same; 1: only equal ones do
 MIN_LINES = 2  # that are worth filling
 MAX_LEAD_LINES = 4  # of the paragraph above code, a list or a table that comes with it
 BEGINNING_WORDS = 8  # of a block, which say what it is about
@@ -47,6 +48,26 @@ class _Scored:
 
 
 @dataclass(frozen=True, slots=True)
+class _Section:
+    """A section that was found, as it is read here."""
+
+    found: FoundSection
+    joined: Joined
+    blocks: tuple[TextBlock, ...]
+    is_beside: bool  # the content: an exercise, a list of links
+
+    @staticmethod
+    def of(found: FoundSection, asked: Set[SectionRole]) -> "_Section":
+        joined = Joined.of(found.passages)
+        blocks = blocks_of(joined, found.closeness)
+        return _Section(found, joined, blocks, is_beside(found.passages[0].content_type, asked))
+
+    @property
+    def heading(self) -> str:
+        return "".join(self.found.passages[0].breadcrumb[-1:])
+
+
+@dataclass(frozen=True, slots=True)
 class Excerpts:
     """Question and sections -> excerpts. What each signal of a block is worth, 0: not looked at; plateaus are wide."""
 
@@ -57,7 +78,7 @@ class Excerpts:
     around: float = 0.5  # the same of the blocks beside it: what answers is seldom alone in speaking of the question
     words: float = 0.4  # the share of the question's stems that it has, rare ones counting more
     next_to: float = 0.3  # that it goes on where what is taken ends; 0.6: what stands further on is never reached
-    # Below the best block's score, from which on nothing is taken. 0.4: a tenth of the coverage is lost; from 1.2 on
+    # Blocks this far below the best one are not taken. 0.4: a tenth of the coverage is lost; from 1.2 on
     # what is beside the point fills the lines that are left.
     max_gap: float = 1.4
     # The same for another section than those taken. 0.3: a twentieth of the coverage is lost; 1.4: where the answer
@@ -70,39 +91,31 @@ class Excerpts:
     def __call__(
         self, question: str, sections: Sequence[FoundSection], *, max_runs: int = MAX_RUNS
     ) -> tuple[Excerpt, ...]:
-        wanted = Wanted(question)
-        joined = [Joined.of(section.passages) for section in sections]
-        read = [blocks_of(text, section.closeness) for text, section in zip(joined, sections, strict=True)]
+        wanted, asked = Wanted(question), terms(question).stems
         roles = roles_asked(question)
-        beside = [is_beside(section.passages[0].content_type, roles) for section in sections]
-        headings = ["".join(section.passages[0].breadcrumb[-1:]) for section in sections]
-        choice = _Choice(self, wanted.form, read, beside, headings, max_runs=min(max_runs, MAX_RUNS))
-        ranked = self._ranked(question, wanted, sections, read)
-        choice.take(ranked, sides_of(question) if wanted.form == "comparison" else ())
-        quote = _Quote(terms(question).stems, wanted, choice.shape)
+        read = [_Section.of(section, roles) for section in sections]
+        choice = _Choice(self, wanted.form, read, max_runs=min(max_runs, MAX_RUNS))
+        choice.take(self._ranked(asked, wanted, read), sides_of(question) if wanted.form == "comparison" else ())
+        quote = _Quote(asked, wanted, choice.shape)
         return tuple(
-            quote(sections[number], joined[number], blocks, is_first=not place, is_weak=choice.is_far or beside[number])
+            quote(read[number], blocks, is_first=not place, is_weak=choice.is_far or read[number].is_beside)
             for place, (number, blocks) in enumerate(choice.runs())
         )
 
-    def _ranked(
-        self, question: str, wanted: Wanted, sections: Sequence[FoundSection], read: Sequence[Sequence[TextBlock]]
-    ) -> list[_Scored]:
-        best = max((section.score for section in sections), default=0.0)
-        every = [(number, block) for number, blocks in enumerate(read) for block in blocks][:MAX_BLOCKS]
-        asked = terms(question).stems
+    def _ranked(self, asked: Set[str], wanted: Wanted, sections: Sequence["_Section"]) -> list[_Scored]:
+        best = max((section.found.score for section in sections), default=0.0)
+        every = [(number, block) for number, section in enumerate(sections) for block in section.blocks][:MAX_BLOCKS]
         shares = coverages_of(asked, [stems_in(block.text, asked) for _, block in every])
         if all(block.closeness is not None for _, block in every):
-            nearness = [self.late * (block.closeness or 0.0) for _, block in every]
             nearness = [
-                near + self.around * _around(read[number], block)
-                for near, (number, block) in zip(nearness, every, strict=True)
+                self.late * (block.closeness or 0.0) + self.around * _around(sections[number].blocks, block)
+                for number, block in every
             ]
         else:  # nobody could look at each: by words then
-            above = [terms("\n".join(section.passages[0].breadcrumb)).stems for section in sections]
-            nearness = coverages_of(terms(question).stems, [above[number] | block.stems for number, block in every])
+            above = [terms("\n".join(section.found.passages[0].breadcrumb)).stems for section in sections]
+            nearness = coverages_of(asked, [above[number] | block.stems for number, block in every])
         of_sections = [
-            self.section * (section.score / best if best > 0 else 1.0) + self.rank / (1 + number)
+            self.section * (section.found.score / best if best > 0 else 1.0) + self.rank / (1 + number)
             for number, section in enumerate(sections)
         ]
         candidates = [
@@ -112,7 +125,7 @@ class Excerpts:
         return sorted(candidates, key=lambda candidate: -candidate.score)
 
 
-def _is_done(block: TextBlock) -> bool:
+def _is_action(block: TextBlock) -> bool:
     """Whether it is what one does: a command, a step."""
     return block.has_code or block.is_step
 
@@ -126,19 +139,10 @@ def _around(blocks: Sequence[TextBlock], block: TextBlock) -> float:
 class _Choice:
     """The blocks that are taken, section by section, and the lines that are left."""
 
-    def __init__(
-        self,
-        rules: Excerpts,
-        form: Form,
-        read: Sequence[Sequence[TextBlock]],
-        beside: Sequence[bool],  # of each section, whether it stands beside the content
-        headings: Sequence[str],  # of each section, the last one
-        *,
-        max_runs: int,
-    ) -> None:
+    def __init__(self, rules: Excerpts, form: Form, sections: Sequence[_Section], *, max_runs: int) -> None:
         self.shape = rules.shapes[form]
-        self._rules, self._form, self._read, self._beside, self._max_runs = rules, form, read, beside, max_runs
-        self._headings = headings
+        self._rules, self._form, self._sections, self._max_runs = rules, form, sections, max_runs
+        self._read = [section.blocks for section in sections]
         self._left = self.shape.lines
         self.is_far = False  # what answers nothing was much nearer to the question than all that may answer
         self._taken: dict[int, set[int]] = {}  # by section, in the order of their best block
@@ -169,9 +173,9 @@ class _Choice:
             if best.section in self._taken or best.score >= answering[0].score - gap:
                 self._consider(best)
 
-        doing = (each for each in near if _is_done(each.block))
-        while self._form in ("how-to", "code") and not self._has_what_is_done() and (done := next(doing, None)):
-            self._consider(done)
+        actions = (candidate for candidate in near if _is_action(candidate.block))
+        while self._form in ("how-to", "code") and not self._has_action() and (action := next(actions, None)):
+            self._consider(action)
 
     def _about(self, side: Set[str], candidates: Sequence[_Scored]) -> Sequence[_Scored]:
         """The best that names a side of a comparison in its heading or its first words; none, if one taken does."""
@@ -181,17 +185,17 @@ class _Choice:
 
     def _names(self, side: Set[str], candidate: _Scored) -> bool:
         words = [] if candidate.block.kind == "code" else candidate.block.text.split()
-        return side <= terms(" ".join((self._headings[candidate.section], *words[:BEGINNING_WORDS]))).stems
+        return side <= terms(" ".join((self._sections[candidate.section].heading, *words[:BEGINNING_WORDS]))).stems
 
-    def _has_what_is_done(self) -> bool:
-        return any(_is_done(self._read[section][at]) for section, taken in self._taken.items() for at in taken)
+    def _has_action(self) -> bool:
+        return any(_is_action(self._read[section][at]) for section, taken in self._taken.items() for at in taken)
 
     def _worth(self, candidate: _Scored) -> float:
         taken, position = self._taken.get(candidate.section, ()), candidate.block.position
         return candidate.score + self._rules.next_to * (position - 1 in taken or position + 1 in taken)
 
     def _may_answer(self, candidate: _Scored) -> bool:
-        if self._beside[candidate.section] or candidate.block.is_weak:
+        if self._sections[candidate.section].is_beside or candidate.block.is_weak:
             return False
         return not (candidate.block.announces and candidate.block is self._read[candidate.section][-1])
 
@@ -254,7 +258,7 @@ class _Choice:
     def _is_said(self, block: TextBlock) -> bool:
         """Whether what is taken says nearly the same."""
         others = (self._read[section][at] for section, taken in self._taken.items() for at in taken)
-        return any(len(block.stems & other.stems) > 0.75 * len(block.stems | other.stems) for other in others)
+        return any(len(block.stems & other.stems) > SAME_STEMS * len(block.stems | other.stems) for other in others)
 
     def _lines(self, section: int, positions: Set[int]) -> int:
         blocks = (self._read[section][position] for position in positions)
@@ -327,9 +331,7 @@ class _Quote:
     wanted: Wanted
     shape: Shape
 
-    def __call__(
-        self, section: FoundSection, joined: Joined, blocks: Sequence[TextBlock], *, is_first: bool, is_weak: bool
-    ) -> Excerpt:
+    def __call__(self, section: _Section, blocks: Sequence[TextBlock], *, is_first: bool, is_weak: bool) -> Excerpt:
         text, before = f"{ELLIPSIS}\n\n" if blocks[0].before else "", None
         for block in blocks:
             said = self._said(block)
@@ -342,7 +344,7 @@ class _Quote:
             text = emphasized(text, self.wanted.telling)
         span = (min(block.span[0] for block in blocks), max(block.span[1] for block in blocks))
         best = max(blocks, key=lambda block: (not block.is_weak, block.closeness or 0.0, len(block.stems & self.asked)))
-        return Excerpt(section, text, span, best.span, joined, is_weak or best.is_weak)
+        return Excerpt(section.found, text, span, best.span, section.joined, is_weak or best.is_weak)
 
     def _said(self, block: TextBlock) -> str:
         if block.kind in ("code", "table"):

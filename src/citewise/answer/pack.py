@@ -17,16 +17,17 @@ from citewise.model.query import Query, Selection
 from citewise.model.ranking import Candidate, Finding, FoundSection, Passage
 from citewise.ports.models import TokenCounter
 from citewise.text.analysis import terms
+from citewise.text.cutting import ELLIPSIS
 from citewise.text.markdown import Markdown
 from citewise.text.quoting import shown
 from citewise.text.sanitizing import sanitized, sanitized_label, without_html
+from citewise.text.sections import sections_of
 from citewise.text.units import cut_to_fit, units_of
 from citewise.text.urls import Addresses, Slugger
 
 BUDGET_TOKENS = 2_000  # 0: no source fits; beyond what was found it changes nothing
 WIDER = 3  # times the budget, for what is to be compressed; 1: what does not fit as it is has no chance
 EXCERPT_CHARACTERS = 200
-ELLIPSIS = "\u2026"
 RULE = "---"  # between two sources; no passage has such a line of its own
 SEPARATOR = f"\n\n{RULE}\n\n"
 LABEL_TOKENS = 100  # of the budget, for the label of a selection
@@ -250,20 +251,11 @@ class _Draft:
     tokens: int
 
 
-def _neighbors_of(findings: Iterable[Finding]) -> list[Neighbors]:
+def _neighbors_of(findings: Sequence[Finding]) -> list[Neighbors]:
     """The findings with neighbors together, those with the best finding first; equal ones by id."""
-    once = {finding.passage.chunk_id: finding for finding in reversed(Finding.in_order(findings))}
-    groups: list[list[Finding]] = []
-    for finding in sorted(once.values(), key=lambda finding: (finding.passage.document_id, finding.passage.position)):
-        before, after = groups[-1][-1].passage if groups else None, finding.passage
-        is_same_section = before and (before.document_id, before.anchor) == (after.document_id, after.anchor)
-        if before and is_same_section and before.position + 1 == after.position:
-            groups[-1].append(finding)
-        else:
-            groups.append([finding])
-    best = {id(group): Finding.in_order(group)[0] for group in groups}
-    groups.sort(key=lambda group: (-best[id(group)].score, best[id(group)].candidate.id))
-    return [tuple(group) for group in groups]
+    ordered = Finding.in_order(sorted(findings, key=lambda finding: finding.candidate.id))
+    by_id = {finding.passage.chunk_id: finding for finding in reversed(ordered)}
+    return [tuple(by_id[passage.chunk_id] for passage in section.passages) for section in sections_of(ordered)]
 
 
 def _block(n: int, passage: Passage, text: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from citewise.evaluation.cases import Case, Place, Unit
 from citewise.model.answer import NOT_SURE, SELECTION, Answer, Citation
 from citewise.text.analysis import terms
+from citewise.text.cutting import ELLIPSIS
 from citewise.text.sanitizing import without_html
 
 NDCG_DEPTHS = (5, 10)
@@ -29,7 +30,6 @@ ANSWER_METRICS = (
     *("citation_accuracy", "citation_relevance", "selected_accuracy", "selected_leaks"),
 )
 LINE_WIDTH = 100  # columns of a screen on which the lines of an answer are counted
-ELLIPSIS = "\u2026"
 
 _WORD = re.compile(r"\w+")
 _MARKER = re.compile(r"\[\d+\]")
