@@ -73,6 +73,7 @@ class Excerpts:
 
     section: float = 0.5  # the search's score of its section, as a share of the best one's
     rank: float = 0.1  # 1 / the section's place
+    heading: float = 0.3  # that its heading names what is asked for: "Mitigation" for what to do
     form: float = 0.15  # that it is what the question's form wants: a number, steps, code, a reason
     late: float = 4.0  # late interaction, which differs by a tenth where the section's score differs by a half
     around: float = 0.5  # the same of the blocks beside it: what answers is seldom alone in speaking of the question
@@ -115,7 +116,9 @@ class Excerpts:
             above = [terms("\n".join(section.found.passages[0].breadcrumb)).stems for section in sections]
             nearness = coverages_of(asked, [above[number] | block.stems for number, block in every])
         of_sections = [
-            self.section * (section.found.score / best if best > 0 else 1.0) + self.rank / (1 + number)
+            self.section * (section.found.score / best if best > 0 else 1.0)
+            + self.rank / (1 + number)
+            + self.heading * wanted.is_below(section.heading)
             for number, section in enumerate(sections)
         ]
         candidates = [

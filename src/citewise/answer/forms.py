@@ -110,6 +110,19 @@ _WANTED: Mapping[Form, re.Pattern[str]] = {
     "why": re.compile(r"\b(?:because|since|due to|reason|so that|therefore|caused?)\b", re.IGNORECASE),
     "definition": re.compile(r"\b(?:is|are|means?|refers? to|defines?)\b", re.IGNORECASE),
 }
+_HEADINGS = {  # what a question asks for, and the headings below which authors write that
+    re.compile(rf"\b(?:{asked})\b", re.IGNORECASE): re.compile(rf"\b(?:{heading})\b", re.IGNORECASE)
+    for asked, heading in {
+        "what (?:do|should|can|could|must) (?:i|we|one) (?:do|try|check)|what now|what to do|fix|solve|resolve|repair"
+        "|mitigate|get rid|recover": (
+            r"mitigation|solutions?|resolution|fix(?:es)?|workarounds?|remed\w+|recovery|troubleshooting|repair"
+        ),
+        "downsides?|drawbacks?|limits|limitations?|disadvantages?|caveats?|trade-?offs?": (
+            "downsides?|drawbacks?|limitations?|disadvantages?|caveats?|trade-?offs?|challenges"
+        ),
+        "examples?|samples?|snippets?|show me": "examples?|usage|samples?",
+    }.items()
+}
 _DEFAULT = re.compile(r"(?<![/\w.-])defaults?\b(?![/\w-])", re.IGNORECASE)  # the word, not `ns/default`
 _VERSION = re.compile(r"\d+\.\d")
 _ASKS_VERSION = re.compile(r"\bversions?\b|\b(?:which|what) (?:[\w.]+ ){0,3}release\b", re.IGNORECASE)
@@ -156,6 +169,11 @@ class Wanted:
         if self.telling is None and _QUANTITY.search(question):
             self.telling = _NUMBER
         self._thing = terms(_thing_of(question)).stems if form == "definition" else frozenset()
+        self._headings = [heading for asked, heading in _HEADINGS.items() if asked.search(question)]
+
+    def is_below(self, heading: str) -> bool:
+        """Whether authors write what is asked for below such a heading: how to repair it below "Mitigation"."""
+        return any(pattern.search(heading) for pattern in self._headings)
 
     def fit(self, block: TextBlock) -> float:
         """0: not at all. 2 for what one can do, as introductions that say the same words stand above it; 3 for a number

@@ -59,6 +59,21 @@ def test_what_only_mentions_the_thing_does_not_define_it(text: str) -> None:
     assert Wanted("What is Hermes?").fit(a_block(text, kind)) < 2
 
 
+@pytest.mark.parametrize(
+    ("question", "heading"),
+    [
+        ("The gauge is silent. What should I do?", "Mitigation"),
+        ("How do I fix a frozen gauge?", "Solutions"),
+        ("What are the downsides of floats?", "Benefits and Limitations"),
+        ("Show me a gauge file", "Example usage"),
+    ],
+)
+def test_a_heading_names_what_is_asked_for(question: str, heading: str) -> None:
+    assert Wanted(question).is_below(heading)
+    assert not Wanted(question).is_below("Meaning")
+    assert not Wanted("When is the gauge read?").is_below(heading)
+
+
 def test_what_one_can_do_is_worth_more_than_words_about_it() -> None:
     wanted = Wanted("How do I reset the gauge?")
     assert wanted.fit(a_block("```sh\ngauge reset\n```", "code")) == wanted.fit(a_block("1. Press it.", "item")) == 2
