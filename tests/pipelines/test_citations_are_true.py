@@ -11,7 +11,7 @@ from citewise.adapters.markdown.parser import MarkdownParser
 from citewise.adapters.onnx import MINILM
 from citewise.adapters.onnx.wordpiece import WordPieceCounter
 from citewise.answer.joining import Joined
-from citewise.answer.pack import ELLIPSIS, _citation
+from citewise.answer.pack import _citation
 from citewise.ingest.chunkers.markdown import HeadingChunker, _sections
 from citewise.ingest.chunkers.markdown import _joined as with_empty_ones_joined
 from citewise.ingest.policy import Ruling
@@ -21,6 +21,7 @@ from citewise.model.access import Access
 from citewise.model.document import DEFAULT_RULES, Item, SourceRef
 from citewise.model.ranking import Passage
 from citewise.ports.sources import Format
+from citewise.text.cutting import ELLIPSIS
 from citewise.text.urls import Addresses
 from tests.builders import SCOPE, passage_of
 from tests.props.corpora import ROOT, TREES, files_of
