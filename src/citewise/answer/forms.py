@@ -139,7 +139,9 @@ _COMPARED = tuple(
         r"(.+?)[\u3068\u548c\u4e0e](.+?)(?:\u306e\u9055\u3044|\u7684?\u533a\u522b)",
     )
 )
-_PHRASE = re.compile(r"[,:;?!]\s|\s(?:for|in|of|on|when|to|as|is|are|does|do|should)\s", re.IGNORECASE)  # ends one
+_PHRASE = re.compile(
+    r"[,:;?!]\s|\s[-\u2013\u2014]\s|\s(?:for|in|of|on|when|to|as|is|are|does|do|should)\s", re.IGNORECASE
+)  # ends one
 _COMPARING = frozenset({"differ", "compar", "better", "use"})  # stems that belong to no side
 _FRAME = re.compile(  # of a question about a thing: all but the thing
     r"^\W*(?:(?:what|who)(?:'s| is| are| does| do)?|define|explain|describe)\s+|^(?:the|an?)\s+"
