@@ -137,7 +137,7 @@ class _AnswerSettings:
     timeout_seconds: Positive = 60.0  # openai: longest wait for the first word, then for the next bytes
     max_tokens: Count = 800  # openai: longest answer
     budget_tokens: Annotated[int, "at least 50"] = 2000  # of the sources of an answer
-    min_confidence: Share = 0.0  # answered from here on; 0: 0.45 for excerpts, 0.15 for a language model
+    min_confidence: Share = 0.0  # answered from here on; 0: 0.6 for excerpts, 0.15 for a language model
     compression: Literal["none", "extractive", "llmlingua"] = "none"  # none, extractive or llmlingua
     compressed_tokens: Annotated[int, "at least 50"] = 600  # of compressed sources, or of excerpts
     compression_path: str = ""  # llmlingua: folder with model.onnx and tokenizer.json

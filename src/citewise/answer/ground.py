@@ -47,7 +47,7 @@ AGREED_RANK = 5  # a chunk this high in both rankings is agreed on; 1: only the 
 
 # Confidence from which on an answer is given, and below which nothing is shown; between them the nearest excerpts are,
 # said to be that. 0: everything is answered; 1: nothing is. ADR 23 has what other values of the two let through.
-ANSWERED_CONFIDENCE, SHOWN_CONFIDENCE = 0.55, 0.07
+ANSWERED_CONFIDENCE, SHOWN_CONFIDENCE = 0.6, 0.07
 # A model that reads the sources can say itself that they do not suffice: 0.3 would refuse 4 % of what they answer.
 MODEL_CONFIDENCE = 0.15
 # Stems of a question in which a word in front of another names something: "what does the blue lamp mean?". More: a long

@@ -181,7 +181,9 @@ class AnswerPipeline:
         context = pack.quoted(shown)
         if not context.sources:
             return context, replace(grounds, outcome="nothing")
-        is_beside = all(excerpt.is_weak for excerpt in shown) or lacks_quantity(question, (each.text for each in shown))
+        is_beside = all(excerpt.is_weak for excerpt in shown) or lacks_quantity(
+            question, [each.text for each in shown[:1]]
+        )
         return context, replace(grounds, outcome="unsure") if is_beside and grounds.outcome == "answered" else grounds
 
     def _refused(
