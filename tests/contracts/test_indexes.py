@@ -288,6 +288,26 @@ def test_a_damaged_local_index_raises_instead_of_finding_nothing(tmp_path: Path,
     assert other.state(SCOPE) == ProjectionState(1, 1)  # each is rebuilt without the other
 
 
+def test_a_local_index_with_another_count_in_its_head_is_damaged(tmp_path: Path) -> None:
+    Indexes.local(tmp_path).write(SCOPE, puts=[a_point(n, words="ebb") for n in range(9)])
+    (head,) = tmp_path.glob("texts/**/meta.json")
+    text = head.read_text("utf-8")
+    head.write_text(text.replace('"max_doc": 9', '"max_doc": 8'), "utf-8")
+    assert head.read_text("utf-8") != text
+    with pytest.raises(Unavailable, match="of acme/handbook is damaged"):
+        Indexes.local(tmp_path).matching(["ebb"], where=where(), limit=9)
+
+
+def test_a_commit_that_no_manifest_names_yet_is_no_damage(tmp_path: Path) -> None:
+    index = Indexes.local(tmp_path)
+    index.write(SCOPE, puts=[a_point(n, words="ebb") for n in range(9)])
+    (manifest,) = tmp_path.glob("texts/**/manifest")
+    before = manifest.read_bytes()
+    index.write(SCOPE, puts=[a_point(9, words="ebb")], position=2)
+    manifest.write_bytes(before)  # as if the writer had been killed before it wrote this
+    assert len(Indexes.local(tmp_path).matching(["ebb"], where=where(), limit=20)) == 10
+
+
 VOCABULARY = [f"w{n}" for n in range(60)]
 
 

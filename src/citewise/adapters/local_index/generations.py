@@ -73,6 +73,9 @@ class Manifest:
     writes: int = 0  # grows with every write; new file names come from it
     segments: tuple[FileMark, ...] = ()
     deleted: FileMark | None = None  # the deleted rows of the segments, as a bitmap
+    head: tuple[int, int] | None = (
+        None  # of an index that another library writes: its stamp, and the CRC-32 of its head
+    )
 
     @property
     def marks(self) -> tuple[FileMark, ...]:
@@ -245,8 +248,13 @@ def _read_manifest(file: Path) -> Manifest | None:
         if int(crc, 16) != zlib.crc32(body) or fields.pop("format") != FORMAT:
             return None
         segments = tuple(FileMark(**mark) for mark in fields.pop("segments"))
-        deleted = fields.pop("deleted")
-        return Manifest(**fields, segments=segments, deleted=FileMark(**deleted) if deleted else None)
+        deleted, head = fields.pop("deleted"), fields.pop("head", None)
+        return Manifest(
+            **fields,
+            segments=segments,
+            deleted=FileMark(**deleted) if deleted else None,
+            head=(int(head[0]), int(head[1])) if head else None,
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -6,6 +6,7 @@ import shutil
 import struct
 import tempfile
 import time
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -106,7 +107,9 @@ class LocalTextIndex(Generations["_Commit | None"]):
             return current is not None and current.opened is not None and current.opened.living.is_worn
 
     def _open_files(self, folder: Path, manifest: Manifest, before: "_Commit | None") -> "_Commit | None":
-        """None for a generation without any texts. Files are checked when they are first opened."""
+        """None for a generation without any texts. Segments are checked when they are first opened."""
+        if manifest.head and not _has_head(folder, *manifest.head):
+            raise ValueError(f"{HEAD} in {folder} is damaged")
         if before is not None:
             return before.following()
         if not manifest.writes:
@@ -146,7 +149,9 @@ class LocalTextIndex(Generations["_Commit | None"]):
         for name in (HEAD, MANAGED):  # tantivy writes these for its own user alone
             with suppress(PermissionError):  # written by another user, whose process changed its mode
                 (folder / name).chmod(mode)
-        return Manifest(before.generation, batch.position, before.writes + 1)
+        head = (folder / HEAD).read_bytes()
+        mark = int(json.loads(head)["opstamp"]), zlib.crc32(head)
+        return Manifest(before.generation, batch.position, before.writes + 1, head=mark)
 
 
 def _commit(index: Index, gone: Sequence[str], documents: Sequence[Document]) -> None:
@@ -361,6 +366,16 @@ def _segment_files(folder: Path) -> Iterator[Path]:
         yield from files or [folder / name]
         if deletes is not None:
             yield folder / f"{name}.{deletes}.del"
+
+
+def _has_head(folder: Path, stamp: int, crc: int) -> bool:
+    """Whether the head is the one with this stamp, as it was written, or that of another commit, which a manifest will
+    name or a killed writer left: its stamp is another."""
+    head = (folder / HEAD).read_bytes()
+    try:
+        return zlib.crc32(head) == crc or int(json.loads(head)["opstamp"]) != stamp
+    except (ValueError, KeyError, TypeError):
+        return False
 
 
 def _has_valid_footer(file: Path) -> bool:
