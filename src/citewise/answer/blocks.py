@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from citewise.answer.joining import Joined
 from citewise.model.document import BlockKind, BlockSpan
 from citewise.text.analysis import terms
-from citewise.text.markdown import BULLET, LIST_MARK, Line, Markdown
+from citewise.text.markdown import BULLET, LINK, LIST_MARK, WIKI_LINK, Line, Markdown
 from citewise.text.quoting import fenced
 from citewise.text.units import sentence_starts
 
@@ -39,8 +39,6 @@ _VERSION_NOTE = re.compile(
     r"\W*(?:\w+\W+){0,2}?(?:introduced|added|released|deprecated|available|removed|changed) (?:in|since)\b.{0,60}",
     re.IGNORECASE,
 )
-_LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()\s]*(?:\s+\"[^\"]*\")?\)|\[[^\[\]\n]*\])|\[\[([^\[\]\n]+)\]\]")
-_PICTURE = re.compile(r"!\[[^\[\]]*\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
 _WORD = re.compile(r"\w+")
 _ITEM = re.compile(rf"^[ \t]*{LIST_MARK}[ \t]", re.MULTILINE)
 _NUMBERED = re.compile(r"^(\d{1,3})[.)]\s", re.MULTILINE)
@@ -96,7 +94,7 @@ class TextBlock:
     @property
     def announces(self) -> bool:
         """Whether it says nothing without what follows."""
-        text = _TAG.sub("", _PICTURE.sub("", self.text)) if self.text.endswith((">", ")", "}")) else self.text
+        text = _bare(self.text) if self.text.endswith((">", ")", "]", "}")) else self.text
         return self.kind in ("prose", "item") and text.rstrip("*_` \n").endswith((":", "\uff1a"))
 
     @property
@@ -137,10 +135,11 @@ class TextBlock:
         text = _COMMENT.sub("", self.text)
         if _LABEL.fullmatch(text) or _VERSION_NOTE.fullmatch(text.strip("> *_\n")):
             return True
-        beside = len(_WORD.findall(_LINK.sub(" ", _LINK.sub(" ", text))))  # words beside links, of pictures too
+        unlinked = WIKI_LINK.sub(" ", LINK.sub(" ", LINK.sub(" ", text)))  # a picture may be the words of a link
+        beside = len(_WORD.findall(unlinked))
         if self.kind == "prose":
             return not beside or _says_nothing(" ".join(text.split()))
-        return (beside <= 2 * len(_ITEM.findall(text)) and _LINK.search(text) is not None) or _asks(text)
+        return (beside <= 2 * len(_ITEM.findall(text)) and unlinked != text) or _asks(text)
 
 
 def _says_nothing(paragraph: str) -> bool:
@@ -180,7 +179,7 @@ def blocks_of(joined: Joined, closeness: Sequence[Sequence[float]]) -> tuple[Tex
                 kinds = (BlockKind.PARAGRAPH if at in noted else joined.blocks[at].kind for at in part)
                 texts = (_whole_lines(joined, at) for at in part)
                 text = "\n\n".join(map(_at_margin, texts, kinds))
-            if not any(map(str.isalnum, _TAG.sub("", _PICTURE.sub("", text)))) or _DIRECTIVES.fullmatch(_inside(text)):
+            if not any(map(str.isalnum, _bare(text))) or _DIRECTIVES.fullmatch(_inside(text)):
                 found[-1:] = [replace(before, is_cut=before.announces) for before in found[-1:]]
                 continue
             kind: TextKind = _KINDS.get(last.kind, "prose") if part[-1] not in noted else "prose"
@@ -214,6 +213,13 @@ def _with_procedures(blocks: Sequence[TextBlock]) -> list[TextBlock]:
             number, before, after = blocks[begun].list_number, at - begun, end - at
             joined[at] = replace(blocks[at], kind=kind, list_number=number, before=before, after=after)
     return joined
+
+
+def _bare(text: str) -> str:
+    """Without tags, shortcodes and pictures."""
+    if "![" in text:
+        text = LINK.sub(lambda link: "" if link["picture"] else link.group(), text)
+    return _TAG.sub("", text)
 
 
 def _inside(text: str) -> str:

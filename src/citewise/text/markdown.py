@@ -1,4 +1,4 @@
-"""Lines and texts of Markdown: fences, headings, list items, code spans. `units` joins lines to blocks.
+"""Lines and texts of Markdown: fences, headings, list items, code spans, links. `units` joins lines to blocks.
 
 Documents are parsed once, when they are ingested, and their blocks are stored. What is parsed here is text that never
 was: selections, answers, custom sources.
@@ -11,6 +11,11 @@ from operator import itemgetter
 
 BULLET = "[-*+]"
 LIST_MARK = rf"(?:{BULLET}|\d{{1,9}}[.)])"  # patterns, for those who look for more than a line
+LINK = re.compile(  # or a picture; code may stand in its words, and one pair of parentheses in its address
+    r"(?<!\\)(?P<picture>!?)(?<!\\)\[(?P<words>(?:[^\[\]`]|`[^`\n]*`)*)\]"
+    r"(?:\((?:<[^<>\n]*>|[^()\s]*(?:\([^()\s]*\)[^()\s]*)?)(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*\)|\[[^\[\]\n]*\])"
+)
+WIKI_LINK = re.compile(r"!?\[\[(?:[^\[\]\n]*\|)?(?P<name>[^\[\]|\n]+)\]\]")
 _FENCE = re.compile(rf"[ \t]*+(?:{LIST_MARK}[ \t]++|>[ \t]*+)*+(?P<mark>`{{3,}}+(?=[^`]*$)|~{{3,}}+)")
 _QUOTE = re.compile(r" {0,3}(?:>[ \t]?)+")
 _LIST_ITEM = re.compile(rf"\s*{LIST_MARK}\s+(?=\S)")

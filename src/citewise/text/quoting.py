@@ -7,19 +7,14 @@ from itertools import pairwise
 
 from citewise.text.analysis import STOP_WORDS
 from citewise.text.cutting import ELLIPSIS, cut_code, cut_rows
-from citewise.text.markdown import Line, Markdown
+from citewise.text.markdown import LINK, WIKI_LINK, Line, Markdown
 from citewise.text.units import sentence_starts
 
 _FENCE = "```"
 MIN_EMPHASIZED = 240  # characters of a text in which a sentence is worth pointing out; a shorter one is read whole
 MAX_EMPHASIZED = 240  # of a sentence in bold
 
-_LINK = re.compile(  # or a picture; code may stand in its words
-    r"(?<!\\)(?P<picture>!?)(?<!\\)\[(?P<words>(?:[^\[\]`]|`[^`\n]*`)*)\]"
-    r"(?:\([^()\s]*(?:\([^()\s]*\)[^()\s]*)?(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\)|\[[^\[\]\n]*\])"
-)
 _JSX_TEXT = re.compile(r"\{\s*+(?:'([^'{}\n]*+)'|\"([^\"{}\n]*+)\")\s*+\}")  # `{' '}`, as MDX needs it between tags
-_WIKI_LINK = re.compile(r"!?\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]+)\]\]")
 # Runs are possessive and begin where no such character stands before them: no text is slow to read.
 _ROUND = str.maketrans("[\uff3b\u3010]\uff3d\u3011", "((()))")
 _ELEMENT = (  # of a list: `x[0]`; not where other code touches it
@@ -261,7 +256,7 @@ def _plain(text: str) -> str:
         behind_code, before_code = bool(end), start < len(text)  # the backtick there is looked at too
         prose = _HIDDEN.sub("", _JSX_TEXT.sub(r"\1\2", text[end - behind_code : start + before_code]))
         prose = _OPEN_HTML.sub(r"\1\\<", prose)
-        prose = _WIKI_LINK.sub(lambda link: link[1].strip("#").replace("#", " > "), prose)
+        prose = WIKI_LINK.sub(lambda link: link["name"].strip("#").replace("#", " > "), prose)
         prose = _MARKER_LIKE.sub(lambda found: _unmarked(found, may_quote=is_closed), prose)
         parts += [prose[behind_code : len(prose) - before_code], text[start:stop]]
         end = stop
@@ -270,7 +265,7 @@ def _plain(text: str) -> str:
 
 def _unlinked(text: str) -> str:
     inside = {at for start, end in Markdown(text).code_spans() for at in range(start + 1, end)}
-    return _LINK.sub(lambda link: link.group() if link.start() in inside else _words_of(link), text)
+    return LINK.sub(lambda link: link.group() if link.start() in inside else _words_of(link), text)
 
 
 def _unmarked(found: re.Match[str], *, may_quote: bool) -> str:
