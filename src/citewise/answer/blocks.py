@@ -12,19 +12,20 @@ from citewise.answer.joining import Joined
 from citewise.model.document import BlockKind, BlockSpan
 from citewise.text.analysis import terms
 from citewise.text.markdown import BULLET, LINK, LIST_MARK, WIKI_LINK, Line, Markdown
+from citewise.text.notes import BEGUN_TAB, INDENTED_NOTE, title_of
 from citewise.text.quoting import fenced
 from citewise.text.units import sentence_starts
 
 SCREEN_COLUMNS = 100  # of a line as it is counted
 MAX_LIST_LINES = 12  # of a list that is one block; the items of a longer one, or of one with code, are blocks
 CODE_INDENT = 4  # of a line that is code without a fence
+_CODE_INDENTS = (" " * CODE_INDENT, "\t")
 MAX_LABEL_CHARACTERS = 80  # of a line in bold or a file name that names the block below it
 
 TextKind: TypeAlias = Literal["prose", "list", "item", "code", "table"]
 
 _LABEL = re.compile(  # a line in bold, or a file name, alone: it names what stands below
     rf"(?:\*\*|__)[^*_\n]{{1,{MAX_LABEL_CHARACTERS}}}(?:\*\*|__)[.:]?|`[^`\n]{{1,{MAX_LABEL_CHARACTERS}}}`:?"
-    rf"|(?:===|!!!|\?\?\?)[+]? ?(?:[\w-]+ )?\"[^\"\n]{{1,{MAX_LABEL_CHARACTERS}}}\""  # a tab or a titled note
 )
 _ANNOUNCEMENT = re.compile(  # what speaks of the text and not of its subject
     r"\b(?:this|the following|next|previous|last) (?:page|section|chapter|guide|tutorial|article|document|module|lab"
@@ -51,12 +52,6 @@ _DIRECTIVES = re.compile(
     r"(?:\n\s*|\Z))+",
     re.MULTILINE,
 )
-_NOTE = re.compile(r"[ \t]*(?:!!!|\?\?\?\+?|===\+?)[ \t]")  # of MkDocs: what is indented below it belongs to it
-_INDENT = re.compile(r" {4}|\t")
-_TAB = re.compile(  # the beginning of a tab, which is named after it
-    r"(?:<(?:TabItem|Tab|TabPanel)\s[^<>]*(?:label|title|value)=[^<>]*(?<!/)>|\{\{[<%]\s*tab\s[^{}]*name=[^{}]*[>%]\}\})\s*\Z"
-)
-_CALLOUT = re.compile(r"(?:>\s*)*\[![\w-]+\][^\n]*(?:\s*>\s*)*")
 _LEANING = re.compile(
     r"[\s>*_]*(?:so|this|these|those|it|its|they|such|here|however|then|but|and|also|instead|otherwise|which|the above"
     r"|in (?:this|that|such)|(?:for )?example|as (?:shown|you can see)|note that)\b",
@@ -100,7 +95,7 @@ class TextBlock:
     @property
     def is_label(self) -> bool:
         """Whether it only names what stands below."""
-        return self.kind == "prose" and _LABEL.fullmatch(self.text) is not None
+        return self.kind == "prose" and _is_label(self.text)
 
     @property
     def is_step(self) -> bool:
@@ -133,13 +128,18 @@ class TextBlock:
         if self.kind in ("code", "table"):
             return False
         text = _COMMENT.sub("", self.text)
-        if _LABEL.fullmatch(text) or _VERSION_NOTE.fullmatch(text.strip("> *_\n")):
+        if _is_label(text) or _VERSION_NOTE.fullmatch(text.strip("> *_\n")):
             return True
         unlinked = WIKI_LINK.sub(" ", LINK.sub(" ", LINK.sub(" ", text)))  # a picture may be the words of a link
         beside = len(_WORD.findall(unlinked))
         if self.kind == "prose":
             return not beside or _says_nothing(" ".join(text.split()))
         return (beside <= 2 * len(_ITEM.findall(text)) and unlinked != text) or _asks(text)
+
+
+def _is_label(text: str) -> bool:
+    """Whether it is a line in bold, the name of a file, or the title of a note or a tab."""
+    return _LABEL.fullmatch(text) is not None or 0 < len(title_of(text) or "") <= MAX_LABEL_CHARACTERS
 
 
 def _says_nothing(paragraph: str) -> bool:
@@ -241,7 +241,7 @@ def _in_notes(joined: Joined) -> frozenset[int]:
     is_open = False
     for at, span in enumerate(joined.blocks):
         lines = _whole_lines(joined, at)
-        is_open = _NOTE.match(lines) is not None or (is_open and _INDENT.match(lines) is not None)
+        is_open = INDENTED_NOTE.match(lines) is not None or (is_open and lines.startswith(_CODE_INDENTS))
         is_noted = span.kind is BlockKind.CODE and not _is_fenced(lines) and (is_open or _holds_fences(joined, at))
         found += [at] if is_noted else []
     return frozenset(found)
@@ -250,7 +250,7 @@ def _in_notes(joined: Joined) -> frozenset[int]:
 def _holds_fences(joined: Joined, at: int) -> bool:
     """Whether a block that is indented as code is has fences of its own: so it is the body of a tab."""
     lines = _whole_lines(joined, at)
-    is_indented = joined.blocks[at].kind is BlockKind.CODE and _INDENT.match(lines) is not None
+    is_indented = joined.blocks[at].kind is BlockKind.CODE and lines.startswith(_CODE_INDENTS)
     return is_indented and any(Line(line).fence for line in fenced(textwrap.dedent(lines)).split("\n")[1:])
 
 
@@ -283,7 +283,9 @@ def _groups(joined: Joined) -> Iterator[list[int]]:
         if before and not _belong_together(joined, before, span):
             yield group
             group = []
-        is_untitled = span.kind is BlockKind.ADMONITION and not _admonition_title(joined.text[span.start : span.end])
+        is_untitled = span.kind is BlockKind.ADMONITION and not title_of(
+            joined.text[span.start : span.end].partition("\n")[0]
+        )
         if span.kind not in (BlockKind.HEADING, BlockKind.RULE) and not is_untitled:
             group.append(at)
     if group:
@@ -292,22 +294,16 @@ def _groups(joined: Joined) -> Iterator[list[int]]:
 
 def _belong_together(joined: Joined, before: BlockSpan, span: BlockSpan) -> bool:
     text = joined.text[before.start : before.end].strip()
-    if before.kind is BlockKind.HTML or _TAB.search(text):
-        return _TAB.search(text) is not None and span.kind not in (BlockKind.HEADING, BlockKind.HTML)
-    if before.kind is BlockKind.QUOTE and _CALLOUT.fullmatch(text):  # the title alone
+    if before.kind is BlockKind.HTML or BEGUN_TAB.search(text):
+        return BEGUN_TAB.search(text) is not None and span.kind not in (BlockKind.HEADING, BlockKind.HTML)
+    if before.kind is BlockKind.QUOTE and title_of(text.rstrip("> \t\n")) is not None:  # the title alone
         return joined.text.count("\n", before.end, span.start) == 1
     if before.depth or span.depth:
         return before.depth > 0 and span.depth > 0
     if before.kind is span.kind is BlockKind.QUOTE:
         return joined.text.count("\n", before.end, span.start) < 2
-    is_label = before.kind is BlockKind.ADMONITION or (
-        before.kind is BlockKind.PARAGRAPH and bool(_LABEL.fullmatch(text))
-    )
+    is_label = before.kind is BlockKind.ADMONITION or (before.kind is BlockKind.PARAGRAPH and _is_label(text))
     return is_label and span.kind is not BlockKind.HEADING
-
-
-def _admonition_title(text: str) -> str:
-    return text.strip().lstrip(":!?/ \t").partition(" ")[2].strip()
 
 
 def _items_of(joined: Joined, whole: Sequence[int]) -> list[list[int]]:

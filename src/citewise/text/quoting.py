@@ -8,6 +8,7 @@ from itertools import pairwise
 from citewise.text.analysis import STOP_WORDS
 from citewise.text.cutting import ELLIPSIS, cut_code, cut_rows
 from citewise.text.markdown import LINK, WIKI_LINK, Line, Markdown
+from citewise.text.notes import TAB_SHORTCODE, dedented, titled
 from citewise.text.units import sentence_starts
 
 _FENCE = "```"
@@ -66,7 +67,6 @@ MIN_COLUMNS = 2  # of a table; with one it is a list
 _CLOSED = re.compile(r"</([\w.]++)>")
 _TITLE = re.compile(r"(?<![\w-])(?:label|title)=[\"']([^\"'*]++)[\"']")
 _VALUE = re.compile(r"(?<![\w-])value=[\"']([^\"'*]++)[\"']")  # which names a tab without a label
-_TAB_SHORTCODE = re.compile(r"^[ \t]*+\{\{[<%]\s*tab\s[^{}]*?\bname=\"([^\"{}*]++)\"[^{}]*+\}\}", re.MULTILINE)
 _REMOVED = "\0"  # stands for a tag until its line is looked at
 MAX_INDENT = 3  # of a line that began with a tag: with more, it would become code
 _OPENING_FENCE = re.compile(
@@ -110,26 +110,8 @@ def _is_unspaced(character: str) -> bool:
     return "\u3000" <= character <= "\u9fff" or "\uff00" <= character <= "\uffef"
 
 
-_NOTE = re.compile(  # the first line of an admonition or a callout, and of a tab; its title or its kind
-    r"^([ \t>]*+)(?::{3,}+[ \t]*+(?P<a>[A-Za-z]++)(?:\[(?P<at>[^\]\n]*+)\]|[ \t]++(?P<as>[^\n]*+))?"
-    r"|(?:!!!|\?\?\?\+?)[ \t]++(?P<b>[\w-]++)(?:[^\n\"]*+\"(?P<bt>[^\"\n]*+)\")?|===\+?[ \t]++\"(?P<ct>[^\"\n]++)\""
-    r"|/{3,}+[ \t]*+(?P<e>[A-Za-z][\w-]*+)(?:[ \t]*+\|[ \t]*+(?P<et>[^\n]*+))?"
-    r"|\[!(?P<d>[\w-]++)\][+-]?[ \t]*+(?P<dt>[^\n]*+))[ \t]*+$",
-    re.MULTILINE,
-)
-_NOTE_END = re.compile(r"^[ \t]*+(?::{3,}+|/{3,}+)[ \t]*+(?:\n|\Z)", re.MULTILINE)
-_INDENTED_NOTE = re.compile(  # of MkDocs: its title, and its body, which is indented
-    r"([ \t]*+(?:!!!|\?\?\?\+?|===\+?)[ \t][^\n]*+\n)((?:(?: {4}|\t)[^\n]*+(?:\n|\Z)|[ \t]*+\n)*+)"
-)
 _INCLUDED = re.compile(r"^[ \t]*+(?:<<<[ \t]|--8<--|\{\{#\w*include\b)[^\n]*+(?:\n|\Z)", re.MULTILINE)
 _QUOTED_BLANKS = re.compile(r"(?:\n[ \t]*+>[ \t]*+)+\Z")  # at the end of a quotation
-
-
-def _titled(note: re.Match[str]) -> str:
-    """A note's first line as its title in bold, or else its kind."""
-    title = next((note[name].strip() for name in ("at", "as", "bt", "ct", "dt", "et") if note[name]), "")
-    kind = next((note[name] for name in ("a", "b", "d", "e") if note[name]), "")
-    return f"{note[1]}**{(title or kind.capitalize()).replace('*', '')}**  "
 
 
 def shown(text: str, asked: Set[str] = frozenset(), max_lines: int | None = None) -> str:
@@ -137,19 +119,17 @@ def shown(text: str, asked: Set[str] = frozenset(), max_lines: int | None = None
 
     Code in it that has more lines is cut to what matters for the question.
     """
-    if note := _INDENTED_NOTE.match(text):
-        text = f"{note[1]}{textwrap.dedent(note[2])}{text[note.end() :]}"
     prepared = "\n".join(
         _cut(run, asked, max_lines) if is_code else _without_markup(run)
-        for run, is_code in _runs(_tidied(fenced(text)))
+        for run, is_code in _runs(_tidied(fenced(dedented(text))))
     )
     return _QUOTED_BLANKS.sub("", _outside_code(unwrapped(prepared)).strip("\n").rstrip())
 
 
 def _without_markup(text: str) -> str:
     """Without tags and shortcodes; of a note, its title in bold; of a table in HTML, a table."""
-    text = _TAB_SHORTCODE.sub(r"**\1**  ", _INCLUDED.sub("", _with_rows(text)))
-    return _NOTE_END.sub("", _NOTE.sub(_titled, _tagless(_SHORTCODE_ALONE.sub("", text))))
+    text = TAB_SHORTCODE.sub(r"**\g<title>**  ", _INCLUDED.sub("", _with_rows(text)))
+    return titled(_tagless(_SHORTCODE_ALONE.sub("", text)))
 
 
 def _with_rows(text: str) -> str:
