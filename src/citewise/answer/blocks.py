@@ -48,8 +48,9 @@ _COMMENT = re.compile(r"<!--(?:(?!<!--).)*?-->", re.DOTALL)
 _TAG = re.compile(r"</?[A-Za-z][\w.-]*(?:\s[^<>]*)?/?>|\{\{[<%][^{}]*[>%]\}\}")
 # What says something to the site's generator alone: where links lead, comments written as such, what is included.
 _DIRECTIVES = re.compile(
-    r"\s*(?:(?:\[[^\[\]\n]+\]:|:::[ \t]+\w++(?:\.\w++)++[ \t]*+$|<<<[ \t]|--8<--|\{\{#\w*include\b)[^\n]*"
-    r"(?:\n\s*|\Z))+",
+    r"\s*(?:[`~]{3}[^\n]*\n\s*)?"
+    r"(?:(?:\[[^\[\]\n]+\]:|:::[ \t]+\w++(?:\.\w++)++[ \t]*+$|<<<[ \t]|--8<--|\{\{#\w*include\b)[^\n]*(?:\n\s*|\Z))+"
+    r"(?:[`~]{3,}\s*)?",
     re.MULTILINE,
 )
 _LEANING = re.compile(
@@ -179,7 +180,7 @@ def blocks_of(joined: Joined, closeness: Sequence[Sequence[float]]) -> tuple[Tex
                 kinds = (BlockKind.PARAGRAPH if at in noted else joined.blocks[at].kind for at in part)
                 texts = (_whole_lines(joined, at) for at in part)
                 text = "\n\n".join(map(_at_margin, texts, kinds))
-            if not any(map(str.isalnum, _bare(text))) or _DIRECTIVES.fullmatch(_inside(text)):
+            if not any(map(str.isalnum, _bare(text))) or _DIRECTIVES.fullmatch(text):
                 found[-1:] = [replace(before, is_cut=before.announces) for before in found[-1:]]
                 continue
             kind: TextKind = _KINDS.get(last.kind, "prose") if part[-1] not in noted else "prose"
@@ -222,19 +223,6 @@ def _bare(text: str) -> str:
     return _TAG.sub("", text)
 
 
-def _inside(text: str) -> str:
-    """A text without the fence around all of it."""
-    lines = text.split("\n")
-    return "\n".join(lines[1:-1]) if len(lines) > 2 and Line(lines[0]).fence else text
-
-
-def _is_fenced(text: str) -> bool:
-    """Whether a fence is around all of it."""
-    flags = Markdown(textwrap.dedent(text)).fenced_lines()
-    fence = Line(text.lstrip().partition("\n")[0]).fence
-    return bool(fence) and all(flags) and Line(text.rstrip().rpartition("\n")[2]).closes(fence)
-
-
 def _in_notes(joined: Joined) -> frozenset[int]:
     """The blocks that only look like code, since they are indented below the title of a note or a tab."""
     found: list[int] = []
@@ -242,8 +230,8 @@ def _in_notes(joined: Joined) -> frozenset[int]:
     for at, span in enumerate(joined.blocks):
         lines = _whole_lines(joined, at)
         is_open = INDENTED_NOTE.match(lines) is not None or (is_open and lines.startswith(_CODE_INDENTS))
-        is_noted = span.kind is BlockKind.CODE and not _is_fenced(lines) and (is_open or _holds_fences(joined, at))
-        found += [at] if is_noted else []
+        is_bare = span.kind is BlockKind.CODE and not Markdown(lines).is_fenced
+        found += [at] if is_bare and (is_open or _holds_fences(joined, at)) else []
     return frozenset(found)
 
 

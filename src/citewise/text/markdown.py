@@ -132,11 +132,17 @@ class Markdown(str):
         match = _LEADING_HEADINGS.match(self)
         return match.end() if match else 0
 
+    @property
+    def is_fenced(self) -> bool:
+        """Whether a fence is around all of it."""
+        text = Markdown(self.rstrip())
+        fence = Line(text.partition("\n")[0]).fence
+        return "\n" in text and all(text.fenced_lines()) and Line(text.rpartition("\n")[2]).closes(fence)
+
     def closed(self) -> str:
         """A block of code with both of its fences: one that was cut or half selected would swallow what follows."""
         first = Line(self.partition("\n")[0])
         if not first.fence:
             fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(self)), default=0))
             return f"{fence}\n{self}\n{fence}"
-        is_closed = "\n" in self and Line(self.rstrip().rpartition("\n")[2]).closes(first.fence)
-        return str(self) if is_closed else f"{self.rstrip()}\n{first.quote_mark}{first.fence}"
+        return str(self) if self.is_fenced else f"{self.rstrip()}\n{first.quote_mark}{first.fence}"
