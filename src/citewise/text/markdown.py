@@ -89,14 +89,24 @@ class Markdown(str):
 
     __slots__ = ()
 
-    def fenced_lines(self) -> list[bool]:
-        """For each line whether it belongs to a code fence, its first and last line included."""
-        flags, fence = [], ""
+    def _fences(self) -> list[int]:
+        """For each line the number of the code fence it belongs to, its first and last line included; 0: none."""
+        numbers, fence, number = list[int](), "", 0
         for line in map(Line, self.split("\n")):
             opened = fence or line.fence
-            flags.append(bool(opened))
+            number += bool(opened and not fence)
+            numbers.append(number if opened else 0)
             fence = "" if fence and line.closes(fence) else opened
-        return flags
+        return numbers
+
+    def fenced_lines(self) -> list[bool]:
+        """For each line whether it belongs to a code fence, its first and last line included."""
+        return [fence > 0 for fence in self._fences()]
+
+    def runs(self) -> Iterator[tuple[str, bool]]:
+        """Its fences, one by one, and the lines between them; of each whether it is a fence."""
+        for fence, run in groupby(zip(self._fences(), self.split("\n"), strict=True), key=itemgetter(0)):
+            yield "\n".join(line for _, line in run), fence > 0
 
     def code_spans(self) -> Iterator[tuple[int, int]]:
         """Where inline code stands: from a run of backticks to the next run of the same length."""

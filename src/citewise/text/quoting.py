@@ -11,7 +11,6 @@ from citewise.text.markdown import LINK, WIKI_LINK, Line, Markdown
 from citewise.text.notes import TAB_SHORTCODE, dedented, titled
 from citewise.text.units import sentence_starts
 
-_FENCE = "```"
 MIN_EMPHASIZED = 240  # characters of a text in which a sentence is worth pointing out; a shorter one is read whole
 MAX_EMPHASIZED = 240  # of a sentence in bold
 
@@ -86,22 +85,20 @@ _PARAGRAPH = re.compile(r"^(?:[^\S\n]*+\S[^\n]*+(?:\n|\Z))++", re.MULTILINE)
 def unwrapped(text: str) -> str:
     """Markdown in which each paragraph is one line: a screen wraps it as wide as it is."""
     lines: list[list[str]] = []  # of parts each: one string would be copied for each line that a paragraph has
-    fence, is_open = "", False  # whether the last line may go on
-    for raw in text.split("\n"):
+    is_open = False  # whether the last line may go on
+    for raw, is_code in zip(text.split("\n"), Markdown(text).fenced_lines(), strict=True):
         line = Line(raw)
-        opened = fence or line.fence
-        is_plain = not opened and bool(line.strip()) and not line.is_markup
+        is_plain = not is_code and bool(line.strip()) and not line.is_markup
         if is_plain and is_open and "|" not in line and not line.begins_item and not line.quote_mark:
             said = line.strip()
             is_glued = _is_unspaced(lines[-1][-1].rstrip()[-1:]) and _is_unspaced(said[:1])
             lines[-1][-1] = lines[-1][-1].rstrip()
             lines[-1] += ["" if is_glued else " ", said]
         else:
-            lines.append([raw if opened else raw.rstrip()])
-        is_broken = not opened and bool(raw.strip()) and raw.endswith("  ")  # by hand, for a new line
+            lines.append([raw if is_code else raw.rstrip()])
+        is_broken = not is_code and bool(raw.strip()) and raw.endswith("  ")  # by hand, for a new line
         lines[-1][-1] += "  " * is_broken
         is_open = is_plain and not raw.endswith(("  ", "\\"))
-        fence = "" if fence and line.closes(fence) else opened
     return "\n".join("".join(parts) for parts in lines)
 
 
@@ -121,7 +118,7 @@ def shown(text: str, asked: Set[str] = frozenset(), max_lines: int | None = None
     """
     prepared = "\n".join(
         _cut(run, asked, max_lines) if is_code else _without_markup(run)
-        for run, is_code in _runs(_tidied(fenced(dedented(text))))
+        for run, is_code in Markdown(_tidied(fenced(dedented(text)))).runs()
     )
     return _QUOTED_BLANKS.sub("", _outside_code(unwrapped(prepared)).strip("\n").rstrip())
 
@@ -151,7 +148,7 @@ def _with_rows(text: str) -> str:
 
 def without_tags(text: str) -> str:
     """Without the tags of HTML and JSX outside code. Autolinks and placeholders such as `<name>` stay."""
-    return "\n".join(run if is_code else _tagless(run) for run, is_code in _runs(text))
+    return "\n".join(run if is_code else _tagless(run) for run, is_code in Markdown(text).runs())
 
 
 def _tagless(text: str) -> str:
@@ -190,37 +187,28 @@ def _left_of_tag(tag: re.Match[str], closed: Set[str]) -> str:
 
 def fenced(text: str) -> str:
     """Hugo's code as everybody else writes it."""
-    return _SHORTCODE.sub(lambda line: f"{line[1]}{_FENCE}{line[2] or ''}", text) if "{{" in text else text
+    return _SHORTCODE.sub(lambda line: f"{line[1]}```{line[2] or ''}", text) if "{{" in text else text
 
 
 def _tidied(text: str) -> str:
     """Fences with their language alone, below the name of their file, and code without what marks its lines up."""
-    if _FENCE not in text and "~~~" not in text:
-        return text
-    lines: list[str] = []
-    fence, keeps_marks = "", False
-    for raw in text.split("\n"):
-        line = Line(raw)
-        if fence:
-            is_end = line.closes(fence)
-            fence = "" if is_end else fence
-            if is_end or keeps_marks or not _LINE_MARK.fullmatch(raw):
-                lines.append(raw)
-            continue
-        fence = line.fence
-        opening = _OPENING_FENCE.fullmatch(raw) if fence else None
-        if opening:
-            keeps_marks = opening["language"] in ("md", "mdx", "markdown", "mdc")
-            named = _FILE_NAME.search(opening["rest"])
-            name = next(filter(None, named.groups()), "") if named else ""
-            lines += [f"{opening['indent']}`{name}`"] if name else []
-            raw = f"{opening['indent']}{opening['mark']}{opening['language']}"
-        lines.append(raw)
-    return "\n".join(lines)
+    return "\n".join(_tidied_fence(run) if is_code else run for run, is_code in Markdown(text).runs())
+
+
+def _tidied_fence(fence: str) -> str:
+    first, *code = fence.split("\n")
+    opening = _OPENING_FENCE.fullmatch(first)
+    if not opening or opening["language"] not in ("md", "mdx", "markdown", "mdc"):
+        code = [line for line in code if not _LINE_MARK.fullmatch(line)]
+    if opening:
+        named = _FILE_NAME.search(opening["rest"])
+        label = f"{opening['indent']}`{named[named.lastindex or 0]}`\n" if named else ""
+        first = f"{label}{opening['indent']}{opening['mark']}{opening['language']}"
+    return "\n".join((first, *code))
 
 
 def _outside_code(text: str) -> str:
-    return "\n".join(run if is_code else _plain(run) for run, is_code in _runs(text))
+    return "\n".join(run if is_code else _plain(run) for run, is_code in Markdown(text).runs())
 
 
 def _plain(text: str) -> str:
@@ -259,16 +247,6 @@ def _words_of(link: re.Match[str]) -> str:
     if before.isalnum():  # `x[0][1]`
         return link.group()
     return "" if link["picture"] else link["words"]
-
-
-def _runs(text: str) -> Iterator[tuple[str, bool]]:
-    """Lines of fences, and lines between them."""
-    lines, flags = text.split("\n"), Markdown(text).fenced_lines()
-    start = 0
-    for at in range(1, len(lines) + 1):
-        if at == len(lines) or flags[at] != flags[start]:
-            yield "\n".join(lines[start:at]), flags[start]
-            start = at
 
 
 def shortened(text: str, asked: Set[str], max_lines: int) -> str:
@@ -327,7 +305,7 @@ def emphasized(text: str, telling: re.Pattern[str]) -> str:
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
     """Where the sentences of plain paragraphs stand, not those of lists, tables, quotations and headings."""
     position = 0
-    for run, is_code in _runs(text):
+    for run, is_code in Markdown(text).runs():
         for paragraph in () if is_code else _PARAGRAPH.finditer(run):
             whole = paragraph.group()
             if not any(map(_is_marked, whole.split("\n"))):

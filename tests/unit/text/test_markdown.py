@@ -1,4 +1,4 @@
-"""Fences: which stand around all of a text, and which have to be closed."""
+"""Fences: where they stand, which are around all of a text, and which have to be closed."""
 
 import pytest
 
@@ -25,3 +25,10 @@ def test_a_fence_is_around_all_of_what_is_closed(text: str, closed: str) -> None
 
 def test_two_fences_with_text_between_them_are_not_around_all_of_it() -> None:
     assert not Markdown("```\na\n```\n\nb\n\n```\nc\n```").is_fenced
+
+
+def test_a_text_is_cut_into_its_fences_and_what_stands_between_them() -> None:
+    runs = [("a\n", False), ("```\nb\n```", True), ("~~~\n```\n~~~", True), ("", False), ("```\nc", True)]
+    text = "\n".join(run for run, _ in runs)
+    assert list(Markdown(text).runs()) == runs
+    assert sum(Markdown(text).fenced_lines()) == 8

@@ -184,6 +184,12 @@ def test_links_types_and_quotations_read_as_they_should(text: str, said: str) ->
     assert shown(text) == said
 
 
+def test_of_two_fences_each_is_cut() -> None:
+    code = "\n".join(['```py title="pump.py"', *PLAIN_CODE, "```"])
+    made = shown(f"{code}\n{code}", {"7"}, 6).splitlines()
+    assert [made.count(line) for line in ("`pump.py`", "```py", "```", "call(7)", "call(20)")] == [2, 2, 2, 2, 0]
+
+
 def test_code_in_a_quotation_is_cut_there() -> None:
     lines = ["> ```sh", *(f"> pump {at}" for at in range(60)), "> ```"]
     made = cut(lines, "25", most=6)
