@@ -43,7 +43,6 @@ _VERSION_NOTE = re.compile(
 _WORD = re.compile(r"\w+")
 _ITEM = re.compile(rf"^[ \t]*{LIST_MARK}[ \t]", re.MULTILINE)
 _NUMBERED = re.compile(r"^(\d{1,3})[.)]\s", re.MULTILINE)
-_STEP = re.compile(r"\s*\d{1,3}[.)]\s")
 _COMMENT = re.compile(r"<!--(?:(?!<!--).)*?-->", re.DOTALL)
 _TAG = re.compile(r"</?[A-Za-z][\w.-]*(?:\s[^<>]*)?/?>|\{\{[<%][^{}]*[>%]\}\}")
 # What says something to the site's generator alone: where links lead, comments written as such, what is included.
@@ -100,7 +99,7 @@ class TextBlock:
 
     @property
     def is_step(self) -> bool:
-        return self.kind == "item" and _STEP.match(self.text) is not None
+        return self.kind == "item" and _NUMBERED.match(self.text) is not None
 
     @property
     def breaks_off(self) -> bool:
@@ -297,9 +296,8 @@ def _belong_together(joined: Joined, before: BlockSpan, span: BlockSpan) -> bool
 def _items_of(joined: Joined, whole: Sequence[int]) -> list[list[int]]:
     """A short list as one, the items of a long one or of one with code, each with what belongs to it."""
     spans = [joined.blocks[at] for at in whole]
-    lines = sum(
-        -(-len(line) // SCREEN_COLUMNS) or 1 for line in joined.text[spans[0].start : spans[-1].end].splitlines()
-    )
+    text = joined.text[spans[0].start : spans[-1].end]
+    lines = sum(-(-len(line) // SCREEN_COLUMNS) or 1 for line in text.splitlines())
     if lines <= MAX_LIST_LINES and all(span.kind is not BlockKind.CODE for span in spans):
         return [list(whole)]
     outermost = min(span.depth for span in spans)

@@ -131,19 +131,15 @@ def _without_markup(text: str) -> str:
 
 def _with_rows(text: str) -> str:
     """Rows of HTML as those of Markdown; the first one is the header."""
-    found = list(_ROW.finditer(text))
-    rows = [[" ".join(cell.split()).replace("|", "\\|") for cell in _CELL.findall(row[1])] for row in found]
+    rows = [[" ".join(cell.split()).replace("|", "\\|") for cell in _CELL.findall(row)] for row in _ROW.findall(text)]
     columns = max(map(len, rows), default=0)
     if columns < MIN_COLUMNS:
         return text
     lines = [f"| {' | '.join([*row, *[''] * (columns - len(row))])} |" for row in rows]
     lines[0] = f"\n{lines[0]}\n|{' --- |' * columns}"
     lines[-1] += "\n"
-    parts, end = list[str](), 0
-    for row, line in zip(found, lines, strict=True):
-        parts += [text[end : row.start()], line]
-        end = row.end()
-    return "".join([*parts, text[end:]])
+    shown_rows = iter(lines)
+    return _ROW.sub(lambda _: next(shown_rows), text)
 
 
 def without_tags(text: str) -> str:
@@ -257,30 +253,22 @@ def shortened(text: str, asked: Set[str], max_lines: int) -> str:
     if first < 0:  # code without a fence
         first = next((at for at, line in enumerate(lines) if Line(line).is_indented), 0)
         lines[first:] = Markdown(textwrap.dedent("\n".join(lines[first:]))).closed().split("\n")
-    label, body = lines[:first], lines[first:]
-    if not is_code:
-        body = _outside_code(without_tags("\n".join(body))).split("\n")
-    if is_code:
-        body = _cut("\n".join(body), asked, max_lines).split("\n")
-    elif len(body) > max_lines + 2:
-        mark = Line(body[0]).quote_mark
-        rows = [Line(row).unquoted for row in body] if mark else body
-        body = [mark + row for row in cut_rows(rows, asked - STOP_WORDS, max_lines)]
-    return "\n".join(
-        [
-            *([shown("\n".join(label)).strip()] if any(map(str.strip, label)) else []),
-            *(body if not label else ["", *body]),
-        ]
-    )
+    label, body = shown("\n".join(lines[:first])).strip(), "\n".join(lines[first:])
+    body = _cut(body if is_code else _outside_code(without_tags(body)), asked, max_lines)
+    return f"{label}\n\n{body}" if label else body
 
 
-def _cut(fenced_code: str, asked: Set[str], max_lines: int | None) -> str:
-    lines = fenced_code.split("\n")
+def _cut(code_or_table: str, asked: Set[str], max_lines: int | None) -> str:
+    lines = code_or_table.split("\n")
     if max_lines is None or len(lines) <= max_lines + 2:
-        return fenced_code
-    mark = Line(lines[0]).quote_mark
-    code = [Line(line).unquoted for line in lines[1:-1]] if mark else lines[1:-1]
-    return "\n".join((lines[0], *(mark + line for line in cut_code(code, asked - STOP_WORDS, max_lines)), lines[-1]))
+        return code_or_table
+    mark, telling = Line(lines[0]).quote_mark, asked - STOP_WORDS
+    lines = [Line(line).unquoted for line in lines] if mark else lines
+    if Line(lines[0]).fence:
+        lines[1:-1] = cut_code(lines[1:-1], telling, max_lines)
+    else:
+        lines = cut_rows(lines, telling, max_lines)
+    return "\n".join(mark + line for line in lines)
 
 
 def _begins_table(lines: Sequence[str], at: int) -> bool:
