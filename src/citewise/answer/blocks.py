@@ -52,7 +52,7 @@ _DIRECTIVES = re.compile(
     r"(?:[`~]{3,}\s*)?",
     re.MULTILINE,
 )
-_LEANING = re.compile(
+_REFERRING = re.compile(
     r"[\s>*_]*(?:so|this|these|those|it|its|they|such|here|however|then|but|and|also|instead|otherwise|which|the above"
     r"|in (?:this|that|such)|(?:for )?example|as (?:shown|you can see)|note that)\b",
     re.IGNORECASE,
@@ -109,7 +109,7 @@ class TextBlock:
     @property
     def leans_back(self) -> bool:
         """Whether its first words refer to what stands above it."""
-        return self.kind == "prose" and _LEANING.match(self.text) is not None
+        return self.kind == "prose" and _REFERRING.match(self.text) is not None
 
     @cached_property
     def code_lines(self) -> int:
@@ -160,39 +160,38 @@ def _asks(text: str) -> bool:
     return len(options) >= 3 and ("?" in text or not any(option.rstrip().endswith(".") for option in options))
 
 
+_KINDS: Mapping[BlockKind, TextKind] = {BlockKind.CODE: "code", BlockKind.TABLE: "table"}
+
+
 def blocks_of(joined: Joined, closeness: Sequence[Sequence[float]]) -> tuple[TextBlock, ...]:
     """The blocks of a section's text, in order. `closeness`: of each passage, of each of its blocks."""
     found: list[TextBlock] = []
-    noted = _in_notes(joined)
+    kinds = _kinds_of(joined)
     for number, group in enumerate(_groups(joined), start=1):
         is_list = joined.blocks[group[0]].depth > 0
         parts = _items_of(joined, group) if is_list else [group]
         for place, part in enumerate(parts):
-            first, last = joined.blocks[part[0]], joined.blocks[part[-1]]
-            start = joined.text.rfind("\n", 0, first.start) + 1
-            is_code = last.kind is BlockKind.CODE and part[-1] not in noted
-            if is_list:
-                text = _at_margin(_with_fences(joined, part, start), BlockKind.PARAGRAPH)
-            elif not (is_code or _holds_fences(joined, part[-1])):
-                text = _at_margin(joined.text[start : last.end], BlockKind.PARAGRAPH)
-            else:  # with its label
-                kinds = (BlockKind.PARAGRAPH if at in noted else joined.blocks[at].kind for at in part)
-                texts = (_whole_lines(joined, at) for at in part)
-                text = "\n\n".join(map(_at_margin, texts, kinds))
+            start = joined.text.rfind("\n", 0, joined.blocks[part[0]].start) + 1
+            text = _text_of(joined, part, start, kinds)
             if not any(map(str.isalnum, _bare(text))) or _DIRECTIVES.fullmatch(text):
                 found[-1:] = [replace(before, is_cut=before.announces) for before in found[-1:]]
                 continue
-            kind: TextKind = _KINDS.get(last.kind, "prose") if part[-1] not in noted else "prose"
+            kind: TextKind = _KINDS.get(kinds[part[-1]], "prose")
             if is_list:
                 kind = "list" if len(parts) == 1 else "item"
-            near = _nearest(joined, part, closeness)
-            span = (start, last.end)
-            others = (place, len(parts) - place - 1) if is_list else (0, 0)
-            found.append(TextBlock(len(found), kind, text, span, near, number if is_list else 0, *others))
+            span = (start, joined.blocks[part[-1]].end)
+            in_list = (number, place, len(parts) - place - 1) if is_list else ()
+            found.append(TextBlock(len(found), kind, text, span, _nearest(joined, part, closeness), *in_list))
     return tuple(_with_procedures(found))
 
 
-_KINDS: Mapping[BlockKind, TextKind] = {BlockKind.CODE: "code", BlockKind.TABLE: "table"}
+def _text_of(joined: Joined, part: Sequence[int], start: int, kinds: Sequence[BlockKind]) -> str:
+    """A block as it would stand at the margin, where it is code with both of its fences."""
+    if joined.blocks[part[0]].depth > 0:
+        return _at_margin(_with_fences(joined, part, start), BlockKind.PARAGRAPH)
+    if kinds[part[-1]] is BlockKind.CODE or _holds_fences(joined, part[-1]):  # with its label
+        return "\n\n".join(_at_margin(_whole_lines(joined, at), kinds[at]) for at in part)
+    return _at_margin(joined.text[start : joined.blocks[part[-1]].end], BlockKind.PARAGRAPH)
 
 
 def _with_procedures(blocks: Sequence[TextBlock]) -> list[TextBlock]:
@@ -222,16 +221,16 @@ def _bare(text: str) -> str:
     return _TAG.sub("", text)
 
 
-def _in_notes(joined: Joined) -> frozenset[int]:
-    """The blocks that only look like code, since they are indented below the title of a note or a tab."""
-    found: list[int] = []
+def _kinds_of(joined: Joined) -> list[BlockKind]:
+    """The kind of each block. What looks like code since it is indented below the title of a note or a tab is prose."""
+    kinds: list[BlockKind] = []
     is_open = False
     for at, span in enumerate(joined.blocks):
         lines = _whole_lines(joined, at)
         is_open = INDENTED_NOTE.match(lines) is not None or (is_open and lines.startswith(_CODE_INDENTS))
         is_bare = span.kind is BlockKind.CODE and not Markdown(lines).is_fenced
-        found += [at] if is_bare and (is_open or _holds_fences(joined, at)) else []
-    return frozenset(found)
+        kinds.append(BlockKind.PARAGRAPH if is_bare and (is_open or _holds_fences(joined, at)) else span.kind)
+    return kinds
 
 
 def _holds_fences(joined: Joined, at: int) -> bool:

@@ -90,10 +90,10 @@ def unwrapped(text: str) -> str:
         line = Line(raw)
         is_plain = not is_code and bool(line.strip()) and not line.is_markup
         if is_plain and is_open and "|" not in line and not line.begins_item and not line.quote_mark:
-            said = line.strip()
-            is_glued = _is_unspaced(lines[-1][-1].rstrip()[-1:]) and _is_unspaced(said[:1])
+            words = line.strip()
+            is_glued = _is_unspaced(lines[-1][-1].rstrip()[-1:]) and _is_unspaced(words[:1])
             lines[-1][-1] = lines[-1][-1].rstrip()
-            lines[-1] += ["" if is_glued else " ", said]
+            lines[-1] += ["" if is_glued else " ", words]
         else:
             lines.append([raw if is_code else raw.rstrip()])
         is_broken = not is_code and bool(raw.strip()) and raw.endswith("  ")  # by hand, for a new line
@@ -159,11 +159,11 @@ def _tagless(text: str) -> str:
         end = stop
     lines: list[str] = []
     for line in "".join(parts).split("\n"):
-        said = line.replace(_REMOVED, "")
-        if _REMOVED not in line or said.strip():
+        left = line.replace(_REMOVED, "")
+        if _REMOVED not in line or left.strip():
             indent = line[: len(line) - len(line.lstrip(" \t"))]
             begins_with_tag = line.startswith(_REMOVED, len(indent))
-            lines.append(indent[:MAX_INDENT] + said.lstrip() if begins_with_tag else said)
+            lines.append(indent[:MAX_INDENT] + left.lstrip() if begins_with_tag else left)
     return "\n".join(lines)
 
 
