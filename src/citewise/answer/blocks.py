@@ -11,20 +11,21 @@ from typing import Literal, TypeAlias
 from citewise.answer.joining import Joined
 from citewise.model.document import BlockKind, BlockSpan
 from citewise.text.analysis import terms
-from citewise.text.markdown import BULLET, LIST_MARK, Line, Markdown
+from citewise.text.markdown import BULLET, LINK, LIST_MARK, WIKI_LINK, Line, Markdown
+from citewise.text.notes import BEGUN_TAB, INDENTED_NOTE, title_of
 from citewise.text.quoting import fenced
 from citewise.text.units import sentence_starts
 
 SCREEN_COLUMNS = 100  # of a line as it is counted
 MAX_LIST_LINES = 12  # of a list that is one block; the items of a longer one, or of one with code, are blocks
 CODE_INDENT = 4  # of a line that is code without a fence
+_CODE_INDENTS = (" " * CODE_INDENT, "\t")
 MAX_LABEL_CHARACTERS = 80  # of a line in bold or a file name that names the block below it
 
 TextKind: TypeAlias = Literal["prose", "list", "item", "code", "table"]
 
 _LABEL = re.compile(  # a line in bold, or a file name, alone: it names what stands below
     rf"(?:\*\*|__)[^*_\n]{{1,{MAX_LABEL_CHARACTERS}}}(?:\*\*|__)[.:]?|`[^`\n]{{1,{MAX_LABEL_CHARACTERS}}}`:?"
-    rf"|(?:===|!!!|\?\?\?)[+]? ?(?:[\w-]+ )?\"[^\"\n]{{1,{MAX_LABEL_CHARACTERS}}}\""  # a tab or a titled note
 )
 _ANNOUNCEMENT = re.compile(  # what speaks of the text and not of its subject
     r"\b(?:this|the following|next|previous|last) (?:page|section|chapter|guide|tutorial|article|document|module|lab"
@@ -39,27 +40,19 @@ _VERSION_NOTE = re.compile(
     r"\W*(?:\w+\W+){0,2}?(?:introduced|added|released|deprecated|available|removed|changed) (?:in|since)\b.{0,60}",
     re.IGNORECASE,
 )
-_LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()\s]*(?:\s+\"[^\"]*\")?\)|\[[^\[\]\n]*\])|\[\[([^\[\]\n]+)\]\]")
-_PICTURE = re.compile(r"!\[[^\[\]]*\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
 _WORD = re.compile(r"\w+")
 _ITEM = re.compile(rf"^[ \t]*{LIST_MARK}[ \t]", re.MULTILINE)
 _NUMBERED = re.compile(r"^(\d{1,3})[.)]\s", re.MULTILINE)
-_STEP = re.compile(r"\s*\d{1,3}[.)]\s")
 _COMMENT = re.compile(r"<!--(?:(?!<!--).)*?-->", re.DOTALL)
 _TAG = re.compile(r"</?[A-Za-z][\w.-]*(?:\s[^<>]*)?/?>|\{\{[<%][^{}]*[>%]\}\}")
 # What says something to the site's generator alone: where links lead, comments written as such, what is included.
 _DIRECTIVES = re.compile(
-    r"\s*(?:(?:\[[^\[\]\n]+\]:|:::[ \t]+\w++(?:\.\w++)++[ \t]*+$|<<<[ \t]|--8<--|\{\{#\w*include\b)[^\n]*"
-    r"(?:\n\s*|\Z))+",
+    r"\s*(?:[`~]{3}[^\n]*\n\s*)?"
+    r"(?:(?:\[[^\[\]\n]+\]:|:::[ \t]+\w++(?:\.\w++)++[ \t]*+$|<<<[ \t]|--8<--|\{\{#\w*include\b)[^\n]*(?:\n\s*|\Z))+"
+    r"(?:[`~]{3,}\s*)?",
     re.MULTILINE,
 )
-_NOTE = re.compile(r"[ \t]*(?:!!!|\?\?\?\+?|===\+?)[ \t]")  # of MkDocs: what is indented below it belongs to it
-_INDENT = re.compile(r" {4}|\t")
-_TAB = re.compile(  # the beginning of a tab, which is named after it
-    r"(?:<(?:TabItem|Tab|TabPanel)\s[^<>]*(?:label|title|value)=[^<>]*(?<!/)>|\{\{[<%]\s*tab\s[^{}]*name=[^{}]*[>%]\}\})\s*\Z"
-)
-_CALLOUT = re.compile(r"(?:>\s*)*\[![\w-]+\][^\n]*(?:\s*>\s*)*")
-_LEANING = re.compile(
+_REFERRING = re.compile(
     r"[\s>*_]*(?:so|this|these|those|it|its|they|such|here|however|then|but|and|also|instead|otherwise|which|the above"
     r"|in (?:this|that|such)|(?:for )?example|as (?:shown|you can see)|note that)\b",
     re.IGNORECASE,
@@ -96,17 +89,17 @@ class TextBlock:
     @property
     def announces(self) -> bool:
         """Whether it says nothing without what follows."""
-        text = _TAG.sub("", _PICTURE.sub("", self.text)) if self.text.endswith((">", ")", "}")) else self.text
+        text = _bare(self.text) if self.text.endswith((">", ")", "]", "}")) else self.text
         return self.kind in ("prose", "item") and text.rstrip("*_` \n").endswith((":", "\uff1a"))
 
     @property
     def is_label(self) -> bool:
         """Whether it only names what stands below."""
-        return self.kind == "prose" and _LABEL.fullmatch(self.text) is not None
+        return self.kind == "prose" and _is_label(self.text)
 
     @property
     def is_step(self) -> bool:
-        return self.kind == "item" and _STEP.match(self.text) is not None
+        return self.kind == "item" and _NUMBERED.match(self.text) is not None
 
     @property
     def breaks_off(self) -> bool:
@@ -116,7 +109,7 @@ class TextBlock:
     @property
     def leans_back(self) -> bool:
         """Whether its first words refer to what stands above it."""
-        return self.kind == "prose" and _LEANING.match(self.text) is not None
+        return self.kind == "prose" and _REFERRING.match(self.text) is not None
 
     @cached_property
     def code_lines(self) -> int:
@@ -135,12 +128,18 @@ class TextBlock:
         if self.kind in ("code", "table"):
             return False
         text = _COMMENT.sub("", self.text)
-        if _LABEL.fullmatch(text) or _VERSION_NOTE.fullmatch(text.strip("> *_\n")):
+        if _is_label(text) or _VERSION_NOTE.fullmatch(text.strip("> *_\n")):
             return True
-        beside = len(_WORD.findall(_LINK.sub(" ", _LINK.sub(" ", text))))  # words beside links, of pictures too
+        unlinked = WIKI_LINK.sub(" ", LINK.sub(" ", LINK.sub(" ", text)))  # a picture may be the words of a link
+        beside = len(_WORD.findall(unlinked))
         if self.kind == "prose":
             return not beside or _says_nothing(" ".join(text.split()))
-        return (beside <= 2 * len(_ITEM.findall(text)) and _LINK.search(text) is not None) or _asks(text)
+        return (beside <= 2 * len(_ITEM.findall(text)) and unlinked != text) or _asks(text)
+
+
+def _is_label(text: str) -> bool:
+    """Whether it is a line in bold, the name of a file, or the title of a note or a tab."""
+    return _LABEL.fullmatch(text) is not None or 0 < len(title_of(text) or "") <= MAX_LABEL_CHARACTERS
 
 
 def _says_nothing(paragraph: str) -> bool:
@@ -161,39 +160,38 @@ def _asks(text: str) -> bool:
     return len(options) >= 3 and ("?" in text or not any(option.rstrip().endswith(".") for option in options))
 
 
+_KINDS: Mapping[BlockKind, TextKind] = {BlockKind.CODE: "code", BlockKind.TABLE: "table"}
+
+
 def blocks_of(joined: Joined, closeness: Sequence[Sequence[float]]) -> tuple[TextBlock, ...]:
     """The blocks of a section's text, in order. `closeness`: of each passage, of each of its blocks."""
     found: list[TextBlock] = []
-    noted = _in_notes(joined)
+    kinds = _kinds_of(joined)
     for number, group in enumerate(_groups(joined), start=1):
         is_list = joined.blocks[group[0]].depth > 0
         parts = _items_of(joined, group) if is_list else [group]
         for place, part in enumerate(parts):
-            first, last = joined.blocks[part[0]], joined.blocks[part[-1]]
-            start = joined.text.rfind("\n", 0, first.start) + 1
-            is_code = last.kind is BlockKind.CODE and part[-1] not in noted
-            if is_list:
-                text = _at_margin(_with_fences(joined, part, start), BlockKind.PARAGRAPH)
-            elif not (is_code or _holds_fences(joined, part[-1])):
-                text = _at_margin(joined.text[start : last.end], BlockKind.PARAGRAPH)
-            else:  # with its label
-                kinds = (BlockKind.PARAGRAPH if at in noted else joined.blocks[at].kind for at in part)
-                texts = (_whole_lines(joined, at) for at in part)
-                text = "\n\n".join(map(_at_margin, texts, kinds))
-            if not any(map(str.isalnum, _TAG.sub("", _PICTURE.sub("", text)))) or _DIRECTIVES.fullmatch(_inside(text)):
+            start = joined.text.rfind("\n", 0, joined.blocks[part[0]].start) + 1
+            text = _text_of(joined, part, start, kinds)
+            if not any(map(str.isalnum, _bare(text))) or _DIRECTIVES.fullmatch(text):
                 found[-1:] = [replace(before, is_cut=before.announces) for before in found[-1:]]
                 continue
-            kind: TextKind = _KINDS.get(last.kind, "prose") if part[-1] not in noted else "prose"
+            kind: TextKind = _KINDS.get(kinds[part[-1]], "prose")
             if is_list:
                 kind = "list" if len(parts) == 1 else "item"
-            near = _nearest(joined, part, closeness)
-            span = (start, last.end)
-            others = (place, len(parts) - place - 1) if is_list else (0, 0)
-            found.append(TextBlock(len(found), kind, text, span, near, number if is_list else 0, *others))
+            span = (start, joined.blocks[part[-1]].end)
+            in_list = (number, place, len(parts) - place - 1) if is_list else ()
+            found.append(TextBlock(len(found), kind, text, span, _nearest(joined, part, closeness), *in_list))
     return tuple(_with_procedures(found))
 
 
-_KINDS: Mapping[BlockKind, TextKind] = {BlockKind.CODE: "code", BlockKind.TABLE: "table"}
+def _text_of(joined: Joined, part: Sequence[int], start: int, kinds: Sequence[BlockKind]) -> str:
+    """A block as it would stand at the margin, where it is code with both of its fences."""
+    if joined.blocks[part[0]].depth > 0:
+        return _at_margin(_with_fences(joined, part, start), BlockKind.PARAGRAPH)
+    if kinds[part[-1]] is BlockKind.CODE or _holds_fences(joined, part[-1]):  # with its label
+        return "\n\n".join(_at_margin(_whole_lines(joined, at), kinds[at]) for at in part)
+    return _at_margin(joined.text[start : joined.blocks[part[-1]].end], BlockKind.PARAGRAPH)
 
 
 def _with_procedures(blocks: Sequence[TextBlock]) -> list[TextBlock]:
@@ -216,35 +214,29 @@ def _with_procedures(blocks: Sequence[TextBlock]) -> list[TextBlock]:
     return joined
 
 
-def _inside(text: str) -> str:
-    """A text without the fence around all of it."""
-    lines = text.split("\n")
-    return "\n".join(lines[1:-1]) if len(lines) > 2 and Line(lines[0]).fence else text
+def _bare(text: str) -> str:
+    """Without tags, shortcodes and pictures."""
+    if "![" in text:
+        text = LINK.sub(lambda link: "" if link["picture"] else link.group(), text)
+    return _TAG.sub("", text)
 
 
-def _is_fenced(text: str) -> bool:
-    """Whether a fence is around all of it."""
-    flags = Markdown(textwrap.dedent(text)).fenced_lines()
-    fence = Line(text.lstrip().partition("\n")[0]).fence
-    return bool(fence) and all(flags) and Line(text.rstrip().rpartition("\n")[2]).closes(fence)
-
-
-def _in_notes(joined: Joined) -> frozenset[int]:
-    """The blocks that only look like code, since they are indented below the title of a note or a tab."""
-    found: list[int] = []
+def _kinds_of(joined: Joined) -> list[BlockKind]:
+    """The kind of each block. What looks like code since it is indented below the title of a note or a tab is prose."""
+    kinds: list[BlockKind] = []
     is_open = False
     for at, span in enumerate(joined.blocks):
         lines = _whole_lines(joined, at)
-        is_open = _NOTE.match(lines) is not None or (is_open and _INDENT.match(lines) is not None)
-        is_noted = span.kind is BlockKind.CODE and not _is_fenced(lines) and (is_open or _holds_fences(joined, at))
-        found += [at] if is_noted else []
-    return frozenset(found)
+        is_open = INDENTED_NOTE.match(lines) is not None or (is_open and lines.startswith(_CODE_INDENTS))
+        is_bare = span.kind is BlockKind.CODE and not Markdown(lines).is_fenced
+        kinds.append(BlockKind.PARAGRAPH if is_bare and (is_open or _holds_fences(joined, at)) else span.kind)
+    return kinds
 
 
 def _holds_fences(joined: Joined, at: int) -> bool:
     """Whether a block that is indented as code is has fences of its own: so it is the body of a tab."""
     lines = _whole_lines(joined, at)
-    is_indented = joined.blocks[at].kind is BlockKind.CODE and _INDENT.match(lines) is not None
+    is_indented = joined.blocks[at].kind is BlockKind.CODE and lines.startswith(_CODE_INDENTS)
     return is_indented and any(Line(line).fence for line in fenced(textwrap.dedent(lines)).split("\n")[1:])
 
 
@@ -277,7 +269,9 @@ def _groups(joined: Joined) -> Iterator[list[int]]:
         if before and not _belong_together(joined, before, span):
             yield group
             group = []
-        is_untitled = span.kind is BlockKind.ADMONITION and not _admonition_title(joined.text[span.start : span.end])
+        is_untitled = span.kind is BlockKind.ADMONITION and not title_of(
+            joined.text[span.start : span.end].partition("\n")[0]
+        )
         if span.kind not in (BlockKind.HEADING, BlockKind.RULE) and not is_untitled:
             group.append(at)
     if group:
@@ -286,30 +280,23 @@ def _groups(joined: Joined) -> Iterator[list[int]]:
 
 def _belong_together(joined: Joined, before: BlockSpan, span: BlockSpan) -> bool:
     text = joined.text[before.start : before.end].strip()
-    if before.kind is BlockKind.HTML or _TAB.search(text):
-        return _TAB.search(text) is not None and span.kind not in (BlockKind.HEADING, BlockKind.HTML)
-    if before.kind is BlockKind.QUOTE and _CALLOUT.fullmatch(text):  # the title alone
+    if before.kind is BlockKind.HTML or BEGUN_TAB.search(text):
+        return BEGUN_TAB.search(text) is not None and span.kind not in (BlockKind.HEADING, BlockKind.HTML)
+    if before.kind is BlockKind.QUOTE and title_of(text.rstrip("> \t\n")) is not None:  # the title alone
         return joined.text.count("\n", before.end, span.start) == 1
     if before.depth or span.depth:
         return before.depth > 0 and span.depth > 0
     if before.kind is span.kind is BlockKind.QUOTE:
         return joined.text.count("\n", before.end, span.start) < 2
-    is_label = before.kind is BlockKind.ADMONITION or (
-        before.kind is BlockKind.PARAGRAPH and bool(_LABEL.fullmatch(text))
-    )
+    is_label = before.kind is BlockKind.ADMONITION or (before.kind is BlockKind.PARAGRAPH and _is_label(text))
     return is_label and span.kind is not BlockKind.HEADING
-
-
-def _admonition_title(text: str) -> str:
-    return text.strip().lstrip(":!?/ \t").partition(" ")[2].strip()
 
 
 def _items_of(joined: Joined, whole: Sequence[int]) -> list[list[int]]:
     """A short list as one, the items of a long one or of one with code, each with what belongs to it."""
     spans = [joined.blocks[at] for at in whole]
-    lines = sum(
-        -(-len(line) // SCREEN_COLUMNS) or 1 for line in joined.text[spans[0].start : spans[-1].end].splitlines()
-    )
+    text = joined.text[spans[0].start : spans[-1].end]
+    lines = sum(-(-len(line) // SCREEN_COLUMNS) or 1 for line in text.splitlines())
     if lines <= MAX_LIST_LINES and all(span.kind is not BlockKind.CODE for span in spans):
         return [list(whole)]
     outermost = min(span.depth for span in spans)

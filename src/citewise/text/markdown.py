@@ -1,4 +1,4 @@
-"""Lines and texts of Markdown: fences, headings, list items, code spans. `units` joins lines to blocks.
+"""Lines and texts of Markdown: fences, headings, list items, code spans, links. `units` joins lines to blocks.
 
 Documents are parsed once, when they are ingested, and their blocks are stored. What is parsed here is text that never
 was: selections, answers, custom sources.
@@ -11,6 +11,11 @@ from operator import itemgetter
 
 BULLET = "[-*+]"
 LIST_MARK = rf"(?:{BULLET}|\d{{1,9}}[.)])"  # patterns, for those who look for more than a line
+LINK = re.compile(  # or a picture; code may stand in its words, and one pair of parentheses in its address
+    r"(?<!\\)(?P<picture>!?)(?<!\\)\[(?P<words>(?:[^\[\]`]|`[^`\n]*`)*)\]"
+    r"(?:\((?:<[^<>\n]*>|[^()\s]*(?:\([^()\s]*\)[^()\s]*)?)(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*\)|\[[^\[\]\n]*\])"
+)
+WIKI_LINK = re.compile(r"!?\[\[(?:[^\[\]\n]*\|)?(?P<name>[^\[\]|\n]+)\]\]")
 _FENCE = re.compile(rf"[ \t]*+(?:{LIST_MARK}[ \t]++|>[ \t]*+)*+(?P<mark>`{{3,}}+(?=[^`]*$)|~{{3,}}+)")
 _QUOTE = re.compile(r" {0,3}(?:>[ \t]?)+")
 _LIST_ITEM = re.compile(rf"\s*{LIST_MARK}\s+(?=\S)")
@@ -84,14 +89,24 @@ class Markdown(str):
 
     __slots__ = ()
 
-    def fenced_lines(self) -> list[bool]:
-        """For each line whether it belongs to a code fence, its first and last line included."""
-        flags, fence = [], ""
+    def _fences(self) -> list[int]:
+        """For each line the number of the code fence it belongs to, its first and last line included; 0: none."""
+        numbers, fence, number = list[int](), "", 0
         for line in map(Line, self.split("\n")):
             opened = fence or line.fence
-            flags.append(bool(opened))
+            number += bool(opened and not fence)
+            numbers.append(number if opened else 0)
             fence = "" if fence and line.closes(fence) else opened
-        return flags
+        return numbers
+
+    def fenced_lines(self) -> list[bool]:
+        """For each line whether it belongs to a code fence, its first and last line included."""
+        return [fence > 0 for fence in self._fences()]
+
+    def runs(self) -> Iterator[tuple[str, bool]]:
+        """Its fences, one by one, and the lines between them; of each whether it is a fence."""
+        for fence, run in groupby(zip(self._fences(), self.split("\n"), strict=True), key=itemgetter(0)):
+            yield "\n".join(line for _, line in run), fence > 0
 
     def code_spans(self) -> Iterator[tuple[int, int]]:
         """Where inline code stands: from a run of backticks to the next run of the same length."""
@@ -127,11 +142,17 @@ class Markdown(str):
         match = _LEADING_HEADINGS.match(self)
         return match.end() if match else 0
 
+    @property
+    def is_fenced(self) -> bool:
+        """Whether a fence is around all of it."""
+        text = Markdown(self.rstrip())
+        fence = Line(text.partition("\n")[0]).fence
+        return "\n" in text and all(text.fenced_lines()) and Line(text.rpartition("\n")[2]).closes(fence)
+
     def closed(self) -> str:
         """A block of code with both of its fences: one that was cut or half selected would swallow what follows."""
         first = Line(self.partition("\n")[0])
         if not first.fence:
             fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(self)), default=0))
             return f"{fence}\n{self}\n{fence}"
-        is_closed = "\n" in self and Line(self.rstrip().rpartition("\n")[2]).closes(first.fence)
-        return str(self) if is_closed else f"{self.rstrip()}\n{first.quote_mark}{first.fence}"
+        return str(self) if self.is_fenced else f"{self.rstrip()}\n{first.quote_mark}{first.fence}"

@@ -7,19 +7,14 @@ from itertools import pairwise
 
 from citewise.text.analysis import STOP_WORDS
 from citewise.text.cutting import ELLIPSIS, cut_code, cut_rows
-from citewise.text.markdown import Line, Markdown
+from citewise.text.markdown import LINK, WIKI_LINK, Line, Markdown
+from citewise.text.notes import TAB_SHORTCODE, dedented, titled
 from citewise.text.units import sentence_starts
 
-_FENCE = "```"
 MIN_EMPHASIZED = 240  # characters of a text in which a sentence is worth pointing out; a shorter one is read whole
 MAX_EMPHASIZED = 240  # of a sentence in bold
 
-_LINK = re.compile(  # or a picture; code may stand in its words
-    r"(?<!\\)(?P<picture>!?)(?<!\\)\[(?P<words>(?:[^\[\]`]|`[^`\n]*`)*)\]"
-    r"(?:\([^()\s]*(?:\([^()\s]*\)[^()\s]*)?(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\)|\[[^\[\]\n]*\])"
-)
 _JSX_TEXT = re.compile(r"\{\s*+(?:'([^'{}\n]*+)'|\"([^\"{}\n]*+)\")\s*+\}")  # `{' '}`, as MDX needs it between tags
-_WIKI_LINK = re.compile(r"!?\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]+)\]\]")
 # Runs are possessive and begin where no such character stands before them: no text is slow to read.
 _ROUND = str.maketrans("[\uff3b\u3010]\uff3d\u3011", "((()))")
 _ELEMENT = (  # of a list: `x[0]`; not where other code touches it
@@ -71,7 +66,6 @@ MIN_COLUMNS = 2  # of a table; with one it is a list
 _CLOSED = re.compile(r"</([\w.]++)>")
 _TITLE = re.compile(r"(?<![\w-])(?:label|title)=[\"']([^\"'*]++)[\"']")
 _VALUE = re.compile(r"(?<![\w-])value=[\"']([^\"'*]++)[\"']")  # which names a tab without a label
-_TAB_SHORTCODE = re.compile(r"^[ \t]*+\{\{[<%]\s*tab\s[^{}]*?\bname=\"([^\"{}*]++)\"[^{}]*+\}\}", re.MULTILINE)
 _REMOVED = "\0"  # stands for a tag until its line is looked at
 MAX_INDENT = 3  # of a line that began with a tag: with more, it would become code
 _OPENING_FENCE = re.compile(
@@ -91,22 +85,20 @@ _PARAGRAPH = re.compile(r"^(?:[^\S\n]*+\S[^\n]*+(?:\n|\Z))++", re.MULTILINE)
 def unwrapped(text: str) -> str:
     """Markdown in which each paragraph is one line: a screen wraps it as wide as it is."""
     lines: list[list[str]] = []  # of parts each: one string would be copied for each line that a paragraph has
-    fence, is_open = "", False  # whether the last line may go on
-    for raw in text.split("\n"):
+    is_open = False  # whether the last line may go on
+    for raw, is_code in zip(text.split("\n"), Markdown(text).fenced_lines(), strict=True):
         line = Line(raw)
-        opened = fence or line.fence
-        is_plain = not opened and bool(line.strip()) and not line.is_markup
+        is_plain = not is_code and bool(line.strip()) and not line.is_markup
         if is_plain and is_open and "|" not in line and not line.begins_item and not line.quote_mark:
-            said = line.strip()
-            is_glued = _is_unspaced(lines[-1][-1].rstrip()[-1:]) and _is_unspaced(said[:1])
+            words = line.strip()
+            is_glued = _is_unspaced(lines[-1][-1].rstrip()[-1:]) and _is_unspaced(words[:1])
             lines[-1][-1] = lines[-1][-1].rstrip()
-            lines[-1] += ["" if is_glued else " ", said]
+            lines[-1] += ["" if is_glued else " ", words]
         else:
-            lines.append([raw if opened else raw.rstrip()])
-        is_broken = not opened and bool(raw.strip()) and raw.endswith("  ")  # by hand, for a new line
+            lines.append([raw if is_code else raw.rstrip()])
+        is_broken = not is_code and bool(raw.strip()) and raw.endswith("  ")  # by hand, for a new line
         lines[-1][-1] += "  " * is_broken
         is_open = is_plain and not raw.endswith(("  ", "\\"))
-        fence = "" if fence and line.closes(fence) else opened
     return "\n".join("".join(parts) for parts in lines)
 
 
@@ -115,26 +107,8 @@ def _is_unspaced(character: str) -> bool:
     return "\u3000" <= character <= "\u9fff" or "\uff00" <= character <= "\uffef"
 
 
-_NOTE = re.compile(  # the first line of an admonition or a callout, and of a tab; its title or its kind
-    r"^([ \t>]*+)(?::{3,}+[ \t]*+(?P<a>[A-Za-z]++)(?:\[(?P<at>[^\]\n]*+)\]|[ \t]++(?P<as>[^\n]*+))?"
-    r"|(?:!!!|\?\?\?\+?)[ \t]++(?P<b>[\w-]++)(?:[^\n\"]*+\"(?P<bt>[^\"\n]*+)\")?|===\+?[ \t]++\"(?P<ct>[^\"\n]++)\""
-    r"|/{3,}+[ \t]*+(?P<e>[A-Za-z][\w-]*+)(?:[ \t]*+\|[ \t]*+(?P<et>[^\n]*+))?"
-    r"|\[!(?P<d>[\w-]++)\][+-]?[ \t]*+(?P<dt>[^\n]*+))[ \t]*+$",
-    re.MULTILINE,
-)
-_NOTE_END = re.compile(r"^[ \t]*+(?::{3,}+|/{3,}+)[ \t]*+(?:\n|\Z)", re.MULTILINE)
-_INDENTED_NOTE = re.compile(  # of MkDocs: its title, and its body, which is indented
-    r"([ \t]*+(?:!!!|\?\?\?\+?|===\+?)[ \t][^\n]*+\n)((?:(?: {4}|\t)[^\n]*+(?:\n|\Z)|[ \t]*+\n)*+)"
-)
 _INCLUDED = re.compile(r"^[ \t]*+(?:<<<[ \t]|--8<--|\{\{#\w*include\b)[^\n]*+(?:\n|\Z)", re.MULTILINE)
 _QUOTED_BLANKS = re.compile(r"(?:\n[ \t]*+>[ \t]*+)+\Z")  # at the end of a quotation
-
-
-def _titled(note: re.Match[str]) -> str:
-    """A note's first line as its title in bold, or else its kind."""
-    title = next((note[name].strip() for name in ("at", "as", "bt", "ct", "dt", "et") if note[name]), "")
-    kind = next((note[name] for name in ("a", "b", "d", "e") if note[name]), "")
-    return f"{note[1]}**{(title or kind.capitalize()).replace('*', '')}**  "
 
 
 def shown(text: str, asked: Set[str] = frozenset(), max_lines: int | None = None) -> str:
@@ -142,41 +116,35 @@ def shown(text: str, asked: Set[str] = frozenset(), max_lines: int | None = None
 
     Code in it that has more lines is cut to what matters for the question.
     """
-    if note := _INDENTED_NOTE.match(text):
-        text = f"{note[1]}{textwrap.dedent(note[2])}{text[note.end() :]}"
     prepared = "\n".join(
         _cut(run, asked, max_lines) if is_code else _without_markup(run)
-        for run, is_code in _runs(_tidied(fenced(text)))
+        for run, is_code in Markdown(_tidied(fenced(dedented(text)))).runs()
     )
     return _QUOTED_BLANKS.sub("", _outside_code(unwrapped(prepared)).strip("\n").rstrip())
 
 
 def _without_markup(text: str) -> str:
     """Without tags and shortcodes; of a note, its title in bold; of a table in HTML, a table."""
-    text = _TAB_SHORTCODE.sub(r"**\1**  ", _INCLUDED.sub("", _with_rows(text)))
-    return _NOTE_END.sub("", _NOTE.sub(_titled, _tagless(_SHORTCODE_ALONE.sub("", text))))
+    text = TAB_SHORTCODE.sub(r"**\g<title>**  ", _INCLUDED.sub("", _with_rows(text)))
+    return titled(_tagless(_SHORTCODE_ALONE.sub("", text)))
 
 
 def _with_rows(text: str) -> str:
     """Rows of HTML as those of Markdown; the first one is the header."""
-    found = list(_ROW.finditer(text))
-    rows = [[" ".join(cell.split()).replace("|", "\\|") for cell in _CELL.findall(row[1])] for row in found]
+    rows = [[" ".join(cell.split()).replace("|", "\\|") for cell in _CELL.findall(row)] for row in _ROW.findall(text)]
     columns = max(map(len, rows), default=0)
     if columns < MIN_COLUMNS:
         return text
     lines = [f"| {' | '.join([*row, *[''] * (columns - len(row))])} |" for row in rows]
     lines[0] = f"\n{lines[0]}\n|{' --- |' * columns}"
     lines[-1] += "\n"
-    parts, end = list[str](), 0
-    for row, line in zip(found, lines, strict=True):
-        parts += [text[end : row.start()], line]
-        end = row.end()
-    return "".join([*parts, text[end:]])
+    shown_rows = iter(lines)
+    return _ROW.sub(lambda _: next(shown_rows), text)
 
 
 def without_tags(text: str) -> str:
     """Without the tags of HTML and JSX outside code. Autolinks and placeholders such as `<name>` stay."""
-    return "\n".join(run if is_code else _tagless(run) for run, is_code in _runs(text))
+    return "\n".join(run if is_code else _tagless(run) for run, is_code in Markdown(text).runs())
 
 
 def _tagless(text: str) -> str:
@@ -191,11 +159,11 @@ def _tagless(text: str) -> str:
         end = stop
     lines: list[str] = []
     for line in "".join(parts).split("\n"):
-        said = line.replace(_REMOVED, "")
-        if _REMOVED not in line or said.strip():
+        left = line.replace(_REMOVED, "")
+        if _REMOVED not in line or left.strip():
             indent = line[: len(line) - len(line.lstrip(" \t"))]
             begins_with_tag = line.startswith(_REMOVED, len(indent))
-            lines.append(indent[:MAX_INDENT] + said.lstrip() if begins_with_tag else said)
+            lines.append(indent[:MAX_INDENT] + left.lstrip() if begins_with_tag else left)
     return "\n".join(lines)
 
 
@@ -215,37 +183,28 @@ def _left_of_tag(tag: re.Match[str], closed: Set[str]) -> str:
 
 def fenced(text: str) -> str:
     """Hugo's code as everybody else writes it."""
-    return _SHORTCODE.sub(lambda line: f"{line[1]}{_FENCE}{line[2] or ''}", text) if "{{" in text else text
+    return _SHORTCODE.sub(lambda line: f"{line[1]}```{line[2] or ''}", text) if "{{" in text else text
 
 
 def _tidied(text: str) -> str:
     """Fences with their language alone, below the name of their file, and code without what marks its lines up."""
-    if _FENCE not in text and "~~~" not in text:
-        return text
-    lines: list[str] = []
-    fence, keeps_marks = "", False
-    for raw in text.split("\n"):
-        line = Line(raw)
-        if fence:
-            is_end = line.closes(fence)
-            fence = "" if is_end else fence
-            if is_end or keeps_marks or not _LINE_MARK.fullmatch(raw):
-                lines.append(raw)
-            continue
-        fence = line.fence
-        opening = _OPENING_FENCE.fullmatch(raw) if fence else None
-        if opening:
-            keeps_marks = opening["language"] in ("md", "mdx", "markdown", "mdc")
-            named = _FILE_NAME.search(opening["rest"])
-            name = next(filter(None, named.groups()), "") if named else ""
-            lines += [f"{opening['indent']}`{name}`"] if name else []
-            raw = f"{opening['indent']}{opening['mark']}{opening['language']}"
-        lines.append(raw)
-    return "\n".join(lines)
+    return "\n".join(_tidied_fence(run) if is_code else run for run, is_code in Markdown(text).runs())
+
+
+def _tidied_fence(fence: str) -> str:
+    first, *code = fence.split("\n")
+    opening = _OPENING_FENCE.fullmatch(first)
+    if not opening or opening["language"] not in ("md", "mdx", "markdown", "mdc"):
+        code = [line for line in code if not _LINE_MARK.fullmatch(line)]
+    if opening:
+        named = _FILE_NAME.search(opening["rest"])
+        label = f"{opening['indent']}`{named[named.lastindex or 0]}`\n" if named else ""
+        first = f"{label}{opening['indent']}{opening['mark']}{opening['language']}"
+    return "\n".join((first, *code))
 
 
 def _outside_code(text: str) -> str:
-    return "\n".join(run if is_code else _plain(run) for run, is_code in _runs(text))
+    return "\n".join(run if is_code else _plain(run) for run, is_code in Markdown(text).runs())
 
 
 def _plain(text: str) -> str:
@@ -261,7 +220,7 @@ def _plain(text: str) -> str:
         behind_code, before_code = bool(end), start < len(text)  # the backtick there is looked at too
         prose = _HIDDEN.sub("", _JSX_TEXT.sub(r"\1\2", text[end - behind_code : start + before_code]))
         prose = _OPEN_HTML.sub(r"\1\\<", prose)
-        prose = _WIKI_LINK.sub(lambda link: link[1].strip("#").replace("#", " > "), prose)
+        prose = WIKI_LINK.sub(lambda link: link["name"].strip("#").replace("#", " > "), prose)
         prose = _MARKER_LIKE.sub(lambda found: _unmarked(found, may_quote=is_closed), prose)
         parts += [prose[behind_code : len(prose) - before_code], text[start:stop]]
         end = stop
@@ -270,7 +229,7 @@ def _plain(text: str) -> str:
 
 def _unlinked(text: str) -> str:
     inside = {at for start, end in Markdown(text).code_spans() for at in range(start + 1, end)}
-    return _LINK.sub(lambda link: link.group() if link.start() in inside else _words_of(link), text)
+    return LINK.sub(lambda link: link.group() if link.start() in inside else _words_of(link), text)
 
 
 def _unmarked(found: re.Match[str], *, may_quote: bool) -> str:
@@ -286,16 +245,6 @@ def _words_of(link: re.Match[str]) -> str:
     return "" if link["picture"] else link["words"]
 
 
-def _runs(text: str) -> Iterator[tuple[str, bool]]:
-    """Lines of fences, and lines between them."""
-    lines, flags = text.split("\n"), Markdown(text).fenced_lines()
-    start = 0
-    for at in range(1, len(lines) + 1):
-        if at == len(lines) or flags[at] != flags[start]:
-            yield "\n".join(lines[start:at]), flags[start]
-            start = at
-
-
 def shortened(text: str, asked: Set[str], max_lines: int) -> str:
     """Code or a table, with its label; a long one cut to what matters for the question."""
     lines = _tidied(fenced(text)).split("\n")
@@ -304,30 +253,22 @@ def shortened(text: str, asked: Set[str], max_lines: int) -> str:
     if first < 0:  # code without a fence
         first = next((at for at, line in enumerate(lines) if Line(line).is_indented), 0)
         lines[first:] = Markdown(textwrap.dedent("\n".join(lines[first:]))).closed().split("\n")
-    label, body = lines[:first], lines[first:]
-    if not is_code:
-        body = _outside_code(without_tags("\n".join(body))).split("\n")
-    if is_code:
-        body = _cut("\n".join(body), asked, max_lines).split("\n")
-    elif len(body) > max_lines + 2:
-        mark = Line(body[0]).quote_mark
-        rows = [Line(row).unquoted for row in body] if mark else body
-        body = [mark + row for row in cut_rows(rows, asked - STOP_WORDS, max_lines)]
-    return "\n".join(
-        [
-            *([shown("\n".join(label)).strip()] if any(map(str.strip, label)) else []),
-            *(body if not label else ["", *body]),
-        ]
-    )
+    label, body = shown("\n".join(lines[:first])).strip(), "\n".join(lines[first:])
+    body = _cut(body if is_code else _outside_code(without_tags(body)), asked, max_lines)
+    return f"{label}\n\n{body}" if label else body
 
 
-def _cut(fenced_code: str, asked: Set[str], max_lines: int | None) -> str:
-    lines = fenced_code.split("\n")
+def _cut(code_or_table: str, asked: Set[str], max_lines: int | None) -> str:
+    lines = code_or_table.split("\n")
     if max_lines is None or len(lines) <= max_lines + 2:
-        return fenced_code
-    mark = Line(lines[0]).quote_mark
-    code = [Line(line).unquoted for line in lines[1:-1]] if mark else lines[1:-1]
-    return "\n".join((lines[0], *(mark + line for line in cut_code(code, asked - STOP_WORDS, max_lines)), lines[-1]))
+        return code_or_table
+    mark, telling = Line(lines[0]).quote_mark, asked - STOP_WORDS
+    lines = [Line(line).unquoted for line in lines] if mark else lines
+    if Line(lines[0]).fence:
+        lines[1:-1] = cut_code(lines[1:-1], telling, max_lines)
+    else:
+        lines = cut_rows(lines, telling, max_lines)
+    return "\n".join(mark + line for line in lines)
 
 
 def _begins_table(lines: Sequence[str], at: int) -> bool:
@@ -352,7 +293,7 @@ def emphasized(text: str, telling: re.Pattern[str]) -> str:
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
     """Where the sentences of plain paragraphs stand, not those of lists, tables, quotations and headings."""
     position = 0
-    for run, is_code in _runs(text):
+    for run, is_code in Markdown(text).runs():
         for paragraph in () if is_code else _PARAGRAPH.finditer(run):
             whole = paragraph.group()
             if not any(map(_is_marked, whole.split("\n"))):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence, Set
 from enum import StrEnum
 
-from citewise.text.markdown import LIST_MARK
+from citewise.text.markdown import LINK, LIST_MARK, WIKI_LINK
 
 
 class SectionRole(StrEnum):
@@ -105,9 +105,7 @@ _BEFORE = re.compile(
 _NUMBERING = re.compile(r"^[\W\d_]+|\s*\([^()]*\)\s*$")  # "4.2 Quiz", "Question 3 (5 points)"
 _SUBTITLE = re.compile(r"\s*[:\uff1a]\s*|\s+[|\u2013\u2014-]\s+")  # "Week 2 Quiz: Messages"
 _OPTION = re.compile(r"[ \t]*(?:[-*+] +)?(?:\*\*)?\(?([a-eA-E])[.)](?:\*\*)? +\S")
-_LINK = re.compile(
-    r"!?\[[^\[\]]*\]\([^()\s]*(?:\([^()]*\)[^()\s]*)?[^()]*\)|<https?://[^>\s]*>|https?://\S+|\[\[[^\]]*\]\]"
-)
+_LINK = re.compile("|".join((LINK.pattern, WIKI_LINK.pattern, r"<https?://[^>\s]*>", r"https?://\S+")))
 _ITEM = re.compile(rf"[ \t]*{LIST_MARK}[ \t]+")
 MAX_BESIDE = 4  # words beside the link in the item of a list that is only links; more: descriptions are read as content
 

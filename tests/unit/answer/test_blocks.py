@@ -94,6 +94,7 @@ def test_a_colon_announces(text: str) -> None:
         "For more information, read the manual.",
         "- [one](a.md)\n- [two](b.md)\n- [three](c.md)",
         "- [[one]]\n- [[two]]",
+        "- [`pumps[]`](a.md)\n- [two](b.md 'Two')\n- [three](c_(d).md (Three))",
         "When is the gauge read?",
         "Added in version 2.1.",
         "*Deprecated since 3.0: use the other.*",
@@ -138,7 +139,9 @@ def test_lines_are_about_those_of_a_screen() -> None:
     assert one("one\ntwo\nthree").lines == 1
 
 
-@pytest.mark.parametrize("piece", ["[a](b) ", "<!-- ", "A) x\n", "{{< x ", "word ", "** ", "(((", "_"])
+@pytest.mark.parametrize(
+    "piece", ["[a](b) ", "[`a", "[a](<b ", "[[a|", "<!-- ", "A) x\n", "{{< x ", "word ", "** ", "(((", "_"]
+)
 def test_whether_a_block_is_weak_costs_in_proportion_to_it(piece: str) -> None:
     assert_linear(lambda text: TextBlock(0, "prose", text, (0, len(text))).is_weak, piece, characters=40_000)
 

@@ -172,6 +172,7 @@ def test_no_html_swallows_what_stands_below_it(opening: str) -> None:
     [
         ("[![b](i)](u)", ""),
         ("[a](u 'title') and [b](u (t))", "a and b"),
+        ("[a](<u v> 'title' ) and [[b|c|d]]", "a and d"),
         ("\\[a\\](u)", "\\[a\\](u)"),
         ('[a]({{< ref "./b.md" >}}) is', "a is"),
         ("List<Tip> and Promise<Info>", "List<Tip> and Promise<Info>"),
@@ -181,6 +182,12 @@ def test_no_html_swallows_what_stands_below_it(opening: str) -> None:
 )
 def test_links_types_and_quotations_read_as_they_should(text: str, said: str) -> None:
     assert shown(text) == said
+
+
+def test_of_two_fences_each_is_cut() -> None:
+    code = "\n".join(['```py title="pump.py"', *PLAIN_CODE, "```"])
+    made = shown(f"{code}\n{code}", {"7"}, 6).splitlines()
+    assert [made.count(line) for line in ("`pump.py`", "```py", "```", "call(7)", "call(20)")] == [2, 2, 2, 2, 0]
 
 
 def test_code_in_a_quotation_is_cut_there() -> None:
@@ -356,7 +363,24 @@ def test_the_work_grows_with_the_text_and_no_faster(piece: str) -> None:
 
 SLOW_PIECES = (
     *(" ", "\n", "a:\n", "1)\n", "\u3002\n", "</a\n", "{ ", "[", "[[", "<!--", "{{< ", "`", "*", "- a\n", "::: ", "> "),
-    *("| a |\n", "a ", "a\n", "a. ", "a.", "<a '\"", "<Tab {", "::: a ", "x[0]", '[a](b "', " - ", "!!! a"),
+    *(
+        "| a |\n",
+        "a ",
+        "a\n",
+        "a. ",
+        "a.",
+        "<a '\"",
+        "<Tab {",
+        "::: a ",
+        "x[0]",
+        "[`a",
+        "[a](<b ",
+        "[[a|",
+        "[a](b (",
+        '[a](b "',
+        " - ",
+        "!!! a",
+    ),
 )
 WORKS: Mapping[str, Callable[[str], str]] = {
     **{"unwrapped": unwrapped, "shown": shown, "fenced": fenced, "without_tags": without_tags},

@@ -58,6 +58,7 @@ def test_what_explains_below_an_exercise_is_content(heading: str) -> None:
         ("Next steps", "Run `pump on`. Then wait for the lamp.", None),
         ("Overview", LINKS, SectionRole.LINKS),
         ("Overview", "## Overview\n\n1. <https://example.org/a>\n2. https://example.org/b", SectionRole.LINKS),
+        ("Overview", "- [Pumps][1]\n- [Valves](<the valves.md>)\n- [[a/b|Lamps]]", SectionRole.LINKS),
         ("Overview", f"{LINKS}\n\nThese are all.", None),
         ("Overview", "- [Pumps](pumps.md): how they are made and why they fail.\n- [Valves](v.md): the same.", None),
         ("Overview", "- [Pumps](pumps.md)", None),
@@ -97,7 +98,9 @@ def test_a_question_asks_for_a_role_by_its_words(question: str, roles: set[Secti
     assert roles_asked(question) == roles
 
 
-@pytest.mark.parametrize("piece", ["- [a](b) ", "[", "[a](", "- a\n", "a) b\n", "exercise ", "[[", "(", "<http://"])
+@pytest.mark.parametrize(
+    "piece", ["- [a](b) ", "[", "[a](", "[a](<b ", "[`a", "[[a|", "- a\n", "a) b\n", "exercise ", "[[", "(", "<http://"]
+)
 def test_time_grows_in_proportion_to_the_text(piece: str) -> None:
     assert_linear(lambda text: role_of((text[:200], "Overview"), text), piece, characters=100_000)
 
