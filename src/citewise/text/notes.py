@@ -10,7 +10,7 @@ _FORMS = tuple(
         r":{3,}+[ \t]*+(?P<kind>[A-Za-z][\w-]*+)\[(?P<title>[^\]\n]*+)\]",  # :::tip[Be quick]
         r"/{3,}+[ \t]*+(?P<kind>[A-Za-z][\w-]*+)(?:[ \t]*+\|[ \t]*+(?P<title>[^\n]*+))?",  # /// tip | Be quick
         r"\[!(?P<kind>[\w-]++)\][+-]?[ \t]*+(?P<title>[^\n]*+)",  # > [!tip] Be quick
-        r"(?:!!!|\?\?\?\+?)[ \t]++(?P<kind>[\w-]++)(?:[^\n\"]*+\"(?P<title>[^\"\n]++)\")?",  # !!! tip "Be quick"
+        r"(?:!!!|\?\?\?\+?)[ \t]++(?P<kind>[\w-]++)(?:[^\n\"]*+\"(?P<title>[^\"\n]*+)\")?",  # !!! tip "Be quick"
         r"===\+?[ \t]++(?P<kind>)\"(?P<title>[^\"\n]++)\"",  # === "Linux"
     )
 )

@@ -26,7 +26,8 @@ _MARKER_LIKE = re.compile(
     re.IGNORECASE,
 )
 _HIDDEN = re.compile(
-    r"<!--(?:(?!<!--).)*?-->|(?<!\s)\s*+\{\s*+#[\w:.-]++\s*+\}|\{\{[<%]\s*+/?[^<>%]{0,200}[>%]\}\}", re.DOTALL
+    r"<!--(?:(?!<!--).)*?-->|!\[\[[^\[\]\n]+\.(?:png|jpe?g|gif|svg|webp)(?:\|[^\[\]\n]*)?\]\]|(?<!\s)\s*+\{\s*+#[\w:.-]++\s*+\}|\{\{[<%]\s*+/?[^<>%]{0,200}[>%]\}\}",
+    re.DOTALL,
 )
 # What begins a block of HTML that an empty line does not end: it would swallow what stands below it.
 _OPEN_HTML = re.compile(r"^([ \t>]*)<(?=[!?]|(?:script|style|textarea|pre)\b)", re.IGNORECASE | re.MULTILINE)
@@ -69,7 +70,7 @@ _VALUE = re.compile(r"(?<![\w-])value=[\"']([^\"'*]++)[\"']")  # which names a t
 _REMOVED = "\0"  # stands for a tag until its line is looked at
 MAX_INDENT = 3  # of a line that began with a tag: with more, it would become code
 _OPENING_FENCE = re.compile(
-    r"(?P<indent>[ \t>]*+)(?P<mark>`{3,}+|~{3,}+)[ \t]*+(?P<language>[\w+#.-]*+)(?P<rest>[^`]*+)"
+    r"(?P<indent>[ \t>]*+)(?P<mark>`{3,}+|~{3,}+)[ \t]*+(?P<language>(?:[\w+#.-]++(?!=))?)(?P<rest>[^`]*+)"
 )
 _FILE_NAME = re.compile(r"\btitle=\"([^\"`]+)\"|\btitle='([^'`]+)'|\A[ \t]*\[([^\]`]+)\]")
 _LINE_MARK = re.compile(  # a comment that tells the site how to show the lines around it

@@ -190,6 +190,18 @@ def test_of_two_fences_each_is_cut() -> None:
     assert [made.count(line) for line in ("`pump.py`", "```py", "```", "call(7)", "call(20)")] == [2, 2, 2, 2, 0]
 
 
+def test_embedded_pictures_show_nothing_and_embedded_notes_their_names() -> None:
+    assert shown("See ![[pier.png|300]] and ![[Pier.svg]] below ![[Dates#Due]].") == "See  and  below Dates > Due."
+
+
+def test_an_empty_title_of_a_note_is_none() -> None:
+    assert shown('!!! note ""\n\n    Wait.').startswith("**Note**  \n")
+
+
+def test_a_fence_without_a_language_has_none() -> None:
+    assert shown('```title="a.py"\nx\n```') == "`a.py`\n```\nx\n```"
+
+
 def test_code_in_a_quotation_is_cut_there() -> None:
     lines = ["> ```sh", *(f"> pump {at}" for at in range(60)), "> ```"]
     made = cut(lines, "25", most=6)
