@@ -48,7 +48,7 @@ class _Scored:
 
 
 @dataclass(frozen=True, slots=True)
-class _Section:
+class _Quotable:
     """A section that was found, as it is read here."""
 
     found: FoundSection
@@ -57,10 +57,10 @@ class _Section:
     is_beside: bool  # the content: an exercise, a list of links
 
     @staticmethod
-    def of(found: FoundSection, asked: Set[SectionRole]) -> "_Section":
+    def of(found: FoundSection, asked: Set[SectionRole]) -> "_Quotable":
         joined = Joined.of(found.passages)
         blocks = blocks_of(joined, found.closeness)
-        return _Section(found, joined, blocks, is_beside(found.passages[0].content_type, asked))
+        return _Quotable(found, joined, blocks, is_beside(found.passages[0].content_type, asked))
 
     @property
     def heading(self) -> str:
@@ -94,7 +94,7 @@ class Excerpts:
     ) -> tuple[Excerpt, ...]:
         wanted, asked = Wanted(question), terms(question).stems
         roles = roles_asked(question)
-        read = [_Section.of(section, roles) for section in sections]
+        read = [_Quotable.of(section, roles) for section in sections]
         choice = _Choice(self, wanted.form, read, max_runs=min(max_runs, MAX_RUNS))
         choice.take(self._ranked(asked, wanted, read), sides_of(question) if wanted.form == "comparison" else ())
         quote = _Quote(asked, wanted, choice.shape)
@@ -103,7 +103,7 @@ class Excerpts:
             for place, (number, blocks) in enumerate(choice.runs())
         )
 
-    def _ranked(self, asked: Set[str], wanted: Wanted, sections: Sequence["_Section"]) -> list[_Scored]:
+    def _ranked(self, asked: Set[str], wanted: Wanted, sections: Sequence["_Quotable"]) -> list[_Scored]:
         best = max((section.found.score for section in sections), default=0.0)
         every = [(number, block) for number, section in enumerate(sections) for block in section.blocks][:MAX_BLOCKS]
         shares = coverages_of(asked, [stems_in(block.text, asked) for _, block in every])
@@ -142,7 +142,7 @@ def _around(blocks: Sequence[TextBlock], block: TextBlock) -> float:
 class _Choice:
     """The blocks that are taken, section by section, and the lines that are left."""
 
-    def __init__(self, rules: Excerpts, form: Form, sections: Sequence[_Section], *, max_runs: int) -> None:
+    def __init__(self, rules: Excerpts, form: Form, sections: Sequence[_Quotable], *, max_runs: int) -> None:
         self.shape = rules.shapes[form]
         self._rules, self._form, self._sections, self._max_runs = rules, form, sections, max_runs
         self._read = [section.blocks for section in sections]
@@ -334,7 +334,7 @@ class _Quote:
     wanted: Wanted
     shape: Shape
 
-    def __call__(self, section: _Section, blocks: Sequence[TextBlock], *, is_first: bool, is_weak: bool) -> Excerpt:
+    def __call__(self, section: _Quotable, blocks: Sequence[TextBlock], *, is_first: bool, is_weak: bool) -> Excerpt:
         text, before = f"{ELLIPSIS}\n\n" if blocks[0].before else "", None
         for block in blocks:
             said = self._said(block)

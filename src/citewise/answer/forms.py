@@ -41,7 +41,7 @@ _PATTERNS: Mapping[Form, str] = {
 _FORMS = {form: re.compile(pattern, re.IGNORECASE) for form, pattern in _PATTERNS.items()}
 
 
-def form_of(question: str) -> Form:
+def _form_of(question: str) -> Form:
     """What kind of answer a question wants: a value, steps, both sides, a reason."""
     return next((form for form, pattern in _FORMS.items() if pattern.search(question)), "other")
 
@@ -160,7 +160,7 @@ class Wanted:
     """What a question asks for, and whether a block is of that kind."""
 
     def __init__(self, question: str) -> None:
-        self.form = form = form_of(question)
+        self.form = form = _form_of(question)
         self._value: re.Pattern[str] | None = None  # what a block has that tells the value
         if form == "fact":
             self._value = (

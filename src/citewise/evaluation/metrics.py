@@ -128,14 +128,14 @@ def answer_measures(
         measures["citation_relevance"] = _relevant(grades) / len(cited)
         measures["first_source"] = float(grades[0] == max(place.grade for place in case.gold))
     if case.must_say or case.must_not:
-        measures["coverage"] = float(is_shown and says_all(case, answer.text))
+        measures["coverage"] = float(is_shown and _says_all(case, answer.text))
     if case.answer and is_shown:
         asked = terms(case.answer).stems
         measures["reference_recall"] = len(asked & terms(answer.text).stems) / max(len(asked), 1)
     return measures
 
 
-def says_all(case: Case, text: str) -> bool:
+def _says_all(case: Case, text: str) -> bool:
     """Whether a text has everything that an answer must say, and nothing that it must not; marks do not matter."""
     plain = _plain(text)
     has_all = all(any(_plain(way) in plain for way in wanted.split(" || ")) for wanted in case.must_say)

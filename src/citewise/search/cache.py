@@ -28,7 +28,7 @@ _KEY_FIELDS = tuple(item.name for item in fields(Query) if item.name not in OWN_
 MAX_AGING = 1e-4  # that a score may change with age while it is kept; 0: nothing that ages is kept; 1: everything is
 
 
-class SearchedLibrary(Protocol):
+class _SearchedLibrary(Protocol):
     """Promises: `version` changes with everything that a search in the scope could see; `renewed` gives a cursor that
     lasts as long as a new one, or None if the pages behind it are gone."""
 
@@ -41,7 +41,7 @@ class ResultCache:
     """Keeps searches and answers by everything that they depend on. No failure of it fails a request."""
 
     store: QueryCache
-    library: SearchedLibrary
+    library: _SearchedLibrary
     settings: Digest  # of everything that is configured
     ttl_seconds: float
     freshness: Freshness = field(default_factory=Freshness)

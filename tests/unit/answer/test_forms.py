@@ -3,7 +3,7 @@
 import pytest
 
 from citewise.answer.blocks import TextBlock, TextKind
-from citewise.answer.forms import Form, Wanted, form_of, lacks_quantity, sides_of
+from citewise.answer.forms import Form, Wanted, lacks_quantity, sides_of
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from citewise.answer.forms import Form, Wanted, form_of, lacks_quantity, sides_o
     ],
 )
 def test_a_question_says_what_kind_of_answer_it_wants(question: str, form: Form) -> None:
-    assert form_of(question) == form
+    assert Wanted(question).form == form
 
 
 def a_block(text: str, kind: TextKind = "prose") -> TextBlock:
