@@ -78,6 +78,7 @@ _NAMING_NOTHING = frozenset(
     | {"mean", "work", "happen", "explain", "defin", "show"}
 )
 _WORD = re.compile(r"\w+(?:[.'\u2019/-]\w+)*")
+_NUMBER = re.compile(r"v?\d[\d.,:/%-]*")  # often that of who asks: their version, their port
 _JOINT = re.compile(r"[\W_]+")
 
 
@@ -231,7 +232,7 @@ class Ground:
             # Rare: a general vocabulary knows some part of the word neither as it stands nor by its stem.
             forms = ((part, *terms(part).words) for part in _JOINT.split(word))
             if is_name:
-                missing += MISSING_NAME
+                missing += MISSING_RARE_WORD if _NUMBER.fullmatch(word) else MISSING_NAME
             elif any(len(of_part) > 1 and min(self.counter.counts(of_part)) > 1 for of_part in forms):
                 missing += MISSING_RARE_WORD
         return min(MAX_MISSING, missing)
