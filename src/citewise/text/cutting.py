@@ -12,6 +12,7 @@ ELLIPSIS = "\u2026"
 MIN_ROW_SHARE = 0.5  # of the best row's worth, for another row; 0: a word that many rows have is enough, 1: ties alone
 MIN_GAIN = 0.5  # of the first place's worth, for another place in code; 0: a new word is enough, 1: one place alone
 MAX_HEADERS = 5  # lines that enclose a place, such as those of its class and its function
+MAX_HEADER_LINES = 6  # of one such line, where it is wrapped
 MAX_PLACE = 9  # lines of a paragraph that is a place; of a longer one it is as many around a line
 AROUND = 3
 
@@ -19,7 +20,13 @@ _DEFINITION = re.compile(
     r"\s*(?:@|(?:export |public |private |protected |static |async |pub )*"
     r"(?:def|class|func|fn|function|interface|type|impl|struct|enum)\b)"
 )
+_ENDS = re.compile(r"[:{]\s*(?:(?:#|//).*)?$")  # a definition, before what it encloses
 _IMPORT = re.compile(r"(?:import|from|use|#include|using|require)\b|(?:const|let|var)\b.*\brequire\(")
+_ABBREVIATED = {  # in code, and the stems of what is meant
+    **{"max": "maximum", "min": "minimum", "num": "number", "avg": "averag", "param": "paramet", "config": "configur"},
+    **{"dir": "directori", "env": "environ", "cmd": "command", "msg": "messag", "img": "imag", "temp": "temperatur"},
+    **{"freq": "frequenc", "vel": "veloc", "pos": "posit", "dist": "distanc", "init": "initi", "iter": "iter"},
+}
 _NAME = re.compile(r"[^\W\d]\w*")
 
 
@@ -47,7 +54,7 @@ class _Listing:
         self._best: int | None = None  # a line of the best place
         self._indents = [len(line) - len(line.lstrip()) if line.strip() else None for line in lines]
         self._margin = min((indent for indent in self._indents if indent is not None), default=0)
-        self._said = [telling & {*found.words, *stemmer().stemWords(found.code)} for found in map(terms, lines)]
+        self._said = [telling & _stems_of(line) for line in lines]
         others = frozenset[str]().union(*(said for at, said in enumerate(self._said) if not self._imports(at)))
         self._said = [said - others if self._imports(at) else said for at, said in enumerate(self._said)]
         spread = Counter(term for said in self._said for term in said)
@@ -153,7 +160,14 @@ class _Listing:
                 found.append(above)
                 indent = of_line
         definitions = [above for above in found if _DEFINITION.match(self._lines[above])]
-        return sorted({*found[:1], *(definitions or found)[:MAX_HEADERS]})
+        chosen = {*found[:1], *(definitions or found)[:MAX_HEADERS]}
+        return sorted(line for header in chosen for line in self._header(header) if line < at)
+
+    def _header(self, at: int) -> range:
+        """A line that encloses others; of a definition, with its parameters on more lines."""
+        upto = at + MAX_HEADER_LINES if _DEFINITION.match(self._lines[at]) else at + 1
+        ends = (end for end in range(at, min(upto, len(self._lines))) if _ENDS.search(self._lines[end]))
+        return range(at, next(ends, at) + 1)
 
     def _enclosed(self, header: int) -> range:
         indent = self._indents[header] or 0
@@ -192,6 +206,13 @@ class _Listing:
             return said
         indent = self._indents[following] if following is not None else None
         return [" " * (self._margin if indent is None else indent) + ELLIPSIS]
+
+
+def _stems_of(line: str) -> Set[str]:
+    """The stems of its words and of the parts of its names, abbreviated ones as people say them."""
+    found = terms(line)
+    stems = {*found.words, *stemmer().stemWords(found.code)}
+    return stems | {_ABBREVIATED[stem] for stem in stems if stem in _ABBREVIATED}
 
 
 def cut_rows(lines: Sequence[str], telling: Set[str], max_rows: int) -> list[str]:

@@ -99,3 +99,13 @@ def test_a_mark_at_the_end_is_indented_as_the_code_is() -> None:
 
 def test_blank_code_is_no_error() -> None:
     assert cut("tide", 3, [""] * 5) == []
+
+
+def test_a_definition_comes_with_its_parameters() -> None:
+    lines = ["def read(self,", "         gauge,", "         depth=2):", "    wait()", *["    call()"] * 9, "    tide()"]
+    assert cut("tide", 7, lines)[:4] == [*lines[:3], f"    {ELLIPSIS}"]
+
+
+def test_abbreviations_in_names_are_what_people_say() -> None:
+    lines = [*["call()"] * 9, "self.max_freq = 20", *["call()"] * 9]
+    assert "self.max_freq = 20" in cut("what is the maximum frequency?", 4, lines)
