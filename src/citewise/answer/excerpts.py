@@ -229,6 +229,7 @@ class _Choice:
             if len(self._taken) > 1 and all(blocks[at].announces and at + 1 == len(blocks) for at in taken):
                 continue
             self._complete_steps(section, taken)
+            taken |= frozenset().union(*(self._lead_of(blocks, blocks[at]) for at in taken if at - 1 not in taken))
             for position in sorted(taken, reverse=True):
                 room = self._left + BEYOND_LINES
                 needed = self._announced(blocks, position, room) if self._goes_on(blocks, position) else set()
@@ -335,7 +336,7 @@ class _Quote:
     shape: Shape
 
     def __call__(self, section: _Quotable, blocks: Sequence[TextBlock], *, is_first: bool, is_weak: bool) -> Excerpt:
-        text, before = f"{ELLIPSIS}\n\n" if blocks[0].before else "", None
+        text, before = f"{ELLIPSIS}\n\n" if blocks[0].before and blocks[0].is_step else "", None
         for block in blocks:
             said = self._said(block)
             if said:
