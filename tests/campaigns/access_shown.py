@@ -161,7 +161,7 @@ class Shown:
 
     def _topics(self, reader: Reader, scope: Scope) -> set[str]:
         mine = self.visible(reader, scope)
-        return {f"{page.title} - {section.heading}" for page in mine for section in page.sections}
+        return {f"{page.title} \u203a {section.heading}" for page in mine for section in page.sections}
 
 
 @lru_cache(maxsize=10_000)
