@@ -90,14 +90,17 @@ class Excerpts:
     shapes: Mapping[Form, Shape] = field(default_factory=lambda: SHAPES)
 
     def __call__(
-        self, question: str, sections: Sequence[FoundSection], *, max_runs: int = MAX_RUNS
+        self, question: str, sections: Sequence[FoundSection], *, max_runs: int = MAX_RUNS, is_sure: bool = True
     ) -> tuple[Excerpt, ...]:
+        """Of what is not sure to answer, more is shown."""
         wanted, asked = Wanted(question), terms(question).stems
         roles = roles_asked(question)
         read = [_Quotable.of(section, roles) for section in sections]
-        choice = _Choice(self, wanted.form, read, max_runs=min(max_runs, MAX_RUNS))
+        shape = self.shapes[wanted.form]
+        shape = shape if is_sure else shape._replace(lines=max(shape.lines, self.shapes["other"].lines))
+        choice = _Choice(self, wanted.form, shape, read, max_runs=min(max_runs, MAX_RUNS))
         choice.take(self._ranked(asked, wanted, read), sides_of(question) if wanted.form == "comparison" else ())
-        quote = _Quote(asked, wanted, choice.shape)
+        quote = _Quote(asked, wanted, shape)
         return tuple(
             quote(read[number], blocks, is_first=not place, is_weak=choice.is_far or read[number].is_beside)
             for place, (number, blocks) in enumerate(choice.runs())
@@ -142,8 +145,10 @@ def _around(blocks: Sequence[TextBlock], block: TextBlock) -> float:
 class _Choice:
     """The blocks that are taken, section by section, and the lines that are left."""
 
-    def __init__(self, rules: Excerpts, form: Form, sections: Sequence[_Quotable], *, max_runs: int) -> None:
-        self.shape = rules.shapes[form]
+    def __init__(
+        self, rules: Excerpts, form: Form, shape: Shape, sections: Sequence[_Quotable], *, max_runs: int
+    ) -> None:
+        self.shape = shape
         self._rules, self._form, self._sections, self._max_runs = rules, form, sections, max_runs
         self._read = [section.blocks for section in sections]
         self._left = self.shape.lines

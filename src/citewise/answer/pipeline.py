@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 from citewise.answer.compress import Compress
-from citewise.answer.excerpts import Excerpts
+from citewise.answer.excerpts import Excerpt, Excerpts
 from citewise.answer.forms import lacks_quantity
 from citewise.answer.ground import ANSWERED_CONFIDENCE, MODEL_CONFIDENCE, SHOWN_CONFIDENCE, THOROUGH, Ground, Thresholds
 from citewise.answer.markers import MarkerFilter
@@ -177,14 +177,16 @@ class AnswerPipeline:
             return pack.shortened(replace(context, sources=(replace(source, text=quoted),)), {1: quoted}), grounds
         findings = () if material.found.is_popular else material.found.findings
         grounds = self.ground.of_search(question, findings, top_k=query.top_k, thresholds=thresholds)
-        shown = () if grounds.outcome == "nothing" else self.excerpts(question, material.sections, max_runs=query.top_k)
+        is_sure = grounds.outcome == "answered"
+        shown: tuple[Excerpt, ...] = ()
+        if grounds.outcome != "nothing":
+            shown = self.excerpts(question, material.sections, max_runs=query.top_k, is_sure=is_sure)
         context = pack.quoted(shown)
         if not context.sources:
             return context, replace(grounds, outcome="nothing")
-        is_beside = all(excerpt.is_weak for excerpt in shown) or lacks_quantity(
-            question, [each.text for each in shown[:1]]
-        )
-        return context, replace(grounds, outcome="unsure") if is_beside and grounds.outcome == "answered" else grounds
+        lacks_number = lacks_quantity(question, [excerpt.text for excerpt in shown[:1]])
+        is_doubtful = lacks_number or all(excerpt.is_weak for excerpt in shown)
+        return context, replace(grounds, outcome="unsure") if is_sure and is_doubtful else grounds
 
     def _refused(
         self, prompt: Prompt, result: SearchResult, text: str, suggestions: tuple[Suggestion, ...]

@@ -103,6 +103,13 @@ def test_what_is_further_off_is_shown_while_half_the_lines_are_left() -> None:
     assert len(Excerpts(max_early_gap=0.5)(question, sections)) == 1
 
 
+def test_of_what_is_not_sure_to_answer_more_is_shown() -> None:
+    page = f"# Gauge\n\nThe default interval is 6 minutes.\n\n{fillers(30, about='The interval is long')}"
+    sections, question = sections_in(page), "What is the default interval?"
+    (sure,), (unsure,) = Excerpts()(question, sections), Excerpts()(question, sections, is_sure=False)
+    assert SHAPES["fact"].lines >= sure.text.count("\n") < unsure.text.count("\n") <= 2 * SHAPES["other"].lines
+
+
 def test_lists_that_begin_again_are_two() -> None:
     page = "# Pump\n\n1. Open it.\n2. Close it.\n\nOr:\n\n1. Leave it.\n"
     (shown,) = texts("How do I close the pump?", page)
