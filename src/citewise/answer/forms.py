@@ -19,8 +19,9 @@ _PATTERNS: Mapping[Form, str] = {
         r"|\b(?:should i|when to) use\b.*\b(?:or|over|instead)\b|\u9055\u3044|\u533a\u522b"
     ),
     "code": (
-        r"\bexamples?\b|\bsnippets?\b|\b(?:the|its|this) (?:[\w-]+ ){1,3}(?:code|class|method|function)\b"
-        r"|\b(?:show|sample|write)\b.*\bcode\b|\bcode (?:for|to)\b|\b(?:workflow|manifest)\b"
+        r"(?<![./@\w])examples?\b(?!\.\w)|\bsnippets?\b"
+        r"|\b(?:the|its|this) (?:[\w-]+ ){1,3}(?:code|class|method|function)\b(?! blocks?\b)"
+        r"|\b(?:show|sample|write)\b.*\bcode\b(?! blocks?\b)|\bcode (?:for|to)\b|\b(?:workflow|manifest)\b"
     ),
     "why": r"\bwhy\b",
     "how-to": (

@@ -75,10 +75,15 @@ DEFAULT = Thresholds()
 # Stems that are no stop words and name nothing: "how long may a lamp burn?"
 _NAMING_NOTHING = frozenset(
     {"long", "many", "much", "often", "far", "may", "might", "must", "shall", "would", "could", "one", "get", "use"}
-    | {"mean", "work", "happen", "explain", "defin", "show"}
+    | {"mean", "work", "happen", "explain", "defin", "show", "differ", "compar", "vs", "versus", "better", "best"}
+)
+# By which a question is not English: of another language it is not known which of its words name something.
+_FOREIGN = re.compile(
+    r"(?=[^\W\d_])[^\x00-\x7f]|\b(?:que|qui|quand|pourquoi|les|une|der|das|wie|wann|wer|ist|como|cuando|donde|los|che)\b",
+    re.IGNORECASE,
 )
 _WORD = re.compile(r"\w+(?:[.'\u2019/-]\w+)*")
-_NUMBER = re.compile(r"v?\d[\d.,:/%-]*")  # often that of who asks: their version, their port
+_NUMBER = re.compile(r"v?\d[\d.,:/%-]*")
 _JOINT = re.compile(r"[\W_]+")
 
 
@@ -161,7 +166,7 @@ class Ground:
             "closeness": max(cosines, default=None),
             "lead": lead,
             "matched": math.log1p(matched),  # the first stems count most
-            "missing": self._missing(question, sources),
+            "missing": self._missing(question, sources, number=MISSING_RARE_WORD),
             "agreement": _agreement(findings),
         }
 
@@ -220,10 +225,11 @@ class Ground:
         except Exception as error:  # noqa: BLE001  it may be anybody's code
             return {}, _problem(error)
 
-    def _missing(self, question: str, sources: Sequence[Terms]) -> float:
+    def _missing(self, question: str, sources: Sequence[Terms], *, number: float = MISSING_NAME) -> float:
         """How much of what the question names is in no source: 0 (everything is mentioned) to 2.
 
-        Common words do not count: a good answer need not repeat the question.
+        Common words do not count: a good answer need not repeat the question. `number`: what a number counts for; of a
+        whole library it is often that of who asks: their version, their port.
         """
         present = frozenset(term for source in sources for term in (*source.words, *source.code))
         absent = {word: is_name for word, is_name in _words(question) if not _is_mentioned(word, present)}
@@ -232,7 +238,7 @@ class Ground:
             # Rare: a general vocabulary knows some part of the word neither as it stands nor by its stem.
             forms = ((part, *terms(part).words) for part in _JOINT.split(word))
             if is_name:
-                missing += MISSING_RARE_WORD if _NUMBER.fullmatch(word) else MISSING_NAME
+                missing += number if _NUMBER.fullmatch(word) else MISSING_NAME
             elif any(len(of_part) > 1 and min(self.counter.counts(of_part)) > 1 for of_part in forms):
                 missing += MISSING_RARE_WORD
         return min(MAX_MISSING, missing)
@@ -268,7 +274,7 @@ def _names_another(question: str, findings: Sequence[Finding], *, top_k: int) ->
     Of a very short one that is any word that no finding has; else one right in front of a word that the best have.
     """
     stems = terms(question).stems - _NAMING_NOTHING
-    if len(stems) > MAX_NAMING:
+    if len(stems) > MAX_NAMING or _FOREIGN.search(question):
         return False
     found = ["\n".join((*each.passage.breadcrumb, each.passage.text)) for each in findings]
     missing = stems.difference(*(stems_in(text, stems) for text in found))

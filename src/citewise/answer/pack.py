@@ -18,7 +18,7 @@ from citewise.model.ranking import Candidate, Finding, FoundSection, Passage
 from citewise.ports.models import TokenCounter
 from citewise.text.analysis import terms
 from citewise.text.cutting import ELLIPSIS
-from citewise.text.markdown import Markdown
+from citewise.text.markdown import Line, Markdown
 from citewise.text.quoting import shown
 from citewise.text.sanitizing import sanitized, sanitized_label, without_html
 from citewise.text.sections import sections_of
@@ -31,6 +31,7 @@ EXCERPT_CHARACTERS = 200
 RULE = "---"  # between two sources; no passage has such a line of its own
 SEPARATOR = f"\n\n{RULE}\n\n"
 LABEL_TOKENS = 100  # of the budget, for the label of a selection
+COLONS = (":", "\uff1a")
 LEFT_OUT = "[\u2026]"  # in place of paragraphs of a selection
 UNTITLED = "Selected text"
 
@@ -92,9 +93,20 @@ class Pack:
         )
 
     def _cut(self, excerpt: Excerpt, room: int) -> str:
-        """Its best block, or as much of its beginning as fits."""
+        """Its best block, or as much of its beginning as fits; what only announces makes way for what it announces."""
+
+        def fits(text: str) -> bool:
+            return self._excerpt_source(1, excerpt, Markdown(text).ended()).tokens <= room
+
         best = shown(excerpt.joined.text[slice(*excerpt.best)])
-        return cut_to_fit(best, lambda text: self._excerpt_source(1, excerpt, text).tokens <= room)
+        if best.endswith(COLONS):
+            best = excerpt.text.partition(best)[2].strip("\n") or best
+        cut = cut_to_fit(best, fits)
+        fence, _, code = best.partition("\n")
+        if Line(fence).fence and "\n" not in cut:  # all of the code is one line
+            inside = cut_to_fit(code, lambda inside: fits(f"{fence}\n{inside}"))
+            cut = f"{fence}\n{inside}" if inside else ""
+        return Markdown(cut).ended()
 
     def _excerpt_source(self, n: int, excerpt: Excerpt, text: str) -> ContextSource:
         """A source that is cited with the lines of the excerpt, and shows the best words that stand there."""

@@ -79,8 +79,8 @@ def _evaluate(
 ) -> int:
     """Evaluate the library on judged questions.
 
-    Measures ranking, citations, refusals and latency. The corpus of a BEIR folder is ingested first if needed. A set
-    with the name of a command is written ./compare.
+    Measures ranking, answers, citations, refusals and time. The corpus of a BEIR folder is ingested first if needed. A
+    set with the name of a command is written ./compare.
     """
     from citewise.cli.eval_results import show_run
     from citewise.evaluation.pipeline import evaluate

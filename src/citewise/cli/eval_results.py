@@ -35,6 +35,8 @@ def _figures(run: Run) -> Iterator[tuple[str, str]]:
     for name, value in run.metrics.items():
         yield name, f"{metric_text(value, name)} over {counted(run.questions_measured[name], 'question')}"
     yield "search, in ms", "  ".join(f"{name} {ms:.1f}" for name, ms in run.latency_ms.items()) or ABSENT
+    for name, spread in run.answers.items():
+        yield f"answers, in {name}", "  ".join(f"{part} {value:.1f}" for part, value in spread.items()) or ABSENT
     stages = (f"{name} {ms:.1f}" for name, ms in run.stages_ms.items() if name != "total" and ms >= 0.05)
     yield "stages, in ms", "  ".join(stages) or ABSENT
 

@@ -12,6 +12,7 @@ from citewise.cli.output import console, instant, one_line, printable, printable
 from citewise.model.answer import Answer
 from citewise.model.query import NOT_SHARED
 from citewise.model.ranking import CUT, RANKINGS, SCORES, Candidate, Finding, SearchResult
+from citewise.text.cutting import ELLIPSIS
 from citewise.text.markdown import Markdown
 
 SNIPPET_CHARACTERS = 240
@@ -26,6 +27,7 @@ SHORT_NAMES = {
 }
 HEADINGS = " \u203a "  # between headings, as in answers
 QUOTED = "extractive"  # the generator that only quotes, which a reader need not know
+MIN_PLACE = 20  # characters of a place that are shown, however narrow the terminal
 FEW_DROPPED = 5  # candidates beyond top_k that are shown; --json names each
 
 # The fields of a passage that a hit has under the same name
@@ -281,17 +283,24 @@ def _show_explanation(shown: Console, result: SearchResult) -> None:
     names = {name: SHORT_NAMES.get(name, name) for name in columns}
     shown.print(f"   {_row(names, names)} {'final':>5}", style="bold", soft_wrap=True)
     for place, finding in enumerate(result.findings, start=1):
-        shown.print(f"{place:>2}. {one_line(finding.passage.place)}", soft_wrap=True)
+        shown.print(_fitted(shown, f"{place:>2}. ", one_line(finding.passage.place)), soft_wrap=True)
         shown.print(f"   {_numbers(finding.candidate, names)}", style="cyan", soft_wrap=True)
     for drop in listed:
-        where = f" -  {one_line(drop.place or drop.candidate.id)}  ({drop.stage}: {one_line(drop.reason)})"
-        shown.print(where, style="dim", soft_wrap=True)
+        why = f"  ({drop.stage}: {one_line(drop.reason)})"
+        shown.print(_fitted(shown, " -  ", one_line(drop.place or drop.candidate.id), why), style="dim", soft_wrap=True)
         shown.print(f"   {_numbers(drop.candidate, names)}", style="dim", soft_wrap=True)
     if hidden := len(cut[FEW_DROPPED:]):
         shown.print(f"{hidden} more beyond the first {result.query.top_k}; --json names each", style="dim")
     timings = "  ".join(f"{stage} {ms:.1f}" for stage, ms in result.timings_ms.items())
     for line in (f"milliseconds (rankings is dense, words and code together): {timings}", *result.notes):
         _print(shown, Text(one_line(line), style="dim"))
+
+
+def _fitted(shown: Console, mark: str, place: str, remark: str = "") -> Text:
+    """A line with a place; of one too long for the terminal, its end."""
+    room = max(MIN_PLACE, shown.width - len(mark) - len(remark))
+    is_long = shown.is_terminal and len(place) > room
+    return Text(f"{mark}{ELLIPSIS + place[1 - room :] if is_long else place}{remark}")
 
 
 def _numbers(candidate: Candidate, names: Mapping[str, str]) -> str:

@@ -151,8 +151,16 @@ class Markdown(str):
 
     def closed(self) -> str:
         """A block of code with both of its fences: one that was cut or half selected would swallow what follows."""
-        first = Line(self.partition("\n")[0])
-        if not first.fence:
-            fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(self)), default=0))
-            return f"{fence}\n{self}\n{fence}"
-        return str(self) if self.is_fenced else f"{self.rstrip()}\n{first.quote_mark}{first.fence}"
+        if Line(self.partition("\n")[0]).fence:
+            return self.ended()
+        fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(self)), default=0))
+        return f"{fence}\n{self}\n{fence}"
+
+    def ended(self) -> str:
+        """The same with an end to the fence that is open where it ends."""
+        *_, (last, is_code) = self.runs()
+        if not is_code or Markdown(last).is_fenced:
+            return str(self)
+        opening = Line(last.partition("\n")[0])
+        indent = opening[: len(opening) - len(opening.lstrip(" \t>"))]
+        return f"{self.rstrip()}\n{indent}{opening.fence}"

@@ -20,9 +20,12 @@ _ROUND = str.maketrans("[\uff3b\u3010]\uff3d\u3011", "((()))")
 _ELEMENT = (  # of a list: `x[0]`; not where other code touches it
     r"(?<![\w\\`$])(?<!\w\.)(?P<code>[A-Za-z_]\w*+(?:\.\w++)*+(?:\[\d[\d ,;-]{0,40}\](?:\.\w++)*+)++)(?!`)"
 )
+_OPENING_ENTITY = re.compile(r"&(?:#0*91|#[xX]0*5[bB]|lbrack|lsqb);")
+_CLOSING_ENTITY = re.compile(r"&(?:#0*93|#[xX]0*5[dD]|rbrack|rsqb);")
+_SOURCE = "[*_]*".join("source")  # bold in part, too
 _NUMBERS = r"\d(?:[\d\s,;&#^*_\u3001\uff0c\uff1b\u2010-\u2015\u2212-]|and|to|through){0,40}"
 _MARKER_LIKE = re.compile(
-    rf"(?a:{_ELEMENT})|[\[\uff3b\u3010](?:\W{{0,3}}(?:sources?\b[^\[\]\n]{{0,200}}|{_NUMBERS})\W{{0,3}})[\]\uff3d\u3011]",
+    rf"(?a:{_ELEMENT})|[\[\uff3b\u3010](?:\W{{0,3}}(?:{_SOURCE}[*_]*s?\b[^\[\]\n]{{0,200}}|{_NUMBERS})\W{{0,3}})[\]\uff3d\u3011]",
     re.IGNORECASE,
 )
 _HIDDEN = re.compile(
@@ -77,7 +80,7 @@ _LINE_MARK = re.compile(  # a comment that tells the site how to show the lines 
     r"[ \t]*(?://|#|--|/\*|<!--|\{/\*)[ \t]*(?:highlight-(?:next-line|start|end)|---cut(?:-\w+)?---)"
     r"[ \t]*(?:\*/\}?|-->)?[ \t]*"
 )
-_EMPTIED = re.compile(r"^[ \t>]*[ \t]\n", re.MULTILINE)  # a line in which a picture stood
+_EMPTIED = re.compile(r"^[ \t>]*(?:[ \t]|[-*+][ \t]*)\n", re.MULTILINE)  # a line, or an item, in which a picture stood
 _GAP = re.compile(r"\n{3,}+")
 _DELIMITERS = re.compile(r"(?=[^-]*+-)[|: \t>-]++")
 _PARAGRAPH = re.compile(r"^(?:[^\S\n]*+\S[^\n]*+(?:\n|\Z))++", re.MULTILINE)
@@ -222,6 +225,7 @@ def _plain(text: str) -> str:
         prose = _HIDDEN.sub("", _JSX_TEXT.sub(r"\1\2", text[end - behind_code : start + before_code]))
         prose = _OPEN_HTML.sub(r"\1\\<", prose)
         prose = WIKI_LINK.sub(lambda link: link["name"].strip("#").replace("#", " > "), prose)
+        prose = _CLOSING_ENTITY.sub(")", _OPENING_ENTITY.sub("(", prose))
         prose = _MARKER_LIKE.sub(lambda found: _unmarked(found, may_quote=is_closed), prose)
         parts += [prose[behind_code : len(prose) - before_code], text[start:stop]]
         end = stop

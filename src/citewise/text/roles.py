@@ -78,6 +78,9 @@ _HEADINGS = {
     SectionRole.OBJECTIVES: _any_of(_OBJECTIVES),
     SectionRole.CHANGELOG: _any_of(_CHANGELOG),
 }
+_POINTS = re.compile(  # "Kinematics (10% of total)", "Excellent (9-10 points)"
+    r"\([^()]*\d[\d \u2013-]*(?:% of (?:the )?(?:total|grade|mark|score)|points?\b|pts\b)[^()]*\)\W*\Z", re.IGNORECASE
+)
 _LINK_HEADING = _any_of(_LINKS)
 _EXPLAINS = _any_of(_EXPLANATION)
 # A question with one of these words asks for such a section itself.
@@ -114,6 +117,8 @@ def role_of(breadcrumb: Sequence[str], text: str) -> SectionRole | None:
     """What a passage is for, by the headings it stands under and by its own lines; None: content."""
     names = [_plain(heading) for heading in breadcrumb]
     explains = bool(names) and _EXPLAINS.fullmatch(names[-1]) is not None
+    if any(map(_POINTS.search, breadcrumb)):
+        return SectionRole.QUIZ
     for name in names:
         for role, pattern in _HEADINGS.items():
             if pattern.fullmatch(name) and not (explains and role is SectionRole.EXERCISE):

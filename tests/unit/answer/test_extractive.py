@@ -1,5 +1,6 @@
 """The answerer that only quotes: each excerpt under its headings, with one marker, as valid Markdown."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -108,6 +109,7 @@ def test_nothing_is_said_of_no_source_or_after_a_cancellation() -> None:
 IMITATIONS = [
     *("[1 and 2]", "\uff3b1\uff3d", "[2 to 3]", "[2\u20133]", "[2 & 3]", "[_2_]", "[2\u2020L3]", "\\[2 and 3\\]"),
     *("[2\n\nand 3]", "\uff3bSource 2\uff3d", "\u30103\u3011", "[Source 2 (page 3)", "| [3] | [1, 2] |"),
+    *("&#91;1&#93;", "&lbrack;2&rbrack;", "&#x5B;3&#x5D;", "[So**urce 2**: x]"),
 ]
 
 
@@ -119,6 +121,9 @@ def test_no_document_writes_a_marker(imitation: str, mode: Mode) -> None:
     assert len("".join(text for text, _ in markers.filtered([answer]))) > 0
     assert markers.used == (1,)
     assert answer.count("[1]") == 1
+    if mode == "normal":
+        quoted = COMMONMARK.render(said(under("Tides", text=shown(imitation)))).partition("[1]")[2]
+        assert not re.search(r"\[\W*(?:\d|source)", re.sub(r"<[^>]*>", "", quoted), re.IGNORECASE)
 
 
 def test_code_keeps_its_brackets() -> None:

@@ -12,6 +12,8 @@ from citewise.answer.forms import Form, Wanted, lacks_quantity, sides_of
         ("What is the difference between a tide and a seiche?", "comparison"),
         ("Should I use a float or a radar gauge?", "comparison"),
         ("Show me an example of a gauge file", "code"),
+        ("Which option serves it at example.com?", "fact"),
+        ("Which option hides the button of the code blocks?", "fact"),
         ("How do I reset the gauge?", "how-to"),
         ("How to reset the gauge", "how-to"),
         ("What is the default interval?", "fact"),

@@ -37,6 +37,10 @@ def test_what_no_page_says_of_a_thing_is_noticed(question: str) -> None:
         "Which key opens the north door?",
         "After a storm, lamp and pump are tested, are they not, by the keeper on duty?",
         "Where is Paris?",
+        "red lamp vs north door",
+        "What is the difference between the red lamp and the north door?",
+        "Comment ouvrir la door \u00e0 key ?",
+        "Wann calibration late?",
         "",
     ],
 )

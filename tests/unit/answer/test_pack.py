@@ -1,9 +1,11 @@
 """Neighbors are joined, the best comes first, and the budget holds."""
 
+import re
 from collections.abc import Sequence
 
 import pytest
 
+from citewise.answer.excerpts import Excerpts
 from citewise.answer.pack import LABEL_TOKENS as ROOM_FOR_LABEL
 from citewise.answer.pack import LEFT_OUT, Pack, _block
 from citewise.model.access import OWNER
@@ -11,13 +13,14 @@ from citewise.model.answer import Context, Evidence, Grounds
 from citewise.model.document import BlockKind
 from citewise.model.query import Query, Selection
 from citewise.model.ranking import Finding, Passage
+from citewise.text.markdown import Markdown
 from citewise.text.units import cut_to_fit
 from citewise.text.urls import Addresses
 from tests.builders import a_finding, a_passage
 from tests.contexts import PACK
 from tests.fakes.counters import WordCounter
 from tests.growth import assert_linear
-from tests.sections import parts_of_a_block
+from tests.sections import parts_of_a_block, sections_in
 
 CODE, PARAGRAPH = BlockKind.CODE, BlockKind.PARAGRAPH
 LABEL_TOKENS = 8  # [ Source 1 : Tides - Reading ]
@@ -240,3 +243,31 @@ def test_the_budget_holds_with_all_marks_counted() -> None:
 @pytest.mark.parametrize("piece", [f"{GULLS}\n\n", "x ", "```\n\n"])
 def test_the_work_grows_with_the_selection_and_no_faster(piece: str) -> None:
     assert_linear(lambda text: fit(text, FREEZE, budget_tokens=1_900), piece, characters=150_000)
+
+
+class CharacterCounter:
+    """A token for every character."""
+
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        return list(map(len, texts))
+
+
+@pytest.mark.parametrize("budget_tokens", [60, 120, 200])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "# Tides\n\n```json\n[" + ",".join(map(str, range(300))) + "]\n```\n",
+        "# Tides\n\nThe token is this:\n\n```json\n" + "\n".join(f'"tide": {at},' for at in range(99)) + "\n```\n",
+        "# Tides\n\n1. Run:\n   ```sh\n" + "   tide --now\n" * 99 + "   ```\n",
+    ],
+)
+def test_an_excerpt_over_the_budget_is_cut_with_its_fences_closed_and_something_in_them(
+    page: str, budget_tokens: int
+) -> None:
+    excerpts = Excerpts()("What does the tide token look like?", sections_in(page))
+    context = Pack(CharacterCounter(), Addresses(), budget_tokens).quoted(excerpts)
+    for source in context.sources:
+        assert Markdown(source.text).ended() == source.text
+        assert re.search(r"\d|tide", re.sub(r"```\w*", "", source.text))
+        assert source.tokens <= budget_tokens
+    assert context.sources or budget_tokens < 100

@@ -32,3 +32,18 @@ def test_a_text_is_cut_into_its_fences_and_what_stands_between_them() -> None:
     text = "\n".join(run for run, _ in runs)
     assert list(Markdown(text).runs()) == runs
     assert sum(Markdown(text).fenced_lines()) == 8
+
+
+@pytest.mark.parametrize(
+    ("text", "ended"),
+    [
+        ("> ```sh\n> a\n> ```\n>", "> ```sh\n> a\n> ```\n>"),
+        ("Run:\n\n```sh\na", "Run:\n\n```sh\na\n```"),
+        ("1. Run:\n   ```sh\n   a", "1. Run:\n   ```sh\n   a\n   ```"),
+        ("> ~~~\n> a", "> ~~~\n> a\n> ~~~"),
+        ("No code", "No code"),
+    ],
+)
+def test_a_fence_that_is_open_at_the_end_gets_one(text: str, ended: str) -> None:
+    assert Markdown(text).ended() == ended
+    assert Markdown(ended).ended() == ended

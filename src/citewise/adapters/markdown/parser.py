@@ -62,7 +62,7 @@ _EXPORTED_TITLE = re.compile(
 class MarkdownParser:
     """Parses Markdown and MDX files; keeps nothing between them."""
 
-    version = "markdown-7"  # changes when the same text may give other blocks
+    version = "markdown-8"  # changes when the same text may give other blocks
 
     def __init__(self) -> None:
         self._blocks = BlockParser()
