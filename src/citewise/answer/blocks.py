@@ -130,11 +130,13 @@ class TextBlock:
         text = _COMMENT.sub("", self.text)
         if _is_label(text) or _VERSION_NOTE.fullmatch(text.strip("> *_\n")):
             return True
-        unlinked = WIKI_LINK.sub(" ", LINK.sub(" ", LINK.sub(" ", text)))  # a picture may be the words of a link
-        beside = len(_WORD.findall(unlinked))
+        unlinked = text
+        if "[" in text:
+            unlinked = WIKI_LINK.sub(" ", LINK.sub(" ", LINK.sub(" ", text)))  # a picture may be the words of a link
         if self.kind == "prose":
-            return not beside or _says_nothing(" ".join(text.split()))
-        return (beside <= 2 * len(_ITEM.findall(text)) and unlinked != text) or _asks(text)
+            return not _WORD.search(unlinked) or _says_nothing(" ".join(text.split()))
+        has_links = unlinked != text
+        return (has_links and len(_WORD.findall(unlinked)) <= 2 * len(_ITEM.findall(text))) or _asks(text)
 
 
 def _is_label(text: str) -> bool:
@@ -144,6 +146,8 @@ def _is_label(text: str) -> bool:
 
 def _says_nothing(paragraph: str) -> bool:
     """Whether each of its sentences asks, or speaks of the text and not of its subject."""
+    if "?" not in paragraph and "\uff1f" not in paragraph and not _ANNOUNCEMENT.search(paragraph):
+        return False
     starts = [0, *sentence_starts(paragraph), len(paragraph)]
     for start, end in pairwise(starts):
         sentence = paragraph[start:end].strip()

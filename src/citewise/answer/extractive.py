@@ -9,7 +9,7 @@ from citewise.answer.markers import BRACKETS, MarkerFilter
 from citewise.model.answer import Citation, Prompt
 from citewise.model.cancellation import Cancellation
 from citewise.text.cutting import ELLIPSIS
-from citewise.text.markdown import Line
+from citewise.text.markdown import Line, Markdown
 from citewise.text.sanitizing import sanitized_label
 
 SEPARATOR = " \u203a "  # between headings
@@ -41,8 +41,10 @@ class ExtractiveGenerator:
 
 def _unmarked(text: str) -> str:
     """Without what would be taken for a marker of ours, which no document may write."""
-    has_brackets = any(bracket in text for bracket in BRACKETS)
-    return "".join(piece for piece, _ in MarkerFilter(()).filtered([text])) if has_brackets else text
+    prose = "".join(run for run, is_code in Markdown(text).runs() if not is_code)
+    if not any(bracket in prose for bracket in BRACKETS):
+        return text
+    return "".join(piece for piece, _ in MarkerFilter(()).filtered([text]))
 
 
 def _headings(citation: Citation) -> str:
