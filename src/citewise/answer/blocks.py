@@ -118,6 +118,11 @@ class TextBlock:
             return self.text.count("\n") + 1
         return sum(Markdown(self.text).fenced_lines()) if self.kind in ("item", "prose") else 0
 
+    @cached_property
+    def listings(self) -> int:
+        """How many fences it has; a block of code counts as one."""
+        return 1 if self.kind == "code" else sum(is_code for _, is_code in Markdown(self.text).runs())
+
     @property
     def has_code(self) -> bool:
         return self.code_lines > 0

@@ -359,7 +359,7 @@ class _Quote:
         if block.kind in ("code", "table"):
             return shortened(block.text, self.asked, self.shape.limit(block))
         is_long = self.shape.limit(block) < block.lines
-        return shown(block.text, self.asked, self.shape.code if is_long else None)
+        return shown(block.text, self.asked, self.shape.listing(block) if is_long else None)
 
 
 def _glue(before: TextBlock, block: TextBlock) -> str:

@@ -60,9 +60,14 @@ class Shape(NamedTuple):
         if block.kind == "table":
             return self.rows
         is_long = block.code_lines > SLACK * self.code
-        return self.code + block.lines - block.code_lines if is_long else block.lines
+        return block.lines - block.code_lines + self.listing(block) * block.listings if is_long else block.lines
+
+    def listing(self, block: TextBlock) -> int:
+        """How many lines of each of a block's fences are shown: they share what one may have."""
+        return max(MIN_LISTING, self.code // max(1, block.listings))
 
 
+MIN_LISTING = 8  # lines of one of several fences; fewer say nothing
 SLACK = 1.3  # times the limit, up to which code is not cut; 1: three lines are missing at the end of a listing
 # Chosen by coverage and length in benchmarks/answers.py: half as many lines cost a fifth of the coverage.
 SHAPES: Mapping[Form, Shape] = {

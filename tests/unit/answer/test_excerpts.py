@@ -125,6 +125,16 @@ def test_long_code_of_a_step_is_cut_to_what_matters() -> None:
     assert len(shown.splitlines()) < 40
 
 
+def test_several_listings_of_a_step_share_the_lines_that_one_may_have() -> None:
+    body = "\n".join(f"   call({at})" for at in range(40))
+    code = f"   ```py\n{body}\n   ```\n"
+    page = f"# Pump\n\n1. Run one of these:\n\n{code}\n{code}\n{code}\n2. Wait.\n"
+    (shown,) = texts("How do I run the pump?", page)
+    assert shown.count("```py") == 3
+    assert len(shown.splitlines()) < SHAPES["how-to"].lines + 12
+    assert shown.endswith("2. Wait.")
+
+
 def test_both_sides_of_a_comparison_are_shown() -> None:
     names = ("Floats", "Radars")
     pages = [f"# Gauges\n\n## {name}\n\n{name} are sure, and cost little.\n\n{fillers(20)}" for name in names]
