@@ -165,8 +165,8 @@ class _Choice:
         self.is_far = bool(answering) and answering[0].score < candidates[0].score - self._rules.max_gap
         least = answering[0].score - self._rules.max_gap if answering else 0.0
         near = [candidate for candidate in answering if candidate.score >= least]
-        if sides:
-            self._consider(near[0])
+        for best in near[:1] if sides else ():
+            self._consider(best)
         for side in sides:
             for about in self._about(side, near):
                 self._consider(about)

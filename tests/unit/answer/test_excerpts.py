@@ -35,7 +35,8 @@ def fillers(count: int, about: str = "Gulls rest on the roofs of the sheds") -> 
 
 def test_of_nothing_there_is_no_excerpt() -> None:
     assert Excerpts()("When?", ()) == ()
-    assert excerpts("When is the gauge read?", "# The gauge is read\n") == ()
+    for question in ("When is the gauge read?", "gauge vs staff", "How do I read the gauge?"):
+        assert Excerpts()(question, ()) == excerpts(question, "# The gauge is read\n") == ()
 
 
 # What belongs together
