@@ -4,7 +4,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
-from itertools import count
+from itertools import groupby
 
 from citewise.text.analysis import stemmer, terms
 
@@ -53,6 +53,7 @@ class _Listing:
         self._taken: set[int] = set()
         self._best: int | None = None  # a line of the best place
         self._indents = [len(line) - len(line.lstrip()) if line.strip() else None for line in lines]
+        self._paragraph_of = _paragraphs_by_line(self._indents)
         self._margin = min((indent for indent in self._indents if indent is not None), default=0)
         self._said = [telling & _stems_of(line) for line in lines]
         others = frozenset[str]().union(*(said for at, said in enumerate(self._said) if not self._imports(at)))
@@ -79,7 +80,7 @@ class _Listing:
 
     def _place(self, at: int) -> range:
         """The paragraph of a line, or the lines around it where that is long."""
-        whole = self._paragraph(at)
+        whole = self._paragraph_of[at]
         if len(whole) <= MAX_PLACE:
             return whole
         around = min(AROUND, self._left // 4)
@@ -144,12 +145,6 @@ class _Listing:
         if run:
             yield run
 
-    def _paragraph(self, at: int) -> range:
-        start = next(before for before in count(at, -1) if before == 0 or self._indents[before - 1] is None)
-        last = len(self._lines) - 1
-        stop = next(after for after in count(at) if after == last or self._indents[after + 1] is None)
-        return range(start, stop + 1)
-
     def _headers(self, at: int) -> list[int]:
         """The lines that enclose a place, outermost first: those above it that are indented less."""
         found: list[int] = []
@@ -206,6 +201,15 @@ class _Listing:
             return said
         indent = self._indents[following] if following is not None else None
         return [" " * (self._margin if indent is None else indent) + ELLIPSIS]
+
+
+def _paragraphs_by_line(indents: Sequence[int | None]) -> list[range]:
+    """Of each line, the run of lines that it is of: blank ones, or others."""
+    found: list[range] = []
+    for _, run in groupby(indents, key=lambda indent: indent is None):
+        size = sum(1 for _ in run)
+        found += [range(len(found), len(found) + size)] * size
+    return found
 
 
 def _stems_of(line: str) -> Set[str]:

@@ -7,6 +7,7 @@ import pytest
 
 from citewise.text.analysis import terms
 from citewise.text.cutting import ELLIPSIS, cut_code
+from tests.growth import assert_linear
 
 STATION = textwrap.dedent(
     """\
@@ -109,3 +110,9 @@ def test_a_definition_comes_with_its_parameters() -> None:
 def test_abbreviations_in_names_are_what_people_say() -> None:
     lines = [*["call()"] * 9, "self.max_freq = 20", *["call()"] * 9]
     assert "self.max_freq = 20" in cut("what is the maximum frequency?", 4, lines)
+
+
+@pytest.mark.parametrize("piece", ["tide()\n", "tide()\n\n", "if tide:\n  buoy\n", "import tide\n", "{ tide }\n"])
+def test_long_code_is_cut_in_time_in_proportion(piece: str) -> None:
+    telling = terms("tide buoy").stems
+    assert_linear(lambda text: cut_code(text.split("\n"), telling, 20), piece, characters=60_000)
